@@ -1,0 +1,63 @@
+// What a fresh clone on a fresh machine lacks: node modules, and the Debian packages that the lab and its tests use.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+
+/** Runs a program with our terminal; its failure is ours. */
+export function must(program, args, options = {}) {
+  const { status, error } = spawnSync(program, args, { stdio: "inherit", ...options });
+  if (error) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** Installs node modules when they are missing or older than the lockfile. */
+export function ensureModules() {
+  const installed = "node_modules/.package-lock.json";
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync("package-lock.json").mtimeMs) return;
+  must("npm", ["ci", "--no-audit", "--no-fund"]);
+}
+
+// What brings each program; only what is missing is installed.
+const programs = {
+  mmdebstrap: "mmdebstrap",
+  "systemd-nspawn": "systemd-container",
+  ip: "iproute2",
+  nft: "nftables",
+  ssh: "openssh-client",
+  busybox: "busybox",
+  jq: "jq",
+};
+
+const onPath = (program) =>
+  `${process.env.PATH}:/usr/sbin:/sbin`.split(":").some((folder) => existsSync(`${folder}/${program}`));
+
+/** Installs missing Debian packages when root; otherwise says what to run and returns false. */
+export function ensurePackages(wanted = programs) {
+  const missing = [
+    ...new Set(
+      Object.keys(wanted)
+        .filter((program) => !onPath(program))
+        .map((program) => wanted[program]),
+    ),
+  ];
+  if (missing.length === 0) return true;
+  const install = `apt-get install -y --no-install-recommends ${missing.join(" ")}`;
+  const debian = existsSync("/etc/os-release") && /debian/.test(readFileSync("/etc/os-release", "utf8"));
+  if (process.getuid?.() !== 0 || !debian) {
+    console.error(`These Debian packages are needed for lab hosts: ${missing.join(" ")}\n  run: sudo ${install}`);
+    return false;
+  }
+  console.error(`installing ${missing.join(" ")}`);
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  must("apt-get", ["update", "-qq"], { env, stdio: ["ignore", "ignore", "inherit"] });
+  must("sh", ["-c", `${install} -qq`], { env, stdio: ["ignore", "ignore", "inherit"] });
+  return true;
+}
+
+/** Lab hosts need root; says so and returns false otherwise. */
+export function ensureRoot(what) {
+  if (process.getuid?.() === 0) return true;
+  console.error(
+    `${what} makes real hosts on this machine and needs root for it.\n  run: sudo npm ${what.replace("npm ", "")}`,
+  );
+  return false;
+}

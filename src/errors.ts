@@ -1,0 +1,120 @@
+/**
+ * Everything that can go wrong, in one table: who must act, the stable code, and the exit code.
+ *
+ * A `Fault` is thrown where the trouble is seen and printed once, at the top. It says what happened, why we think so,
+ * and the exact command to type next.
+ */
+
+export type Who = "user" | "host" | "remote" | "trust" | "integrity" | "lock" | "interrupted" | "bug";
+
+interface FaultKind {
+  code: `CLM-${number}`;
+  who: Who;
+  exit: number;
+  meaning: string;
+}
+
+export const faults = {
+  usage: { code: "CLM-1001", who: "user", exit: 2, meaning: "the command line is not one clm understands" },
+  "not-found": { code: "CLM-1002", who: "user", exit: 4, meaning: "no host or other thing has that name" },
+  "already-exists": { code: "CLM-1003", who: "user", exit: 5, meaning: "the name is taken" },
+  "in-use": { code: "CLM-1004", who: "user", exit: 5, meaning: "something still depends on it" },
+  "needs-answer": { code: "CLM-1005", who: "user", exit: 6, meaning: "a question had to be asked and nobody is there" },
+  declined: { code: "CLM-1006", who: "user", exit: 6, meaning: "the question was answered with no" },
+  "bad-input": { code: "CLM-1007", who: "user", exit: 2, meaning: "a value is not allowed" },
+  "local-setup": { code: "CLM-1008", who: "user", exit: 7, meaning: "this machine lacks something the command needs" },
+
+  "check-failed": { code: "CLM-2001", who: "host", exit: 1, meaning: "at least one check failed" },
+  unreachable: { code: "CLM-2002", who: "host", exit: 10, meaning: "nothing answers at the host's address" },
+  "auth-refused": { code: "CLM-2003", who: "host", exit: 11, meaning: "the host refused the user or the key" },
+  "sudo-refused": { code: "CLM-2004", who: "host", exit: 13, meaning: "root could not be had on the host" },
+  "connection-lost": { code: "CLM-2005", who: "host", exit: 14, meaning: "the host stopped answering in the middle" },
+  "host-full": { code: "CLM-2006", who: "host", exit: 15, meaning: "a disk on the host is full" },
+  unsupported: { code: "CLM-2007", who: "host", exit: 17, meaning: "the host lacks something clm needs" },
+
+  "remote-failed": { code: "CLM-3001", who: "remote", exit: 16, meaning: "something clm ran on the host failed" },
+  "remote-timeout": {
+    code: "CLM-3002",
+    who: "remote",
+    exit: 18,
+    meaning: "something clm ran on the host took too long",
+  },
+
+  "host-key-unknown": { code: "CLM-4001", who: "trust", exit: 12, meaning: "the host's key has not been pinned" },
+  "host-key-changed": {
+    code: "CLM-4002",
+    who: "trust",
+    exit: 12,
+    meaning: "the host shows another key than the pinned one",
+  },
+  "host-key-revoked": { code: "CLM-4003", who: "trust", exit: 12, meaning: "the host shows a key that was revoked" },
+
+  "state-readonly": { code: "CLM-5001", who: "user", exit: 20, meaning: "the config directory cannot be written" },
+  "state-corrupt": {
+    code: "CLM-5002",
+    who: "user",
+    exit: 21,
+    meaning: "a state file cannot be read as what it should be",
+  },
+  "state-newer": { code: "CLM-5003", who: "user", exit: 22, meaning: "a state file was written by a newer clm" },
+  "state-exposed": { code: "CLM-5004", who: "user", exit: 23, meaning: "a secret file can be read by others" },
+  locked: { code: "CLM-5005", who: "lock", exit: 24, meaning: "another clm is at work and did not finish in time" },
+
+  integrity: { code: "CLM-6001", who: "integrity", exit: 30, meaning: "bytes are not the bytes that were promised" },
+
+  interrupted: { code: "CLM-7001", who: "interrupted", exit: 130, meaning: "stopped by the user" },
+  bug: { code: "CLM-9001", who: "bug", exit: 70, meaning: "clm did something it should not be able to do" },
+} as const satisfies Record<string, FaultKind>;
+
+export type FaultName = keyof typeof faults;
+
+export interface FaultDetails {
+  /** Why we think so: one or more short lines. */
+  why?: string | string[];
+  /** The exact command to type next. */
+  next?: string | string[];
+  /** Anything a program may want to know; shown in `-o json` errors, never on screen. */
+  data?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+export class Fault extends Error {
+  override readonly name = "Fault";
+  readonly why: string[];
+  readonly next: string[];
+  readonly data: Record<string, unknown>;
+
+  constructor(
+    readonly fault: FaultName,
+    what: string,
+    details: FaultDetails = {},
+  ) {
+    super(what, { cause: details.cause });
+    this.why = [details.why ?? []].flat();
+    this.next = [details.next ?? []].flat();
+    this.data = details.data ?? {};
+  }
+
+  get code(): string {
+    return faults[this.fault].code;
+  }
+
+  get exit(): number {
+    return faults[this.fault].exit;
+  }
+
+  get who(): Who {
+    return faults[this.fault].who;
+  }
+}
+
+export function isFault(error: unknown, ...names: FaultName[]): error is Fault {
+  return error instanceof Fault && (names.length === 0 || names.includes(error.fault));
+}
+
+/** Whatever was thrown, as a fault: what nobody expected is a bug of ours. */
+export function asFault(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new Fault("bug", message, { cause: error, next: "report it with the output of the same command and --debug" });
+}

@@ -1,0 +1,30 @@
+import { Fault } from "./errors.js";
+
+// A host's name becomes part of a secret's key (`<host>:hermes:<agent>`), a known_hosts line and file names.
+const hostName = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+
+export function hostNameFrom(text: string): string {
+  if (hostName.test(text)) return text;
+  throw new Fault("bad-input", `'${text}' cannot be a host's name`, {
+    why: "a name is 1 to 63 of a-z 0-9 . _ - and starts with a letter or digit",
+  });
+}
+
+const labelKey = /^[a-z0-9][a-z0-9._/-]{0,62}$/i;
+const labelValue = /^[a-z0-9._-]{0,63}$/i;
+
+export type Label = [key: string, value: string];
+
+/** `k=v` as the user types it. */
+function labelFrom(text: string): Label {
+  const at = text.indexOf("=");
+  const key = text.slice(0, at);
+  const value = text.slice(at + 1);
+  if (at > 0 && labelKey.test(key) && labelValue.test(value)) return [key, value];
+  throw new Fault("bad-input", `'${text}' is not a label`, {
+    why: "a label is written key=value",
+    next: "--label rack=b2",
+  });
+}
+
+export const labelsFrom = (texts: string[]): Label[] => texts.map(labelFrom);
