@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import { type AuditEntry, beginning, hashOf, type Link, unseal } from "./audit-chain.js";
+import { readHead } from "./audit-head.js";
+import { readStateFile } from "./state-file.js";
+
+export interface AuditFilter {
+  last?: number;
+  since?: Date;
+  target?: string;
+}
+
+/** The entries of the audit log, oldest first. Lines that are not entries are passed over: `verifyAudit` names them. */
+export function readAudit(dir: string, { last, since, target }: AuditFilter = {}): AuditEntry[] {
+  const from = since?.toISOString();
+  const entries = readLines(dir)
+    .flatMap((line) => unseal(line)?.entry ?? [])
+    .filter((entry) => (from === undefined || entry.at >= from) && (target === undefined || entry.target === target));
+  return last === undefined ? entries : entries.slice(-last);
+}
+
+export interface AuditVerdict {
+  ok: boolean;
+  entries: number;
+  /** The first line (as an editor counts) that is not as it was written, and why we think so. */
+  firstBad?: { line: number; reason: string };
+  /** What began and has no end: it was killed, or is running now. */
+  unfinished: AuditEntry[];
+}
+
+/** Whether every line is there, unchanged and in its place. Takes no lock and creates nothing. */
+export function verifyAudit(dir: string): AuditVerdict {
+  for (let tries = 0; ; tries++) {
+    const head = readHead(dir);
+    const verdict = judge(readLines(dir), head);
+    // When the head moved while the lines were read, they were not read as of one moment.
+    if (readHead(dir)?.seq === head?.seq || tries > 100) return verdict;
+  }
+}
+
+function judge(lines: string[], head: Link | undefined): AuditVerdict {
+  const begun = new Map<string, AuditEntry>();
+  let previous = beginning;
+  let firstBad: AuditVerdict["firstBad"];
+  for (const [index, text] of lines.entries()) {
+    const line = unseal(text);
+    const reason = objection(line, previous);
+    if (reason) firstBad ??= { line: index + 1, reason };
+    if (!line) continue;
+    previous = line.link;
+    if (line.entry.event === "begin") begun.set(line.entry.id, line.entry);
+    else begun.delete(line.entry.id);
+  }
+  const missing = endObjection(previous, head);
+  if (missing) firstBad ??= { line: lines.length, reason: missing };
+  return { ok: !firstBad, entries: lines.length, ...(firstBad && { firstBad }), unfinished: [...begun.values()] };
+}
+
+function objection(line: ReturnType<typeof unseal>, previous: Link): string | undefined {
+  if (!line) return "it is not a line of the audit log";
+  const { seq } = line.entry;
+  if (seq > previous.seq + 1) return `${entriesText(previous.seq + 1, seq - 1)} missing before it`;
+  if (seq <= previous.seq) return `entry ${seq} stands after entry ${previous.seq}`;
+  if (hashOf(line.open, previous.hash) !== line.link.hash) return "it was changed, or the line before it was";
+  return undefined;
+}
+
+function endObjection(last: Link, head: Link | undefined): string | undefined {
+  // The head is written after the line, so it may be one behind; before the second line there may be none at all.
+  if (!head) return last.seq > 1 ? "audit.head is missing or unreadable, so lines may be missing after it" : undefined;
+  if (head.seq > last.seq) return `${entriesText(last.seq + 1, head.seq)} missing after it`;
+  if (head.seq === last.seq && head.hash !== last.hash) return "it is not the line that was written last";
+  if (head.seq < last.seq - 1) return `audit.head says that the log ended with entry ${head.seq}`;
+  return undefined;
+}
+
+const entriesText = (from: number, to: number) => (from === to ? `entry ${from} is` : `entries ${from} to ${to} are`);
+
+/** Whole lines only: what follows the last newline is being written, or its writer was killed. */
+function readLines(dir: string): string[] {
+  const text = readStateFile(join(dir, "audit.jsonl"), false)?.text ?? "";
+  return text.split("\n").slice(0, -1);
+}

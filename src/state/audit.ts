@@ -1,0 +1,143 @@
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  writeSync,
+} from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { symlinkFault } from "./atomic-file.js";
+import { type AuditEntry, beginning, type Link, seal, unseal, type Who } from "./audit-chain.js";
+import { readHead, writeHead } from "./audit-head.js";
+import { cannotWrite, errnoOf } from "./disk-fault.js";
+import { type Lock, withLock } from "./lock.js";
+import { userName } from "./user.js";
+
+export interface AuditedDeed {
+  verb: string;
+  target: string;
+  /** The words typed, with secrets taken out already. */
+  argv: string[];
+}
+
+/** A deed that began: what `endAudit` needs to say that it ended. */
+export interface BegunDeed {
+  id: string;
+  verb: string;
+  target: string;
+}
+
+export interface Outcome {
+  result: "ok" | "failed" | "interrupted";
+  /** The fault's code. */
+  fault?: string;
+}
+
+type Clock = () => Date;
+const wallClock: Clock = () => new Date();
+
+/** Writes that a deed begins. Throws `state-readonly` when it cannot: then the deed must not begin. */
+export async function beginAudit(
+  dir: string,
+  { verb, target, argv }: AuditedDeed,
+  now: Clock = wallClock,
+): Promise<BegunDeed> {
+  const id = randomBytes(6).toString("hex");
+  await append(dir, { at: now().toISOString(), event: "begin", id, verb, target, who: who(), argv });
+  return { id, verb, target };
+}
+
+/** Writes how it ended. */
+export async function endAudit(
+  dir: string,
+  deed: BegunDeed,
+  { result, fault }: Outcome,
+  now: Clock = wallClock,
+): Promise<void> {
+  const { id, verb, target } = deed;
+  await append(dir, {
+    at: now().toISOString(),
+    event: "end",
+    id,
+    verb,
+    target,
+    who: who(),
+    result,
+    ...(fault && { fault }),
+  });
+}
+
+function append(dir: string, entry: Omit<AuditEntry, "seq">): Promise<void> {
+  return withLock(dir, "audit", { what: `clm ${entry.verb}` }, (lock) => {
+    const path = join(dir, "audit.jsonl");
+    try {
+      const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+      try {
+        fchmodSync(fd, 0o600);
+        appendTo(fd, dir, entry, lock);
+      } finally {
+        closeSync(fd);
+      }
+    } catch (error) {
+      throw errnoOf(error) === "ELOOP" ? symlinkFault(path) : cannotWrite(path, dir, error);
+    }
+  });
+}
+
+function appendTo(fd: number, dir: string, entry: Omit<AuditEntry, "seq">, lock: Lock): void {
+  const { end, last, torn } = readEnd(fd);
+  const head = readHead(dir) ?? beginning;
+  if (last && last.seq === head.seq + 1) writeHead(dir, last, lock.mustBeMine);
+  // When lines are missing from the end, the chain goes on from what the head knew: the gap can never be closed.
+  const previous = last && last.seq > head.seq ? last : head;
+  const { line, link } = seal({ seq: previous.seq + 1, ...entry, ...(torn > 0 && { cut_bytes: torn }) }, previous);
+  lock.mustBeMine();
+  if (torn > 0) ftruncateSync(fd, end);
+  try {
+    writeAll(fd, Buffer.from(line), end);
+    fsyncSync(fd);
+  } catch (error) {
+    ftruncateSync(fd, end);
+    throw error;
+  }
+  writeHead(dir, link, lock.mustBeMine);
+}
+
+/** Where the last whole line ends and what it is, and how many bytes a killed writer left after it. */
+function readEnd(fd: number): { end: number; last: Link | undefined; torn: number } {
+  const { size } = fstatSync(fd);
+  for (let length = 4096; ; length *= 4) {
+    const start = Math.max(0, size - length);
+    const tail = Buffer.alloc(size - start);
+    readSync(fd, tail, 0, tail.length, start);
+    const newline = tail.lastIndexOf(10);
+    const before = newline > 0 ? tail.lastIndexOf(10, newline - 1) : -1;
+    if (start > 0 && before < 0) continue;
+    const line = tail.subarray(before + 1, Math.max(newline, 0)).toString();
+    const end = start + newline + 1;
+    return { end, last: unseal(line)?.link, torn: size - end };
+  }
+}
+
+function writeAll(fd: number, bytes: Buffer, at: number): void {
+  for (let written = 0; written < bytes.length; ) {
+    written += writeSync(fd, bytes, written, bytes.length - written, at + written);
+  }
+}
+
+function who(): Who {
+  const sudoUser = process.env.SUDO_USER;
+  return {
+    user: userName(),
+    uid: process.getuid?.() ?? -1,
+    host: hostname(),
+    pid: process.pid,
+    ...(sudoUser && { sudo_user: sudoUser }),
+  };
+}

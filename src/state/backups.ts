@@ -1,0 +1,79 @@
+import { chmodSync, constants, copyFileSync, linkSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { removeIfThere, syncDirectory } from "./atomic-file.js";
+import { errnoOf } from "./disk-fault.js";
+
+const kept = 5;
+
+/**
+ * Keeps the file that is about to be replaced as the newest backup. Its name in `backups/` is a second link to the same
+ * content, so this costs no copy: the replaced file is never written to again.
+ */
+export function keepBackup(path: string, directory: string, file: string): void {
+  const older = backups(directory, file);
+  const number = Number(older[0]?.slice(file.length + 1) ?? 0) + 1;
+  keepAs(path, join(directory, `${file}.${number}`));
+  for (const name of older.slice(kept - 1)) removeIfThere(join(directory, name));
+}
+
+/** Keeps the last file of an old version for as long as the user likes: the way back from a migration. */
+export function keepOldVersion(path: string, directory: string, file: string, version: number): void {
+  const target = join(directory, `${file}.v${version}`);
+  removeIfThere(target);
+  keepAs(path, target);
+  syncDirectory(directory);
+}
+
+/** Drops every backup: what is about to be taken out of the file for good must not live on in them. */
+export function dropBackups(directory: string, file: string): void {
+  for (const name of entries(directory)) {
+    if (name.startsWith(`${file}.`)) removeIfThere(join(directory, name));
+  }
+}
+
+/** Makes the file as it is now the first of its backups again, if there is room for it. */
+export function copyAsBackup(path: string, directory: string, file: string): void {
+  const target = join(directory, `${file}.1`);
+  try {
+    copyFileSync(path, target, constants.COPYFILE_EXCL);
+  } catch {
+    removeIfThere(target);
+  }
+}
+
+/** The backups of a file, newest first. */
+export function backups(directory: string, file: string): string[] {
+  return entries(directory)
+    .filter((name) => name.startsWith(`${file}.`) && /^\d{1,15}$/.test(name.slice(file.length + 1)))
+    .sort((a, b) => Number(b.slice(file.length + 1)) - Number(a.slice(file.length + 1)));
+}
+
+/** The newest backup that `isGood`. */
+export function newestGoodBackup(
+  directory: string,
+  file: string,
+  isGood: (path: string) => boolean,
+): string | undefined {
+  return backups(directory, file)
+    .map((name) => join(directory, name))
+    .find(isGood);
+}
+
+function keepAs(path: string, target: string): void {
+  try {
+    linkSync(path, target);
+  } catch (error) {
+    // File systems without hard links, and files with too many.
+    if (!["EPERM", "ENOTSUP", "ENOSYS", "EMLINK", "EXDEV"].includes(errnoOf(error) ?? "")) throw error;
+    copyFileSync(path, target, constants.COPYFILE_EXCL);
+  }
+  chmodSync(target, 0o600);
+}
+
+function entries(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,69 @@
+import { accessSync, chmodSync, constants, mkdirSync, readdirSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { Fault } from "../errors.js";
+import { asTyped, cannotWrite, errnoOf } from "./disk-fault.js";
+
+/** Where state lives: `--config-dir`, else `$CLM_HOME`, else `$XDG_CONFIG_HOME/clawrium`, else `~/.config/clawrium`. */
+export function resolveConfigDir(flag: string | undefined, env: NodeJS.ProcessEnv, home: string): string {
+  const chosen = flag || env.CLM_HOME;
+  if (chosen) return resolve(chosen);
+  const xdg = env.XDG_CONFIG_HOME;
+  // The XDG specification says that a relative path is invalid and must be ignored.
+  return join(xdg && isAbsolute(xdg) ? xdg : join(home, ".config"), "clawrium");
+}
+
+/**
+ * Makes the config directory (0700) when it is missing, closes it to others when it is open, and says so when nothing
+ * can be written there. Only commands that change something call it: reading a missing directory is an empty fleet.
+ */
+export function openConfigDir(root: string): string {
+  try {
+    make(root);
+    accessSync(root, constants.W_OK | constants.X_OK);
+    if (statSync(root).mode & 0o077) closeToOthers(root);
+    return root;
+  } catch (error) {
+    throw cannotWrite(root, root, error);
+  }
+}
+
+/** Makes a directory of ours inside the config directory. */
+export function openSubdirectory(root: string, name: string): string {
+  openConfigDir(root);
+  const path = join(root, name);
+  try {
+    make(path);
+    return path;
+  } catch (error) {
+    throw cannotWrite(path, root, error);
+  }
+}
+
+// Not `recursive`: on a read-only file system Node 20 reports that as ENOENT.
+function make(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+    chmodSync(path, 0o700);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === "EEXIST" && statSync(path).isDirectory()) return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    make(dirname(path));
+    make(path);
+  }
+}
+
+const ours = new Set(["hosts.json", "secrets.json", "providers.json", "audit.jsonl", "known_hosts", "locks"]);
+
+// `--config-dir .` must not shut a directory that is something else to its owner.
+function closeToOthers(root: string): void {
+  const names = readdirSync(root);
+  if (names.length === 0 || names.some((name) => ours.has(name))) {
+    chmodSync(root, 0o700);
+    return;
+  }
+  throw new Fault("bad-input", `${root} is not a config directory of clm`, {
+    why: "others can read it, and it holds files but none of clm's",
+    next: `clm init --config-dir ${asTyped(join(root, "clawrium"))}`,
+  });
+}

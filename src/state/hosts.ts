@@ -1,0 +1,119 @@
+import { Fault } from "../errors.js";
+import type { Label } from "../names.js";
+import { nearest } from "../nearest.js";
+import type { LockOptions } from "./lock.js";
+import { also, list, number, object, oneOf, optional, record, type Shape, type Shaped, text, whole } from "./shape.js";
+import { jsonStore, type Store } from "./store.js";
+
+const facts = object({
+  os: text,
+  os_version: text,
+  os_name: text,
+  arch: text,
+  kernel: text,
+  hostname: text,
+  cpus: number,
+  memory_mb: number,
+  disk_total_mb: number,
+  disk_free_mb: number,
+  systemd: number,
+  gpu: list(text),
+  seen_at: text,
+});
+
+const agent: Shape<{ type: string; [field: string]: unknown }> = object({ type: text });
+
+const host = object({
+  name: text,
+  address: text,
+  port: optional(whole(1, 65535)),
+  user: optional(text),
+  identity: optional(text),
+  labels: record(text),
+  added_at: text,
+  sudo: oneOf("root", "passwordless", "password", "none"),
+  facts: optional(facts),
+  agents: record(agent),
+});
+
+const fleet = object({
+  hosts: also(list(host), "should name each host once", (hosts) => {
+    return new Set(hosts.map(({ name }) => name)).size === hosts.length;
+  }),
+});
+
+/** A host as it is recorded. No secret is ever part of it. */
+export type Host = Shaped<typeof host>;
+/** What a host said of itself at `seen_at`. */
+export type HostFacts = Shaped<typeof facts>;
+export type Fleet = Shaped<typeof fleet>;
+
+/** `hosts.json`: every host clm knows, and the agents on it. */
+export function hostStore(dir: string, lock: LockOptions = {}): Store<Fleet> {
+  return jsonStore<Fleet>({ dir, file: "hosts.json", version: 1, shape: fleet, empty: () => ({ hosts: [] }), lock });
+}
+
+/** The host of that name, or a fault that offers the one that was probably meant. */
+export function findHost(hosts: readonly Host[], name: string): Host {
+  const found = hosts.find((host) => host.name === name);
+  if (!found) throw noHost(hosts, `no host is called '${name}'`, name);
+  return found;
+}
+
+/**
+ * The hosts that match any of the patterns (`wolf-i`, `lab-*`, `gpu-?`) and have all of the labels, in the fleet's order.
+ * No pattern means any name. A pattern that matches nothing is a fault: it is a typing error more often than not.
+ */
+export function selectHosts(
+  hosts: readonly Host[],
+  patterns: readonly string[],
+  labels: readonly Label[] = [],
+): Host[] {
+  const matchers = patterns.map(glob);
+  for (const [index, matches] of matchers.entries()) {
+    const pattern = patterns[index] ?? "";
+    if (!hosts.some((host) => matches(host.name))) {
+      throw noHost(
+        hosts,
+        isGlob(pattern) ? `no host's name matches '${pattern}'` : `no host is called '${pattern}'`,
+        pattern,
+      );
+    }
+  }
+  const selected = hosts
+    .filter((host) => matchers.length === 0 || matchers.some((matches) => matches(host.name)))
+    .filter(hasLabels(labels));
+  if (selected.length === 0 && labels.length > 0) {
+    const wanted = labels.map((label) => label.join("=")).join(" and ");
+    throw noHost(hosts, `no host${patterns.length > 0 ? " of these" : ""} has the label ${wanted}`);
+  }
+  return selected;
+}
+
+/** Tells whether a host has all of the labels. */
+export function hasLabels(labels: readonly Label[]): (host: Host) => boolean {
+  return (host) => labels.every(([key, value]) => host.labels[key] === value);
+}
+
+const isGlob = (pattern: string): boolean => /[*?]/.test(pattern);
+
+function glob(pattern: string): (name: string) => boolean {
+  const source = pattern.replace(/\*+|\?|[^*?]+/g, (part) => {
+    if (part === "?") return ".";
+    return part.startsWith("*") ? ".*" : part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  });
+  const regex = new RegExp(`^${source}$`, "s");
+  return (name) => regex.test(name);
+}
+
+function noHost(hosts: readonly Host[], what: string, word = ""): Fault {
+  const guess = nearest(
+    word,
+    hosts.map(({ name }) => name),
+  );
+  return new Fault("not-found", what, {
+    why: hosts.length === 0 ? "no host has been added yet" : guess ? `did you mean '${guess}'?` : [],
+    next: hosts.length === 0 ? "clm host add --help" : "clm host list",
+    data: guess ? { guess } : {},
+  });
+}

@@ -1,0 +1,115 @@
+import { Fault } from "../errors.js";
+import { Secret } from "../secret.js";
+import { type Instance, instanceKey, parseInstanceKey } from "./instance-key.js";
+import type { LockOptions } from "./lock.js";
+import { nullable, object, optional, record, type Shaped, text } from "./shape.js";
+import { jsonStore, type Store } from "./store.js";
+
+const secretsFile = record(
+  record(object({ value: text, created_at: text, updated_at: text, description: optional(nullable(text)) })),
+);
+
+type SecretsFile = Shaped<typeof secretsFile>;
+
+export interface Secrets {
+  readonly path: string;
+  get(instance: Instance, name: string): Secret | undefined;
+  /** The names of an instance's secrets. */
+  names(instance: Instance): string[];
+  /** Every secret there is, for whoever must keep them from showing. */
+  all(): Secret[];
+  /** Stores a secret; the same value again changes nothing. */
+  set(instance: Instance, name: string, value: Secret, description: string): Promise<void>;
+  /** Forgets all secrets of an instance, in the backups too. */
+  remove(instance: Instance): Promise<void>;
+  /** Forgets the secrets of every agent on a host, in the backups too. */
+  removeHost(host: string): Promise<void>;
+  /** Moves the secrets of every agent on a host to the host's new name. */
+  renameHost(from: string, to: string): Promise<void>;
+}
+
+/** `secrets.json`: the only place a secret is kept, closed to everybody but its owner. */
+export function openSecrets(dir: string, options: LockOptions & { now?: () => Date } = {}): Secrets {
+  const { now = () => new Date(), ...lock } = options;
+  const store = secretStore(dir, lock);
+  const secretsOf = (content: SecretsFile, instance: Instance) => own(content, instanceKey(instance));
+  const forget = async (isGone: (key: string) => boolean) => {
+    await store.update((content) => rekey(content, (key) => (isGone(key) ? undefined : key)), { forget: true });
+  };
+
+  return {
+    path: store.path,
+    get(instance, name) {
+      const found = own(secretsOf(store.read(), instance) ?? {}, name);
+      return found && new Secret(found.value);
+    },
+    names: (instance) => Object.keys(secretsOf(store.read(), instance) ?? {}),
+    all: () =>
+      Object.values(store.read()).flatMap((secrets) => Object.values(secrets).map(({ value }) => new Secret(value))),
+    async set(instance, name, value, description) {
+      const key = instanceKey(instance);
+      if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw badName(name);
+      await store.update((content) => {
+        const secrets = own(content, key) ?? {};
+        const old = own(secrets, name);
+        if (old?.value === value.reveal() && old.description === description) return content;
+        const at = now().toISOString();
+        const entry = { ...old, value: value.reveal(), created_at: old?.created_at ?? at, updated_at: at, description };
+        return { ...content, [key]: { ...secrets, [name]: entry } };
+      });
+    },
+    async remove(instance) {
+      const gone = instanceKey(instance);
+      await forget((key) => key === gone);
+    },
+    removeHost: (host) => forget((key) => hostOf(key) === host),
+    async renameHost(from, to) {
+      const moved = (key: string) => [to, ...key.split(":").slice(1)].join(":");
+      await store.update((content) => rekey(content, (key) => (hostOf(key) === from ? moved(key) : key)));
+    },
+  };
+}
+
+function secretStore(dir: string, lock: LockOptions = {}): Store<SecretsFile> {
+  return jsonStore<SecretsFile>({
+    dir,
+    file: "secrets.json",
+    version: 1,
+    shape: secretsFile,
+    empty: () => ({}),
+    // Clawrium writes the same file without a version.
+    migrations: { 0: (content) => content },
+    secret: true,
+    lock,
+  });
+}
+
+/** The same secrets under other keys; those without a key are gone. */
+function rekey(content: SecretsFile, keyFor: (key: string) => string | undefined): SecretsFile {
+  const result: SecretsFile = {};
+  for (const [key, secrets] of Object.entries(content)) {
+    const target = keyFor(key);
+    if (target === undefined) continue;
+    if (own(result, target) || (target !== key && own(content, target))) {
+      throw new Fault("already-exists", `there are secrets for ${target} already`, {
+        why: `those of ${key} would replace them`,
+      });
+    }
+    result[target] = secrets;
+  }
+  return result;
+}
+
+function hostOf(key: string): string | undefined {
+  const instance = parseInstanceKey(key);
+  return instance && "host" in instance ? instance.host : undefined;
+}
+
+// Names come from outside; `constructor` and the like must not find what every object has.
+const own = <V>(record: Record<string, V>, key: string): V | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined;
+
+const badName = (name: string) =>
+  new Fault("bad-input", `'${name}' cannot be a secret's name`, {
+    why: "a name is made of letters, digits and _, as HERMES_API_SERVER_KEY",
+  });

@@ -1,0 +1,56 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
+import { Fault } from "../errors.js";
+import { symlinkFault } from "./atomic-file.js";
+import { asTyped, errnoOf } from "./disk-fault.js";
+
+export interface StateFile {
+  text: string;
+  /** Tells whether the file is still the one that was read. */
+  identity: string;
+}
+
+/** Reads a state file; nothing when there is none. A secret one must be closed to everybody else. */
+export function readStateFile(path: string, secret: boolean): StateFile | undefined {
+  let fd: number;
+  try {
+    // Without O_NONBLOCK a named pipe in the file's place would hold us for ever.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === "ENOENT") return undefined;
+    if (code === "ELOOP") throw symlinkFault(path);
+    throw unreadable(path, error);
+  }
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile())
+      throw new Fault("state-corrupt", `${path} is not a plain file`, { next: `ls -ld ${asTyped(path)}` });
+    if (secret && stat.mode & 0o077) throw exposed(path, stat);
+    return { text: readFileSync(fd, "utf8"), identity: identityOf(stat) };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export const identityOf = (stat: Stats | undefined): string =>
+  stat ? `${stat.ino} ${stat.mtimeMs} ${stat.size}` : "none";
+
+function exposed(path: string, stat: Stats): Fault {
+  const mode = (stat.mode & 0o777).toString(8);
+  return new Fault("state-exposed", `${path} holds secrets and others can get at it`, {
+    why: `its mode is ${mode}; only its owner may read or write it (600)`,
+    next: `chmod 600 ${asTyped(path)}`,
+    data: { path, mode },
+  });
+}
+
+function unreadable(path: string, error: unknown): unknown {
+  const code = errnoOf(error);
+  if (!code) return error;
+  return new Fault("state-corrupt", `${path} cannot be read`, {
+    why: code === "EACCES" ? "it belongs to somebody else (EACCES)" : `the system says ${code}`,
+    next: `ls -l ${asTyped(path)}`,
+    data: { path, errno: code },
+    cause: error,
+  });
+}

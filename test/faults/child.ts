@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { build } from "esbuild";
+
+/** A child of ours, and the lines it says. */
+export interface Child {
+  readonly pid: number;
+  readonly process: ChildProcess;
+  /** Everything it said so far. */
+  readonly said: string[];
+  /** Waits for a line that begins so. */
+  says(beginning: string): Promise<string>;
+  /** Waits for its end; gives its exit code or the signal that ended it. */
+  ended: Promise<number | string>;
+}
+
+/** Bundles a TypeScript file, so that children start as fast as clm does. `killAll` after each test, `remove` when done. */
+export async function bundleChild(entry: string) {
+  const directory = mkdtempSync(join(tmpdir(), "clm-child-"));
+  chmodSync(directory, 0o755);
+  const script = join(directory, "child.mjs");
+  await build({
+    entryPoints: [entry],
+    outfile: script,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    logLevel: "warning",
+  });
+  const running = new Set<Child>();
+  return {
+    start: (args: string[], options: { uid?: number; gid?: number } = {}): Child => {
+      const child = spawn(process.execPath, [script, ...args], {
+        stdio: ["ignore", "pipe", "inherit"],
+        cwd: directory,
+        ...options,
+      });
+      const listened = listenTo(child);
+      running.add(listened);
+      void listened.ended.then(() => running.delete(listened));
+      return listened;
+    },
+    /** Ends what a failed test left running. */
+    async killAll() {
+      for (const each of running) each.process.kill("SIGKILL");
+      await Promise.all([...running].map(({ ended }) => ended));
+    },
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+function listenTo(child: ChildProcess): Child {
+  const said: string[] = [];
+  const waiting: (() => void)[] = [];
+  const wake = () => {
+    for (const check of waiting.splice(0)) check();
+  };
+  const { stdout, pid } = child;
+  if (!stdout || !pid) throw new Error("the child could not be started");
+  createInterface(stdout).on("line", (line) => {
+    said.push(line);
+    wake();
+  });
+  let over = false;
+  const ended = once(child, "close").then(([code, signal]) => {
+    over = true;
+    wake();
+    return (code ?? signal) as number | string;
+  });
+  const says = (beginning: string) =>
+    new Promise<string>((resolve, reject) => {
+      const check = () => {
+        const line = said.find((each) => each.startsWith(beginning));
+        if (line !== undefined) resolve(line);
+        else if (over) reject(new Error(`the child ended without saying '${beginning}': ${said.join(" | ")}`));
+        else waiting.push(check);
+      };
+      check();
+    });
+  return { pid, process: child, said, says, ended };
+}
