@@ -1,0 +1,51 @@
+import type { StdioOptions } from "node:child_process";
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { Fault } from "../errors.js";
+import { members } from "./cgroup.js";
+import type { CommandOptions, Ended } from "./command.js";
+import { attempt, searchPath } from "./command.js";
+import { mustBeRoot } from "./machine.js";
+import type { HostNames } from "./names.js";
+import { isLabName, labNames, splitHostName } from "./names.js";
+import { readRecord } from "./record.js";
+
+/** Into a lab host without SSH: to look at one that does not answer, and to break one on purpose. */
+
+/** Runs a program inside a host as its root, on the given streams (ours unless told), and gives its exit code. */
+export async function enter(name: string, argv: string[], options: { stdio?: StdioOptions } = {}): Promise<number> {
+  mustBeRoot(`clm lab exec ${name} -- ${argv.join(" ")}`);
+  const [program = "", ...args] = await wayInto(await findHost(name), argv);
+  const child = spawn(program, args, { stdio: options.stdio ?? "inherit", env: { ...process.env, PATH: searchPath } });
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    // As a shell says it.
+    child.on("close", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+  });
+}
+
+/** Runs a program inside a host as its root, to its end, and gives back what it said. */
+export async function ask(host: HostNames, argv: string[], options: CommandOptions = {}): Promise<Ended> {
+  const [program = "", ...args] = await wayInto(host, argv);
+  return attempt(program, args, options);
+}
+
+async function findHost(name: string): Promise<HostNames> {
+  const parts = splitHostName(name);
+  const record = parts && isLabName(parts.lab) ? await readRecord(parts.lab) : undefined;
+  if (parts && record?.hosts.some(({ number }) => number === parts.number))
+    return labNames(parts.lab).host(parts.number);
+  throw new Fault("not-found", `there is no lab host '${name}'`, { next: "clm lab status" });
+}
+
+async function wayInto(host: HostNames, argv: string[]): Promise<string[]> {
+  const leader = (await members(host.cgroup)).find(({ role }) => role === "leader");
+  if (!leader) throw new Fault("unreachable", `lab host ${host.name} does not run`, { next: "clm lab status" });
+  return [
+    ...["nsenter", "--target", String(leader.pid), "--all", "--root", "--wd", "--"],
+    // Nothing of this machine's environment means anything in there.
+    ...["env", "-i", "HOME=/root", "USER=root", "LANG=C.UTF-8", `TERM=${process.env.TERM ?? "dumb"}`],
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    ...argv,
+  ];
+}

@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+import { mkdir } from "node:fs/promises";
+import { Fault } from "../errors.js";
+import { interrupted, searchPath, stopIfAborted } from "./command.js";
+
+// The lock is the kernel's, on the directory itself, held by a child that ends when our end of its stdin closes: it
+// dies with us however we die, and leaves no file. Whoever waited for a directory that `down` removed meanwhile holds
+// a lock on nothing; the two inode numbers tell.
+const holder = `
+exec 9<"$1" || exit 1
+flock 9
+[ "$(stat -Lc %d:%i /proc/self/fd/9)" = "$(stat -Lc %d:%i "$1")" ] || exit 9
+echo held
+exec cat >/dev/null`;
+
+export interface LockOptions {
+  signal?: AbortSignal | undefined;
+  /** Called once when somebody else has it and we wait. */
+  waiting?: () => void;
+}
+
+/** Does the work while nobody else on this machine holds the same directory (made when missing). */
+export async function withLock<T>(directory: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
+  const release = await acquire(directory, options);
+  try {
+    return await work();
+  } finally {
+    await release();
+  }
+}
+
+async function acquire(directory: string, { signal, waiting }: LockOptions): Promise<() => Promise<void>> {
+  for (;;) {
+    stopIfAborted(signal);
+    await mkdir(directory, { recursive: true });
+    const child = spawn("sh", ["-c", holder, "lock", directory], {
+      stdio: ["pipe", "pipe", "ignore"],
+      env: { PATH: searchPath },
+      // In its own group, or the terminal's Ctrl-C would end the lock before the work under it.
+      detached: true,
+    });
+    child.stdin.on("error", () => {});
+    const ended = new Promise<number | null>((resolve, reject) => child.on("close", resolve).on("error", reject));
+    const held = new Promise<true>((resolve) => child.stdout.once("data", () => resolve(true)));
+    // The whole group: the shell alone would leave its flock waiting.
+    const abort = () => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+      } catch {}
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    const patience = setTimeout(() => waiting?.(), 500);
+    const outcome = await Promise.race([held, ended]).finally(() => {
+      clearTimeout(patience);
+      signal?.removeEventListener("abort", abort);
+    });
+    if (outcome === true) {
+      return async () => {
+        child.stdin.end();
+        await ended;
+      };
+    }
+    if (signal?.aborted) throw interrupted();
+    if (outcome === 9) continue;
+    throw new Fault("local-setup", `cannot lock ${directory}`, { why: "flock (util-linux) is needed" });
+  }
+}

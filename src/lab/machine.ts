@@ -1,0 +1,88 @@
+import { existsSync } from "node:fs";
+import { readFile, statfs, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Fault } from "../errors.js";
+import { attempt, hasProgram, run, stopIfAborted } from "./command.js";
+import type { Told } from "./shape.js";
+
+/** What a lab needs on this machine: the program, and the Debian package that has it. */
+const needed: [program: string, pkg: string][] = [
+  ["mmdebstrap", "mmdebstrap"],
+  ["systemd-nspawn", "systemd-container"],
+  ["ip", "iproute2"],
+  ["ssh-keygen", "openssh-client"],
+  ["nsenter", "util-linux"],
+  ["setpriv", "util-linux"],
+  ["flock", "util-linux"],
+  ["mount", "mount"],
+];
+
+// Ubuntu has apt and mmdebstrap but not the keys that sign Debian.
+const keyrings = ["gpg", "pgp"].map((ending) => `/usr/share/keyrings/debian-archive-keyring.${ending}`);
+
+export function missingPackages(options: { internet?: boolean } = {}): string[] {
+  const missing = needed.filter(([program]) => !hasProgram(program)).map(([, pkg]) => pkg);
+  if (!keyrings.some((path) => existsSync(path))) missing.push("debian-archive-keyring");
+  if (options.internet && !hasProgram("nft") && !hasProgram("iptables")) missing.push("nftables");
+  return [...new Set(missing)];
+}
+
+/** A lab makes network namespaces and mounts, which only root on Linux can. */
+export function mustBeRoot(command: string): void {
+  if (process.platform !== "linux") {
+    throw new Fault("local-setup", "a lab needs Linux", { why: `this machine runs ${process.platform}` });
+  }
+  if (process.getuid?.() === 0) return;
+  throw new Fault("local-setup", "a lab needs root on this machine", {
+    why: "it makes network namespaces, mounts and containers",
+    next: `sudo ${command}`,
+  });
+}
+
+/** Installs what a lab needs and this machine lacks, or says what to install. */
+export async function ensurePackages(options: Told & { internet?: boolean } = {}): Promise<void> {
+  const missing = missingPackages(options);
+  if (missing.length === 0) return;
+  const install = ["install", "--yes", "--no-install-recommends", ...missing];
+  const lacking = new Fault("local-setup", `a lab needs packages this machine lacks: ${missing.join(", ")}`, {
+    next: `sudo apt-get install ${missing.join(" ")}`,
+  });
+  if (!hasProgram("apt-get") || process.getuid?.() !== 0) throw lacking;
+
+  options.progress?.(`installing ${missing.join(", ")}`);
+  // Not to be stopped in the middle: dpkg would have to be mended by hand.
+  const how = { outlives: true, output: options.output, env: { DEBIAN_FRONTEND: "noninteractive" } };
+  const { code } = await attempt("apt-get", install, how);
+  if (code !== 0) {
+    // Most often its package lists are absent or old.
+    await run("apt-get", ["update"], how);
+    await run("apt-get", install, how);
+  }
+  stopIfAborted(options.signal);
+}
+
+/** Refuses to start what would fill the disk. */
+export async function mustHaveSpace(directory: string, megabytes: number, what: string): Promise<void> {
+  let there = directory;
+  while (!existsSync(there)) there = dirname(there);
+  const { bavail, bsize } = await statfs(there);
+  const free = Math.floor((bavail * bsize) / 2 ** 20);
+  if (free >= megabytes) return;
+  throw new Fault("local-setup", `not enough space for ${what}`, {
+    why: `it needs ${megabytes} MB in ${directory}; ${free} MB are free there`,
+    next: "free some, or set CLM_LAB_DIR and CLM_LAB_CACHE to directories on a larger disk",
+  });
+}
+
+const instances = "/proc/sys/fs/inotify/max_user_instances";
+
+/**
+ * Every systemd takes several inotify instances, and all hosts share the machine's 128: past about twenty hosts the
+ * next dies at once with "Too many open files".
+ */
+export async function raiseLimits(output?: (line: string) => void): Promise<void> {
+  const now = Number(await readFile(instances, "utf8"));
+  if (now >= 8192) return;
+  await writeFile(instances, "8192\n");
+  output?.(`raised fs.inotify.max_user_instances from ${now} to 8192 until this machine restarts`);
+}

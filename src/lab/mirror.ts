@@ -1,0 +1,132 @@
+/**
+ * Where this machine gets Debian from, read from its own apt configuration, so that a lab's base comes from the same
+ * place: no mirror is ever named in our code.
+ */
+
+export interface Source {
+  uris: string[];
+  suites: string[];
+  components: string[];
+  /** The fields that say how it is trusted, by their deb822 names, as written. */
+  trust: Record<string, string>;
+}
+
+const trustFields = [
+  "Signed-By",
+  "Trusted",
+  "Check-Valid-Until",
+  "Check-Date",
+  "Allow-Insecure",
+  "Allow-Weak",
+  "Architectures",
+];
+
+const words = (text: string | undefined): string[] => (text ?? "").split(/\s+/).filter(Boolean);
+
+/** The `deb` lines of a sources.list. */
+export function parseList(text: string): Source[] {
+  return text.split("\n").flatMap((line) => {
+    const [, options, uri, suite, components] =
+      /^\s*deb\s+(?:\[([^\]]*)\]\s+)?([^\s[#]+)\s+(\S+)\s+([^#]*)/.exec(line) ?? [];
+    if (uri === undefined || suite === undefined) return [];
+    const given = new Map(words(options).map((option) => option.split("=", 2) as [string, string | undefined]));
+    const trust = trustFields.flatMap((field) => {
+      // The one-line form says `arch` where deb822 says `Architectures`.
+      const value = given.get(field === "Architectures" ? "arch" : field.toLowerCase());
+      return value === undefined ? [] : [[field, value.replaceAll(",", " ")]];
+    });
+    return { uris: [uri], suites: [suite], components: words(components), trust: Object.fromEntries(trust) };
+  });
+}
+
+/** The enabled `deb` stanzas of a deb822 `.sources` file. */
+export function parseSources(text: string): Source[] {
+  const stanzas = text
+    .split("\n")
+    .filter((line) => !line.startsWith("#"))
+    .join("\n")
+    .split(/\n\s*\n/);
+  return stanzas.flatMap((stanza) => {
+    const fields = new Map<string, string>();
+    let last = "";
+    for (const line of stanza.split("\n")) {
+      const [, field, value] = /^([A-Za-z][A-Za-z-]*):[ \t]*(.*)$/.exec(line) ?? [];
+      if (field !== undefined) {
+        last = field.toLowerCase();
+        fields.set(last, value ?? "");
+      } else if (/^[ \t]/.test(line)) {
+        fields.set(last, `${fields.get(last) ?? ""}\n${line}`);
+      }
+    }
+    if (!words(fields.get("types")).includes("deb")) return [];
+    if (/^(no|false|off|0)$/i.test(fields.get("enabled")?.trim() ?? "yes")) return [];
+    const trust = trustFields.flatMap((field) => {
+      const value = fields.get(field.toLowerCase());
+      return value === undefined ? [] : [[field, value]];
+    });
+    return {
+      uris: words(fields.get("uris")),
+      suites: words(fields.get("suites")),
+      components: words(fields.get("components")),
+      trust: Object.fromEntries(trust),
+    };
+  });
+}
+
+/**
+ * The entry that is Debian itself. Others (a vendor's own packages) carry the same suite and component, so it is told
+ * by what only Debian has: its archive's key, or `<codename>-updates` at the same place. An entry without a key of its
+ * own may be either; it counts when nothing better is there.
+ */
+export function debianAmong(sources: Source[], codename: string): Source | undefined {
+  const withUpdates = new Set(
+    sources.filter(({ suites }) => suites.includes(`${codename}-updates`)).flatMap(({ uris }) => uris.map(place)),
+  );
+  const likeliness = (source: Source): number => {
+    const key = source.trust["Signed-By"];
+    const score =
+      (key?.includes("debian-archive") ? 4 : 0) + (source.uris.some((uri) => withUpdates.has(place(uri))) ? 2 : 0);
+    return score || (key === undefined ? 1 : 0);
+  };
+  return sources
+    .filter(({ suites, components }) => suites.includes(codename) && components.includes("main"))
+    .filter(({ uris }) => uris.some(reachable))
+    .map((source) => ({ source, likely: likeliness(source) }))
+    .filter(({ likely }) => likely > 0)
+    .sort((a, b) => b.likely - a.likely)[0]?.source;
+}
+
+const place = (uri: string): string => uri.replace(/\/+$/, "");
+
+const reachable = (uri: string): boolean => !/^(cdrom|file|copy):/.test(uri);
+
+/** The same place, asked for another release, as a deb822 stanza. */
+export function sourceFor(release: string, source: Source, codename: string): string {
+  const trust = Object.entries(source.trust).map(([field, value]) =>
+    // Debian has a keyring per release beside the one with all of them.
+    field === "Signed-By" ? [field, value.replaceAll(`-${codename}-`, `-${release}-`)] : [field, value],
+  );
+  return [
+    ["Types", "deb"],
+    ["URIs", source.uris.filter(reachable).join(" ")],
+    ["Suites", release],
+    ["Components", "main"],
+    ...trust,
+  ]
+    .map(([field, value]) => `${field}: ${value}\n`)
+    .join("");
+}
+
+/**
+ * Of `apt-config dump`, what decides how the archive is reached: proxies, certificates, retries, validity. The rest
+ * (which indexes, which hooks) is this machine's own business.
+ */
+export function archiveSettings(dump: string): string {
+  const matters =
+    /^Acquire::((https?|ftp|tor|socks5h?)::|(Retries|ForceIPv[46]|Check-Valid-Until|Check-Date|M(ax|in)-ValidTime) )/;
+  return dump
+    .split("\n")
+    .filter((line) => matters.test(line))
+    .map((line) => `${line}\n`)
+    .join("");
+}

@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { Fault } from "../errors.js";
+
+/** The most hosts a lab can have: `.11` to `.254` of its subnet. */
+export const mostHosts = 244;
+
+/** Where labs and their bases are kept. */
+export function places(env: NodeJS.ProcessEnv = process.env): { labs: string; cache: string } {
+  const labs = env.CLM_LAB_DIR || "/var/lib/clm-lab";
+  const cache = env.CLM_LAB_CACHE || "/var/cache/clm-lab";
+  for (const path of [labs, cache]) {
+    // Both become part of an overlay's mount options, where these separate one option from the next.
+    if (!path.startsWith("/") || /[,:\\\s]/.test(path)) {
+      throw new Fault("bad-input", `a lab cannot be kept in '${path}'`, {
+        why: "the path must be absolute and without comma, colon, backslash or space",
+      });
+    }
+  }
+  return { labs, cache };
+}
+
+export interface HostNames {
+  number: number;
+  /** What a user calls it: `lab-1`. */
+  name: string;
+  directory: string;
+  netns: string;
+  veth: string;
+  cgroup: string;
+}
+
+export interface LabNames {
+  lab: string;
+  directory: string;
+  bridge: string;
+  /** Every network interface of this lab starts with this. */
+  links: string;
+  /** Every network namespace and cgroup of this lab starts with this. */
+  prefix: string;
+  /** The packet filter's name for this lab. */
+  filter: string;
+  host(number: number): HostNames;
+}
+
+/**
+ * Every name a lab leaves on the machine, from nothing but its own name and where labs are kept: `down` must find them
+ * all when the record is lost. Interface names hold 15 characters, so a digest stands for the lab.
+ */
+export function labNames(text: string, labs: string = places().labs): LabNames {
+  const lab = labNameFrom(text);
+  const directory = join(labs, lab);
+  const tag = createHash("sha256").update(directory).digest("hex").slice(0, 8);
+  const prefix = `clm-${tag}-`;
+  return {
+    lab,
+    directory,
+    bridge: `clm${tag}`,
+    links: `clm${tag}`,
+    prefix,
+    filter: `clm_lab_${tag}`,
+    host: (number) => {
+      const name = `${lab}-${number}`;
+      return {
+        number,
+        name,
+        directory: join(directory, name),
+        netns: prefix + name,
+        veth: `clm${tag}-${number}`,
+        cgroup: prefix + name,
+      };
+    },
+  };
+}
+
+// It becomes part of host names, and those must be names that DNS and sudo accept.
+export const isLabName = (text: string): boolean => /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/.test(text);
+
+export function labNameFrom(text: string): string {
+  if (isLabName(text)) return text;
+  throw new Fault("bad-input", `'${text}' cannot be a lab's name`, {
+    why: "a name is 1 to 32 of a-z 0-9 - and starts and ends with a letter or digit",
+  });
+}
+
+/** The lab and number in a host's name, or undefined when it has not that form. */
+export function splitHostName(host: string): { lab: string; number: number } | undefined {
+  const [, lab, number] = /^(.+)-([1-9][0-9]{0,2})$/.exec(host) ?? [];
+  return lab !== undefined && number !== undefined ? { lab, number: Number(number) } : undefined;
+}

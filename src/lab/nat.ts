@@ -1,0 +1,103 @@
+import { existsSync } from "node:fs";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { join } from "node:path";
+import { Fault } from "../errors.js";
+import { attempt, hasProgram, lastLines, run } from "./command.js";
+import type { LabNames } from "./names.js";
+import { places } from "./names.js";
+import { network } from "./subnet.js";
+
+/** A way out for a lab's hosts, behind this machine's own address. */
+
+const forwarding = "/proc/sys/net/ipv4/ip_forward";
+
+// Says that forwarding was off before the first lab with a way out, so that the last one can turn it off again.
+const wasOff = (): string => join(places().labs, "forwarding-was-off");
+
+export async function openWayOut(names: LabNames, subnet: number, output: (line: string) => void): Promise<void> {
+  await closeFilter(names);
+  const troubles: string[] = [];
+  // iptables first: where it is in use (Docker, ufw) forwarding is often refused there, and only there can be allowed.
+  for (const attemptRules of [withIptables, withNft]) {
+    const trouble = await attemptRules(names, subnet);
+    if (trouble === undefined) return allowForwarding(output);
+    troubles.push(...trouble);
+    await closeFilter(names);
+  }
+  throw new Fault("local-setup", "no way out could be made for the lab", {
+    why: troubles,
+    next: "sudo apt-get install nftables",
+  });
+}
+
+export async function closeWayOut(names: LabNames, othersHaveOne: boolean): Promise<void> {
+  await closeFilter(names);
+  if (othersHaveOne || !existsSync(wasOff())) return;
+  await writeFile(forwarding, "0\n");
+  await rm(wasOff());
+}
+
+async function allowForwarding(output: (line: string) => void): Promise<void> {
+  if ((await readFile(forwarding, "utf8")).trim() !== "0") return;
+  await writeFile(wasOff(), "");
+  await writeFile(forwarding, "1\n");
+  output("turned on net.ipv4.ip_forward; `clm lab down` turns it off again");
+}
+
+type Trouble = string[] | undefined;
+
+async function withIptables({ bridge, filter }: LabNames, subnet: number): Promise<Trouble> {
+  if (!hasProgram("iptables")) return ["iptables is not installed"];
+  const mark = `-m comment --comment ${filter}`;
+  const rules = [
+    `-t nat -A POSTROUTING -s ${network(subnet)} ! -o ${bridge} ${mark} -j MASQUERADE`,
+    `-t filter -I FORWARD -i ${bridge} ${mark} -j ACCEPT`,
+    `-t filter -I FORWARD -o ${bridge} ${mark} -j ACCEPT`,
+  ];
+  for (const rule of rules) {
+    const { code, stderr } = await attempt("iptables", ["--wait", ...rule.split(" ")]);
+    if (code !== 0) return lastLines(stderr, 1).map((line) => `iptables: ${line}`);
+  }
+  return undefined;
+}
+
+async function withNft({ bridge, filter }: LabNames, subnet: number): Promise<Trouble> {
+  if (!hasProgram("nft")) return ["nft is not installed"];
+  const input = `table ip ${filter} {
+  chain out {
+    type nat hook postrouting priority srcnat
+    ip saddr ${network(subnet)} oifname != "${bridge}" masquerade
+  }
+}\n`;
+  const { code, stderr } = await attempt("nft", ["--file", "-"], { input });
+  return code === 0 ? undefined : lastLines(stderr, 1).map((line) => `nft: ${line}`);
+}
+
+async function closeFilter({ filter }: LabNames): Promise<void> {
+  if (hasProgram("nft") && (await attempt("nft", ["list", "table", "ip", filter])).code === 0) {
+    await run("nft", ["delete", "table", "ip", filter]);
+  }
+  if (!hasProgram("iptables")) return;
+  for (const table of ["nat", "filter"]) {
+    const { stdout } = await attempt("iptables", ["--wait", "-t", table, "-S"]);
+    const ours = stdout.split("\n").filter((rule) => rule.startsWith("-A ") && rule.split(/["\s]+/).includes(filter));
+    for (const rule of ours) {
+      await run("iptables", ["--wait", "-t", table, "-D", ...rule.replaceAll('"', "").split(" ").slice(1)]);
+    }
+  }
+}
+
+/** What a host with a way out has in /etc/resolv.conf: the name servers of this machine that it can reach, too. */
+export async function nameServers(): Promise<string> {
+  // The second is where systemd-resolved, which answers on this machine's loopback only, names the real ones.
+  for (const file of ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"]) {
+    const text = await readFile(file, "utf8").catch(() => "");
+    const servers = [...text.matchAll(/^nameserver\s+(\S+)/gm)].map(([, server = ""]) => server);
+    const reachable = servers.filter((server) => isIP(server) === 4 && !server.startsWith("127."));
+    if (reachable.length > 0) return reachable.map((server) => `nameserver ${server}\n`).join("");
+  }
+  throw new Fault("local-setup", "this machine has no name server that a lab host could ask", {
+    why: "/etc/resolv.conf names only addresses of its own loopback",
+  });
+}

@@ -1,0 +1,106 @@
+import { existsSync } from "node:fs";
+import { readdir, rm, statfs } from "node:fs/promises";
+import { attempt, run } from "./command.js";
+import { withLock } from "./lock.js";
+import type { HostNames, LabNames } from "./names.js";
+import { inParallel } from "./parallel.js";
+import { readRecord, recordedLabs } from "./record.js";
+import { address, freeSubnet, gateway, knownNetworks } from "./subnet.js";
+
+const namespace = (name: string): string => `/run/netns/${name}`;
+
+/**
+ * A subnet nobody else has, held by a bridge with its first address. Only one clm on this machine chooses at a time,
+ * whatever directory it keeps its labs in; `keep` writes it down before the next may choose.
+ */
+export async function takeSubnet(names: LabNames, signal: AbortSignal, keep: (subnet: number) => Promise<void>) {
+  await withLock("/run/clm-lab", { signal }, async () => {
+    const [addresses, routes] = await Promise.all([
+      run("ip", ["-json", "address", "show"]),
+      run("ip", ["-json", "route", "show", "table", "all", "type", "unicast"]),
+    ]);
+    const records = await Promise.all((await recordedLabs()).map((lab) => readRecord(lab).catch(() => undefined)));
+    const subnet = freeSubnet(
+      knownNetworks(addresses, routes),
+      records.flatMap((record) => record?.subnet ?? []),
+    );
+    await keep(subnet);
+    await ensureBridge(names, subnet);
+  });
+}
+
+/** The lab's side of the network on this machine. */
+export async function ensureBridge(names: LabNames, subnet: number): Promise<void> {
+  const { bridge } = names;
+  await ip([
+    ...((await links()).has(bridge) ? [] : [`link add name ${bridge} type bridge`]),
+    `link set dev ${bridge} alias clm-lab-${names.lab}`,
+    `address replace ${gateway(subnet)}/24 dev ${bridge}`,
+    `link set dev ${bridge} up`,
+  ]);
+}
+
+/** A namespace per host, wired to the bridge, with its address. What is there already stays. */
+export async function ensureWires(
+  names: LabNames,
+  hosts: HostNames[],
+  subnet: number,
+  internet: boolean,
+): Promise<void> {
+  const lines: string[] = [];
+  const there = await links();
+  for (const { netns, veth } of hosts) {
+    const state = await namespaceState(netns);
+    if (state === "broken") await rm(namespace(netns));
+    if (state !== "good") lines.push(`netns add ${netns}`);
+    // Its other end is gone, or in a namespace that has no name any more.
+    if (state !== "good" && there.has(veth)) lines.unshift(`link delete ${veth}`);
+    if (state !== "good" || !there.has(veth)) {
+      lines.push(`link add ${veth} type veth peer name eth0 netns ${netns}`);
+    }
+    lines.push(`link set dev ${veth} master ${names.bridge} up`);
+  }
+  await ip(lines);
+  await inParallel(hosts, 8, ({ netns, number }) =>
+    ip(
+      [
+        "link set dev lo up",
+        `address replace ${address(subnet, number)}/24 dev eth0`,
+        "link set dev eth0 up",
+        ...(internet ? [`route replace default via ${gateway(subnet)}`] : []),
+      ],
+      netns,
+    ),
+  );
+}
+
+/** Takes away everything of the lab's network that is on this machine. Gives false when there was nothing. */
+export async function removeNetwork(names: LabNames): Promise<boolean> {
+  const ours = [...(await links())].filter((name) => name.startsWith(names.links));
+  const namespaces = (await readdir("/run/netns").catch(() => [])).filter((name) => name.startsWith(names.prefix));
+  const lines = [...ours.map((name) => `link delete ${name}`), ...namespaces.map((name) => `netns delete ${name}`)];
+  // A link may go by itself with its namespace, and a name may have nothing behind it: what counts is what is left.
+  if (lines.length > 0) await attempt("ip", ["-force", "-batch", "-"], { input: `${lines.join("\n")}\n` });
+  const left = await links();
+  for (const name of ours) if (left.has(name)) await run("ip", ["link", "delete", name]);
+  for (const name of namespaces) await rm(namespace(name), { force: true });
+  return lines.length > 0;
+}
+
+async function links(): Promise<Set<string>> {
+  const found = JSON.parse((await run("ip", ["-json", "link", "show"])) || "[]") as { ifname: string }[];
+  return new Set(found.map(({ ifname }) => ifname));
+}
+
+/** A name without a namespace behind it is left by a kill between the two, or by a reboot where /run is on disk. */
+async function namespaceState(netns: string): Promise<"good" | "broken" | "none"> {
+  const nsfs = 0x6e736673;
+  if (!existsSync(namespace(netns))) return "none";
+  return (await statfs(namespace(netns))).type === nsfs ? "good" : "broken";
+}
+
+async function ip(lines: string[], netns?: string): Promise<void> {
+  if (lines.length === 0) return;
+  const input = `${lines.join("\n")}\n`;
+  await run("ip", [...(netns ? ["-netns", netns] : []), "-batch", "-"], { input });
+}

@@ -1,0 +1,93 @@
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chmod, chown, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { run } from "./command.js";
+import { isMounted, unmountAt } from "./mounts.js";
+import type { HostNames } from "./names.js";
+import { loginUser } from "./shape.js";
+
+/** A host's own filesystem: the base below, what this host changed above. */
+
+export const rootOf = (host: HostNames): string => join(host.directory, "root");
+const keyOf = (host: HostNames): string => join(host.directory, "host_key");
+const madeMark = (host: HostNames): string => join(host.directory, "made");
+
+export interface HostKey {
+  hostKey: string;
+  fingerprint: string;
+}
+
+/** The key the host will show, made here so that its fingerprint is known before anyone connects. */
+export async function makeHostKey(host: HostNames): Promise<HostKey> {
+  // Half of it may be left by a kill; nobody has been told of that key.
+  await discard(host.directory);
+  await mkdir(host.directory, { recursive: true, mode: 0o700 });
+  await run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", `root@${host.name}`, "-f", keyOf(host)]);
+  const [type, blob = ""] = (await readFile(`${keyOf(host)}.pub`, "utf8")).split(" ");
+  return { hostKey: `${type} ${blob}`, fingerprint: fingerprintOf(blob) };
+}
+
+/** As OpenSSH prints it. */
+export function fingerprintOf(blob: string): string {
+  const digest = createHash("sha256").update(Buffer.from(blob, "base64")).digest("base64");
+  return `SHA256:${digest.replace(/=+$/, "")}`;
+}
+
+export interface Identity {
+  base: string;
+  authorizedKey: string;
+  /** The text of /etc/resolv.conf. */
+  resolv: string;
+}
+
+/** Mounts the host's root, making it first when it is new; what the host changed before is kept. */
+export async function ensureRoot(host: HostNames, identity: Identity): Promise<void> {
+  if (!existsSync(madeMark(host))) {
+    await unmountAt(rootOf(host));
+    for (const part of ["upper", "work"]) await rm(join(host.directory, part), { recursive: true, force: true });
+  }
+  await mountRoot(host, identity.base);
+  if (existsSync(madeMark(host))) return;
+  await personalise(host, identity);
+  await writeFile(madeMark(host), "");
+}
+
+async function mountRoot(host: HostNames, base: string): Promise<void> {
+  const root = rootOf(host);
+  if (await isMounted(root)) return;
+  const [upper, work] = [join(host.directory, "upper"), join(host.directory, "work")];
+  for (const directory of [upper, work, root]) await mkdir(directory, { recursive: true, mode: 0o755 });
+  // Without redirect_dir a directory of the base cannot be renamed, as it can on a real host.
+  const options = `lowerdir=${base},upperdir=${upper},workdir=${work},redirect_dir=on`;
+  await run("mount", ["-t", "overlay", "-o", options, `clm-${host.name}`, root]);
+}
+
+/**
+ * Writes what makes it this host and no other. Only before its first boot: afterwards a path in there may be a link
+ * the host made, and would lead us to a file of this machine.
+ */
+async function personalise(host: HostNames, { authorizedKey, resolv }: Identity): Promise<void> {
+  const root = rootOf(host);
+  const write = async (path: string, content: string | Buffer, mode: number, owner = 0) => {
+    const target = join(root, path);
+    await rm(target, { force: true });
+    await writeFile(target, content, { mode: 0o600 });
+    await chown(target, owner, owner);
+    await chmod(target, mode);
+  };
+  await write("etc/hostname", `${host.name}\n`, 0o644);
+  // Without its own name in there sudo waits for a name server and complains.
+  await write("etc/hosts", `127.0.0.1 localhost\n127.0.1.1 ${host.name}\n::1 localhost ip6-localhost\n`, 0o644);
+  await write("etc/machine-id", `${randomBytes(16).toString("hex")}\n`, 0o444);
+  await write("etc/resolv.conf", resolv, 0o644);
+  await write(`home/${loginUser}/.ssh/authorized_keys`, `${authorizedKey.trim()}\n`, 0o600, 1000);
+  await write("etc/ssh/ssh_host_ed25519_key.pub", await readFile(`${keyOf(host)}.pub`), 0o644);
+  await write("etc/ssh/ssh_host_ed25519_key", await readFile(keyOf(host)), 0o600);
+}
+
+/** Takes a directory away with all that is mounted in it; nothing is deleted through a mount. */
+export async function discard(directory: string): Promise<void> {
+  await unmountAt(directory);
+  await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+}

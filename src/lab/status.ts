@@ -1,0 +1,31 @@
+import { answers, isRunning } from "./boot.js";
+import type { HostNames } from "./names.js";
+import { labNameFrom, labNames } from "./names.js";
+import type { LabRecord } from "./record.js";
+import { readRecord, recordedLabs } from "./record.js";
+import type { HostState, Lab, LabHost } from "./shape.js";
+import { loginUser } from "./shape.js";
+import { address } from "./subnet.js";
+
+/** What the machine says of one lab, or of all. A lab that is not there gives nothing. */
+export async function status(name?: string): Promise<Lab[]> {
+  const wanted = name === undefined ? await recordedLabs() : [labNameFrom(name)];
+  const records = await Promise.all(wanted.map(readRecord));
+  return Promise.all(records.flatMap((record) => (record ? labSeen(record) : [])));
+}
+
+export async function labSeen(record: LabRecord): Promise<Lab> {
+  const names = labNames(record.name);
+  const hosts = record.hosts.map(async ({ number, hostKey, fingerprint }): Promise<LabHost> => {
+    const host = names.host(number);
+    const at = address(record.subnet, number);
+    const state = await stateOf(host, at);
+    return { name: host.name, address: at, port: 22, user: loginUser, hostKey, fingerprint, state };
+  });
+  return { name: record.name, release: record.release, internet: record.internet, hosts: await Promise.all(hosts) };
+}
+
+async function stateOf(host: HostNames, at: string): Promise<HostState> {
+  if (!(await isRunning(host))) return "stopped";
+  return (await answers(at, 2000)) ? "running" : "silent";
+}

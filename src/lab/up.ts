@@ -1,0 +1,160 @@
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { Fault, isFault } from "../errors.js";
+import { ensureBase } from "./base.js";
+import { isRunning, start, untilUp } from "./boot.js";
+import { lastLines, stopIfAborted } from "./command.js";
+import { clear } from "./down.js";
+import { ask } from "./enter.js";
+import { withLock } from "./lock.js";
+import { ensurePackages, mustBeRoot, mustHaveSpace, raiseLimits } from "./machine.js";
+import type { HostNames, LabNames } from "./names.js";
+import { labNames, mostHosts, places } from "./names.js";
+import { nameServers, openWayOut } from "./nat.js";
+import { ensureBridge, ensureWires, takeSubnet } from "./network.js";
+import { inParallel } from "./parallel.js";
+import type { LabRecord } from "./record.js";
+import { readRecord, writeRecord } from "./record.js";
+import { ensureRoot, makeHostKey } from "./root.js";
+import type { Lab, Release, Told } from "./shape.js";
+import { loginUser } from "./shape.js";
+import { labSeen } from "./status.js";
+import { address } from "./subnet.js";
+
+export interface UpOptions extends Told {
+  name: string;
+  /** How many hosts the lab has afterwards. */
+  hosts: number;
+  release: Release;
+  /** Gives the hosts a way out through this machine; one that has it keeps it. */
+  internet?: boolean;
+  /** The public key line the login user accepts. */
+  authorizedKey: string;
+  signal: AbortSignal;
+}
+
+/** Makes a lab as wished, or mends it: hosts that are there stay, those that stopped start again with what they had. */
+export async function up(options: UpOptions): Promise<Lab> {
+  const names = labNames(options.name);
+  mustBeRoot(`clm lab up --name ${names.lab}`);
+  await ensurePackages(options);
+  const before = await readRecord(names.lab);
+  mustFit(options, before);
+  const more = options.hosts - (before?.hosts.length ?? 0);
+  if (more > 0) await mustHaveSpace(places().labs, 100 * more, more === 1 ? "a lab host" : `${more} lab hosts`);
+  const base = before?.base ?? (await ensureBase(options.release, options));
+
+  const waiting = () => options.progress?.(`waiting for another clm at work on lab ${names.lab}`);
+  return withLock(names.directory, { signal: options.signal, waiting }, async () => {
+    const record = (await readRecord(names.lab)) ?? (await begin(names, base, options));
+    mustFit(options, record);
+    const known = record.hosts.map(({ number }) => names.host(number));
+    await enlarge(names, record, options);
+    await bring(names, record, options);
+    await adjust(known, record, options);
+    return labSeen(record);
+  });
+}
+
+function mustFit({ name, hosts, release }: UpOptions, record: LabRecord | undefined): void {
+  if (!Number.isInteger(hosts) || hosts < 1 || hosts > mostHosts) {
+    throw new Fault("bad-input", `a lab has 1 to ${mostHosts} hosts, not ${hosts}`);
+  }
+  if (!record) return;
+  const next = `clm lab down --name ${name}`;
+  if (record.release !== release) {
+    throw new Fault("usage", `lab ${name} is there already, with ${record.release}, not ${release}`, { next });
+  }
+  if (record.hosts.length > hosts) {
+    const why = `it has ${record.hosts.length}; single hosts are not taken out of a lab`;
+    throw new Fault("usage", `lab ${name} cannot shrink to ${hosts} hosts`, { why, next });
+  }
+  if (!existsSync(record.base)) {
+    throw new Fault("local-setup", `the base lab ${name} was made from is gone`, { why: record.base, next });
+  }
+}
+
+/** A new lab: nothing left of an older one of that name, and a subnet of its own. */
+async function begin(names: LabNames, base: string, options: UpOptions): Promise<LabRecord> {
+  await clear(names);
+  const { release, authorizedKey } = options;
+  const lab = { schema: 1 as const, name: names.lab, release, base, internet: false, authorizedKey, hosts: [] };
+  const record: LabRecord = { ...lab, subnet: 0 };
+  await takeSubnet(names, options.signal, async (subnet) => {
+    record.subnet = subnet;
+    await writeRecord(record);
+  });
+  return record;
+}
+
+/** Gives every host that is not there yet its key, and writes them down. */
+async function enlarge(names: LabNames, record: LabRecord, options: UpOptions): Promise<void> {
+  const first = record.hosts.length + 1;
+  const added = Array.from({ length: options.hosts - record.hosts.length }, (_, at) => names.host(first + at));
+  const keys = await inParallel(added, 8, async (host) => ({ number: host.number, ...(await makeHostKey(host)) }));
+  const internet = record.internet || options.internet === true;
+  if (added.length === 0 && internet === record.internet) return;
+  record.hosts.push(...keys);
+  record.internet = internet;
+  await writeRecord(record);
+}
+
+// A booting host waits as much as it works. Twenty take the same 5 s on two cores whether 6 or 20 start at once; more
+// at a time only makes the first ones later.
+const atOnce = Math.max(8, 4 * availableParallelism());
+
+/** Brings up what does not run, and waits for all. */
+async function bring(names: LabNames, record: LabRecord, options: UpOptions): Promise<void> {
+  const { progress, output, signal } = options;
+  const hosts = record.hosts.map(({ number }) => names.host(number));
+  const running = await inParallel(hosts, 32, isRunning);
+  const stopped = hosts.filter((_, at) => !running[at]);
+  if (stopped.length > 0 || options.internet) {
+    await raiseLimits(output);
+    progress?.(`wiring lab ${names.lab}`);
+    await ensureBridge(names, record.subnet);
+    await ensureWires(names, options.internet ? hosts : stopped, record.subnet, record.internet);
+    if (record.internet) await openWayOut(names, record.subnet, (line) => output?.(line));
+  }
+  const resolv = record.internet ? await nameServers() : "";
+  const identity = { base: record.base, authorizedKey: options.authorizedKey, resolv };
+
+  let up = 0;
+  const bringOne = async (host: HostNames): Promise<Fault | undefined> => {
+    try {
+      stopIfAborted(signal);
+      if (stopped.includes(host)) {
+        await ensureRoot(host, identity);
+        await start(host);
+      }
+      await untilUp(host, address(record.subnet, host.number), 120_000, signal);
+    } catch (error) {
+      if (isFault(error, "unreachable")) return error;
+      throw error;
+    }
+    progress?.(`${++up} of ${hosts.length} hosts of lab ${names.lab} are up`);
+    return undefined;
+  };
+  const failures = (await inParallel(hosts, atOnce, bringOne)).flatMap((fault) => fault ?? []);
+  const [first, ...others] = failures;
+  if (!first) return;
+  throw new Fault("unreachable", first.message, {
+    why: [...first.why, ...others.map(({ message, why }) => `also: ${message}: ${why[0]}`)],
+    next: first.next,
+  });
+}
+
+/** Tells hosts that were there before what is new: the key they accept, the name servers they may ask. */
+async function adjust(known: HostNames[], record: LabRecord, options: UpOptions): Promise<void> {
+  const put = (path: string, input: string) =>
+    inParallel(known, 8, async (host) => {
+      const { code, stderr } = await ask(host, ["sh", "-c", 'cat > "$1"', "sh", path], { input });
+      if (code !== 0)
+        throw new Fault("remote-failed", `cannot write ${path} on ${host.name}`, { why: lastLines(stderr, 2) });
+    });
+  if (options.internet) await put("/etc/resolv.conf", await nameServers());
+  if (record.authorizedKey === options.authorizedKey) return;
+  await put(`/home/${loginUser}/.ssh/authorized_keys`, `${options.authorizedKey.trim()}\n`);
+  record.authorizedKey = options.authorizedKey;
+  await writeRecord(record);
+}
