@@ -1,0 +1,94 @@
+import { Fault } from "../../errors.js";
+import { quote } from "../../quote.js";
+import type { SshSettings } from "../ssh-settings.js";
+import type { Target } from "../target.js";
+import { fingerprint, formatKey, type HostKey } from "./key.js";
+import { type Entry, lookupName } from "./known-hosts.js";
+import { userNameOf } from "./user-files.js";
+import type { Distrust } from "./verdict.js";
+
+type Place = Pick<SshSettings, "hostname" | "port" | "hostKeyAlias">;
+
+/** The fault for a key that is not trusted. Names every key on file and the key shown. */
+export function untrusted(target: Target, settings: Place, found: Distrust): Fault {
+  const { offered } = found;
+  const host = describeHost(target, settings);
+  const data = keyData(target, offered, found.kind === "changed" ? found.expected : []);
+  switch (found.kind) {
+    case "unknown":
+      return new Fault("host-key-unknown", `the key of ${host} is not known`, {
+        why: [shows(offered), "on the host, this prints the same: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"],
+        next: waysIn(target, settings, offered),
+        data,
+      });
+    case "changed": {
+      const [whose, next] =
+        found.where === "clm"
+          ? ["the one clm pinned", `clm host trust ${target.name}`]
+          : ["the one in your known_hosts", forget(settings, found.expected)];
+      return new Fault("host-key-changed", `the key of ${host} is not ${whose}`, {
+        why: [
+          ...found.expected.map(onFile),
+          shows(offered),
+          "the host was set up anew, or someone else answers at its address",
+        ],
+        next,
+        data,
+      });
+    }
+    case "revoked":
+      return new Fault("host-key-revoked", `the key of ${host} was revoked`, {
+        why: [shows(offered), `revoked in ${standsIn(found.entry)}`],
+        next: `give ${target.name} a new host key, then: clm host trust ${target.name}`,
+        data: { ...data, revoked: { file: found.entry.file, line: found.entry.line } },
+      });
+  }
+}
+
+/** The fault for a key that is not the one the user told us to expect. */
+export function wrongFingerprint(target: Target, demanded: string, offered: HostKey): Fault {
+  return new Fault("host-key-changed", `the key of ${target.name} does not have the fingerprint you gave`, {
+    why: [`you gave    ${demanded}`, shows(offered)],
+    next: "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub   # on the host",
+    data: { ...keyData(target, offered, []), demanded },
+  });
+}
+
+function keyData(target: Target, offered: HostKey, expected: readonly HostKey[]) {
+  return {
+    alias: target.name,
+    offered: formatKey(offered),
+    offeredFingerprint: fingerprint(offered.blob),
+    expected: expected.map(formatKey),
+    expectedFingerprints: expected.map((key) => fingerprint(key.blob)),
+  };
+}
+
+const describeKey = (key: HostKey) => `${fingerprint(key.blob)} (${key.type})`;
+const shows = (key: HostKey) => `it shows    ${describeKey(key)}`;
+const standsIn = (entry: Entry) => `${entry.file}, line ${entry.line}`;
+
+function onFile(key: HostKey | Entry): string {
+  return `on file is  ${describeKey(key)}${"file" in key ? ` in ${standsIn(key)}` : ""}`;
+}
+
+function describeHost(target: Target, { hostname, port }: Place): string {
+  const address = lookupName(hostname, port);
+  return target.name === address ? target.name : `${target.name} at ${address}`;
+}
+
+/** A jump host goes by its address and is in no fleet: there OpenSSH asks the user, and its known_hosts then vouches. */
+function waysIn(target: Target, { hostname, port }: Place, offered: HostKey): string | string[] {
+  const flag = port === 22 ? "" : ` --port ${port}`;
+  if (target.name === lookupName(target.address, target.port ?? 22))
+    return `ssh${flag.replace("--port", "-p")} ${hostname}`;
+  return [
+    `clm host add ${target.name} --address ${target.address}${flag} --fingerprint ${fingerprint(offered.blob)}`,
+    `clm host trust ${target.name}`,
+  ];
+}
+
+function forget(settings: Place, expected: Entry[]): string[] {
+  const files = new Set(expected.map((entry) => entry.file));
+  return [...files].map((file) => `ssh-keygen -f ${quote(file)} -R '${userNameOf(settings)}'`);
+}

@@ -1,0 +1,105 @@
+import { createHmac } from "node:crypto";
+import { type HostKey, parseKey } from "./key.js";
+
+/** One usable line of a known_hosts file: a key, whose it is, and where that is written. */
+export interface Entry extends HostKey {
+  /** As written: a comma list of patterns, or one hashed name. */
+  hosts: string;
+  marker?: "revoked" | "cert-authority";
+  file: string;
+  line: number;
+}
+
+/** A line that says nothing we can use. OpenSSH passes over it too. */
+export interface IgnoredLine {
+  file: string;
+  line: number;
+  why: string;
+}
+
+export interface KnownHosts {
+  entries: Entry[];
+  ignored: IgnoredLine[];
+}
+
+/** Reads the text of a known_hosts file; `file` is only remembered, to say where a line stands. */
+export function parseKnownHosts(text: string, file: string): KnownHosts {
+  const known: KnownHosts = { entries: [], ignored: [] };
+  for (const [index, raw] of text.split("\n").entries()) {
+    const line = raw.trim();
+    if (line === "" || line.startsWith("#")) continue;
+    const entry = parseLine(line);
+    const place = { file, line: index + 1 };
+    if (typeof entry === "string") known.ignored.push({ ...place, why: entry });
+    else known.entries.push({ ...entry, ...place });
+  }
+  return known;
+}
+
+function parseLine(line: string): Omit<Entry, "file" | "line"> | string {
+  const [, mark, hosts, rest] = /^(?:@(\S*)[ \t]+)?(\S+)(?:[ \t]+(.*))?$/.exec(line) ?? [];
+  if (hosts === undefined || rest === undefined) return "there is no key on the line";
+  if (mark !== undefined && mark !== "revoked" && mark !== "cert-authority") return `'@${mark}' is not a marker`;
+  if (hosts.startsWith("|") && !parseHash(hosts)) return "the hashed name is malformed";
+  const key = parseKey(rest);
+  if (typeof key === "string") return key;
+  return mark === undefined ? { hosts, ...key } : { hosts, ...key, marker: mark };
+}
+
+/** The name a host is looked up by: as it is on port 22, `[host]:port` on any other. */
+export function lookupName(host: string, port: number): string {
+  const name = host.toLowerCase();
+  return port === 22 ? name : `[${name}]:${port}`;
+}
+
+/** Whether a line's first field means this host. */
+export function matches(hosts: string, name: string): boolean {
+  const wanted = name.toLowerCase();
+  if (hosts.startsWith("|")) return matchesHash(hosts, wanted);
+  let matched = false;
+  for (const item of hosts.toLowerCase().split(",")) {
+    // One negated pattern that matches rules the whole line out, wherever it stands.
+    if (item.startsWith("!")) {
+      if (matchesPattern(item.slice(1), wanted)) return false;
+    } else if (matchesPattern(item, wanted)) {
+      matched = true;
+    }
+  }
+  return matched;
+}
+
+function parseHash(hosts: string): { salt: Buffer; hash: string } | undefined {
+  const [, salt = "", hash = ""] = /^\|1\|([A-Za-z0-9+/]+=*)\|([A-Za-z0-9+/]+=*)$/.exec(hosts) ?? [];
+  const bytes = Buffer.from(salt, "base64");
+  // A SHA-1 is 20 bytes, and OpenSSH takes a salt of no other length.
+  return bytes.length === 20 && Buffer.from(hash, "base64").length === 20 ? { salt: bytes, hash } : undefined;
+}
+
+function matchesHash(hosts: string, name: string): boolean {
+  const parsed = parseHash(hosts);
+  return parsed !== undefined && createHmac("sha1", parsed.salt).update(name).digest("base64") === parsed.hash;
+}
+
+/** `*` is any run of characters and `?` is any one; `[` and `]` mean themselves. Never backtracks further than one `*`. */
+function matchesPattern(pattern: string, name: string): boolean {
+  let p = 0;
+  let n = 0;
+  let star = -1;
+  let resume = 0;
+  while (n < name.length) {
+    if (pattern[p] === "*") {
+      star = p++;
+      resume = n;
+    } else if (p < pattern.length && (pattern[p] === "?" || pattern[p] === name[n])) {
+      p++;
+      n++;
+    } else if (star >= 0) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[p] === "*") p++;
+  return p === pattern.length;
+}

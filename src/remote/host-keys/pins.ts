@@ -1,0 +1,129 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Fault } from "../../errors.js";
+import { quote } from "../../quote.js";
+import { writeAtomic } from "../../state/atomic-file.js";
+import { withLock } from "../../state/lock.js";
+import { formatKey, type HostKey, parsePublicKey } from "./key.js";
+import { type Entry, type KnownHosts, matches, parseKnownHosts } from "./known-hosts.js";
+import { readKnownHosts } from "./known-hosts-file.js";
+
+/**
+ * Our own known_hosts: the keys we pinned, one `<alias> <type> <base64>` per line. The alias is the host's name, or the
+ * address of a jump host as OpenSSH would write it. OpenSSH can use the file too:
+ * `ssh -o HostKeyAlias=NAME -o UserKnownHostsFile=<config dir>/known_hosts`.
+ */
+const pinsPath = (configDir: string) => join(configDir, "known_hosts");
+
+/** The keys pinned for an alias. A file that cannot be read as what it should be vouches for nobody. */
+export async function readPins(configDir: string, alias: string): Promise<Entry[]> {
+  return (await readAll(configDir)).entries.filter((entry) => pins(entry, alias));
+}
+
+/** What our own file revokes for an alias. clm writes no such line, but somebody may. */
+export async function readRevoked(configDir: string, alias: string): Promise<Entry[]> {
+  return (await readAll(configDir)).entries.filter(
+    (entry) => entry.marker === "revoked" && matches(entry.hosts, alias),
+  );
+}
+
+export async function hasPin(configDir: string, alias: string): Promise<boolean> {
+  return (await readPins(configDir, alias)).length > 0;
+}
+
+/** Makes `key` the one key of an alias. */
+export async function pin(configDir: string, alias: string, key: HostKey): Promise<void> {
+  const line = pinLine(alias, key);
+  await edit(configDir, (file) => [...file.without(alias), line]);
+}
+
+export async function unpin(configDir: string, alias: string): Promise<void> {
+  await edit(configDir, (file) => file.without(alias));
+}
+
+/** Moves the keys of `from` to `to`. When there are none, an earlier run has moved them, and `to` keeps what it has. */
+export async function renamePin(configDir: string, from: string, to: string): Promise<void> {
+  await edit(configDir, (file) => {
+    const moved = file.known.entries.filter((entry) => pins(entry, from)).map((entry) => pinLine(to, entry));
+    return moved.length === 0 ? file.lines : [...file.without(from, to), ...moved];
+  });
+}
+
+interface PinsFile {
+  lines: string[];
+  known: KnownHosts;
+  /** All lines but the pins of these; comments and what somebody else wrote stay. */
+  without(...aliases: string[]): string[];
+}
+
+async function edit(configDir: string, change: (file: PinsFile) => string[]): Promise<void> {
+  await withLock(configDir, "known_hosts", { what: "clm host" }, async (lock) => {
+    const path = pinsPath(configDir);
+    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return "";
+      throw unreadable(path, error);
+    });
+    const known = mustBeOurs(path, parseKnownHosts(text, path));
+    const lines = text === "" ? [] : text.replace(/\n$/, "").split("\n");
+    const without = (...aliases: string[]) => {
+      const dropped = known.entries.filter((entry) => aliases.some((alias) => pins(entry, alias)));
+      return lines.filter((_, index) => !dropped.some((entry) => entry.line === index + 1));
+    };
+    const after = change({ lines, known, without }).map((line) => `${line}\n`);
+    // Pinning what is pinned moves the line to the end at most: not worth a write.
+    if (
+      after.toSorted().join("") ===
+      lines
+        .map((line) => `${line}\n`)
+        .toSorted()
+        .join("")
+    )
+      return;
+    writeAtomic(path, after.join(""), { mode: 0o600, beforeRename: lock.mustBeMine });
+  });
+}
+
+async function readAll(configDir: string): Promise<KnownHosts> {
+  const path = pinsPath(configDir);
+  const known = await readKnownHosts(path).catch((error) => {
+    throw unreadable(path, error);
+  });
+  return mustBeOurs(path, known);
+}
+
+const pins = (entry: Entry, alias: string) =>
+  entry.marker === undefined && entry.hosts.toLowerCase() === alias.toLowerCase();
+
+// Only one plain name stands on a line of ours: of a list or a pattern we could not say whose pin it is.
+const plainAlias = /^[^\s,*?!|#@]+$/;
+
+function pinLine(alias: string, key: HostKey): string {
+  const line = formatKey(key);
+  if (!plainAlias.test(alias) || !parsePublicKey(line)) {
+    throw new Fault("bug", `cannot pin ${line} for '${alias}'`, { why: "OpenSSH could not read that line back" });
+  }
+  return `${alias.toLowerCase()} ${line}`;
+}
+
+function mustBeOurs(path: string, known: KnownHosts): KnownHosts {
+  const odd = known.entries.find((entry) => entry.marker === undefined && !plainAlias.test(entry.hosts));
+  const bad = known.ignored[0] ?? (odd && { line: odd.line, why: `'${odd.hosts}' is not one plain name` });
+  if (!bad) return known;
+  throw new Fault("state-corrupt", `${path} cannot be trusted: line ${bad.line} is not a pin`, {
+    why: [
+      bad.why,
+      "clm does not guess which host key was meant, so no host is trusted until the line is mended or gone",
+    ],
+    next: `sed -i ${bad.line}d ${quote(path)}`,
+    data: { path, line: bad.line },
+  });
+}
+
+function unreadable(path: string, error: Error): Fault {
+  return new Fault("state-corrupt", `${path} cannot be read`, {
+    why: [error.message, "without it no host's key can be checked"],
+    next: `ls -l ${quote(path)}`,
+    data: { path },
+    cause: error,
+  });
+}

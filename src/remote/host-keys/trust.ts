@@ -1,0 +1,74 @@
+import type { Fault } from "../../errors.js";
+import type { SshSettings } from "../ssh-config.js";
+import type { Target } from "../target.js";
+import { untrusted, wrongFingerprint } from "./faults.js";
+import { fingerprint, type HostKey } from "./key.js";
+import { readPins, readRevoked } from "./pins.js";
+import { userEntries } from "./user-files.js";
+import { verdict } from "./verdict.js";
+
+/** What one host is expected to show. */
+export interface Expectation {
+  /** The keys known for it, so that the host can be asked for one of these types. */
+  keys: HostKey[];
+  /** Nothing when the offered key is trusted, else why it is not. */
+  judge(offered: HostKey): Fault | undefined;
+}
+
+/**
+ * Decides whether a host's key is the host's key. Our own pins count; a host without a pin may be vouched for by the
+ * user's known_hosts, which is read and never written.
+ */
+export interface Trust {
+  expect(target: Target, settings: SshSettings): Promise<Expectation>;
+  /** The same, but as if this key were pinned: what `host add` uses between the answer and the record. */
+  assuming(alias: string, key: HostKey): Trust;
+  /** The same, but the host must show a key with this fingerprint, whatever is pinned or vouched for. */
+  demanding(alias: string, sha256: string): Trust;
+  /** The same, but as if the host had no pin: what `host trust` uses to see the new key. */
+  forgetting(alias: string): Trust;
+}
+
+interface Changes {
+  assumed: Map<string, HostKey>;
+  demanded: Map<string, string>;
+  forgotten: Set<string>;
+}
+
+export function trustIn(configDir: string, changes: Changes = none()): Trust {
+  const changed = (change: (copy: Changes) => void): Trust => {
+    const copy: Changes = {
+      assumed: new Map(changes.assumed),
+      demanded: new Map(changes.demanded),
+      forgotten: new Set(changes.forgotten),
+    };
+    change(copy);
+    return trustIn(configDir, copy);
+  };
+
+  return {
+    assuming: (alias, key) => changed((copy) => copy.assumed.set(alias, key)),
+    demanding: (alias, sha256) => changed((copy) => copy.demanded.set(alias, sha256)),
+    forgetting: (alias) => changed((copy) => copy.forgotten.add(alias)),
+    async expect(target, settings) {
+      const alias = target.name;
+      const assumed = changes.assumed.get(alias);
+      const pinned = changes.forgotten.has(alias) ? [] : await readPins(configDir, alias);
+      const pins = [...(assumed ? [assumed] : pinned), ...(await readRevoked(configDir, alias))];
+      const known = await userEntries(settings);
+      const demanded = changes.demanded.get(alias);
+      return {
+        keys: pins.length > 0 ? pins : known.keys,
+        judge(offered) {
+          const found = verdict({ pins, known, offered });
+          if (found.kind === "revoked") return untrusted(target, settings, found);
+          if (demanded)
+            return fingerprint(offered.blob) === demanded ? undefined : wrongFingerprint(target, demanded, offered);
+          return found.kind === "trusted" ? undefined : untrusted(target, settings, found);
+        },
+      };
+    },
+  };
+}
+
+const none = (): Changes => ({ assumed: new Map(), demanded: new Map(), forgotten: new Set() });

@@ -1,0 +1,48 @@
+import { type HostKey, sameKey } from "./key.js";
+import type { Entry } from "./known-hosts.js";
+
+/** What the user's own known_hosts files say about a host. */
+export interface UserKnows {
+  readonly keys: Entry[];
+  readonly revoked: Entry[];
+}
+
+export interface Evidence {
+  /** Our own entries for the host's alias; a key without a place was only just agreed to. */
+  pins: readonly (HostKey | Entry)[];
+  known: UserKnows;
+  offered: HostKey;
+}
+
+/** `where` and `by` tell whose file said it: our own pins, or the known_hosts files OpenSSH uses. */
+export type Verdict =
+  | { kind: "trusted"; by: "clm" | "user" }
+  | { kind: "unknown"; offered: HostKey }
+  | { kind: "changed"; offered: HostKey; where: "clm"; expected: HostKey[] }
+  | { kind: "changed"; offered: HostKey; where: "user"; expected: Entry[] }
+  | { kind: "revoked"; offered: HostKey; where: "clm" | "user"; entry: Entry };
+
+export type Distrust = Exclude<Verdict, { kind: "trusted" }>;
+
+/**
+ * Judges the key a host shows. A revocation anywhere wins. Once we have a pin, only pins vouch. Without one the user's
+ * files vouch or contradict; a host they know by another type of key counts as changed, as it does for OpenSSH.
+ */
+export function verdict({ pins, known, offered }: Evidence): Verdict {
+  const isOffered = (key: HostKey) => sameKey(key, offered);
+
+  const ours = pins.find((pin): pin is Entry => markerOf(pin) === "revoked" && isOffered(pin));
+  if (ours) return { kind: "revoked", offered, where: "clm", entry: ours };
+  const theirs = known.revoked.find(isOffered);
+  if (theirs) return { kind: "revoked", offered, where: "user", entry: theirs };
+
+  const pinned = pins.filter((pin) => markerOf(pin) === undefined);
+  if (pinned.some(isOffered)) return { kind: "trusted", by: "clm" };
+  if (pinned.length > 0) return { kind: "changed", offered, where: "clm", expected: pinned };
+
+  if (known.keys.some(isOffered)) return { kind: "trusted", by: "user" };
+  if (known.keys.length > 0) return { kind: "changed", offered, where: "user", expected: known.keys };
+  return { kind: "unknown", offered };
+}
+
+const markerOf = (key: HostKey | Entry) => ("marker" in key ? key.marker : undefined);

@@ -1,0 +1,122 @@
+import { execFile } from "node:child_process";
+import { access } from "node:fs/promises";
+import { userInfo } from "node:os";
+import { promisify } from "node:util";
+import { Fault } from "../errors.js";
+import { quote } from "../quote.js";
+import { type Here, parseSshSettings, type SshSettings } from "./ssh-settings.js";
+import type { Target } from "./target.js";
+
+export type { Hop, SshSettings } from "./ssh-settings.js";
+
+const run = promisify(execFile);
+
+// `Match exec` and host name lookups in the user's config take their own time; this much is a hang.
+const patience = 15_000;
+
+/**
+ * Asks OpenSSH how it would reach a host, so that `~/.ssh/config` means to clm what it means to ssh. What the host's
+ * record says goes in as command line options, which OpenSSH puts before its files. `$CLM_SSH_CONFIG` names another
+ * config file, as `ssh -F` does.
+ */
+export async function sshSettings(
+  target: Target,
+  env: NodeJS.ProcessEnv,
+  debug: (line: string) => void = () => {},
+): Promise<SshSettings> {
+  mustBeOneWord("address", target.address);
+  if (target.user !== undefined) mustBeOneWord("user", target.user);
+  // The home of the password file, not $HOME: it is the one OpenSSH takes.
+  const { homedir: home, username: user } = userInfo();
+  const here: Here = { home, user, env };
+  const output = (await askSsh(target, here, debug)) ?? withoutSsh(target, here);
+  const settings = parseSshSettings(output, here);
+  if (settings.proxyCommand !== undefined) throw needsProxyCommand(target, settings.proxyCommand);
+  const identityFiles = await existing(settings.identityFiles);
+  // An explicit identity comes first in what ssh -G prints, and with it the usual keys are left out.
+  const [explicit] = settings.identityFiles;
+  if (target.identity && (!explicit || !identityFiles.includes(explicit)))
+    throw noIdentity(target.name, target.identity);
+  return { ...settings, identityFiles };
+}
+
+/** What `ssh -G` prints; nothing when there is no ssh on this machine. */
+async function askSsh(target: Target, here: Here, debug: (line: string) => void): Promise<string | undefined> {
+  const config = here.env.CLM_SSH_CONFIG;
+  const argv = [
+    "-G",
+    ...(config ? ["-F", config] : []),
+    ...(target.port === undefined ? [] : ["-p", String(target.port)]),
+    ...(target.user === undefined ? [] : ["-l", target.user]),
+    // Not -i: a path of which only the `.pub` is there would be left out, and ~/.ssh/id_* be tried in its place.
+    ...(target.identity ? ["-o", `IdentityFile=${inConfig(target.identity)}`, "-o", "IdentitiesOnly=yes"] : []),
+    "--",
+    target.address,
+  ];
+  try {
+    const { stdout, stderr } = await run("ssh", argv, { env: here.env, timeout: patience, maxBuffer: 1 << 22 });
+    for (const line of stderr.split("\n").filter(Boolean)) debug(`ssh -G ${target.address}: ${line}`);
+    return stdout;
+  } catch (error) {
+    const failure = error as { code?: unknown; killed?: boolean; stderr?: string; message: string };
+    if (failure.code === "ENOENT") {
+      debug(`no ssh on this machine: ${target.address} is reached without ~/.ssh/config`);
+      return undefined;
+    }
+    throw new Fault("local-setup", `ssh cannot say how to reach ${target.name} at ${target.address}`, {
+      why: failure.killed ? "no answer in time" : (failure.stderr?.trim().split(/\r?\n/) ?? failure.message),
+      next: `ssh -G ${config ? `-F ${quote(config)} ` : ""}${target.address}`,
+      cause: error,
+    });
+  }
+}
+
+/** What OpenSSH would say on a machine where nothing is configured. */
+function withoutSsh(target: Target, here: Here): string {
+  const identities = target.identity
+    ? [target.identity.replaceAll("%", "%%")]
+    : ["id_ed25519", "id_ecdsa", "id_rsa"].map((key) => `~/.ssh/${key}`);
+  return [
+    `hostname ${target.address}`,
+    `user ${target.user ?? here.user}`,
+    `port ${target.port ?? 22}`,
+    `identitiesonly ${target.identity ? "yes" : "no"}`,
+    ...identities.map((path) => `identityfile ${path}`),
+    "userknownhostsfile ~/.ssh/known_hosts ~/.ssh/known_hosts2",
+    "globalknownhostsfile /etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2",
+  ].join("\n");
+}
+
+async function existing(paths: string[]): Promise<string[]> {
+  const there = (path: string) =>
+    access(path)
+      .then(() => true)
+      .catch(() => false);
+  const found = await Promise.all(paths.map(async (path) => (await there(path)) || there(`${path}.pub`)));
+  return paths.filter((_, index) => found[index]);
+}
+
+/** A path as it is written in a config file, where `%` starts a token. */
+function inConfig(path: string): string {
+  return `"${path.replaceAll("%", "%%").replace(/["\\]/g, "\\$&")}"`;
+}
+
+function mustBeOneWord(what: string, text: string): void {
+  if (/^[^\s\p{Cc}-][^\s\p{Cc}]*$/u.test(text)) return;
+  throw new Fault("bad-input", `'${text}' cannot be a host's ${what}`, {
+    why: "it is one word and does not start with -",
+  });
+}
+
+function noIdentity(name: string, identity: string): Fault {
+  return new Fault("local-setup", `the key to log in to ${name} with is not there: ${identity}`, {
+    next: `ls -l ${quote(identity)}`,
+  });
+}
+
+function needsProxyCommand(target: Target, command: string): Fault {
+  return new Fault("unsupported", `${target.name} is reached by a ProxyCommand, and clm runs none`, {
+    why: [`ProxyCommand ${command}`, "a ProxyJump does the same wherever the way is another SSH host"],
+    next: `ssh -G ${target.address}`,
+  });
+}

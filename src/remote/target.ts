@@ -1,0 +1,12 @@
+/** How root is reached on a host. */
+export type SudoKind = "root" | "passwordless" | "password" | "none";
+
+/** What must be known of a host to reach it. A host record is one. */
+export interface Target {
+  name: string;
+  address: string;
+  port?: number | undefined;
+  user?: string | undefined;
+  identity?: string | undefined;
+  sudo?: SudoKind | undefined;
+}

@@ -1,0 +1,83 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { Server, utils } from "ssh2";
+import { fingerprint, type HostKey, hostKeyFrom } from "../../src/remote/host-keys/key.js";
+
+/** Somebody who answers at a host's address with a key of their own. */
+export interface Impostor {
+  key: HostKey;
+  fingerprint: string;
+  address: string;
+  port: number;
+  connections(): number;
+  /** How many packets of the authentication protocol came in, down to the one that only asks for it to begin. */
+  authAttempts(): number;
+  /** The packets counted by `authAttempts`, for the message of a failed test. */
+  authPackets(): string[];
+  /** Ends all connections. What was sent before that has been counted by then. */
+  close(): Promise<void>;
+}
+
+export interface ImpostorOptions {
+  address?: string;
+  /** Left out or 0: any free port. */
+  port?: number;
+  keyType?: "ed25519" | "ecdsa" | "rsa";
+}
+
+const bits = { ed25519: {}, ecdsa: { bits: 256 }, rsa: { bits: 2048 } } as const;
+
+// The 'authentication' event is late: ssh2 raises it only for a well-formed USERAUTH_REQUEST after an accepted
+// SERVICE_REQUEST. Its debug lines tell of every packet as it is decrypted.
+const authPacket = /^\[[\d.]+\] Inbound: (?:Received|Malformed) ((?:SERVICE_REQUEST|USERAUTH_)\S*.*)$/;
+
+/** Starts a server that completes any handshake, refuses every login, and remembers who tried one. */
+export async function startImpostor({
+  address = "127.0.0.1",
+  port = 0,
+  keyType = "ed25519",
+}: ImpostorOptions = {}): Promise<Impostor> {
+  const pair = utils.generateKeyPairSync(keyType as "rsa", bits[keyType] as { bits: number });
+  const parsed = utils.parseKey(pair.private);
+  if (parsed instanceof Error) throw parsed;
+  const key = hostKeyFrom(parsed.getPublicSSH());
+  const packets: string[] = [];
+  let connections = 0;
+
+  const note = (line: string) => {
+    const [, packet] = authPacket.exec(line) ?? [];
+    if (packet !== undefined) packets.push(packet);
+  };
+  const open = new Set<{ end(): void }>();
+  const server = new Server({ hostKeys: [pair.private], debug: note }, (client) => {
+    connections++;
+    open.add(client);
+    client.on("close", () => open.delete(client));
+    client.on("error", () => {});
+    client.on("authentication", (login) => login.reject(["publickey", "password", "keyboard-interactive"]));
+  });
+  server.listen(port, address);
+  await once(server, "listening");
+
+  async function stop(): Promise<void> {
+    const closed = once(server, "close");
+    server.close();
+    for (const client of open) client.end();
+    await closed;
+  }
+  let closing: Promise<void> | undefined;
+
+  return {
+    key,
+    fingerprint: fingerprint(key.blob),
+    address,
+    port: (server.address() as AddressInfo).port,
+    connections: () => connections,
+    authAttempts: () => packets.length,
+    authPackets: () => [...packets],
+    close() {
+      closing ??= stop();
+      return closing;
+    },
+  };
+}
