@@ -1,0 +1,130 @@
+import { Fault, isFault } from "../../errors.js";
+import type { Shell } from "../process.js";
+import { type Conversation, converse, newNonce } from "./conversation.js";
+import type { Operation } from "./operation.js";
+import { programFor } from "./program.js";
+import { type Report, type Result, reportOn } from "./report.js";
+
+export { mustSucceed, type Report, type Result, type Status } from "./report.js";
+
+export interface ConvergeOptions {
+  mode: "check" | "apply";
+  /** Asked once before anything changes, with what was found; not asked when nothing differs. */
+  approve?: (report: Report) => Promise<boolean>;
+  /** Told of each operation once, when its fate is known. */
+  onResult?: (result: Result) => void;
+  signal?: AbortSignal;
+  /** Milliseconds the host may take to look, and again to change; `approve` has all the time it needs. */
+  timeout?: number;
+}
+
+/**
+ * Makes a host as the operations say, in one exec, and reports what was found and done. The shell must be root's.
+ *
+ * The host looks at everything first. Only then, and only when something differs, does it get the contents it lacks
+ * and the word to go on; until that word it has written nothing. The first failure ends the list.
+ */
+export async function converge(
+  shell: Shell,
+  operations: readonly Operation[],
+  options: ConvergeOptions,
+): Promise<Report> {
+  const { mode, approve, onResult, signal, timeout } = options;
+  const nonce = newNonce();
+  const { script, contents } = programFor(operations, nonce);
+  const host = await converse(shell, nonce, script, signal);
+  try {
+    host.allow(timeout);
+    const look = await listen(host, "ready", operations);
+    const found = reportOn(operations, look.results);
+
+    host.allow();
+    const go = mode === "apply" && found.pending > 0 && ((await approve?.(found)) ?? true);
+    if (!go) {
+      if (onResult) found.results.forEach(onResult);
+      return found;
+    }
+
+    host.allow(timeout);
+    const send = [...contents.keys()].filter(needed(operations, look));
+    host.say(`go ${send.join(" ")}\n`);
+    for (const index of send) host.say(contents.get(index) ?? "");
+    const { results } = await listen(host, "end", operations, onResult);
+    return reportOn(operations, results);
+  } finally {
+    await host.hangUp();
+  }
+}
+
+interface Heard {
+  results: Map<number, Result>;
+  /** Operations that cannot be done without their content. */
+  wants: Set<number>;
+}
+
+/** Takes down what the host tells until it says the last word of this part. */
+async function listen(
+  host: Conversation,
+  lastWord: "ready" | "end",
+  operations: readonly Operation[],
+  onResult?: (result: Result) => void,
+): Promise<Heard> {
+  const heard: Heard = { results: new Map(), wants: new Set() };
+  let about: Pick<Result, "why" | "cause"> = {};
+  for (;;) {
+    const line = await host.next().catch(withFinished(heard.results));
+    if (line === lastWord) return heard;
+    if (line === "busy") throw busy();
+    const [, place, word, text = ""] = /^(\d+) (\S+) ?(.*)$/.exec(line) ?? [];
+    const index = Number(place);
+    switch (word) {
+      case "wants":
+        heard.wants.add(index);
+        break;
+      case "cause":
+        about.cause = text === "full" ? "full" : "timeout";
+        break;
+      case "why":
+        about.why = about.why === undefined ? printable(text) : `${about.why}\n${printable(text)}`;
+        break;
+      case "ok":
+      case "would-change":
+      case "changed":
+      case "failed": {
+        const details = text.split("\t").filter(Boolean).map(printable);
+        const [note] = details;
+        const found = word === "ok" ? { differences: [], ...(note && { note }) } : { differences: details };
+        const result: Result = { index, id: operations[index]?.id ?? "", status: word, ...found, ...about };
+        about = {};
+        heard.results.set(index, result);
+        onResult?.(result);
+      }
+    }
+  }
+}
+
+const busy = (): Fault =>
+  new Fault("locked", "another clm is changing this host", {
+    why: "or what a lost connection left at work there has not ended; a minute was waited for it",
+  });
+
+/** A host's words may hold anything; what we keep cannot disturb a terminal. */
+const printable = (text: string): string => text.replace(/\p{Cc}/gu, " ").trimEnd();
+
+/** When the conversation breaks, what was finished until then goes with the fault. */
+const withFinished = (results: ReadonlyMap<number, Result>) => (error: unknown) => {
+  if (!isFault(error)) throw error;
+  const { fault, message, why, next, data } = error;
+  throw new Fault(fault, message, { why, next, data: { ...data, finished: [...results.values()] }, cause: error });
+};
+
+/**
+ * Whether an operation needs its content: when it is wanted now, or may be by the time its turn comes, because
+ * something before it in the list runs a command or takes paths away.
+ */
+function needed(operations: readonly Operation[], { results, wants }: Heard): (index: number) => boolean {
+  const unsettled = operations.findIndex(
+    ({ kind }, index) => (kind === "run" || kind === "absent") && results.get(index)?.status === "would-change",
+  );
+  return (index) => wants.has(index) || (unsettled >= 0 && index > unsettled);
+}

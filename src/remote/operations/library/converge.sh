@@ -1,0 +1,121 @@
+# The host's side of `converge`: looks at every operation, waits for a word, then changes what differs.
+#
+# POSIX sh; dash, bash and busybox run it. The script that carries it sets `nonce`, defines `operations` as calls of
+# `op` and ends with `converge`. Nothing happens before that last line, so a script cut short does nothing.
+#
+# Each kind of operation has a look, which names its arguments and calls `differs`, and a change, which runs in a
+# subshell after the look and finds those names. Answers go out on fd 3, contents come in on fd 4.
+
+standard_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+LC_ALL=C
+PATH=$PATH:$standard_path
+export LC_ALL PATH
+newline='
+'
+tab='	'
+
+converge() {
+  exec 3>&1 4<&0 </dev/null >/dev/null
+  cd / && umask 022
+  me=$(id -u)
+  phase=look
+  operations
+  tell ready
+  read -r word sent <&4
+  [ "$word" = go ] || exit 0
+  take_turn
+  phase=change
+  operations
+  tell end
+}
+
+# One at a time: a client that was lost may have left an operation at work. Whoever does it holds the lock on fd 9, and
+# with it whatever it started; so the lock is free when that has ended, however it ended. Nobody else can reach it and
+# keep us waiting. (CLM_LOCK is for tests on a machine that is no host.)
+take_turn() {
+  lock=${CLM_LOCK:-/run/clm/lock}
+  command -v flock >/dev/null && mkdir -p -m 0700 "${lock%/*}" 2>/dev/null && touch "$lock" 2>/dev/null || return 0
+  exec 9>"$lock"
+  flock -w 60 9 || { tell busy; exit 0; }
+}
+
+# The nonce tells our lines from whatever else is written to stdout. When nobody listens any more we end here, which
+# is always between two operations.
+tell() {
+  printf '%s %s\n' "$nonce" "$*" >&3 || exit 1
+}
+
+op() {
+  index=$1 kind=$2
+  shift 2
+  look "$@"
+  if [ "$phase" = look ]; then
+    [ -z "$wants" ] || tell "$index wants"
+    if [ -n "$differences" ]; then tell "$index would-change $differences"; else tell "$index ok $note"; fi
+    return
+  fi
+  # Sent because it might have been wanted by now.
+  if [ -z "$wants" ] && has_content; then receive >/dev/null; fi
+  if [ -n "$differences" ]; then change "$@"; else tell "$index ok $note"; fi
+}
+
+look() {
+  differences='' wants='' note=''
+  "look_$kind" "$@"
+}
+
+change() {
+  was=$differences
+  attempt "change_$kind" "$@"
+  # Users may have come or gone.
+  known=''
+  [ "$status" != 0 ] || prove "$@"
+  [ "$status" != 0 ] || { tell "$index changed $was"; return; }
+  case $status,$why in
+    124,*) tell "$index cause timeout" ;;
+    *'No space left on device'* | *'Disk quota exceeded'*) tell "$index cause full" ;;
+  esac
+  printf '%s\n' "$why" | while IFS= read -r line; do tell "$index why $line"; done
+  tell "$index failed $was"
+  tell end
+  exit 0
+}
+
+# Keeps the end of what a command says in `why` and its exit code, which travels as the last word, in `status`.
+attempt() {
+  why=$({ ("$@") 2>&1 3>&-; echo " $?"; } | tail -c 4000)
+  status=${why##* }
+  why=${why% *}
+  why=${why%"$newline"}
+}
+
+# What was changed is looked at once more, so that we report what we saw and not what we did.
+prove() {
+  proving=yes
+  look "$@"
+  proving=''
+  [ -z "$differences" ] || { status=1 why="it was changed and still differs: $differences"; }
+}
+
+differs() {
+  differences=$differences${differences:+$tab}$*
+}
+
+# A difference that is there before every change and cannot be seen after one: something to run.
+always_differs() {
+  [ -n "$proving" ] || differs "$@"
+}
+
+fail() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+has_content() {
+  case " $sent " in *" $index "*) ;; *) return 1 ;; esac
+}
+
+# The next content, and not one byte of what follows it.
+receive() {
+  dd bs=65536 iflag=fullblock,count_bytes count="$size" status=none <&4
+}

@@ -1,0 +1,99 @@
+# dir, file and the absence of a path.
+
+# dir PATH OWNER GROUP MODE
+look_dir() {
+  path=$1 owner=$2 group=$3 mode=$4
+  if [ -L "$path" ]; then
+    differs 'a symbolic link is in the way'
+  elif [ -d "$path" ]; then
+    look_at_owner_and_mode
+  elif [ -e "$path" ]; then
+    differs 'something else is in the way'
+  else
+    differs missing
+  fi
+}
+
+change_dir() {
+  case $differences in *'in the way') fail "$differences" ;; esac
+  find_keeper
+  check_owner
+  [ -d "$path" ] || with_rights mkdir -m 0700 -- "$path" || exit
+  give_dir &&
+    # Of the digits, two zeros in front are what makes chmod take an inherited set-group-ID bit away from a directory.
+    with_rights chmod "00$mode" -- "$path"
+}
+
+# Only root can give a directory away. It does so standing in the directory above, which cannot be swapped under its
+# feet and must be the keeper's own: whatever the name means there, it is the keeper's already.
+give_dir() (
+  cd -P -- "$above/" || exit
+  [ -z "$keeper" ] || [ "$(stat -c %u .)" = "$keeper" ] || fail "the directory above it does not belong to $keeper_name"
+  chown -h "$owner:$group" "./${path##*/}"
+)
+
+# file PATH OWNER GROUP MODE SIZE SHA256 KEY
+#
+# A file that differs in anything is written anew, so there is one way to write and no moment with half of the wish.
+look_file() {
+  path=$1 owner=$2 group=$3 mode=$4 size=$5 digest=$6
+  temp=${path%/*}/.clm-$7
+  if [ -L "$path" ]; then
+    differs 'a symbolic link'
+  elif [ -d "$path" ]; then
+    differs 'a directory is in the way'
+  elif [ ! -e "$path" ]; then
+    differs missing
+  elif [ ! -f "$path" ]; then
+    differs 'not a regular file'
+  else
+    look_at_owner_and_mode
+    # From stdin, because sha256sum puts a backslash before the digest of a file with an odd name.
+    [ "$is_size" = "$size" ] && [ "$(sha256sum <"$path")" = "$digest  -" ] || differs content
+  fi
+  for leftover in "$temp".*; do
+    [ ! -f "$leftover" ] || differs 'a leftover of an interrupted run'
+  done
+  wants=$differences
+}
+
+change_file() {
+  has_content || fail 'it changed after it was looked at'
+  find_keeper
+  [ -d "$above/" ] || fail "there is no directory $above"
+  check_owner
+  with_rights rm -f -- "$temp".*
+  [ -L "$path" ] || [ ! -d "$path" ] || fail 'a directory is in the way'
+  # mktemp makes it 0600.
+  temp=$(with_rights mktemp "$temp.XXXXXX") || exit
+  trap 'with_rights rm -f -- "$temp"' EXIT
+  receive | with_rights dd of="$temp" bs=65536 conv=fsync status=none || exit
+  [ "$(with_rights cat -- "$temp" | sha256sum)" = "$digest  -" ] || fail 'the content did not arrive whole'
+  with_rights chown -h "$owner:$group" "$temp" &&
+    with_rights chmod "$mode" "$temp" || exit
+  # The mv of busybox takes a link to a directory for the directory.
+  [ ! -L "$path" ] || [ ! -d "$path" ] || with_rights rm -f -- "$path"
+  with_rights mv -fT -- "$temp" "$path" || exit
+  trap - EXIT
+  with_rights sync -- "$above/"
+}
+
+# absent_path PATH
+look_absent_path() {
+  path=$1
+  [ ! -e "$path" ] && [ ! -L "$path" ] || differs present
+}
+
+change_absent_path() {
+  find_keeper
+  remove "$path"
+}
+
+# Not into what is mounted below, where rm can tell. Neither follows a link.
+remove() {
+  if rm -f --one-file-system 2>/dev/null; then
+    with_rights rm -rf --one-file-system -- "$1"
+  else
+    with_rights rm -rf -- "$1"
+  fi
+}

@@ -1,0 +1,106 @@
+# user and the absence of one.
+
+read_passwd() {
+  IFS=: read -r is_name _ is_uid is_gid is_comment is_home is_shell <<END
+$(getent passwd "$1")
+END
+}
+
+# user NAME HOME SHELL LOCKED SYSTEM COMMENT GROUPS...
+look_user() {
+  name=$1 home=$2 shell=$3 locked=$4 system=$5 comment=$6
+  shift 6
+  read_passwd "$name"
+  if [ -z "$is_name" ]; then
+    differs missing
+    return
+  fi
+  [ "$is_home" = "$home" ] || differs "home $is_home -> $home"
+  [ -d "$home" ] || differs 'home directory missing'
+  [ "$is_shell" = "$shell" ] || differs "shell $is_shell -> $shell"
+  [ -z "$comment" ] || [ "$is_comment" = "$comment" ] || differs 'comment'
+  [ -z "$locked" ] || is_locked || differs 'not locked'
+  is_in=" $(id -nG "$name") "
+  for group; do
+    case $is_in in *" $group "*) ;; *) differs "not in group $group" ;; esac
+  done
+}
+
+is_locked() {
+  case $(getent shadow "$name" | cut -d : -f 2) in '!'* | '*'*) ;; *) return 1 ;; esac
+}
+
+change_user() {
+  shift 6
+  [ -n "$is_name" ] || add_user || exit
+  # Only what differs: usermod refuses a new home while the user has a process, even when it is the old one.
+  [ "$is_home" = "$home" ] || usermod --home "$home" "$name" || exit
+  [ "$is_shell" = "$shell" ] || usermod --shell "$shell" "$name" || exit
+  [ -z "$comment" ] || [ "$is_comment" = "$comment" ] || usermod --comment "$comment" "$name" || exit
+  [ -z "$locked" ] || is_locked || usermod --lock "$name" || exit
+  for group; do
+    usermod --append --groups "$group" "$name" || exit
+  done
+  [ -d "$home" ] || make_home
+}
+
+add_user() {
+  is_home=$home is_shell=$shell is_comment=$comment
+  set -- --no-create-home --home-dir "$home" --shell "$shell" --comment "$comment"
+  [ -z "$system" ] || set -- "$@" --system
+  # A group of that name may be left from before.
+  if getent group "$name" >/dev/null; then set -- "$@" --gid "$name"; else set -- "$@" --user-group; fi
+  useradd "$@" "$name"
+}
+
+# Apart from useradd, which writes the user down first: killed there, a rerun finds a user without a home and comes here.
+make_home() {
+  rm -rf -- "$home.clm-new" &&
+    mkdir -m 0700 -- "$home.clm-new" &&
+    { [ ! -d /etc/skel ] || cp -R /etc/skel/. "$home.clm-new"; } &&
+    chown -Rh "$name:" "$home.clm-new" &&
+    mv -T -- "$home.clm-new" "$home"
+}
+
+# absent_user NAME
+look_absent_user() {
+  name=$1
+  read_passwd "$name"
+  [ -z "$is_name" ] || differs present
+}
+
+# The user goes last: whatever is left when this is killed, the next run still finds by its name.
+change_absent_user() {
+  [ "$is_uid" != 0 ] || fail "$name is root by another name"
+  keeper=''
+  loginctl disable-linger "$name" 2>/dev/null
+  systemctl stop "user@$is_uid.service" 2>/dev/null
+  end_processes || fail 'some of its processes do not end'
+  for path in "/var/spool/cron/crontabs/$name" "/var/mail/$name" "/var/lib/systemd/linger/$name"; do
+    rm -f -- "$path" || exit
+  done
+  remove_home || exit
+  userdel "$name"
+}
+
+# A home that belongs to somebody else, or is no home at all, stays.
+remove_home() {
+  case $is_home in
+    /*/*) [ -L "$is_home" ] || [ "$(stat -c %u -- "$is_home" 2>/dev/null)" != "$is_uid" ] || remove "$is_home" ;;
+  esac
+}
+
+# Asks, waits, then insists: a process can fork while we read the list.
+end_processes() {
+  for signal in TERM 0 0 0 0 0 0 0 0 0 KILL KILL KILL KILL KILL; do
+    pids=''
+    for process in $(stat -c %u:%n /proc/[0-9]* 2>/dev/null); do
+      case $process in "$is_uid":*) pids="$pids ${process##*/}" ;; esac
+    done
+    [ -n "$pids" ] || return 0
+    # shellcheck disable=SC2086 # one word per process
+    kill -s "$signal" $pids 2>/dev/null
+    sleep 0.5
+  done
+  return 1
+}

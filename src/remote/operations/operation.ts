@@ -1,0 +1,227 @@
+import { isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
+import { Fault } from "../../errors.js";
+import { Secret } from "../../secret.js";
+import * as allowed from "./allowed.js";
+
+/**
+ * Host work as data. An operation says how something on a host should be; `converge` makes it so, and does nothing
+ * when it is so already. All times are milliseconds.
+ */
+export type Operation =
+  | UserOperation
+  | DirOperation
+  | FileOperation
+  | UnitOperation
+  | AbsentOperation
+  | PkgOperation
+  | RunOperation
+  | JobOperation;
+
+interface Named {
+  /** What a person reads: `file /home/x/.hermes/.env`. */
+  readonly id: string;
+}
+
+export type Content = string | Buffer | Secret;
+
+export interface UserWish {
+  name: string;
+  home: string;
+  shell: string;
+  /** No password opens it. */
+  locked?: boolean;
+  system?: boolean;
+  /** Groups it must be in; others are left alone. */
+  groups?: string[];
+  comment?: string;
+}
+
+export interface UserOperation extends Named, UserWish {
+  readonly kind: "user";
+}
+
+interface Owned {
+  owner: string;
+  /** Without it, the owner's own group. */
+  group?: string;
+  mode: number;
+}
+
+export interface DirOperation extends Named, Owned {
+  readonly kind: "dir";
+  path: string;
+}
+
+export interface FileOperation extends Named, Owned {
+  readonly kind: "file";
+  path: string;
+  content: Content;
+}
+
+export interface UnitWish {
+  content?: string;
+  enabled?: boolean;
+  /** `started` also restarts a unit whose content changed since it started; `restarted` always does. */
+  state?: "started" | "stopped" | "restarted";
+}
+
+export interface UnitOperation extends Named, UnitWish {
+  readonly kind: "unit";
+  name: string;
+}
+
+export interface AbsentOperation extends Named {
+  readonly kind: "absent";
+  what: "path" | "user" | "unit";
+  name: string;
+}
+
+export interface PkgOperation extends Named {
+  readonly kind: "pkg";
+  names: string[];
+}
+
+interface Command {
+  /** Everyone on the host can read it: no secrets. */
+  argv: string[];
+  as: string;
+  timeout: number;
+  /** Where it runs; without it, the user's home. */
+  cwd?: string;
+  /** Done for good when this exists. */
+  creates?: string;
+}
+
+export interface RunOperation extends Named, Command {
+  readonly kind: "run";
+}
+
+export interface JobOperation extends Named, Command {
+  readonly kind: "job";
+  name: string;
+}
+
+export const user = (wish: UserWish): UserOperation => {
+  allowed.userName(wish.name);
+  allowed.absolutePath(wish.home);
+  allowed.absolutePath(wish.shell);
+  for (const field of [wish.home, wish.shell, wish.comment ?? ""]) allowed.passwdField(field);
+  wish.groups?.forEach(allowed.groupName);
+  return { kind: "user", id: `user ${wish.name}`, ...wish };
+};
+
+const owned = (wish: Owned): void => {
+  allowed.userName(wish.owner);
+  if (wish.group !== undefined) allowed.groupName(wish.group);
+  allowed.mode(wish.mode);
+};
+
+/** One directory; the one above it must be there. */
+export const dir = (path: string, wish: Owned): DirOperation => {
+  owned(wish);
+  return { kind: "dir", id: `directory ${readable(path)}`, path: allowed.absolutePath(path), ...wish };
+};
+
+/** A regular file with exactly this content. The content of a secret one shows nowhere. */
+export const file = (path: string, wish: Owned & { content: Content; secret?: boolean }): FileOperation => {
+  const { content, secret, ...rest } = wish;
+  owned(rest);
+  const kept = secret ? asSecret(content) : content;
+  return { kind: "file", id: `file ${readable(path)}`, path: allowed.absolutePath(path), ...rest, content: kept };
+};
+
+/** A unit of the system manager; with content, a file of ours in /etc/systemd/system. */
+export const unit = (name: string, wish: UnitWish): UnitOperation => ({
+  kind: "unit",
+  id: `unit ${name}`,
+  name: allowed.unitName(name),
+  ...wish,
+});
+
+/** Gone, with what belongs to it: a path with all below it, a user with its processes and home, a unit with its file. */
+export const absent = (thing: { path: string } | { user: string } | { unit: string }): AbsentOperation => {
+  if ("path" in thing) {
+    const name = allowed.removablePath(thing.path);
+    return { kind: "absent", id: `no ${readable(name)}`, what: "path", name };
+  }
+  if ("user" in thing) {
+    if (thing.user === "root") throw new Fault("bad-input", "clm does not remove root");
+    return { kind: "absent", id: `no user ${thing.user}`, what: "user", name: allowed.userName(thing.user) };
+  }
+  return { kind: "absent", id: `no unit ${thing.unit}`, what: "unit", name: allowed.unitName(thing.unit) };
+};
+
+/** Debian packages, installed. Their real names: a virtual package never counts as installed. */
+export const pkg = (names: string[]): PkgOperation => ({
+  kind: "pkg",
+  id: `packages ${names.join(", ")}`,
+  names: names.map(allowed.packageName),
+});
+
+type RunWish = Partial<Omit<Command, "argv">> & { title?: string; env?: Record<string, string> } & (
+    | { argv: string[] }
+    | { script: string }
+  );
+
+/** A short command, run to its end; it must leave no process behind. Without `creates` it runs every time. */
+export const run = (wish: RunWish): RunOperation => {
+  const argv = "argv" in wish ? wish.argv : ["sh", "-eu", "-c", wish.script];
+  const id = `run ${wish.title ?? brief("argv" in wish ? wish.argv.join(" ") : wish.script)}`;
+  return { kind: "run", id, ...command({ as: "root", timeout: 600_000, ...wish, argv }) };
+};
+
+/**
+ * Long work as a transient unit that outlives the connection. The operation only starts it, or finds it running;
+ * `followJob` waits for its end.
+ */
+export const job = (wish: Command & { name: string; env?: Record<string, string> }): JobOperation => ({
+  kind: "job",
+  id: `job ${wish.name}`,
+  name: allowed.jobName(wish.name),
+  ...command(wish),
+});
+
+function command(wish: Command & { env?: Record<string, string> }): Command {
+  const { argv, as, timeout, cwd, creates, env = {} } = wish;
+  allowed.userName(as);
+  allowed.timeout(timeout);
+  const variables = Object.entries(env).map(([name, value]) => `${allowed.variableName(name)}=${value}`);
+  if (argv.length === 0) throw new Fault("bad-input", "a command needs at least one word");
+  return {
+    argv: variables.length > 0 ? ["env", ...variables, ...argv] : argv,
+    as,
+    timeout,
+    ...(cwd !== undefined && { cwd: cwd === "/" ? cwd : allowed.absolutePath(cwd) }),
+    ...(creates !== undefined && { creates: allowed.absolutePath(creates) }),
+  };
+}
+
+/** What makes two jobs of one name the same job. */
+export function jobDigest(job: JobOperation): string {
+  const { argv, as, cwd = "" } = job;
+  return createHash("sha256")
+    .update(JSON.stringify([argv, as, cwd]))
+    .digest("hex")
+    .slice(0, 16);
+}
+
+/** The bytes that travel. */
+export function bytesOf(content: Content): Buffer {
+  if (content instanceof Secret) return Buffer.from(content.reveal());
+  return typeof content === "string" ? Buffer.from(content) : content;
+}
+
+function asSecret(content: Content): Secret {
+  if (content instanceof Secret) return content;
+  if (typeof content === "string") return new Secret(content);
+  if (isUtf8(content)) return new Secret(content.toString());
+  throw new Fault("bad-input", "a secret file must be text");
+}
+
+const brief = (text: string): string => readable(text.length > 80 ? `${text.slice(0, 79)}…` : text);
+
+/** One line that cannot disturb a terminal. */
+function readable(text: string): string {
+  return text.replace(/\p{Cc}/gu, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
+}

@@ -1,0 +1,53 @@
+import { Fault } from "../../errors.js";
+import type { Operation } from "./operation.js";
+
+export type Status = "ok" | "would-change" | "changed" | "failed" | "skipped";
+
+/** What became of one operation. It never holds a content. */
+export interface Result {
+  /** Its place in the list. */
+  index: number;
+  /** Its name for people: `file /home/x/.hermes/.env`. */
+  id: string;
+  status: Status;
+  /** What was found to differ: `missing`, `content`, `mode 0644 -> 0600`. */
+  differences: string[];
+  /** Something worth knowing about one that is ok: a job is `running` or `finished`. */
+  note?: string;
+  /** Why it failed: the end of what the host said. */
+  why?: string;
+  /** A failure that has a name of its own. */
+  cause?: "full" | "timeout";
+}
+
+export interface Report {
+  results: Result[];
+  /** How many were changed. */
+  changed: number;
+  /** How many would be, had we been told to. */
+  pending: number;
+  /** The one that stopped the list. */
+  failed?: Result;
+}
+
+/** The report on a list, in which whatever has no result yet was not reached. */
+export function reportOn(operations: readonly Operation[], found: ReadonlyMap<number, Result>): Report {
+  const results = operations.map(
+    ({ id }, index): Result => found.get(index) ?? { index, id, status: "skipped", differences: [] },
+  );
+  const failed = results.find((result) => result.status === "failed");
+  const count = (status: Status) => results.filter((result) => result.status === status).length;
+  return { results, changed: count("changed"), pending: count("would-change"), ...(failed && { failed }) };
+}
+
+const faultFor = { full: "host-full", timeout: "remote-timeout" } as const;
+
+/** Throws when an operation failed; otherwise gives the report back. */
+export function mustSucceed(report: Report): Report {
+  const { failed } = report;
+  if (!failed) return report;
+  throw new Fault(failed.cause ? faultFor[failed.cause] : "remote-failed", `${failed.id} failed`, {
+    why: failed.why?.split("\n") ?? [],
+    data: { results: report.results },
+  });
+}
