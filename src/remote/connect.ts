@@ -1,0 +1,212 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { Duplex } from "node:stream";
+import { NodeSSH } from "node-ssh";
+import type { Algorithms } from "ssh2";
+import { asFault, Fault } from "../errors.js";
+import { type Connection, connection } from "./connection.js";
+import { preferredAlgorithms } from "./host-keys/algorithms.js";
+import { type HostKey, hostKeyFrom, parsePublicKey } from "./host-keys/key.js";
+import type { Trust } from "./host-keys/trust.js";
+import { type Credentials, loginAttempts } from "./login.js";
+import { type SshSettings, sshSettings } from "./ssh-config.js";
+import type { Passwords } from "./sudo.js";
+import type { Target } from "./target.js";
+
+/** Everything a connection needs from outside. */
+export interface Means {
+  trust: Trust;
+  credentials: Credentials & Passwords;
+  env: NodeJS.ProcessEnv;
+  /** A key of clm's own, tried after the user's where the host's record names none. */
+  ownKey?: string | undefined;
+  debug?: ((line: string) => void) | undefined;
+  signal?: AbortSignal | undefined;
+  /** How long the host may take for each of: answering, showing its key, judging a login. */
+  patience?: number | undefined;
+  /** A dead host is noticed after three of these. */
+  keepalive?: number | undefined;
+}
+
+// No SHA-1, no CBC, nothing below 2048 bits: what OpenSSH 9 itself still offers, less what only old peers need.
+const algorithms: Algorithms = {
+  kex: [
+    "curve25519-sha256",
+    "curve25519-sha256@libssh.org",
+    "ecdh-sha2-nistp256",
+    "ecdh-sha2-nistp384",
+    "ecdh-sha2-nistp521",
+    "diffie-hellman-group-exchange-sha256",
+    "diffie-hellman-group14-sha256",
+    "diffie-hellman-group16-sha512",
+    "diffie-hellman-group18-sha512",
+  ],
+  cipher: [
+    "aes128-gcm@openssh.com",
+    "aes256-gcm@openssh.com",
+    "chacha20-poly1305@openssh.com",
+    "aes128-ctr",
+    "aes192-ctr",
+    "aes256-ctr",
+  ],
+  hmac: ["hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com", "hmac-sha2-256", "hmac-sha2-512"],
+};
+
+/** Connects, checks the host's key, and only then logs in; through the hops that `ProxyJump` names, if any. */
+export async function connect(target: Target, means: Means): Promise<Connection> {
+  const settings = await sshSettings(target, means.env, means.debug);
+  let road: Connection | undefined;
+  try {
+    for (const hop of settings.proxyJump.map(hopTarget)) {
+      // As in OpenSSH the first hop's own ProxyJump counts, the others are reached through the one before.
+      road = road ? await dialThrough(road, hop, await sshSettings(hop, means.env), means) : await connect(hop, means);
+    }
+    return road ? await dialThrough(road, target, settings, means) : await dial(target, settings, means);
+  } catch (error) {
+    road?.close();
+    throw error;
+  }
+}
+
+/** A hop is a host of its own: its key is pinned under its address. */
+function hopTarget({ hostname, port, user }: SshSettings["proxyJump"][number]): Target {
+  return { name: port && port !== 22 ? `[${hostname}]:${port}` : hostname, address: hostname, port, user };
+}
+
+async function dialThrough(road: Connection, target: Target, settings: SshSettings, means: Means): Promise<Connection> {
+  const connected = await dial(target, settings, means, await road.forward(settings.port, settings.hostname));
+  connected.closed.then(() => road.close());
+  return connected;
+}
+
+async function dial(target: Target, settings: SshSettings, means: Means, sock?: Duplex): Promise<Connection> {
+  const { signal, patience = 15_000, keepalive = 5_000 } = means;
+  signal?.throwIfAborted();
+  const expected = await means.trust.expect(target, settings);
+  const client = new NodeSSH();
+  let untrusted: Fault | undefined;
+  let shown: HostKey = { type: "", blob: Buffer.alloc(0) };
+  let loggingIn = false;
+
+  const clock = patienceClock(patience, () => client.connection?.destroy());
+  const stop = () => client.connection?.destroy();
+  signal?.addEventListener("abort", stop, { once: true });
+
+  const attempts = loginAttempts(await loginSettings(target, settings, means), means.credentials, clock.whileAsking);
+  try {
+    await client.connect({
+      ...(sock ? { sock } : { host: settings.hostname, port: settings.port }),
+      username: settings.user,
+      algorithms: { ...algorithms, serverHostKey: preferredAlgorithms(expected.keys) },
+      // Called before any authentication packet is sent; a refusal ends the connection there.
+      hostVerifier: (blob: Buffer) => {
+        try {
+          shown = hostKeyFrom(blob);
+          untrusted = expected.judge(shown);
+        } catch (error) {
+          untrusted = asFault(error);
+        }
+        return untrusted === undefined;
+      },
+      authHandler: (left, partial, next) => {
+        loggingIn = true;
+        clock.restart();
+        attempts.handler(left, partial, next);
+      },
+      readyTimeout: 0,
+      keepaliveInterval: keepalive,
+      keepaliveCountMax: 2,
+      ...(means.debug && { debug: (line: string) => means.debug?.(`${target.name}: ${line}`) }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    if (untrusted) throw untrusted;
+    throw loggingIn
+      ? loginRefused(target, settings, attempts.tried, error as Error)
+      : unreachable(target, settings, error as Error, clock.ranOut);
+  } finally {
+    clock.stop();
+    signal?.removeEventListener("abort", stop);
+  }
+  return connection(client, { target, user: settings.user, hostKey: shown, passwords: means.credentials });
+}
+
+/** The agent is asked only for the named key when one was named, as `ssh -i` with IdentitiesOnly does. */
+async function loginSettings(target: Target, settings: SshSettings, { env, ownKey }: Means) {
+  const { user, hostname, identitiesOnly, identityAgent } = settings;
+  const own = ownKey && !target.identity && existsSync(ownKey) ? [ownKey] : [];
+  const identityFiles = [...settings.identityFiles, ...own];
+  const agent = identityAgent === "none" ? undefined : (identityAgent ?? env.SSH_AUTH_SOCK);
+  const publicKeys = await Promise.all(
+    identityFiles.map((file) =>
+      readFile(`${file}.pub`, "utf8").then(
+        (line) => parsePublicKey(line)?.blob,
+        () => undefined,
+      ),
+    ),
+  );
+  const agentKeys = identitiesOnly ? publicKeys.filter((blob) => blob !== undefined) : undefined;
+  return { user, hostname, identityFiles, agent, agentKeys };
+}
+
+/** Time the host may take, not counting the time a person thinks. */
+function patienceClock(patience: number, giveUp: () => void) {
+  let ranOut = false;
+  let timer: NodeJS.Timeout | undefined;
+  const stop = () => clearTimeout(timer);
+  const restart = () => {
+    stop();
+    timer = setTimeout(() => {
+      ranOut = true;
+      giveUp();
+    }, patience);
+  };
+  restart();
+  return {
+    stop,
+    restart,
+    get ranOut() {
+      return ranOut;
+    },
+    async whileAsking<T>(answer: Promise<T>): Promise<T> {
+      stop();
+      return answer.finally(restart);
+    },
+  };
+}
+
+function loginRefused(target: Target, { user, hostname }: SshSettings, tried: string[], error: Error): Fault {
+  return new Fault("auth-refused", `${target.name} did not let ${user} in`, {
+    why: [
+      tried.length > 0 ? `tried: ${tried.join(", ")}` : "there was nothing to log in with",
+      ...(/All configured authentication/.test(error.message) ? [] : [error.message]),
+    ],
+    next: `ssh ${user}@${hostname}`,
+    cause: error,
+  });
+}
+
+function unreachable(
+  target: Target,
+  { hostname, port }: SshSettings,
+  error: NodeJS.ErrnoException,
+  ranOut: boolean,
+): Fault {
+  const reason = ranOut ? "no answer in time" : (reasons[error.code ?? ""] ?? error.message);
+  return new Fault("unreachable", `cannot reach ${target.name} at ${hostname} port ${port}`, {
+    why: reason,
+    next: [`ssh -v -p ${port} ${hostname}`, `clm host update ${target.name} --address ADDRESS`],
+    // sshd drops connections before the handshake when too many start at once (MaxStartups); trying again helps.
+    data: { again: /before handshake|ECONNRESET/.test(error.message) },
+    cause: error,
+  });
+}
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: "nothing listens there (connection refused)",
+  EHOSTUNREACH: "no route to it (host unreachable)",
+  ENETUNREACH: "no route to it (network unreachable)",
+  ETIMEDOUT: "no answer in time",
+  ENOTFOUND: "no such name in DNS",
+  EAI_AGAIN: "DNS did not answer",
+};

@@ -1,0 +1,165 @@
+import type { Duplex } from "node:stream";
+import type { NodeSSH } from "node-ssh";
+import type { ClientChannel } from "ssh2";
+import { Fault } from "../errors.js";
+import { limit } from "../limit.js";
+import type { HostKey } from "./host-keys/key.js";
+import type { Exit, Process, Shell } from "./process.js";
+import { type Passwords, withRightsOf } from "./sudo.js";
+import type { SudoKind, Target } from "./target.js";
+
+// A default sshd refuses the 11th channel on a connection (MaxSessions 10); two are left for whoever else shares it.
+const channelsPerHost = 8;
+
+/** A live, trusted, logged-in road to one host. */
+export interface Connection extends Shell {
+  readonly target: Target;
+  readonly user: string;
+  /** As in Shell; `sudo` says how root is reached when the record may be out of date. */
+  as(user: string, sudo?: SudoKind): Shell;
+  /** The key it showed, which was trusted. */
+  readonly hostKey: HostKey;
+  /** A stream to a port on the host's own loopback (or to `address` as the host sees it). */
+  forward(port: number, address?: string): Promise<Duplex>;
+  close(): void;
+  readonly open: boolean;
+  /** Resolves when the connection has ended, for whatever reason. */
+  readonly closed: Promise<void>;
+}
+
+export interface Login {
+  target: Target;
+  user: string;
+  hostKey: HostKey;
+  passwords: Passwords;
+}
+
+/** Wraps a connected client. */
+export function connection(client: NodeSSH, { target, user, hostKey, passwords }: Login): Connection {
+  const ssh = client.connection;
+  if (!ssh) throw lost(target, "it was closed at once");
+  const slot = limit(channelsPerHost);
+  let reason = "the connection ended";
+  let open = true;
+  // node-ssh stops listening once connected, and an unheard 'error' would end the program.
+  ssh.on("error", (error: Error & { level?: string }) => {
+    reason = error.level === "client-timeout" ? "it stopped answering" : error.message;
+  });
+  const closed = new Promise<void>((resolve) => ssh.once("close", resolve)).then(() => {
+    open = false;
+  });
+
+  // A short command's output, exit and close can arrive in one packet with the answer to exec, and ssh2 tells of all of
+  // them before any promise moves on: whoever listens must be there when the channel is.
+  const openChannel = (command: string): Promise<Process> =>
+    new Promise((resolve, reject) => {
+      ssh.exec(command, (error, channel) => {
+        if (error) reject(error);
+        else resolve(channelProcess(channel, () => lost(target, reason)));
+      });
+    });
+
+  function spawn(command: string, { signal }: { signal?: AbortSignal } = {}): Promise<Process> {
+    return new Promise((started, failed) => {
+      slot(async () => {
+        signal?.throwIfAborted();
+        const process = await openChannel(command).catch((error: Error) => {
+          throw open ? refused(target, error) : lost(target, reason);
+        });
+        const stop = () => process.kill("INT");
+        signal?.addEventListener("abort", stop, { once: true });
+        started(process);
+        await process.done.catch(() => {});
+        signal?.removeEventListener("abort", stop);
+      }).catch(failed);
+    });
+  }
+
+  const self: Connection = {
+    target,
+    user,
+    spawn,
+    hostKey,
+    as: (other, sudo = target.sudo) => withRightsOf(other, { host: self, sudo, passwords }),
+    async forward(port, address = "127.0.0.1") {
+      try {
+        return await client.forwardOut("127.0.0.1", 0, address, port);
+      } catch (error) {
+        if (!open) throw lost(target, reason);
+        throw new Fault("remote-failed", `${target.name} cannot reach ${address}:${port}`, {
+          why: (error as Error).message,
+          cause: error,
+        });
+      }
+    },
+    close: () => client.dispose(),
+    get open() {
+      return open;
+    },
+    closed,
+  };
+  return self;
+}
+
+const grace = 500;
+
+/** The part of ssh2's channel that its types leave out. */
+interface Wired {
+  outgoing: { id: number };
+  _client: { _protocol: { signal(channel: number, name: string): void } };
+}
+
+function channelProcess(channel: ClientChannel, lostFault: () => Fault): Process {
+  let left: () => void = () => {};
+  const done = new Promise<Exit>((resolve, reject) => {
+    let exit: Exit | undefined;
+    channel.on("exit", (code: number | null, signal?: string) => {
+      exit = { code, ...(signal && { signal }) };
+    });
+    channel.on("close", () => {
+      // sshd reports an exit for every exec; a channel that closes without one lost its connection.
+      if (exit) resolve(exit);
+      else reject(lostFault());
+    });
+    left = () => resolve({ code: null });
+  });
+  done.catch(() => {});
+  // sshd closes a channel only when the process has ended, which may be never: nobody waits for that longer than this.
+  const leave = () => {
+    channel.close();
+    setTimeout(() => {
+      channel.push(null);
+      channel.stderr.push(null);
+      left();
+    }, grace).unref();
+  };
+  // Writing to a process that has gone is not an error here: how it ended is told by `done`.
+  channel.on("error", () => {});
+  channel.stderr.on("error", () => {});
+  return {
+    stdin: channel,
+    stdout: channel,
+    stderr: channel.stderr,
+    done,
+    kill(signal = "TERM") {
+      // Not channel.signal(): ssh2 sends nothing once stdin has ended, although only data may not follow an EOF.
+      (channel as unknown as Wired)._client._protocol.signal((channel as unknown as Wired).outgoing.id, signal);
+      leave();
+    },
+    leave,
+  };
+}
+
+function refused(target: Target, error: Error): Fault {
+  return new Fault("remote-failed", `${target.name} would not start another command`, {
+    why: error.message,
+    cause: error,
+  });
+}
+
+function lost(target: Target, why: string): Fault {
+  return new Fault("connection-lost", `lost the connection to ${target.name}`, {
+    why,
+    next: `clm host check ${target.name}`,
+  });
+}

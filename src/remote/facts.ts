@@ -1,0 +1,85 @@
+import { Fault } from "../errors.js";
+import factsScript from "./facts.sh?raw";
+import type { Shell } from "./process.js";
+import { run } from "./run.js";
+import type { SudoKind } from "./target.js";
+
+/** What a host said of itself, just now. */
+export interface Facts {
+  user: string;
+  hostname: string;
+  os: string;
+  os_version: string;
+  os_name: string;
+  arch: string;
+  kernel: string;
+  cpus: number;
+  memory_mb: number;
+  memory_free_mb: number;
+  disk_total_mb: number;
+  disk_free_mb: number;
+  /** Major version; 0 where systemd is not there. */
+  systemd: number;
+  /** What `systemctl is-system-running` says. */
+  system_state: string;
+  sudo: SudoKind;
+  gpu: string[];
+  /** Seconds the host's clock is ahead of ours, to within the time the question took. */
+  clock_ahead: number;
+}
+
+/** Asks a host for its facts in one exec. */
+export async function readFacts(
+  shell: Shell,
+  now: () => Date = () => new Date(),
+  signal?: AbortSignal,
+): Promise<Facts> {
+  const asked = now().getTime();
+  const { code, stdout, stderr } = await run(shell, "/bin/sh -s", {
+    stdin: factsScript,
+    timeout: 30_000,
+    ...(signal && { signal }),
+  });
+  const middle = (asked + now().getTime()) / 2;
+  if (code === 0 && /^end=facts$/m.test(stdout)) return parseFacts(stdout, middle / 1000);
+  throw new Fault("unsupported", "the host could not tell about itself", {
+    why: stderr.trim() || `its /bin/sh ended with ${code}`,
+  });
+}
+
+// PCI vendor numbers of the makers whose cards run models.
+const gpuVendors: Record<string, string> = { "0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel" };
+
+export function parseFacts(text: string, ourClock: number): Facts {
+  const said = new Map<string, string[]>();
+  for (const line of text.split("\n")) {
+    const at = line.indexOf("=");
+    if (at > 0) said.set(line.slice(0, at), [...(said.get(line.slice(0, at)) ?? []), line.slice(at + 1).trim()]);
+  }
+  const word = (key: string) => said.get(key)?.[0] ?? "";
+  const count = (key: string) => Number.parseInt(word(key), 10) || 0;
+  const megabytes = (key: string) => Math.round(count(key) / 1024);
+  return {
+    user: word("user"),
+    hostname: word("hostname"),
+    os: word("os").toLowerCase(),
+    os_version: word("os_version"),
+    os_name: word("os_name"),
+    arch: word("arch"),
+    kernel: word("kernel"),
+    cpus: count("cpus"),
+    memory_mb: megabytes("memory_kb"),
+    memory_free_mb: megabytes("memory_free_kb"),
+    disk_total_mb: megabytes("disk_kb"),
+    disk_free_mb: megabytes("disk_free_kb"),
+    systemd: count("systemd"),
+    system_state: word("system_state"),
+    sudo: sudoKind(word("sudo")),
+    gpu: (said.get("gpu") ?? []).map((vendor) => gpuVendors[vendor] ?? "other"),
+    clock_ahead: Math.round(count("clock") - ourClock),
+  };
+}
+
+function sudoKind(text: string): SudoKind {
+  return text === "root" || text === "passwordless" || text === "password" ? text : "none";
+}

@@ -1,0 +1,126 @@
+import { readFile } from "node:fs/promises";
+import { type AnyAuthMethod, type AuthHandlerMiddleware, BaseAgent, createAgent, type ParsedKey, utils } from "ssh2";
+import type { Secret } from "../secret.js";
+
+/** Who answers when a passphrase or a password is needed. Returns nothing when nobody is there to ask. */
+export interface Credentials {
+  passphrase(identity: string): Promise<Secret | undefined>;
+  password(login: string): Promise<Secret | undefined>;
+}
+
+export interface LoginSettings {
+  user: string;
+  hostname: string;
+  identityFiles: string[];
+  /** The agent's socket. */
+  agent?: string | undefined;
+  /** When set, only these of the agent's keys are shown to the host. */
+  agentKeys?: Buffer[] | undefined;
+}
+
+/** What was tried, for the message when nothing worked. */
+export interface LoginAttempts {
+  handler: AuthHandlerMiddleware;
+  tried: string[];
+}
+
+/**
+ * The ways to log in, in the order OpenSSH uses: the agent's keys, key files, then a password. Each is prepared only when its
+ * turn comes, so a passphrase is asked for only if the agent's keys were refused. `waiting` is told while a person
+ * is thinking, so that their time does not count as the host's.
+ */
+export function loginAttempts(
+  settings: LoginSettings,
+  credentials: Credentials,
+  waiting: <T>(answer: Promise<T>) => Promise<T>,
+): LoginAttempts {
+  const { user: username, hostname } = settings;
+  const tried: string[] = [];
+  const login = `${username}@${hostname}`;
+
+  // What the host still accepts, as of its latest refusal; null until it has refused once.
+  let accepted: readonly string[] | null = null;
+
+  async function* attempts(): AsyncGenerator<AnyAuthMethod> {
+    if (settings.agent) {
+      tried.push("ssh agent");
+      yield { type: "agent", username, agent: new ForgivingAgent(settings.agent, settings.agentKeys) };
+    }
+    for (const identity of settings.identityFiles) {
+      const key = await readKey(identity, () => waiting(credentials.passphrase(identity)));
+      if (typeof key === "string") {
+        tried.push(`${identity} (${key})`);
+        continue;
+      }
+      tried.push(identity);
+      yield { type: "publickey", username, key };
+    }
+    if (accepted === null) yield { type: "none", username };
+    for (const type of ["password", "keyboard-interactive"] as const) {
+      if (!accepted?.includes(type)) continue;
+      const password = await waiting(credentials.password(login));
+      if (!password) return;
+      tried.push(type);
+      const answer = password.reveal();
+      if (type === "password") yield { type, username, password: answer };
+      else yield { type, username, prompt: (_n, _i, _l, prompts, finish) => finish(prompts.map(() => answer)) };
+    }
+  }
+
+  const turn = attempts();
+  return {
+    tried,
+    handler: (methodsLeft, _partial, next) => {
+      accepted = methodsLeft;
+      // ssh2 takes `false` for "nothing left to try"; its types do not say so.
+      const none = false as never;
+      turn.next().then(
+        ({ value }) => next(value ?? none),
+        () => next(none),
+      );
+    },
+  };
+}
+
+/** The private key in a file, or why it cannot be used. */
+async function readKey(path: string, passphrase: () => Promise<Secret | undefined>): Promise<ParsedKey | string> {
+  const content = await readFile(path).catch((error: NodeJS.ErrnoException) => error);
+  if (content instanceof Error) return content.code ?? content.message;
+  const first = parse(content);
+  if (!(first instanceof Error)) return first;
+  if (!/encrypted|passphrase/i.test(first.message)) return "not a key ssh2 can read";
+  const secret = await passphrase();
+  if (!secret) return "needs a passphrase";
+  const second = parse(content, secret.reveal());
+  return second instanceof Error ? "wrong passphrase" : second;
+}
+
+function parse(content: Buffer, passphrase?: string): ParsedKey | Error {
+  const parsed = utils.parseKey(content, passphrase);
+  return Array.isArray(parsed) ? (parsed[0] ?? new Error("empty key file")) : parsed;
+}
+
+/**
+ * An agent that is not running has no keys. Left to itself ssh2 emits an error on the client for that, which ends the
+ * connection although other ways to log in are left. With `only`, other keys of the agent are not shown to the host:
+ * sshd gives up after six, and the right one may be the seventh.
+ */
+class ForgivingAgent extends BaseAgent<ParsedKey> {
+  readonly #agent: BaseAgent<ParsedKey>;
+  readonly #only: Buffer[] | undefined;
+
+  constructor(path: string, only?: Buffer[]) {
+    super();
+    this.#agent = createAgent(path) as BaseAgent<ParsedKey>;
+    this.#only = only;
+  }
+
+  override getIdentities(done: (error: Error | undefined | null, keys?: ParsedKey[]) => void): void {
+    const wanted = (key: ParsedKey) => this.#only?.some((blob) => blob.equals(key.getPublicSSH())) ?? true;
+    this.#agent.getIdentities((error, keys) => done(null, error ? [] : (keys as ParsedKey[]).filter(wanted)));
+  }
+
+  override sign(...args: [ParsedKey, Buffer, ...unknown[]]): void {
+    (this.#agent.sign as (...args: unknown[]) => void).apply(this.#agent, args);
+  }
+}

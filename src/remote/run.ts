@@ -1,0 +1,58 @@
+import type { Readable } from "node:stream";
+import { Fault } from "../errors.js";
+import type { Exit, Shell } from "./process.js";
+
+export interface Output extends Exit {
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  stdin?: string | Buffer;
+  /** Milliseconds; then the command is told to stop and a fault is thrown. */
+  timeout?: number;
+  signal?: AbortSignal;
+  onStdout?: (chunk: Buffer) => void;
+  onStderr?: (chunk: Buffer) => void;
+}
+
+/** Runs one command to its end and returns what it said. A command that exits non-zero is an answer, not a fault. */
+export async function run(shell: Shell, command: string, options: RunOptions = {}): Promise<Output> {
+  const { stdin, timeout, signal, onStdout, onStderr } = options;
+  const process = await shell.spawn(command, signal ? { signal } : {});
+  process.stdin.end(stdin);
+  let late = false;
+  const timer = timeout
+    ? setTimeout(() => {
+        late = true;
+        process.kill("TERM");
+      }, timeout)
+    : undefined;
+  try {
+    const [stdout, stderr, exit] = await Promise.all([
+      collect(process.stdout, onStdout),
+      collect(process.stderr, onStderr),
+      process.done,
+    ]);
+    signal?.throwIfAborted();
+    if (late)
+      throw new Fault("remote-timeout", `no end after ${(timeout ?? 0) / 1000} s`, { why: command.slice(0, 200) });
+    return { ...exit, stdout, stderr };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function collect(stream: Readable, tell?: (chunk: Buffer) => void): Promise<string> {
+  const chunks: Buffer[] = [];
+  stream.on("data", (chunk: Buffer) => {
+    if (tell) tell(chunk);
+    else chunks.push(chunk);
+  });
+  await new Promise<void>((resolve) => {
+    stream.once("end", resolve);
+    stream.once("close", resolve);
+    stream.once("error", () => resolve());
+  });
+  return Buffer.concat(chunks).toString("utf8");
+}
