@@ -1,0 +1,43 @@
+import type { Fault } from "../errors.js";
+import type { Paint } from "./paint.js";
+import { plain } from "./plain.js";
+
+export interface FaultStyle {
+  paint: Paint;
+  /** `-o json` was asked for: a program reads this. */
+  json: boolean;
+  debug: boolean;
+}
+
+/** A fault as it is shown, once, at the end: what happened, why we think so, what to type next. */
+export function faultText(fault: Fault, { paint, json, debug }: FaultStyle): string {
+  if (json) return JSON.stringify({ error: faultData(fault, debug) }, null, 2);
+  const lines = [
+    `${paint.red(paint.bold("error:"))} ${plain(fault.message)} ${paint.dim(`[${fault.code}]`)}`,
+    ...fault.why.flatMap((why) => plain(why).trimEnd().split("\n")).map((line) => `  ${line}`),
+    ...fault.next.map((next) => `  ${paint.bold("next:")} ${plain(next)}`),
+    ...(debug ? ["", ...stack(fault).map((line) => paint.dim(line))] : []),
+  ];
+  return lines.join("\n");
+}
+
+function faultData(fault: Fault, debug: boolean): Record<string, unknown> {
+  return {
+    code: fault.code,
+    fault: fault.fault,
+    who: fault.who,
+    exit: fault.exit,
+    message: fault.message,
+    why: fault.why,
+    next: fault.next,
+    data: fault.data,
+    ...(debug && { stack: stack(fault) }),
+  };
+}
+
+function stack(error: unknown): string[] {
+  if (!(error instanceof Error)) return error === undefined ? [] : [`caused by ${String(error)}`];
+  const own = plain(error.stack ?? error.message).split("\n");
+  const cause = stack(error.cause);
+  return cause.length > 0 ? [...own, "caused by", ...cause] : own;
+}

@@ -1,0 +1,27 @@
+import type { OutStream } from "./streams.js";
+
+const codes = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
+
+export type Paint = Record<keyof typeof codes, (text: string) => string>;
+
+/** Functions that colour a text, or leave it as it is. */
+export function createPaint(on: boolean): Paint {
+  const brush = ([open, close]: readonly [number, number]) => (on ? wrap(open, close) : (text: string) => text);
+  return {
+    bold: brush(codes.bold),
+    dim: brush(codes.dim),
+    red: brush(codes.red),
+    green: brush(codes.green),
+    yellow: brush(codes.yellow),
+  };
+}
+
+const wrap = (open: number, close: number) => (text: string) => `\u001b[${open}m${text}\u001b[${close}m`;
+
+/** Whether a stream gets colours. Who says no is heard before who says yes, and both before what the stream is. */
+export function wantsColour(stream: OutStream, env: NodeJS.ProcessEnv, noColor: boolean): boolean {
+  const force = env.FORCE_COLOR;
+  if (noColor || env.NO_COLOR) return false;
+  if (force !== undefined) return force !== "0" && force !== "false";
+  return stream.isTTY === true && env.TERM !== "dumb";
+}

@@ -1,0 +1,60 @@
+import { Fault } from "../errors.js";
+import { Secret } from "../secret.js";
+import type { InStream, OutStream } from "./streams.js";
+import type { Question, Ui } from "./ui.js";
+
+export interface PromptOptions {
+  stdin: () => InStream;
+  /** Questions go here: stdout is for results. */
+  stderr: OutStream;
+  interactive: () => boolean;
+  /** `--yes` answers the questions that name it, and no other: it must not trust a host's key, say. */
+  yes: boolean;
+  signal?: AbortSignal;
+  clean(text: string): string;
+  /** Gives the question the terminal for itself. */
+  alone<T>(ask: () => Promise<T>): Promise<T>;
+}
+
+type Kind =
+  | { type: "confirm"; default: boolean }
+  | { type: "input"; default?: string }
+  | { type: "password"; mask: false; toggleMask: false };
+
+/** Questions to a person. Inquirer is loaded when the first one is asked; most commands never ask. */
+export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask" | "askSecret"> {
+  const { stderr, signal, clean } = options;
+
+  async function ask(question: Question, kind: Kind): Promise<unknown> {
+    const message = clean(question.message);
+    if (!options.interactive()) {
+      throw new Fault("needs-answer", `nobody is there to answer: ${message}`, {
+        why: `there is no terminal to ask on; ${question.flag} answers it`,
+        data: { flag: question.flag },
+      });
+    }
+    const { default: inquirer } = await import("inquirer");
+    const prompt = inquirer.createPromptModule({ input: options.stdin(), output: stderr, ...(signal && { signal }) });
+    try {
+      const answers = await options.alone(() => prompt<{ answer: unknown }>([{ name: "answer", message, ...kind }]));
+      return answers.answer;
+    } catch (error) {
+      if (stopped(error)) throw new Fault("interrupted", "stopped at a question", { why: message, cause: error });
+      throw error;
+    }
+  }
+
+  return {
+    confirm: async (question) =>
+      (options.yes && question.flag === "--yes") || (await ask(question, { type: "confirm", default: false })) === true,
+    ask: async ({ initial, ...question }) =>
+      String(await ask(question, { type: "input", ...(initial !== undefined && { default: initial }) })),
+    // Without `toggleMask: false` inquirer shows what was typed when Ctrl-T is pressed.
+    askSecret: async (question) =>
+      new Secret(String(await ask(question, { type: "password", mask: false, toggleMask: false }))),
+  };
+}
+
+/** Ctrl-C is `ExitPromptError`, our own signal `AbortPromptError`. Known by name: inquirer does not export the classes. */
+const stopped = (error: unknown): boolean =>
+  error instanceof Error && (error.name === "ExitPromptError" || error.name === "AbortPromptError");

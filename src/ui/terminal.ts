@@ -1,0 +1,138 @@
+import { Fault } from "../errors.js";
+import { createPaint, type Paint, wantsColour } from "./paint.js";
+import { oneLine, plain } from "./plain.js";
+import { createBoard } from "./progress.js";
+import { createPrompts } from "./prompts.js";
+import { createRedactor } from "./redact.js";
+import type { InStream, OutStream } from "./streams.js";
+import type { Ui } from "./ui.js";
+
+export interface TerminalOptions {
+  /** Opened only when something is asked: that alone costs as much as printing help. */
+  stdin: () => InStream;
+  stdout: OutStream;
+  stderr: OutStream;
+  env: NodeJS.ProcessEnv;
+  flags: { quiet: boolean; debug: boolean; noColor: boolean; yes: boolean };
+  signal?: AbortSignal;
+  /** Whoever read stdout went away (`clm host list | head -1`); nothing more can be told there. */
+  onOutputClosed?: () => void;
+}
+
+/** The `Ui` of a real run, and what only the top of the program needs. */
+export interface Terminal extends Ui {
+  /** A line on stderr whatever the flags say: errors, and what Ctrl-C does. */
+  say(text: string): void;
+  /** One line with nothing secret and no control characters in it. */
+  clean(text: string): string;
+  /** Colours for stderr. */
+  readonly paint: Paint;
+  /** Columns for a table on stdout; nothing when it is not a terminal, where nothing may be cut. */
+  readonly width: number | undefined;
+  readonly outputClosed: boolean;
+  /** Lets go of what was kept back and waits until stdout has taken it. Throws when it could not. */
+  close(): Promise<void>;
+}
+
+export function createTerminal(options: TerminalOptions): Terminal {
+  const { stdout, stderr, env, flags } = options;
+  const redactor = createRedactor();
+  const results = redactor.stream();
+  const paint = createPaint(wantsColour(stderr, env, flags.noColor));
+  const interactive = () => stderr.isTTY === true && options.stdin().isTTY === true;
+  const clean = (text: string) => redactor.text(oneLine(text));
+  let outputClosed = false;
+  let outputError: Error | undefined;
+
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE" && !outputClosed) {
+      outputClosed = true;
+      options.onOutputClosed?.();
+    }
+    outputError ??= error;
+  });
+  // Nobody reads our remarks any more: that stops no work.
+  stderr.on("error", () => {});
+
+  const board = createBoard({
+    mode: flags.quiet ? "quiet" : stderr.isTTY && env.TERM !== "dumb" && !env.CI ? "live" : "lines",
+    write: (text) => stderr.write(redactor.text(text)),
+    clean,
+    size: () => ({ columns: stderr.columns || 80, rows: stderr.rows || 24 }),
+    paint,
+    unicode: /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || "") && env.TERM !== "linux",
+    debug: flags.debug,
+    now: sinceStart,
+  });
+
+  const say = (text: string): void => board.aside(() => stderr.write(`${redactor.text(text)}\n`));
+
+  function out(text: string): void {
+    const ready = results.push(text);
+    if (ready === "" || outputError) return;
+    if (stdout.isTTY) board.aside(() => stdout.write(ready), ready.endsWith("\n"));
+    else stdout.write(ready);
+  }
+
+  const prompts = createPrompts({
+    stdin: options.stdin,
+    stderr,
+    interactive,
+    yes: flags.yes,
+    ...(options.signal && { signal: options.signal }),
+    clean,
+    alone: async (ask) => {
+      board.pause();
+      try {
+        return await ask();
+      } finally {
+        board.resume();
+      }
+    },
+  });
+
+  return {
+    ...prompts,
+    askSecret: async (question) => {
+      const secret = await prompts.askSecret(question);
+      redactor.hide(secret);
+      return secret;
+    },
+    out,
+    say,
+    note: (text) => {
+      if (!flags.quiet) say(plain(text));
+    },
+    warn: (text) => say(`${paint.yellow("warning:")} ${plain(text)}`),
+    debug: (text) => {
+      if (flags.debug) say(paint.dim(`debug +${sinceStart()}ms ${plain(text)}`));
+    },
+    progress: board.start,
+    hide: redactor.hide,
+    get interactive() {
+      return interactive();
+    },
+    clean,
+    paint,
+    get width() {
+      return stdout.isTTY ? stdout.columns || 80 : undefined;
+    },
+    get outputClosed() {
+      return outputClosed;
+    },
+    async close() {
+      board.pause();
+      const rest = results.flush();
+      await new Promise<void>((resolve) => stdout.write(rest, () => resolve()));
+      if (outputError && !outputClosed) {
+        throw new Fault("local-setup", "the result could not be written", {
+          why: outputError.message,
+          cause: outputError,
+        });
+      }
+    },
+  };
+}
+
+/** Milliseconds. The global `performance` says the same, and loading it takes 2 ms. */
+const sinceStart = (): number => Math.round(process.uptime() * 1000);

@@ -1,0 +1,21 @@
+const units = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["m", 60],
+] as const;
+
+/** A stretch of time as a person says it, rounded down: "45s", "12m", "5h", "3d". */
+export function duration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  for (const [unit, length] of units) {
+    if (seconds >= length) return `${Math.floor(seconds / length)}${unit}`;
+  }
+  return `${seconds}s`;
+}
+
+/** How long ago something was; nothing for what never was or is no date. */
+export function age(then: Date | string | undefined, now: Date): string | undefined {
+  if (then === undefined) return undefined;
+  const time = new Date(then).getTime();
+  return Number.isNaN(time) ? undefined : duration(now.getTime() - time);
+}

@@ -1,0 +1,42 @@
+import type { Secret } from "../secret.js";
+
+/** One line of live progress. Ends exactly once. */
+export interface Progress {
+  /** What is being done right now. */
+  update(message: string): void;
+  /** A line of the work's own output, shown dimmed and only while it runs (or with --debug). */
+  output(line: string): void;
+  done(message?: string): void;
+  fail(message?: string): void;
+}
+
+export interface Question {
+  message: string;
+  /** The flag that answers this question without a terminal; named in the error when there is none. */
+  flag: string;
+}
+
+/**
+ * What a command may say to a person. Everything that reaches a terminal goes through here, so redaction, colour,
+ * quiet and machine formats have one home. Results go to stdout, everything else to stderr.
+ */
+export interface Ui {
+  /** The result a script reads: goes to stdout as it is, with no newline added. */
+  out(text: string): void;
+  /** A remark to a person. */
+  note(text: string): void;
+  warn(text: string): void;
+  debug(text: string): void;
+  progress(title: string): Progress;
+  /**
+   * Yes or no; `--yes` answers it when that is the question's flag. Without a terminal it and the other questions throw
+   * `needs-answer` naming the flag; Ctrl-C throws `interrupted`.
+   */
+  confirm(question: Question): Promise<boolean>;
+  ask(question: Question & { initial?: string }): Promise<string>;
+  /** Nothing of it shows while it is typed, and it is hidden from then on. */
+  askSecret(question: Question): Promise<Secret>;
+  /** From now on this value never shows, in any encoding we know of. */
+  hide(secret: Secret): void;
+  readonly interactive: boolean;
+}

@@ -1,0 +1,22 @@
+import { PassThrough } from "node:stream";
+import type { InStream, OutStream } from "../../../src/ui/streams.js";
+
+/** A stream that remembers what was written to it. */
+export function memory(tty?: { columns: number; rows?: number }): OutStream & { text: () => string } {
+  const stream = new PassThrough();
+  let text = "";
+  stream.on("data", (chunk) => {
+    text += chunk;
+  });
+  return Object.assign(stream, { text: () => text, ...(tty && { isTTY: true, rows: 24, ...tty }) });
+}
+
+/** What a person types at a terminal. */
+export function keyboard(): InStream & { type: (text: string) => void } {
+  const stream = new PassThrough();
+  return Object.assign(stream, {
+    isTTY: true,
+    setRawMode: () => stream,
+    type: (text: string) => void stream.write(text),
+  });
+}
