@@ -1,10 +1,15 @@
+import { readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
+const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+
 export default defineConfig({
+  define: { __CLM_VERSION__: JSON.stringify(version) },
   test: {
     projects: [
-      { test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
+      { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
       {
+        extends: true,
         test: {
           name: "lab",
           include: ["test/{lab,faults,docs}/**/*.test.ts"],

@@ -1,13 +1,15 @@
 // npm run docs: writes docs/reference.md from the declarations of the commands.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { bundling } from "./build.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "clm-docs-"));
-const outfile = join(folder, "reference.mjs");
-await build({ ...bundling, entryPoints: ["src/cli/reference.ts"], outfile });
-const { reference } = await import(outfile);
-writeFileSync("docs/reference.md", reference());
+const outfile = join(folder, "reference.cjs");
+const entry = 'export { catalog } from "./src/cli/catalog.ts"; export { reference } from "./src/cli/reference.ts";';
+await build({ ...bundling, format: "cjs", stdin: { contents: entry, resolveDir: "." }, outfile });
+const { catalog, reference } = createRequire(import.meta.url)(outfile);
+writeFileSync("docs/reference.md", reference(catalog));
 rmSync(folder, { recursive: true });

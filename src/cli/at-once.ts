@@ -1,0 +1,15 @@
+import { printAtOnce } from "../ui/at-once.js";
+import { VERSION } from "../version.js";
+
+/** Answers the questions that need neither commander nor a terminal. Says whether it was one. */
+export function answeredAtOnce(argv: readonly string[]): boolean {
+  const [first, second] = argv;
+  if (argv.length === 1 && (first === "--version" || first === "version")) {
+    printAtOnce(`clm ${VERSION}\n`);
+    return true;
+  }
+  if (first !== "__complete") return false;
+  const words = argv.slice(second === "--" ? 2 : 1);
+  void import("./complete.js").then(async ({ answerShell }) => printAtOnce(await answerShell(words, process.env)));
+  return true;
+}

@@ -1,0 +1,65 @@
+import { Fault } from "../../errors.js";
+import type { AuditEntry } from "../../state/audit-chain.js";
+import { readAudit, verifyAudit } from "../../state/audit-read.js";
+import { duration } from "../../ui/time.js";
+import type { Context, Handler, View } from "../command.js";
+import type { audit } from "./commands.js";
+
+export const run: Handler<typeof audit> = async ({ options }, clm) => {
+  if (options.verify) return verify(clm);
+  const deeds = deedsFrom(readAudit(clm.configDir, options.target === undefined ? {} : { target: options.target }));
+  clm.list(options.last === undefined ? deeds : deeds.slice(-options.last), view);
+  return undefined;
+};
+
+/** A command that changed something: its line at the beginning and, if it came that far, the one at its end. */
+export interface Deed {
+  id: string;
+  began_at: string;
+  ended_at?: string;
+  verb: string;
+  target: string;
+  who: AuditEntry["who"];
+  argv?: string[];
+  result: "ok" | "failed" | "interrupted" | "unfinished";
+  fault?: string;
+}
+
+export function deedsFrom(entries: readonly AuditEntry[]): Deed[] {
+  const deeds = new Map<string, Deed>();
+  for (const { id, event, at, verb, target, who, argv, result, fault } of entries) {
+    const begun = deeds.get(id) ?? { id, began_at: at, verb, target, who, result: "unfinished" };
+    const more =
+      event === "begin" ? argv && { argv } : { ended_at: at, ...(result && { result }), ...(fault && { fault }) };
+    deeds.set(id, { ...begun, ...more });
+  }
+  return [...deeds.values()];
+}
+
+const view: View<Deed> = {
+  columns: [
+    { title: "began", value: ({ began_at }) => began_at.replace("T", " ").replace(/\.\d+Z$/, "Z") },
+    {
+      title: "took",
+      value: ({ began_at, ended_at }) => ended_at && duration(Date.parse(ended_at) - Date.parse(began_at)),
+    },
+    { title: "who", value: ({ who }) => (who.sudo_user ? `${who.sudo_user} as ${who.user}` : who.user) },
+    { title: "did", value: ({ verb }) => verb },
+    { title: "to", value: ({ target }) => target },
+    { title: "result", value: ({ result, fault }) => (fault ? `${result} ${fault}` : result) },
+  ],
+  name: ({ id }) => id,
+  empty: "Nothing was changed yet.",
+};
+
+function verify(clm: Context): undefined {
+  const { ok, entries, firstBad, unfinished } = verifyAudit(clm.configDir);
+  if (!ok) {
+    throw new Fault("integrity", "the audit log is not as it was written", {
+      why: firstBad ? `line ${firstBad.line}: ${firstBad.reason}` : [],
+      data: { entries, ...firstBad },
+    });
+  }
+  const open = unfinished.map(({ verb, target, at }) => `\nbegan and did not end: ${verb} ${target} (${at})`).join("");
+  clm.show({ ok, entries, unfinished: deedsFrom(unfinished) }, () => `the audit log is whole: ${entries} lines${open}`);
+}

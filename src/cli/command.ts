@@ -1,0 +1,206 @@
+import type { Column } from "../ui/table.js";
+import type { Ui } from "../ui/ui.js";
+
+export type { Column } from "../ui/table.js";
+
+/**
+ * A command is a value. Help, completion, the reference page and the parser are all read from it; the code that does
+ * the work is loaded only when the command is run, so that `clm --help` costs no more than bare Node.
+ */
+
+/** What can stand in a place, for completion. */
+export type Completes = "host" | "host-pattern" | "lab" | "lab-host" | "file" | "directory";
+
+interface Spec<Value> {
+  summary: string;
+  completes?: Completes;
+  /** Only for types: what the handler receives. */
+  readonly value?: Value;
+}
+
+export interface OptionSpec<Value = unknown> extends Spec<Value> {
+  kind: "flag" | "text" | "number" | "list" | "choice";
+  /** Shown as `--port PORT`. */
+  placeholder?: string;
+  short?: string;
+  choices?: readonly string[];
+  /** Numbers are whole; these are the smallest and largest one allowed. */
+  min?: number;
+  max?: number;
+  default?: Value;
+}
+
+export interface ArgSpec<Value = unknown> extends Spec<Value> {
+  /** `command` is what follows `--`: a command line for somewhere else, passed through untouched. */
+  kind: "required" | "optional" | "rest" | "command";
+  choices?: readonly string[];
+}
+
+type Extra = { short?: string; completes?: Completes };
+type Range = { min?: number; max?: number };
+
+export const flag = (summary: string, extra: Extra = {}): OptionSpec<boolean> => ({ kind: "flag", summary, ...extra });
+
+export function text(placeholder: string, summary: string, extra: Extra & { default: string }): OptionSpec<string>;
+export function text(placeholder: string, summary: string, extra?: Extra): OptionSpec<string | undefined>;
+export function text(placeholder: string, summary: string, extra: Extra = {}): OptionSpec<string | undefined> {
+  return { kind: "text", placeholder, summary, ...extra };
+}
+
+export function number(
+  placeholder: string,
+  summary: string,
+  extra: Extra & Range & { default: number },
+): OptionSpec<number>;
+export function number(placeholder: string, summary: string, extra?: Extra & Range): OptionSpec<number | undefined>;
+export function number(
+  placeholder: string,
+  summary: string,
+  extra: Extra & Range = {},
+): OptionSpec<number | undefined> {
+  return { kind: "number", placeholder, summary, ...extra };
+}
+
+/** May be given several times. */
+export const list = (placeholder: string, summary: string, extra: Extra = {}): OptionSpec<string[]> => ({
+  kind: "list",
+  placeholder,
+  summary,
+  ...extra,
+});
+
+export function choice<const C extends readonly string[]>(
+  placeholder: string,
+  choices: C,
+  summary: string,
+  extra: Extra & { default: C[number] },
+): OptionSpec<C[number]>;
+export function choice<const C extends readonly string[]>(
+  placeholder: string,
+  choices: C,
+  summary: string,
+  extra?: Extra,
+): OptionSpec<C[number] | undefined>;
+export function choice(
+  placeholder: string,
+  choices: readonly string[],
+  summary: string,
+  extra: Extra = {},
+): OptionSpec<string | undefined> {
+  return { kind: "choice", placeholder, choices, summary, ...extra };
+}
+
+export const required = (summary: string, completes?: Completes): ArgSpec<string> => ({
+  kind: "required",
+  summary,
+  ...(completes && { completes }),
+});
+
+/** One word out of a few. */
+export const oneOf = <const C extends readonly string[]>(choices: C, summary: string): ArgSpec<C[number]> => ({
+  kind: "required",
+  choices,
+  summary,
+});
+
+export const optional = (summary: string, completes?: Completes): ArgSpec<string | undefined> => ({
+  kind: "optional",
+  summary,
+  ...(completes && { completes }),
+});
+
+/** All words that are left, maybe none. Comes last, or before `commandLine`. */
+export const rest = (summary: string, completes?: Completes): ArgSpec<string[]> => ({
+  kind: "rest",
+  summary,
+  ...(completes && { completes }),
+});
+
+/** The words after `--`, at least one, untouched. Comes last. */
+export const commandLine = (summary: string): ArgSpec<string[]> => ({ kind: "command", summary });
+
+export type Format = "table" | "json" | "yaml" | "name";
+
+type Args = Record<string, ArgSpec>;
+type Options = Record<string, OptionSpec>;
+type Values<S> = { [K in keyof S]: S[K] extends Spec<infer V> ? V : never };
+
+export interface Example {
+  /** What to type, without the prompt. */
+  run: string;
+  /** What it does, when that is not plain. */
+  note?: string;
+}
+
+export interface Command<A extends Args = Args, O extends Options = Options> {
+  /** The words after `clm`, e.g. `host add`. */
+  path: string;
+  summary: string;
+  /** More than the summary, for the help of this command and the reference page. */
+  description?: string;
+  args?: A;
+  options?: O;
+  /** The formats `-o` takes here; none means there is nothing to format. The first is the default. */
+  formats?: readonly Format[];
+  /** Written to the audit log at begin and end. Read-only commands are not. */
+  mutates?: boolean;
+  hidden?: boolean;
+  examples: Example[];
+  /**
+   * The module that exports `run: Handler<typeof thisCommand>`. It is typed loosely because the handler's type is read
+   * from this declaration: a `run` here would make the two refer to each other. A test loads every one.
+   */
+  load: () => Promise<object>;
+}
+
+export interface Input<A, O> {
+  args: Values<A>;
+  options: Values<O>;
+}
+
+/** The type of a command's `run`: `export const run: Handler<typeof add> = async ({ args, options }, clm) => …` */
+export type Handler<C> =
+  C extends Command<infer A, infer O> ? (input: Input<A, O>, clm: Context) => Promise<number | undefined> : never;
+
+export const command = <A extends Args = Record<never, never>, O extends Options = Record<never, never>>(
+  spec: Command<A, O>,
+): Command<A, O> => spec;
+
+/** A noun: a folder of `cli/`, with its verbs. */
+export interface Noun {
+  name: string;
+  summary: string;
+  commands: Command[];
+}
+
+export interface View<Row> {
+  columns: Column<Row>[];
+  /** What `-o json` and `-o yaml` print for a row, when that is not the row itself. */
+  data?: (row: Row) => unknown;
+  /** What `-o name` prints for a row. */
+  name: (row: Row) => string;
+  /** Said to a person when there is nothing to show. */
+  empty?: string;
+}
+
+/** What a command's code is given. */
+export interface Context {
+  ui: Ui;
+  /** The config directory: `--config-dir`, `$CLM_HOME`, `$XDG_CONFIG_HOME/clawrium` or `~/.config/clawrium`. */
+  configDir: string;
+  format: Format;
+  /** Aborted by the first Ctrl-C. */
+  signal: AbortSignal;
+  env: NodeJS.ProcessEnv;
+  now: () => Date;
+  /** `--yes`: questions that destroy are answered with yes. */
+  yes: boolean;
+  /** `--dry-run`: look, tell, change nothing. */
+  dryRun: boolean;
+  /** The words the user typed, for the audit log. */
+  argv: string[];
+  /** Prints rows in the format asked for. */
+  list<Row>(rows: Row[], view: View<Row>): void;
+  /** Prints one thing in the format asked for; `people` is the text for a person. */
+  show(value: unknown, people: () => string): void;
+}

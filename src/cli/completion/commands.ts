@@ -1,0 +1,17 @@
+import { command, type Noun, oneOf } from "../command.js";
+
+export const completion = command({
+  path: "completion",
+  summary: "print a script that lets your shell complete clm's words",
+  description: "Commands, options and the names of your hosts complete.",
+  args: { shell: oneOf(["bash", "zsh", "fish"], "the shell you use") },
+  examples: [
+    { run: "source <(clm completion bash)", note: "this shell only" },
+    { run: "clm completion bash > ~/.local/share/bash-completion/completions/clm" },
+    { run: "clm completion zsh > ~/.zfunc/_clm", note: "with ~/.zfunc in $fpath before compinit" },
+    { run: "clm completion fish > ~/.config/fish/completions/clm.fish" },
+  ],
+  load: () => import("./completion.js"),
+});
+
+export const completionNoun: Noun = { name: "completion", summary: completion.summary, commands: [completion] };

@@ -1,0 +1,42 @@
+import { homedir } from "node:os";
+import { resolveConfigDir } from "../state/config-dir.js";
+import { structured } from "../ui/format.js";
+import { plain } from "../ui/plain.js";
+import { table } from "../ui/table.js";
+import type { Terminal } from "../ui/terminal.js";
+import type { Context } from "./command.js";
+import type { Globals } from "./globals.js";
+
+interface Surroundings {
+  env: NodeJS.ProcessEnv;
+  now: () => Date;
+  signal: AbortSignal;
+  argv: string[];
+}
+
+/** What a command's code is given. */
+export async function createContext(ui: Terminal, globals: Globals, surroundings: Surroundings): Promise<Context> {
+  const { format, yes, dryRun } = globals;
+  // Known before the command runs, so that printing needs no waiting.
+  const write = format === "json" || format === "yaml" ? await structured(format) : undefined;
+  const { env } = surroundings;
+
+  return {
+    ...surroundings,
+    ui,
+    configDir: resolveConfigDir(globals.configDir, env, env.HOME || homedir()),
+    format,
+    yes,
+    dryRun,
+    list(rows, view) {
+      if (write) ui.out(write(view.data ? rows.map(view.data) : rows));
+      else if (format === "name") ui.out(rows.map((row) => `${plain(view.name(row))}\n`).join(""));
+      else if (rows.length > 0) ui.out(table(rows, view.columns, { clean: ui.clean, width: ui.width }));
+      else if (view.empty) ui.note(view.empty);
+    },
+    show(value, people) {
+      const text = write ? write(value) : plain(people());
+      if (text !== "") ui.out(text.endsWith("\n") ? text : `${text}\n`);
+    },
+  };
+}

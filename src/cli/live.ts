@@ -1,0 +1,26 @@
+import { Fault } from "../errors.js";
+import { runCli } from "./run.js";
+
+/**
+ * clm as a process. The first Ctrl-C (or SIGTERM, or a closed terminal) asks the command to stop where it is safe; the
+ * second ends at once. Whatever a command leaves open does not keep clm alive: when it is done, clm ends.
+ */
+export async function live(argv: string[]): Promise<never> {
+  const stop = new AbortController();
+  const onSignal = () => {
+    if (stop.signal.aborted) process.exit(130);
+    stop.abort(new Fault("interrupted", "stopped before it was done"));
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
+
+  const crash = new Promise<never>((_, reject) => {
+    process.on("uncaughtException", reject);
+    process.on("unhandledRejection", reject);
+  });
+  crash.catch(() => {});
+
+  const { stdout, stderr, env } = process;
+  const stdin = () => process.stdin;
+  const code = await runCli(argv, { stdin, stdout, stderr, env, now: () => new Date(), signal: stop.signal, crash });
+  process.exit(code);
+}

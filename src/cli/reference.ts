@@ -1,0 +1,99 @@
+import { faults } from "../errors.js";
+import { verbless } from "./catalog.js";
+import type { Command, Noun, OptionSpec } from "./command.js";
+import { globalsAnywhere } from "./globals.js";
+import { argTerm, capital, optionTerm, paragraphs, usageLine } from "./spelling.js";
+
+/** docs/reference.md, made from the declarations: what help says, on one page. */
+export function reference(catalog: readonly Noun[]): string {
+  return [
+    "# Reference",
+    "Made from the command declarations in `src/cli`; do not edit it by hand.",
+    ...contents(catalog),
+    "## Global options",
+    "They mean the same everywhere and may stand before or after the command's words. `--output` exists where a command has something to print, `--dry-run` where it changes something.",
+    optionTable(globalsAnywhere),
+    ...catalog.flatMap(nounSection),
+    "## Exit codes",
+    "0 means that everything asked for is so. `clm host exec` ends with the worst exit code of the hosts; 141 means that the reader of the output went away.",
+    exitTable(),
+    "## Errors",
+    "Every error has a code that stays the same. With `-o json` it is printed on stderr as one JSON object.",
+    faultTable(),
+  ]
+    .join("\n\n")
+    .concat("\n");
+}
+
+const visible = (noun: Noun): Command[] => noun.commands.filter(({ hidden }) => !hidden);
+
+function contents(catalog: readonly Noun[]): string[] {
+  const rows = catalog.flatMap(visible).map(({ path, summary }) => [`[\`clm ${path}\`](#${anchor(path)})`, summary]);
+  return [markdownTable(["command", "what it does"], rows)];
+}
+
+const anchor = (path: string): string => `clm-${path.replaceAll(" ", "-")}`;
+
+function nounSection(noun: Noun): string[] {
+  const about = verbless(noun) ? [] : [`${capital(noun.summary)}.`];
+  return [`## ${noun.name}`, ...about, ...visible(noun).flatMap(commandSection)];
+}
+
+function commandSection(command: Command): string[] {
+  const { path, summary, description, args = {}, options = {}, formats, examples, mutates } = command;
+  const argRows = Object.entries(args).map(([key, spec]) => [code(argTerm(key, spec)), spec.summary]);
+  const extra = [
+    formats && `\`-o\` takes ${formats.map(code).join(", ")}; the first is the default.`,
+    mutates && "Takes `--dry-run`, and is written to the audit log.",
+  ].filter((line) => typeof line === "string");
+  return [
+    `### clm ${path}`,
+    `${capital(summary)}.`,
+    fenced([usageLine(command)]),
+    ...(description ? paragraphs(description) : []),
+    ...(argRows.length > 0 ? [markdownTable(["argument", ""], argRows)] : []),
+    ...(Object.keys(options).length > 0 ? [optionTable(options)] : []),
+    ...(extra.length > 0 ? [extra.join(" ")] : []),
+    fenced(examples.flatMap(({ run, note }) => (note ? [`# ${note}`, run] : [run]))),
+  ];
+}
+
+function optionTable(options: Record<string, OptionSpec>): string {
+  const rows = Object.entries(options).map(([key, spec]) => [code(optionTerm(key, spec)), details(spec)]);
+  return markdownTable(["option", ""], rows);
+}
+
+function details({ summary, choices, default: preset, min, max }: OptionSpec): string {
+  const more = [
+    choices && `one of ${choices.join(", ")}`,
+    min !== undefined && max !== undefined && `${min} to ${max}`,
+    preset !== undefined && `default ${String(preset)}`,
+  ].filter((each) => typeof each === "string");
+  return more.length > 0 ? `${summary} (${more.join("; ")})` : summary;
+}
+
+function exitTable(): string {
+  const meanings = new Map<number, string[]>();
+  for (const { exit, meaning } of Object.values(faults)) meanings.set(exit, [...(meanings.get(exit) ?? []), meaning]);
+  const rows = [...meanings].sort(([a], [b]) => a - b).map(([exit, texts]) => [String(exit), texts.join("; ")]);
+  return markdownTable(["exit code", "meaning"], rows);
+}
+
+function faultTable(): string {
+  const rows = Object.entries(faults).map(([name, { code: id, who, exit, meaning }]) => [
+    id,
+    name,
+    who,
+    String(exit),
+    meaning,
+  ]);
+  return markdownTable(["code", "name", "who must act", "exit code", "meaning"], rows);
+}
+
+const code = (text: string): string => `\`${text}\``;
+const fenced = (lines: string[]): string => ["```sh", ...lines, "```"].join("\n");
+
+function markdownTable(titles: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(titles), line(titles.map(() => "---")), ...rows.map(line)].join("\n");
+}

@@ -1,0 +1,110 @@
+import { setMaxListeners } from "node:events";
+import { asFault, Fault } from "../errors.js";
+import { quote } from "../quote.js";
+import { faultText } from "../ui/errors.js";
+import type { InStream, OutStream } from "../ui/streams.js";
+import { createTerminal } from "../ui/terminal.js";
+import type { Context } from "./command.js";
+import { createContext } from "./context.js";
+import { type Asked, parse } from "./program.js";
+
+/** Everything clm touches of the process it runs in. Tests bring their own. */
+export interface World {
+  stdin: () => InStream;
+  stdout: OutStream;
+  stderr: OutStream;
+  env: NodeJS.ProcessEnv;
+  now: () => Date;
+  /** Aborted when a person or the system asks clm to stop. */
+  signal: AbortSignal;
+  /** Rejects with what nobody caught. */
+  crash?: Promise<never>;
+}
+
+/** What a shell reports for a program whose reader went away: 128 and the number of SIGPIPE. */
+const readerGone = 141;
+
+/** Runs one command line and returns the exit code. */
+export async function runCli(argv: string[], world: World): Promise<number> {
+  const { stdin, stdout, stderr, env } = world;
+  // Longer lines than this are hard to read. A terminal that does not know its size says 0.
+  const asked = understood(argv, Math.min(stdout.columns || 80, 100));
+  const flags = "globals" in asked ? { ...asked.globals, json: asked.globals.format === "json" } : guessed(argv);
+  const closed = new AbortController();
+  const signal = AbortSignal.any([world.signal, closed.signal]);
+  // Every host that is asked at once listens.
+  setMaxListeners(0, signal);
+  const terminal = createTerminal({ stdin, stdout, stderr, env, flags, signal, onOutputClosed: () => closed.abort() });
+  const tellStop = () => terminal.say("stopping safely; press Ctrl-C again to stop at once");
+  world.signal.addEventListener("abort", tellStop, { once: true });
+
+  async function work(): Promise<number> {
+    if (asked.kind === "fault") throw asked.fault;
+    if (asked.kind === "print") {
+      terminal.out(asked.text);
+      return 0;
+    }
+    const context = await createContext(terminal, asked.globals, { env, now: world.now, signal, argv });
+    const run = runOf(await asked.command.load(), asked.command.path);
+    const ended = run(asked.input, context);
+    return (await (world.crash ? Promise.race([ended, world.crash]) : ended)) ?? 0;
+  }
+
+  try {
+    const code = await work();
+    await terminal.close();
+    return terminal.outputClosed ? readerGone : code;
+  } catch (error) {
+    await terminal.close().catch(() => {});
+    if (terminal.outputClosed) return readerGone;
+    const again = asked.kind === "run" && asked.command.mutates ? typed(argv) : undefined;
+    const fault = signal.aborted ? interrupted(error, again) : asFault(error);
+    if (fault.data.flag === "--yes" && fault.next.length === 0) fault.next.push(typed(["--yes", ...argv]));
+    terminal.say(faultText(fault, { paint: terminal.paint, json: flags.json, debug: flags.debug }));
+    return fault.exit;
+  } finally {
+    world.signal.removeEventListener("abort", tellStop);
+  }
+}
+
+const typed = (argv: string[]): string => ["clm", ...argv.map(quote)].join(" ");
+
+function understood(argv: string[], width: number): Asked | { kind: "fault"; fault: unknown } {
+  try {
+    return parse(argv, width);
+  } catch (fault) {
+    return { kind: "fault", fault };
+  }
+}
+
+/** How to speak about a command line that was not understood. */
+function guessed(argv: string[]) {
+  const words = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+  const has = (...options: string[]) => options.some((option) => words.includes(option));
+  return {
+    quiet: has("-q", "--quiet"),
+    debug: has("--debug"),
+    noColor: has("--no-color"),
+    yes: false,
+    json: /(^| )(-o|--output)[ =]?json( |$)/.test(words.join(" ")),
+  };
+}
+
+type RunCommand = (input: unknown, clm: Context) => Promise<number | undefined>;
+
+function runOf(module: object, path: string): RunCommand {
+  if ("run" in module && typeof module.run === "function") return module.run as RunCommand;
+  throw new Error(`the code of 'clm ${path}' exports no run`);
+}
+
+/** Whatever a command ended with after it was asked to stop: it was stopped. */
+function interrupted(error: unknown, again: string | undefined): Fault {
+  const fault = asFault(error);
+  if (fault.fault === "interrupted" && (fault.next.length > 0 || !again)) return fault;
+  const expected = fault.fault === "interrupted" || (error instanceof Error && error.name === "AbortError");
+  return new Fault("interrupted", fault.fault === "interrupted" ? fault.message : "stopped before it was done", {
+    why: expected ? fault.why : [fault.message, ...fault.why],
+    ...(again && { next: again }),
+    cause: error,
+  });
+}

@@ -1,0 +1,36 @@
+import type { ArgSpec, Command, OptionSpec } from "./command.js";
+
+/** How declarations are written on a command line; help, errors, completion and the reference page all spell the same. */
+
+const dashed = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** `acceptNew` → `--accept-new`. */
+export const longOption = (key: string): string => `--${dashed(key)}`;
+
+/** `-o, --output FORMAT`. */
+export function optionTerm(key: string, { short, placeholder }: OptionSpec): string {
+  return `${short ? `-${short}, ` : ""}${longOption(key)}${placeholder ? ` ${placeholder}` : ""}`;
+}
+
+/** `oldName` → `OLD-NAME`. */
+export const argName = (key: string): string => dashed(key).toUpperCase();
+
+/** `NAME`, `[NAME]`, `[NAMES...]`, `-- COMMAND...`. */
+export function argTerm(key: string, { kind, choices }: ArgSpec): string {
+  const name = choices ? choices.join("|") : argName(key);
+  if (kind === "required") return name;
+  if (kind === "command") return `-- ${name}...`;
+  return kind === "rest" ? `[${name}...]` : `[${name}]`;
+}
+
+/** `clm host add [options] NAME`. */
+export function usageLine(command: Command): string {
+  const args = Object.entries(command.args ?? {}).map(([key, spec]) => argTerm(key, spec));
+  return ["clm", command.path, "[options]", ...args].join(" ");
+}
+
+/** A description as paragraphs: its lines are broken for whoever reads the source, not for a terminal. */
+export const paragraphs = (description: string): string[] =>
+  description.split(/\n{2,}/).map((paragraph) => paragraph.replace(/\s*\n\s*/g, " ").trim());
+
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,11 @@
+import { command, type Noun } from "../command.js";
+
+export const version = command({
+  path: "version",
+  summary: "print the version of clm",
+  formats: ["table", "json", "yaml"],
+  examples: [{ run: "clm version" }, { run: "clm version -o json", note: "with Node and system" }],
+  load: () => import("./version.js"),
+});
+
+export const versionNoun: Noun = { name: "version", summary: version.summary, commands: [version] };

@@ -1,0 +1,156 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { catalog } from "../../../src/cli/catalog.js";
+import { globalsAnywhere } from "../../../src/cli/globals.js";
+import { parse } from "../../../src/cli/program.js";
+import { reference } from "../../../src/cli/reference.js";
+import { longOption } from "../../../src/cli/spelling.js";
+import { faults } from "../../../src/errors.js";
+
+const commands = catalog.flatMap((noun) => noun.commands.map((command) => ({ noun, command })));
+
+function help(...words: string[]): string {
+  const asked = parse(words);
+  if (asked.kind !== "print") throw new Error(`'${words.join(" ")}' is no question for help`);
+  return asked.text;
+}
+
+describe("help", () => {
+  it("of clm is the same however it is asked for", () => {
+    const text = help("--help");
+    expect([help(), help("-h"), help("help")]).toEqual([text, text, text]);
+    for (const { name, summary } of catalog)
+      expect(text).toMatch(new RegExp(`^  ${name} +${summary.slice(0, 30)}`, "m"));
+    expect(text).toContain("Examples:");
+    expect(text.indexOf("Commands:")).toBeLessThan(text.indexOf("Global options:"));
+  });
+
+  it.each(
+    catalog.filter(({ commands: [first], name }) => first?.path !== name).map((noun) => [noun.name, noun] as const),
+  )("of clm %s names its verbs", (name, noun) => {
+    const text = help(name, "--help");
+    expect([help(name), help("help", name)]).toEqual([text, text]);
+    for (const { summary } of noun.commands) expect(text).toContain(summary.slice(0, 30));
+    expect(text).toContain(`Usage: clm ${name} COMMAND`);
+    expect(text).toContain("Examples:");
+  });
+
+  it.each(commands.map(({ command }) => [command.path, command] as const))("of clm %s is complete", (path, command) => {
+    const text = help(...path.split(" "), "--help");
+    expect(help("help", ...path.split(" "))).toBe(text);
+    expect(text).toContain(`Usage: clm ${path} [options]`);
+    expect(text).toContain("Examples:");
+    for (const { run } of command.examples) expect(text).toContain(`  ${run}`);
+    for (const key of Object.keys(command.options ?? {})) expect(text).toContain(longOption(key));
+    for (const option of ["--config-dir", "--yes", "--quiet", "--debug", "--no-color", "--help", "--version"]) {
+      expect(text).toContain(option);
+    }
+    expect(text.includes("--dry-run")).toBe(command.mutates === true);
+    expect(text.includes("--output")).toBe(command.formats !== undefined);
+    expect(text).not.toContain("undefined");
+  });
+
+  it("fits the terminal", () => {
+    const asked = parse(["host", "add", "--help"], 72);
+    const before = asked.kind === "print" ? asked.text.split("Examples:")[0] : "";
+    for (const line of before?.split("\n") ?? []) expect(line.length).toBeLessThanOrEqual(72);
+  });
+
+  it("is asked for with any words around it", () => {
+    expect(help("host", "add", "wolf-i", "--bogus", "--help")).toContain("Usage: clm host add");
+    expect(help("host", "add", "--version")).toMatch(/^clm \d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe("declarations", () => {
+  it.each(commands.map(({ noun, command }) => [command.path, noun, command] as const))(
+    "of clm %s",
+    async (path, noun, command) => {
+      expect(path === noun.name || path.startsWith(`${noun.name} `)).toBe(true);
+      expect(command.summary).toMatch(/^[a-z].*[^.]$/);
+      expect(command.summary.length).toBeLessThan(70);
+      expect(command.examples.length).toBeGreaterThan(0);
+      for (const key of Object.keys(command.options ?? {})) expect(globalsAnywhere).not.toHaveProperty(key);
+      const shorts = Object.values({ ...command.options, ...globalsAnywhere }).flatMap(({ short }) => short ?? []);
+      expect(new Set(shorts).size).toBe(shorts.length);
+      expect(await command.load()).toHaveProperty("run", expect.any(Function));
+    },
+  );
+
+  const examples = commands.flatMap(({ command }) => command.examples.map(({ run }) => [run, command.path] as const));
+  it.each(examples)("the example parses: %s", (run, path) => {
+    const lines = clmLines(run);
+    expect(lines.length).toBeGreaterThan(0);
+    const parsed = lines.map((words) => parse(words)).map((asked) => (asked.kind === "run" ? asked.command.path : ""));
+    expect(parsed[0]).toBe(path);
+    expect(parsed).not.toContain("");
+  });
+});
+
+describe("commands named in hints", () => {
+  const sources = readdirSync("src", { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => join(entry.parentPath, entry.name));
+  const hints = sources.flatMap((file) => hintsIn(readFileSync(file, "utf8")).map((hint) => [hint, file] as const));
+
+  it("are found", () => expect(hints.length).toBeGreaterThan(20));
+
+  it.each(hints)("%s (%s)", (hint) => {
+    const [first = "", second = ""] = hint
+      .replace(/^clm help /, "clm ")
+      .split(" ")
+      .slice(1);
+    if (/^(\$\{|--help|COMMAND)/.test(first)) return;
+    const noun = catalog.find(({ name }) => name === first);
+    expect(noun?.name ?? "no noun").toBe(first);
+    const command = noun?.commands.find(({ path }) => path === first || path === `${first} ${second}`);
+    if (!/^(--help|COMMAND)$/.test(second)) expect(command?.path ?? "no command").toContain(first);
+    const options = Object.keys({ ...command?.options, ...globalsAnywhere }).map(longOption);
+    const [ours = ""] = hint.split(" -- ");
+    for (const [option] of ours.matchAll(/--[a-z-]+/g)) expect([...options, "--help"]).toContain(option);
+  });
+});
+
+/** Commands in `next:`, and in sentences that end with `: clm …`. */
+function hintsIn(source: string): string[] {
+  const nexts = [...source.matchAll(/\bnext(?:\.push\(|:)([\s\S]{0,400}?)(?=\b(?:why|data|cause):|\}\)|\);)/g)];
+  const quoted = nexts.flatMap(([, text = ""]) =>
+    [...text.matchAll(/(["'`])(clm .*?)\1/g)].map(([, , hint = ""]) => hint),
+  );
+  const said = [...source.matchAll(/["'`][^"'`\n]*: (clm [^"'`\n]+)["'`]/g)].map(([, hint = ""]) => hint);
+  return [...quoted, ...said];
+}
+
+describe("the reference page", () => {
+  const page = reference(catalog);
+  it("has every command, option, example, exit code and fault", () => {
+    for (const { command } of commands) {
+      expect(page).toContain(`### clm ${command.path}\n`);
+      for (const key of Object.keys(command.options ?? {})) expect(page).toContain(longOption(key));
+      for (const { run } of command.examples) expect(page).toContain(run);
+    }
+    for (const { code, exit, meaning } of Object.values(faults)) {
+      expect(page).toContain(`| ${code} |`);
+      expect(page).toMatch(new RegExp(`^\\| ${exit} \\| .*${meaning}`, "m"));
+    }
+  });
+
+  it("is well-formed", () => {
+    expect(page.match(/^```/gm)?.length).toBe(2 * commands.length * 2);
+    for (const [, target] of page.matchAll(/\]\(#([^)]+)\)/g))
+      expect(page).toContain(`### ${target?.replace("clm-", "clm ").replace(/-(?=[a-z]+$)/, " ")}`);
+    expect(page).not.toMatch(/undefined|\[object/);
+  });
+});
+
+/** The command lines of clm in a line for a shell: quotes are read, `|`, `&&`, `>` and `<(…)` end a command. */
+function clmLines(line: string): string[][] {
+  const tokens = [...line.matchAll(/'([^']*)'|(&&|[|>();<]+)|([^\s'|>();<&]+)/g)];
+  const parts: string[][] = [[]];
+  for (const [, quoted, operator, word] of tokens) {
+    if (operator) parts.push([]);
+    else parts.at(-1)?.push(quoted ?? word ?? "");
+  }
+  return parts.filter(([first]) => first === "clm").map((words) => words.slice(1));
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import { type Asked, parse } from "../../../src/cli/program.js";
+import { isFault } from "../../../src/errors.js";
+
+function run(line: string | string[]) {
+  const asked = parse(typeof line === "string" ? line.split(" ") : line);
+  if (asked.kind !== "run") throw new Error(`'${line}' printed something`);
+  return { path: asked.command.path, ...asked.input, globals: asked.globals };
+}
+
+function refusal(line: string): string {
+  try {
+    const asked: Asked = parse(line === "" ? [] : line.split(" "));
+    throw new Error(`understood: ${JSON.stringify(asked)}`);
+  } catch (error) {
+    if (!isFault(error, "usage")) throw error;
+    return [error.message, ...error.why, ...error.next.map((next) => `→ ${next}`)].join(" | ");
+  }
+}
+
+describe("what is understood", () => {
+  it("words and options of every kind", () => {
+    expect(run("host add wolf-i --address 10.0.0.7 --port 2222 --label a=1 -l b=2 --accept-new")).toMatchObject({
+      path: "host add",
+      args: { name: "wolf-i" },
+      options: { address: "10.0.0.7", port: 2222, label: ["a=1", "b=2"], acceptNew: true, user: undefined },
+    });
+  });
+
+  it("what is not given", () => {
+    expect(run("host list").options).toEqual({ label: [] });
+    expect(run("lab up").options).toEqual({ hosts: 1, release: "bookworm", name: "lab", internet: false });
+    expect(run("host check").args).toEqual({ names: [] });
+  });
+
+  it("options glued to their values", () => {
+    expect(run("host add w --port=22 --address=a=b").options).toMatchObject({ port: 22, address: "a=b" });
+    expect(run("host list -ojson").globals.format).toBe("json");
+  });
+
+  it.each([
+    "--config-dir /x --debug -q -y --dry-run --no-color -o json host add w",
+    "host --config-dir /x --debug -q -y --dry-run --no-color -o json add w",
+    "host add w --config-dir /x --debug -q -y --dry-run --no-color -o json",
+    "--config-dir /y -o yaml host add w --config-dir /x --debug -qy --dry-run --no-color -o json",
+  ])("global options wherever they stand: %s", (line) => {
+    expect(run(line)).toMatchObject({
+      path: "host add",
+      args: { name: "w" },
+      globals: { configDir: "/x", format: "json", yes: true, dryRun: true, quiet: true, debug: true, noColor: true },
+    });
+  });
+
+  it("the first format when none is asked for", () => {
+    expect(run("host list").globals).toMatchObject({ format: "table", noColor: false, configDir: undefined });
+  });
+
+  it.each([
+    ["host exec web-* -- ls -l --color", ["web-*"], ["ls", "-l", "--color"]],
+    ["host exec a b --sudo -- -x", ["a", "b"], ["-x"]],
+    ["host exec --all -- sh -c -- x", [], ["sh", "-c", "--", "x"]],
+    ["host exec --all -- --help", [], ["--help"]],
+    ["host exec a -- -o json", ["a"], ["-o", "json"]],
+  ])("everything after -- untouched: %s", (line, patterns, command) => {
+    expect(run(line).args).toEqual({ patterns, command });
+  });
+
+  it("a command of one word with spaces", () => {
+    expect(run(["host", "exec", "--all", "--", "df -h | tail -1"]).args.command).toEqual(["df -h | tail -1"]);
+  });
+
+  it("words that look like options, after --", () => {
+    expect(run("host show -- -x").args).toEqual({ name: "-x" });
+  });
+});
+
+describe("what is not", () => {
+  it.each([
+    ["hots list", "clm has no command 'hots' | did you mean 'clm host'? | → clm --help"],
+    ["zzz", "clm has no command 'zzz' | → clm --help"],
+    ["rename", "clm has no command 'rename' | did you mean 'clm host rename'? | → clm --help"],
+    ["zzz --help", "clm has no command 'zzz' | → clm --help"],
+    ["help zzz", "clm has no command 'zzz' | → clm --help"],
+    ["host lsit", "clm host has no command 'lsit' | did you mean 'clm host list'? | → clm host --help"],
+    ["help host ad", "clm host has no command 'ad' | did you mean 'clm host add'? | → clm host --help"],
+    ["--bogus host list", "clm has no option --bogus | → clm --help"],
+    [
+      "host add w --adress x",
+      "clm host add has no option --adress | did you mean '--address'? | → clm host add --help",
+    ],
+    ["host show w --dry-run", "clm host show has no option --dry-run | → clm host show --help"],
+    ["--dry-run host show w", "clm host show has no option --dry-run | → clm host show --help"],
+    ["-o json host remove w", "clm host remove has no option --output | → clm host remove --help"],
+    ["host show w -o name", "--output is one of table, json, yaml, not 'name' | → clm host show --help"],
+    ["-o name host show w", "--output is one of table, json, yaml, not 'name' | → clm host show --help"],
+    [
+      "host list -o jsn",
+      "--output is one of table, json, yaml, name, not 'jsn' | did you mean 'json'? | → clm host list --help",
+    ],
+    ["host add", "clm host add needs NAME | → clm host add --help"],
+    ["host rename a", "clm host rename needs NEW-NAME | → clm host rename --help"],
+    ["host show a b", "'b' is one word too many for clm host show | → clm host show --help"],
+    ["audit now", "'now' is one word too many for clm audit | → clm audit --help"],
+    ["host add w --port", "a value is missing: --port PORT | → clm host add --help"],
+    ["host add w --address --user x", "--address needs a value: --address ADDRESS | → clm host add --help"],
+    ["host add w --address=", "--address needs a value: --address ADDRESS | → clm host add --help"],
+    ["host add w --port 22x", "--port is a whole number from 1 to 65535, not '22x' | → clm host add --help"],
+    ["host add w --port 0", "--port is a whole number from 1 to 65535, not '0' | → clm host add --help"],
+    ["host add w --port 65536", "--port is a whole number from 1 to 65535, not '65536' | → clm host add --help"],
+    ["audit --last -1", "--last is a whole number of 1 or more, not '-1' | → clm audit --help"],
+    ["audit --last 1.5", "--last is a whole number of 1 or more, not '1.5' | → clm audit --help"],
+    [
+      "lab up --release trixi",
+      "--release is one of bookworm, trixie, not 'trixi' | did you mean 'trixie'? | → clm lab up --help",
+    ],
+    ["completion bsh", "SHELL is one of bash, zsh, fish, not 'bsh' | did you mean 'bash'? | → clm completion --help"],
+    ["completion", "clm completion needs bash|zsh|fish | → clm completion --help"],
+    ["host exec web", "clm host exec needs -- COMMAND... | → clm host exec --help"],
+    ["host exec web --", "clm host exec needs -- COMMAND... | → clm host exec --help"],
+    [
+      "host exec web-* uname",
+      "'--' is missing before the command | did you mean 'clm host exec 'web-*' -- uname'? | → clm host exec --help",
+    ],
+    [
+      "host exec web uname -a",
+      "'--' is missing before the command | did you mean 'clm host exec web -- uname -a'? | → clm host exec --help",
+    ],
+    [
+      "lab exec lab-1 uname -a",
+      "'--' is missing before the command | did you mean 'clm lab exec lab-1 -- uname -a'? | → clm lab exec --help",
+    ],
+    ["lab exec -- ls", "clm lab exec needs HOST | → clm lab exec --help"],
+    ["host exec --bogus -- ls", "clm host exec has no option --bogus | → clm host exec --help"],
+  ])("%s", (line, told) => expect(refusal(line)).toBe(told));
+});
