@@ -28,3 +28,9 @@ function labelFrom(text: string): Label {
 }
 
 export const labelsFrom = (texts: string[]): Label[] => texts.map(labelFrom);
+
+/** lab-2 before lab-10. Not `localeCompare`, whose first call costs a tenth of our start-up. */
+export function byName(a: { name: string }, b: { name: string }): number {
+  const [left, right] = [a.name, b.name].map((name) => name.replace(/\d+/g, (digits) => digits.padStart(12, "0")));
+  return left === right ? 0 : (left ?? "") < (right ?? "") ? -1 : 1;
+}

@@ -1,0 +1,12 @@
+import { byName, labelsFrom } from "../../names.js";
+import { hasLabels, hostStore } from "../../state/hosts.js";
+import type { Handler } from "../command.js";
+import type { list } from "./commands.js";
+import { hostView } from "./view.js";
+
+export const run: Handler<typeof list> = async ({ options }, clm) => {
+  const { hosts } = hostStore(clm.configDir).read();
+  const chosen = hosts.filter(hasLabels(labelsFrom(options.label)));
+  clm.list(chosen.sort(byName), hostView(clm.now()));
+  return undefined;
+};

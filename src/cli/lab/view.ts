@@ -1,0 +1,20 @@
+import type { LabHost } from "../../lab/lab.js";
+import type { View } from "../command.js";
+
+export interface LabRow extends LabHost {
+  lab: string;
+  release: string;
+}
+
+export const labView: View<LabRow> = {
+  columns: [
+    { title: "name", value: (host) => host.name },
+    { title: "lab", value: (host) => host.lab },
+    { title: "release", value: (host) => host.release },
+    { title: "address", value: (host) => host.address },
+    { title: "user", value: (host) => host.user },
+    { title: "state", value: (host) => host.state },
+  ],
+  name: (host) => host.name,
+  empty: "No lab is up. Make one with: clm lab up",
+};

@@ -1,0 +1,46 @@
+import { readFile } from "node:fs/promises";
+import { isFault } from "../errors.js";
+import type { Means } from "../remote/connect.js";
+import { Secret } from "../secret.js";
+import type { Setting } from "./session.js";
+
+/**
+ * Passwords and passphrases come from a person at a hidden prompt, asked once each. For scripts the sudo password may
+ * stand in a file or in $CLM_SUDO_PASSWORD. None is ever an argument, and none is kept on disk by us.
+ */
+export function askingPerson({ ui, env, sudoPasswordFile }: Setting): Means["credentials"] {
+  const answers = new Map<string, Promise<Secret | undefined>>();
+  // Questions for many hosts at once come one after the other.
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const once = (key: string, get: () => Promise<Secret | undefined>): Promise<Secret | undefined> => {
+    const known = answers.get(key);
+    if (known) return known;
+    const answer = turn.then(get).then((secret) => {
+      if (secret) ui.hide(secret);
+      return secret;
+    });
+    turn = answer.catch(() => {});
+    answers.set(key, answer);
+    return answer;
+  };
+  const ask = (message: string, flag: string) => async (): Promise<Secret | undefined> => {
+    try {
+      return await ui.askSecret({ message, flag });
+    } catch (error) {
+      if (isFault(error, "needs-answer")) return undefined;
+      throw error;
+    }
+  };
+
+  return {
+    passphrase: (identity) => once(`key ${identity}`, ask(`Passphrase for ${identity}`, "an ssh agent")),
+    password: (login) => once(`login ${login}`, ask(`Password for ${login}`, "a key")),
+    sudo: (login) =>
+      once(`sudo ${login}`, async () => {
+        if (sudoPasswordFile) return new Secret((await readFile(sudoPasswordFile, "utf8")).replace(/\r?\n$/, ""));
+        if (env.CLM_SUDO_PASSWORD) return new Secret(env.CLM_SUDO_PASSWORD);
+        return ask(`sudo password of ${login}`, "--sudo-password-file")();
+      }),
+  };
+}

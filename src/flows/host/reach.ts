@@ -1,0 +1,54 @@
+import { Fault, isFault } from "../../errors.js";
+import { connect } from "../../remote/connect.js";
+import type { Connection } from "../../remote/connection.js";
+import { fingerprint, type HostKey, parsePublicKey } from "../../remote/host-keys/key.js";
+import type { Trust } from "../../remote/host-keys/trust.js";
+import type { Target } from "../../remote/target.js";
+import type { Session } from "../session.js";
+
+/** How a host that nobody knows yet may be trusted. */
+export interface Introduction {
+  /** `SHA256:…`, told by the host's owner: only that key will do. */
+  fingerprint?: string | undefined;
+  /** Trust whatever key is shown, once; for scripts on a network that is trusted. */
+  acceptNew?: boolean | undefined;
+}
+
+export interface Introduced {
+  connection: Connection;
+  /** The keys that were agreed to on the way, by the name they are to be pinned under. */
+  agreed: Map<string, HostKey>;
+}
+
+/**
+ * Connects to a host whose key may be unknown. An unknown key ends the connection before any login; then it is shown
+ * and agreed to, and the host is called again with that key expected. So the key that was agreed to is the key that
+ * is logged in to, and jump hosts are introduced the same way.
+ */
+export async function reachNew(session: Session, target: Target, how: Introduction, trust: Trust): Promise<Introduced> {
+  const agreed = new Map<string, HostKey>();
+  let trusted = how.fingerprint ? trust.demanding(target.name, how.fingerprint) : trust;
+  for (;;) {
+    try {
+      const connection = await connect(target, { ...session.means, trust: trusted });
+      agreed.set(target.name, connection.hostKey);
+      return { connection, agreed };
+    } catch (error) {
+      if (!isFault(error, "host-key-unknown")) throw error;
+      const alias = String(error.data.alias);
+      const key = parsePublicKey(String(error.data.offered));
+      if (!key || agreed.has(alias)) throw error;
+      if (!how.acceptNew) await agree(session, alias, key, error);
+      agreed.set(alias, key);
+      trusted = trusted.assuming(alias, key);
+    }
+  }
+}
+
+async function agree({ ui }: Session, alias: string, key: HostKey, unknown: Fault): Promise<void> {
+  if (!ui.interactive) throw unknown;
+  ui.note(`${alias} shows a key nobody here has seen before:`);
+  ui.note(`  ${key.type} ${fingerprint(key.blob)}`);
+  const yes = await ui.confirm({ message: "Is this the host's key?", flag: "--fingerprint" });
+  if (!yes) throw new Fault("declined", `${alias} was not trusted`);
+}

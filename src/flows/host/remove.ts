@@ -1,0 +1,43 @@
+import { Fault } from "../../errors.js";
+import { unpin } from "../../remote/host-keys/pins.js";
+import { findHost, type Host, hostStore } from "../../state/hosts.js";
+import { openSecrets } from "../../state/secrets.js";
+import type { Session } from "../session.js";
+
+/**
+ * Remove: clm forgets the host. Nothing is changed on it. While agents live there it refuses, unless the host is gone
+ * for good (`forget`).
+ */
+export async function removeHost(session: Session, name: string, { forget }: { forget: boolean }): Promise<void> {
+  const host = findHost(hostStore(session.configDir).read().hosts, name);
+  if (!forget) mustBeEmpty(host);
+  const deed = {
+    verb: "host remove",
+    target: name,
+    summary: `forget host ${name}`,
+    question: `Forget host ${name} (${host.address})${agentsOf(host).length > 0 ? " and its agents" : ""}?`,
+  };
+  await session.gate.pass(deed, () => forgetHost(session, name));
+}
+
+/** Drops a host's secrets, pin and record. The record goes last, so that a run cut short is done again by the same command. */
+export async function forgetHost({ configDir }: Session, name: string): Promise<void> {
+  await openSecrets(configDir).removeHost(name);
+  await unpin(configDir, name);
+  await hostStore(configDir).update((file) => ({ ...file, hosts: file.hosts.filter((host) => host.name !== name) }));
+}
+
+const agentsOf = (host: Host) => Object.keys(host.agents);
+
+function mustBeEmpty(host: Host): void {
+  const agents = agentsOf(host);
+  if (agents.length === 0) return;
+  throw new Fault(
+    "in-use",
+    `${agents.length === 1 ? "an agent lives" : "agents live"} on ${host.name}: ${agents.join(", ")}`,
+    {
+      why: "removing the host would leave them running with nobody looking after them",
+      next: `clm host remove ${host.name} --forget   # only if the machine is gone for good`,
+    },
+  );
+}
