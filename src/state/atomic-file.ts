@@ -14,8 +14,9 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Fault } from "../errors.js";
+import { quote } from "../quote.js";
 import { isAlive, thisProcess } from "./alive.js";
-import { asTyped, cannotWrite, errnoOf } from "./disk-fault.js";
+import { cannotWrite, errnoOf } from "./disk-fault.js";
 
 export interface WriteOptions {
   mode?: number;
@@ -103,7 +104,7 @@ export function sweepTemps(directory: string, base: string): void {
 export function symlinkFault(path: string): Fault {
   return new Fault("state-corrupt", `${path} is a symbolic link`, {
     why: "clm keeps its state in plain files, so that a write cannot end up somewhere else",
-    next: `cp ${asTyped(path)} ${asTyped(`${path}.new`)} && mv ${asTyped(`${path}.new`)} ${asTyped(path)}`,
+    next: `cp ${quote(path)} ${quote(`${path}.new`)} && mv ${quote(`${path}.new`)} ${quote(path)}`,
     data: { path },
   });
 }

@@ -1,7 +1,8 @@
 import { accessSync, chmodSync, constants, mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { Fault } from "../errors.js";
-import { asTyped, cannotWrite, errnoOf } from "./disk-fault.js";
+import { quote } from "../quote.js";
+import { cannotWrite, errnoOf } from "./disk-fault.js";
 
 /** Where state lives: `--config-dir`, else `$CLM_HOME`, else `$XDG_CONFIG_HOME/clawrium`, else `~/.config/clawrium`. */
 export function resolveConfigDir(flag: string | undefined, env: NodeJS.ProcessEnv, home: string): string {
@@ -64,6 +65,6 @@ function closeToOthers(root: string): void {
   }
   throw new Fault("bad-input", `${root} is not a config directory of clm`, {
     why: "others can read it, and it holds files but none of clm's",
-    next: `clm init --config-dir ${asTyped(join(root, "clawrium"))}`,
+    next: `clm init --config-dir ${quote(join(root, "clawrium"))}`,
   });
 }

@@ -1,15 +1,16 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { Fault } from "../errors.js";
+import { quote } from "../quote.js";
 
 const reasons: Record<string, { why: string; next: (path: string) => string }> = {
-  ENOSPC: { why: "the disk is full", next: (path) => `df -h ${asTyped(path)}` },
+  ENOSPC: { why: "the disk is full", next: (path) => `df -h ${quote(path)}` },
   EDQUOT: { why: "your disk quota is used up", next: () => "quota -s" },
-  EROFS: { why: "the file system is mounted read-only", next: (path) => `findmnt -T ${asTyped(path)}` },
-  EACCES: { why: "you may not write there", next: (path) => `ls -ld ${asTyped(path)}` },
-  EPERM: { why: "the system does not permit it", next: (path) => `lsattr -d ${asTyped(path)}` },
-  EEXIST: { why: "a file stands where a directory should be", next: (path) => `ls -ld ${asTyped(path)}` },
-  ENOTDIR: { why: "a file stands where a directory should be", next: (path) => `ls -ld ${asTyped(path)}` },
+  EROFS: { why: "the file system is mounted read-only", next: (path) => `findmnt -T ${quote(path)}` },
+  EACCES: { why: "you may not write there", next: (path) => `ls -ld ${quote(path)}` },
+  EPERM: { why: "the system does not permit it", next: (path) => `lsattr -d ${quote(path)}` },
+  EEXIST: { why: "a file stands where a directory should be", next: (path) => `ls -ld ${quote(path)}` },
+  ENOTDIR: { why: "a file stands where a directory should be", next: (path) => `ls -ld ${quote(path)}` },
 };
 
 /** What to throw when writing `path` failed: a fault for whatever the system refused, anything else as it is. */
@@ -20,7 +21,7 @@ export function cannotWrite(path: string, directory: string, error: unknown): un
   const place = nearestThere(directory);
   return new Fault("state-readonly", `${path} cannot be written`, {
     why: reason ? `${reason.why} (${code})` : `the system says ${code}`,
-    next: reason?.next(place) ?? `ls -ld ${asTyped(place)}`,
+    next: reason?.next(place) ?? `ls -ld ${quote(place)}`,
     data: { path, errno: code },
     cause: error,
   });
@@ -33,8 +34,3 @@ export function errnoOf(error: unknown): string | undefined {
 }
 
 const nearestThere = (path: string): string => (existsSync(path) ? path : nearestThere(dirname(path)));
-
-/** A path as it can be pasted into a shell. */
-export function asTyped(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
-}

@@ -1,7 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
 import { Fault } from "../errors.js";
+import { quote } from "../quote.js";
 import { symlinkFault } from "./atomic-file.js";
-import { asTyped, errnoOf } from "./disk-fault.js";
+import { errnoOf } from "./disk-fault.js";
 
 export interface StateFile {
   text: string;
@@ -24,7 +25,7 @@ export function readStateFile(path: string, secret: boolean): StateFile | undefi
   try {
     const stat = fstatSync(fd);
     if (!stat.isFile())
-      throw new Fault("state-corrupt", `${path} is not a plain file`, { next: `ls -ld ${asTyped(path)}` });
+      throw new Fault("state-corrupt", `${path} is not a plain file`, { next: `ls -ld ${quote(path)}` });
     if (secret && stat.mode & 0o077) throw exposed(path, stat);
     return { text: readFileSync(fd, "utf8"), identity: identityOf(stat) };
   } finally {
@@ -39,7 +40,7 @@ function exposed(path: string, stat: Stats): Fault {
   const mode = (stat.mode & 0o777).toString(8);
   return new Fault("state-exposed", `${path} holds secrets and others can get at it`, {
     why: `its mode is ${mode}; only its owner may read or write it (600)`,
-    next: `chmod 600 ${asTyped(path)}`,
+    next: `chmod 600 ${quote(path)}`,
     data: { path, mode },
   });
 }
@@ -49,7 +50,7 @@ function unreadable(path: string, error: unknown): unknown {
   if (!code) return error;
   return new Fault("state-corrupt", `${path} cannot be read`, {
     why: code === "EACCES" ? "it belongs to somebody else (EACCES)" : `the system says ${code}`,
-    next: `ls -l ${asTyped(path)}`,
+    next: `ls -l ${quote(path)}`,
     data: { path, errno: code },
     cause: error,
   });

@@ -2,10 +2,10 @@ import { lstatSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Fault } from "../errors.js";
+import { quote } from "../quote.js";
 import { writeAtomic } from "./atomic-file.js";
 import { copyAsBackup, dropBackups, keepBackup, keepOldVersion, newestGoodBackup } from "./backups.js";
 import { openSubdirectory } from "./config-dir.js";
-import { asTyped } from "./disk-fault.js";
 import { type LockOptions, withLock } from "./lock.js";
 import { objectionText, type Shape } from "./shape.js";
 import { identityOf, readStateFile } from "./state-file.js";
@@ -119,7 +119,7 @@ export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
 function corrupt(path: string, { message: reason }: Broken, backup: string | undefined): Fault {
   return new Fault("state-corrupt", `${path} cannot be read as what it should be`, {
     why: backup ? reason : [reason, "there is no good backup of it"],
-    next: backup ? `cp ${asTyped(backup)} ${asTyped(path)}` : `\${EDITOR:-vi} ${asTyped(path)}`,
+    next: backup ? `cp ${quote(backup)} ${quote(path)}` : `\${EDITOR:-vi} ${quote(path)}`,
     data: { path, reason, backup },
   });
 }

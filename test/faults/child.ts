@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { chmodSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { build } from "esbuild";
+import { bundleScript } from "./bundle.js";
 
 /** A child of ours, and the lines it says. */
 export interface Child {
@@ -18,19 +16,10 @@ export interface Child {
   ended: Promise<number | string>;
 }
 
-/** Bundles a TypeScript file, so that children start as fast as clm does. `killAll` after each test, `remove` when done. */
+/** A script of ours that can be started again and again, by any user. `killAll` after each test, `remove` when done. */
 export async function bundleChild(entry: string) {
-  const directory = mkdtempSync(join(tmpdir(), "clm-child-"));
+  const { script, directory, remove } = await bundleScript(entry);
   chmodSync(directory, 0o755);
-  const script = join(directory, "child.mjs");
-  await build({
-    entryPoints: [entry],
-    outfile: script,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    logLevel: "warning",
-  });
   const running = new Set<Child>();
   return {
     start: (args: string[], options: { uid?: number; gid?: number } = {}): Child => {
@@ -49,7 +38,7 @@ export async function bundleChild(entry: string) {
       for (const each of running) each.process.kill("SIGKILL");
       await Promise.all([...running].map(({ ended }) => ended));
     },
-    remove: () => rmSync(directory, { recursive: true, force: true }),
+    remove,
   };
 }
 

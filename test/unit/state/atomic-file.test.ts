@@ -13,7 +13,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { thisProcess } from "../../../src/state/alive.js";
 import { tempName, writeAtomic } from "../../../src/state/atomic-file.js";
-import { asTyped } from "../../../src/state/disk-fault.js";
 import { faultOf, scratchDirectories } from "./scratch.js";
 
 const scratch = scratchDirectories();
@@ -104,10 +103,3 @@ test("temporary files of dead writers are removed, those of living and of far on
 test("no two temporary names are the same", () => {
   expect(tempName("a")).not.toBe(tempName("a"));
 });
-
-test.each(["/plain/path-1.json", "/with space", "/with'quote", "/$(touch x)"])(
-  "%s can be pasted into a shell",
-  (path) => {
-    expect(execFileSync("sh", ["-c", `printf %s ${asTyped(path)}`]).toString()).toBe(path);
-  },
-);

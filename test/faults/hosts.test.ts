@@ -1,0 +1,182 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { clm, copyOfHome, inHost } from "../lab/clm.js";
+
+const shared = inject("fleetHome");
+const host = "trial-3";
+let home: string;
+let remove: () => Promise<void>;
+
+beforeEach(async () => {
+  ({ home, remove } = await copyOfHome(shared));
+});
+afterEach(() => remove());
+
+const edit = async (change: (host: Record<string, unknown>) => void) => {
+  const path = join(home, "hosts.json");
+  const file = JSON.parse(await readFile(path, "utf8"));
+  change(file.hosts.find((each: { name: string }) => each.name === host));
+  await writeFile(path, JSON.stringify(file));
+};
+
+describe("a host that is not as it should be has its own exit code and message", () => {
+  it("unknown host", async () => {
+    const { code, stderr } = await clm(["host", "exec", "trail-3", "--", "true"], { home });
+    expect(code).toBe(4);
+    expect(stderr).toMatch(/CLM-1002[\s\S]*clm host list/);
+  });
+
+  it("wrong user", async () => {
+    await edit((record) => {
+      record.user = "nobody-here";
+    });
+    const { code, stderr } = await clm(["host", "exec", host, "--", "true"], { home });
+    expect(code).toBe(11);
+    expect(stderr).toMatch(/did not let nobody-here in \[CLM-2003\]/);
+  });
+
+  it("closed port", async () => {
+    await edit((record) => {
+      record.port = 2;
+    });
+    const { code, stderr } = await clm(["host", "exec", host, "--", "true"], { home });
+    expect(code).toBe(10);
+    expect(stderr).toMatch(/CLM-2002.*connection refused/s);
+  });
+
+  it("an address where nobody is", async () => {
+    await edit((record) => {
+      record.address = "no-such-host.invalid";
+    });
+    const { code, stderr } = await clm(["host", "check", host, "-o", "json"], { home });
+    expect(code).toBe(1);
+    expect(stderr).toBe("");
+  });
+
+  it("a host that goes away in the middle", async () => {
+    const cut = () =>
+      setTimeout(() => inHost(host, "pkill -KILL -u clm; pkill -KILL -f 'sshd: clm'").catch(() => {}), 1500);
+    const { code, stderr } = await clm(["host", "exec", host, "--", "sleep", "60"], { home, during: cut });
+    expect(code).toBe(14);
+    expect(stderr).toMatch(/lost the connection to trial-3.*CLM-2005/);
+  });
+
+  it("a host that freezes in the middle", async () => {
+    const freeze = () => setTimeout(() => inHost(host, "pkill -STOP -f 'sshd: clm'").catch(() => {}), 1500);
+    const { code, stderr } = await clm(["host", "exec", host, "--", "sleep", "100"], { home, during: freeze });
+    await inHost(host, "pkill -CONT -f 'sshd: clm' || true; pkill sleep || true");
+    expect(code).toBe(14);
+    expect(stderr).toMatch(/it stopped answering/);
+  });
+});
+
+describe("sudo with a password", () => {
+  beforeAll(async () => {
+    await inHost(
+      host,
+      `useradd -m -s /bin/bash -G sudo pat && echo 'pat:open sesame' | chpasswd
+       install -d -m 700 -o pat -g pat /home/pat/.ssh
+       install -m 600 -o pat -g pat ~clm/.ssh/authorized_keys /home/pat/.ssh/authorized_keys`,
+    );
+  });
+  afterAll(async () => {
+    await inHost(host, "pkill -KILL -u pat; userdel -r pat 2>/dev/null || true");
+  });
+
+  const asPat = () =>
+    edit((record) => {
+      record.user = "pat";
+      record.sudo = "password";
+    });
+  const whoami = ["host", "exec", host, "--sudo", "--", "id", "-un"];
+
+  it("becomes root with the right one, which is then nowhere to be seen", async () => {
+    await asPat();
+    const { code, stdout, stderr } = await clm(
+      [...whoami, "--debug"].sort((a) => (a === "--debug" ? -1 : 0)),
+      {
+        home,
+        env: { CLM_SUDO_PASSWORD: "open sesame" },
+      },
+    );
+    expect([code, stdout]).toEqual([0, "root\n"]);
+    expect(stdout + stderr).not.toContain("open sesame");
+  });
+
+  it("takes it from a file", async () => {
+    await asPat();
+    const file = join(home, "password");
+    await writeFile(file, "open sesame\n", { mode: 0o600 });
+    const { stdout } = await clm(["host", "exec", host, "--sudo", "--sudo-password-file", file, "--", "id", "-un"], {
+      home,
+    });
+    expect(stdout).toBe("root\n");
+  });
+
+  it("refuses the wrong one at once", async () => {
+    await asPat();
+    const { code, stderr } = await clm(whoami, { home, env: { CLM_SUDO_PASSWORD: "wrong" } });
+    expect(code).toBe(13);
+    expect(stderr).toMatch(/pat cannot become root on trial-3.*CLM-2004.*not accepted/s);
+    expect(stderr).not.toContain("wrong\n");
+  });
+
+  it("says that a password is needed when nobody can be asked", async () => {
+    await asPat();
+    const { code, stderr } = await clm(whoami, { home });
+    expect([code, stderr]).toEqual([13, expect.stringContaining("nobody is there to give it")]);
+  });
+
+  it("says so when the record promises more than the host gives", async () => {
+    await edit((record) => {
+      record.user = "pat";
+    });
+    const { code, stderr } = await clm(whoami, { home });
+    expect(code).toBe(13);
+    expect(stderr).toContain("a password is required");
+  });
+
+  it("is found out by host add", async () => {
+    const { fingerprints, address, identity } = JSON.parse(
+      (await clm(["host", "show", host, "-o", "json"], { home })).stdout,
+    );
+    const add = ["host", "add", "pats", "--address", address, "--user", "pat", "--identity", identity];
+    const { code, stdout } = await clm([...add, "--fingerprint", fingerprints[0], "-o", "json"], { home });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)[0]).toMatchObject({ name: "pats", sudo: "password" });
+  });
+});
+
+describe("stopping", () => {
+  const sleeping = ["host", "exec", host, "--", "sleep", "60"];
+
+  it("one Ctrl-C ends the command in order", async () => {
+    const { code, stderr } = await clm(sleeping, {
+      home,
+      during: (child) => setTimeout(() => child.kill("SIGINT"), 1500),
+    });
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/CLM-7001/);
+    const { stdout } = await clm(["audit", "--last", "1", "-o", "json"], { home });
+    expect(JSON.parse(stdout)).toMatchObject([{ verb: "host exec", result: "interrupted" }]);
+  });
+
+  it("two end it at once, and the log says it was begun", async () => {
+    const twice = (child: { kill(signal: "SIGINT"): boolean }) =>
+      setTimeout(() => {
+        child.kill("SIGINT");
+        setTimeout(() => child.kill("SIGINT"), 100);
+      }, 1500);
+    const { code } = await clm(sleeping, { home, during: twice });
+    expect(code).toBe(130);
+    expect((await clm(["audit", "--verify"], { home })).code).toBe(0);
+  });
+
+  it("kill -9 leaves state whole and nothing locked", async () => {
+    await clm(sleeping, { home, during: (child) => setTimeout(() => child.kill("SIGKILL"), 1500) });
+    const { code } = await clm(["host", "update", host, "--label", "after=kill"], { home });
+    expect(code).toBe(0);
+    expect((await clm(["audit", "--verify"], { home })).code).toBe(0);
+  });
+});

@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+export const program = resolve("dist/clm.js");
+
+export interface Result {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Call {
+  home: string;
+  env?: NodeJS.ProcessEnv;
+  input?: string;
+  /** Called with the running process, to kill or signal it. */
+  during?: (child: ChildProcess) => void;
+}
+
+/** Runs the built clm as a user would, without a terminal. */
+export function clm(args: string[], { home, env = {}, input, during }: Call): Promise<Result> {
+  return runProgram(process.execPath, [program, ...args], { CLM_HOME: home, NO_COLOR: "1", ...env }, input, during);
+}
+
+export function runProgram(
+  file: string,
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+  input = "",
+  during?: (child: ChildProcess) => void,
+): Promise<Result> {
+  return new Promise((done, failed) => {
+    const child = spawn(file, args, { env: { ...process.env, ...env } });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.on("data", (chunk) => {
+      stdout += chunk;
+    });
+    child.stderr.on("data", (chunk) => {
+      stderr += chunk;
+    });
+    child.on("error", failed);
+    child.on("close", (code, signal) => done({ code, signal, stdout, stderr }));
+    child.stdin.on("error", () => {});
+    child.stdin.end(input);
+    during?.(child);
+  });
+}
+
+/** A copy of the fleet's config directory that a test may spoil. */
+export async function copyOfHome(home: string): Promise<{ home: string; remove: () => Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), "clm-home-"));
+  await cp(home, folder, { recursive: true });
+  return { home: folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** Runs a script as root inside a lab host, past SSH. Throws when it fails. */
+export async function inHost(host: string, script: string): Promise<string> {
+  const { code, stdout, stderr } = await clm(["lab", "exec", host, "--", "/bin/sh", "-c", script], {
+    home: "/nonexistent",
+  });
+  if (code !== 0) throw new Error(`in ${host}: ${script}\nended with ${code}: ${stderr}`);
+  return stdout;
+}

@@ -1,0 +1,18 @@
+import { connect, type Means } from "../../src/remote/connect.js";
+import type { Connection } from "../../src/remote/connection.js";
+import { trustIn } from "../../src/remote/host-keys/trust.js";
+import { findHost, hostStore } from "../../src/state/hosts.js";
+
+const nobody = async () => undefined;
+
+/** What a connection needs, with nobody there to be asked. */
+export const meansFor = (home: string): Means => ({
+  trust: trustIn(home),
+  credentials: { passphrase: nobody, password: nobody, sudo: nobody },
+  env: process.env,
+});
+
+/** A connection to a host of the fleet, for tests of what lies below the commands. */
+export function connectTo(home: string, name: string): Promise<Connection> {
+  return connect(findHost(hostStore(home).read().hosts, name), meansFor(home));
+}

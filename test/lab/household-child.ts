@@ -1,0 +1,14 @@
+import { converge } from "../../src/remote/operations/converge.js";
+import { connectTo } from "./connect.js";
+import { household } from "./household.js";
+
+// Applies the household and ends itself, as kill -9 would, when the given number of results has come.
+const [home = "", name = "", after = ""] = process.argv.slice(2);
+const connection = await connectTo(home, name);
+let results = 0;
+await converge(connection.as("root"), household, {
+  mode: "apply",
+  onResult() {
+    if (++results === Number(after)) process.kill(process.pid, "SIGKILL");
+  },
+});

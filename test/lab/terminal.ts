@@ -1,0 +1,37 @@
+import { spawn } from "node:child_process";
+import { stripVTControlCharacters } from "node:util";
+import { program } from "./clm.js";
+
+export interface Dialogue {
+  home: string;
+  env?: NodeJS.ProcessEnv;
+  /** What to type when the screen shows something new that matches. In this order. */
+  answers: [shown: RegExp, typed: string][];
+}
+
+/** Runs clm on a terminal, as a person would, and gives back the screen and the exit code. */
+export function onTerminal(
+  args: string[],
+  { home, env = {}, answers }: Dialogue,
+): Promise<{ code: number | null; screen: string }> {
+  const line = [process.execPath, program, ...args].map((word) => `'${word}'`).join(" ");
+  // script(1) gives the program a terminal of its own and passes its exit code on.
+  const child = spawn("script", ["-qefc", line, "/dev/null"], {
+    env: { ...process.env, CLM_HOME: home, TERM: "xterm", ...env },
+  });
+  const waiting = [...answers];
+  let screen = "";
+  let seen = 0;
+  return new Promise((done, failed) => {
+    child.on("error", failed);
+    child.stdout.on("data", (chunk) => {
+      screen = stripVTControlCharacters(screen + chunk);
+      const [shown, typed] = waiting[0] ?? [];
+      if (!shown || typed === undefined || !shown.test(screen.slice(seen))) return;
+      waiting.shift();
+      seen = screen.length;
+      child.stdin.write(typed);
+    });
+    child.on("close", (code) => done({ code, screen }));
+  });
+}

@@ -1,0 +1,53 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+
+/**
+ * Imports point downwards: words → intent → wish and host → memory. A layer may import itself, what is listed, and the
+ * few files at the root of src. `ui` is handed in as an interface, so other layers may know its types only.
+ */
+const layers: Record<string, { code: string[]; types?: string[] }> = {
+  cli: { code: ["flows", "lab", "remote", "state", "ui"] },
+  flows: { code: ["lab", "remote", "state"], types: ["ui"] },
+  lab: { code: ["state"], types: ["ui"] },
+  remote: { code: ["state"] },
+  state: { code: [] },
+  ui: { code: [] },
+};
+
+const root = resolve("src");
+const files = readdirSync(root, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+  .map((entry) => join(entry.parentPath, entry.name));
+
+const layerOf = (file: string) => {
+  const [first = "", ...rest] = relative(root, file).split("/");
+  return rest.length > 0 ? first : "root";
+};
+
+function imports(file: string): { layer: string; typeOnly: boolean }[] {
+  const text = readFileSync(file, "utf8");
+  const found = text.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+"(\.[^"]+)"|import\("(\.[^"]+)"\)/gm);
+  return [...found].map(([, type, path, lazy]) => ({
+    layer: layerOf(resolve(file, "..", path ?? lazy ?? "")),
+    typeOnly: Boolean(type),
+  }));
+}
+
+describe("who may import whom", () => {
+  it.each(files.map((file) => [relative(root, file), file]))("%s", (_name, file) => {
+    const own = layerOf(file);
+    for (const { layer, typeOnly } of imports(file)) {
+      if (layer === own || layer === "root") continue;
+      // main.ts is the one file at the root that starts everything.
+      if (own === "root") expect([relative(root, file), layer]).toEqual(["main.ts", "cli"]);
+      else expect([...(layers[own]?.code ?? []), ...((typeOnly && layers[own]?.types) || [])]).toContain(layer);
+    }
+  });
+
+  it("knows every layer", () => {
+    expect([...new Set(files.map(layerOf))].filter((layer) => layer !== "root").sort()).toEqual(
+      Object.keys(layers).sort(),
+    );
+  });
+});
