@@ -1,0 +1,17 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { atMost, clm, race } from "../measure.mjs";
+
+/** What every command pays before it does anything, against Node doing nothing. */
+export async function measure() {
+  const home = mkdtempSync(join(tmpdir(), "clm-bench-"));
+  const asked = [["--version"], ["--help"], ["host", "list"]];
+  try {
+    const commands = [["node", "-e", "0"], ...asked.map((args) => [...clm, ...args])];
+    const [floor, ...times] = race(commands, 31, { CLM_HOME: home });
+    return times.map((ms, at) => atMost(`clm ${asked[at].join(" ")}`, ms, "node -e 0", floor, 1.3));
+  } finally {
+    rmSync(home, { recursive: true });
+  }
+}

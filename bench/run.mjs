@@ -1,0 +1,41 @@
+// npm run bench [ROW…]: each row measures clm and a peer or a floor in the same run and reports the ratio.
+// Prints a table, and JSON to bench/results/latest.json.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { ensureModules, must } from "../scripts/setup.mjs";
+
+ensureModules();
+must("node", ["scripts/build.mjs"]);
+
+const rows = { startup: "./rows/startup.mjs", state: "./rows/state.mjs", fleet: "./rows/fleet.mjs" };
+const wanted = process.argv.slice(2);
+const results = [];
+for (const [name, module] of Object.entries(rows)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  console.error(`measuring ${name} …`);
+  results.push(...(await (await import(module)).measure()));
+}
+
+const cells = results.map(({ what, ms, against, peerMs, ratio, goal, met, note }) => [
+  what,
+  ms === undefined ? "-" : `${ms.toFixed(1)} ms`,
+  against,
+  peerMs === undefined ? "-" : `${peerMs.toFixed(1)} ms`,
+  ratio === undefined ? (note ?? "-") : ratio,
+  goal,
+  met === undefined ? "-" : met ? "yes" : "NO",
+]);
+const table = [["what", "clm", "against", "peer", "ratio", "goal", "met"], ...cells];
+const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
+for (const row of table)
+  console.log(
+    row
+      .map((cell, column) => cell.padEnd(widths[column]))
+      .join("   ")
+      .trimEnd(),
+  );
+
+mkdirSync("bench/results", { recursive: true });
+writeFileSync(
+  "bench/results/latest.json",
+  `${JSON.stringify({ at: new Date().toISOString(), node: process.version, results }, null, 2)}\n`,
+);
