@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSSH } from "node-ssh";
 import type { ClientChannel } from "ssh2";
 import { Fault } from "../errors.js";
@@ -63,7 +64,7 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
     return new Promise((started, failed) => {
       slot(async () => {
         signal?.throwIfAborted();
-        const process = await openChannel(command).catch((error: Error) => {
+        const process = await patiently(() => openChannel(command)).catch((error: Error) => {
           throw open ? refused(target, error) : lost(target, reason);
         });
         const stop = () => process.kill("INT");
@@ -107,6 +108,20 @@ const grace = 500;
 interface Wired {
   outgoing: { id: number };
   _client: { _protocol: { signal(channel: number, name: string): void } };
+}
+
+/**
+ * sshd gives a closed channel's place back only when it has read all that came with the close. A channel opened in the
+ * same breath finds the old ones still counted (seen: 8 at a time, 40 in a row, refused by a MaxSessions of 10).
+ */
+async function patiently<T>(attempt: () => Promise<T>, left = 6): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (left === 0 || !("reason" in (error as object))) throw error;
+    await sleep(20 + Math.random() * 60);
+    return patiently(attempt, left - 1);
+  }
 }
 
 function channelProcess(channel: ClientChannel, lostFault: () => Fault): Process {

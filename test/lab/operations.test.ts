@@ -22,7 +22,7 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
   });
   afterAll(async () => {
     connection.close();
-    await inHost(name, clean);
+    await inHost(name, `${clean}\nrm /srv/unwanted`);
   });
 
   /** The same shell, with every exec and every byte counted. */
