@@ -13,7 +13,9 @@ export function must(program, args, options = {}) {
 export function ensureModules() {
   const installed = "node_modules/.package-lock.json";
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync("package-lock.json").mtimeMs) return;
-  must("npm", ["ci", "--no-audit", "--no-fund"]);
+  // Not `npm ci`: it refuses a lockfile without the optional binaries of every other platform, and a mirror may not have
+  // them all. Versions and digests still come from the lockfile, which --no-save leaves alone.
+  must("npm", ["install", "--no-save", "--no-audit", "--no-fund"]);
 }
 
 // What brings each program; only what is missing is installed.
