@@ -5,7 +5,7 @@ import type { Progress } from "./ui.js";
 
 /**
  * What is going on right now. On a terminal each piece of work owns a line below everything else; elsewhere a line says
- * that it began and one that it ended. Written by hand because several lines live at once, results may come between
+ * that it began, one that it ended, and one now and then that it still goes on. Written by hand because several lines live at once, results may come between
  * them, and every character has to pass the redactor.
  */
 export interface Board {
@@ -39,6 +39,8 @@ interface Work {
 }
 
 const frameMs = 80;
+/** Whoever reads a log of plain lines wants to know that something still happens, and no more. */
+const reminderMs = 10_000;
 /** Work that is done sooner needs no clock. */
 const slowMs = 3000;
 
@@ -89,6 +91,17 @@ export function createBoard({ mode, write, clean, size, paint, unicode, debug, n
     draw();
   }
 
+  function remind(): void {
+    for (const work of running) {
+      const doing = work.doing && `: ${clean(work.doing)}`;
+      aside(() => write(`${clean(work.title)}${doing}${since(work)}\n`));
+    }
+    if (running.size === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    }
+  }
+
   function aside(writeIt: () => void, endsLine = true): void {
     const wasLive = drawn > 0;
     if (wasLive) write(erase());
@@ -111,7 +124,8 @@ export function createBoard({ mode, write, clean, size, paint, unicode, debug, n
       const work: Work = { title, began: now(), doing: "", output: "" };
       running.add(work);
       if (mode === "lines") aside(() => write(`${clean(title)} ...\n`));
-      if (mode === "live") timer ??= setInterval(tick, frameMs).unref();
+      if (mode !== "quiet")
+        timer ??= setInterval(mode === "live" ? tick : remind, mode === "live" ? frameMs : reminderMs).unref();
       return {
         update: (message) => {
           work.doing = message;

@@ -136,14 +136,20 @@ describe("on a terminal", () => {
   });
 });
 
-it("elsewhere it says when work begins and ends", () => {
+it("elsewhere it says when work begins and ends, and in between that it goes on", () => {
   const { board: b, screen } = board({ mode: "lines" });
   const work = b.start("make the base");
   work.update("unpack");
   work.output("libc6");
-  vi.advanceTimersByTime(31_000);
+  vi.advanceTimersByTime(21_000);
   work.done("the base is made");
-  expect(screen.lines()).toEqual(["make the base ...", "done: the base is made (31s)"]);
+  vi.advanceTimersByTime(60_000);
+  expect(screen.lines()).toEqual([
+    "make the base ...",
+    "make the base: unpack (10s)",
+    "make the base: unpack (20s)",
+    "done: the base is made (21s)",
+  ]);
 });
 
 it("says nothing when it shall be quiet", () => {
