@@ -90,3 +90,22 @@ describe("an unknown host without a terminal", () => {
     expect((await clm(["host", "exec", "newcomer", "--", "true"], { home })).code).toBe(0);
   });
 });
+
+describe("a fingerprint told ahead", () => {
+  it("may be that of any of the host's keys, which is then the one that is pinned", async () => {
+    const made = "test -f /etc/ssh/ssh_host_rsa_key || ssh-keygen -q -t rsa -b 2048 -N '' -f /etc/ssh/ssh_host_rsa_key";
+    await inHost(host, `${made}; systemctl restart ssh`);
+    try {
+      const rsa = (await inHost(host, "ssh-keygen -lf /etc/ssh/ssh_host_rsa_key.pub")).split(" ")[1] ?? "";
+      const { address, user, identity } = await show();
+      const add = ["host", "add", "by-rsa", "--address", address, "--user", user, "--identity", identity];
+      expect((await clm([...add, "--fingerprint", rsa], { home })).code).toBe(0);
+      expect((await clm(["host", "exec", "by-rsa", "--", "true"], { home })).code).toBe(0);
+      expect(JSON.parse((await clm(["host", "show", "by-rsa", "-o", "json"], { home })).stdout).fingerprints).toEqual([
+        rsa,
+      ]);
+    } finally {
+      await inHost(host, "rm -f /etc/ssh/ssh_host_rsa_key*; systemctl restart ssh");
+    }
+  });
+});

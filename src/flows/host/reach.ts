@@ -27,13 +27,21 @@ export interface Introduced {
  */
 export async function reachNew(session: Session, target: Target, how: Introduction, trust: Trust): Promise<Introduced> {
   const agreed = new Map<string, HostKey>();
-  let trusted = how.fingerprint ? trust.demanding(target.name, how.fingerprint) : trust;
+  const { fingerprint: demanded } = how;
+  const otherTypes = ["ecdsa-sha2-nistp256", "ssh-rsa"];
+  let trusted = demanded ? trust.demanding(target.name, demanded, "ssh-ed25519") : trust;
   for (;;) {
     try {
       const connection = await connect(target, { ...session.means, trust: trusted });
       agreed.set(target.name, connection.hostKey);
       return { connection, agreed };
     } catch (error) {
+      const otherType = demanded && isFault(error, "host-key-changed") ? otherTypes.shift() : undefined;
+      if (demanded && otherType) {
+        // The fingerprint may be that of another of the host's keys.
+        trusted = trusted.demanding(target.name, demanded, otherType);
+        continue;
+      }
       if (!isFault(error, "host-key-unknown")) throw error;
       const alias = String(error.data.alias);
       const key = parsePublicKey(String(error.data.offered));

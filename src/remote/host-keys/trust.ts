@@ -9,8 +9,8 @@ import { verdict } from "./verdict.js";
 
 /** What one host is expected to show. */
 export interface Expectation {
-  /** The keys known for it, so that the host can be asked for one of these types. */
-  keys: HostKey[];
+  /** What is known of its keys, so that the host can be asked for one of these types. */
+  keys: readonly Pick<HostKey, "type">[];
   /** Nothing when the offered key is trusted, else why it is not. */
   judge(offered: HostKey): Fault | undefined;
 }
@@ -23,15 +23,18 @@ export interface Trust {
   expect(target: Target, settings: SshSettings): Promise<Expectation>;
   /** The same, but as if this key were pinned: what `host add` uses between the answer and the record. */
   assuming(alias: string, key: HostKey): Trust;
-  /** The same, but the host must show a key with this fingerprint, whatever is pinned or vouched for. */
-  demanding(alias: string, sha256: string): Trust;
+  /**
+   * The same, but the host must show a key with this fingerprint, whatever is pinned or vouched for. A host has a key of
+   * each type and shows the one it is asked for: `type` says which.
+   */
+  demanding(alias: string, sha256: string, type: string): Trust;
   /** The same, but as if the host had no pin: what `host trust` uses to see the new key. */
   forgetting(alias: string): Trust;
 }
 
 interface Changes {
   assumed: Map<string, HostKey>;
-  demanded: Map<string, string>;
+  demanded: Map<string, { sha256: string; type: string }>;
   forgotten: Set<string>;
 }
 
@@ -48,7 +51,7 @@ export function trustIn(configDir: string, changes: Changes = none()): Trust {
 
   return {
     assuming: (alias, key) => changed((copy) => copy.assumed.set(alias, key)),
-    demanding: (alias, sha256) => changed((copy) => copy.demanded.set(alias, sha256)),
+    demanding: (alias, sha256, type) => changed((copy) => copy.demanded.set(alias, { sha256, type })),
     forgetting: (alias) => changed((copy) => copy.forgotten.add(alias)),
     async expect(target, settings) {
       const alias = target.name;
@@ -58,12 +61,14 @@ export function trustIn(configDir: string, changes: Changes = none()): Trust {
       const known = await userEntries(settings);
       const demanded = changes.demanded.get(alias);
       return {
-        keys: pins.length > 0 ? pins : known.keys,
+        keys: demanded ? [demanded] : pins.length > 0 ? pins : known.keys,
         judge(offered) {
           const found = verdict({ pins, known, offered });
           if (found.kind === "revoked") return untrusted(target, settings, found);
-          if (demanded)
-            return fingerprint(offered.blob) === demanded ? undefined : wrongFingerprint(target, demanded, offered);
+          if (demanded) {
+            const same = fingerprint(offered.blob) === demanded.sha256;
+            return same ? undefined : wrongFingerprint(target, demanded.sha256, offered);
+          }
           return found.kind === "trusted" ? undefined : untrusted(target, settings, found);
         },
       };
