@@ -7,6 +7,7 @@ import { asFault, Fault } from "../errors.js";
 import { type Connection, connection } from "./connection.js";
 import { preferredAlgorithms } from "./host-keys/algorithms.js";
 import { type HostKey, hostKeyFrom, parsePublicKey } from "./host-keys/key.js";
+import { lookupName } from "./host-keys/known-hosts.js";
 import type { Trust } from "./host-keys/trust.js";
 import { type Credentials, loginAttempts } from "./login.js";
 import { type SshSettings, sshSettings } from "./ssh-config.js";
@@ -53,13 +54,16 @@ const algorithms: Algorithms = {
 };
 
 /** Connects, checks the host's key, and only then logs in; through the hops that `ProxyJump` names, if any. */
-export async function connect(target: Target, means: Means): Promise<Connection> {
+export async function connect(target: Target, means: Means, behind: string[] = []): Promise<Connection> {
   const settings = await sshSettings(target, means.env, means.debug);
+  if (behind.includes(target.name)) throw goesInACircle([...behind, target.name]);
   let road: Connection | undefined;
   try {
     for (const hop of settings.proxyJump.map(hopTarget)) {
       // As in OpenSSH the first hop's own ProxyJump counts, the others are reached through the one before.
-      road = road ? await dialThrough(road, hop, await sshSettings(hop, means.env), means) : await connect(hop, means);
+      road = road
+        ? await dialThrough(road, hop, await sshSettings(hop, means.env), means)
+        : await connect(hop, means, [...behind, target.name]);
     }
     return road ? await dialThrough(road, target, settings, means) : await dial(target, settings, means);
   } catch (error) {
@@ -70,7 +74,11 @@ export async function connect(target: Target, means: Means): Promise<Connection>
 
 /** A hop is a host of its own: its key is pinned under its address. */
 function hopTarget({ hostname, port, user }: SshSettings["proxyJump"][number]): Target {
-  return { name: port && port !== 22 ? `[${hostname}]:${port}` : hostname, address: hostname, port, user };
+  return { name: lookupName(hostname, port ?? 22), address: hostname, port, user, jump: true };
+}
+
+function goesInACircle(way: string[]): Fault {
+  return new Fault("bad-input", "the ProxyJump settings in your ssh config go in a circle", { why: way.join(" → ") });
 }
 
 async function dialThrough(road: Connection, target: Target, settings: SshSettings, means: Means): Promise<Connection> {
@@ -94,6 +102,7 @@ async function dial(target: Target, settings: SshSettings, means: Means, sock?: 
 
   const attempts = loginAttempts(await loginSettings(target, settings, means), means.credentials, clock.whileAsking);
   try {
+    signal?.throwIfAborted();
     await client.connect({
       ...(sock ? { sock } : { host: settings.hostname, port: settings.port }),
       username: settings.user,
@@ -121,7 +130,9 @@ async function dial(target: Target, settings: SshSettings, means: Means, sock?: 
   } catch (error) {
     if (signal?.aborted) throw signal.reason;
     if (untrusted) throw untrusted;
-    throw loggingIn
+    if (attempts.failure) throw attempts.failure;
+    const refused = loggingIn && !clock.ranOut && /authentication/i.test((error as Error).message);
+    throw refused
       ? loginRefused(target, settings, attempts.tried, error as Error)
       : unreachable(target, settings, error as Error, clock.ranOut);
   } finally {
@@ -175,13 +186,16 @@ function patienceClock(patience: number, giveUp: () => void) {
   };
 }
 
-function loginRefused(target: Target, { user, hostname }: SshSettings, tried: string[], error: Error): Fault {
+function loginRefused(target: Target, { user, hostname, port }: SshSettings, tried: string[], error: Error): Fault {
   return new Fault("auth-refused", `${target.name} did not let ${user} in`, {
     why: [
       tried.length > 0 ? `tried: ${tried.join(", ")}` : "there was nothing to log in with",
       ...(/All configured authentication/.test(error.message) ? [] : [error.message]),
     ],
-    next: `ssh ${user}@${hostname}`,
+    next:
+      tried.length > 0
+        ? `ssh ${port === 22 ? "" : `-p ${port} `}${user}@${hostname}`
+        : "clm init   # makes a key to put on the host",
     cause: error,
   });
 }
@@ -195,7 +209,7 @@ function unreachable(
   const reason = ranOut ? "no answer in time" : (reasons[error.code ?? ""] ?? error.message);
   return new Fault("unreachable", `cannot reach ${target.name} at ${hostname} port ${port}`, {
     why: reason,
-    next: [`ssh -v -p ${port} ${hostname}`, `clm host update ${target.name} --address ADDRESS`],
+    next: `ssh -v -p ${port} ${hostname}`,
     // sshd drops connections before the handshake when too many start at once (MaxStartups); trying again helps.
     data: { again: /before handshake|ECONNRESET/.test(error.message) },
     cause: error,

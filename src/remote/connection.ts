@@ -67,8 +67,10 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
         const process = await patiently(() => openChannel(command)).catch((error: Error) => {
           throw open ? refused(target, error) : lost(target, reason);
         });
-        const stop = () => process.kill("INT");
+        const stop = () => process.kill("TERM");
         signal?.addEventListener("abort", stop, { once: true });
+        // It may have been aborted while the channel was being opened.
+        if (signal?.aborted) stop();
         started(process);
         await process.done.catch(() => {});
         signal?.removeEventListener("abort", stop);
@@ -126,12 +128,14 @@ async function patiently<T>(attempt: () => Promise<T>, left = 6): Promise<T> {
 
 function channelProcess(channel: ClientChannel, lostFault: () => Fault): Process {
   let left: () => void = () => {};
+  let closed = false;
   const done = new Promise<Exit>((resolve, reject) => {
     let exit: Exit | undefined;
     channel.on("exit", (code: number | null, signal?: string) => {
       exit = { code, ...(signal && { signal }) };
     });
     channel.on("close", () => {
+      closed = true;
       // sshd reports an exit for every exec; a channel that closes without one lost its connection.
       if (exit) resolve(exit);
       else reject(lostFault());
@@ -141,6 +145,7 @@ function channelProcess(channel: ClientChannel, lostFault: () => Fault): Process
   done.catch(() => {});
   // sshd closes a channel only when the process has ended, which may be never: nobody waits for that longer than this.
   const leave = () => {
+    if (closed) return;
     channel.close();
     setTimeout(() => {
       channel.push(null);
@@ -157,6 +162,8 @@ function channelProcess(channel: ClientChannel, lostFault: () => Fault): Process
     stderr: channel.stderr,
     done,
     kill(signal = "TERM") {
+      // A request on a closed channel makes sshd drop the whole connection (seen: "unknown channel 0").
+      if (closed) return;
       // Not channel.signal(): ssh2 sends nothing once stdin has ended, although only data may not follow an EOF.
       (channel as unknown as Wired)._client._protocol.signal((channel as unknown as Wired).outgoing.id, signal);
       leave();

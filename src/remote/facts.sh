@@ -2,7 +2,6 @@
 say() { printf '%s=%s\n' "$1" "$2"; }
 
 say user "$(id -un)"
-say uid "$(id -u)"
 say hostname "$(uname -n)"
 say kernel "$(uname -r)"
 say arch "$(uname -m)"

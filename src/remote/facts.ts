@@ -48,7 +48,11 @@ export async function readFacts(
 }
 
 // PCI vendor numbers of the makers whose cards run models.
-const gpuVendors: Record<string, string> = { "0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel" };
+const gpuVendors = new Map([
+  ["0x10de", "nvidia"],
+  ["0x1002", "amd"],
+  ["0x8086", "intel"],
+]);
 
 export function parseFacts(text: string, ourClock: number): Facts {
   const said = new Map<string, string[]>();
@@ -75,7 +79,7 @@ export function parseFacts(text: string, ourClock: number): Facts {
     systemd: count("systemd"),
     system_state: word("system_state"),
     sudo: sudoKind(word("sudo")),
-    gpu: (said.get("gpu") ?? []).map((vendor) => gpuVendors[vendor] ?? "other"),
+    gpu: (said.get("gpu") ?? []).map((vendor) => gpuVendors.get(vendor) ?? "other"),
     clock_ahead: Math.round(count("clock") - ourClock),
   };
 }

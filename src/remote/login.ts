@@ -22,6 +22,8 @@ export interface LoginSettings {
 export interface LoginAttempts {
   handler: AuthHandlerMiddleware;
   tried: string[];
+  /** What ended the attempts, when it was not the host: a person who would not answer. */
+  readonly failure: unknown;
 }
 
 /**
@@ -68,15 +70,22 @@ export function loginAttempts(
   }
 
   const turn = attempts();
+  let failure: unknown;
   return {
     tried,
+    get failure() {
+      return failure;
+    },
     handler: (methodsLeft, _partial, next) => {
       accepted = methodsLeft;
       // ssh2 takes `false` for "nothing left to try"; its types do not say so.
       const none = false as never;
       turn.next().then(
         ({ value }) => next(value ?? none),
-        () => next(none),
+        (error) => {
+          failure = error;
+          next(none);
+        },
       );
     },
   };
@@ -85,7 +94,7 @@ export function loginAttempts(
 /** The private key in a file, or why it cannot be used. */
 async function readKey(path: string, passphrase: () => Promise<Secret | undefined>): Promise<ParsedKey | string> {
   const content = await readFile(path).catch((error: NodeJS.ErrnoException) => error);
-  if (content instanceof Error) return content.code ?? content.message;
+  if (content instanceof Error) return readable[content.code ?? ""] ?? content.message;
   const first = parse(content);
   if (!(first instanceof Error)) return first;
   if (!/encrypted|passphrase/i.test(first.message)) return "not a key ssh2 can read";
@@ -94,6 +103,12 @@ async function readKey(path: string, passphrase: () => Promise<Secret | undefine
   const second = parse(content, secret.reveal());
   return second instanceof Error ? "wrong passphrase" : second;
 }
+
+const readable: Record<string, string> = {
+  ENOENT: "not there",
+  EISDIR: "a directory",
+  EACCES: "not readable by you",
+};
 
 function parse(content: Buffer, passphrase?: string): ParsedKey | Error {
   const parsed = utils.parseKey(content, passphrase);

@@ -9,6 +9,8 @@ export interface Output extends Exit {
 
 export interface RunOptions {
   stdin?: string | Buffer;
+  /** Stdin stays open until the end: a command may take its closing for a sign that nobody is there any more. */
+  keepStdin?: boolean;
   /** Milliseconds; then the command is told to stop and a fault is thrown. */
   timeout?: number;
   signal?: AbortSignal;
@@ -18,25 +20,21 @@ export interface RunOptions {
 
 /** Runs one command to its end and returns what it said. A command that exits non-zero is an answer, not a fault. */
 export async function run(shell: Shell, command: string, options: RunOptions = {}): Promise<Output> {
-  const { stdin, timeout, signal, onStdout, onStderr } = options;
-  const process = await shell.spawn(command, signal ? { signal } : {});
-  process.stdin.end(stdin);
-  let late = false;
-  const timer = timeout
-    ? setTimeout(() => {
-        late = true;
-        process.kill("TERM");
-      }, timeout)
-    : undefined;
+  const { stdin, keepStdin, timeout, signal, onStdout, onStderr } = options;
+  const deadline = new AbortController();
+  const tooLate = () =>
+    new Fault("remote-timeout", `no end after ${(timeout ?? 0) / 1000} s`, { why: command.slice(0, 200) });
+  const timer = timeout ? setTimeout(() => deadline.abort(tooLate()), timeout) : undefined;
+  const stop = AbortSignal.any(signal ? [signal, deadline.signal] : [deadline.signal]);
   try {
+    const process = await shell.spawn(command, { signal: stop });
+    if (!keepStdin) process.stdin.end(stdin);
     const [stdout, stderr, exit] = await Promise.all([
       collect(process.stdout, onStdout),
       collect(process.stderr, onStderr),
       process.done,
     ]);
-    signal?.throwIfAborted();
-    if (late)
-      throw new Fault("remote-timeout", `no end after ${(timeout ?? 0) / 1000} s`, { why: command.slice(0, 200) });
+    stop.throwIfAborted();
     return { ...exit, stdout, stderr };
   } finally {
     clearTimeout(timer);

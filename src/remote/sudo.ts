@@ -61,6 +61,9 @@ async function spawnWithoutPassword(
   };
 }
 
+// What sudo and PAM may take to ask, and to judge an answer; a person's thinking does not count.
+const patience = 30_000;
+
 /**
  * sudo asks on stderr with a prompt of our own, so we know when it asks and whether it asks again, which means the
  * password was wrong. Nothing but the password is written before the proof line has come: a line meant for the command
@@ -80,24 +83,37 @@ async function spawnWithPassword(
   );
   const gate = afterProof(process.stdout, proof);
   const stderr = listen(process.stderr, prompt);
-  const refuse = (why: string) => {
-    process.kill("KILL");
-    return noSudo(host, why);
-  };
   let asked = 0;
-  await new Promise<void>((resolve, reject) => {
-    gate.onPass(resolve);
-    process.done.then(() => reject(refuse(stderr.text())), reject);
-    stderr.onPrompt(async () => {
-      if (asked++ > 0) return reject(refuse("the password was not accepted"));
-      const password = await passwords.sudo(`${host.user}@${host.target.name}`).catch((error) => void reject(error));
-      if (password) process.stdin.write(`${password.reveal()}\n`);
-      else reject(refuse("sudo wants a password and nobody is there to give it"));
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const wait = () => {
+        timer = setTimeout(() => reject(noSudo(host, "it asked nothing clm understands")), patience);
+      };
+      wait();
+      gate.onPass(resolve);
+      options.signal?.addEventListener("abort", () => reject(options.signal?.reason), { once: true });
+      process.done.then(() => reject(noSudo(host, stderr.text())), reject);
+      stderr.onPrompt(async () => {
+        clearTimeout(timer);
+        if (asked++ > 0) return reject(noSudo(host, "the password was not accepted"));
+        const password = await passwords.sudo(`${host.user}@${host.target.name}`).catch(reject);
+        wait();
+        if (password) process.stdin.write(`${password.reveal()}\n`);
+        else reject(noSudo(host, "sudo wants a password and nobody is there to give it", passwordWays));
+      });
     });
-  });
+  } catch (error) {
+    process.kill("KILL");
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
   stderr.release();
   return { ...process, stdout: gate.rest, stderr: stderr.copy };
 }
+
+const passwordWays = "add --sudo-password-file FILE, or set CLM_SUDO_PASSWORD";
 
 const mark = () => `clm-${randomBytes(8).toString("hex")}`;
 
@@ -137,19 +153,23 @@ function afterProof(
 /** Passes stderr on without sudo's prompts (which may come in pieces), and keeps its beginning for the message. */
 function listen(stderr: Readable, prompt?: string) {
   const copy = new PassThrough();
+  const withoutPrompts = (text: string) => (prompt ? text.replaceAll(prompt, "") : text);
   let held = "";
   let holding = prompt !== undefined;
-  let seen = 0;
+  let searched = 0;
   let onPrompt = () => {};
   const release = () => {
     if (!holding) return;
     holding = false;
-    copy.write(Buffer.from(prompt ? held.replaceAll(prompt, "") : held, "latin1"));
+    copy.write(Buffer.from(withoutPrompts(held), "latin1"));
   };
   stderr.on("data", (chunk: Buffer) => {
-    if (held.length < 4096) held += chunk.toString("latin1");
-    if (!holding) return void copy.write(chunk);
-    for (const asked = held.split(prompt as string).length - 1; seen < asked; seen++) onPrompt();
+    if (holding || held.length < 4096) held += chunk.toString("latin1");
+    if (!holding || prompt === undefined) return void copy.write(chunk);
+    for (let at = held.indexOf(prompt, searched); at >= 0; at = held.indexOf(prompt, searched)) {
+      searched = at + prompt.length;
+      onPrompt();
+    }
   });
   stderr.on("end", () => {
     release();
@@ -158,17 +178,17 @@ function listen(stderr: Readable, prompt?: string) {
   return {
     copy,
     release,
-    text: () => held.trim(),
+    text: () => withoutPrompts(held).slice(0, 4096).trim(),
     onPrompt: (callback: () => void) => {
       onPrompt = callback;
     },
   };
 }
 
-function noSudo(host: Connection, why: string): Fault {
+function noSudo(host: Connection, why: string, next?: string): Fault {
   const { name } = host.target;
   return new Fault("sudo-refused", `${host.user} cannot become root on ${name}`, {
     why: why || "sudo gave no reason",
-    next: [`clm host check ${name}`, `clm host update ${name}   # when sudo there has changed`],
+    next: next ?? [`clm host check ${name}`, `clm host update ${name}   # when sudo there has changed`],
   });
 }

@@ -9,4 +9,6 @@ export interface Target {
   user?: string | undefined;
   identity?: string | undefined;
   sudo?: SudoKind | undefined;
+  /** Only passed through on the way to another; it goes by its address and is in no fleet. */
+  jump?: boolean;
 }

@@ -26,7 +26,7 @@ describe("an impostor on the host's own address", () => {
     try {
       for (const args of [
         ["host", "exec", host, "--", "true"],
-        ["host", "update", host, "--label", "a=b"],
+        ["host", "exec", host, "--sudo", "--", "true"],
       ]) {
         const { code, stderr } = await clm(args, { home });
         expect(code).toBe(12);

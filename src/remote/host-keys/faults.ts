@@ -18,7 +18,7 @@ export function untrusted(target: Target, settings: Place, found: Distrust): Fau
     case "unknown":
       return new Fault("host-key-unknown", `the key of ${host} is not known`, {
         why: [shows(offered), "on the host, this prints the same: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"],
-        next: waysIn(target, settings, offered),
+        next: waysIn(target, settings),
         data,
       });
     case "changed": {
@@ -77,15 +77,9 @@ function describeHost(target: Target, { hostname, port }: Place): string {
   return target.name === address ? target.name : `${target.name} at ${address}`;
 }
 
-/** A jump host goes by its address and is in no fleet: there OpenSSH asks the user, and its known_hosts then vouches. */
-function waysIn(target: Target, { hostname, port }: Place, offered: HostKey): string | string[] {
-  const flag = port === 22 ? "" : ` --port ${port}`;
-  if (target.name === lookupName(target.address, target.port ?? 22))
-    return `ssh${flag.replace("--port", "-p")} ${hostname}`;
-  return [
-    `clm host add ${target.name} --address ${target.address}${flag} --fingerprint ${fingerprint(offered.blob)}`,
-    `clm host trust ${target.name}`,
-  ];
+/** A jump host is in no fleet: there OpenSSH asks the user, and its known_hosts then vouches. */
+function waysIn(target: Target, { hostname, port }: Place): string {
+  return target.jump ? `ssh ${port === 22 ? "" : `-p ${port} `}${hostname}` : `clm host trust ${target.name}`;
 }
 
 function forget(settings: Place, expected: Entry[]): string[] {

@@ -27,10 +27,6 @@ export async function readRevoked(configDir: string, alias: string): Promise<Ent
   );
 }
 
-export async function hasPin(configDir: string, alias: string): Promise<boolean> {
-  return (await readPins(configDir, alias)).length > 0;
-}
-
 /** Makes `key` the one key of an alias. */
 export async function pin(configDir: string, alias: string, key: HostKey): Promise<void> {
   const line = pinLine(alias, key);
@@ -41,11 +37,11 @@ export async function unpin(configDir: string, alias: string): Promise<void> {
   await edit(configDir, (file) => file.without(alias));
 }
 
-/** Moves the keys of `from` to `to`. When there are none, an earlier run has moved them, and `to` keeps what it has. */
-export async function renamePin(configDir: string, from: string, to: string): Promise<void> {
+/** Gives `to` the keys of `from`, which keeps them. */
+export async function copyPin(configDir: string, from: string, to: string): Promise<void> {
   await edit(configDir, (file) => {
-    const moved = file.known.entries.filter((entry) => pins(entry, from)).map((entry) => pinLine(to, entry));
-    return moved.length === 0 ? file.lines : [...file.without(from, to), ...moved];
+    const copied = file.known.entries.filter((entry) => pins(entry, from)).map((entry) => pinLine(to, entry));
+    return copied.length === 0 ? file.lines : [...file.without(to), ...copied];
   });
 }
 

@@ -28,14 +28,17 @@ export interface Trust {
    * each type and shows the one it is asked for: `type` says which.
    */
   demanding(alias: string, sha256: string, type: string): Trust;
-  /** The same, but as if the host had no pin: what `host trust` uses to see the new key. */
+  /** The same, but as if the host had no pin: one may be left from a host that is no longer in the fleet. */
   forgetting(alias: string): Trust;
+  /** The same, but nothing vouches for the host, neither a pin nor the user's files: its key is to be agreed to anew. */
+  doubting(alias: string): Trust;
 }
 
 interface Changes {
   assumed: Map<string, HostKey>;
   demanded: Map<string, { sha256: string; type: string }>;
   forgotten: Set<string>;
+  doubted: Set<string>;
 }
 
 export function trustIn(configDir: string, changes: Changes = none()): Trust {
@@ -44,6 +47,7 @@ export function trustIn(configDir: string, changes: Changes = none()): Trust {
       assumed: new Map(changes.assumed),
       demanded: new Map(changes.demanded),
       forgotten: new Set(changes.forgotten),
+      doubted: new Set(changes.doubted),
     };
     change(copy);
     return trustIn(configDir, copy);
@@ -53,15 +57,18 @@ export function trustIn(configDir: string, changes: Changes = none()): Trust {
     assuming: (alias, key) => changed((copy) => copy.assumed.set(alias, key)),
     demanding: (alias, sha256, type) => changed((copy) => copy.demanded.set(alias, { sha256, type })),
     forgetting: (alias) => changed((copy) => copy.forgotten.add(alias)),
+    doubting: (alias) => changed((copy) => copy.doubted.add(alias)),
     async expect(target, settings) {
       const alias = target.name;
       const assumed = changes.assumed.get(alias);
-      const pinned = changes.forgotten.has(alias) ? [] : await readPins(configDir, alias);
-      const pins = [...(assumed ? [assumed] : pinned), ...(await readRevoked(configDir, alias))];
+      const doubted = changes.doubted.has(alias);
+      const pinned = doubted || changes.forgotten.has(alias) ? [] : await readPins(configDir, alias);
+      const expected = assumed ? [assumed] : pinned;
+      const pins = [...expected, ...(await readRevoked(configDir, alias))];
       const known = await userEntries(settings);
       const demanded = changes.demanded.get(alias);
       return {
-        keys: demanded ? [demanded] : pins.length > 0 ? pins : known.keys,
+        keys: demanded ? [demanded] : expected.length > 0 ? expected : known.keys,
         judge(offered) {
           const found = verdict({ pins, known, offered });
           if (found.kind === "revoked") return untrusted(target, settings, found);
@@ -69,11 +76,12 @@ export function trustIn(configDir: string, changes: Changes = none()): Trust {
             const same = fingerprint(offered.blob) === demanded.sha256;
             return same ? undefined : wrongFingerprint(target, demanded.sha256, offered);
           }
-          return found.kind === "trusted" ? undefined : untrusted(target, settings, found);
+          if (found.kind !== "trusted") return untrusted(target, settings, found);
+          return doubted && found.by === "user" ? untrusted(target, settings, { kind: "unknown", offered }) : undefined;
         },
       };
     },
   };
 }
 
-const none = (): Changes => ({ assumed: new Map(), demanded: new Map(), forgotten: new Set() });
+const none = (): Changes => ({ assumed: new Map(), demanded: new Map(), forgotten: new Set(), doubted: new Set() });
