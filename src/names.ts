@@ -22,8 +22,10 @@ function labelFrom(text: string): Label {
   const value = text.slice(at + 1);
   if (at > 0 && labelKey.test(key) && labelValue.test(value)) return [key, value];
   throw new Fault("bad-input", `'${text}' is not a label`, {
-    why: "a label is written key=value",
-    next: "--label rack=b2",
+    why:
+      at > 0
+        ? "key and value are up to 63 letters, digits and . _ - (the key / too)"
+        : "a label is written key=value, as rack=b2",
   });
 }
 

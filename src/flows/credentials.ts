@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { isFault } from "../errors.js";
+import { Fault, isFault } from "../errors.js";
 import type { Means } from "../remote/connect.js";
 import { Secret } from "../secret.js";
 import type { Setting } from "./session.js";
@@ -38,9 +38,16 @@ export function askingPerson({ ui, env, sudoPasswordFile }: Setting): Means["cre
     password: (login) => once(`login ${login}`, ask(`Password for ${login}`, "a key")),
     sudo: (login) =>
       once(`sudo ${login}`, async () => {
-        if (sudoPasswordFile) return new Secret((await readFile(sudoPasswordFile, "utf8")).replace(/\r?\n$/, ""));
+        if (sudoPasswordFile) return passwordIn(sudoPasswordFile);
         if (env.CLM_SUDO_PASSWORD) return new Secret(env.CLM_SUDO_PASSWORD);
         return ask(`sudo password of ${login}`, "--sudo-password-file")();
       }),
   };
+}
+
+async function passwordIn(file: string): Promise<Secret> {
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    throw new Fault("bad-input", `the sudo password cannot be read from ${file}`, { why: error.message, cause: error });
+  });
+  return new Secret(text.replace(/\r?\n$/, ""));
 }

@@ -2,7 +2,7 @@ import { asFault, Fault } from "../errors.js";
 import { converge, mustSucceed, type Report, type Result } from "../remote/operations/converge.js";
 import type { Operation } from "../remote/operations/operation.js";
 import type { Shell } from "../remote/process.js";
-import { beginAudit, endAudit } from "../state/audit.js";
+import { beginAudit, endAudit, type Outcome } from "../state/audit.js";
 import { openConfigDir } from "../state/config-dir.js";
 import { openJournal } from "../state/journal.js";
 import type { Setting } from "./session.js";
@@ -25,14 +25,14 @@ export interface Deed {
  */
 export interface Gate {
   readonly dryRun: boolean;
-  /** Does the deed, or in a dry run says it and returns nothing. */
-  pass<T>(deed: Deed, work: () => Promise<T>): Promise<T | undefined>;
+  /** Does the deed, or in a dry run says it and returns nothing. `judge` says how a deed ended that threw nothing. */
+  pass<T>(deed: Deed, work: () => Promise<T>, judge?: (result: T) => Outcome): Promise<T | undefined>;
   /** Brings a host to what the operations say; in a dry run only looks. Each result is in the journal. */
   converge(deed: Deed, root: Shell, operations: Operation[]): Promise<Report>;
 }
 
 export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Setting): Gate {
-  async function pass<T>(deed: Deed, work: () => Promise<T>): Promise<T | undefined> {
+  async function pass<T>(deed: Deed, work: () => Promise<T>, judge = (_: T): Outcome => ({ result: "ok" })) {
     if (dryRun) {
       ui.note(`would ${deed.summary}`);
       return undefined;
@@ -41,22 +41,25 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
       throw new Fault("declined", `did not ${deed.summary}`);
     }
     signal.throwIfAborted();
-    await openConfigDir(configDir);
-    const entry = await beginAudit(configDir, { verb: deed.verb, target: deed.target, argv }, now);
+    openConfigDir(configDir);
+    const { verb, target } = deed;
+    const begun = await beginAudit(
+      configDir,
+      { verb, target, argv: auditable(argv).map((word) => ui.redact(word)) },
+      now,
+    );
+    let result: T;
     try {
-      const result = await work();
-      await endAudit(configDir, entry, { result: "ok" }, now);
-      return result;
+      result = await work();
     } catch (error) {
-      const fault = asFault(error);
-      await endAudit(
-        configDir,
-        entry,
-        { result: fault.fault === "interrupted" ? "interrupted" : "failed", fault: fault.code },
-        now,
-      );
+      const { fault, code } = asFault(error);
+      const outcome: Outcome = { result: fault === "interrupted" ? "interrupted" : "failed", fault: code };
+      // Why the work failed is what the user must hear, also when the log cannot be written any more.
+      await endAudit(configDir, begun, outcome, now).catch((trouble) => ui.warn(asFault(trouble).message));
       throw error;
     }
+    await endAudit(configDir, begun, judge(result), now);
+    return result;
   }
 
   return {
@@ -66,7 +69,8 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
       if (dryRun) return converge(root, operations, { mode: "check", signal });
       const report = await pass(deed, async () => {
         const journal = openJournal(configDir, deed, now);
-        const onResult = ({ id, status, why }: Result) => journal.note({ id, result: status, why });
+        const onResult = ({ id, status, why }: Result) =>
+          journal.note({ id, result: status, why: why && ui.redact(why) });
         const applied = converge(root, operations, { mode: "apply", signal, onResult }).then(mustSucceed);
         const outcome = await applied.catch((error) => {
           journal.close("failed");
@@ -78,4 +82,18 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
       return report as Report;
     },
   };
+}
+
+/** The words typed, without what was to be run on a host: that may hold anything, so only the program is named. */
+export function auditable(argv: string[]): string[] {
+  const at = argv.indexOf("--");
+  if (at < 0) return argv;
+  const program = programOf(argv.slice(at + 1));
+  return [...argv.slice(0, at + 1), program];
+}
+
+/** The program of a command line: its first word that sets no variable. */
+export function programOf(command: string[]): string {
+  const words = command.join(" ").split(/\s+/);
+  return words.find((word) => word !== "" && !word.includes("=")) ?? "…";
 }

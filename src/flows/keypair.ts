@@ -1,7 +1,10 @@
-import { readFile } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
 import { utils } from "ssh2";
+import { Fault } from "../errors.js";
+import { quote } from "../quote.js";
 import { writeAtomic } from "../state/atomic-file.js";
 import { openSubdirectory } from "../state/config-dir.js";
+import { withLock } from "../state/lock.js";
 import { keyPath, type OwnKey } from "./keypath.js";
 
 export interface KeyPair {
@@ -14,12 +17,20 @@ export interface KeyPair {
 /** An SSH key of clm's own, made the first time it is asked for. */
 export async function keyPair(configDir: string, name: OwnKey): Promise<KeyPair> {
   const identity = keyPath(configDir, name);
-  const known = await readFile(`${identity}.pub`, "utf8").catch(() => undefined);
-  if (known) return { identity, publicKey: known.trim() };
   openSubdirectory(configDir, "keys");
-  const pair = utils.generateKeyPairSync("ed25519", { comment: name });
-  writeAtomic(identity, pair.private, { mode: 0o600 });
-  // The public half comes last: while it is missing, the pair is made again.
-  writeAtomic(`${identity}.pub`, `${pair.public}\n`, { mode: 0o600 });
-  return { identity, publicKey: pair.public };
+  return withLock(configDir, "keys", { what: "clm init" }, () => {
+    if (!existsSync(identity)) {
+      writeAtomic(identity, utils.generateKeyPairSync("ed25519", { comment: name }).private, { mode: 0o600 });
+    }
+    // The public half is always that of the private one, which hosts may know already and which is never made anew.
+    const publicKey = publicHalf(identity, name);
+    if (!existsSync(`${identity}.pub`)) writeAtomic(`${identity}.pub`, `${publicKey}\n`, { mode: 0o600 });
+    return { identity, publicKey };
+  });
+}
+
+function publicHalf(identity: string, comment: string): string {
+  const key = utils.parseKey(readFileSync(identity));
+  if (!(key instanceof Error)) return `${key.type} ${key.getPublicSSH().toString("base64")} ${comment}`;
+  throw new Fault("state-corrupt", `${identity} is not a key`, { why: key.message, next: `ls -l ${quote(identity)}` });
 }

@@ -1,6 +1,10 @@
 import type { Means } from "../remote/connect.js";
 import { type Trust, trustIn } from "../remote/host-keys/trust.js";
 import { createPool, type Pool } from "../remote/pool.js";
+import { type Fleet, hostStore } from "../state/hosts.js";
+import { withLock } from "../state/lock.js";
+import { openSecrets, type Secrets } from "../state/secrets.js";
+import type { Store } from "../state/store.js";
 import type { Ui } from "../ui/ui.js";
 import { askingPerson } from "./credentials.js";
 import { createGate, type Gate } from "./gate.js";
@@ -13,7 +17,13 @@ export interface Session {
   env: NodeJS.ProcessEnv;
   now: () => Date;
   signal: AbortSignal;
+  /** The words typed. */
+  argv: string[];
   gate: Gate;
+  hosts: Store<Fleet>;
+  secrets: Secrets;
+  /** One at a time changes what a host is in more than one file: its record, its pin, its secrets. */
+  inFleet<T>(work: () => Promise<T>): Promise<T>;
   trust: Trust;
   /** How to reach a host; `pool` is made of these. */
   means: Means;
@@ -21,17 +31,16 @@ export interface Session {
 }
 
 /** The part of a command's context that a session is made of. */
-export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal"> & {
+export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal" | "argv"> & {
   yes: boolean;
   dryRun: boolean;
-  argv: string[];
   /** Where a script keeps the sudo password. */
   sudoPasswordFile?: string | undefined;
 };
 
 /** Opens a session, does the work, and closes every connection it made, whatever happened. */
 export async function withSession<T>(setting: Setting, work: (session: Session) => Promise<T>): Promise<T> {
-  const { ui, configDir, env, now, signal } = setting;
+  const { ui, configDir, env, now, signal, argv } = setting;
   const trust = trustIn(configDir);
   const means: Means = {
     trust,
@@ -42,8 +51,15 @@ export async function withSession<T>(setting: Setting, work: (session: Session) 
     debug: (line) => ui.debug(line),
   };
   const pool = createPool(means);
+  const lock = { what: `clm ${argv.slice(0, 2).join(" ")}`, signal };
   try {
-    return await work({ ui, configDir, env, now, signal, gate: createGate(setting), trust, means, pool });
+    return await work({
+      ...{ ui, configDir, env, now, signal, argv, trust, means, pool },
+      gate: createGate(setting),
+      hosts: hostStore(configDir, lock),
+      secrets: openSecrets(configDir, { ...lock, now }),
+      inFleet: (change) => withLock(configDir, "fleet", lock, change),
+    });
   } finally {
     pool.close();
   }

@@ -12,7 +12,7 @@ import { connectTo } from "../lab/connect.js";
 const shared = inject("fleetHome");
 const host = "trial-1";
 const deed = { verb: "test", target: host, summary: "try something" };
-const silent = { note() {}, confirm: async () => true } as unknown as Ui;
+const silent = { note() {}, warn() {}, redact: (text: string) => text } as unknown as Ui;
 
 let home: string;
 let remove: () => Promise<void>;

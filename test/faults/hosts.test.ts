@@ -1,7 +1,13 @@
+import type { ChildProcess } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { connect } from "../../src/remote/connect.js";
+import { run } from "../../src/remote/run.js";
+import { Secret } from "../../src/secret.js";
+import { findHost, hostStore } from "../../src/state/hosts.js";
 import { clm, copyOfHome, inHost } from "../lab/clm.js";
+import { meansFor } from "../lab/connect.js";
 
 const shared = inject("fleetHome");
 const host = "trial-3";
@@ -104,6 +110,29 @@ describe("sudo with a password", () => {
     expect(stdout + stderr).not.toContain("open sesame");
   });
 
+  it("does so again and again on one connection", async () => {
+    await asPat();
+    const target = findHost(hostStore(home).read().hosts, host);
+    const sudo = async () => new Secret("open sesame");
+    const connection = await connect(target, {
+      ...meansFor(home),
+      credentials: { ...meansFor(home).credentials, sudo },
+    });
+    for (let turn = 0; turn < 3; turn++) {
+      const answers = await Promise.all(Array.from({ length: 6 }, () => run(connection.as("root"), "id -un")));
+      expect(answers.map(({ stdout }) => stdout)).toEqual(answers.map(() => "root\n"));
+    }
+    connection.close();
+  });
+
+  it("says that the file with the password cannot be read", async () => {
+    await asPat();
+    const { code, stderr } = await clm(["host", "exec", host, "--sudo", "--sudo-password-file", "/nope", "--", "id"], {
+      home,
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("cannot be read from /nope")]);
+  });
+
   it("takes it from a file", async () => {
     await asPat();
     const file = join(home, "password");
@@ -150,6 +179,18 @@ describe("sudo with a password", () => {
 
 describe("stopping", () => {
   const sleeping = ["host", "exec", host, "--", "sleep", "60"];
+
+  it.each([
+    ["Ctrl-C", [], "SIGINT", 130],
+    ["kill -9", [], "SIGKILL", null],
+    ["its time being up", ["--timeout", "2"], undefined, 18],
+  ] as const)("by %s also ends what sudo started on the host", async (_by, more, signal, expected) => {
+    const args = ["host", "exec", host, ...more, "--sudo", "--", "echo begun; sleep 4243 & sleep 4243"];
+    const stop = (child: ChildProcess) => signal && setTimeout(() => child.kill(signal), 1500);
+    const { code, stdout } = await clm(args, { home, during: stop });
+    expect([code, stdout]).toEqual([expected, "begun\n"]);
+    expect(await inHost(host, "sleep 2; pgrep -f 'sleep 424[3]' || echo gone")).toBe("gone\n");
+  });
 
   it("one Ctrl-C ends the command in order", async () => {
     const { code, stderr } = await clm(sleeping, {

@@ -63,6 +63,17 @@ describe("host check", () => {
     }
   });
 
+  it("goes on with the other hosts when one cannot even be tried", async () => {
+    const gone = ["host", "update", "trial-3", "--offline", "--identity", "/nope"];
+    expect((await clm(gone, { home })).code).toBe(0);
+    const { code, data } = await json("host", "check", "trial-1", "trial-3");
+    expect(code).toBe(1);
+    expect(data.filter((row: { result: string }) => row.result === "fail")).toMatchObject([
+      { host: "trial-3", id: "ssh.login", reason: expect.stringContaining("/nope") },
+    ]);
+    await clm(["host", "update", "trial-3", "--identity", join(home, "keys", "lab_ed25519")], { home });
+  });
+
   it("says which check failed, why, and what to do, and ends with 1", async () => {
     await inHost("trial-2", "mv /etc/sudoers.d/clm /root/sudoers-clm 2>/dev/null || mv /etc/sudoers.d/* /root/");
     try {
@@ -102,6 +113,27 @@ describe("host exec", () => {
   it("runs as root with --sudo", async () => {
     const { data } = await json("host", "exec", "trial-1", "trial13-1", "--sudo", "--", "id", "-un");
     expect(data.map((answer: { stdout: string }) => answer.stdout)).toEqual(["root\n", "root\n"]);
+  });
+
+  it("keeps what was run out of the audit log, but for the program's name", async () => {
+    for (const command of [["env", "PGPASSWORD=hunter9", "true"], ["TOKEN=hunter9 curl --header 'hunter9' || true"]]) {
+      await clm(["host", "exec", "trial-1", "--", ...command], { home });
+    }
+    const log = await readFile(join(home, "audit.jsonl"), "utf8");
+    expect(log).not.toContain("hunter9");
+    expect(log).toContain('"--","env"]');
+    expect(log).toContain('"--","curl"]');
+  });
+
+  it("refuses --all together with names or labels", async () => {
+    for (const more of [["trial-1"], ["--label", "lab=trial"]]) {
+      expect((await clm(["host", "exec", "--all", ...more, "--", "true"], { home })).code).toBe(2);
+    }
+  });
+
+  it("shows what a host said before its time was up", async () => {
+    const { stdout } = await clm(["host", "exec", "trial-1", "--timeout", "1", "--", "echo first; sleep 60"], { home });
+    expect(stdout).toBe("first\n");
   });
 
   it("stops a command that takes too long", async () => {

@@ -54,6 +54,27 @@ describe("~/.ssh/config", () => {
     expect(readFileSync(join(home, "known_hosts"), "utf8")).toContain(`${address["trial-1"]} ssh-ed25519 `);
   });
 
+  it("whose key has changed is pinned again by its address", async () => {
+    const env = sshConfig(
+      `Host inner\n  HostName ${address["trial-2"]}\n  ProxyJump clm@${address["trial-1"]}\nHost *\n  User clm\n  IdentityFile ${identity}\n`,
+    );
+    expect((await clm(["host", "add", "inner", "--accept-new"], { home, env })).code).toBe(0);
+    const file = join(home, "known_hosts");
+    const pins = readFileSync(file, "utf8");
+    const line = pins.split("\n").find((each) => each.startsWith("trial-3 ")) ?? "";
+    const jump = pins.split("\n").find((each) => each.startsWith(`${address["trial-1"]} `)) ?? "";
+    writeFileSync(file, pins.replace(jump, line.replace("trial-3", address["trial-1"] ?? "")));
+    const refused = await exec("inner", "true", env);
+    expect([refused.code, refused.stderr]).toEqual([
+      12,
+      expect.stringContaining(`clm host trust ${address["trial-1"]}`),
+    ]);
+    const real = execFileSync("ssh-keygen", ["-lf", "-"], { input: jump, encoding: "utf8" }).split(" ")[1] ?? "";
+    const trust = ["host", "trust", address["trial-1"] ?? "", "--fingerprint", real];
+    expect((await clm(trust, { home, env })).code).toBe(0);
+    expect((await exec("inner", "true", env)).code).toBe(0);
+  });
+
   it("vouches for a host by the user's own known_hosts, which is not written", async () => {
     const line = execFileSync("grep", ["^trial-2 ", join(home, "known_hosts")], { encoding: "utf8" });
     const file = join(home, "users_known_hosts");
@@ -62,8 +83,20 @@ describe("~/.ssh/config", () => {
     const env = sshConfig(`Host *\n  User clm\n  IdentityFile ${identity}\n`);
     const added = await clm(["host", "add", "vouched", "--address", address["trial-2"] ?? ""], { home, env });
     expect(added).toMatchObject({ code: 0 });
+    // Vouching is for hosts nobody has pinned; to pin anew is to be asked.
+    const again = await clm(["host", "trust", "trial-2"], { home, env });
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining("still shows the pinned key")]);
     writeFileSync(file, line.replace("trial-2", `@revoked ${address["trial-2"]}`));
     expect((await exec("vouched", "true", env)).code).toBe(12);
+  });
+});
+
+describe("a key file", () => {
+  it("is recorded so that it is found from anywhere", async () => {
+    const relative = ["host", "update", "trial-2", "--identity", `${"../".repeat(20)}${identity.slice(1)}`];
+    expect((await clm(relative, { home })).code).toBe(0);
+    const { hosts } = JSON.parse(readFileSync(join(home, "hosts.json"), "utf8"));
+    expect(hosts.find(({ name }: { name: string }) => name === "trial-2").identity).toBe(identity);
   });
 });
 

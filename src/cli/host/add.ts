@@ -4,17 +4,18 @@ import { hostNameFrom, labelsFrom } from "../../names.js";
 import { fingerprintFrom } from "../../remote/host-keys/fingerprint.js";
 import type { Handler } from "../command.js";
 import type { add } from "./commands.js";
+import { identityFrom } from "./identity.js";
 import { hostView } from "./view.js";
 
 export const run: Handler<typeof add> = async ({ args, options }, clm) => {
   const name = hostNameFrom(args.name);
-  const { address = name, port, user, identity, acceptNew } = options;
+  const { address = name, port, user, acceptNew } = options;
   const wish = {
     name,
     address,
     port,
     user,
-    identity,
+    identity: identityFrom(options.identity),
     acceptNew,
     fingerprint: options.fingerprint && fingerprintFrom(options.fingerprint),
     labels: Object.fromEntries(labelsFrom(options.label)),

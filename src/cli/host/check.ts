@@ -1,9 +1,9 @@
+import { faults } from "../../errors.js";
 import { type Check, checkHost } from "../../flows/host/check.js";
 import { withSession } from "../../flows/session.js";
 import { limit } from "../../limit.js";
-import { labelsFrom } from "../../names.js";
-import { hostStore, selectHosts } from "../../state/hosts.js";
 import type { Handler, View } from "../command.js";
+import { chooseHosts } from "./choose.js";
 import type { check } from "./commands.js";
 
 interface Row extends Check {
@@ -12,27 +12,31 @@ interface Row extends Check {
 
 const view: View<Row> = {
   columns: [
-    { title: "host", value: (row) => row.host },
-    { title: "check", value: (row) => row.id },
-    { title: "result", value: (row) => row.result },
-    { title: "reason", value: (row) => row.reason },
-    { title: "fix", value: (row) => row.fix },
+    { title: "host", value: (row) => row.host, whole: true },
+    { title: "check", value: (row) => row.id, whole: true },
+    { title: "result", value: (row) => row.result, whole: true },
+    // The reasons of what is not well stand below, in full: one of them would make every row as wide as itself.
+    { title: "reason", value: (row) => (isWell(row) ? row.reason : "see below") },
   ],
+  details: (row) =>
+    isWell(row) ? [] : [`${row.host} ${row.id}: ${row.reason}`, ...(row.fix ? [`  fix: ${row.fix}`] : [])],
   name: (row) => row.host,
   empty: "No hosts yet. Add one with: clm host add NAME --address ADDRESS",
 };
 
+const isWell = ({ result }: Row): boolean => result === "ok" || result === "skipped";
+
 export const run: Handler<typeof check> = async ({ args, options }, clm) => {
-  const { hosts } = hostStore(clm.configDir).read();
-  const everyone = options.all || (args.names.length === 0 && options.label.length === 0);
-  const chosen = everyone ? hosts : selectHosts(hosts, args.names, labelsFrom(options.label));
-  const rows = await withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, async (session) => {
-    const slot = limit(options.parallel);
-    const checked = chosen.map((host) =>
+  const { label, parallel, sudoPasswordFile } = options;
+  const all = options.all || (args.names.length === 0 && label.length === 0);
+  const hosts = chooseHosts(clm, { all, label, patterns: args.names });
+  const rows = await withSession({ ...clm, sudoPasswordFile }, async (session) => {
+    const slot = limit(parallel);
+    const checked = hosts.map((host) =>
       slot(async () => (await checkHost(session, host)).map((found): Row => ({ host: host.name, ...found }))),
     );
     return (await Promise.all(checked)).flat();
   });
   clm.list(rows, view);
-  return rows.some((row) => row.result === "fail") ? 1 : 0;
+  return rows.some((row) => row.result === "fail") ? faults["check-failed"].exit : 0;
 };

@@ -139,8 +139,10 @@ export const exec = command({
   path: "host exec",
   summary: "run a command on many hosts at once",
   description: `Hosts are chosen by name, by pattern ('lab-*'), by --label or with --all. Everything after -- is the command and is passed
-on as it is; a single word is given to the host's shell, so that '… | …' works. Output is grouped by host.
-Ends with the worst exit code of all hosts.`,
+on as it is; a single word is given to the host's shell, so that '… | …' works. The command gets no input. What one host says is
+passed on as it comes; of several, each one's answer is shown as a block when it is whole. Output is taken for text.
+Ends with the worst exit code of all hosts. Ctrl-C and --timeout end the command on the hosts too. The audit log keeps the
+program's name and not what it was given.`,
   args: {
     patterns: rest("names or patterns of hosts", "host-pattern"),
     command: commandLine("what to run there"),

@@ -1,42 +1,72 @@
+import { StringDecoder } from "node:string_decoder";
 import { Fault } from "../../errors.js";
-import { type Answer, execOnHosts, worst } from "../../flows/host/exec.js";
+import { type Answer, execOnHosts, type Listener, worst } from "../../flows/host/exec.js";
 import { withSession } from "../../flows/session.js";
-import { labelsFrom } from "../../names.js";
-import { hostStore, selectHosts } from "../../state/hosts.js";
-import { plain } from "../../ui/plain.js";
 import type { Context, Handler } from "../command.js";
+import { chooseHosts } from "./choose.js";
 import type { exec } from "./commands.js";
 
 export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
   const { all, label, sudo, timeout, parallel, sudoPasswordFile } = options;
-  if (!all && args.patterns.length === 0 && label.length === 0) {
+  const { patterns, command } = args;
+  if (!all && patterns.length === 0 && label.length === 0) {
     throw new Fault("usage", "no host was named", { next: "clm host exec --all -- COMMAND" });
   }
-  const { hosts } = hostStore(clm.configDir).read();
-  const chosen = all ? hosts : selectHosts(hosts, args.patterns, labelsFrom(label));
-  const question = { command: args.command, sudo, timeout: timeout && timeout * 1000, parallel };
+  const hosts = chooseHosts(clm, { all, label, patterns });
+  if (hosts.length === 0) throw new Fault("not-found", "there are no hosts yet", { next: "clm host add --help" });
+  const question = { command, sudo, timeout: timeout && timeout * 1000, parallel };
 
   const people = clm.format === "table";
+  const listener = people ? (hosts.length === 1 ? live(clm) : grouped(clm)) : { answer() {} };
   const answers = await withSession({ ...clm, sudoPasswordFile }, (session) =>
-    execOnHosts(session, chosen, question, (answer) => people && tell(clm, answer, chosen.length > 1)),
+    execOnHosts(session, hosts, question, listener),
   );
-  if (!people) clm.show(answers.map(machine), () => "");
+  if (!people && !clm.dryRun) clm.show(answers.map(machine), () => "");
   return worst(answers);
 };
 
-/** One host's answer as a block of its own, as soon as it is whole. */
-function tell({ ui }: Context, answer: Answer, many: boolean): void {
-  const { host, code, stdout, stderr, fault } = answer;
-  if (many) ui.out(`${host}:\n`);
-  if (stdout) ui.out(stdout.endsWith("\n") ? stdout : `${stdout}\n`);
-  for (const line of stderr.split("\n")) if (line) ui.note(many ? `${host}: ${plain(line)}` : plain(line));
+/** One host: what it says is passed on as it comes. */
+function live({ ui }: Context): Listener {
+  const out = new StringDecoder("utf8");
+  const err = new StringDecoder("utf8");
+  let line = "";
+  return {
+    stdout: (chunk) => ui.out(out.write(chunk)),
+    stderr: (chunk) => {
+      const lines = (line + err.write(chunk)).split("\n");
+      line = lines.pop() ?? "";
+      for (const each of lines) ui.say(each);
+    },
+    answer: (answer) => {
+      ui.out(out.end());
+      if (line !== "") ui.say(line);
+      tellEnd(ui, answer);
+    },
+  };
+}
+
+/** Many hosts: each one's answer as a block of its own, as soon as it is whole. */
+function grouped({ ui }: Context): Listener {
+  return {
+    answer: (answer) => {
+      const { host, stdout, stderr } = answer;
+      ui.out(`${host}:\n${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}`);
+      if (stderr !== "") for (const line of stderr.replace(/\n$/, "").split("\n")) ui.say(`${host}: ${line}`);
+      tellEnd(ui, answer);
+    },
+  };
+}
+
+function tellEnd(ui: Context["ui"], { host, code, signal, fault }: Answer): void {
   if (fault) {
     ui.warn(`${host}: ${fault.message} [${fault.code}]`);
-    for (const line of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) ui.note(`  ${line}`);
-  }
-  if (!fault && code !== 0) ui.warn(`${host}: ended with ${code ?? "a signal"}`);
+    for (const line of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) ui.say(`  ${line}`);
+  } else if (code !== 0) ui.warn(`${host}: ended with ${code ?? signal ?? "a signal"}`);
 }
 
 function machine({ fault, ...answer }: Answer) {
-  return { ...answer, ...(fault && { error: { code: fault.code, message: fault.message, why: fault.why } }) };
+  return {
+    ...answer,
+    ...(fault && { error: { code: fault.code, message: fault.message, why: fault.why, next: fault.next } }),
+  };
 }

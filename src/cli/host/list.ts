@@ -7,6 +7,8 @@ import { hostView } from "./view.js";
 export const run: Handler<typeof list> = async ({ options }, clm) => {
   const { hosts } = hostStore(clm.configDir).read();
   const chosen = hosts.filter(hasLabels(labelsFrom(options.label)));
-  clm.list(chosen.sort(byName), hostView(clm.now()));
+  const view = hostView(clm.now());
+  const nobody = hosts.length > 0 ? `None of the ${hosts.length} hosts has that label.` : view.empty;
+  clm.list(chosen.sort(byName), { ...view, ...(nobody && { empty: nobody }) });
   return undefined;
 };

@@ -3,15 +3,16 @@ import { withSession } from "../../flows/session.js";
 import { labelsFrom } from "../../names.js";
 import type { Handler } from "../command.js";
 import type { update } from "./commands.js";
+import { identityFrom } from "./identity.js";
 import { hostView } from "./view.js";
 
 export const run: Handler<typeof update> = async ({ args, options }, clm) => {
-  const { address, port, user, identity, offline, removeLabel } = options;
+  const { address, port, user, offline, removeLabel } = options;
   const change = {
     address,
     port,
     user,
-    identity,
+    identity: identityFrom(options.identity),
     offline,
     labels: Object.fromEntries(labelsFrom(options.label)),
     removeLabels: removeLabel,

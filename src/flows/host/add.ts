@@ -1,10 +1,10 @@
 import { Fault } from "../../errors.js";
 import { readFacts } from "../../remote/facts.js";
 import { pin } from "../../remote/host-keys/pins.js";
-import { type Host, hostStore } from "../../state/hosts.js";
+import type { Host } from "../../state/hosts.js";
 import type { Session } from "../session.js";
+import { recordedFacts } from "./facts.js";
 import { type Introduction, reachNew } from "./reach.js";
-import { recordedFacts } from "./refresh.js";
 
 export interface HostWish extends Introduction {
   name: string;
@@ -18,10 +18,14 @@ export interface HostWish extends Introduction {
 /** Add: the host's key is pinned, its facts are recorded. Nothing is changed on the host. */
 export async function addHost(session: Session, wish: HostWish): Promise<Host> {
   const { fingerprint, acceptNew, ...target } = wish;
-  const hosts = hostStore(session.configDir);
-  mustBeFree(hosts.read().hosts, wish);
+  mustBeFree(session.hosts.read().hosts, wish);
 
-  const { connection, agreed } = await reachNew(session, target, { fingerprint, acceptNew }, session.trust);
+  const { connection, agreed } = await reachNew(
+    session,
+    target,
+    { fingerprint, acceptNew },
+    session.trust.forgetting(wish.name),
+  );
   const facts = await readFacts(connection, session.now, session.signal).finally(() => connection.close());
   const record: Host = {
     ...target,
@@ -32,14 +36,14 @@ export async function addHost(session: Session, wish: HostWish): Promise<Host> {
   };
 
   const deed = { verb: "host add", target: wish.name, summary: `add host ${wish.name} at ${wish.address}` };
-  await session.gate.pass(deed, async () => {
-    // A pin without a record is harmless and found again by the next `host add`; a record without a pin would not be.
-    for (const [alias, key] of agreed) await pin(session.configDir, alias, key);
-    await hosts.update((file) => {
-      mustBeFree(file.hosts, wish);
-      return { ...file, hosts: [...file.hosts, record] };
-    });
-  });
+  await session.gate.pass(deed, () =>
+    session.inFleet(async () => {
+      mustBeFree(session.hosts.read().hosts, wish);
+      // A pin without a record is harmless: the next `host add` does not look at it.
+      for (const [alias, key] of agreed) await pin(session.configDir, alias, key);
+      await session.hosts.update((fleet) => ({ ...fleet, hosts: [...fleet.hosts, record] }));
+    }),
+  );
   return record;
 }
 

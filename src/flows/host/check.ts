@@ -1,4 +1,4 @@
-import { Fault, isFault } from "../../errors.js";
+import { type Fault, isFault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
 import { type Facts, readFacts } from "../../remote/facts.js";
 import { run } from "../../remote/run.js";
@@ -16,60 +16,52 @@ export interface Check {
 
 /** Check: everything an agent will need of this host, seen on the host just now. */
 export async function checkHost(session: Session, host: Host): Promise<Check[]> {
-  const reached = await session.pool.connect(host).catch((error: unknown) => error);
-  if (reached instanceof Error) return refusedAt(reached);
-  const connection = reached as Connection;
-  const facts = await readFacts(connection, session.now, session.signal);
-  return [
-    { id: "ssh.reach", result: "ok", reason: `${host.address} answers` },
-    { id: "ssh.key", result: "ok", reason: "shows the pinned key" },
-    { id: "ssh.login", result: "ok", reason: `${facts.user} is let in` },
-    await checkSudo(connection, facts),
-    ...judge(facts),
-  ];
+  try {
+    const connection = await session.pool.connect(host);
+    const facts = await readFacts(connection, session.now, session.signal);
+    return [
+      { id: "ssh.reach", result: "ok", reason: `${host.address} answers` },
+      { id: "ssh.key", result: "ok", reason: "shows the key that is trusted" },
+      { id: "ssh.login", result: "ok", reason: `${facts.user} is let in` },
+      await checkSudo(connection, facts, session.signal),
+      ...judge(facts),
+    ];
+  } catch (error) {
+    session.signal.throwIfAborted();
+    if (!isFault(error) || isFault(error, "interrupted")) throw error;
+    return stoppedBy(error);
+  }
 }
 
 const sshChecks = ["ssh.reach", "ssh.key", "ssh.login"] as const;
 
 /** The checks of the road up to where it ended; what lies behind was not seen and is not judged. */
-function refusedAt(error: Error): Check[] {
-  if (
-    !isFault(
-      error,
-      "unreachable",
-      "auth-refused",
-      "host-key-unknown",
-      "host-key-changed",
-      "host-key-revoked",
-      "connection-lost",
-    )
-  ) {
-    throw error;
-  }
-  const failed = error.who === "trust" ? "ssh.key" : error.fault === "auth-refused" ? "ssh.login" : "ssh.reach";
+function stoppedBy(fault: Fault): Check[] {
+  const failed = fault.who === "trust" ? "ssh.key" : fault.fault === "unreachable" ? "ssh.reach" : "ssh.login";
   const at = sshChecks.indexOf(failed);
-  const reason = [error.message, ...error.why].join(": ");
   return [
     ...sshChecks.slice(0, at).map((id): Check => ({ id, result: "ok", reason: "passed" })),
-    { id: failed, result: "fail", reason, ...(error.next[0] && { fix: error.next[0] }) },
+    { id: failed, result: "fail", reason: reasonOf(fault), ...(fault.next[0] && { fix: fault.next[0] }) },
     ...[...sshChecks.slice(at + 1), "sudo", ...factChecks.map(({ id }) => id)].map(
       (id): Check => ({ id, result: "skipped", reason: `needs ${failed}` }),
     ),
   ];
 }
 
-async function checkSudo(connection: Connection, facts: Facts): Promise<Check> {
+const reasonOf = (fault: Fault): string => [fault.message, ...fault.why].join(": ");
+
+async function checkSudo(connection: Connection, facts: Facts, signal: AbortSignal): Promise<Check> {
   const id = "sudo";
   if (facts.sudo === "root") return { id, result: "ok", reason: "logs in as root" };
   try {
     // The record may be older than the host: ask the way the host says is right today.
-    const { stdout } = await run(connection.as("root", facts.sudo), "id -u", { timeout: 30_000 });
+    const { stdout } = await run(connection.as("root", facts.sudo), "id -u", { timeout: 60_000, signal });
     if (stdout.trim() === "0") return { id, result: "ok", reason: `${facts.user} becomes root (${facts.sudo})` };
     return { id, result: "fail", reason: `sudo gave uid ${stdout.trim()}` };
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    if (!isFault(error, "sudo-refused", "remote-timeout")) throw error;
     const fix = `on the host: echo '${facts.user} ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/clm`;
-    return { id, result: "fail", reason: [error.message, ...error.why].join(": "), fix };
+    return { id, result: "fail", reason: reasonOf(error), fix };
   }
 }
 
@@ -79,13 +71,13 @@ const ok = (reason: string) => ({ result: "ok" as const, reason });
 const warn = (reason: string, fix: string) => ({ result: "warn" as const, reason, fix });
 const fail = (reason: string, fix: string) => ({ result: "fail" as const, reason, fix });
 
-const supported: Record<string, string[]> = { debian: ["12", "13"], ubuntu: ["22.04", "24.04"] };
+const supported = ["debian 12", "debian 13", "ubuntu 22.04", "ubuntu 24.04"];
 
 const factChecks: FactCheck[] = [
   {
     id: "system.os",
     judge: ({ os, os_version, os_name }) =>
-      supported[os]?.includes(os_version)
+      supported.includes(`${os} ${os_version}`)
         ? ok(os_name)
         : warn(
             `${os_name || "an unknown system"} is not one clm is tested on`,

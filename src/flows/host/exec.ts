@@ -1,14 +1,19 @@
-import { asFault, type Fault } from "../../errors.js";
+import { asFault, type Fault, isFault } from "../../errors.js";
 import { limit } from "../../limit.js";
 import { sh } from "../../quote.js";
 import { run } from "../../remote/run.js";
+import type { Outcome } from "../../state/audit.js";
 import type { Host } from "../../state/hosts.js";
+import { programOf } from "../gate.js";
 import type { Session } from "../session.js";
 
 export interface Answer {
   host: string;
   /** The command's exit code; null when it did not get to one. */
   code: number | null;
+  /** The signal that ended it. */
+  signal?: string;
+  /** All it said, also when it did not come to its end. */
   stdout: string;
   stderr: string;
   /** Why there is no exit code. */
@@ -24,51 +29,99 @@ export interface Question {
   parallel: number;
 }
 
+/** Told of what a host says while it says it, and of its whole answer. */
+export interface Listener {
+  stdout?: (chunk: Buffer) => void;
+  stderr?: (chunk: Buffer) => void;
+  answer: (answer: Answer) => void;
+}
+
 /** Exec: one command on many hosts at once. Every host answers; a host that cannot is an answer too. */
 export async function execOnHosts(
   session: Session,
   hosts: Host[],
   { command, sudo, timeout, parallel }: Question,
-  onAnswer: (answer: Answer) => void,
+  listener: Listener,
 ): Promise<Answer[]> {
-  const [first = "", ...rest] = command;
-  const words = rest.length === 0 ? first : sh`${command}`;
-  // What sudo started is out of our reach, so the host itself must end it.
-  const line = sudo && timeout ? sh`timeout -k 5 ${Math.ceil(timeout / 1000)} /bin/sh -c ${words}` : words;
-  const slot = limit(parallel);
-  const options = { signal: session.signal, ...(timeout && { timeout }) };
+  const words = command.length === 1 ? (command[0] ?? "") : sh`${command}`;
 
-  const ask = async (host: Host): Promise<Answer> => {
+  async function ask(host: Host): Promise<Answer> {
+    const said = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+    const hear = (stream: "stdout" | "stderr") => (chunk: Buffer) => {
+      said[stream].push(chunk);
+      listener[stream]?.(chunk);
+    };
+    const heard = () => ({ host: host.name, stdout: textOf(said.stdout), stderr: textOf(said.stderr) });
     try {
       const connection = await session.pool.connect(host);
-      const { code, stdout, stderr } = await run(sudo ? connection.as("root") : connection, line, options);
-      return { host: host.name, code, stdout, stderr };
+      const { code, signal } = await run(sudo ? connection.as("root") : connection, sudo ? leashed(words) : words, {
+        signal: session.signal,
+        onStdout: hear("stdout"),
+        onStderr: hear("stderr"),
+        keepStdin: sudo,
+        ...(timeout && { timeout }),
+      });
+      return { ...heard(), code, ...(signal && { signal }) };
     } catch (error) {
       session.signal.throwIfAborted();
-      return { host: host.name, code: null, stdout: "", stderr: "", fault: asFault(error) };
+      if (isFault(error, "interrupted")) throw error;
+      return { ...heard(), code: null, fault: asFault(error) };
     }
-  };
-  // The arguments may hold what must not be written down, so the log gets the program's name only.
+  }
+
+  const slot = limit(parallel);
   const deed = {
     verb: "host exec",
     target: hosts.map(({ name }) => name).join(","),
-    summary: `run ${first.split(/\s/)[0]} on ${hosts.length} host${hosts.length === 1 ? "" : "s"}`,
+    summary: `run ${programOf(command)} on ${hosts.map(({ name }) => name).join(", ")}`,
   };
-  const answers = await session.gate.pass(deed, () =>
+  const everyone = () =>
     Promise.all(
       hosts.map((host) =>
         slot(async () => {
           const answer = await ask(host);
-          onAnswer(answer);
+          listener.answer(answer);
           return answer;
         }),
       ),
-    ),
-  );
-  return answers ?? [];
+    );
+  return (await session.gate.pass(deed, everyone, outcomeOf)) ?? [];
 }
 
-/** The worst exit code: what a host said, or what kept it from saying anything. */
-export function worst(answers: Answer[]): number {
-  return Math.max(0, ...answers.map(({ code, fault }) => fault?.exit ?? code ?? 255));
+/**
+ * A command of root's is out of reach for our signals, so it is held by its stdin: when that ends, because we left or the
+ * connection died, the host ends it and all it started.
+ */
+function leashed(command: string): string {
+  return sh`exec 3<&0
+setsid /bin/sh -c ${command} </dev/null 3<&- &
+child=$!
+{
+  cat <&3
+  kill -TERM -$child
+  for second in 1 2 3 4 5; do sleep 1; kill -0 -$child || exit; done
+  kill -KILL -$child
+} >/dev/null 2>&1 &
+leash=$!
+wait $child
+code=$?
+kill $leash 2>/dev/null
+exit $code`;
+}
+
+const textOf = (chunks: Buffer[]): string => Buffer.concat(chunks).toString("utf8");
+
+// As a shell says it, where the host does not tell the number.
+const endedBySignal = 128;
+
+/** The exit code of one host: what it said, or what kept it from saying anything. */
+export const exitOf = ({ code, fault }: Answer): number => fault?.exit ?? code ?? endedBySignal;
+
+/** The worst exit code of all. */
+export const worst = (answers: Answer[]): number => Math.max(0, ...answers.map(exitOf));
+
+function outcomeOf(answers: Answer[]): Outcome {
+  const bad = answers.find((answer) => exitOf(answer) !== 0);
+  if (!bad) return { result: "ok" };
+  return { result: "failed", ...(bad.fault && { fault: bad.fault.code }) };
 }

@@ -1,7 +1,8 @@
 import { Fault, isFault } from "../../errors.js";
+import { sh } from "../../quote.js";
 import { connect } from "../../remote/connect.js";
 import type { Connection } from "../../remote/connection.js";
-import { fingerprint, type HostKey, parsePublicKey } from "../../remote/host-keys/key.js";
+import { fingerprint, type HostKey, parsePublicKey, sameKey } from "../../remote/host-keys/key.js";
 import type { Trust } from "../../remote/host-keys/trust.js";
 import type { Target } from "../../remote/target.js";
 import type { Session } from "../session.js";
@@ -12,6 +13,8 @@ export interface Introduction {
   fingerprint?: string | undefined;
   /** Trust whatever key is shown, once; for scripts on a network that is trusted. */
   acceptNew?: boolean | undefined;
+  /** Keys it had until now: shown beside a new one, and not asked about again. */
+  known?: HostKey[];
 }
 
 export interface Introduced {
@@ -46,16 +49,25 @@ export async function reachNew(session: Session, target: Target, how: Introducti
       const alias = String(error.data.alias);
       const key = parsePublicKey(String(error.data.offered));
       if (!key || agreed.has(alias)) throw error;
-      if (!how.acceptNew) await agree(session, alias, key, error);
+      const known = alias === target.name ? (how.known ?? []) : [];
+      const asked = !how.acceptNew && !known.some((old) => sameKey(old, key));
+      if (asked && !session.ui.interactive) throw alias === target.name ? withTheAnswer(session, error, key) : error;
+      if (asked) await agree(session, alias, key, known);
       agreed.set(alias, key);
       trusted = trusted.assuming(alias, key);
     }
   }
 }
 
-async function agree({ ui }: Session, alias: string, key: HostKey, unknown: Fault): Promise<void> {
-  if (!ui.interactive) throw unknown;
-  ui.note(`${alias} shows a key nobody here has seen before:`);
+/** The command that was typed, with what it lacks. */
+function withTheAnswer({ argv }: Session, { fault, message, why, data }: Fault, key: HostKey): Fault {
+  const next = sh`clm ${argv} --fingerprint ${fingerprint(key.blob)}`;
+  return new Fault(fault, message, { why, next, data });
+}
+
+async function agree({ ui }: Session, alias: string, key: HostKey, known: HostKey[]): Promise<void> {
+  for (const old of known) ui.note(`pinned for ${alias} until now:\n  ${old.type} ${fingerprint(old.blob)}`);
+  ui.note(known.length > 0 ? "it shows now:" : `${alias} shows a key nobody here has seen before:`);
   ui.note(`  ${key.type} ${fingerprint(key.blob)}`);
   const yes = await ui.confirm({ message: "Is this the host's key?", flag: "--fingerprint" });
   if (!yes) throw new Fault("declined", `${alias} was not trusted`);

@@ -1,7 +1,6 @@
 import { Fault } from "../../errors.js";
 import { unpin } from "../../remote/host-keys/pins.js";
-import { findHost, type Host, hostStore } from "../../state/hosts.js";
-import { openSecrets } from "../../state/secrets.js";
+import { findHost, type Host } from "../../state/hosts.js";
 import type { Session } from "../session.js";
 
 /**
@@ -9,7 +8,7 @@ import type { Session } from "../session.js";
  * for good (`forget`).
  */
 export async function removeHost(session: Session, name: string, { forget }: { forget: boolean }): Promise<void> {
-  const host = findHost(hostStore(session.configDir).read().hosts, name);
+  const host = findHost(session.hosts.read().hosts, name);
   if (!forget) mustBeEmpty(host);
   const deed = {
     verb: "host remove",
@@ -21,10 +20,12 @@ export async function removeHost(session: Session, name: string, { forget }: { f
 }
 
 /** Drops a host's secrets, pin and record. The record goes last, so that a run cut short is done again by the same command. */
-export async function forgetHost({ configDir }: Session, name: string): Promise<void> {
-  await openSecrets(configDir).removeHost(name);
-  await unpin(configDir, name);
-  await hostStore(configDir).update((file) => ({ ...file, hosts: file.hosts.filter((host) => host.name !== name) }));
+export async function forgetHost({ configDir, secrets, hosts, inFleet }: Session, name: string): Promise<void> {
+  await inFleet(async () => {
+    await secrets.removeHost(name);
+    await unpin(configDir, name);
+    await hosts.update((fleet) => ({ ...fleet, hosts: fleet.hosts.filter((host) => host.name !== name) }));
+  });
 }
 
 const agentsOf = (host: Host) => Object.keys(host.agents);

@@ -1,32 +1,47 @@
-import { fingerprint } from "../../remote/host-keys/key.js";
+import { fingerprint, type HostKey, sameKey } from "../../remote/host-keys/key.js";
 import { pin, readPins } from "../../remote/host-keys/pins.js";
-import { findHost, hostStore } from "../../state/hosts.js";
+import { parseHop } from "../../remote/ssh-settings.js";
+import type { Target } from "../../remote/target.js";
+import { findHost } from "../../state/hosts.js";
 import type { Session } from "../session.js";
 import { reachNew } from "./reach.js";
 
 export interface Retrusted {
   name: string;
-  before: string[];
+  /** The fingerprint pinned now. */
   after: string;
   changed: boolean;
 }
 
 /** Trust: the key the host shows now replaces the pinned one, after a person or a fingerprint vouched for it. */
 export async function trustHost(session: Session, name: string, sha256?: string): Promise<Retrusted> {
-  const { hosts } = hostStore(session.configDir).read();
-  const host = findHost(hosts, name);
-  const before = (await readPins(session.configDir, name)).map((key) => fingerprint(key.blob));
-  if (before.length > 0) session.ui.note(`pinned until now: ${before.join(", ")}`);
-
-  const { connection, agreed } = await reachNew(session, host, { fingerprint: sha256 }, session.trust.forgetting(name));
+  const pinned = await readPins(session.configDir, name);
+  const target =
+    pinned.length > 0 ? (recorded(session, name) ?? jumpHost(name)) : findHost(session.hosts.read().hosts, name);
+  const introduction = { fingerprint: sha256, known: pinned };
+  const { connection, agreed } = await reachNew(session, target, introduction, session.trust.doubting(name));
   connection.close();
-  const after = fingerprint(connection.hostKey.blob);
-  const result = { name, before, after, changed: !before.includes(after) };
-  if (!result.changed) return result;
 
+  const fresh = await notYetPinned(session.configDir, agreed);
+  const after = fingerprint(connection.hostKey.blob);
   const deed = { verb: "host trust", target: name, summary: `pin ${after} for ${name}` };
-  await session.gate.pass(deed, async () => {
-    for (const [alias, key] of agreed) await pin(session.configDir, alias, key);
-  });
-  return result;
+  if (fresh.length > 0) {
+    await session.gate.pass(deed, async () => {
+      for (const [alias, key] of fresh) await pin(session.configDir, alias, key);
+    });
+  }
+  return { name, after, changed: fresh.some(([alias]) => alias === name) };
+}
+
+const recorded = (session: Session, name: string) => session.hosts.read().hosts.find((host) => host.name === name);
+
+/** A jump host has a pin and no record: its name is its address. */
+const jumpHost = (name: string): Target => {
+  const { hostname, port } = parseHop(name);
+  return { name, address: hostname, port, jump: true };
+};
+
+async function notYetPinned(configDir: string, agreed: Map<string, HostKey>): Promise<[alias: string, key: HostKey][]> {
+  const pins = await Promise.all([...agreed].map(([alias]) => readPins(configDir, alias)));
+  return [...agreed].filter(([, key], at) => !pins[at]?.some((known) => sameKey(known, key)));
 }

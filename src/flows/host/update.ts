@@ -1,8 +1,9 @@
-import { Fault } from "../../errors.js";
+import { Fault, isFault } from "../../errors.js";
+import { sh } from "../../quote.js";
 import { readFacts } from "../../remote/facts.js";
-import { findHost, type Host, hostStore } from "../../state/hosts.js";
+import { findHost, type Host } from "../../state/hosts.js";
 import type { Session } from "../session.js";
-import { recordedFacts } from "./refresh.js";
+import { recordedFacts } from "./facts.js";
 
 export interface HostChange {
   address?: string | undefined;
@@ -17,8 +18,7 @@ export interface HostChange {
 
 /** Update: another road to the same host, which is proven by its pinned key, or other labels. Facts are read anew. */
 export async function updateHost(session: Session, name: string, change: HostChange): Promise<Host> {
-  const store = hostStore(session.configDir);
-  const before = findHost(store.read().hosts, name);
+  const before = findHost(session.hosts.read().hosts, name);
   const road = withoutUndefined({
     address: change.address,
     port: change.port,
@@ -34,9 +34,9 @@ export async function updateHost(session: Session, name: string, change: HostCha
   };
   const deed = { verb: "host update", target: name, summary: `update host ${name}` };
   await session.gate.pass(deed, () =>
-    store.update((file) => {
-      findHost(file.hosts, name);
-      return { ...file, hosts: file.hosts.map((host) => (host.name === name ? changed(host) : host)) };
+    session.hosts.update((fleet) => {
+      findHost(fleet.hosts, name);
+      return { ...fleet, hosts: fleet.hosts.map((host) => (host.name === name ? changed(host) : host)) };
     }),
   );
   return changed(before);
@@ -44,12 +44,20 @@ export async function updateHost(session: Session, name: string, change: HostCha
 
 async function lookAgain(session: Session, target: Host): Promise<Pick<Host, "facts" | "sudo">> {
   const connection = await session.pool.connect(target).catch((error) => {
-    if (error instanceof Fault && error.fault === "unreachable")
-      error.next.push(`clm host update ${target.name} --offline …`);
+    if (isFault(error, "unreachable")) error.next.push(sh`clm ${session.argv} --offline`);
+    if (isFault(error, "host-key-changed")) throw notTheHost(target, error);
     throw error;
   });
   const facts = await readFacts(connection, session.now, session.signal);
   return { facts: recordedFacts(facts, session.now()), sudo: facts.sudo };
+}
+
+function notTheHost({ name, address }: Host, { why, data }: Fault): Fault {
+  return new Fault("host-key-changed", `what answers at ${address} does not have the key of ${name}`, {
+    why,
+    next: `clm host show ${name}`,
+    data,
+  });
 }
 
 function withoutUndefined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
