@@ -175,6 +175,8 @@ export interface Noun {
 
 export interface View<Row> {
   columns: Column<Row>[];
+  /** Lines for a person below the table, for a row with more to say than a cell holds. They are never cut. */
+  details?: (row: Row) => string[];
   /** What `-o json` and `-o yaml` print for a row, when that is not the row itself. */
   data?: (row: Row) => unknown;
   /** What `-o name` prints for a row. */

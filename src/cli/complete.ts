@@ -59,8 +59,8 @@ export async function complete(words: readonly string[], names: Names): Promise<
 interface Place {
   noun?: Noun;
   command?: Command;
-  /** How many words the command has already. */
-  args: number;
+  /** The words the command has already. */
+  words: string[];
   used: Set<string>;
   options: Record<string, OptionSpec>;
   /** The option whose value comes next. */
@@ -71,7 +71,7 @@ interface Place {
 }
 
 function walk(words: readonly string[]): Place {
-  const place: Place = { args: 0, used: new Set(), options: spelled(globalsAnywhere), passed: false };
+  const place: Place = { words: [], used: new Set(), options: spelled(globalsAnywhere), passed: false };
   let option = "";
   for (const [at, word] of words.entries()) {
     if (place.expects) {
@@ -95,7 +95,7 @@ function walk(words: readonly string[]): Place {
 
 function step(place: Place, word: string): void {
   if (place.command) {
-    place.args++;
+    place.words.push(word);
     return;
   }
   const noun = place.noun ?? catalog.find(({ name }) => name === word);
@@ -136,10 +136,12 @@ async function wordsAt(place: Place, values: (spec: ArgSpec) => Promise<Candidat
     return verbs.map(({ path, summary }) => ({ word: path.slice(noun.name.length + 1), note: summary }));
   }
   const specs = Object.values(command.args ?? {});
-  const spec = specs[place.args] ?? specs.find(({ kind }) => kind === "rest");
-  const dashes =
-    specs.some(({ kind }) => kind === "command") && place.args > 0 ? [{ word: "--", note: "the command follows" }] : [];
-  return [...(spec ? await values(spec) : []), ...dashes];
+  const before = specs.filter(({ kind }) => kind !== "command");
+  const spec = before[place.words.length] ?? before.find(({ kind }) => kind === "rest");
+  const found = spec ? await values(spec) : [];
+  const fresh = spec?.kind === "rest" ? found.filter(({ word }) => !place.words.includes(word)) : found;
+  const dashes = before.length < specs.length && place.words.length > 0;
+  return dashes ? [...fresh, { word: "--", note: "the command follows" }] : fresh;
 }
 
 async function valuesOf(

@@ -31,8 +31,11 @@ export async function createContext(ui: Terminal, globals: Globals, surroundings
     list(rows, view) {
       if (write) ui.out(write(view.data ? rows.map(view.data) : rows));
       else if (format === "name") ui.out(rows.map((row) => `${plain(view.name(row))}\n`).join(""));
-      else if (rows.length > 0) ui.out(table(rows, view.columns, { clean: ui.clean, width: ui.width }));
-      else if (view.empty) ui.note(view.empty);
+      else if (rows.length > 0) {
+        const details = rows.flatMap((row) => view.details?.(row) ?? []).map((line) => `${plain(line)}\n`);
+        ui.out(table(rows, view.columns, { clean: ui.clean, width: ui.width }));
+        if (details.length > 0) ui.out(`\n${details.join("")}`);
+      } else if (view.empty) ui.note(view.empty);
     },
     show(value, people) {
       const text = write ? write(value) : plain(people());

@@ -1,6 +1,6 @@
 import { Argument, type Command as Commander, Help } from "commander";
 import type { Command, Example, Noun } from "./command.js";
-import { argTerm, capital, paragraphs } from "./spelling.js";
+import { argSummary, argTerm, capital, paragraphs } from "./spelling.js";
 
 /** What differs from commander's own help. */
 export const helpFormat: Partial<Help> = {
@@ -53,7 +53,7 @@ export function describeCommand(commander: Commander, command: Command): void {
     )
     .configureHelp({
       ...helpFormat,
-      visibleArguments: () => args.map(([key, spec]) => named(argTerm(key, spec), spec.summary)),
+      visibleArguments: () => args.map(([key, spec]) => named(argTerm(key, spec), argSummary(spec))),
     })
     .addHelpText("after", examplesText(command.examples));
 }

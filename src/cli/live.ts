@@ -1,4 +1,4 @@
-import { Fault } from "../errors.js";
+import { Fault, faults } from "../errors.js";
 import { runCli } from "./run.js";
 
 /**
@@ -6,6 +6,8 @@ import { runCli } from "./run.js";
  * second ends at once. Whatever a command leaves open does not keep clm alive: when it is done, clm ends.
  */
 export async function live(argv: string[]): Promise<never> {
+  // Node ends with this when nothing is left to wait for: only a command that came to its end may end well.
+  process.exitCode = faults.bug.exit;
   const stop = new AbortController();
   const onSignal = () => {
     if (stop.signal.aborted) process.exit(130);
@@ -16,6 +18,7 @@ export async function live(argv: string[]): Promise<never> {
   const crash = new Promise<never>((_, reject) => {
     process.on("uncaughtException", reject);
     process.on("unhandledRejection", reject);
+    process.once("beforeExit", () => reject(new Error("the command waits for something that never comes")));
   });
   crash.catch(() => {});
 

@@ -2,7 +2,7 @@ import { faults } from "../errors.js";
 import { verbless } from "./catalog.js";
 import type { Command, Noun, OptionSpec } from "./command.js";
 import { globalsAnywhere } from "./globals.js";
-import { argTerm, capital, optionTerm, paragraphs, usageLine } from "./spelling.js";
+import { argSummary, argTerm, capital, optionTerm, paragraphs, usageLine } from "./spelling.js";
 
 /** docs/reference.md, made from the declarations: what help says, on one page. */
 export function reference(catalog: readonly Noun[]): string {
@@ -13,6 +13,11 @@ export function reference(catalog: readonly Noun[]): string {
     "## Global options",
     "They mean the same everywhere and may stand before or after the command's words. `--output` exists where a command has something to print, `--dry-run` where it changes something.",
     optionTable(globalsAnywhere),
+    "## Environment variables",
+    markdownTable(
+      ["variable", ""],
+      Object.entries(environment).map(([name, meaning]) => [code(name), meaning]),
+    ),
     ...catalog.flatMap(nounSection),
     "## Exit codes",
     "0 means that everything asked for is so. `clm host exec` ends with the worst exit code of the hosts; 141 means that the reader of the output went away.",
@@ -24,6 +29,15 @@ export function reference(catalog: readonly Noun[]): string {
     .join("\n\n")
     .concat("\n");
 }
+
+const environment = {
+  CLM_HOME: "where clm keeps its state, when `--config-dir` does not say it (default `~/.config/clawrium`)",
+  CLM_SSH_CONFIG: "the ssh configuration to read in place of `~/.ssh/config`",
+  CLM_SUDO_PASSWORD: "the sudo password on the hosts, for scripts; `--sudo-password-file` comes before it",
+  CLM_LAB_DIR: "where lab hosts live (default `/var/lib/clm-lab`)",
+  CLM_LAB_CACHE: "where the base systems of lab hosts are kept (default `/var/cache/clm-lab`)",
+  NO_COLOR: "no colours, when it is not empty",
+};
 
 const visible = (noun: Noun): Command[] => noun.commands.filter(({ hidden }) => !hidden);
 
@@ -41,7 +55,7 @@ function nounSection(noun: Noun): string[] {
 
 function commandSection(command: Command): string[] {
   const { path, summary, description, args = {}, options = {}, formats, examples, mutates } = command;
-  const argRows = Object.entries(args).map(([key, spec]) => [code(argTerm(key, spec)), spec.summary]);
+  const argRows = Object.entries(args).map(([key, spec]) => [code(argTerm(key, spec)), argSummary(spec)]);
   const extra = [
     formats && `\`-o\` takes ${formats.map(code).join(", ")}; the first is the default.`,
     mutates && "Takes `--dry-run`, and is written to the audit log.",

@@ -6,6 +6,7 @@ import type { InStream, OutStream } from "../ui/streams.js";
 import { createTerminal } from "../ui/terminal.js";
 import type { Context } from "./command.js";
 import { createContext } from "./context.js";
+import type { Globals } from "./globals.js";
 import { type Asked, parse } from "./program.js";
 
 /** Everything clm touches of the process it runs in. Tests bring their own. */
@@ -29,13 +30,18 @@ export async function runCli(argv: string[], world: World): Promise<number> {
   const { stdin, stdout, stderr, env } = world;
   // Longer lines than this are hard to read. A terminal that does not know its size says 0.
   const asked = understood(argv, Math.min(stdout.columns || 80, 100));
-  const flags = "globals" in asked ? { ...asked.globals, json: asked.globals.format === "json" } : guessed(argv);
+  const flags = "globals" in asked ? asked.globals : guessed(argv);
+  const json = flags.format === "json";
+  const structured = json || flags.format === "yaml";
   const closed = new AbortController();
   const signal = AbortSignal.any([world.signal, closed.signal]);
   // Every host that is asked at once listens.
   setMaxListeners(0, signal);
-  const terminal = createTerminal({ stdin, stdout, stderr, env, flags, signal, onOutputClosed: () => closed.abort() });
-  const tellStop = () => terminal.say("stopping safely; press Ctrl-C again to stop at once");
+  const onOutputClosed = () => closed.abort(new Fault("interrupted", "the reader of the output went away"));
+  const terminal = createTerminal({ stdin, stdout, stderr, env, flags, structured, signal, onOutputClosed });
+  const tellStop = () => {
+    if (!structured || stderr.isTTY) terminal.say("stopping safely; press Ctrl-C again to stop at once");
+  };
   world.signal.addEventListener("abort", tellStop, { once: true });
 
   async function work(): Promise<number> {
@@ -60,7 +66,7 @@ export async function runCli(argv: string[], world: World): Promise<number> {
     const again = asked.kind === "run" && asked.command.mutates ? typed(argv) : undefined;
     const fault = signal.aborted ? interrupted(error, again) : asFault(error);
     if (fault.data.flag === "--yes" && fault.next.length === 0) fault.next.push(typed(["--yes", ...argv]));
-    terminal.say(faultText(fault, { paint: terminal.paint, json: flags.json, debug: flags.debug }));
+    terminal.say(faultText(fault, { paint: terminal.paint, json, debug: flags.debug }));
     return fault.exit;
   } finally {
     world.signal.removeEventListener("abort", tellStop);
@@ -78,7 +84,7 @@ function understood(argv: string[], width: number): Asked | { kind: "fault"; fau
 }
 
 /** How to speak about a command line that was not understood. */
-function guessed(argv: string[]) {
+function guessed(argv: string[]): Pick<Globals, "quiet" | "debug" | "noColor" | "yes" | "format"> {
   const words = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
   const has = (...options: string[]) => options.some((option) => words.includes(option));
   return {
@@ -86,7 +92,7 @@ function guessed(argv: string[]) {
     debug: has("--debug"),
     noColor: has("--no-color"),
     yes: false,
-    json: /(^| )(-o|--output)[ =]?json( |$)/.test(words.join(" ")),
+    format: /(^| )(-o|--output)[ =]?json( |$)/.test(words.join(" ")) ? "json" : "table",
   };
 }
 

@@ -16,12 +16,16 @@ export function optionTerm(key: string, { short, placeholder }: OptionSpec): str
 export const argName = (key: string): string => dashed(key).toUpperCase();
 
 /** `NAME`, `[NAME]`, `[NAMES...]`, `-- COMMAND...`. */
-export function argTerm(key: string, { kind, choices }: ArgSpec): string {
-  const name = choices ? choices.join("|") : argName(key);
+export function argTerm(key: string, { kind }: ArgSpec): string {
+  const name = argName(key);
   if (kind === "required") return name;
   if (kind === "command") return `-- ${name}...`;
   return kind === "rest" ? `[${name}...]` : `[${name}]`;
 }
+
+/** What an argument is, with the words that can stand for it. */
+export const argSummary = ({ summary, choices }: ArgSpec): string =>
+  choices ? `${summary} (${choices.join(", ")})` : summary;
 
 /** `clm host add [options] NAME`. */
 export function usageLine(command: Command): string {

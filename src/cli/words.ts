@@ -26,7 +26,8 @@ export function bindWords(command: Command, words: string[], tail: string[] | un
 
 function oneWord(path: string, key: string, spec: ArgSpec, word: string | undefined): string | undefined {
   if (word === undefined) {
-    if (spec.kind === "required") throw usage(path, `${path} needs ${argTerm(key, spec)}`);
+    const choices = spec.choices ? `: ${spec.choices.join(", ")}` : "";
+    if (spec.kind === "required") throw usage(path, `${path} needs ${argTerm(key, spec)}${choices}`);
     return undefined;
   }
   if (spec.choices && !spec.choices.includes(word)) {

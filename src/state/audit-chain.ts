@@ -34,6 +34,8 @@ export interface AuditEntry {
   fault?: string;
   /** Bytes of an unfinished line that were cut before this one was written: its writer was killed. */
   cut_bytes?: number;
+  /** `audit.head` was missing, unreadable or old when this was written: what was cut off before it cannot be known. */
+  head_lost?: true;
 }
 
 /** Before the first line. */

@@ -4,8 +4,9 @@ import type { Link } from "./audit-chain.js";
 import { readStateFile } from "./state-file.js";
 
 /**
- * `audit.head` holds the place of the last line, so that lines cut off the end are missed. It is written after the line:
- * a crash between the two leaves it one behind, never more, because the next writer brings it up first.
+ * `audit.head` holds the place of the last line, so that lines cut off the end are missed. It exists before the first
+ * line and is written again after each: a crash between the two leaves it one behind, never more, because the next
+ * writer brings it up first.
  */
 export function readHead(dir: string): Link | undefined {
   const text = readStateFile(join(dir, "audit.head"), false)?.text;

@@ -21,7 +21,7 @@ export function readAudit(dir: string, { last, since, target }: AuditFilter = {}
 export interface AuditVerdict {
   ok: boolean;
   entries: number;
-  /** The first line (as an editor counts) that is not as it was written, and why we think so. */
+  /** The first line (as an editor counts; 0 when there is none) that is not as it was written, and why we think so. */
   firstBad?: { line: number; reason: string };
   /** What began and has no end: it was killed, or is running now. */
   unfinished: AuditEntry[];
@@ -50,7 +50,7 @@ function judge(lines: string[], head: Link | undefined): AuditVerdict {
     if (line.entry.event === "begin") begun.set(line.entry.id, line.entry);
     else begun.delete(line.entry.id);
   }
-  const missing = endObjection(previous, head);
+  const missing = lines.length === 0 ? emptyObjection(head) : endObjection(previous, head);
   if (missing) firstBad ??= { line: lines.length, reason: missing };
   return { ok: !firstBad, entries: lines.length, ...(firstBad && { firstBad }), unfinished: [...begun.values()] };
 }
@@ -61,12 +61,16 @@ function objection(line: ReturnType<typeof unseal>, previous: Link): string | un
   if (seq > previous.seq + 1) return `${entriesText(previous.seq + 1, seq - 1)} missing before it`;
   if (seq <= previous.seq) return `entry ${seq} stands after entry ${previous.seq}`;
   if (hashOf(line.open, previous.hash) !== line.link.hash) return "it was changed, or the line before it was";
+  if (line.entry.head_lost) return "audit.head was lost before it was written, so lines may be missing before it";
   return undefined;
 }
 
+const emptyObjection = (head: Link | undefined): string | undefined =>
+  head && head.seq > 0 ? `the log is empty: ${entriesText(1, head.seq)} missing` : undefined;
+
 function endObjection(last: Link, head: Link | undefined): string | undefined {
-  // The head is written after the line, so it may be one behind; before the second line there may be none at all.
-  if (!head) return last.seq > 1 ? "audit.head is missing or unreadable, so lines may be missing after it" : undefined;
+  if (!head) return "audit.head is missing or unreadable, so lines may be missing after it";
+  // The head is written after the line, so it may be one behind.
   if (head.seq > last.seq) return `${entriesText(last.seq + 1, head.seq)} missing after it`;
   if (head.seq === last.seq && head.hash !== last.hash) return "it is not the line that was written last";
   if (head.seq < last.seq - 1) return `audit.head says that the log ended with entry ${head.seq}`;

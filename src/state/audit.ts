@@ -92,11 +92,17 @@ function append(dir: string, entry: Omit<AuditEntry, "seq">): Promise<void> {
 
 function appendTo(fd: number, dir: string, entry: Omit<AuditEntry, "seq">, lock: Lock): void {
   const { end, last, torn } = readEnd(fd);
-  const head = readHead(dir) ?? beginning;
+  const known = readHead(dir);
+  const head = known ?? beginning;
+  const isNew = !known && end === 0;
+  const lost = !isNew && (!known || (last !== undefined && last.seq > head.seq + 1));
+  // The head comes before the first line, so that a log without one is never the work of a crash.
+  if (isNew) writeHead(dir, beginning, lock.mustBeMine);
   if (last && last.seq === head.seq + 1) writeHead(dir, last, lock.mustBeMine);
   // When lines are missing from the end, the chain goes on from what the head knew: the gap can never be closed.
   const previous = last && last.seq > head.seq ? last : head;
-  const { line, link } = seal({ seq: previous.seq + 1, ...entry, ...(torn > 0 && { cut_bytes: torn }) }, previous);
+  const marks = { ...(torn > 0 && { cut_bytes: torn }), ...(lost && { head_lost: true as const }) };
+  const { line, link } = seal({ seq: previous.seq + 1, ...entry, ...marks }, previous);
   lock.mustBeMine();
   if (torn > 0) ftruncateSync(fd, end);
   try {

@@ -34,13 +34,21 @@ export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask
       });
     }
     const { default: inquirer } = await import("inquirer");
-    const prompt = inquirer.createPromptModule({ input: options.stdin(), output: stderr, ...(signal && { signal }) });
+    const input = options.stdin();
+    const left = leaving(input);
+    const prompt = inquirer.createPromptModule({
+      input,
+      output: stderr,
+      signal: AbortSignal.any([left.signal, ...(signal ? [signal] : [])]),
+    });
     try {
       const answers = await options.alone(() => prompt<{ answer: unknown }>([{ name: "answer", message, ...kind }]));
       return answers.answer;
     } catch (error) {
       if (stopped(error)) throw new Fault("interrupted", "stopped at a question", { why: message, cause: error });
       throw error;
+    } finally {
+      left.forget();
     }
   }
 
@@ -55,6 +63,24 @@ export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask
   };
 }
 
-/** Ctrl-C is `ExitPromptError`, our own signal `AbortPromptError`. Known by name: inquirer does not export the classes. */
+/**
+ * Aborted when nobody will answer any more. At Ctrl-D readline closes, which inquirer 14 does not take for an end: its
+ * promise stays open for ever, and clm would hang or end with 0. All that shows outside is that the input is paused.
+ */
+function leaving(input: InStream): { signal: AbortSignal; forget: () => void } {
+  const gone = new AbortController();
+  // An answer closes readline too, but has been taken by then, and this stops nothing any more.
+  const onEnd = () => gone.abort();
+  const events = ["pause", "end", "close"] as const;
+  for (const event of events) input.on(event, onEnd);
+  return {
+    signal: gone.signal,
+    forget: () => {
+      for (const event of events) input.off(event, onEnd);
+    },
+  };
+}
+
+/** Ctrl-C is `ExitPromptError`, our own signals `AbortPromptError`. Known by name: inquirer does not export the classes. */
 const stopped = (error: unknown): boolean =>
   error instanceof Error && (error.name === "ExitPromptError" || error.name === "AbortPromptError");

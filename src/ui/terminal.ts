@@ -14,6 +14,8 @@ export interface TerminalOptions {
   stderr: OutStream;
   env: NodeJS.ProcessEnv;
   flags: { quiet: boolean; debug: boolean; noColor: boolean; yes: boolean };
+  /** JSON or YAML was asked for: unless a person watches, no progress comes before an error that a program reads. */
+  structured?: boolean;
   signal?: AbortSignal;
   /** Whoever read stdout went away (`clm host list | head -1`); nothing more can be told there. */
   onOutputClosed?: () => void;
@@ -40,6 +42,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   const results = redactor.stream();
   const paint = createPaint(wantsColour(stderr, env, flags.noColor));
   const interactive = () => stderr.isTTY === true && options.stdin().isTTY === true;
+  const unwatched = options.structured === true && !stderr.isTTY;
   const clean = (text: string) => redactor.text(oneLine(text));
   let outputClosed = false;
   let outputError: Error | undefined;
@@ -55,7 +58,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   stderr.on("error", () => {});
 
   const board = createBoard({
-    mode: flags.quiet ? "quiet" : stderr.isTTY && env.TERM !== "dumb" && !env.CI ? "live" : "lines",
+    mode: flags.quiet || unwatched ? "quiet" : stderr.isTTY && env.TERM !== "dumb" && !env.CI ? "live" : "lines",
     write: (text) => stderr.write(redactor.text(text)),
     clean,
     size: () => ({ columns: stderr.columns || 80, rows: stderr.rows || 24 }),
@@ -109,6 +112,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     },
     progress: board.start,
     hide: redactor.hide,
+    redact: redactor.text,
     get interactive() {
       return interactive();
     },

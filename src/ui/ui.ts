@@ -23,6 +23,8 @@ export interface Question {
 export interface Ui {
   /** The result a script reads: goes to stdout as it is, with no newline added. */
   out(text: string): void;
+  /** Goes to stderr as it is, also when clm is to be quiet: what somebody else said there. */
+  say(text: string): void;
   /** A remark to a person. */
   note(text: string): void;
   warn(text: string): void;
@@ -30,7 +32,7 @@ export interface Ui {
   progress(title: string): Progress;
   /**
    * Yes or no; `--yes` answers it when that is the question's flag. Without a terminal it and the other questions throw
-   * `needs-answer` naming the flag; Ctrl-C throws `interrupted`.
+   * `needs-answer` naming the flag; Ctrl-C and Ctrl-D throw `interrupted`.
    */
   confirm(question: Question): Promise<boolean>;
   ask(question: Question & { initial?: string }): Promise<string>;
@@ -38,5 +40,7 @@ export interface Ui {
   askSecret(question: Question): Promise<Secret>;
   /** From now on this value never shows, in any encoding we know of. */
   hide(secret: Secret): void;
+  /** The text without any hidden secret, for what is written somewhere else than a terminal. */
+  redact(text: string): string;
   readonly interactive: boolean;
 }

@@ -38,15 +38,16 @@ export function deedsFrom(entries: readonly AuditEntry[]): Deed[] {
 
 const view: View<Deed> = {
   columns: [
-    { title: "began", value: ({ began_at }) => began_at.replace("T", " ").replace(/\.\d+Z$/, "Z") },
+    { title: "began", whole: true, value: ({ began_at }) => began_at.replace("T", " ").replace(/\.\d+Z$/, "Z") },
     {
       title: "took",
+      drop: 1,
       value: ({ began_at, ended_at }) => ended_at && duration(Date.parse(ended_at) - Date.parse(began_at)),
     },
-    { title: "who", value: ({ who }) => (who.sudo_user ? `${who.sudo_user} as ${who.user}` : who.user) },
-    { title: "did", value: ({ verb }) => verb },
+    { title: "who", drop: 2, value: ({ who }) => (who.sudo_user ? `${who.sudo_user} as ${who.user}` : who.user) },
+    { title: "did", whole: true, value: ({ verb }) => verb },
     { title: "to", value: ({ target }) => target },
-    { title: "result", value: ({ result, fault }) => (fault ? `${result} ${fault}` : result) },
+    { title: "result", whole: true, value: ({ result, fault }) => (fault ? `${result} ${fault}` : result) },
   ],
   name: ({ id }) => id,
   empty: "Nothing was changed yet.",
@@ -56,7 +57,7 @@ function verify(clm: Context): undefined {
   const { ok, entries, firstBad, unfinished } = verifyAudit(clm.configDir);
   if (!ok) {
     throw new Fault("integrity", "the audit log is not as it was written", {
-      why: firstBad ? `line ${firstBad.line}: ${firstBad.reason}` : [],
+      why: firstBad ? `${firstBad.line > 0 ? `line ${firstBad.line}: ` : ""}${firstBad.reason}` : [],
       data: { entries, ...firstBad },
     });
   }

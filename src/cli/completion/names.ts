@@ -1,4 +1,5 @@
 import { readRecord, recordedLabs } from "../../lab/record.js";
+import { byName } from "../../names.js";
 import { hostStore } from "../../state/hosts.js";
 import type { Candidate, Names } from "../complete.js";
 
@@ -8,7 +9,7 @@ export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): 
     case "host":
     case "host-pattern": {
       const { hosts } = await hostStore(configDir).read();
-      return hosts.map(({ name, address }) => ({ word: name, note: address }));
+      return hosts.toSorted(byName).map(({ name, address }) => ({ word: name, note: address }));
     }
     case "lab":
       return (await recordedLabs()).map((word) => ({ word }));

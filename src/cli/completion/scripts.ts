@@ -7,6 +7,7 @@ export const scripts = {
 _clm() {
   local answer line
   COMPREPLY=()
+  compopt -o nosort 2>/dev/null
   answer=$(clm __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return 0
   case $answer in
     '') return 0 ;;
@@ -58,6 +59,6 @@ function __clm_complete
             printf '%s\\n' $lines
     end
 end
-complete -c clm -f -a '(__clm_complete)'
+complete -c clm -f -k -a '(__clm_complete)'
 `,
 } as const;

@@ -33,6 +33,13 @@ describe("clm audit", () => {
     expect(lines).toHaveLength(4);
   });
 
+  it("on 80 columns keeps when, what and how it ended", async () => {
+    const { stdout } = await clm(["audit", "--config-dir", dir], { tty: { columns: 60 } });
+    expect(stdout.split("\n")[0]).toMatch(/^BEGAN +DID +TO +RESULT$/);
+    expect(stdout).toContain("2026-01-01 10:00:05Z   host exec     lab-1");
+    expect(stdout).toContain("failed CLM-2002");
+  });
+
   it("finds what was done to something, and the last of it", async () => {
     const all = JSON.parse((await audit("--target", "wolf-i", "-o", "json")).stdout);
     expect(all.map(({ verb }: { verb: string }) => verb)).toEqual(["host add", "host remove"]);
@@ -57,7 +64,10 @@ describe("clm audit", () => {
     const text = readFileSync(path, "utf8");
     writeFileSync(path, text.replace('"result":"failed"', '"result":"ok"'));
     const { code, stderr } = await audit("--verify", "-o", "json");
+    writeFileSync(path, "");
+    const emptied = await audit("--verify");
     writeFileSync(path, text);
+    expect(emptied.stderr).toContain("\n  the log is empty: entries 1 to 5 are missing\n");
     expect(code).toBe(30);
     expect(JSON.parse(stderr).error).toMatchObject({ code: "CLM-6001", data: { entries: 5, line: 4 } });
   });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalog } from "../../../src/cli/catalog.js";
 import { answerShell, complete, type Names } from "../../../src/cli/complete.js";
 import { scripts } from "../../../src/cli/completion/scripts.js";
+import { hostStore } from "../../../src/state/hosts.js";
 
 const known: Record<string, string[]> = {
   host: ["wolf-i", "wolf-ii", "lab-1"],
@@ -68,7 +69,9 @@ describe("candidates", () => {
   });
 
   it("offer -- once there is a host", async () => {
-    expect(await candidates("host exec lab-1 ")).toContain("--");
+    expect(await candidates("host exec ")).toEqual(["wolf-i", "wolf-ii", "lab-1"]);
+    expect(await candidates("host exec lab-1 ")).toEqual(["wolf-i", "wolf-ii", "--"]);
+    expect(await candidates("host exec lab-1 wolf-i wo")).toEqual(["wolf-ii"]);
     expect(await candidates("lab exec lab-1 ")).toEqual(["--"]);
   });
 
@@ -86,6 +89,15 @@ describe("the answer", () => {
 
   it("is a line for each, with what it is", async () => {
     expect(await answerShell(["host", "ren"], {})).toBe("rename\tgive a host another name\n");
+  });
+
+  it("names the hosts in the order people count", async () => {
+    const fleet = join(home, "fleet");
+    const known = { address: "10.0.0.7", labels: {}, added_at: "2026", sudo: "root" as const, agents: {} };
+    const hosts = ["lab-10", "lab-2", "lab-1"].map((name) => ({ name, ...known }));
+    await hostStore(fleet).update((state) => ({ ...state, hosts }));
+    const answer = await answerShell(["host", "show", ""], { CLM_HOME: fleet });
+    expect(answer).toBe("lab-1\t10.0.0.7\nlab-2\t10.0.0.7\nlab-10\t10.0.0.7\n");
   });
 
   it("is nothing when state cannot be read", async () => {

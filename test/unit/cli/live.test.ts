@@ -77,7 +77,7 @@ describe("signals", () => {
     const { code, stderr } = await start(["try", "wait"], (child) => void child.kill(signal));
     expect(code).toBe(130);
     expect(stderr).toBe(
-      "stopping safely; press Ctrl-C again to stop at once\nerror: stopped before it was done [CLM-7001]\n",
+      "patience ...\nstopping safely; press Ctrl-C again to stop at once\nerror: stopped before it was done [CLM-7001]\n",
     );
   });
 
@@ -102,6 +102,18 @@ describe("the end", () => {
     const { code, stderr } = await start(["try", "crash"]);
     expect(code).toBe(70);
     expect(stderr).toMatch(/^error: nobody caught this \[CLM-9001\]\n/);
+  });
+
+  it("is 70, not 0, for what waits for ever", async () => {
+    const { code, stderr } = await start(["try", "stall"]);
+    expect(code).toBe(70);
+    expect(stderr).toMatch(/^error: the command waits for something that never comes \[CLM-9001\]\n/);
+  });
+
+  it("tells the command why when the reader goes away", () => {
+    const line = `"${process.execPath}" "${program}" try flood --debug | head -n 1`;
+    const { stderr } = spawnSync("bash", ["-c", line], { encoding: "utf8" });
+    expect(stderr).toContain("stopped: the reader of the output went away\n");
   });
 
   it("is quiet when the reader goes away", () => {

@@ -114,7 +114,7 @@ describe("what is not", () => {
       "--release is one of bookworm, trixie, not 'trixi' | did you mean 'trixie'? | → clm lab up --help",
     ],
     ["completion bsh", "SHELL is one of bash, zsh, fish, not 'bsh' | did you mean 'bash'? | → clm completion --help"],
-    ["completion", "clm completion needs bash|zsh|fish | → clm completion --help"],
+    ["completion", "clm completion needs SHELL: bash, zsh, fish | → clm completion --help"],
     ["host exec web", "clm host exec needs -- COMMAND... | → clm host exec --help"],
     ["host exec web --", "clm host exec needs -- COMMAND... | → clm host exec --help"],
     [

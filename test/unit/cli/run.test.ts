@@ -54,7 +54,7 @@ describe("a run", () => {
 
 describe("printing", () => {
   it.each([
-    [[], "NAME   NOTE\na      日本\nb      -\n"],
+    [[], "NAME   NOTE\na      日本\nb      -\n\na at length:\n  日本\n"],
     [["-o", "name"], "a\nb\n"],
     [
       ["-o", "json"],
@@ -161,7 +161,7 @@ describe("being asked to stop", () => {
     expect(await clm(["try", "wait"], stopping())).toEqual({
       code: 130,
       stdout: "waiting\n",
-      stderr: `${safely}error: stopped before it was done [CLM-7001]\n`,
+      stderr: `patience ...\n${safely}error: stopped before it was done [CLM-7001]\n`,
     });
   });
 
@@ -169,6 +169,12 @@ describe("being asked to stop", () => {
     expect((await clm(["try", "change", "--config-dir", "a b"], stopping())).stderr).toBe(
       `${safely}error: stopped before it was done [CLM-7001]\n  the host hung up\n  next: clm try change --config-dir 'a b'\n`,
     );
+  });
+
+  it("is one JSON object on stderr when JSON was asked for", async () => {
+    const { code, stderr } = await clm(["try", "wait", "-o", "json"], stopping());
+    expect(code).toBe(130);
+    expect(JSON.parse(stderr).error).toMatchObject({ fault: "interrupted" });
   });
 
   it("is told when quiet too", async () => {

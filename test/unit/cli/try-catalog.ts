@@ -16,6 +16,7 @@ const doing = (path: string, run: Handler<Command>, mutates = false) =>
   });
 
 const wait = doing("try wait", async (_, clm) => {
+  clm.ui.progress("patience");
   clm.ui.out("waiting\n");
   await sleep(60_000, undefined, { signal: clm.signal });
   return 0;
@@ -59,6 +60,9 @@ const crash = doing("try crash", async () => {
   return 0;
 });
 
+/** Waits for what never comes, with nothing left that could wake it. */
+const stall = doing("try stall", async () => new Promise<never>(() => {}));
+
 const bug = doing("try bug", async () => {
   throw new TypeError("x is not a function");
 });
@@ -74,6 +78,7 @@ const ask = doing("try ask", async (_, clm) => {
 });
 
 const flood = doing("try flood", async (_, clm) => {
+  clm.signal.addEventListener("abort", () => clm.ui.debug(`stopped: ${clm.signal.reason.message}`));
   while (!clm.signal.aborted) {
     clm.ui.out(`${"y".repeat(1000)}\n`);
     await sleep(0);
@@ -92,6 +97,7 @@ const rows = doing("try rows", async (_, clm) => {
       { title: "name", value: (row) => row.name },
       { title: "note", value: (row) => row.note },
     ],
+    details: (row) => (row.note ? [`${row.name} at length:`, `  ${row.note}`] : []),
     name: (row) => row.name,
   });
   return undefined;
@@ -126,7 +132,23 @@ const tell: Handler<Command> = async ({ args, options }, { ui, signal, list, sho
 const tryNoun: Noun = {
   name: "try",
   summary: "try things",
-  commands: [wait, waitAndChange, stubborn, finish, hang, crash, bug, fail, ask, flood, rows, none, one, context],
+  commands: [
+    wait,
+    waitAndChange,
+    stubborn,
+    finish,
+    hang,
+    crash,
+    stall,
+    bug,
+    fail,
+    ask,
+    flood,
+    rows,
+    none,
+    one,
+    context,
+  ],
 };
 
 export const catalog: readonly Noun[] = [tryNoun];

@@ -125,7 +125,7 @@ test.each<[string, (lines: string[]) => string[], number, RegExp]>([
     6,
     /not the line that was written last/,
   ],
-  ["any: all are gone", () => [], 0, /entries 1 to 6 are missing after/],
+  ["any: all are gone", () => [], 0, /^the log is empty: entries 1 to 6 are missing$/],
 ])("a line that was %s is noticed", async (_, tamper, line, reason) => {
   const dir = await filled();
   write(dir, tamper(linesOf(dir)));
@@ -152,9 +152,36 @@ test("a head that is missing, broken or old is noticed", async () => {
   expect(verifyAudit(dir).firstBad?.reason).toContain("audit.head is missing");
   writeFileSync(head(dir), "{");
   expect(verifyAudit(dir).firstBad?.reason).toContain("audit.head is missing");
+  writeFileSync(head(dir), before);
   await deed(dir, "lynx");
   writeFileSync(head(dir), before);
   expect(verifyAudit(dir).firstBad?.reason).toContain("audit.head says");
+});
+
+test.each<[string, (dir: string) => void, number]>([
+  ["taken away", (dir) => rmSync(head(dir)), 7],
+  ["broken", (dir) => writeFileSync(head(dir), "{"), 7],
+  ["put back to an older one", (dir) => writeFileSync(head(dir), '{"seq":2,"hash":"x"}'), 7],
+  [
+    "taken away to cut off lines",
+    (dir) => {
+      rmSync(head(dir));
+      write(dir, linesOf(dir).slice(0, 1));
+    },
+    2,
+  ],
+])("a head that was %s leaves a mark for good", async (_, tamper, line) => {
+  const dir = await filled();
+  tamper(dir);
+  expect(verifyAudit(dir).ok).toBe(false);
+  for (const target of ["lynx", "owl"]) {
+    await deed(dir, target);
+    expect(verifyAudit(dir).firstBad).toEqual({
+      line,
+      reason: "audit.head was lost before it was written, so lines may be missing before it",
+    });
+  }
+  expect(readAudit(dir).filter((entry) => entry.head_lost)).toMatchObject([{ seq: line, target: "lynx" }]);
 });
 
 test.each([10, 5000])("an unfinished line of %i bytes is cut by the next writer, which says so", async (length) => {

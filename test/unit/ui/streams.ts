@@ -8,7 +8,9 @@ export function memory(tty?: { columns: number; rows?: number }): OutStream & { 
   stream.on("data", (chunk) => {
     text += chunk;
   });
-  return Object.assign(stream, { text: () => text, ...(tty && { isTTY: true, rows: 24, ...tty }) });
+  // As for the real ones, Node then does not end it when what was piped into it ends: a question is not the last word.
+  const terminal = tty && { isTTY: true, rows: 24, _isStdio: true, ...tty };
+  return Object.assign(stream, { text: () => text, ...terminal });
 }
 
 /** What a person types at a terminal. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { columns, cut, padded } from "../../../src/ui/columns.js";
 import { oneLine, plain } from "../../../src/ui/plain.js";
-import { size } from "../../../src/ui/size.js";
+import { megabytes, size } from "../../../src/ui/size.js";
 import { type Column, table } from "../../../src/ui/table.js";
 import { age, duration } from "../../../src/ui/time.js";
 
@@ -45,6 +45,45 @@ describe("table", () => {
     for (const line of text.split("\n")) expect(columns(line)).toBeLessThanOrEqual(width);
     expect(text).toContain("short");
     expect(text).toContain("…");
+  });
+
+  const fleet: Column<Row>[] = [
+    { title: "name", whole: true, value: (row) => row.name },
+    { title: "arch", drop: 1, value: () => "x86_64" },
+    { title: "sudo", drop: 2, value: () => "passwordless" },
+    { title: "cpus", drop: 1, value: () => 2 },
+    { title: "note", value: (row) => row.note },
+  ];
+  const titles = (width: number, row: Row) => table([row], fleet, { width }).split("\n")[0]?.split(/ +/).join(" ");
+
+  it.each([
+    [80, "NAME ARCH SUDO CPUS NOTE"],
+    [42, "NAME ARCH SUDO CPUS NOTE"],
+    [41, "NAME ARCH SUDO NOTE"],
+    [34, "NAME SUDO NOTE"],
+    [20, "NAME NOTE"],
+  ])("in %i columns leaves out what matters least, the last of equals first", (width, shown) => {
+    expect(titles(width, { name: "wolf", note: "here" })).toBe(shown);
+  });
+
+  it("leaves out nothing to show a long text to its end", () => {
+    expect(titles(60, { name: "wolf", note: "long ".repeat(30) })).toBe("NAME ARCH SUDO CPUS NOTE");
+    expect(table([{ name: "wolf", note: "long ".repeat(30) }], fleet, { width: 60 })).toMatch(/long long.*…\n$/);
+  });
+
+  it("never cuts what must stay whole, even where it does not fit", () => {
+    const name = "a-name-of-thirty-characters-ok";
+    const lines = table([{ name, note: "long ".repeat(30) }], fleet, { width: 24 }).split("\n");
+    expect(lines[1]).toBe(`${name}   …`);
+    expect(table([{ name, note: "long ".repeat(30) }], fleet, { width: 45 })).toMatch(`${name}   long long l…\n`);
+  });
+
+  it("cuts the column beside it, when both are as wide", () => {
+    const both = [
+      { title: "note", value: () => "n".repeat(20) },
+      { title: "name", whole: true, value: () => "w".repeat(20) },
+    ];
+    expect(table([{ name: "" }], both, { width: 30 })).toContain(`nnnnnn…   ${"w".repeat(20)}\n`);
   });
 
   it("removes what could move the cursor, and line breaks", () => {
@@ -117,11 +156,19 @@ describe("time and size", () => {
 
   it.each([
     [0, "0 B"],
-    [999, "999 B"],
-    [1000, "1.0 KB"],
-    [999_949, "999.9 KB"],
-    [999_960, "1.0 MB"],
-    [15_500_000_000, "15.5 GB"],
-    [2_000_000_000_000_000_000, "2000.0 PB"],
+    [-1, "0 B"],
+    [1023, "1023 B"],
+    [1024, "1 KB"],
+    [1536, "1.5 KB"],
+    [1024 ** 2 - 1, "1 MB"],
+    [23.5 * 1024 ** 3, "23.5 GB"],
+    [2000 * 1024 ** 5, "2000 PB"],
   ])("%i bytes are %s", (bytes, text) => expect(size(bytes)).toBe(text));
+
+  it.each([
+    [0, "0 B"],
+    [512, "512 MB"],
+    [24_064, "23.5 GB"],
+    [2 * 1024 ** 2, "2 TB"],
+  ])("%i megabytes are %s", (count, text) => expect(megabytes(count)).toBe(text));
 });

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { Secret } from "../../../src/secret.js";
 import { wantsColour } from "../../../src/ui/paint.js";
 import { createTerminal, type TerminalOptions } from "../../../src/ui/terminal.js";
+import type { Ui } from "../../../src/ui/ui.js";
 import { keyboard, memory } from "./streams.js";
 
 const silent = { quiet: false, debug: false, noColor: false, yes: false };
@@ -44,6 +45,26 @@ describe("where things go", () => {
     expect(stderr.text()).toBe("warning: a warning\nerror: x\n");
   });
 
+  it.each([
+    [{}, "a note\nwork ...\nfailed: work\nwarning: a warning\nerror: x\n"],
+    [{ structured: true }, "a note\nwarning: a warning\nerror: x\n"],
+  ])("a program that reads JSON sees no progress: %j", (options, text) => {
+    const { terminal, stderr } = open(options);
+    terminal.note("a note");
+    terminal.progress("work").fail();
+    terminal.warn("a warning");
+    terminal.say("error: x");
+    expect(stderr.text()).toBe(text);
+  });
+
+  it("a person who asked for JSON sees what goes on", () => {
+    const { terminal, stderr } = open({ structured: true, tty: true });
+    terminal.note("a note");
+    terminal.progress("work").done();
+    expect(stderr.text()).toContain("a note\n");
+    expect(stderr.text()).toContain("work\n");
+  });
+
   it("debug tells more", () => {
     const { terminal, stderr } = open({ flags: { ...silent, debug: true } });
     terminal.debug("a step");
@@ -76,6 +97,13 @@ describe("secrets", () => {
     await terminal.close();
     expect(stdout.text()).toBe("it is [secret]\n");
     expect(stderr.text()).not.toContain("hunter");
+  });
+
+  it("are taken out of what is written elsewhere", () => {
+    const { terminal, stdout, stderr } = open();
+    terminal.hide(new Secret("hunter2000"));
+    expect(terminal.redact("--token=hunter2000\n\tx")).toBe("--token=[secret]\n\tx");
+    expect([stdout.text(), stderr.text()]).toEqual(["", ""]);
   });
 
   it("are let go of when they were none, at the end", async () => {
@@ -206,6 +234,48 @@ describe("questions", () => {
   it("end with Ctrl-C", async () => {
     const { terminal, whenAsked } = await typing("\u0003");
     await expect(whenAsked(terminal.confirm(question))).rejects.toMatchObject({ fault: "interrupted" });
+  });
+
+  it.each<[string, (ui: Ui) => Promise<unknown>]>([
+    ["yes or no", (ui) => ui.confirm(question)],
+    ["text", (ui) => ui.ask(question)],
+    ["a secret", (ui) => ui.askSecret(question)],
+  ])("end with Ctrl-D: %s", async (_, ask) => {
+    const { terminal, whenAsked } = await typing("\u0004");
+    await expect(whenAsked(ask(terminal))).rejects.toMatchObject({
+      fault: "interrupted",
+      message: "stopped at a question",
+      why: ["Forget host wolf-i?"],
+    });
+  });
+
+  it("end when the terminal goes away", async () => {
+    const stdin = keyboard();
+    const { terminal, stderr } = open({ tty: true, stdin: () => stdin });
+    const ended = expect(terminal.ask(question)).rejects.toMatchObject({ fault: "interrupted" });
+    await vi.waitUntil(() => stderr.text().includes("?"), { timeout: 10_000 });
+    stdin.push(null);
+    await ended;
+  });
+
+  it("can be asked again after one that was left, and one after the other", async () => {
+    const stdin = keyboard();
+    const { terminal, stderr } = open({ tty: true, stdin: () => stdin });
+    const listening = () => ["pause", "close"].map((event) => stdin.listenerCount(event));
+    const before = listening();
+    const answers: unknown[] = [];
+    for (const [text, message] of [
+      ["\u0004", "first?"],
+      ["y\r", "second?"],
+      ["y\r", "third?"],
+    ] as const) {
+      const answer = terminal.confirm({ message, flag: "--x" }).catch((error) => error.fault);
+      await vi.waitUntil(() => stderr.text().includes(message), { timeout: 10_000 });
+      stdin.type(text);
+      answers.push(await answer);
+    }
+    expect(answers).toEqual(["interrupted", true, true]);
+    expect(listening()).toEqual(before);
   });
 
   it("end when clm is asked to stop", async () => {
