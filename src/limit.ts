@@ -18,3 +18,20 @@ export function limit(most: number): Limit {
     }
   };
 }
+
+/**
+ * Does the work for every item, at most `most` at once, and waits for all of them even when some fail: nothing may
+ * still be running when the caller reports. Throws the first failure by order of the items.
+ */
+export async function inParallel<Item, Result>(
+  items: readonly Item[],
+  most: number,
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const slot = limit(most);
+  const settled = await Promise.allSettled(items.map((item) => slot(() => work(item))));
+  return settled.map((result) => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
+  });
+}

@@ -11,9 +11,19 @@ import { recipe, recipeDigest, settle } from "./recipe.js";
 import { discard } from "./root.js";
 import type { Release, Told } from "./shape.js";
 
+const homeOf = (release: Release): string => join(places().cache, `${release}-${recipeDigest(release)}`);
+
+/** Throws when a base has to be made and cannot be kept. */
+export async function mustHaveRoomForBase(release: Release): Promise<void> {
+  // What an earlier try left goes first, and makes room.
+  if (!existsSync(homeOf(release))) await mustHaveRoom(release);
+}
+
+const mustHaveRoom = (release: Release) => mustHaveSpace(homeOf(release), 1500, `the ${release} base`);
+
 /** The Debian tree that hosts of a release are laid over; made once, then taken from the cache. */
 export async function ensureBase(release: Release, told: Told): Promise<string> {
-  const home = join(places().cache, `${release}-${recipeDigest(release)}`);
+  const home = homeOf(release);
   const tree = join(home, "root");
   if (existsSync(tree)) return tree;
 
@@ -24,7 +34,7 @@ export async function ensureBase(release: Release, told: Told): Promise<string> 
   await withLock(home, { signal: told.signal, waiting }, async () => {
     if (existsSync(tree)) return;
     for (const left of await readdir(home)) await discard(join(home, left));
-    await mustHaveSpace(home, 1500, `the ${release} base`);
+    await mustHaveRoom(release);
     const building = await mkdtemp(join(home, "building-"));
     try {
       await build(release, building, told);
@@ -37,7 +47,8 @@ export async function ensureBase(release: Release, told: Told): Promise<string> 
 }
 
 async function build(release: Release, building: string, told: Told): Promise<void> {
-  told.progress?.(`making the ${release} base (once, takes up to a minute)`);
+  const making = `making the ${release} base, once for all labs`;
+  told.progress?.(`${making} (about half a minute)`);
   const settings = join(building, "apt.conf");
   // In a file of root's, because a proxy's password may be in it.
   await writeFile(settings, archiveSettings((await attempt("apt-config", ["dump"])).stdout), { mode: 0o600 });
@@ -47,7 +58,7 @@ async function build(release: Release, building: string, told: Told): Promise<vo
   const step = (line: string) => {
     told.output?.(line);
     const [, doing] = /^I: (.*?)\.\.\.$/.exec(line) ?? [];
-    if (doing) told.progress?.(`making the ${release} base: ${doing}`);
+    if (doing) told.progress?.(`${making}: ${doing}`);
   };
   // In namespaces of its own that end with it: after a kill, no process and no mount is left, only files.
   const confined = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];

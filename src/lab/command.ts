@@ -90,7 +90,7 @@ export function lastLines(text: string, count: number): string[] {
 
 export function interrupted(): Fault {
   return new Fault("interrupted", "stopped before the lab was as wished", {
-    why: "what was made so far stays; the same command carries on from there",
+    why: "what was done so far stays; the same command carries on from there",
   });
 }
 

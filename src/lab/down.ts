@@ -1,55 +1,56 @@
 import { existsSync } from "node:fs";
-import { readdir, rm } from "node:fs/promises";
+import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { inParallel } from "../limit.js";
 import { isKeeper } from "./boot.js";
 import { cgroupsNamed, endAll, removeCgroup } from "./cgroup.js";
 import { withLock } from "./lock.js";
-import { mustBeRoot } from "./machine.js";
-import type { LabNames } from "./names.js";
-import { labNames } from "./names.js";
+import { type LabNames, labNames, splitHostName } from "./names.js";
 import { closeWayOut } from "./nat.js";
 import { removeNetwork } from "./network.js";
-import { inParallel } from "./parallel.js";
-import { readRecord, recordedLabs } from "./record.js";
+import { isRecordFile } from "./record.js";
 import { discard } from "./root.js";
+import type { Told } from "./shape.js";
 
-/** Removes everything of a lab. Gives false when there was nothing. */
-export async function down(name: string, progress?: (message: string) => void, signal?: AbortSignal): Promise<boolean> {
+/** Removes everything of a lab and gives the names of its hosts; undefined when there was nothing. */
+export async function down(name: string, told: Told = {}): Promise<string[] | undefined> {
   const names = labNames(name);
-  mustBeRoot(`clm lab down --name ${names.lab}`);
-  if (!existsSync(names.directory)) return clear(names);
-  const waiting = () => progress?.(`waiting for another clm at work on lab ${names.lab}`);
-  return withLock(names.directory, { signal, waiting }, async () => {
-    await clear(names, progress);
+  if (!existsSync(names.directory)) return clear(names, told);
+  const waiting = () => told.progress?.("waiting for another clm at work on it");
+  return withLock(names.directory, { signal: told.signal, waiting }, async () => {
+    const hosts = (await clear(names, told)) ?? [];
     // The record goes last: as long as anything is there, `status` must show it.
-    await rm(names.directory, { recursive: true, force: true });
-    return true;
+    const left = await readdir(names.directory);
+    for (const file of left.filter(isRecordFile)) await rm(join(names.directory, file));
+    // The user may have put files of their own where labs are kept; those, and the directory with them, stay.
+    if (left.every(isRecordFile)) await rmdir(names.directory);
+    return hosts;
   });
 }
 
-/** Removes all but the record, by the names a lab leaves on the machine: the record may be lost, or never written. */
-export async function clear(names: LabNames, progress?: (message: string) => void): Promise<boolean> {
+/**
+ * Removes all but the record, by the names a lab leaves on the machine: the record may be lost, or never written. Gives
+ * the names of the hosts it found, or undefined when it found nothing at all.
+ */
+export async function clear(names: LabNames, { progress }: Told = {}): Promise<string[] | undefined> {
   const cgroups = await cgroupsNamed(names.prefix);
-  progress?.(`stopping the hosts of lab ${names.lab}`);
+  progress?.("stopping its hosts");
   // The keepers first, or they start their hosts again.
   await inParallel(cgroups.filter(isKeeper), 32, endAll);
   await inParallel(cgroups, 32, endAll);
   await inParallel(cgroups, 32, removeCgroup);
   for (const cgroup of cgroups) await discard(join("/run/systemd/nspawn/propagate", cgroup));
 
-  progress?.(`removing the network of lab ${names.lab}`);
+  progress?.("removing its network");
   const wired = await removeNetwork(names);
-  await closeWayOut(names, await otherHasWayOut(names.lab));
+  await closeWayOut(names);
 
-  progress?.(`removing the files of lab ${names.lab}`);
-  const entries = await readdir(names.directory, { withFileTypes: true }).catch(() => []);
-  const hosts = entries.filter((entry) => entry.isDirectory()).map((entry) => join(names.directory, entry.name));
-  await inParallel(hosts, 8, discard);
-  return cgroups.length > 0 || wired || hosts.length > 0;
-}
+  progress?.("removing its files");
+  const entries = await readdir(names.directory).catch(() => []);
+  const kept = entries.filter((entry) => splitHostName(entry)?.lab === names.lab);
+  await inParallel(kept, 8, (host) => discard(join(names.directory, host)));
 
-async function otherHasWayOut(lab: string): Promise<boolean> {
-  const others = (await recordedLabs()).filter((name) => name !== lab);
-  const records = await Promise.all(others.map((other) => readRecord(other).catch(() => undefined)));
-  return records.some((record) => record?.internet);
+  const ran = cgroups.filter((cgroup) => !isKeeper(cgroup)).map((cgroup) => cgroup.slice(names.prefix.length));
+  const hosts = [...new Set([...kept, ...ran])];
+  return wired || cgroups.length > 0 || hosts.length > 0 ? hosts : undefined;
 }

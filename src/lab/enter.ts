@@ -2,6 +2,7 @@ import type { StdioOptions } from "node:child_process";
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { Fault } from "../errors.js";
+import { sh } from "../quote.js";
 import { members } from "./cgroup.js";
 import type { CommandOptions, Ended } from "./command.js";
 import { attempt, searchPath } from "./command.js";
@@ -14,7 +15,7 @@ import { readRecord } from "./record.js";
 
 /** Runs a program inside a host as its root, on the given streams (ours unless told), and gives its exit code. */
 export async function enter(name: string, argv: string[], options: { stdio?: StdioOptions } = {}): Promise<number> {
-  mustBeRoot(`clm lab exec ${name} -- ${argv.join(" ")}`);
+  mustBeRoot(sh`clm lab exec ${name} -- ${argv}`);
   const [program = "", ...args] = await wayInto(await findHost(name), argv);
   const child = spawn(program, args, { stdio: options.stdio ?? "inherit", env: { ...process.env, PATH: searchPath } });
   return new Promise((resolve, reject) => {

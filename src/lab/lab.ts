@@ -1,8 +1,10 @@
 /** Throw-away real hosts on this machine: the door to this folder. */
 export { down } from "./down.js";
 export { enter } from "./enter.js";
-export { ensurePackages, missingPackages } from "./machine.js";
-export type { HostState, Lab, LabHost, Release } from "./shape.js";
-export { releases } from "./shape.js";
+export { mustBeRoot } from "./machine.js";
+export { labNameFrom, splitHostName } from "./names.js";
+export { mustBePossible } from "./possible.js";
+export { recordedLabs } from "./record.js";
+export type { HostState, Lab, LabHost, LabWish, Release } from "./shape.js";
 export { status } from "./status.js";
 export { type UpOptions, up } from "./up.js";

@@ -39,16 +39,20 @@ export function mustBeRoot(command: string): void {
   });
 }
 
-/** Installs what a lab needs and this machine lacks, or says what to install. */
-export async function ensurePackages(options: Told & { internet?: boolean } = {}): Promise<void> {
+/** What this machine lacks and a lab needs; throws when it cannot be installed from here. */
+export function packagesToInstall(options: { internet?: boolean }): string[] {
   const missing = missingPackages(options);
-  if (missing.length === 0) return;
-  const install = ["install", "--yes", "--no-install-recommends", ...missing];
-  const lacking = new Fault("local-setup", `a lab needs packages this machine lacks: ${missing.join(", ")}`, {
+  if (missing.length === 0 || (hasProgram("apt-get") && process.getuid?.() === 0)) return missing;
+  throw new Fault("local-setup", `a lab needs packages this machine lacks: ${missing.join(", ")}`, {
     next: `sudo apt-get install ${missing.join(" ")}`,
   });
-  if (!hasProgram("apt-get") || process.getuid?.() !== 0) throw lacking;
+}
 
+/** Installs what a lab needs and this machine lacks, or says what to install. */
+export async function ensurePackages(options: Told & { internet?: boolean } = {}): Promise<void> {
+  const missing = packagesToInstall(options);
+  if (missing.length === 0) return;
+  const install = ["install", "--yes", "--no-install-recommends", ...missing];
   options.progress?.(`installing ${missing.join(", ")}`);
   // Not to be stopped in the middle: dpkg would have to be mended by hand.
   const how = { outlives: true, output: options.output, env: { DEBIAN_FRONTEND: "noninteractive" } };

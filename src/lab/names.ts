@@ -2,9 +2,6 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { Fault } from "../errors.js";
 
-/** The most hosts a lab can have: `.11` to `.254` of its subnet. */
-export const mostHosts = 244;
-
 /** Where labs and their bases are kept. */
 export function places(env: NodeJS.ProcessEnv = process.env): { labs: string; cache: string } {
   const labs = env.CLM_LAB_DIR || "/var/lib/clm-lab";
@@ -72,6 +69,9 @@ export function labNames(text: string, labs: string = places().labs): LabNames {
     },
   };
 }
+
+/** The packet filter's name for any lab, wherever that is kept. */
+export const anyFilter = /\bclm_lab_[0-9a-f]{8}\b/;
 
 // It becomes part of host names, and those must be names that DNS and sudo accept.
 export const isLabName = (text: string): boolean => /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/.test(text);

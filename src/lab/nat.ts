@@ -1,46 +1,52 @@
 import { existsSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
-import { join } from "node:path";
 import { Fault } from "../errors.js";
 import { attempt, hasProgram, lastLines, run } from "./command.js";
-import type { LabNames } from "./names.js";
-import { places } from "./names.js";
+import { withLock } from "./lock.js";
+import { anyFilter, type LabNames } from "./names.js";
 import { network } from "./subnet.js";
 
 /** A way out for a lab's hosts, behind this machine's own address. */
 
 const forwarding = "/proc/sys/net/ipv4/ip_forward";
 
-// Says that forwarding was off before the first lab with a way out, so that the last one can turn it off again.
-const wasOff = (): string => join(places().labs, "forwarding-was-off");
+// Forwarding is the machine's, so what we know of it is kept per machine, whatever directory a lab is kept in. It says
+// that forwarding was off before the first lab with a way out, so that the last one can turn it off again.
+const machine = "/run/clm-lab";
+const wasOff = `${machine}/forwarding-was-off`;
 
+/** Makes the way out, or makes it again. */
 export async function openWayOut(names: LabNames, subnet: number, output: (line: string) => void): Promise<void> {
-  await closeFilter(names);
-  const troubles: string[] = [];
-  // iptables first: where it is in use (Docker, ufw) forwarding is often refused there, and only there can be allowed.
-  for (const attemptRules of [withIptables, withNft]) {
-    const trouble = await attemptRules(names, subnet);
-    if (trouble === undefined) return allowForwarding(output);
-    troubles.push(...trouble);
+  await withLock(machine, {}, async () => {
     await closeFilter(names);
-  }
-  throw new Fault("local-setup", "no way out could be made for the lab", {
-    why: troubles,
-    next: "sudo apt-get install nftables",
+    const troubles: string[] = [];
+    // iptables first: where it is in use (Docker, ufw) forwarding is often refused there, and only there can be allowed.
+    for (const attemptRules of [withIptables, withNft]) {
+      const trouble = await attemptRules(names, subnet);
+      if (trouble === undefined) return allowForwarding(output);
+      troubles.push(...trouble);
+      await closeFilter(names);
+    }
+    throw new Fault("local-setup", "no way out could be made for the lab", {
+      why: troubles,
+      next: "sudo apt-get install nftables",
+    });
   });
 }
 
-export async function closeWayOut(names: LabNames, othersHaveOne: boolean): Promise<void> {
-  await closeFilter(names);
-  if (othersHaveOne || !existsSync(wasOff())) return;
-  await writeFile(forwarding, "0\n");
-  await rm(wasOff());
+export async function closeWayOut(names: LabNames): Promise<void> {
+  await withLock(machine, {}, async () => {
+    await closeFilter(names);
+    if (!existsSync(wasOff) || (await rules()).length > 0) return;
+    await writeFile(forwarding, "0\n");
+    await rm(wasOff);
+  });
 }
 
 async function allowForwarding(output: (line: string) => void): Promise<void> {
   if ((await readFile(forwarding, "utf8")).trim() !== "0") return;
-  await writeFile(wasOff(), "");
+  await writeFile(wasOff, "");
   await writeFile(forwarding, "1\n");
   output("turned on net.ipv4.ip_forward; `clm lab down` turns it off again");
 }
@@ -75,17 +81,36 @@ async function withNft({ bridge, filter }: LabNames, subnet: number): Promise<Tr
 }
 
 async function closeFilter({ filter }: LabNames): Promise<void> {
-  if (hasProgram("nft") && (await attempt("nft", ["list", "table", "ip", filter])).code === 0) {
-    await run("nft", ["delete", "table", "ip", filter]);
+  for (const rule of await rules()) if (rule.filter === filter) await run(rule.program, rule.removal);
+}
+
+interface Rule {
+  filter: string;
+  program: string;
+  /** The arguments that take it away. */
+  removal: string[];
+}
+
+/** What labs have in this machine's packet filter: those of every directory, found by what they are called. */
+async function rules(): Promise<Rule[]> {
+  const found: Rule[] = [];
+  const add = (text: string, program: string, removal: (filter: string) => string[]) => {
+    const [filter] = anyFilter.exec(text) ?? [];
+    if (filter !== undefined) found.push({ filter, program, removal: removal(filter) });
+  };
+  if (hasProgram("nft")) {
+    const { stdout } = await attempt("nft", ["list", "tables", "ip"]);
+    for (const line of stdout.split("\n")) add(line, "nft", (filter) => ["delete", "table", "ip", filter]);
   }
-  if (!hasProgram("iptables")) return;
+  if (!hasProgram("iptables")) return found;
   for (const table of ["nat", "filter"]) {
     const { stdout } = await attempt("iptables", ["--wait", "-t", table, "-S"]);
-    const ours = stdout.split("\n").filter((rule) => rule.startsWith("-A ") && rule.split(/["\s]+/).includes(filter));
-    for (const rule of ours) {
-      await run("iptables", ["--wait", "-t", table, "-D", ...rule.replaceAll('"', "").split(" ").slice(1)]);
+    for (const line of stdout.split("\n").filter((rule) => rule.startsWith("-A "))) {
+      const words = line.replaceAll('"', "").split(" ").slice(1);
+      add(line, "iptables", () => ["--wait", "-t", table, "-D", ...words]);
     }
   }
+  return found;
 }
 
 /** What a host with a way out has in /etc/resolv.conf: the name servers of this machine that it can reach, too. */

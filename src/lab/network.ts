@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { readdir, rm, statfs } from "node:fs/promises";
+import { inParallel } from "../limit.js";
 import { attempt, run } from "./command.js";
 import { withLock } from "./lock.js";
 import type { HostNames, LabNames } from "./names.js";
-import { inParallel } from "./parallel.js";
 import { readRecord, recordedLabs } from "./record.js";
 import { address, freeSubnet, gateway, knownNetworks } from "./subnet.js";
 

@@ -23,13 +23,18 @@ const labRecord = z.object({
 /** What was wished of a lab and given to it. Whether it is so, only the machine can say. */
 export type LabRecord = z.infer<typeof labRecord>;
 
-const fileOf = (lab: string): string => join(labNames(lab).directory, "lab.json");
+const file = "lab.json";
+
+const fileOf = (lab: string): string => join(labNames(lab).directory, file);
+
+/** The record's file, or a copy that a kill in the middle of writing left. */
+export const isRecordFile = (name: string): boolean => name === file || name.startsWith(`.${file}~`);
 
 export async function readRecord(lab: string): Promise<LabRecord | undefined> {
-  const file = fileOf(lab);
+  const path = fileOf(lab);
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = await readFile(path, "utf8");
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw error;
@@ -38,7 +43,7 @@ export async function readRecord(lab: string): Promise<LabRecord | undefined> {
     return z.parse(labRecord, JSON.parse(text));
   } catch (cause) {
     throw new Fault("state-corrupt", `the record of lab ${lab} is not one this clm can read`, {
-      why: file,
+      why: path,
       next: `clm lab down --name ${lab}`,
       cause,
     });

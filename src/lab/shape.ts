@@ -2,8 +2,21 @@ export const releases = ["bookworm", "trixie"] as const;
 
 export type Release = (typeof releases)[number];
 
+/** The most hosts a lab can have: `.11` to `.254` of its subnet. */
+export const mostHosts = 244;
+
 /** Who logs in to a lab host; may use sudo without a password. */
 export const loginUser = "clm";
+
+/** What a user asks of a lab. */
+export interface LabWish {
+  name: string;
+  /** How many hosts the lab has afterwards. */
+  hosts: number;
+  release: Release;
+  /** Gives the hosts a way out through this machine; a lab that has it keeps it. */
+  internet: boolean;
+}
 
 /** running: it runs and its sshd answers; silent: it runs and nothing answers; stopped: it does not run. */
 export type HostState = "running" | "silent" | "stopped";

@@ -1,33 +1,27 @@
-import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { Fault, isFault } from "../errors.js";
+import { inParallel } from "../limit.js";
 import { ensureBase } from "./base.js";
 import { isRunning, start, untilUp } from "./boot.js";
 import { lastLines, stopIfAborted } from "./command.js";
 import { clear } from "./down.js";
 import { ask } from "./enter.js";
 import { withLock } from "./lock.js";
-import { ensurePackages, mustBeRoot, mustHaveSpace, raiseLimits } from "./machine.js";
+import { ensurePackages, raiseLimits } from "./machine.js";
 import type { HostNames, LabNames } from "./names.js";
-import { labNames, mostHosts, places } from "./names.js";
+import { labNames } from "./names.js";
 import { nameServers, openWayOut } from "./nat.js";
 import { ensureBridge, ensureWires, takeSubnet } from "./network.js";
-import { inParallel } from "./parallel.js";
+import { mustBePossible, mustFit } from "./possible.js";
 import type { LabRecord } from "./record.js";
 import { readRecord, writeRecord } from "./record.js";
 import { ensureRoot, makeHostKey } from "./root.js";
-import type { Lab, Release, Told } from "./shape.js";
+import type { Lab, LabWish, Told } from "./shape.js";
 import { loginUser } from "./shape.js";
 import { labSeen } from "./status.js";
 import { address } from "./subnet.js";
 
-export interface UpOptions extends Told {
-  name: string;
-  /** How many hosts the lab has afterwards. */
-  hosts: number;
-  release: Release;
-  /** Gives the hosts a way out through this machine; one that has it keeps it. */
-  internet?: boolean;
+export interface UpOptions extends LabWish, Told {
   /** The public key line the login user accepts. */
   authorizedKey: string;
   signal: AbortSignal;
@@ -36,15 +30,11 @@ export interface UpOptions extends Told {
 /** Makes a lab as wished, or mends it: hosts that are there stay, those that stopped start again with what they had. */
 export async function up(options: UpOptions): Promise<Lab> {
   const names = labNames(options.name);
-  mustBeRoot(`clm lab up --name ${names.lab}`);
+  await mustBePossible(options);
   await ensurePackages(options);
-  const before = await readRecord(names.lab);
-  mustFit(options, before);
-  const more = options.hosts - (before?.hosts.length ?? 0);
-  if (more > 0) await mustHaveSpace(places().labs, 100 * more, more === 1 ? "a lab host" : `${more} lab hosts`);
-  const base = before?.base ?? (await ensureBase(options.release, options));
+  const base = (await readRecord(names.lab))?.base ?? (await ensureBase(options.release, options));
 
-  const waiting = () => options.progress?.(`waiting for another clm at work on lab ${names.lab}`);
+  const waiting = () => options.progress?.("waiting for another clm at work on it");
   return withLock(names.directory, { signal: options.signal, waiting }, async () => {
     const record = (await readRecord(names.lab)) ?? (await begin(names, base, options));
     mustFit(options, record);
@@ -54,24 +44,6 @@ export async function up(options: UpOptions): Promise<Lab> {
     await adjust(known, record, options);
     return labSeen(record);
   });
-}
-
-function mustFit({ name, hosts, release }: UpOptions, record: LabRecord | undefined): void {
-  if (!Number.isInteger(hosts) || hosts < 1 || hosts > mostHosts) {
-    throw new Fault("bad-input", `a lab has 1 to ${mostHosts} hosts, not ${hosts}`);
-  }
-  if (!record) return;
-  const next = `clm lab down --name ${name}`;
-  if (record.release !== release) {
-    throw new Fault("usage", `lab ${name} is there already, with ${record.release}, not ${release}`, { next });
-  }
-  if (record.hosts.length > hosts) {
-    const why = `it has ${record.hosts.length}; single hosts are not taken out of a lab`;
-    throw new Fault("usage", `lab ${name} cannot shrink to ${hosts} hosts`, { why, next });
-  }
-  if (!existsSync(record.base)) {
-    throw new Fault("local-setup", `the base lab ${name} was made from is gone`, { why: record.base, next });
-  }
 }
 
 /** A new lab: nothing left of an older one of that name, and a subnet of its own. */
@@ -92,7 +64,7 @@ async function enlarge(names: LabNames, record: LabRecord, options: UpOptions): 
   const first = record.hosts.length + 1;
   const added = Array.from({ length: options.hosts - record.hosts.length }, (_, at) => names.host(first + at));
   const keys = await inParallel(added, 8, async (host) => ({ number: host.number, ...(await makeHostKey(host)) }));
-  const internet = record.internet || options.internet === true;
+  const internet = record.internet || options.internet;
   if (added.length === 0 && internet === record.internet) return;
   record.hosts.push(...keys);
   record.internet = internet;
@@ -111,7 +83,7 @@ async function bring(names: LabNames, record: LabRecord, options: UpOptions): Pr
   const stopped = hosts.filter((_, at) => !running[at]);
   if (stopped.length > 0 || options.internet) {
     await raiseLimits(output);
-    progress?.(`wiring lab ${names.lab}`);
+    progress?.("making the network");
     await ensureBridge(names, record.subnet);
     await ensureWires(names, options.internet ? hosts : stopped, record.subnet, record.internet);
     if (record.internet) await openWayOut(names, record.subnet, (line) => output?.(line));
@@ -132,7 +104,7 @@ async function bring(names: LabNames, record: LabRecord, options: UpOptions): Pr
       if (isFault(error, "unreachable")) return error;
       throw error;
     }
-    progress?.(`${++up} of ${hosts.length} hosts of lab ${names.lab} are up`);
+    progress?.(`${++up} of ${hosts.length} hosts up`);
     return undefined;
   };
   const failures = (await inParallel(hosts, atOnce, bringOne)).flatMap((fault) => fault ?? []);

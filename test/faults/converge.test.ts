@@ -78,7 +78,7 @@ describe("the gate before a host", () => {
   });
 
   it("a connection that is cut in the middle: said so, with what was done", async () => {
-    const cut = run({ script: "pkill -KILL -f 'sshd: clm'; sleep 5" });
+    const cut = run({ script: "pkill -KILL -f 'sshd: [c]lm'; sleep 5" });
     const lost = apply([dir("/srv/kept", { owner: "root", mode: 0o700 }), cut]);
     await expect(lost).rejects.toMatchObject({ fault: "connection-lost", exit: 14 });
     expect(journal().at(-1)).toMatchObject({ event: "end", result: "failed" });

@@ -62,16 +62,16 @@ describe("a host that is not as it should be has its own exit code and message",
 
   it("a host that goes away in the middle", async () => {
     const cut = () =>
-      setTimeout(() => inHost(host, "pkill -KILL -u clm; pkill -KILL -f 'sshd: clm'").catch(() => {}), 1500);
+      setTimeout(() => inHost(host, "pkill -KILL -u clm; pkill -KILL -f 'sshd: [c]lm'").catch(() => {}), 1500);
     const { code, stderr } = await clm(["host", "exec", host, "--", "sleep", "60"], { home, during: cut });
     expect(code).toBe(14);
     expect(stderr).toMatch(/lost the connection to trial-3.*CLM-2005/);
   });
 
   it("a host that freezes in the middle", async () => {
-    const freeze = () => setTimeout(() => inHost(host, "pkill -STOP -f 'sshd: clm'").catch(() => {}), 1500);
+    const freeze = () => setTimeout(() => inHost(host, "pkill -STOP -f 'sshd: [c]lm'").catch(() => {}), 1500);
     const { code, stderr } = await clm(["host", "exec", host, "--", "sleep", "100"], { home, during: freeze });
-    await inHost(host, "pkill -CONT -f 'sshd: clm' || true; pkill sleep || true");
+    await inHost(host, "pkill -CONT -f 'sshd: [c]lm' || true; pkill sleep || true");
     expect(code).toBe(14);
     expect(stderr).toMatch(/it stopped answering/);
   });

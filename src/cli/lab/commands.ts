@@ -1,3 +1,5 @@
+// Loaded at every start, so only what is light: the shape, not the door of lab/.
+import { mostHosts, releases } from "../../lab/shape.js";
 import { choice, command, commandLine, flag, type Noun, number, required, text } from "../command.js";
 
 const name = text("LAB", "which lab", { completes: "lab", default: "lab" });
@@ -9,8 +11,8 @@ export const up = command({
 fleet as LAB-1, LAB-2 and so on. The base system is made once, which takes about half a minute, and kept.
 Running it again changes nothing; with a larger --hosts it adds what is missing. Needs root.`,
   options: {
-    hosts: number("N", "how many hosts", { min: 1, max: 244, default: 1 }),
-    release: choice("RELEASE", ["bookworm", "trixie"], "Debian release of the hosts", { default: "bookworm" }),
+    hosts: number("N", "how many hosts", { min: 1, max: mostHosts, default: 1 }),
+    release: choice("RELEASE", releases, "Debian release of the hosts", { default: "bookworm" }),
     name,
     internet: flag("let the hosts reach the internet through this machine"),
   },
@@ -27,10 +29,12 @@ Running it again changes nothing; with a larger --hosts it adds what is missing.
 export const down = command({
   path: "lab down",
   summary: "remove a lab and everything it made",
-  description: "Also cleans up after a lab that was killed half-way. The base system is kept for the next time.",
-  options: { name, all: flag("every lab on this machine") },
+  description: `Asks nothing: a lab is there to be thrown away. Also cleans up after a lab that was killed half-way. The base
+system is kept for the next time. Needs root.`,
+  options: { name, all: flag("every lab on this machine, and hosts of labs that are gone from it") },
+  formats: ["table", "json", "yaml", "name"],
   mutates: true,
-  examples: [{ run: "clm lab down" }, { run: "clm lab down --all --yes" }],
+  examples: [{ run: "clm lab down" }, { run: "clm lab down --name try" }, { run: "clm lab down --all -o json" }],
   load: () => import("./down.js"),
 });
 
@@ -46,8 +50,8 @@ export const status = command({
 export const exec = command({
   path: "lab exec",
   summary: "run a command as root inside a lab host, without SSH",
-  description:
-    "For looking at a lab host whose SSH does not work. To run something as a fleet would, use clm host exec.",
+  description: `For looking at a lab host whose SSH does not work, and for breaking one on purpose. Ends with the command's own exit
+code. It is not written to the audit log. To run something as a fleet would, use clm host exec. Needs root.`,
   args: { host: required("the lab host", "lab-host"), command: commandLine("what to run there") },
   examples: [{ run: "clm lab exec lab-1 -- systemctl status ssh" }],
   load: () => import("./exec.js"),

@@ -1,4 +1,4 @@
-import { enter } from "../../lab/enter.js";
+import { enter } from "../../lab/lab.js";
 import type { Handler } from "../command.js";
 import type { exec } from "./commands.js";
 

@@ -1,13 +1,13 @@
 import { labUp } from "../../flows/lab/up.js";
 import { withSession } from "../../flows/session.js";
-import { hostNameFrom } from "../../names.js";
+import { labNameFrom } from "../../lab/lab.js";
 import type { Handler } from "../command.js";
 import type { up } from "./commands.js";
 import { labView } from "./view.js";
 
 export const run: Handler<typeof up> = async ({ options }, clm) => {
   const { hosts, release, internet } = options;
-  const wish = { name: hostNameFrom(options.name), hosts, release, internet };
+  const wish = { name: labNameFrom(options.name), hosts, release, internet };
   const lab = await withSession(clm, (session) => labUp(session, wish));
   if (lab)
     clm.list(

@@ -1,3 +1,4 @@
+import type { LabGone } from "../../flows/lab/down.js";
 import type { LabHost } from "../../lab/lab.js";
 import type { View } from "../command.js";
 
@@ -17,4 +18,12 @@ export const labView: View<LabRow> = {
   ],
   name: (host) => host.name,
   empty: "No lab is up. Make one with: clm lab up",
+};
+
+export const goneView: View<LabGone> = {
+  columns: [
+    { title: "lab", value: (lab) => lab.name },
+    { title: "hosts", value: (lab) => lab.hosts.join(" ") },
+  ],
+  name: (lab) => lab.name,
 };

@@ -1,25 +1,25 @@
 import { Fault } from "../../errors.js";
-import { type Lab, type LabHost, up } from "../../lab/lab.js";
+import { type Lab, type LabHost, type LabWish, mustBePossible, up } from "../../lab/lab.js";
+import { inParallel } from "../../limit.js";
 import { fingerprint } from "../../remote/host-keys/key.js";
 import { readPins } from "../../remote/host-keys/pins.js";
-import { type Host, hostStore } from "../../state/hosts.js";
+import { hostStore } from "../../state/hosts.js";
 import { addHost } from "../host/add.js";
 import { forgetHost } from "../host/remove.js";
 import { keyPair } from "../keypair.js";
 import type { Session } from "../session.js";
+import { labOf } from "./ours.js";
 
-export interface LabWish {
-  name: string;
-  hosts: number;
-  release: "bookworm" | "trixie";
-  internet: boolean;
-}
+// Each is a connection of its own, and a lab may have hundreds.
+const addedAtOnce = 16;
 
 /** Lab up: real hosts run on this machine, and the fleet knows them as it would know any others. */
 export async function labUp(session: Session, wish: LabWish): Promise<Lab | undefined> {
   const { configDir, ui, signal, gate } = session;
-  mustBeOurs(hostStore(configDir).read().hosts, wish);
-  const deed = { verb: "lab up", target: wish.name, summary: `bring up ${wish.hosts} lab hosts called ${wish.name}-N` };
+  await mustBePossible(wish);
+  mustBeFree(session, wish);
+  const called = wish.hosts === 1 ? `${wish.name}-1` : `${wish.name}-1 to ${wish.name}-${wish.hosts}`;
+  const deed = { verb: "lab up", target: wish.name, summary: `bring up ${called}` };
   return gate.pass(deed, async () => {
     const { identity, publicKey } = await keyPair(configDir, "lab");
     const progress = ui.progress(`lab ${wish.name}`);
@@ -32,7 +32,7 @@ export async function labUp(session: Session, wish: LabWish): Promise<Lab | unde
         output: (line) => progress.output(line),
       });
       progress.update("adding the hosts to the fleet");
-      await Promise.all(lab.hosts.map((host) => register(session, lab, host, identity)));
+      await inParallel(lab.hosts, addedAtOnce, (host) => register(session, lab, host, identity));
       progress.done(`lab ${wish.name}: ${lab.hosts.length} host${lab.hosts.length === 1 ? "" : "s"} up`);
       return lab;
     } catch (error) {
@@ -61,9 +61,10 @@ async function register(session: Session, lab: Lab, host: LabHost, identity: str
 }
 
 /** A host of the user's own must not be taken for one of the lab's. */
-function mustBeOurs(known: Host[], { name, hosts }: LabWish): void {
+function mustBeFree({ configDir }: Session, { name, hosts }: LabWish): void {
   const wanted = new Set(Array.from({ length: hosts }, (_, at) => `${name}-${at + 1}`));
-  const taken = known.find((host) => wanted.has(host.name) && host.labels.lab !== name);
+  const known = hostStore(configDir).read().hosts;
+  const taken = known.find((host) => wanted.has(host.name) && labOf(host, configDir) !== name);
   if (!taken) return;
   throw new Fault("already-exists", `the fleet has a host called ${taken.name} that is not a lab host`, {
     why: `it is at ${taken.address}`,

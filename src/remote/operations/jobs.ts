@@ -61,11 +61,12 @@ export async function forgetJob(shell: Shell, name: string, signal?: AbortSignal
 const unitOf = (name: string): string => `clm-job-${jobName(name)}.service`;
 const logOf = (name: string): string => `/run/clm/jobs/${jobName(name)}.log`;
 
-/** From systemd's own words: `ActiveState=failed Result=exit-code ExecMainStatus=3`. */
+/** From systemd's own words: `ActiveState=failed Result=exit-code ExecMainCode=1 ExecMainStatus=3`. */
 function endFrom(properties: string[]): Omit<JobEnd, "offset"> {
   const is = Object.fromEntries(properties.map((property) => property.split("=")));
   if (is.ActiveState === undefined || is.ActiveState === "inactive") return { result: "gone" };
   if (is.Result === "timeout") return { result: "timeout" };
-  if (is.Result === "signal" || is.Result === "core-dump" || is.Result === "oom-kill") return { result: "killed" };
+  // To systemd a service that SIGTERM or SIGHUP ended has ended well; 1 (CLD_EXITED) says that it ended by itself.
+  if (is.ExecMainCode !== "1") return { result: "killed" };
   return { result: is.Result === "success" ? "success" : "failed", code: Number(is.ExecMainStatus) };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { labNames, mostHosts, places, splitHostName } from "../../../src/lab/names.js";
+import { anyFilter, labNames, places, splitHostName } from "../../../src/lab/names.js";
+import { mostHosts } from "../../../src/lab/shape.js";
 
 describe("the names of a lab", () => {
   it.each(["a", "lab", "x".repeat(32)])("of lab '%s' fit where the kernel keeps them", (name) => {
@@ -19,6 +20,7 @@ describe("the names of a lab", () => {
     expect(names.bridge.startsWith(names.links)).toBe(true);
     expect(host.netns.startsWith(names.prefix)).toBe(true);
     expect(host.cgroup.startsWith(names.prefix)).toBe(true);
+    expect(anyFilter.exec(`-s 198.18.1.0/24 --comment "${names.filter}"`)?.[0]).toBe(names.filter);
   });
 
   it("are never those of another lab, nor of the same name kept elsewhere", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mostHosts } from "../../../src/lab/names.js";
+import { mostHosts } from "../../../src/lab/shape.js";
 import { address, freeSubnet, gateway, knownNetworks } from "../../../src/lab/subnet.js";
 
 describe("a free subnet", () => {

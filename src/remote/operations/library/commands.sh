@@ -34,7 +34,8 @@ look_job() {
   [ -z "$proving" ] || [ $same = no ] || return 0
   case $same,$is_active,$is_sub in
     yes,failed,*) differs "failed ($is_result)" ;;
-    yes,*,exited) if [ -z "$creates" ] || [ -e "$creates" ]; then note=finished; else differs 'not finished'; fi ;;
+    # To systemd a service that SIGTERM or SIGHUP ended has ended well; 1 says that it ended by itself.
+    yes,*,exited) if [ "$is_how" = 1 ] && { [ -z "$creates" ] || [ -e "$creates" ]; }; then note=finished; else differs 'not finished'; fi ;;
     yes,active,* | yes,activating,* | yes,deactivating,*) note=running ;;
     no,active,running) differs 'another job of this name is running' ;;
     *) if [ -n "$creates" ] && [ -e "$creates" ]; then note=finished; else differs 'not started'; fi ;;
@@ -57,7 +58,7 @@ change_job() {
   mkdir -p "${log%/*}" && rm -f "$log" && (umask 077 && : >"$log") || exit
   systemd-run --quiet --no-ask-password --service-type=exec --unit="$unit" --description="clm job $name $digest" \
     --uid="$as" --working-directory="${cwd:-$is_home}" --setenv=LANG=C.UTF-8 \
-    --property=RemainAfterExit=yes --property=RuntimeMaxSec="$seconds" \
+    --property=RemainAfterExit=yes --property=RuntimeMaxSec="$seconds" --property=TimeoutStopSec=10 \
     --property=StandardInput=null --property=StandardOutput="append:$log" --property=StandardError="append:$log" \
     -- "$@" && return
   # A job that has failed by now was started all the same; its end is for those who follow it.

@@ -12,7 +12,7 @@ tell() {
 follow() {
   exec </dev/null
   # Asked before the log is read, so that nothing can be written between the last reading and the end.
-  while state=$(systemctl show --property ActiveState,SubState,Result,ExecMainStatus -- "$unit"); do
+  while state=$(systemctl show --property ActiveState,SubState,Result,ExecMainCode,ExecMainStatus -- "$unit"); do
     tell_log
     is_running || break
     sleep 0.3

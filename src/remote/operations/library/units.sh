@@ -2,7 +2,7 @@
 
 # Sets is_active and so on to what the manager says. A unit nobody knows is inactive.
 read_unit() {
-  is_active=inactive is_sub='' is_enabled='' is_stale='' is_result='' is_description=''
+  is_active=inactive is_sub='' is_enabled='' is_stale='' is_result='' is_description='' is_how=''
   while IFS='=' read -r property value; do
     case $property in
       ActiveState) is_active=$value ;;
@@ -11,9 +11,10 @@ read_unit() {
       NeedDaemonReload) is_stale=$value ;;
       Result) is_result=$value ;;
       Description) is_description=$value ;;
+      ExecMainCode) is_how=$value ;;
     esac
   done <<END
-$(systemctl show --property ActiveState,SubState,UnitFileState,NeedDaemonReload,Result,Description -- "$1")
+$(systemctl show --property ActiveState,SubState,UnitFileState,NeedDaemonReload,Result,Description,ExecMainCode -- "$1")
 END
 }
 
