@@ -63,3 +63,5 @@ export function ensureRoot(what) {
   );
   return false;
 }
+
+if (import.meta.url === `file://${process.argv[1]}`) ensureModules();
