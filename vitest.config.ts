@@ -7,7 +7,7 @@ export default defineConfig({
   define: { __CLM_VERSION__: JSON.stringify(version) },
   test: {
     projects: [
-      { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
+      { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.ts"], sequence: { groupOrder: 0 } } },
       {
         extends: true,
         test: {
@@ -18,6 +18,8 @@ export default defineConfig({
           hookTimeout: 300_000,
           // The files share the hosts, and break them.
           fileParallelism: false,
+          // After the others: what is timed on hosts should not wait for them.
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -6,7 +6,7 @@ import type { Connection } from "../../src/remote/connection.js";
 import { dir, file, type Operation, run } from "../../src/remote/operations/operation.js";
 import { Secret } from "../../src/secret.js";
 import type { Ui } from "../../src/ui/ui.js";
-import { clm, copyOfHome, inHost } from "../lab/clm.js";
+import { clm, copyOfHome, inHost, whenRunning } from "../lab/clm.js";
 import { connectTo } from "../lab/connect.js";
 
 const shared = inject("fleetHome");
@@ -88,9 +88,9 @@ describe("the gate before a host", () => {
 
   it("Ctrl-C in the middle: the operation under way is finished, the next is not begun", async () => {
     const stop = new AbortController();
-    const slow = run({ script: "sleep 2; touch /srv/kept", creates: "/srv/kept" });
+    const slow = run({ script: "sleep 2.25; touch /srv/kept", creates: "/srv/kept" });
     const interrupted = apply([slow, dir("/srv/small", { owner: "root", mode: 0o700 })], { signal: stop.signal });
-    setTimeout(() => stop.abort(), 700);
+    void whenRunning(host, "sleep 2.25", () => stop.abort());
     await expect(interrupted).rejects.toMatchObject({ fault: "interrupted" });
     expect(await inHost(host, "sleep 2.5; ls /srv")).toBe("kept\n");
   });

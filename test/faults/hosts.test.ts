@@ -6,7 +6,7 @@ import { connect } from "../../src/remote/connect.js";
 import { run } from "../../src/remote/run.js";
 import { Secret } from "../../src/secret.js";
 import { findHost, hostStore } from "../../src/state/hosts.js";
-import { clm, copyOfHome, inHost } from "../lab/clm.js";
+import { clm, copyOfHome, inHost, whenRunning } from "../lab/clm.js";
 import { meansFor } from "../lab/connect.js";
 
 const shared = inject("fleetHome");
@@ -61,15 +61,14 @@ describe("a host that is not as it should be has its own exit code and message",
   });
 
   it("a host that goes away in the middle", async () => {
-    const cut = () =>
-      setTimeout(() => inHost(host, "pkill -KILL -u clm; pkill -KILL -f 'sshd: [c]lm'").catch(() => {}), 1500);
+    const cut = () => whenRunning(host, "sleep 60", () => inHost(host, "pkill -KILL -f 'sshd: [c]lm'"));
     const { code, stderr } = await clm(["host", "exec", host, "--", "sleep", "60"], { home, during: cut });
     expect(code).toBe(14);
     expect(stderr).toMatch(/lost the connection to trial-3.*CLM-2005/);
   });
 
   it("a host that freezes in the middle", async () => {
-    const freeze = () => setTimeout(() => inHost(host, "pkill -STOP -f 'sshd: [c]lm'").catch(() => {}), 1500);
+    const freeze = () => whenRunning(host, "sleep 100", () => inHost(host, "pkill -STOP -f 'sshd: [c]lm'"));
     const { code, stderr } = await clm(["host", "exec", host, "--", "sleep", "100"], { home, during: freeze });
     await inHost(host, "pkill -CONT -f 'sshd: [c]lm' || true; pkill sleep || true");
     expect(code).toBe(14);
@@ -178,7 +177,8 @@ describe("sudo with a password", () => {
 });
 
 describe("stopping", () => {
-  const sleeping = ["host", "exec", host, "--", "sleep", "60"];
+  const sleeping = ["host", "exec", host, "--", "sleep", "61"];
+  afterEach(() => inHost(host, "pkill sleep || true"));
 
   it.each([
     ["Ctrl-C", [], "SIGINT", 130],
@@ -186,7 +186,7 @@ describe("stopping", () => {
     ["its time being up", ["--timeout", "2"], undefined, 18],
   ] as const)("by %s also ends what sudo started on the host", async (_by, more, signal, expected) => {
     const args = ["host", "exec", host, ...more, "--sudo", "--", "echo begun; sleep 4243 & sleep 4243"];
-    const stop = (child: ChildProcess) => signal && setTimeout(() => child.kill(signal), 1500);
+    const stop = (child: ChildProcess) => signal && whenRunning(host, "sleep 4243", () => child.kill(signal));
     const { code, stdout } = await clm(args, { home, during: stop });
     expect([code, stdout]).toEqual([expected, "begun\n"]);
     expect(await inHost(host, "sleep 2; pgrep -f 'sleep 424[3]' || echo gone")).toBe("gone\n");
@@ -195,7 +195,7 @@ describe("stopping", () => {
   it("one Ctrl-C ends the command in order", async () => {
     const { code, stderr } = await clm(sleeping, {
       home,
-      during: (child) => setTimeout(() => child.kill("SIGINT"), 1500),
+      during: (child) => whenRunning(host, "sleep 61", () => child.kill("SIGINT")),
     });
     expect(code).toBe(130);
     expect(stderr).toMatch(/CLM-7001/);
@@ -204,18 +204,18 @@ describe("stopping", () => {
   });
 
   it("two end it at once, and the log says it was begun", async () => {
-    const twice = (child: { kill(signal: "SIGINT"): boolean }) =>
-      setTimeout(() => {
+    const twice = (child: ChildProcess) =>
+      whenRunning(host, "sleep 61", () => {
         child.kill("SIGINT");
         setTimeout(() => child.kill("SIGINT"), 100);
-      }, 1500);
+      });
     const { code } = await clm(sleeping, { home, during: twice });
     expect(code).toBe(130);
     expect((await clm(["audit", "--verify"], { home })).code).toBe(0);
   });
 
   it("kill -9 leaves state whole and nothing locked", async () => {
-    await clm(sleeping, { home, during: (child) => setTimeout(() => child.kill("SIGKILL"), 1500) });
+    await clm(sleeping, { home, during: (child) => whenRunning(host, "sleep 61", () => child.kill("SIGKILL")) });
     const { code } = await clm(["host", "update", host, "--label", "after=kill"], { home });
     expect(code).toBe(0);
     expect((await clm(["audit", "--verify"], { home })).code).toBe(0);

@@ -29,7 +29,7 @@ export async function impostorOn(host: string): Promise<Impostor> {
       const seen = await say();
       await once(child, "exit");
       remove();
-      await inHost(host, "systemctl start ssh");
+      await inHost(host, "systemctl reset-failed ssh; systemctl start ssh");
       return seen;
     },
   };

@@ -11,6 +11,7 @@ let remove: () => Promise<void>;
 let pinned: string;
 
 const show = async () => JSON.parse((await clm(["host", "show", host, "-o", "json"], { home })).stdout);
+// systemd starts a service five times in ten seconds and no more, unless it is told to forget.
 const realFingerprint = async () =>
   (await inHost(host, "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub")).split(" ")[1] ?? "";
 
@@ -62,7 +63,10 @@ describe("an impostor on the host's own address", () => {
 describe("a host with a new key", () => {
   it("is refused until its key is pinned again", async () => {
     await inHost(host, "cp -p /etc/ssh/ssh_host_ed25519_key* /root/ && rm /etc/ssh/ssh_host_ed25519_key*");
-    await inHost(host, "ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key && systemctl restart ssh");
+    await inHost(
+      host,
+      "ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key && systemctl reset-failed ssh; systemctl restart ssh",
+    );
     try {
       const fresh = await realFingerprint();
       expect((await clm(["host", "check", host], { home })).stdout).toMatch(/ssh\.key +fail/);
@@ -73,7 +77,10 @@ describe("a host with a new key", () => {
       expect((await clm(["host", "exec", host, "--", "true"], { home })).code).toBe(0);
       expect((await show()).fingerprints).toEqual([fresh]);
     } finally {
-      await inHost(host, "mv /root/ssh_host_ed25519_key* /etc/ssh/ && systemctl restart ssh");
+      await inHost(
+        host,
+        "mv /root/ssh_host_ed25519_key* /etc/ssh/ && systemctl reset-failed ssh; systemctl restart ssh",
+      );
     }
   });
 });
@@ -94,7 +101,7 @@ describe("an unknown host without a terminal", () => {
 describe("a fingerprint told ahead", () => {
   it("may be that of any of the host's keys, which is then the one that is pinned", async () => {
     const made = "test -f /etc/ssh/ssh_host_rsa_key || ssh-keygen -q -t rsa -b 2048 -N '' -f /etc/ssh/ssh_host_rsa_key";
-    await inHost(host, `${made}; systemctl restart ssh`);
+    await inHost(host, `${made}; systemctl reset-failed ssh; systemctl restart ssh`);
     try {
       const rsa = (await inHost(host, "ssh-keygen -lf /etc/ssh/ssh_host_rsa_key.pub")).split(" ")[1] ?? "";
       const { address, user, identity } = await show();
@@ -105,7 +112,7 @@ describe("a fingerprint told ahead", () => {
         rsa,
       ]);
     } finally {
-      await inHost(host, "rm -f /etc/ssh/ssh_host_rsa_key*; systemctl restart ssh");
+      await inHost(host, "rm -f /etc/ssh/ssh_host_rsa_key*; systemctl reset-failed ssh; systemctl restart ssh");
     }
   });
 });

@@ -17,7 +17,7 @@ export interface Call {
   env?: NodeJS.ProcessEnv;
   input?: string;
   /** Called with the running process, to kill or signal it. */
-  during?: (child: ChildProcess) => void;
+  during?: (child: ChildProcess) => unknown;
 }
 
 /** Runs the built clm as a user would, without a terminal. */
@@ -30,7 +30,7 @@ export function runProgram(
   args: string[],
   env: NodeJS.ProcessEnv = {},
   input = "",
-  during?: (child: ChildProcess) => void,
+  during?: (child: ChildProcess) => unknown,
 ): Promise<Result> {
   return new Promise((done, failed) => {
     const child = spawn(file, args, { env: { ...process.env, ...env } });
@@ -64,4 +64,13 @@ export async function inHost(host: string, script: string): Promise<string> {
   });
   if (code !== 0) throw new Error(`in ${host}: ${script}\nended with ${code}: ${stderr}`);
   return stdout;
+}
+
+/** Does something as soon as a command runs on a host, however long it takes to get there. */
+export async function whenRunning(host: string, command: string, act: () => unknown): Promise<void> {
+  const pattern = command.replace(/^./, "^[$&]");
+  await inHost(host, `for n in $(seq 300); do pgrep -f '${pattern}' >/dev/null && exit 0; sleep 0.1; done; exit 1`);
+  // What it has said until now is on its way.
+  await new Promise((done) => setTimeout(done, 300));
+  await act();
 }
