@@ -19,6 +19,16 @@ export function limit(most: number): Limit {
   };
 }
 
+/** Starts the work for every item, at most `most` at once. */
+export function atMost<Item, Result>(
+  most: number,
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result>[] {
+  const slot = limit(most);
+  return items.map((item) => slot(() => work(item)));
+}
+
 /**
  * Does the work for every item, at most `most` at once, and waits for all of them even when some fail: nothing may
  * still be running when the caller reports. Throws the first failure by order of the items.
@@ -28,8 +38,7 @@ export async function inParallel<Item, Result>(
   most: number,
   work: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
-  const slot = limit(most);
-  const settled = await Promise.allSettled(items.map((item) => slot(() => work(item))));
+  const settled = await Promise.allSettled(atMost(most, items, work));
   return settled.map((result) => {
     if (result.status === "rejected") throw result.reason;
     return result.value;

@@ -17,7 +17,7 @@ const labRecord = z.object({
   internet: z.boolean(),
   /** The public key its login user accepts. */
   authorizedKey: z.string(),
-  hosts: z.array(z.object({ number: z.int(), hostKey: z.string(), fingerprint: z.string() })),
+  hosts: z.array(z.object({ number: z.int(), hostKey: z.string() })),
 });
 
 /** What was wished of a lab and given to it. Whether it is so, only the machine can say. */

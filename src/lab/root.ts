@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,25 +13,14 @@ export const rootOf = (host: HostNames): string => join(host.directory, "root");
 const keyOf = (host: HostNames): string => join(host.directory, "host_key");
 const madeMark = (host: HostNames): string => join(host.directory, "made");
 
-export interface HostKey {
-  hostKey: string;
-  fingerprint: string;
-}
-
-/** The key the host will show, made here so that its fingerprint is known before anyone connects. */
-export async function makeHostKey(host: HostNames): Promise<HostKey> {
+/** Makes the key the host will show, here, so that it is known before anyone connects; gives its public half. */
+export async function makeHostKey(host: HostNames): Promise<string> {
   // Half of it may be left by a kill; nobody has been told of that key.
   await discard(host.directory);
   await mkdir(host.directory, { recursive: true, mode: 0o700 });
   await run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", `root@${host.name}`, "-f", keyOf(host)]);
   const [type, blob = ""] = (await readFile(`${keyOf(host)}.pub`, "utf8")).split(" ");
-  return { hostKey: `${type} ${blob}`, fingerprint: fingerprintOf(blob) };
-}
-
-/** As OpenSSH prints it. */
-export function fingerprintOf(blob: string): string {
-  const digest = createHash("sha256").update(Buffer.from(blob, "base64")).digest("base64");
-  return `SHA256:${digest.replace(/=+$/, "")}`;
+  return `${type} ${blob}`;
 }
 
 export interface Identity {

@@ -1,3 +1,4 @@
+import { fingerprint } from "../fingerprint.js";
 import { answers, isRunning } from "./boot.js";
 import type { HostNames } from "./names.js";
 import { labNameFrom, labNames } from "./names.js";
@@ -16,11 +17,13 @@ export async function status(name?: string): Promise<Lab[]> {
 
 export async function labSeen(record: LabRecord): Promise<Lab> {
   const names = labNames(record.name);
-  const hosts = record.hosts.map(async ({ number, hostKey, fingerprint }): Promise<LabHost> => {
+  const hosts = record.hosts.map(async ({ number, hostKey }): Promise<LabHost> => {
     const host = names.host(number);
     const at = address(record.subnet, number);
     const state = await stateOf(host, at);
-    return { name: host.name, address: at, port: 22, user: loginUser, hostKey, fingerprint, state };
+    const [, blob = ""] = hostKey.split(" ");
+    const key = { hostKey, fingerprint: fingerprint(Buffer.from(blob, "base64")) };
+    return { name: host.name, address: at, port: 22, user: loginUser, ...key, state };
   });
   return { name: record.name, release: record.release, internet: record.internet, hosts: await Promise.all(hosts) };
 }

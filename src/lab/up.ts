@@ -63,7 +63,7 @@ async function begin(names: LabNames, base: string, options: UpOptions): Promise
 async function enlarge(names: LabNames, record: LabRecord, options: UpOptions): Promise<void> {
   const first = record.hosts.length + 1;
   const added = Array.from({ length: options.hosts - record.hosts.length }, (_, at) => names.host(first + at));
-  const keys = await inParallel(added, 8, async (host) => ({ number: host.number, ...(await makeHostKey(host)) }));
+  const keys = await inParallel(added, 8, async (host) => ({ number: host.number, hostKey: await makeHostKey(host) }));
   const internet = record.internet || options.internet;
   if (added.length === 0 && internet === record.internet) return;
   record.hosts.push(...keys);

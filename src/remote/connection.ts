@@ -153,7 +153,7 @@ function channelProcess(channel: ClientChannel, lostFault: () => Fault): Process
       left();
     }, grace).unref();
   };
-  // Writing to a process that has gone is not an error here: how it ended is told by `done`.
+  // Here the errors of stdin end, as Process promises.
   channel.on("error", () => {});
   channel.stderr.on("error", () => {});
   return {

@@ -8,6 +8,7 @@ export interface Exit {
 
 /** A process somewhere else. Over SSH it is a channel; in unit tests it is a child of ours. */
 export interface Process {
+  /** Writing to a process that has gone is no error and throws none: how it ended is told by `done`. */
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;

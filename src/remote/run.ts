@@ -28,8 +28,6 @@ export async function run(shell: Shell, command: string, options: RunOptions = {
   const stop = AbortSignal.any(signal ? [signal, deadline.signal] : [deadline.signal]);
   try {
     const process = await shell.spawn(command, { signal: stop });
-    // A command may end before it has read all of its stdin; its exit says how it went.
-    process.stdin.on("error", () => {});
     if (!keepStdin) process.stdin.end(stdin);
     const [stdout, stderr, exit] = await Promise.all([
       collect(process.stdout, onStdout),

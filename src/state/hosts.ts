@@ -1,6 +1,7 @@
 import { Fault } from "../errors.js";
 import type { Label } from "../names.js";
 import { nearest } from "../nearest.js";
+import { matchesPattern } from "../wildcard.js";
 import type { LockOptions } from "./lock.js";
 import { also, list, number, object, oneOf, optional, record, type Shape, type Shaped, text, whole } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
@@ -69,10 +70,8 @@ export function selectHosts(
   patterns: readonly string[],
   labels: readonly Label[] = [],
 ): Host[] {
-  const matchers = patterns.map(glob);
-  for (const [index, matches] of matchers.entries()) {
-    const pattern = patterns[index] ?? "";
-    if (!hosts.some((host) => matches(host.name))) {
+  for (const pattern of patterns) {
+    if (!hosts.some((host) => matchesPattern(pattern, host.name))) {
       throw noHost(
         hosts,
         isGlob(pattern) ? `no host's name matches '${pattern}'` : `no host is called '${pattern}'`,
@@ -81,7 +80,7 @@ export function selectHosts(
     }
   }
   const selected = hosts
-    .filter((host) => matchers.length === 0 || matchers.some((matches) => matches(host.name)))
+    .filter(({ name }) => patterns.length === 0 || patterns.some((pattern) => matchesPattern(pattern, name)))
     .filter(hasLabels(labels));
   if (selected.length === 0 && labels.length > 0) {
     const wanted = labels.map((label) => label.join("=")).join(" and ");
@@ -96,15 +95,6 @@ export function hasLabels(labels: readonly Label[]): (host: Host) => boolean {
 }
 
 const isGlob = (pattern: string): boolean => /[*?]/.test(pattern);
-
-function glob(pattern: string): (name: string) => boolean {
-  const source = pattern.replace(/\*+|\?|[^*?]+/g, (part) => {
-    if (part === "?") return ".";
-    return part.startsWith("*") ? ".*" : part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
-  });
-  const regex = new RegExp(`^${source}$`, "s");
-  return (name) => regex.test(name);
-}
 
 function noHost(hosts: readonly Host[], what: string, word = ""): Fault {
   const guess = nearest(

@@ -23,8 +23,6 @@ export interface TerminalOptions {
 
 /** The `Ui` of a real run, and what only the top of the program needs. */
 export interface Terminal extends Ui {
-  /** A line on stderr whatever the flags say: errors, and what Ctrl-C does. */
-  say(text: string): void;
   /** One line with nothing secret and no control characters in it. */
   clean(text: string): string;
   /** Colours for stderr. */

@@ -23,7 +23,7 @@ export interface Question {
 export interface Ui {
   /** The result a script reads: goes to stdout as it is, with no newline added. */
   out(text: string): void;
-  /** Goes to stderr as it is, also when clm is to be quiet: what somebody else said there. */
+  /** A line on stderr whatever the flags say, passed on as it is: what a host said there, errors, what Ctrl-C does. */
   say(text: string): void;
   /** A remark to a person. */
   note(text: string): void;

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Server, utils } from "ssh2";
-import { fingerprint, type HostKey, hostKeyFrom } from "../../src/remote/host-keys/key.js";
+import { fingerprint } from "../../src/fingerprint.js";
+import { type HostKey, hostKeyFrom } from "../../src/remote/host-keys/key.js";
 
 /** Somebody who answers at a host's address with a key of their own. */
 export interface Impostor {

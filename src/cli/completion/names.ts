@@ -8,7 +8,7 @@ export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): 
   switch (kind) {
     case "host":
     case "host-pattern": {
-      const { hosts } = await hostStore(configDir).read();
+      const { hosts } = hostStore(configDir).read();
       return hosts.toSorted(byName).map(({ name, address }) => ({ word: name, note: address }));
     }
     case "lab":

@@ -1,7 +1,7 @@
+import { fingerprintFrom } from "../../fingerprint.js";
 import { addHost } from "../../flows/host/add.js";
 import { withSession } from "../../flows/session.js";
 import { hostNameFrom, labelsFrom } from "../../names.js";
-import { fingerprintFrom } from "../../remote/host-keys/fingerprint.js";
 import type { Handler } from "../command.js";
 import type { add } from "./commands.js";
 import { identityFrom } from "./identity.js";

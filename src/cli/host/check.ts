@@ -1,7 +1,7 @@
 import { faults } from "../../errors.js";
 import { type Check, checkHost } from "../../flows/host/check.js";
 import { withSession } from "../../flows/session.js";
-import { limit } from "../../limit.js";
+import { atMost } from "../../limit.js";
 import type { Handler, View } from "../command.js";
 import { chooseHosts } from "./choose.js";
 import type { check } from "./commands.js";
@@ -31,9 +31,8 @@ export const run: Handler<typeof check> = async ({ args, options }, clm) => {
   const all = options.all || (args.names.length === 0 && label.length === 0);
   const hosts = chooseHosts(clm, { all, label, patterns: args.names });
   const rows = await withSession({ ...clm, sudoPasswordFile }, async (session) => {
-    const slot = limit(parallel);
-    const checked = hosts.map((host) =>
-      slot(async () => (await checkHost(session, host)).map((found): Row => ({ host: host.name, ...found }))),
+    const checked = atMost(parallel, hosts, async (host) =>
+      (await checkHost(session, host)).map((found): Row => ({ host: host.name, ...found })),
     );
     return (await Promise.all(checked)).flat();
   });

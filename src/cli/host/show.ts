@@ -1,4 +1,4 @@
-import { fingerprint } from "../../remote/host-keys/key.js";
+import { fingerprint } from "../../fingerprint.js";
 import { readPins } from "../../remote/host-keys/pins.js";
 import { findHost, hostStore } from "../../state/hosts.js";
 import type { Handler } from "../command.js";

@@ -1,6 +1,6 @@
+import { fingerprintFrom } from "../../fingerprint.js";
 import { trustHost } from "../../flows/host/trust.js";
 import { withSession } from "../../flows/session.js";
-import { fingerprintFrom } from "../../remote/host-keys/fingerprint.js";
 import type { Handler } from "../command.js";
 import type { trust } from "./commands.js";
 

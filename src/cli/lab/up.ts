@@ -3,16 +3,12 @@ import { withSession } from "../../flows/session.js";
 import { labNameFrom } from "../../lab/lab.js";
 import type { Handler } from "../command.js";
 import type { up } from "./commands.js";
-import { labView } from "./view.js";
+import { labRows, labView } from "./view.js";
 
 export const run: Handler<typeof up> = async ({ options }, clm) => {
   const { hosts, release, internet } = options;
   const wish = { name: labNameFrom(options.name), hosts, release, internet };
   const lab = await withSession(clm, (session) => labUp(session, wish));
-  if (lab)
-    clm.list(
-      lab.hosts.map((host) => ({ ...host, lab: lab.name, release: lab.release })),
-      labView,
-    );
+  if (lab) clm.list(labRows(lab), labView);
   return undefined;
 };

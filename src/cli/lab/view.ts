@@ -1,11 +1,14 @@
 import type { LabGone } from "../../flows/lab/down.js";
-import type { LabHost } from "../../lab/lab.js";
+import type { Lab, LabHost } from "../../lab/lab.js";
 import type { View } from "../command.js";
 
-export interface LabRow extends LabHost {
+interface LabRow extends LabHost {
   lab: string;
   release: string;
 }
+
+export const labRows = ({ name, release, hosts }: Lab): LabRow[] =>
+  hosts.map((host) => ({ ...host, lab: name, release }));
 
 export const labView: View<LabRow> = {
   columns: [

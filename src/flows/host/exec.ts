@@ -1,5 +1,5 @@
 import { asFault, type Fault, isFault } from "../../errors.js";
-import { limit } from "../../limit.js";
+import { atMost } from "../../limit.js";
 import { sh } from "../../quote.js";
 import { run } from "../../remote/run.js";
 import type { Outcome } from "../../state/audit.js";
@@ -69,22 +69,20 @@ export async function execOnHosts(
     }
   }
 
-  const slot = limit(parallel);
+  async function askAndTell(host: Host): Promise<Answer> {
+    const answer = await ask(host);
+    listener.answer(answer);
+    return answer;
+  }
+
+  const names = hosts.map(({ name }) => name);
   const deed = {
     verb: "host exec",
-    target: hosts.map(({ name }) => name).join(","),
-    summary: `run ${programOf(command)} on ${hosts.map(({ name }) => name).join(", ")}`,
+    target: names.join(","),
+    summary: `run ${programOf(command)} on ${names.join(", ")}`,
   };
-  const everyone = () =>
-    Promise.all(
-      hosts.map((host) =>
-        slot(async () => {
-          const answer = await ask(host);
-          listener.answer(answer);
-          return answer;
-        }),
-      ),
-    );
+  // Nobody waits for the other hosts when a person has said stop at a prompt.
+  const everyone = () => Promise.all(atMost(parallel, hosts, askAndTell));
   return (await session.gate.pass(deed, everyone, outcomeOf)) ?? [];
 }
 

@@ -1,8 +1,9 @@
 import { Fault, isFault } from "../../errors.js";
+import { fingerprint } from "../../fingerprint.js";
 import { sh } from "../../quote.js";
 import { connect } from "../../remote/connect.js";
 import type { Connection } from "../../remote/connection.js";
-import { fingerprint, type HostKey, parsePublicKey, sameKey } from "../../remote/host-keys/key.js";
+import { type HostKey, parsePublicKey, sameKey } from "../../remote/host-keys/key.js";
 import type { Trust } from "../../remote/host-keys/trust.js";
 import type { Target } from "../../remote/target.js";
 import type { Session } from "../session.js";

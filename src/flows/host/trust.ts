@@ -1,4 +1,5 @@
-import { fingerprint, type HostKey, sameKey } from "../../remote/host-keys/key.js";
+import { fingerprint } from "../../fingerprint.js";
+import { type HostKey, sameKey } from "../../remote/host-keys/key.js";
 import { pin, readPins } from "../../remote/host-keys/pins.js";
 import { parseHop } from "../../remote/ssh-settings.js";
 import type { Target } from "../../remote/target.js";

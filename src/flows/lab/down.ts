@@ -1,6 +1,5 @@
 import { down, mustBeRoot, recordedLabs } from "../../lab/lab.js";
 import { byName } from "../../names.js";
-import { hostStore } from "../../state/hosts.js";
 import { forgetHost } from "../host/remove.js";
 import type { Session } from "../session.js";
 import { labOf } from "./ours.js";
@@ -44,9 +43,8 @@ export async function allLabs(session: Session): Promise<string[]> {
 }
 
 /** The hosts in the fleet that labs added. */
-function fleetOf({ configDir }: Session): { name: string; lab: string }[] {
-  const { hosts } = hostStore(configDir).read();
-  return hosts.flatMap((host) => {
+function fleetOf({ configDir, hosts }: Session): { name: string; lab: string }[] {
+  return hosts.read().hosts.flatMap((host) => {
     const lab = labOf(host, configDir);
     return lab === undefined ? [] : [{ name: host.name, lab }];
   });

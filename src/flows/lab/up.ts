@@ -1,9 +1,8 @@
 import { Fault } from "../../errors.js";
+import { fingerprint } from "../../fingerprint.js";
 import { type Lab, type LabHost, type LabWish, mustBePossible, up } from "../../lab/lab.js";
 import { inParallel } from "../../limit.js";
-import { fingerprint } from "../../remote/host-keys/key.js";
 import { readPins } from "../../remote/host-keys/pins.js";
-import { hostStore } from "../../state/hosts.js";
 import { addHost } from "../host/add.js";
 import { forgetHost } from "../host/remove.js";
 import { keyPair } from "../keypair.js";
@@ -43,9 +42,7 @@ export async function labUp(session: Session, wish: LabWish): Promise<Lab | unde
 }
 
 async function register(session: Session, lab: Lab, host: LabHost, identity: string): Promise<void> {
-  const known = hostStore(session.configDir)
-    .read()
-    .hosts.find(({ name }) => name === host.name);
+  const known = session.hosts.read().hosts.find(({ name }) => name === host.name);
   const pins = await readPins(session.configDir, host.name);
   const same = known?.address === host.address && pins.some((key) => fingerprint(key.blob) === host.fingerprint);
   if (same) return;
@@ -61,10 +58,9 @@ async function register(session: Session, lab: Lab, host: LabHost, identity: str
 }
 
 /** A host of the user's own must not be taken for one of the lab's. */
-function mustBeFree({ configDir }: Session, { name, hosts }: LabWish): void {
+function mustBeFree({ configDir, hosts: fleet }: Session, { name, hosts }: LabWish): void {
   const wanted = new Set(Array.from({ length: hosts }, (_, at) => `${name}-${at + 1}`));
-  const known = hostStore(configDir).read().hosts;
-  const taken = known.find((host) => wanted.has(host.name) && labOf(host, configDir) !== name);
+  const taken = fleet.read().hosts.find((host) => wanted.has(host.name) && labOf(host, configDir) !== name);
   if (!taken) return;
   throw new Fault("already-exists", `the fleet has a host called ${taken.name} that is not a lab host`, {
     why: `it is at ${taken.address}`,

@@ -1,8 +1,9 @@
 import { Fault } from "../../errors.js";
+import { fingerprint } from "../../fingerprint.js";
 import { quote } from "../../quote.js";
 import type { SshSettings } from "../ssh-settings.js";
 import type { Target } from "../target.js";
-import { fingerprint, formatKey, type HostKey } from "./key.js";
+import { formatKey, type HostKey } from "./key.js";
 import { type Entry, lookupName } from "./known-hosts.js";
 import { userNameOf } from "./user-files.js";
 import type { Distrust } from "./verdict.js";

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { Fault } from "../../errors.js";
 
 /** A host's public key: `blob` is what travels on the wire, `type` is the name written in its first field. */
@@ -18,11 +17,6 @@ const fieldsAfterType = new Map([
   ["sk-ssh-ed25519@openssh.com", 2],
   ["sk-ecdsa-sha2-nistp256@openssh.com", 3],
 ]);
-
-/** The fingerprint as `ssh-keygen -l` prints it. */
-export function fingerprint(blob: Buffer): string {
-  return `SHA256:${createHash("sha256").update(blob).digest("base64").replace(/=+$/, "")}`;
-}
 
 export function sameKey(a: HostKey, b: HostKey): boolean {
   return a.blob.equals(b.blob);

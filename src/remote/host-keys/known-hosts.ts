@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { matchesPattern } from "../../wildcard.js";
 import { type HostKey, parseKey } from "./key.js";
 
 /** One usable line of a known_hosts file: a key, whose it is, and where that is written. */
@@ -78,28 +79,4 @@ function parseHash(hosts: string): { salt: Buffer; hash: string } | undefined {
 function matchesHash(hosts: string, name: string): boolean {
   const parsed = parseHash(hosts);
   return parsed !== undefined && createHmac("sha1", parsed.salt).update(name).digest("base64") === parsed.hash;
-}
-
-/** `*` is any run of characters and `?` is any one; `[` and `]` mean themselves. Never backtracks further than one `*`. */
-function matchesPattern(pattern: string, name: string): boolean {
-  let p = 0;
-  let n = 0;
-  let star = -1;
-  let resume = 0;
-  while (n < name.length) {
-    if (pattern[p] === "*") {
-      star = p++;
-      resume = n;
-    } else if (p < pattern.length && (pattern[p] === "?" || pattern[p] === name[n])) {
-      p++;
-      n++;
-    } else if (star >= 0) {
-      p = star + 1;
-      n = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (pattern[p] === "*") p++;
-  return p === pattern.length;
 }

@@ -65,17 +65,10 @@ async function edit(configDir: string, change: (file: PinsFile) => string[]): Pr
       const dropped = known.entries.filter((entry) => aliases.some((alias) => pins(entry, alias)));
       return lines.filter((_, index) => !dropped.some((entry) => entry.line === index + 1));
     };
-    const after = change({ lines, known, without }).map((line) => `${line}\n`);
+    const after = change({ lines, known, without });
     // Pinning what is pinned moves the line to the end at most: not worth a write.
-    if (
-      after.toSorted().join("") ===
-      lines
-        .map((line) => `${line}\n`)
-        .toSorted()
-        .join("")
-    )
-      return;
-    writeAtomic(path, after.join(""), { mode: 0o600, beforeRename: lock.mustBeMine });
+    if (after.toSorted().join("\n") === lines.toSorted().join("\n")) return;
+    writeAtomic(path, after.map((line) => `${line}\n`).join(""), { mode: 0o600, beforeRename: lock.mustBeMine });
   });
 }
 

@@ -1,8 +1,9 @@
 import type { Fault } from "../../errors.js";
+import { fingerprint } from "../../fingerprint.js";
 import type { SshSettings } from "../ssh-config.js";
 import type { Target } from "../target.js";
 import { untrusted, wrongFingerprint } from "./faults.js";
-import { fingerprint, type HostKey } from "./key.js";
+import type { HostKey } from "./key.js";
 import { readPins, readRevoked } from "./pins.js";
 import { userEntries } from "./user-files.js";
 import { verdict } from "./verdict.js";

@@ -29,8 +29,6 @@ export async function converse(
   const answers = linesOf(process.stdout, nonce);
   const complaint = tailOf(process.stderr);
   const ending = process.done.catch(asFault);
-  // A script that ended early leaves us writing to nobody; that it ended is told elsewhere.
-  process.stdin.on("error", () => {});
 
   let timer: NodeJS.Timeout | undefined;
   let stop: (fault: Fault) => void = () => {};

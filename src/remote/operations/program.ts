@@ -50,11 +50,11 @@ function wordsFor(op: Operation, content: Buffer | undefined): Word[] {
     case "dir":
       return ["dir", op.path, op.owner, op.group ?? "", op.mode.toString(8)];
     case "file":
-      return ["file", op.path, op.owner, op.group ?? "", op.mode.toString(8), ...fingerprint(op.path, content)];
+      return ["file", op.path, op.owner, op.group ?? "", op.mode.toString(8), ...contentWords(op.path, content)];
     case "unit": {
       const enabled = op.enabled === undefined ? "" : op.enabled ? "yes" : "no";
       const path = `/etc/systemd/system/${op.name}`;
-      const file = content ? [path, "root", "", "644", ...fingerprint(path, content)] : [];
+      const file = content ? [path, "root", "", "644", ...contentWords(path, content)] : [];
       return ["unit", op.name, enabled, op.state ?? "", ...file];
     }
     case "absent":
@@ -72,7 +72,7 @@ function wordsFor(op: Operation, content: Buffer | undefined): Word[] {
 }
 
 /** Size and digest of a content, and the key in the name of the temporary file it is written to. */
-function fingerprint(path: string, content: Buffer | undefined): Word[] {
+function contentWords(path: string, content: Buffer | undefined): Word[] {
   const bytes = content ?? Buffer.alloc(0);
   return [bytes.length, sha256(bytes), sha256(path).slice(0, 16)];
 }

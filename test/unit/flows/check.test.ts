@@ -1,26 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { judge } from "../../../src/flows/host/check.js";
 import type { Facts } from "../../../src/remote/facts.js";
-
-const good: Facts = {
-  user: "clm",
-  hostname: "wolf-i",
-  os: "debian",
-  os_version: "12",
-  os_name: "Debian GNU/Linux 12 (bookworm)",
-  arch: "x86_64",
-  kernel: "6.1.0",
-  cpus: 4,
-  memory_mb: 8000,
-  memory_free_mb: 6000,
-  disk_total_mb: 100_000,
-  disk_free_mb: 50_000,
-  systemd: 252,
-  system_state: "running",
-  sudo: "passwordless",
-  gpu: [],
-  clock_ahead: 0,
-};
+import { sampleFacts as good } from "../remote/sample-facts.js";
 
 const check = (id: string, facts: Partial<Facts>) => judge({ ...good, ...facts }).find((each) => each.id === id);
 

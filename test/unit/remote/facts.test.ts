@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Facts, parseFacts, readFacts } from "../../../src/remote/facts.js";
 import { localShells } from "./operations/local-shell.js";
+import { sampleFacts as facts } from "./sample-facts.js";
 
 const whole = `user=clm
 uid=1000
@@ -27,26 +28,6 @@ gpu=0x10de
 end=facts
 `;
 const clock = 1_700_000_000;
-
-const facts: Facts = {
-  user: "clm",
-  hostname: "wolf-i",
-  os: "debian",
-  os_version: "12",
-  os_name: "Debian GNU/Linux 12 (bookworm)",
-  arch: "x86_64",
-  kernel: "6.1.0-18-amd64",
-  cpus: 8,
-  memory_mb: 16000,
-  memory_free_mb: 8000,
-  disk_total_mb: 100_000,
-  disk_free_mb: 50_001,
-  systemd: 252,
-  system_state: "running",
-  sudo: "passwordless",
-  gpu: ["nvidia"],
-  clock_ahead: 0,
-};
 
 describe("what a host said", () => {
   it("is read whole", () => expect(parseFacts(whole, clock)).toEqual(facts));

@@ -43,6 +43,8 @@ function localShell(name: string, sh: string, path: string, options: Options = {
         child.on("close", (code, by) => resolve(by === null ? { code } : { code, signal: by }));
       });
       const { stdin, stdout, stderr } = child;
+      // As Process promises; without this a command that reads nothing ends the test run with EPIPE.
+      stdin.on("error", () => {});
       const leave = () => [stdin, stdout, stderr].forEach((stream) => void stream.destroy());
       return { stdin, stdout, stderr, done, kill, leave };
     },

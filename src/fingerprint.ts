@@ -1,4 +1,10 @@
-import { Fault } from "../../errors.js";
+import { createHash } from "node:crypto";
+import { Fault } from "./errors.js";
+
+/** The fingerprint of a public key, as `ssh-keygen -l` prints it. */
+export function fingerprint(blob: Buffer): string {
+  return `SHA256:${createHash("sha256").update(blob).digest("base64").replace(/=+$/, "")}`;
+}
 
 /** A fingerprint as the user types it, in the form OpenSSH prints. */
 export function fingerprintFrom(text: string): string {
