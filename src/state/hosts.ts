@@ -1,7 +1,6 @@
 import { Fault } from "../errors.js";
 import type { Label } from "../names.js";
 import { nearest } from "../nearest.js";
-import { matchesPattern } from "../wildcard.js";
 import type { LockOptions } from "./lock.js";
 import { also, list, number, object, oneOf, optional, record, type Shape, type Shaped, text, whole } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
@@ -61,42 +60,13 @@ export function findHost(hosts: readonly Host[], name: string): Host {
   return found;
 }
 
-/**
- * The hosts that match any of the patterns (`wolf-i`, `lab-*`, `gpu-?`) and have all of the labels, in the fleet's order.
- * No pattern means any name. A pattern that matches nothing is a fault: it is a typing error more often than not.
- */
-export function selectHosts(
-  hosts: readonly Host[],
-  patterns: readonly string[],
-  labels: readonly Label[] = [],
-): Host[] {
-  for (const pattern of patterns) {
-    if (!hosts.some((host) => matchesPattern(pattern, host.name))) {
-      throw noHost(
-        hosts,
-        isGlob(pattern) ? `no host's name matches '${pattern}'` : `no host is called '${pattern}'`,
-        pattern,
-      );
-    }
-  }
-  const selected = hosts
-    .filter(({ name }) => patterns.length === 0 || patterns.some((pattern) => matchesPattern(pattern, name)))
-    .filter(hasLabels(labels));
-  if (selected.length === 0 && labels.length > 0) {
-    const wanted = labels.map((label) => label.join("=")).join(" and ");
-    throw noHost(hosts, `no host${patterns.length > 0 ? " of these" : ""} has the label ${wanted}`);
-  }
-  return selected;
-}
-
 /** Tells whether a host has all of the labels. */
 export function hasLabels(labels: readonly Label[]): (host: Host) => boolean {
   return (host) => labels.every(([key, value]) => host.labels[key] === value);
 }
 
-const isGlob = (pattern: string): boolean => /[*?]/.test(pattern);
-
-function noHost(hosts: readonly Host[], what: string, word = ""): Fault {
+/** The fault for a word that means no host. */
+export function noHost(hosts: readonly Host[], what: string, word = ""): Fault {
   const guess = nearest(
     word,
     hosts.map(({ name }) => name),

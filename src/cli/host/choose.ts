@@ -1,6 +1,7 @@
 import { Fault } from "../../errors.js";
 import { byName, labelsFrom } from "../../names.js";
-import { type Host, hostStore, selectHosts } from "../../state/hosts.js";
+import { type Host, hostStore } from "../../state/hosts.js";
+import { selectHosts } from "../../state/select-hosts.js";
 import type { Context } from "../command.js";
 
 export interface Choice {

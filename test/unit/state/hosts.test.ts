@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findHost, type Host, hasLabels, hostStore, selectHosts } from "../../../src/state/hosts.js";
+import { findHost, type Host, hasLabels, hostStore } from "../../../src/state/hosts.js";
+import { selectHosts } from "../../../src/state/select-hosts.js";
 import { faultOf, scratchDirectories } from "./scratch.js";
 
 const scratch = scratchDirectories();

@@ -1,0 +1,33 @@
+import type { Label } from "../names.js";
+import { matchesPattern } from "../wildcard.js";
+import { type Host, hasLabels, noHost } from "./hosts.js";
+
+/**
+ * The hosts that match any of the patterns (`wolf-i`, `lab-*`, `gpu-?`) and have all of the labels, in the fleet's order.
+ * No pattern means any name. A pattern that matches nothing is a fault: it is a typing error more often than not.
+ */
+export function selectHosts(
+  hosts: readonly Host[],
+  patterns: readonly string[],
+  labels: readonly Label[] = [],
+): Host[] {
+  for (const pattern of patterns) {
+    if (!hosts.some((host) => matchesPattern(pattern, host.name))) {
+      throw noHost(
+        hosts,
+        isGlob(pattern) ? `no host's name matches '${pattern}'` : `no host is called '${pattern}'`,
+        pattern,
+      );
+    }
+  }
+  const selected = hosts
+    .filter(({ name }) => patterns.length === 0 || patterns.some((pattern) => matchesPattern(pattern, name)))
+    .filter(hasLabels(labels));
+  if (selected.length === 0 && labels.length > 0) {
+    const wanted = labels.map((label) => label.join("=")).join(" and ");
+    throw noHost(hosts, `no host${patterns.length > 0 ? " of these" : ""} has the label ${wanted}`);
+  }
+  return selected;
+}
+
+const isGlob = (pattern: string): boolean => /[*?]/.test(pattern);
