@@ -10,6 +10,25 @@ export function hostNameFrom(text: string): string {
   });
 }
 
+// An agent's name is its Unix user's, and useradd of Debian takes no more than this. Ours never start with a digit.
+const agentName = /^[a-z][a-z0-9-]{0,30}$/;
+
+export function agentNameFrom(text: string): string {
+  if (agentName.test(text) && !text.endsWith("-")) return text;
+  throw new Fault("bad-input", `'${text}' cannot be an agent's name`, {
+    why: "it becomes a Unix user: 1 to 31 of a-z 0-9 -, starting with a letter and not ending with -",
+  });
+}
+
+const providerName = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+
+export function providerNameFrom(text: string): string {
+  if (providerName.test(text)) return text;
+  throw new Fault("bad-input", `'${text}' cannot be a provider's name`, {
+    why: "a name is 1 to 63 of a-z 0-9 . _ - and starts with a letter or digit",
+  });
+}
+
 const labelKey = /^[a-z0-9][a-z0-9._/-]{0,62}$/i;
 const labelValue = /^[a-z0-9._-]{0,63}$/i;
 

@@ -1,8 +1,9 @@
 import { Fault } from "../errors.js";
 import type { Label } from "../names.js";
 import { nearest } from "../nearest.js";
+import { agent } from "./agent.js";
 import type { LockOptions } from "./lock.js";
-import { also, list, number, object, oneOf, optional, record, type Shape, type Shaped, text, whole } from "./shape.js";
+import { also, list, number, object, oneOf, optional, record, type Shaped, text, whole } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
 
 const facts = object({
@@ -20,8 +21,6 @@ const facts = object({
   gpu: list(text),
   seen_at: text,
 });
-
-const agent: Shape<{ type: string; [field: string]: unknown }> = object({ type: text });
 
 const host = object({
   name: text,

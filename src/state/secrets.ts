@@ -1,5 +1,6 @@
 import { Fault } from "../errors.js";
 import { Secret } from "../secret.js";
+import { secretsOfClawrium } from "./clawrium-secrets.js";
 import { type Instance, instanceKey, parseInstanceKey } from "./instance-key.js";
 import type { LockOptions } from "./lock.js";
 import { nullable, object, optional, record, type Shaped, text } from "./shape.js";
@@ -11,15 +12,39 @@ const secretsFile = record(
 
 type SecretsFile = Shaped<typeof secretsFile>;
 
+/** A secret without its value. */
+export interface Described {
+  name: string;
+  created_at: string;
+  updated_at: string;
+  description: string;
+}
+
+/** A secret that comes from another file, with what was known about it there. */
+export interface Adopted {
+  instance: Instance;
+  name: string;
+  value: Secret;
+  created_at: string;
+  updated_at: string;
+  description: string;
+}
+
 export interface Secrets {
   readonly path: string;
   get(instance: Instance, name: string): Secret | undefined;
   /** The names of an instance's secrets. */
   names(instance: Instance): string[];
+  /** What may be told of an instance's secrets. */
+  described(instance: Instance): Described[];
   /** Every secret there is, for whoever must keep them from showing. */
   all(): Secret[];
   /** Stores a secret; the same value again changes nothing. */
   set(instance: Instance, name: string, value: Secret, description: string): Promise<void>;
+  /** Stores many in one write, and drops the keys they stood under before. */
+  adopt(secrets: Adopted[], gone: string[]): Promise<void>;
+  /** Forgets one secret of an instance, in the backups too. */
+  unset(instance: Instance, name: string): Promise<void>;
   /** Forgets all secrets of an instance, in the backups too. */
   remove(instance: Instance): Promise<void>;
   /** Forgets the secrets of every agent on a host, in the backups too. */
@@ -44,6 +69,13 @@ export function openSecrets(dir: string, options: LockOptions & { now?: () => Da
       return found && new Secret(found.value);
     },
     names: (instance) => Object.keys(secretsOf(store.read(), instance) ?? {}),
+    described: (instance) =>
+      Object.entries(secretsOf(store.read(), instance) ?? {}).map(
+        ([name, { created_at, updated_at, description }]) => ({
+          ...{ name, created_at, updated_at },
+          description: description ?? "",
+        }),
+      ),
     all: () =>
       Object.values(store.read()).flatMap((secrets) => Object.values(secrets).map(({ value }) => new Secret(value))),
     async set(instance, name, value, description) {
@@ -57,6 +89,30 @@ export function openSecrets(dir: string, options: LockOptions & { now?: () => Da
         const entry = { ...old, value: value.reveal(), created_at: old?.created_at ?? at, updated_at: at, description };
         return { ...content, [key]: { ...secrets, [name]: entry } };
       });
+    },
+    async adopt(secrets, gone) {
+      await store.update((content) => {
+        const result = rekey(content, (key) => (gone.includes(key) ? undefined : key));
+        for (const { instance, name, value, ...known } of secrets) {
+          const key = instanceKey(instance);
+          if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw badName(name);
+          const old = own(own(result, key) ?? {}, name);
+          if (old?.value === value.reveal()) continue;
+          result[key] = { ...own(result, key), [name]: { ...known, value: value.reveal() } };
+        }
+        return result;
+      });
+    },
+    async unset(instance, name) {
+      const key = instanceKey(instance);
+      await store.update(
+        (content) => {
+          const { [name]: _, ...others } = own(content, key) ?? {};
+          const { [key]: __, ...rest } = content;
+          return Object.keys(others).length > 0 ? { ...rest, [key]: others } : rest;
+        },
+        { forget: true },
+      );
     },
     async remove(instance) {
       const gone = instanceKey(instance);
@@ -77,8 +133,7 @@ function secretStore(dir: string, lock: LockOptions = {}): Store<SecretsFile> {
     version: 1,
     shape: secretsFile,
     empty: () => ({}),
-    // Clawrium writes the same file without a version.
-    migrations: { 0: (content) => content },
+    migrations: { 0: secretsOfClawrium },
     secret: true,
     lock,
   });

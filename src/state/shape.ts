@@ -25,6 +25,8 @@ const is = <T>(what: string, test: (value: unknown) => boolean): Shape<T> => {
 
 export const text = is<string>("a string", (value) => typeof value === "string");
 export const number = is<number>("a number", (value) => typeof value === "number");
+export const truth = is<boolean>("true or false", (value) => typeof value === "boolean");
+export const anything = is<unknown>("anything", () => true);
 
 export const whole = (least: number, most: number): Shape<number> =>
   is(`a whole number from ${least} to ${most}`, (value) => {

@@ -9,7 +9,7 @@ import { openSubdirectory } from "./config-dir.js";
 import { type LockOptions, withLock } from "./lock.js";
 import { objectionText, type Shape } from "./shape.js";
 import { identityOf, readStateFile } from "./state-file.js";
-import { Broken, bringUpToDate, type Migration, parseObject } from "./versions.js";
+import { Broken, bringUpToDate, HoldsList, type Migration, parseObject } from "./versions.js";
 
 export interface StoreSpec<T> {
   /** The config directory. */
@@ -37,6 +37,8 @@ export interface Store<T> {
    * changed or `change` throws. Gives back the new content. With `forget`, what was taken out is gone from the backups too.
    */
   update(change: (content: T) => T, options?: { forget?: boolean }): Promise<T>;
+  /** Puts `content` in the place of a file of Clawrium's that still reads `foreign`. Whoever calls it has kept a copy. */
+  takeOver(content: T, foreign: string): Promise<void>;
 }
 
 interface Read<T> {
@@ -68,6 +70,7 @@ export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
       return load();
     } catch (error) {
       if (!(error instanceof Broken)) throw error;
+      if (error instanceof HoldsList && ofClawrium.includes(file)) throw clawriums(path, dir);
       throw corrupt(path, error, newestGoodBackup(backupDirectory, file, isGood));
     }
   }
@@ -113,8 +116,29 @@ export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
         return changed;
       });
     },
+    async takeOver(content, foreign) {
+      const objection = shape.objection(content);
+      if (objection) throw wouldBreak(path, objectionText(objection));
+      await withLock(dir, basename(file, ".json"), spec.lock ?? {}, (lock) =>
+        writeAtomic(path, serialise(content), {
+          beforeRename() {
+            lock.mustBeMine();
+            if (readStateFile(path, spec.secret ?? false)?.text !== foreign) throw editedMeanwhile(path);
+          },
+        }),
+      );
+    },
   };
 }
+
+const ofClawrium = ["hosts.json", "providers.json"];
+
+const clawriums = (path: string, dir: string) =>
+  new Fault("state-corrupt", `${path} is Clawrium's`, {
+    why: "it holds a list, as Clawrium writes it; it was left as it is",
+    next: `clm import clawrium --config-dir ${quote(dir)}`,
+    data: { path, reason: "clawrium" },
+  });
 
 function corrupt(path: string, { message: reason }: Broken, backup: string | undefined): Fault {
   return new Fault("state-corrupt", `${path} cannot be read as what it should be`, {

@@ -8,6 +8,9 @@ export type Migration = (content: Json) => Json;
 /** What is wrong with a file's content. It never tells the content, which may be secret. */
 export class Broken extends Error {}
 
+/** The file holds a list. clm never wrote one; Clawrium keeps its hosts and its providers so. */
+export class HoldsList extends Broken {}
+
 /** The object a file's text stands for. */
 export function parseObject(text: string): Json {
   let value: unknown;
@@ -19,9 +22,8 @@ export function parseObject(text: string): Json {
     throw new Broken(`line ${line}, column ${column}: this is not JSON`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  throw new Broken(
-    `the file should hold an object, and holds ${Array.isArray(value) ? "a list" : `a ${typeof value}`}`,
-  );
+  if (Array.isArray(value)) throw new HoldsList("the file should hold an object, and holds a list");
+  throw new Broken(`the file should hold an object, and holds a ${typeof value}`);
 }
 
 /**

@@ -47,7 +47,18 @@ test("a host is written and read as it was, agents and what they hold included",
       gpu: ["nvidia"],
       seen_at: "2025-01-01T00:00:00.000Z",
     },
-    agents: { "hermes-test": { type: "hermes", version: "2026.5.7", runtime: { port: 8642 } } },
+    agents: {
+      "hermes-test": {
+        type: "hermes",
+        version: "2026.5.7",
+        status: "installed",
+        user: "hermes-test",
+        home: "/home/hermes-test",
+        unit: "hermes-hermes-test.service",
+        port: 8642,
+        onboarding: { state: "providers", stages: {} },
+      },
+    },
   };
   await hostStore(dir).update((file) => ({ ...file, hosts: [full] }));
   expect(hostStore(dir).read().hosts).toEqual([full]);

@@ -1,0 +1,54 @@
+import { anything, list, object, oneOf, optional, record, type Shaped, text, truth, whole } from "./shape.js";
+
+const model = object({ provider: text, model: optional(text) });
+
+const stage = object({ result: oneOf("complete", "skipped"), at: text });
+
+/** An agent as it is recorded under its host. What is secret about it is in secrets.json. */
+export const agent = object({
+  type: text,
+  version: text,
+  /** `installing` from the first change until all was seen to be there; `removing` from the first thing taken away. */
+  status: oneOf("installing", "installed", "removing"),
+  /** Stands in the account's comment on the host: the mark of what this clm made. Adopted agents have none. */
+  mark: optional(text),
+  user: text,
+  home: text,
+  unit: text,
+  port: whole(1, 65535),
+  /** The unit is less closed, for browser tools. */
+  relaxed: optional(truth),
+  /** The installer that was run. */
+  installer: optional(object({ sha256: text, size: whole(0, 2 ** 40) })),
+  installed_at: optional(text),
+  /** The name of a provider in providers.json. */
+  provider: optional(text),
+  /** Without it, the provider's own. */
+  model: optional(text),
+  fallbacks: optional(list(model)),
+  /** By the name of the task. */
+  auxiliary: optional(record(model)),
+  /** By channel, what was answered and is no secret: a text, or true and false. A list is a text with commas. */
+  channels: optional(record(record(text))),
+  /** By server: `fields` for one the manifest knows, `server` for one of the user's own, as config.yaml wants it. */
+  mcp: optional(record(object({ fields: optional(record(text)), server: optional(record(anything)) }))),
+  onboarding: object({
+    state: oneOf("providers", "identity", "channels", "validate", "ready"),
+    stages: record(stage),
+  }),
+  /** What clm last put on the host, by name only: it may be taken away again without asking. */
+  rendered: optional(
+    object({
+      env: list(text),
+      config: list(text),
+      /** Of all that was rendered; a proof holds for as long as this stays. */
+      digest: text,
+      at: text,
+    }),
+  ),
+  /** When validate last saw everything in order, and for which rendering. */
+  proven: optional(object({ digest: text, at: text, chat: truth })),
+});
+
+export type AgentRecord = Shaped<typeof agent>;
+export type OnboardingState = AgentRecord["onboarding"]["state"];

@@ -1,0 +1,35 @@
+type Json = Record<string, unknown>;
+
+/** A secret as both write it. */
+export interface KeptSecret extends Json {
+  value: string;
+  created_at: string;
+  updated_at: string;
+}
+
+/** Clawrium writes the same secrets.json without a version, and passes over whatever in it is no secret. So do we. */
+export function secretsOfClawrium(content: Json): Record<string, Record<string, KeptSecret>> {
+  return mapped(content, (secrets) => (isObject(secrets) ? mapped(secrets, kept) : undefined));
+}
+
+function kept(entry: unknown): KeptSecret | undefined {
+  if (!isObject(entry) || typeof entry.value !== "string") return undefined;
+  const { value, created_at, updated_at, description } = entry;
+  return {
+    ...entry,
+    ...{ value, created_at: text(created_at), updated_at: text(updated_at) },
+    description: description === null ? null : text(description),
+  };
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const mapped = <V>(from: Json, to: (value: unknown) => V | undefined): Record<string, V> =>
+  Object.fromEntries(
+    Object.entries(from)
+      .map(([key, value]) => [key, to(value)] as const)
+      .filter((pair): pair is [string, V] => pair[1] !== undefined),
+  );
