@@ -103,7 +103,7 @@ async function dial(target: Target, settings: SshSettings, means: Means, sock?: 
   const attempts = loginAttempts(await loginSettings(target, settings, means), means.credentials, clock.whileAsking);
   try {
     signal?.throwIfAborted();
-    await client.connect({
+    const connecting = client.connect({
       ...(sock ? { sock } : { host: settings.hostname, port: settings.port }),
       username: settings.user,
       algorithms: { ...algorithms, serverHostKey: preferredAlgorithms(expected.keys) },
@@ -127,6 +127,9 @@ async function dial(target: Target, settings: SshSettings, means: Means, sock?: 
       keepaliveCountMax: 2,
       ...(means.debug && { debug: (line: string) => means.debug?.(`${target.name}: ${line}`) }),
     });
+    // Small packets one after the other would each wait for the host's delayed acknowledgement: 40 ms, five times a login.
+    client.connection?.setNoDelay(true);
+    await connecting;
   } catch (error) {
     if (signal?.aborted) throw signal.reason;
     if (untrusted) throw untrusted;

@@ -65,7 +65,8 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
       slot(async () => {
         signal?.throwIfAborted();
         const process = await patiently(() => openChannel(command)).catch((error: Error) => {
-          throw open ? refused(target, error) : lost(target, reason);
+          // A socket that has gone is noticed here before its end is told.
+          throw open && error.message !== "Not connected" ? refused(target, error) : lost(target, reason);
         });
         const stop = () => process.kill("TERM");
         signal?.addEventListener("abort", stop, { once: true });

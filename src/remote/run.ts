@@ -29,6 +29,7 @@ export async function run(shell: Shell, command: string, options: RunOptions = {
   try {
     const process = await shell.spawn(command, { signal: stop });
     if (!keepStdin) process.stdin.end(stdin);
+    else if (stdin !== undefined) process.stdin.write(stdin);
     const [stdout, stderr, exit] = await Promise.all([
       collect(process.stdout, onStdout),
       collect(process.stderr, onStderr),

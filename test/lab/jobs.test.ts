@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Connection } from "../../src/remote/connection.js";
 import { converge, type Result } from "../../src/remote/operations/converge.js";
-import { type FollowOptions, followJob, forgetJob, type JobEnd } from "../../src/remote/operations/jobs.js";
+import { type FollowOptions, followJob, type JobEnd, jobGone } from "../../src/remote/operations/jobs.js";
 import { job } from "../../src/remote/operations/operation.js";
 import type { Shell } from "../../src/remote/process.js";
 import { inHost } from "./clm.js";
@@ -180,7 +180,7 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
     expect((await follow()).result).toBe("success");
     expect(await begin(script, { creates })).toMatchObject({ status: "ok", note: "finished" });
     // Also when the host knows nothing of the job any more.
-    await forgetJob(root, name);
+    await converge(root, jobGone(name), { mode: "apply" });
     expect(await begin(script, { creates })).toMatchObject({ status: "ok", note: "finished" });
     expect(await runs()).toBe("2\n");
   });
@@ -218,11 +218,11 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
     for (const script of ["sleep 6061 & exec sleep 6061", ...deaf, "exit 3", "true"]) {
       await begin(script);
       if (!script.includes("sleep")) await follow();
-      await forgetJob(root, name);
+      await converge(root, jobGone(name), { mode: "apply" });
       expect([script, await left()]).toEqual([script, ""]);
       expect(await follow()).toMatchObject({ result: "gone", offset: 0 });
     }
     // Forgetting what nobody knows is no trouble.
-    await forgetJob(root, name);
+    await converge(root, jobGone(name), { mode: "apply" });
   }, 300_000);
 });

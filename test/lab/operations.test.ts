@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Connection } from "../../src/remote/connection.js";
 import { converge, type Report } from "../../src/remote/operations/converge.js";
+import { user } from "../../src/remote/operations/operation.js";
 import type { Shell } from "../../src/remote/process.js";
 import { bundleScript } from "../faults/bundle.js";
 import { inHost, runProgram } from "./clm.js";
@@ -51,6 +52,25 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
     const { results } = await converge(root, household, { mode: "check" });
     return results.filter(({ status }) => status !== "ok").map(({ id }) => id);
   };
+
+  it("put nobody into a group that is somebody's", async () => {
+    const ada = user({ name: "ada", home: "/home/ada", shell: "/usr/sbin/nologin" });
+    const group = () => inHost(name, "getent group ada; id -u ada 2>/dev/null; true");
+    await inHost(name, "groupadd --gid 4242 ada && usermod -aG ada games");
+    try {
+      const { failed } = await converge(root, [ada], { mode: "apply" });
+      expect(failed?.why).toContain("there is a group ada already, and it is in use");
+      expect(await group()).toBe("ada:x:4242:games\n");
+      await inHost(name, "gpasswd -d games ada >/dev/null && usermod -g ada games");
+      expect((await converge(root, [ada], { mode: "apply" })).failed?.why).toContain("in use");
+      await inHost(name, "usermod -g games games");
+      // One that nobody is in was left by a useradd that was killed.
+      expect((await converge(root, [ada], { mode: "apply" })).failed).toBeUndefined();
+      expect(await inHost(name, "id -g ada")).toBe("4242\n");
+    } finally {
+      await inHost(name, "usermod -g games games; userdel -r ada 2>/dev/null; groupdel ada 2>/dev/null; true");
+    }
+  });
 
   it("bring a host to where it should be in one exec", async () => {
     expect(household).toHaveLength(20);

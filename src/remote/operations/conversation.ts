@@ -80,7 +80,7 @@ export async function converse(
  * The command line is tiny and means the same to any login shell. The script is the first bytes of stdin, and dd
  * takes not one more: what follows is for the script (busybox's `head -c` reads ahead).
  */
-function commandFor(script: string): string {
+export function commandFor(script: string): string {
   return `/bin/sh -c 'eval "$(dd bs=${Buffer.byteLength(script)} count=1 iflag=fullblock status=none)"'`;
 }
 

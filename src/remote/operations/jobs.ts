@@ -1,9 +1,9 @@
-import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import type { Shell } from "../process.js";
 import { jobName } from "./allowed.js";
 import { converse, newNonce } from "./conversation.js";
 import library from "./library/follow.sh?raw";
+import { absent, type Operation } from "./operation.js";
 
 export interface FollowOptions {
   /** Gets what the job wrote, stdout and stderr as they came, and the offset behind it. */
@@ -42,23 +42,11 @@ export async function followJob(shell: Shell, name: string, options: FollowOptio
   }
 }
 
-/** Ends a job if it still runs, and removes what it left: its unit and its log. */
-export async function forgetJob(shell: Shell, name: string, signal?: AbortSignal): Promise<void> {
-  const nonce = newNonce();
-  const script = sh`{
-    systemctl stop ${unitOf(name)}
-    systemctl reset-failed ${unitOf(name)}
-    rm -f ${logOf(name)}
-    systemctl is-active --quiet ${unitOf(name)} && echo ${nonce} alive || echo ${nonce} gone
-  } </dev/null
-  `;
-  const host = await converse(shell, nonce, script, signal);
-  const gone = (await host.next()) === "gone";
-  await host.hangUp();
-  if (!gone) throw new Fault("remote-failed", `job ${name} cannot be ended`);
-}
+/** No job of that name, running or ended: its unit and its log are gone. */
+export const jobGone = (name: string): Operation[] => [absent({ unit: unitOf(name) }), absent({ path: logOf(name) })];
 
-const unitOf = (name: string): string => `clm-job-${jobName(name)}.service`;
+/** The unit a job runs as. */
+export const unitOf = (name: string): string => `clm-job-${jobName(name)}.service`;
 const logOf = (name: string): string => `/run/clm/jobs/${jobName(name)}.log`;
 
 /** From systemd's own words: `ActiveState=failed Result=exit-code ExecMainCode=1 ExecMainStatus=3`. */

@@ -57,12 +57,16 @@ export interface FileOperation extends Named, Owned {
   readonly kind: "file";
   path: string;
   content: Content;
+  /** A regular file that is there keeps its content; owner and mode are as wished either way. */
+  seed?: boolean;
+  /** A unit that reads it when it starts: `started` restarts that one when the content has changed since. */
+  restarts?: string;
 }
 
 export interface UnitWish {
   content?: string;
   enabled?: boolean;
-  /** `started` also restarts a unit whose content changed since it started; `restarted` always does. */
+  /** `started` also restarts a unit whose content, or a file it reads, changed since; `restarted` always does. */
   state?: "started" | "stopped" | "restarted";
 }
 
@@ -123,10 +127,14 @@ export const dir = (path: string, wish: Owned): DirOperation => {
   return { kind: "dir", id: `directory ${readable(path)}`, path: allowed.absolutePath(path), ...wish };
 };
 
-/** A regular file with exactly this content. The content of a secret one shows nowhere. */
-export const file = (path: string, wish: Owned & { content: Content; secret?: boolean }): FileOperation => {
+/** A regular file with exactly this content, or a seeded one with at first this. That of a secret one shows nowhere. */
+export const file = (
+  path: string,
+  wish: Owned & { content: Content; secret?: boolean; seed?: boolean; restarts?: string },
+): FileOperation => {
   const { content, secret, ...rest } = wish;
   owned(rest);
+  if (rest.restarts !== undefined) allowed.unitName(rest.restarts);
   const kept = secret ? asSecret(content) : content;
   return { kind: "file", id: `file ${readable(path)}`, path: allowed.absolutePath(path), ...rest, content: kept };
 };

@@ -50,7 +50,16 @@ function wordsFor(op: Operation, content: Buffer | undefined): Word[] {
     case "dir":
       return ["dir", op.path, op.owner, op.group ?? "", op.mode.toString(8)];
     case "file":
-      return ["file", op.path, op.owner, op.group ?? "", op.mode.toString(8), ...contentWords(op.path, content)];
+      return [
+        "file",
+        op.path,
+        op.owner,
+        op.group ?? "",
+        op.mode.toString(8),
+        ...contentWords(op.path, content),
+        op.seed ? "seed" : "",
+        op.restarts ?? "",
+      ];
     case "unit": {
       const enabled = op.enabled === undefined ? "" : op.enabled ? "yes" : "no";
       const path = `/etc/systemd/system/${op.name}`;

@@ -32,47 +32,68 @@ give_dir() (
   chown -h "$owner:$group" "./${path##*/}"
 )
 
-# file PATH OWNER GROUP MODE SIZE SHA256 KEY
+# file PATH OWNER GROUP MODE SIZE SHA256 KEY [SEED UNIT]
 #
 # A file that differs in anything is written anew, so there is one way to write and no moment with half of the wish.
+# A seeded one that is there keeps its content, and nothing is ever put in the place of something else.
+# The unit reads the file when it starts: the one that is running must be restarted when the content changes.
 look_file() {
-  path=$1 owner=$2 group=$3 mode=$4 size=$5 digest=$6
-  temp=${path%/*}/.clm-$7
+  path=$1 owner=$2 group=$3 mode=$4 size=$5 digest=$6 seed=$8 restarts=$9
+  temp=${path%/*}/.clm-$7 kept=''
   if [ -L "$path" ]; then
-    differs 'a symbolic link'
+    differs "a symbolic link${seed:+ is in the way}"
   elif [ -d "$path" ]; then
     differs 'a directory is in the way'
   elif [ ! -e "$path" ]; then
     differs missing
   elif [ ! -f "$path" ]; then
-    differs 'not a regular file'
+    differs "not a regular file${seed:+ is in the way}"
   else
     look_at_owner_and_mode
-    # From stdin, because sha256sum puts a backslash before the digest of a file with an odd name.
-    [ "$is_size" = "$size" ] && [ "$(sha256sum <"$path")" = "$digest  -" ] || differs content
+    kept=$seed
+    if [ -n "$kept" ] || has_wished_content; then restarts=''; else differs content; fi
   fi
   for leftover in "$temp".*; do
     [ ! -f "$leftover" ] || differs 'a leftover of an interrupted run'
   done
-  wants=$differences
+  [ -n "$kept" ] || wants=$differences
+  [ "$phase" != look ] || restarting="$restarting $restarts "
+}
+
+# From stdin, because sha256sum puts a backslash before the digest of a file with an odd name.
+has_wished_content() {
+  [ "$is_size" = "$size" ] && [ "$(sha256sum <"$path")" = "$digest  -" ]
 }
 
 change_file() {
-  has_content || fail 'it changed after it was looked at'
+  [ -n "$kept" ] || has_content || fail 'it changed after it was looked at'
+  case $seed,$differences in seed,*'in the way') fail "$differences" ;; esac
   find_keeper
   [ -d "$above/" ] || fail "there is no directory $above"
   check_owner
   with_rights rm -f -- "$temp".*
   [ -L "$path" ] || [ ! -d "$path" ] || fail 'a directory is in the way'
+  if [ -n "$kept" ] && [ "$is_uid" = "${keeper:-$is_uid}" ]; then
+    with_rights chown -h "$owner:$group" "$path" &&
+      with_rights chmod "$mode" "$path"
+    return
+  fi
   # mktemp makes it 0600.
   temp=$(with_rights mktemp "$temp.XXXXXX") || exit
   trap 'with_rights rm -f -- "$temp"' EXIT
-  receive | with_rights dd of="$temp" bs=65536 conv=fsync status=none || exit
-  [ "$(with_rights cat -- "$temp" | sha256sum)" = "$digest  -" ] || fail 'the content did not arrive whole'
+  if [ -n "$kept" ]; then
+    # Root gives away no file in a directory of the keeper's: by another name it may be one of root's own. What the
+    # keeper can read, it can have a copy of.
+    with_rights dd if="$path" of="$temp" bs=65536 conv=fsync status=none || exit
+  else
+    receive | with_rights dd of="$temp" bs=65536 conv=fsync status=none || exit
+    [ "$(with_rights cat -- "$temp" | sha256sum)" = "$digest  -" ] || fail 'the content did not arrive whole'
+  fi
   with_rights chown -h "$owner:$group" "$temp" &&
     with_rights chmod "$mode" "$temp" || exit
   # The mv of busybox takes a link to a directory for the directory.
   [ ! -L "$path" ] || [ ! -d "$path" ] || with_rights rm -f -- "$path"
+  [ -z "$restarts" ] || restart_is_due "$restarts" || exit
   with_rights mv -fT -- "$temp" "$path" || exit
   trap - EXIT
   with_rights sync -- "$above/"

@@ -22,11 +22,22 @@ is_up() {
   case $is_active in active | activating | reloading) ;; *) return 1 ;; esac
 }
 
+# Notes that what a unit runs with has changed since it started, so that it is restarted also when we are killed before.
+# The note is gone after a boot, when the unit has been started anew anyway.
+restart_is_due() {
+  mkdir -p /run/clm/restart && : >"/run/clm/restart/$1"
+}
+
+# One of the files before it in the list will have changed.
+will_be_due() {
+  [ "$phase" = look ] || return 1
+  case $restarting in *" $name "*) ;; *) return 1 ;; esac
+}
+
 # unit NAME ENABLED STATE [what look_file takes]
 look_unit() {
   name=$1 enabled=$2 state=$3
   shift 3
-  # Says that the unit was running when its content changed. Gone after a boot, when it has been started anew anyway.
   due=/run/clm/restart/$name
   [ $# = 0 ] || look_file "$@"
   read_unit "$name"
@@ -39,7 +50,7 @@ look_unit() {
   case $state in
     started)
       is_up || differs "$is_active -> started"
-      if is_up && { [ -n "$wants" ] || [ -e "$due" ]; }; then differs 'restart: its content changed'; fi
+      if is_up && { [ -n "$wants" ] || [ -e "$due" ] || will_be_due; }; then differs 'restart: its content changed'; fi
       ;;
     stopped) [ "$is_active" = inactive ] || [ "$is_active" = failed ] || differs "$is_active -> stopped" ;;
     restarted) always_differs restart ;;
@@ -48,7 +59,7 @@ look_unit() {
 
 change_unit() {
   if [ -n "$wants" ]; then
-    ! is_up || { mkdir -p "${due%/*}" && : >"$due"; } || exit
+    ! is_up || restart_is_due "$name" || exit
     (change_file) || exit
   fi
   [ -z "$wants" ] && [ "$is_stale" != yes ] || systemctl daemon-reload || exit
@@ -57,6 +68,8 @@ change_unit() {
     yes,*) systemctl --quiet enable "$name" || exit ;;
     no,enabled*) systemctl --quiet disable "$name" || exit ;;
   esac
+  # What we start ourselves must not count as one of the restarts after which systemd gives up on a unit.
+  case $state in started | restarted) systemctl reset-failed "$name" 2>/dev/null ;; esac
   case $state in
     started) if [ -e "$due" ]; then systemctl restart "$name"; else systemctl start "$name"; fi ;;
     stopped) systemctl stop "$name" ;;

@@ -48,9 +48,16 @@ add_user() {
   is_home=$home is_shell=$shell is_comment=$comment
   set -- --no-create-home --home-dir "$home" --shell "$shell" --comment "$comment"
   [ -z "$system" ] || set -- "$@" --system
-  # A group of that name may be left from before.
-  if getent group "$name" >/dev/null; then set -- "$@" --gid "$name"; else set -- "$@" --user-group; fi
+  gid=$(getent group "$name" | cut -d : -f 3)
+  # Whoever is in a group gets what it may do; and userdel takes the group away with the user it is named like.
+  [ -z "$gid" ] || is_nobodys_group || fail "there is a group $name already, and it is in use"
+  # One that nobody is in is left by a useradd or a userdel that was killed.
+  if [ -n "$gid" ]; then set -- "$@" --gid "$name"; else set -- "$@" --user-group; fi
   useradd "$@" "$name"
+}
+
+is_nobodys_group() {
+  [ -z "$(getent group "$name" | cut -d : -f 4)" ] && ! getent passwd | cut -d : -f 4 | grep -qx "$gid"
 }
 
 # Apart from useradd, which writes the user down first: killed there, a rerun finds a user without a home and comes here.

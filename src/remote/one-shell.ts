@@ -1,0 +1,130 @@
+import { PassThrough, type Readable, Writable } from "node:stream";
+import { newNonce } from "./operations/conversation.js";
+import type { Exit, Process, Shell } from "./process.js";
+
+/**
+ * The same shell with one process for several commands, one after the other: the next one costs a round trip, and no
+ * channel, no sudo and no start of a shell. While a command is at work, another gets a process of its own.
+ *
+ * The commands share one stdin. So a command must take from it just what is meant for it, and who ends it ends the
+ * process too: what comes after begins another. Whatever is at work when nobody is there any more ends as it would alone.
+ */
+export async function inOneShell(shell: Shell): Promise<Shell> {
+  let idle: Line | undefined = await open(shell);
+  return {
+    as: (user) => shell.as(user),
+    async spawn(command, { signal } = {}) {
+      signal?.throwIfAborted();
+      const line = idle?.isOpen() ? idle : await open(shell);
+      idle = undefined;
+      const process = line.run(command, () => {
+        idle = line;
+      });
+      const stop = () => process.kill("TERM");
+      signal?.addEventListener("abort", stop, { once: true });
+      if (signal?.aborted) stop();
+      process.done.catch(() => {}).then(() => signal?.removeEventListener("abort", stop));
+      return process;
+    },
+  };
+}
+
+/** A process that runs one command after the other. */
+interface Line {
+  isOpen(): boolean;
+  /** `free` is called when the command has ended and the next may come. */
+  run(command: string, free: () => void): Process;
+}
+
+async function open(shell: Shell): Promise<Line> {
+  const nonce = newNonce();
+  const process = await shell.spawn(reader);
+  process.stdin.write(`${nonce}\n`);
+  let open = true;
+  const shut = () => {
+    open = false;
+  };
+  process.done.then(shut, shut);
+  const [stdout, stderr] = [partsOf(process.stdout, nonce), partsOf(process.stderr, nonce)];
+  return {
+    isOpen: () => open,
+    run(command, free) {
+      const [out, err] = [stdout(), stderr()];
+      process.stdin.write(`${Buffer.byteLength(command)}\n${command}`);
+      const stdin = new Writable({
+        write: (chunk, encoding, written) => void process.stdin.write(chunk, encoding, () => written()),
+        final(written) {
+          shut();
+          process.stdin.end();
+          written();
+        },
+      });
+      const done = Promise.all([out.last, err.last]).then(async ([code]): Promise<Exit> => {
+        if (code === undefined) return process.done;
+        if (open) free();
+        return { code };
+      });
+      done.catch(() => {});
+      return { ...process, stdin, stdout: out.text, stderr: err.text, done };
+    },
+  };
+}
+
+/**
+ * Reads the size of a command and then the command, and not one byte more; says on both streams where it ended, with a
+ * word that no command's output can hold. A line cut short is no line to `read`.
+ */
+const reader =
+  "/bin/sh -c 'IFS= read -r nonce || exit; while IFS= read -r size; do " +
+  '(eval "$(dd bs="$size" count=1 iflag=fullblock status=none)"); code=$?; echo "$nonce" >&2; echo "$nonce $code"; done\'';
+
+interface Part {
+  text: Readable;
+  /** The exit code when the command has ended; nothing when the stream ended before it did. */
+  last: Promise<number | undefined>;
+}
+
+/** What comes on a stream, in parts that end with a line of the nonce; each is asked for before its command is sent. */
+function partsOf(stream: Readable, nonce: string): () => Part {
+  let rest: Buffer = Buffer.alloc(0);
+  let text = new PassThrough();
+  let end: (code: number | undefined) => void = () => {};
+  let ended = false;
+  const over = (code: number | undefined) => {
+    text.end();
+    end(code);
+  };
+  stream.on("data", (chunk: Buffer) => {
+    rest = Buffer.concat([rest, chunk]);
+    const at = rest.indexOf(nonce);
+    const line = at < 0 ? -1 : rest.indexOf("\n", at);
+    const sure = at < 0 ? rest.length - beginningOf(nonce, rest) : at;
+    if (sure > 0) text.write(rest.subarray(0, sure));
+    const code = line < 0 ? undefined : Number(rest.toString("utf8", at + nonce.length, line));
+    rest = rest.subarray(line < 0 ? sure : line + 1);
+    if (code !== undefined) over(code);
+  });
+  for (const ending of ["end", "close", "error"]) {
+    stream.once(ending, () => {
+      ended = true;
+      over(undefined);
+    });
+  }
+  return () => {
+    text = new PassThrough();
+    const last = new Promise<number | undefined>((resolve) => {
+      end = resolve;
+    });
+    // It may have ended since the part before.
+    if (ended) over(undefined);
+    return { text, last };
+  };
+}
+
+/** How many of the last bytes may be the beginning of the nonce. */
+function beginningOf(nonce: string, bytes: Buffer): number {
+  for (let length = Math.min(nonce.length - 1, bytes.length); length > 0; length--) {
+    if (bytes.subarray(bytes.length - length).equals(Buffer.from(nonce.slice(0, length)))) return length;
+  }
+  return 0;
+}
