@@ -23,6 +23,8 @@ export const faults = {
   declined: { code: "CLM-1006", who: "user", exit: 6, meaning: "the question was answered with no" },
   "bad-input": { code: "CLM-1007", who: "user", exit: 2, meaning: "a value is not allowed" },
   "local-setup": { code: "CLM-1008", who: "user", exit: 7, meaning: "this machine lacks something the command needs" },
+  conflict: { code: "CLM-1009", who: "user", exit: 5, meaning: "it has changed since it was read" },
+  "not-ready": { code: "CLM-1010", who: "user", exit: 8, meaning: "a step that comes first has not been done" },
 
   "check-failed": { code: "CLM-2001", who: "host", exit: 1, meaning: "at least one check failed" },
   unreachable: { code: "CLM-2002", who: "host", exit: 10, meaning: "nothing answers at the host's address" },

@@ -1,3 +1,4 @@
+import type { InStream } from "../ui/streams.js";
 import type { Column } from "../ui/table.js";
 import type { Ui } from "../ui/ui.js";
 
@@ -9,7 +10,17 @@ export type { Column } from "../ui/table.js";
  */
 
 /** What can stand in a place, for completion. */
-export type Completes = "host" | "host-pattern" | "lab" | "lab-host" | "file" | "directory";
+export type Completes =
+  | "host"
+  | "host-pattern"
+  | "lab"
+  | "lab-host"
+  | "agent"
+  | "provider"
+  | "agent-type"
+  | "version"
+  | "file"
+  | "directory";
 
 interface Spec<Value> {
   summary: string;
@@ -168,9 +179,12 @@ export const command = <A extends Args = Record<never, never>, O extends Options
 
 /** A noun: a folder of `cli/`, with its verbs. */
 export interface Noun {
+  /** The words after `clm`, as in the path of its commands: `agent`, or `agent memory` for a noun within one. */
   name: string;
   summary: string;
   commands: Command[];
+  /** Nouns of its own: the `agent memory` of `clm agent memory show`. */
+  nouns?: Noun[];
 }
 
 export interface View<Row> {
@@ -201,6 +215,8 @@ export interface Context {
   dryRun: boolean;
   /** The words the user typed, for the audit log. */
   argv: string[];
+  /** What was piped in. Opened only by a command that reads it. */
+  stdin: () => InStream;
   /** Prints rows in the format asked for. */
   list<Row>(rows: Row[], view: View<Row>): void;
   /** Prints one thing in the format asked for; `people` is the text for a person. */

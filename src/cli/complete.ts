@@ -1,8 +1,9 @@
 import { homedir } from "node:os";
 import { resolveConfigDir } from "../state/config-dir.js";
-import { catalog, verbless } from "./catalog.js";
+import { catalog } from "./catalog.js";
 import type { ArgSpec, Command, Completes, Noun, OptionSpec } from "./command.js";
 import { globalsAnywhere, globalsOf } from "./globals.js";
+import { lastWord, verbless } from "./nouns.js";
 import { longOption } from "./spelling.js";
 
 /** A word that may stand next, and what it is. */
@@ -98,16 +99,16 @@ function step(place: Place, word: string): void {
     place.words.push(word);
     return;
   }
-  const noun = place.noun ?? catalog.find(({ name }) => name === word);
-  const command = place.noun
-    ? place.noun.commands.find(({ path }) => path === `${place.noun?.name} ${word}`)
-    : noun && verbless(noun);
-  if (!noun || (place.noun && !command)) place.passed = true;
+  const noun = nounsAt(place).find(({ name }) => lastWord(name) === word);
+  const command = noun ? verbless(noun) : place.noun?.commands.find(({ path }) => lastWord(path) === word);
+  if (!noun && !command) place.passed = true;
   if (noun) place.noun = noun;
   if (!command) return;
   place.command = command;
   place.options = spelled({ ...command.options, ...globalsOf(command) });
 }
+
+const nounsAt = ({ noun }: Place): readonly Noun[] => (noun ? (noun.nouns ?? []) : catalog);
 
 const spelled = (specs: Record<string, OptionSpec>): Record<string, OptionSpec> =>
   Object.fromEntries(
@@ -126,14 +127,13 @@ function unused({ options, used }: Place): Candidate[] {
 
 async function wordsAt(place: Place, values: (spec: ArgSpec) => Promise<Candidate[]>): Promise<Candidate[]> {
   const { noun, command } = place;
-  if (!noun)
-    return [
-      ...catalog.map(({ name, summary }) => ({ word: name, note: summary })),
-      { word: "help", note: "show help" },
-    ];
   if (!command) {
-    const verbs = noun.commands.filter(({ hidden }) => !hidden);
-    return verbs.map(({ path, summary }) => ({ word: path.slice(noun.name.length + 1), note: summary }));
+    const verbs = noun?.commands.filter(({ hidden }) => !hidden) ?? [];
+    return [
+      ...verbs.map(({ path, summary }) => ({ word: lastWord(path), note: summary })),
+      ...nounsAt(place).map(({ name, summary }) => ({ word: lastWord(name), note: summary })),
+      ...(noun ? [] : [{ word: "help", note: "show help" }]),
+    ];
   }
   const specs = Object.values(command.args ?? {});
   const before = specs.filter(({ kind }) => kind !== "command");

@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { resolveConfigDir } from "../state/config-dir.js";
 import { structured } from "../ui/format.js";
 import { plain } from "../ui/plain.js";
+import type { InStream } from "../ui/streams.js";
 import { table } from "../ui/table.js";
 import type { Terminal } from "../ui/terminal.js";
 import type { Context } from "./command.js";
@@ -12,6 +13,7 @@ interface Surroundings {
   now: () => Date;
   signal: AbortSignal;
   argv: string[];
+  stdin: () => InStream;
 }
 
 /** What a command's code is given. */

@@ -1,5 +1,6 @@
 import { Argument, type Command as Commander, Help } from "commander";
 import type { Command, Example, Noun } from "./command.js";
+import { commandsOf } from "./nouns.js";
 import { argSummary, argTerm, capital, paragraphs } from "./spelling.js";
 
 /** What differs from commander's own help. */
@@ -35,11 +36,12 @@ export function describeRoot(root: Commander): void {
 }
 
 export function describeNoun(commander: Commander, noun: Noun): void {
+  const shown = [...noun.commands, ...(noun.nouns ?? []).flatMap((inner) => commandsOf(inner).slice(0, 1))];
   commander
     .usage("COMMAND [options]")
     .summary(noun.summary)
     .description(capital(noun.summary))
-    .addHelpText("after", examplesText(noun.commands.flatMap(({ examples }) => examples.slice(0, 1))))
+    .addHelpText("after", examplesText(shown.flatMap(({ examples }) => examples.slice(0, 1))))
     .addHelpText("after", `\nMore about a command: clm help ${noun.name} COMMAND`);
 }
 

@@ -1,11 +1,12 @@
 import { Command as Commander, CommanderError, Option } from "commander";
 import { VERSION } from "../version.js";
-import { catalog, verbless } from "./catalog.js";
+import { catalog } from "./catalog.js";
 import type { Command, Noun, OptionSpec } from "./command.js";
 import { globalsFrom, optionValues } from "./given.js";
 import { type Globals, globalsAnywhere, globalsOf } from "./globals.js";
 import { describeCommand, describeNoun, describeRoot, helpFormat } from "./help.js";
 import { misread, unknownCommand } from "./misread.js";
+import { lastWord, verbless } from "./nouns.js";
 import { toOption } from "./options.js";
 import { bindWords, dashesMissing, takesCommand } from "./words.js";
 
@@ -38,12 +39,14 @@ export function parse(argv: readonly string[], width = 80): Asked {
   });
   describeRoot(root);
   addGlobals(root, globalsAnywhere);
-  for (const noun of catalog) addNoun(root.command(noun.name).summary(noun.summary), noun);
+  for (const noun of catalog) addNoun(root, noun);
 
   // Only what the line names is built in full: commander needs 0.2 ms for a command with its options, and help shows of
   // the others no more than their summary.
-  function addNoun(commander: Commander, noun: Noun): void {
-    if (!words.includes(noun.name)) return;
+  function addNoun(parent: Commander, noun: Noun): void {
+    const word = lastWord(noun.name);
+    const commander = parent.command(word).summary(noun.summary);
+    if (!words.includes(word)) return;
     const single = verbless(noun);
     if (single) {
       addCommand(commander, single);
@@ -52,10 +55,11 @@ export function parse(argv: readonly string[], width = 80): Asked {
     describeNoun(commander, noun);
     addGlobals(commander, globalsAnywhere);
     for (const command of noun.commands) {
-      const verb = command.path.slice(noun.name.length + 1);
+      const verb = lastWord(command.path);
       const child = commander.command(verb, { hidden: command.hidden === true }).summary(command.summary);
       if (words.includes(verb)) addCommand(child, command);
     }
+    for (const inner of noun.nouns ?? []) addNoun(commander, inner);
   }
 
   function addCommand(commander: Commander, command: Command): void {
@@ -93,9 +97,11 @@ function addGlobals(commander: Commander, specs: Record<string, OptionSpec>): vo
   const heading = "Global options:";
   commander.optionsGroup(heading);
   addOptions(commander, specs);
+  // `clm agent install --version 2026.5.7` is about the agent's.
+  const taken = commander.options.some(({ long }) => long === "--version");
+  if (!taken) commander.version(`clm ${VERSION}`, "--version", "print the version of clm");
   commander
     .enablePositionalOptions()
-    .version(`clm ${VERSION}`, "--version", "print the version of clm")
     .addHelpOption(new Option("-h, --help", "show this help").helpGroup(heading))
     .helpCommand(false)
     .showSuggestionAfterError(false)

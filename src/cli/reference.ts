@@ -1,7 +1,7 @@
 import { faults } from "../errors.js";
-import { verbless } from "./catalog.js";
 import type { Command, Noun, OptionSpec } from "./command.js";
 import { globalsAnywhere } from "./globals.js";
+import { commandsOf, verbless } from "./nouns.js";
 import { argSummary, argTerm, capital, optionTerm, paragraphs, usageLine } from "./spelling.js";
 
 /** docs/reference.md, made from the declarations: what help says, on one page. */
@@ -39,7 +39,7 @@ const environment = {
   NO_COLOR: "no colours, when it is not empty",
 };
 
-const visible = (noun: Noun): Command[] => noun.commands.filter(({ hidden }) => !hidden);
+const visible = (noun: Noun): Command[] => commandsOf(noun).filter(({ hidden }) => !hidden);
 
 function contents(catalog: readonly Noun[]): string[] {
   const rows = catalog.flatMap(visible).map(({ path, summary }) => [`[\`clm ${path}\`](#${anchor(path)})`, summary]);

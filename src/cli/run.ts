@@ -50,7 +50,7 @@ export async function runCli(argv: string[], world: World): Promise<number> {
       terminal.out(asked.text);
       return 0;
     }
-    const context = await createContext(terminal, asked.globals, { env, now: world.now, signal, argv });
+    const context = await createContext(terminal, asked.globals, { env, now: world.now, signal, argv, stdin });
     const run = runOf(await asked.command.load(), asked.command.path);
     const ended = run(asked.input, context);
     return (await (world.crash ? Promise.race([ended, world.crash]) : ended)) ?? 0;

@@ -20,8 +20,14 @@ export function bindWords(command: Command, words: string[], tail: string[] | un
     else bound[key] = spec.kind === "rest" ? left.splice(0) : oneWord(path, key, spec, left.shift());
     if (spec.kind === "command" && !tail?.length) throw usage(path, `${path} needs ${argTerm(key, spec)}`);
   }
-  if (left.length > 0) throw usage(path, `'${left[0]}' is one word too many for ${path}`);
+  if (left.length > 0) throw usage(path, `${path} takes ${taken(command)}`);
   return bound;
+}
+
+/** The word too many is not repeated: it may be a key, typed where none is read. */
+function taken({ args = {} }: Command): string {
+  const terms = Object.entries(args).map(([key, spec]) => argTerm(key, spec));
+  return terms.length > 0 ? `${terms.join(" ")} and no more words` : "no words, only options";
 }
 
 function oneWord(path: string, key: string, spec: ArgSpec, word: string | undefined): string | undefined {

@@ -1,7 +1,7 @@
 import { Fault } from "../errors.js";
 import { Secret } from "../secret.js";
 import type { InStream, OutStream } from "./streams.js";
-import type { Question, Ui } from "./ui.js";
+import type { Choice, Question, Ui } from "./ui.js";
 
 export interface PromptOptions {
   stdin: () => InStream;
@@ -19,10 +19,11 @@ export interface PromptOptions {
 type Kind =
   | { type: "confirm"; default: boolean }
   | { type: "input"; default?: string }
+  | { type: "select"; choices: Choice[]; default?: string; pageSize: number }
   | { type: "password"; mask: false; toggleMask: false };
 
 /** Questions to a person. Inquirer is loaded when the first one is asked; most commands never ask. */
-export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask" | "askSecret"> {
+export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask" | "choose" | "askSecret"> {
   const { stderr, signal, clean } = options;
 
   async function ask(question: Question, kind: Kind): Promise<unknown> {
@@ -57,6 +58,11 @@ export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask
       (options.yes && question.flag === "--yes") || (await ask(question, { type: "confirm", default: false })) === true,
     ask: async ({ initial, ...question }) =>
       String(await ask(question, { type: "input", ...(initial !== undefined && { default: initial }) })),
+    choose: async ({ choices, initial, ...question }) => {
+      const shown = choices.map(({ value, name }) => ({ value, name: clean(name ?? value) }));
+      const first = initial !== undefined && { default: initial };
+      return String(await ask(question, { type: "select", choices: shown, pageSize: 12, ...first }));
+    },
     // Without `toggleMask: false` inquirer shows what was typed when Ctrl-T is pressed.
     askSecret: async (question) =>
       new Secret(String(await ask(question, { type: "password", mask: false, toggleMask: false }))),

@@ -16,6 +16,13 @@ export interface Question {
   flag: string;
 }
 
+/** One of a few things a person can pick. */
+export interface Choice {
+  value: string;
+  /** What is shown for it; without it, the value. */
+  name?: string;
+}
+
 /**
  * What a command may say to a person. Everything that reaches a terminal goes through here, so redaction, colour,
  * quiet and machine formats have one home. Results go to stdout, everything else to stderr.
@@ -36,6 +43,8 @@ export interface Ui {
    */
   confirm(question: Question): Promise<boolean>;
   ask(question: Question & { initial?: string }): Promise<string>;
+  /** The value of the choice that was picked. */
+  choose(question: Question & { choices: Choice[]; initial?: string }): Promise<string>;
   /** Nothing of it shows while it is typed, and it is hidden from then on. */
   askSecret(question: Question): Promise<Secret>;
   /** From now on this value never shows, in any encoding we know of. */

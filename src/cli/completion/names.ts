@@ -1,6 +1,9 @@
+import type { Loaded } from "../../agents/registry.js";
 import { readRecord, recordedLabs } from "../../lab/record.js";
 import { byName } from "../../names.js";
+import { type Agent, agentsOf } from "../../state/agents.js";
 import { hostStore } from "../../state/hosts.js";
+import { providerStore } from "../../state/providers.js";
 import type { Candidate, Names } from "../complete.js";
 
 /** Names of things that exist now, for completion. */
@@ -17,5 +20,32 @@ export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): 
       const records = await Promise.all((await recordedLabs()).map((lab) => readRecord(lab)));
       return records.flatMap((lab) => lab?.hosts.map(({ number }) => ({ word: `${lab.name}-${number}` })) ?? []);
     }
+    case "agent":
+      return agentNames(agentsOf(hostStore(configDir).read()));
+    case "provider": {
+      const { providers } = providerStore(configDir).read();
+      return Object.entries(providers).map(([word, { type }]) => ({ word, note: type }));
+    }
+    case "agent-type":
+      return (await types(configDir)).map(({ manifest }) => ({ word: manifest.type, note: manifest.title }));
+    case "version": {
+      const versions = (await types(configDir)).flatMap(({ manifest }) => Object.entries(manifest.versions));
+      return versions.map(([word, { standin, reports }]) => ({ word, note: standin ? "stand-in" : reports }));
+    }
   }
 };
+
+/** Names that several agents have are offered with their host, as they must be typed. */
+function agentNames(agents: Agent[]): Candidate[] {
+  const several = (name: string) => agents.filter((agent) => agent.name === name).length > 1;
+  return agents.toSorted(byName).map(({ name, host }) => ({
+    word: several(name) ? `${host.name}/${name}` : name,
+    note: host.name,
+  }));
+}
+
+/** Reads manifests, so it is loaded only for who asks about them. */
+async function types(configDir: string): Promise<Loaded[]> {
+  const { loadTypes } = await import("../../agents/registry.js");
+  return loadTypes(configDir);
+}

@@ -3,12 +3,14 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { catalog } from "../../../src/cli/catalog.js";
 import { globalsAnywhere } from "../../../src/cli/globals.js";
+import { lastWord, nounsOf, verbless } from "../../../src/cli/nouns.js";
 import { parse } from "../../../src/cli/program.js";
 import { reference } from "../../../src/cli/reference.js";
 import { longOption } from "../../../src/cli/spelling.js";
 import { faults } from "../../../src/errors.js";
 
-const commands = catalog.flatMap((noun) => noun.commands.map((command) => ({ noun, command })));
+const nouns = catalog.flatMap(nounsOf);
+const commands = nouns.flatMap((noun) => noun.commands.map((command) => ({ noun, command })));
 
 function help(...words: string[]): string {
   const asked = parse(words);
@@ -26,15 +28,17 @@ describe("help", () => {
     expect(text.indexOf("Commands:")).toBeLessThan(text.indexOf("Global options:"));
   });
 
-  it.each(
-    catalog.filter(({ commands: [first], name }) => first?.path !== name).map((noun) => [noun.name, noun] as const),
-  )("of clm %s names its verbs", (name, noun) => {
-    const text = help(name, "--help");
-    expect([help(name), help("help", name)]).toEqual([text, text]);
-    for (const { summary } of noun.commands) expect(text).toContain(summary.slice(0, 30));
-    expect(text).toContain(`Usage: clm ${name} COMMAND`);
-    expect(text).toContain("Examples:");
-  });
+  it.each(nouns.filter((noun) => !verbless(noun)).map((noun) => [noun.name, noun] as const))(
+    "of clm %s names its verbs",
+    (name, noun) => {
+      const words = name.split(" ");
+      const text = help(...words, "--help");
+      expect([help(...words), help("help", ...words)]).toEqual([text, text]);
+      for (const { summary } of [...noun.commands, ...(noun.nouns ?? [])]) expect(text).toContain(summary.slice(0, 30));
+      expect(text).toContain(`Usage: clm ${name} COMMAND`);
+      expect(text).toContain("Examples:");
+    },
+  );
 
   it.each(commands.map(({ command }) => [command.path, command] as const))("of clm %s is complete", (path, command) => {
     const text = help(...path.split(" "), "--help");
@@ -64,10 +68,16 @@ describe("help", () => {
 });
 
 describe("declarations", () => {
+  it("of nouns within nouns begin with the noun around them", () => {
+    for (const noun of nouns) {
+      for (const { name } of noun.nouns ?? []) expect(name).toBe(`${noun.name} ${lastWord(name)}`);
+    }
+  });
+
   it.each(commands.map(({ noun, command }) => [command.path, noun, command] as const))(
     "of clm %s",
     async (path, noun, command) => {
-      expect(path === noun.name || path.startsWith(`${noun.name} `)).toBe(true);
+      expect(path === noun.name || path === `${noun.name} ${lastWord(path)}`).toBe(true);
       expect(command.summary).toMatch(/^[a-z].*[^.]$/);
       expect(command.summary.length).toBeLessThan(70);
       expect(command.examples.length).toBeGreaterThan(0);
@@ -97,15 +107,12 @@ describe("commands named in hints", () => {
   it("are found", () => expect(hints.length).toBeGreaterThan(20));
 
   it.each(hints)("%s (%s)", (hint) => {
-    const [first = "", second = ""] = hint
-      .replace(/^clm help /, "clm ")
-      .split(" ")
-      .slice(1);
-    if (/^(\$\{|--help|COMMAND)/.test(first)) return;
-    const noun = catalog.find(({ name }) => name === first);
-    expect(noun?.name ?? "no noun").toBe(first);
-    const command = noun?.commands.find(({ path }) => path === first || path === `${first} ${second}`);
-    if (!/^(--help|COMMAND)$/.test(second)) expect(command?.path ?? "no command").toContain(first);
+    const said = hint.replace(/^clm (help )?/, "");
+    if (/^(\$\{|--help|COMMAND)/.test(said)) return;
+    const [about = ""] = said.split(/ (?:--help|COMMAND)\b/);
+    const isNoun = about !== said && nouns.some(({ name }) => name === about);
+    const command = commands.map(({ command }) => command).find(({ path }) => `${said} `.startsWith(`${path} `));
+    if (!isNoun) expect(command?.path ?? "no command").toContain(said.split(" ")[0]);
     const options = Object.keys({ ...command?.options, ...globalsAnywhere }).map(longOption);
     const [ours = ""] = hint.split(" -- ");
     for (const [option] of ours.matchAll(/--[a-z-]+/g)) expect([...options, "--help"]).toContain(option);
@@ -138,8 +145,8 @@ describe("the reference page", () => {
 
   it("is well-formed", () => {
     expect(page.match(/^```/gm)?.length).toBe(2 * commands.length * 2);
-    for (const [, target] of page.matchAll(/\]\(#([^)]+)\)/g))
-      expect(page).toContain(`### ${target?.replace("clm-", "clm ").replace(/-(?=[a-z]+$)/, " ")}`);
+    const anchors = [...page.matchAll(/^### (.*)$/gm)].map(([, title = ""]) => title.replaceAll(" ", "-"));
+    for (const [, target] of page.matchAll(/\]\(#([^)]+)\)/g)) expect(anchors).toContain(target);
     expect(page).not.toMatch(/undefined|\[object/);
   });
 });

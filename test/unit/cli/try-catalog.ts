@@ -1,5 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Command, command, flag, type Handler, type Noun, number, rest, text } from "../../../src/cli/command.js";
+import {
+  type Command,
+  command,
+  flag,
+  type Handler,
+  type Noun,
+  number,
+  optional,
+  required,
+  rest,
+  text,
+} from "../../../src/cli/command.js";
 import { Fault } from "../../../src/errors.js";
 import { Secret } from "../../../src/secret.js";
 
@@ -129,6 +140,25 @@ const tell: Handler<Command> = async ({ args, options }, { ui, signal, list, sho
   return Number(options.code);
 };
 
+const innerShow = command({
+  path: "try inner show",
+  summary: "show what is inside",
+  args: { what: required("what", "agent"), part: optional("the part", "version") },
+  options: { loud: flag("loud"), from: text("PROVIDER", "from where", { completes: "provider" }) },
+  examples: [{ run: "clm try inner show core" }],
+  load: async () => ({ run: tell }),
+});
+
+/** Two nouns deep, with a verb that its parents do not have and one that they have too. */
+const inner: Noun = {
+  name: "try inner",
+  summary: "things inside of things",
+  commands: [innerShow, doing("try inner one", async () => 7), doing("try inner polish", async () => 0)],
+  nouns: [
+    { name: "try inner core", summary: "the innermost", commands: [doing("try inner core melt", async () => 9)] },
+  ],
+};
+
 const tryNoun: Noun = {
   name: "try",
   summary: "try things",
@@ -149,7 +179,7 @@ const tryNoun: Noun = {
     one,
     context,
   ],
+  nouns: [inner],
 };
 
 export const catalog: readonly Noun[] = [tryNoun];
-export const verbless = (noun: Noun): Command | undefined => noun.commands.find(({ path }) => path === noun.name);
