@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
 export default defineConfig({
-  define: { __CLM_VERSION__: JSON.stringify(version) },
+  define: { __CLM_VERSION__: JSON.stringify(version), __CLM_BUILD__: '"tests"' },
   test: {
     projects: [
       { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.ts"], sequence: { groupOrder: 0 } } },

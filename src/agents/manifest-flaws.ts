@@ -1,0 +1,130 @@
+import { namesIn } from "../render/template.js";
+import type { Field, Manifest } from "./manifest.js";
+
+export interface Flaw {
+  /** Where, as `providers.openai.render.0.when`. */
+  path: string;
+  reason: string;
+}
+
+/**
+ * What no schema of single values sees: names that lead nowhere. A template that names a field nobody asks for would
+ * silently be left out of every rendering; one that names a secret in config.yaml would put it there.
+ */
+export function flawsIn(manifest: Manifest): Flaw[] {
+  return [
+    ...versionFlaws(manifest),
+    ...Object.entries(manifest.providers).flatMap(([name, { fields, render, test }]) => {
+      const at = `providers.${name}`;
+      const known = { env: [...fieldNames(fields), "model"], config: [...plainNames(fields), "model"] };
+      return [
+        ...fieldFlaws(fields, `${at}.fields`),
+        ...render.flatMap((part, index) => [
+          ...listFlaws(part.given, fieldNames(fields), `${at}.render.${index}.given`),
+          ...templateFlaws(part.env, known.env, `${at}.render.${index}.env`),
+          ...templateFlaws(part.config, known.config, `${at}.render.${index}.config`),
+        ]),
+        ...templateFlaws(test, fieldNames(fields), `${at}.test`),
+      ];
+    }),
+    ...aliasFlaws(manifest),
+    ...Object.entries(manifest.channels).flatMap(([name, { fields, allow, env, config, test }]) => {
+      const at = `channels.${name}`;
+      return [
+        ...fieldFlaws(fields, `${at}.fields`),
+        ...listFlaws(allow, fieldNames(fields), `${at}.allow`),
+        ...templateFlaws(env, plainNames(fields), `${at}.env`),
+        ...templateFlaws(config, plainNames(fields), `${at}.config`),
+        ...templateFlaws(test, fieldNames(fields), `${at}.test`),
+      ];
+    }),
+    ...Object.entries(manifest.mcp).flatMap(([name, { fields, server }]) => [
+      ...fieldFlaws(fields, `mcp.${name}.fields`),
+      ...templateFlaws(server, [...plainNames(fields), ...placeNames], `mcp.${name}.server`),
+    ]),
+    ...templateFlaws(
+      manifest.render.map(({ env }) => env),
+      ["port", "api_key", "provider"],
+      "render",
+    ),
+    ...templateFlaws(
+      manifest.render.map(({ config }) => config),
+      ["port", "provider"],
+      "render",
+    ),
+    ...templateFlaws(manifest.places, ["user", ...placeNames], "places"),
+    ...templateFlaws(
+      manifest.install.arguments.map(({ args }) => args),
+      ["version", "commit", ...placeNames],
+      "install.arguments",
+    ),
+    ...templateFlaws(manifest.version.line, ["reports", "version"], "version.line"),
+    ...templateFlaws(manifest.unit.name, ["name"], "unit.name"),
+    ...templateFlaws(
+      Object.values(manifest.memory).map(({ path }) => path),
+      placeNames,
+      "memory",
+    ),
+    ...templateFlaws(
+      manifest.causes.map(({ next }) => next),
+      ["name", "host", "port"],
+      "causes",
+    ),
+  ];
+}
+
+/** The places a template may name: those that are one path. */
+export const placeNames = ["home", "data", "code", "env", "config", "memories", "launcher"];
+
+const fieldNames = (fields: Field[]): string[] => fields.map(({ name }) => name);
+const plainNames = (fields: Field[]): string[] => fieldNames(fields.filter(({ secret }) => !secret));
+
+function versionFlaws({ default: chosen, default_by_label, versions }: Manifest): Flaw[] {
+  const named = { default: chosen, ...prefixed("default_by_label.", default_by_label) };
+  return Object.entries(named)
+    .filter(([, version]) => !Object.hasOwn(versions, version))
+    .map(([path, version]) => ({ path, reason: `${version} is not one of the versions` }));
+}
+
+const prefixed = (prefix: string, map: Record<string, string>) =>
+  Object.fromEntries(Object.entries(map).map(([key, value]) => [prefix + key, value]));
+
+function fieldFlaws(fields: Field[], at: string): Flaw[] {
+  return fields.flatMap(({ name, flag, list, choices, pattern }, index) => {
+    const path = `${at}.${index}`;
+    if (fieldNames(fields).indexOf(name) < index) return [{ path, reason: `there are two fields called ${name}` }];
+    if (name === "model") return [{ path, reason: "model is asked for every provider, and cannot be a field" }];
+    if (flag && (list || choices || pattern))
+      return [{ path, reason: "a yes or no takes no list, choices or pattern" }];
+    return [];
+  });
+}
+
+function aliasFlaws({ providers }: Manifest): Flaw[] {
+  const taken = new Map(Object.keys(providers).map((name) => [name, name]));
+  return Object.entries(providers).flatMap(([name, { aliases }]) =>
+    aliases.flatMap((alias) => {
+      const other = taken.get(alias);
+      taken.set(alias, name);
+      return other ? [{ path: `providers.${name}.aliases`, reason: `${alias} already is ${other}` }] : [];
+    }),
+  );
+}
+
+const listFlaws = (names: string[], known: string[], path: string): Flaw[] =>
+  names.filter((name) => !known.includes(name)).map((name) => ({ path, reason: `no field is called ${name}` }));
+
+/** Every text below `value` that names something that is not there. */
+function templateFlaws(value: unknown, known: string[], path: string): Flaw[] {
+  if (typeof value === "string") {
+    try {
+      return namesIn(value)
+        .filter((name) => !known.includes(name))
+        .map((name) => ({ path, reason: `{{${name}}} is none of ${known.join(", ") || "nothing"}` }));
+    } catch (error) {
+      return [{ path, reason: `'${value}' is not a template: ${(error as Error).message.split("\n", 1)[0]}` }];
+    }
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, below]) => templateFlaws(below, known, `${path}.${key}`));
+}

@@ -1,0 +1,254 @@
+import { z } from "zod";
+import { isRange, isVersion } from "./versions.js";
+
+/**
+ * What an agent type is, as data: versions, requirements, places, providers, channels, memory, proofs. Questions, flags,
+ * rendering, checks and reference pages are all read from it; adding a provider or a channel is an entry, not code.
+ *
+ * Texts marked "template" are Handlebars with the values named beside them. A part that names a value nobody gave is
+ * left out of the rendering.
+ */
+
+const variable = z.string().regex(/^[A-Z][A-Z0-9_]*$/, "should be a variable's name, as DISCORD_BOT_TOKEN");
+const word = z.string().regex(/^[a-z][a-z0-9_-]*$/, "should be a word of a-z 0-9 _ -");
+const version = z.string().refine(isVersion, "should be a version, as 2026.7.1");
+const range = z.string().refine(isRange, "should be a range, as '>=2026.5.29 <2026.7.1'").default("*");
+const pattern = z.string().refine(isPattern, "should be a regular expression");
+const tree = z.record(z.string(), z.unknown()).default({});
+const variables = z.record(variable, z.string()).default({});
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The bytes that are run on hosts, and nothing else is. */
+const installer = z.strictObject({
+  url: z.string().regex(/^(https?|file):\/\//, "should be an http, https or file URL"),
+  size: z.number().int().positive(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, "should be 64 lowercase hex digits"),
+});
+
+const release = z.strictObject({
+  /** What it calls itself: the 0.13.0 of `Hermes Agent v0.13.0 (2026.5.7)`, or `0.15.x` when its last number is not known. */
+  reports: z.string(),
+  commit: z
+    .string()
+    .regex(/^[0-9a-f]{40}$/)
+    .optional(),
+  installer,
+  /** Only behaves like the real one. Every listing says so. */
+  standin: z.boolean().default(false),
+  /** Addresses the installer needs; without it, those of `requires`. */
+  reach: z.array(z.string()).optional(),
+});
+
+/** One thing to ask. Every question has a flag: `--set discord.allowed_users=…`, `--secret discord.token=env:…`. */
+const field = z.strictObject({
+  name: word,
+  ask: z.string(),
+  help: z.string().optional(),
+  /** The variable of `.env` it becomes (channels and MCP servers; providers say it in `render`). */
+  env: variable.optional(),
+  /** Kept in secrets.json under this name, and nowhere else. */
+  secret: variable.optional(),
+  required: z.boolean().default(false),
+  /** Several values, written with commas. */
+  list: z.boolean().default(false),
+  /** Yes or no, rendered as `true` or `false`. */
+  flag: z.boolean().default(false),
+  pattern: pattern.optional(),
+  /** The pattern in words: "a user id is 17 to 20 digits". */
+  means: z.string().optional(),
+  choices: z.array(z.string()).optional(),
+  default: z.string().optional(),
+});
+
+/** Part of the rendering. All parts whose range has the version apply, in order; later ones win. Template values. */
+const rendering = z.strictObject({
+  when: range,
+  /** Only when all of these fields were answered. */
+  given: z.array(word).default([]),
+  env: variables,
+  /** No secret is named here: `${NAME}` is, and NAME is in `env`. */
+  config: tree,
+});
+
+/** A question to a service whose answer tells whether a key or an address is right. Templates: the fields. */
+const request = z.strictObject({
+  method: z.enum(["GET", "POST"]).default("GET"),
+  url: z.string(),
+  headers: z.record(z.string(), z.string()).default({}),
+  body: z.unknown().optional(),
+  /** Statuses that mean it works. */
+  expect: z.array(z.number().int()).default([200]),
+  /** The service answers 200 and says in its JSON body whether it works: this member must be true (Slack, Telegram). */
+  says: z.string().optional(),
+});
+
+/** Templates: each field, `model`. */
+const provider = z.strictObject({
+  title: z.string(),
+  help: z.string().optional(),
+  /** Other names a user may say: `custom` for `ollama`. */
+  aliases: z.array(word).default([]),
+  /** Versions that have it. */
+  when: range,
+  fields: z.array(field).default([]),
+  /** An example of a model's name. */
+  model: z.string().optional(),
+  render: z.array(rendering).min(1),
+  test: request.optional(),
+});
+
+/** Templates in env and config: each field that is no secret. */
+const channel = z.strictObject({
+  title: z.string(),
+  help: z.string().optional(),
+  when: range,
+  fields: z.array(field),
+  /** Who may talk to the agent: one of these fields must be answered, so that nobody is let in, or out, by accident. */
+  allow: z.array(word).default([]),
+  env: variables,
+  config: tree,
+  test: request.optional(),
+  /** What is left for a person to do, told after configuring. */
+  afterwards: z.string().optional(),
+});
+
+/** Templates in server: each field; a secret is written `${NAME}` there and comes from `.env`. */
+const mcpServer = z.strictObject({
+  title: z.string(),
+  help: z.string().optional(),
+  when: range,
+  fields: z.array(field).default([]),
+  server: tree,
+});
+
+const memoryFile = z.strictObject({
+  /** Template: `data`. */
+  path: z.string(),
+  /** Code points. */
+  limit: z.number().int().positive(),
+  /** The agent writes it under flock on `<path>.lock`, and so must we. */
+  lock: z.boolean().default(true),
+  summary: z.string(),
+});
+
+export const manifestSchema = z.strictObject({
+  type: word,
+  title: z.string(),
+  default: version,
+  /** Other defaults for hosts that have a label: `lab: 2026.7.1+standin`. */
+  default_by_label: z.record(z.string(), version).default({}),
+  versions: z.record(version, release),
+  /** What a version can do: a name and the range that has it. */
+  abilities: z.record(word, z.string().refine(isRange, "should be a range")).default({}),
+  requires: z.strictObject({
+    systems: z.array(z.string()),
+    arch: z.array(z.string()),
+    systemd: z.number().int(),
+    memory_mb: z.number().int(),
+    disk_mb: z.number().int(),
+    /** Programs, and the Debian package that brings each. */
+    programs: z.record(z.string(), z.string()),
+    reach: z.array(z.string()).default([]),
+  }),
+  /** Templates: `user`, and the places above. */
+  places: z.strictObject({
+    home: z.string(),
+    data: z.string(),
+    code: z.string(),
+    env: z.string(),
+    config: z.string(),
+    memories: z.string(),
+    launcher: z.string(),
+    /** Directories on the service's PATH, before the system's. */
+    path: z.array(z.string()),
+  }),
+  install: z.strictObject({
+    /** Milliseconds. */
+    timeout: z.number().int().positive(),
+    /** Templates: the places, `version`, `commit`. All parts whose range has the version apply, in order. */
+    arguments: z.array(z.strictObject({ when: range, args: z.array(z.string()) })),
+    /** Lines of the installer's output worth showing at the end. */
+    warnings: z.array(pattern).default([]),
+  }),
+  version: z.strictObject({
+    args: z.array(z.string()),
+    /** Template: `reports`, `version`. The first line must be this. */
+    line: z.string(),
+  }),
+  unit: z.strictObject({
+    /** Template: `name`. */
+    name: z.string(),
+    /** What the service runs, after the launcher. */
+    args: z.array(z.string()),
+  }),
+  api: z.strictObject({
+    /** The first free port from `first` on that is not one of `avoid`. */
+    port: z.strictObject({
+      first: z.number().int(),
+      last: z.number().int(),
+      avoid: z.array(z.number().int()).default([]),
+    }),
+    /** The bearer key's name in secrets.json; 64 lowercase hex digits, made by clm. */
+    secret: variable,
+    health: z.string(),
+    models: z.string(),
+    chat: z.strictObject({
+      path: z.string(),
+      model: z.string(),
+      /** Answers that start so are failures told as answers. */
+      failures: z.array(z.string()).default([]),
+    }),
+    /** Milliseconds until it must listen; each MCP server adds `per_server`. */
+    patience: z.strictObject({ start: z.number().int(), per_server: z.number().int() }),
+  }),
+  /** Always rendered. Templates: `port`, `api_key`, `provider` (the rendered model.provider). */
+  render: z.array(rendering).default([]),
+  /**
+   * Parts of config.yaml that are clm's alone, as dotted paths: what is not rendered there is taken away.
+   * A `*` stands for each auxiliary task, and is written out when the manifest is loaded.
+   */
+  managed: z.array(z.string()).default([]),
+  /** Variables nobody but clm sets, beside those of `render`: patterns of the whole name. */
+  reserved: z.array(pattern).default([]),
+  /** Names of tasks that may have a model of their own. */
+  auxiliary: z.array(z.strictObject({ name: word, when: range })).default([]),
+  providers: z.record(word, provider),
+  channels: z.record(word, channel),
+  mcp: z.record(word, mcpServer).default({}),
+  memory: z.record(z.string(), memoryFile),
+  /** Memory the agent keeps from its model, seen by a pattern: told to who writes it. */
+  memory_hidden: z.array(z.strictObject({ when: range, pattern, means: z.string() })).default([]),
+  stages: z.array(
+    z.strictObject({ name: z.enum(["providers", "identity", "channels", "validate"]), skipped: z.string().optional() }),
+  ),
+  /** What a line in the journal means. Template in `next`: `name`, `host`, `port`. */
+  causes: z
+    .array(
+      z.strictObject({
+        pattern,
+        reason: z.string(),
+        next: z.string().optional(),
+        /** Waiting does not help. */
+        final: z.boolean().default(false),
+      }),
+    )
+    .default([]),
+});
+
+export type Manifest = z.infer<typeof manifestSchema>;
+export type Release = z.infer<typeof release>;
+export type Field = z.infer<typeof field>;
+export type Rendering = z.infer<typeof rendering>;
+export type ServiceRequest = z.infer<typeof request>;
+export type ProviderType = z.infer<typeof provider>;
+export type ChannelType = z.infer<typeof channel>;
+export type McpType = z.infer<typeof mcpServer>;
+export type StageName = Manifest["stages"][number]["name"];

@@ -1,0 +1,45 @@
+import { fill } from "../../render/template.js";
+import type { Subject } from "../subject.js";
+import { brief } from "./judge.js";
+import type { Proof } from "./proof.js";
+
+/** Adds to the first proof that failed what the agent itself said about it, where the manifest knows what it means. */
+export function withCause(subject: Subject, proofs: Proof[], words: string[]): Proof[] {
+  const at = proofs.findIndex(({ result }) => result === "fail");
+  const failed = proofs[at];
+  // Whoever holds the port or left the gate open has been named already.
+  if (!failed || !unexplained(failed)) return proofs;
+  const cause = causeIn(subject, words);
+  // The agent notes the wrong keys that we try.
+  const last = words.filter((line) => line.trim() !== "" && !line.includes(subject.manifest.api.models)).at(-1);
+  const reason = cause?.reason ?? (last && `it last said: ${brief(last)}`);
+  if (!reason) return proofs;
+  const fix = cause?.next ?? failed.fix;
+  return proofs.with(at, { ...failed, reason: `${failed.reason}; ${reason}`, ...(fix && { fix }) });
+}
+
+const unexplained = ({ id, reason }: Proof): boolean =>
+  id === "unit" ||
+  id === "steady" ||
+  id === "health" ||
+  id === "chat" ||
+  (id === "port" && reason.startsWith("nothing"));
+
+/** Waiting is in vain: the agent said something that means so. */
+export const finalCause = (subject: Subject, words: string[]): boolean => causeOf(subject, words)?.final === true;
+
+function causeIn(subject: Subject, words: string[]): { reason: string; next?: string } | undefined {
+  const cause = causeOf(subject, words);
+  if (!cause) return undefined;
+  const { word, host, port } = subject;
+  const next = cause.next && fill(cause.next, { name: word, host, port });
+  return { reason: cause.reason, ...(next && { next }) };
+}
+
+/** The first cause that any line tells: the manifest has the telling ones before the vague ones. */
+function causeOf({ manifest }: Subject, words: string[]) {
+  return manifest.causes.find(({ pattern }) => {
+    const expression = new RegExp(pattern, "u");
+    return words.some((line) => expression.test(line));
+  });
+}

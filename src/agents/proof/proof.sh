@@ -1,0 +1,188 @@
+# Looks at an agent and prints what was seen as key=value lines. Judges nothing, changes nothing. POSIX sh, run as root.
+#
+# The script that carries it sets what is looked at and calls the parts. The agent's key is the first line of stdin, so
+# that it is nobody's argument; curl gets it on its own stdin.
+
+LC_ALL=C
+PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export LC_ALL PATH
+unset CDPATH ENV
+cd /
+
+say() {
+  printf '%s=%s\n' "$1" "$2"
+}
+
+# With the agent's own rights: what is in its home it can swap for a link to anything.
+as_agent() {
+  setpriv --reuid "$uid" --regid "$gid" --init-groups -- env -i HOME="$home" USER="$user" LOGNAME="$user" \
+    LANG=C.UTF-8 PATH="$search" "$@" </dev/null 2>/dev/null
+}
+
+see_account() {
+  uid='' gid=''
+  IFS=: read -r _ _ uid gid _ <<END
+$(getent passwd "$user")
+END
+  say uid "$uid"
+}
+
+see_version() {
+  [ -n "$uid" ] || return 0
+  say version "$(cd "$home" && as_agent timeout 60 "$@" | head -n 1)"
+}
+
+see_files() {
+  stat -c '%F:%U:%a:%n' -- "$data" "$env" "$config" 2>/dev/null | while IFS=: read -r kind owner mode path; do
+    case $path in
+      "$data") say file.data "$kind:$owner:$mode" ;;
+      "$env") say file.env "$kind:$owner:$mode" ;;
+      "$config") say file.config "$kind:$owner:$mode" ;;
+    esac
+  done
+}
+
+see_unit() {
+  properties=$(systemctl show --property \
+    LoadState,ActiveState,SubState,Result,ExecMainStatus,NRestarts,MainPID,UnitFileState,NeedDaemonReload -- "$unit")
+  pid=0
+  while IFS='=' read -r property value; do
+    [ "$property" != MainPID ] || pid=$value
+    [ -z "$property" ] || say "unit.$property" "$value"
+  done <<END
+$properties
+END
+  [ "$pid" = 0 ] || see_age
+}
+
+# How long the process has been there, in hundredths of a second: both clocks run on while a machine sleeps.
+see_age() {
+  read -r up _ </proc/uptime
+  read -r stat 2>/dev/null <"/proc/$pid/stat" || return 0
+  # A program's name may hold blanks and brackets.
+  set -- ${stat##*) }
+  say age $((${up%.*}${up#*.} - ${20}))
+}
+
+# Who listens on the port. `ours` stays yes when somebody does and nobody else's process does.
+see_port() {
+  ours=''
+  hex=$(printf %04X "$port")
+  for listener in $(grep -hs "^ *[0-9]*: [0-9A-F]*:$hex [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6 |
+    while read -r _ local _ _ _ _ _ _ _ inode _; do echo "${local%:*}/$inode"; done); do
+    say listen "$listener"
+    see_holder "${listener#*/}"
+  done
+}
+
+# Own is what is in the control group of the unit's main process, or below it. The group's name says nothing: any user may
+# have a unit of the same name, whose group ends alike.
+see_holder() {
+  holder=$(held_by "$1" "/proc/$pid/fd")
+  [ -n "$holder" ] || holder=$(held_by "$1" /proc/[0-9]*/fd)
+  own=no command='' of='?'
+  group=$(group_of "$pid")
+  case $group,$(group_of "${holder:-none}") in
+    , | '0::/',* | ,*) ;;
+    "$group,$group" | "$group,$group"/*) own=yes ;;
+  esac
+  case $ours,$own in ,yes | yes,yes) ours=yes ;; *) ours=no ;; esac
+  if [ "$own" = yes ]; then of=$user; elif [ -n "$holder" ]; then of=$(stat -c %U "/proc/$holder" 2>/dev/null); fi
+  read -r command 2>/dev/null <"/proc/${holder:-none}/comm"
+  say holder "$own ${holder:-0} ${of:-?} $command"
+}
+
+group_of() {
+  grep -s '^0::' "/proc/$1/cgroup"
+}
+
+held_by() {
+  inode=$1
+  shift
+  found=$(find "$@" -maxdepth 1 -lname "socket:\[$inode\]" -print -quit 2>/dev/null)
+  found=${found#/proc/}
+  echo "${found%%/*}"
+}
+
+# Our key is told to nobody but the agent's own process.
+see_answers() {
+  [ "$ours" = yes ] || return 0
+  command -v curl >/dev/null || { say curl missing; return 0; }
+  answers=$({
+    request health "$health"
+    echo next
+    request none "$models"
+    echo next
+    request wrong "$models"
+    header 0000000000000000000000000000000000000000000000000000000000000000
+    echo next
+    request own "$models"
+    header "$key"
+  } | curl -q --config - 2>/dev/null)
+  printf '%s\n' "$answers"
+  case $answers,$chat in *own=200*,yes) see_chat ;; esac
+}
+
+# Each on a connection of its own: on one that is kept, a server that writes head and body apart is 40 ms late (Nagle).
+request() {
+  printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = 10\n' "$port" "$2"
+  printf 'header = "Connection: close"\n'
+  printf 'output = "/dev/null"\nwrite-out = "%s=%%{http_code}\\n"\n' "$1"
+}
+
+header() {
+  printf 'header = "Authorization: Bearer %s"\n' "$1"
+}
+
+see_chat() {
+  say chat "$({
+    printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = %s\n' "$port" "$chat_path" "$chat_seconds"
+    header "$key"
+    printf 'include\nheader = "Content-Type: application/json"\nheader = "Expect:"\ndata-raw = "%s"\n' "$chat_body"
+  } | curl -q --config - 2>/dev/null | head -c 60000 | base64 -w 0)"
+}
+
+# What a rendering has to know. Of `.env` the names and, to tell what would change, a salted digest of each line.
+see_rendered() {
+  see_systemd &
+  [ -n "$uid" ] || return 0
+  as_agent cat -- "$env" | see_variables
+  say config "$(as_agent head -c 4000000 -- "$config" | base64 -w 0)"
+}
+
+see_systemd() {
+  systemctl --version | {
+    read -r _ number _
+    say systemd "$number"
+  }
+}
+
+# Every port somebody listens on, with the number of the user.
+see_ports() {
+  grep -hs '^ *[0-9]*: [0-9A-F]*:[0-9A-F]* [0-9A-F]*:0000 0A ' /proc/net/tcp /proc/net/tcp6 |
+    while read -r _ local _ _ _ _ _ owner _; do say port "$((0x${local##*:}))/$owner"; done
+}
+
+see_variables() {
+  pattern='^[[:space:]]*\(export[[:space:]]\{1,\}\)\{0,1\}\([A-Za-z_][A-Za-z0-9_]*\)[[:space:]]*=.*'
+  [ -n "$salt" ] || { sed -n "s/$pattern/variable=\2/p"; return; }
+  while IFS= read -r line; do
+    name=$(printf '%s\n' "$line" | sed -n "s/$pattern/\2/p")
+    [ -z "$name" ] || say variable "$name $(printf '%s%s' "$salt" "$line" | sha256sum | cut -c 1-64)"
+  done
+}
+
+# What the agent said since its last start.
+see_words() {
+  began=$(systemctl show --timestamp=unix --property ExecMainStartTimestamp --value -- "$unit" 2>/dev/null)
+  journalctl --quiet --no-pager --output cat --lines 200 --unit "$unit" ${began:+--since "$began"} 2>/dev/null | tell
+  [ -z "$uid" ] || [ -z "$began" ] || as_agent tail -n 200 -- "$data/logs/errors.log" | since "$(date -d "$began" '+%F %T')" | tell
+}
+
+tell() {
+  tail -c 20000 | while IFS= read -r line; do say word "$line"; done
+}
+
+since() {
+  awk -v began="$1" 'substr($0, 1, 19) >= began'
+}

@@ -1,0 +1,62 @@
+import { sh } from "../../quote.js";
+import type { Subject } from "../subject.js";
+import library from "./proof.sh?raw";
+
+export interface Sight {
+  /** One real question is asked when the key is accepted. */
+  chat?: boolean;
+  /** Also what a rendering has to know: variables of `.env`, config.yaml, systemd. A salt asks for digests of the lines. */
+  rendered?: { salt: string } | undefined;
+  /** Also every port that somebody listens on. */
+  ports?: boolean;
+  /** Only what the agent said since its last start. */
+  words?: boolean;
+}
+
+const question = "Say only the word OK.";
+
+/** Milliseconds a model may think about one word. */
+export const chatTimeout = 120_000;
+
+// The host has no use for the comments.
+const functions = library.replace(/^\s*#.*\n/gm, "");
+
+/** The script that looks at an agent. It holds nothing secret: the key is the first line on its stdin. */
+export function proofScript(subject: Subject, sight: Sight): string {
+  const { manifest, user, unit, port, places } = subject;
+  const { api } = manifest;
+  const path = [...places.path, "/usr/local/bin", "/usr/bin", "/bin"].join(":");
+  const body = {
+    model: api.chat.model,
+    stream: false,
+    messages: [{ role: "user", content: question }],
+    max_tokens: 16,
+  };
+  const salt = sight.rendered?.salt ?? "";
+  return [
+    functions,
+    sh`user=${user} unit=${unit} port=${port} home=${places.home} data=${places.data} search=${path} salt=${salt}`,
+    sh`env=${places.env} config=${places.config} health=${api.health} models=${api.models} chat=${sight.chat ? "yes" : ""}`,
+    sh`chat_path=${api.chat.path} chat_seconds=${chatTimeout / 1000} chat_body=${inCurlQuotes(JSON.stringify(body))}`,
+    // What comes next on stdin is for somebody else.
+    "IFS= read -r key; exec </dev/null",
+    "see_account",
+    ...(sight.words
+      ? ["see_words"]
+      : [
+          // Starting the program takes longer than all the rest together.
+          sh`see_version ${[places.launcher, ...manifest.version.args]} &`,
+          ...(sight.rendered ? ["see_rendered"] : []),
+          ...(sight.ports ? ["see_ports"] : []),
+          "see_files",
+          "see_unit",
+          "see_port",
+          "see_answers",
+          "wait",
+        ]),
+    "say end yes",
+    "",
+  ].join("\n");
+}
+
+const inCurlQuotes = (text: string): string => text.replace(/["\\]/g, "\\$&");

@@ -1,0 +1,103 @@
+/** What was seen of an agent on its host, at one moment. */
+export interface Seen {
+  /** Its account is there. */
+  account: boolean;
+  uid?: number;
+  version?: string;
+  /** `regular file:maurice:600` by `data`, `env` and `config`; empty when there is none. */
+  files: Record<string, string>;
+  /** Properties of its unit. */
+  unit: Record<string, string>;
+  /** Seconds since its main process started. */
+  age?: number;
+  listeners: Listener[];
+  /** HTTP statuses by request; 0 when there was no answer. */
+  answers: Record<string, number>;
+  /** The host has no curl to ask with. */
+  noCurl: boolean;
+  chat?: { status: number; headers: Record<string, string>; body: string };
+  /** Variables of `.env`, with a salted digest of their lines when it was asked for. */
+  variables: Map<string, string>;
+  config: string;
+  systemd: number;
+  words: string[];
+  /** Every port that somebody listens on. */
+  ports: { port: number; uid: number }[];
+}
+
+export interface Listener {
+  /** As the kernel writes it: hex, each group of four bytes reversed. */
+  address: string;
+  own: boolean;
+  pid: number;
+  user: string;
+  command: string;
+}
+
+/** Reads the lines of proof.sh; nothing when they do not go to the end. */
+export function seenFrom(text: string): Seen | undefined {
+  const seen: Seen = {
+    account: false,
+    files: {},
+    unit: {},
+    listeners: [],
+    answers: {},
+    noCurl: false,
+    variables: new Map(),
+    config: "",
+    systemd: 0,
+    words: [],
+    ports: [],
+  };
+  let whole = false;
+  let address = "";
+  for (const line of text.split("\n")) {
+    const at = line.indexOf("=");
+    const [key, value] = [line.slice(0, at), line.slice(at + 1)];
+    const [group, name = ""] = key.split(".");
+    if (key === "end") whole = true;
+    else if (key === "uid") Object.assign(seen, { account: value !== "" }, value !== "" && { uid: Number(value) });
+    else if (key === "version") seen.version = value;
+    else if (group === "file") seen.files[name] = value;
+    else if (group === "unit") seen.unit[name] = value;
+    else if (key === "age") seen.age = Number(value) / 100;
+    else if (key === "listen") address = value.split("/")[0] ?? "";
+    else if (key === "holder") seen.listeners.push({ address, ...holderFrom(value) });
+    else if (["health", "none", "wrong", "own"].includes(key)) seen.answers[key] = Number(value);
+    else if (key === "curl") seen.noCurl = true;
+    else if (key === "chat") seen.chat = chatFrom(Buffer.from(value, "base64").toString("utf8"));
+    else if (key === "variable") seen.variables.set(...pairFrom(value));
+    else if (key === "config") seen.config = Buffer.from(value, "base64").toString("utf8");
+    else if (key === "systemd") seen.systemd = Number(value);
+    else if (key === "port") seen.ports.push(portFrom(value));
+    else if (key === "word") seen.words.push(value);
+  }
+  return whole ? seen : undefined;
+}
+
+function portFrom(text: string): { port: number; uid: number } {
+  const [port, uid] = text.split("/").map(Number);
+  return { port: port ?? 0, uid: uid ?? 0 };
+}
+
+function pairFrom(text: string): [string, string] {
+  const [name = "", digest = ""] = text.split(" ");
+  return [name, digest];
+}
+
+function holderFrom(text: string): Omit<Listener, "address"> {
+  const [own, pid, user = "?", ...command] = text.split(" ");
+  return { own: own === "yes", pid: Number(pid), user, command: command.join(" ") };
+}
+
+/** What `curl --include` gave: interim answers may stand before the real one. */
+function chatFrom(text: string): { status: number; headers: Record<string, string>; body: string } {
+  const at = text.search(/\r?\n\r?\n/);
+  const head = at < 0 ? text : text.slice(0, at);
+  const body = at < 0 ? "" : text.slice(at).replace(/^\r?\n\r?\n/, "");
+  const [first = "", ...lines] = head.split(/\r?\n/);
+  const status = Number(/^HTTP\/\S+ (\d{3})/.exec(first)?.[1] ?? 0);
+  if (status >= 100 && status < 200 && body !== "") return chatFrom(body);
+  const headers = lines.map((line) => [line.split(":")[0]?.toLowerCase() ?? "", line.replace(/^[^:]*:\s*/, "")]);
+  return { status, headers: Object.fromEntries(headers), body };
+}

@@ -1,0 +1,34 @@
+import type { Manifest } from "./manifest.js";
+
+/** What a name among an agent's secrets, or in its `.env`, is for. */
+export type Use =
+  /** clm sets it itself, as the key of the API. */
+  | { kind: "own" }
+  /** It answers a question about a channel or an MCP server. */
+  | { kind: "channel" | "mcp"; of: string }
+  /** A provider of this type would set it. */
+  | { kind: "provider"; of: string }
+  /** The user's own: it goes into `.env` as it is. */
+  | { kind: "extra" };
+
+export function useOf(manifest: Manifest, name: string): Use {
+  const { render, reserved, channels, mcp, providers } = manifest;
+  const own = render.some(({ env }) => Object.hasOwn(env, name)) || reserved.some((each) => matches(each, name));
+  if (own) return { kind: "own" };
+  const asks = ({ fields }: { fields: { env?: string | undefined; secret?: string | undefined }[] }) =>
+    fields.some(({ env, secret }) => env === name || secret === name);
+  const channel = Object.entries(channels).find(([, type]) => asks(type) || Object.hasOwn(type.env, name));
+  if (channel) return { kind: "channel", of: channel[0] };
+  const server = Object.entries(mcp).find(([, type]) => asks(type));
+  if (server) return { kind: "mcp", of: server[0] };
+  const provider = Object.entries(providers).find(([, type]) =>
+    type.render.some(({ env }) => Object.hasOwn(env, name)),
+  );
+  return provider ? { kind: "provider", of: provider[0] } : { kind: "extra" };
+}
+
+/** The user's own among the names of an agent's secrets: those that go into `.env` as they are. */
+export const extraNames = (manifest: Manifest, names: string[]): string[] =>
+  names.filter((name) => ["extra", "provider"].includes(useOf(manifest, name).kind));
+
+const matches = (pattern: string, name: string): boolean => new RegExp(`^(?:${pattern})$`, "u").test(name);

@@ -1,0 +1,107 @@
+import { Fault } from "../errors.js";
+import { fill } from "../render/template.js";
+import type { Secret } from "../secret.js";
+import type { Agent } from "../state/agents.js";
+import type { Manifest, Release } from "./manifest.js";
+import { releaseOf } from "./registry.js";
+
+/** The places of an agent on its host, filled in. */
+export type Places = Manifest["places"];
+
+/** The agent a rendering or a wish is about. */
+export interface Subject {
+  manifest: Manifest;
+  version: string;
+  release: Release;
+  /** The host's name. */
+  host: string;
+  name: string;
+  /** How it is typed: `name`, or `host/name`. */
+  word: string;
+  user: string;
+  unit: string;
+  port: number;
+  relaxed: boolean;
+  /** It was taken over, not made by clm. */
+  adopted: boolean;
+  places: Places;
+}
+
+/** Answers to fields; what is secret is a Secret. */
+export type Values = Record<string, string | Secret>;
+
+/** A model with the provider that serves it, ready to render. */
+export interface ModelChoice {
+  /** The provider's name in providers.json. */
+  provider: string;
+  /** Its type in the manifest. */
+  type: string;
+  values: Values;
+  model: string;
+}
+
+/** Everything that was answered about an agent, with its secrets at hand. */
+export interface Answers {
+  apiKey: Secret;
+  model: ModelChoice;
+  fallbacks: ModelChoice[];
+  /** By task. */
+  auxiliary: Record<string, ModelChoice>;
+  /** By channel. */
+  channels: Record<string, Values>;
+  /** By server: answers for one the manifest knows, or the server itself as config.yaml wants it. */
+  mcp: Record<string, { values: Values; server?: Record<string, unknown> }>;
+  /** Variables of the user's own: `clm agent secret set`. */
+  extra: Record<string, Secret>;
+}
+
+/** What an agent's two files should say. */
+export interface Rendering {
+  /** `.env`, in order. */
+  env: Map<string, string | Secret>;
+  /** Our part of config.yaml. No secret is in it: those are `${NAME}`, and come from `.env`. */
+  config: Record<string, unknown>;
+  /** Each leaf of `config` as a dotted path. */
+  paths: string[];
+}
+
+/** The agent as it is recorded, with everything its manifest says about it filled in. */
+export function subjectOf(manifest: Manifest, { name, word, host, record }: Agent): Subject {
+  return {
+    manifest,
+    version: record.version,
+    release: releaseOf(manifest, record.version),
+    host: host.name,
+    name,
+    word,
+    user: record.user,
+    unit: record.unit,
+    port: record.port,
+    relaxed: record.relaxed ?? false,
+    adopted: record.mark === undefined,
+    places: placesFor(manifest, record.user, record.home),
+  };
+}
+
+/** Where everything of an agent is on its host. An agent that was taken over may have another home. */
+export function placesFor({ type, places }: Manifest, user: string, home?: string): Places {
+  const known: Record<string, string> = { user };
+  const place = (name: string, template: string): string => {
+    const path = name === "home" && home !== undefined ? home : fill(template, known);
+    // A place may only build on the ones before it.
+    if (path === undefined)
+      throw new Fault("bad-input", `the manifest of ${type} builds places.${name} on a later one`);
+    known[name] = path;
+    return path;
+  };
+  return {
+    home: place("home", places.home),
+    data: place("data", places.data),
+    code: place("code", places.code),
+    env: place("env", places.env),
+    config: place("config", places.config),
+    memories: place("memories", places.memories),
+    launcher: place("launcher", places.launcher),
+    path: places.path.map((each, index) => place(`path.${index}`, each)),
+  };
+}

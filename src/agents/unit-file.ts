@@ -1,0 +1,71 @@
+import text from "../../templates/hermes/hermes.service.hbs?raw";
+import { fileTemplate } from "../render/file-template.js";
+import { unitArgument, unitPath, unitWord } from "../render/systemd-quote.js";
+import type { Subject } from "./subject.js";
+
+const standardPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
+
+/** What closes the service in: the directive, the systemd that first knew it, and whether Chromium can live with it. */
+interface Bolt {
+  directive: string;
+  since: number;
+  browser?: false;
+}
+
+const bolts = (home: string): Bolt[] => [
+  { directive: "NoNewPrivileges=yes", since: 187 },
+  { directive: "CapabilityBoundingSet=", since: 1 },
+  { directive: "AmbientCapabilities=", since: 229 },
+  { directive: "PrivateTmp=yes", since: 1 },
+  { directive: "PrivateDevices=yes", since: 209, browser: false },
+  { directive: "ProtectSystem=strict", since: 232 },
+  { directive: "ProtectHome=tmpfs", since: 239 },
+  { directive: `BindPaths=${unitWord(home)}`, since: 233 },
+  { directive: "ProtectKernelTunables=yes", since: 232 },
+  { directive: "ProtectKernelModules=yes", since: 232 },
+  { directive: "ProtectKernelLogs=yes", since: 244 },
+  { directive: "ProtectControlGroups=yes", since: 232 },
+  { directive: "ProtectClock=yes", since: 245 },
+  { directive: "ProtectHostname=yes", since: 242 },
+  { directive: "ProtectProc=invisible", since: 247 },
+  { directive: "ProcSubset=pid", since: 247, browser: false },
+  { directive: "LockPersonality=yes", since: 235 },
+  { directive: "RestrictRealtime=yes", since: 231 },
+  { directive: "RestrictSUIDSGID=yes", since: 242 },
+  { directive: "RestrictNamespaces=yes", since: 233, browser: false },
+  { directive: "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK", since: 211 },
+  { directive: "SystemCallArchitectures=native", since: 209 },
+  { directive: "SystemCallFilter=@system-service", since: 231, browser: false },
+  { directive: "SystemCallFilter=~@privileged @resources", since: 231, browser: false },
+  { directive: "RemoveIPC=yes", since: 232 },
+  { directive: "KeyringMode=private", since: 235 },
+];
+
+/** The agent's unit, with no more than the host's systemd understands. */
+export function unitFile(subject: Subject, systemd: number): string {
+  const { manifest, name, user, unit, relaxed, places } = subject;
+  const known = bolts(places.home).filter(({ since }) => since <= systemd);
+  const left = relaxed ? known.filter(({ browser }) => browser === false) : [];
+  const environment = {
+    HOME: places.home,
+    USER: user,
+    LOGNAME: user,
+    HERMES_HOME: places.data,
+    PATH: [...places.path, ...standardPath].join(":"),
+  };
+  return template({
+    unit,
+    description: `${manifest.title} ${name}`.replaceAll("%", "%%"),
+    user,
+    home: places.home,
+    data: places.data,
+    env: places.env,
+    environment: Object.entries(environment).map(([key, value]) => `${key}=${value}`),
+    command: [unitWord(places.launcher), ...manifest.unit.args.map(unitArgument)].join(" "),
+    relaxed,
+    left: [...new Set(left.map(({ directive }) => directive.replace(/=.*/, "")))].join(", "),
+    hardening: known.filter((bolt) => !left.includes(bolt)).map(({ directive }) => directive),
+  });
+}

@@ -1,0 +1,67 @@
+type Value = string | number | boolean;
+type Values = Record<string, Value>;
+
+/** A template's texts and, between them, the values that go there. */
+interface Template {
+  parts: (string | Filled)[];
+  names: string[];
+}
+
+interface Filled {
+  name: string;
+  through: (value: Value) => string;
+}
+
+/** What a value may be passed through: `{{v1 endpoint}}`. */
+const helpers: Record<string, (value: Value) => string> = {
+  /** `http://gpu:11434` and `http://gpu:11434/v1/` both become `http://gpu:11434/v1`. */
+  v1: (endpoint) => String(endpoint).replace(/\/+(v1\/*)?$|$/, "/v1"),
+  /** Of several with commas. */
+  first: (list) => String(list).replace(/\s*,.*$/s, ""),
+};
+
+const templates = new Map<string, Template>();
+
+/** The template with its values filled in; nothing when it names a value nobody gave. */
+export function fill(template: string, values: Values): string | undefined {
+  const { parts, names } = read(template);
+  if (!names.every((name) => Object.hasOwn(values, name))) return undefined;
+  return parts.map((part) => (typeof part === "string" ? part : part.through(values[part.name] as Value))).join("");
+}
+
+/** The values a template names. Throws when it is no template. */
+export const namesIn = (template: string): string[] => read(template).names;
+
+/**
+ * The part of Handlebars that a manifest may use: values, and helpers of one value. With no blocks or partials, what a
+ * template needs can be read off it. Read by hand, since Handlebars takes longer to load than all else that most commands do.
+ */
+function read(text: string): Template {
+  const known = templates.get(text);
+  if (known) return known;
+  const parts = text
+    .split(/(\{\{.*?\}\})/s)
+    .map((part, index, all) => (index % 2 === 0 ? plain(part, all, index) : valueIn(part, text)));
+  const names = new Set(parts.flatMap((part) => (typeof part === "string" ? [] : part.name)));
+  const template = { parts, names: [...names] };
+  templates.set(text, template);
+  return template;
+}
+
+/** A text beside values. A backslash or a third brace there would mean something else to Handlebars. */
+function plain(part: string, all: string[], index: number): string {
+  const odd = part.includes("{{") || (index > 0 && /^\}/.test(part)) || (index < all.length - 1 && /[{\\]$/.test(part));
+  if (odd) throw beyond(all.join(""));
+  return part;
+}
+
+function valueIn(part: string, text: string): Filled {
+  const [, helper, name] = /^\{\{\s*(?:(\w+)\s+)?([A-Za-z_][\w-]*)\s*\}\}$/.exec(part) ?? [];
+  if (name === undefined) throw beyond(text);
+  if (helper === undefined) return { name, through: String };
+  const through = Object.hasOwn(helpers, helper) ? helpers[helper] : undefined;
+  if (!through) throw new Error(`there is no helper '${helper}'`);
+  return { name, through };
+}
+
+const beyond = (text: string): Error => new Error(`'${text}' has more in it than values`);

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { dotenvFile } from "../../src/agents/env-file.js";
+import { loadType, releaseOf } from "../../src/agents/registry.js";
+import { placesFor, type Subject } from "../../src/agents/subject.js";
+import { accountWish, filesWish, goneWish, unitWish } from "../../src/agents/wish.js";
+import { quote } from "../../src/quote.js";
+import type { Connection } from "../../src/remote/connection.js";
+import { converge } from "../../src/remote/operations/converge.js";
+import { dir, file, type Operation, unit } from "../../src/remote/operations/operation.js";
+import { inHost } from "./clm.js";
+import { connectTo } from "./connect.js";
+
+const shared = inject("fleetHome");
+const { manifest } = await loadType("/nonexistent", "hermes");
+
+function subject(user: string, relaxed = false): Subject {
+  const version = manifest.default;
+  const places = placesFor(manifest, user);
+  const release = releaseOf(manifest, version);
+  return {
+    manifest,
+    version,
+    release,
+    host: "x",
+    name: user,
+    word: user,
+    user,
+    unit: `hermes-${user}.service`,
+    port: 8642,
+    relaxed,
+    adopted: false,
+    places,
+  };
+}
+
+/** In the launcher's place: tells what it can do from inside the unit, then stays up as Hermes does. */
+const launcher = `#!/bin/sh
+trap 'exit 0' INT
+trap 'exit 1' TERM
+try() { what=$1; shift; if "$@" >/dev/null 2>&1; then echo "$what: yes"; else echo "$what: no"; fi; }
+{
+  echo "args: $*"
+  echo "who: $(id -un) $USER $LOGNAME $HOME $HERMES_HOME $(pwd) $(umask)"
+  echo "path: $PATH"
+  echo "from .env: $GREETING"
+  echo "homes: $(ls /home)"
+  try 'write home' touch "$HOME/written"
+  try 'write /tmp' touch /tmp/written
+  try 'write /etc' touch /etc/written
+  try 'read other home' cat /home/neighbour/public
+  try 'new namespace' unshare --user true
+  try 'use sudo' sudo -n true
+  echo ready
+} >"$HOME/told" 2>&1
+while :; do sleep 1000 & wait $!; done
+`;
+
+const wait = (condition: string) => `for n in $(seq 200); do ${condition} && exit 0; sleep 0.1; done; exit 1`;
+
+describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
+  let connection: Connection;
+  let systemd: number;
+  const agent = subject("closed");
+  const browsing = subject("browsing", true);
+  const all = [agent, browsing];
+
+  const apply = async (...operations: Operation[]) => {
+    const { failed } = await converge(connection.as("root"), operations, { mode: "apply" });
+    expect(failed).toBeUndefined();
+  };
+
+  beforeAll(async () => {
+    connection = await connectTo(shared, host);
+    systemd = Number((await inHost(host, "systemctl --version")).split(" ")[1]);
+    await inHost(
+      host,
+      "mkdir -p /home/neighbour && echo hello > /home/neighbour/public && echo STOLEN=yes > /root/x.env",
+    );
+    for (const each of all) {
+      const { home } = each.places;
+      const own = { owner: each.user, mode: 0o700 };
+      await apply(
+        ...accountWish(each, "0123abcd"),
+        ...filesWish(each, dotenvFile(new Map([["GREETING", "it's  me"]])), "{}\n"),
+        dir(`${home}/.local`, own),
+        dir(`${home}/.local/bin`, own),
+        file(each.places.launcher, { ...own, content: launcher }),
+        unitWish(each, systemd),
+      );
+    }
+  });
+  afterAll(async () => {
+    for (const each of all) await apply(...goneWish(each));
+    await inHost(host, "rm -r /home/neighbour /root/x.env");
+    connection.close();
+  });
+
+  const told = async ({ unit: name, places }: Subject) => {
+    const path = quote(`${places.home}/told`);
+    await inHost(host, `rm -f ${path}; systemctl restart ${name}`);
+    await inHost(host, wait(`grep -q ready ${path} 2>/dev/null`));
+    return Object.fromEntries((await inHost(host, `cat ${path}`)).split("\n").map((line) => line.split(": ")));
+  };
+
+  it.each(all)("$name: is one systemd has nothing to say about", async ({ unit: name }) => {
+    const said = await inHost(
+      host,
+      `systemd-analyze verify /etc/systemd/system/${name} 2>&1 | grep -F ${name} || true`,
+    );
+    expect(said).toBe("");
+    expect(await inHost(host, `systemctl is-enabled ${name} || true; systemctl is-active ${name} || true`)).toBe(
+      "disabled\ninactive\n",
+    );
+  });
+
+  it("leaves little open", async () => {
+    const exposure = async ({ unit: name }: Subject) =>
+      Number(/: (\d+\.\d) /.exec(await inHost(host, `systemd-analyze security --no-pager ${name} | tail -1`))?.[1]);
+    expect(await exposure(agent)).toBeLessThanOrEqual(3);
+    expect(await exposure(browsing)).toBeGreaterThan(await exposure(agent));
+    expect(await exposure(browsing)).toBeLessThanOrEqual(5);
+  });
+
+  it("lets the agent do its work in its home, and nothing elsewhere", async () => {
+    const { home, data, path } = agent.places;
+    expect(await told(agent)).toMatchObject({
+      args: "gateway run",
+      who: `closed closed closed ${home} ${data} ${home} 0077`,
+      path: expect.stringMatching(new RegExp(`^${path.join(":")}:.*:/usr/bin:`)),
+      "from .env": "it's  me",
+      homes: "closed",
+      "write home": "yes",
+      "write /tmp": "yes",
+      "write /etc": "no",
+      "read other home": "no",
+      "new namespace": "no",
+      "use sudo": "no",
+    });
+    await inHost(host, `test -e ${home}/written && ! test -e /tmp/written`);
+  });
+
+  it("lets a relaxed one make namespaces besides", async () => {
+    const can = (
+      await inHost(host, "setpriv --reuid browsing --clear-groups unshare --user true && echo yes || echo no")
+    ).trim();
+    expect(await told(browsing)).toMatchObject({
+      "write home": "yes",
+      "write /etc": "no",
+      "read other home": "no",
+      "new namespace": can,
+      "use sudo": "no",
+    });
+  });
+
+  it("finds its way in a home with an odd name", async () => {
+    const home = "/srv/100% odd $HOME";
+    const odd = { ...subject("odd"), places: placesFor(manifest, "odd", home) };
+    const own = { owner: "odd", mode: 0o700 };
+    await apply(
+      ...accountWish(odd, "0123abcd"),
+      ...filesWish(odd, dotenvFile(new Map([["GREETING", "hello"]])), "{}\n"),
+      ...[dir(`${home}/.local`, own), dir(`${home}/.local/bin`, own)],
+      file(odd.places.launcher, { ...own, content: launcher }),
+      unitWish(odd, systemd),
+    );
+    expect(await told(odd)).toMatchObject({
+      args: "gateway run",
+      who: `odd odd odd ${home} ${odd.places.data} ${home} 0077`,
+      "from .env": "hello",
+      homes: "",
+      "write home": "yes",
+      "write /etc": "no",
+    });
+    await apply(...goneWish(odd));
+  });
+
+  it("has not failed when it was stopped, and is started again when it wants to be", async () => {
+    const { unit: name, places } = agent;
+    await told(agent);
+    await apply(unit(name, { state: "stopped" }));
+    expect(await inHost(host, `systemctl show --property ActiveState,Result --value ${name} | sort`)).toBe(
+      "inactive\nsuccess\n",
+    );
+
+    await inHost(
+      host,
+      `rm ${places.home}/told; sed -i 's/^  echo ready/&\\n[ -e ~\\/again ] || { touch ~\\/again; exit 75; }/' ${places.launcher}`,
+    );
+    await inHost(host, `systemctl start ${name}`);
+    await inHost(
+      host,
+      wait(`[ "$(systemctl show --property NRestarts,SubState --value ${name} | sort | xargs)" = '1 running' ]`),
+    );
+    await inHost(host, `systemctl stop ${name}`);
+  });
+
+  it.each([
+    ["a link to a file of root's", "ln -sfn /root/x.env .env"],
+    ["a pipe", "rm .env && mkfifo .env"],
+    ["missing", "rm .env"],
+    ["behind a link", "rm -rf /tmp/moved && mv ~closed/.hermes /tmp/moved && ln -s /tmp/moved ~closed/.hermes"],
+  ])("does not start when .env is %s", async (_what, spoil) => {
+    const { unit: name, places } = agent;
+    const said = await inHost(
+      host,
+      `systemctl reset-failed ${name}; rm -f ${places.home}/told; cd ${places.data}; cp -a .env /root/kept
+       ${spoil}
+       timeout 20 systemctl start ${name} 2>&1 || true
+       ls ${places.home}
+       cd /; [ ! -L ${places.data} ] || { rm ${places.data}; mv /tmp/moved ${places.data}; }
+       rm -f ${places.env}; mv /root/kept ${places.env}`,
+    );
+    expect(said).toContain("Assertion failed");
+    expect(said).not.toContain("told");
+  });
+});

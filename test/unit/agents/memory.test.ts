@@ -1,0 +1,100 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import {
+  entriesOf,
+  lengthOf,
+  memoryFileFrom,
+  memoryFiles,
+  memoryText,
+  mustFit,
+  surprisesIn,
+} from "../../../src/agents/memory.js";
+import { loadType } from "../../../src/agents/registry.js";
+import { placesFor, type Subject } from "../../../src/agents/subject.js";
+import { Fault } from "../../../src/errors.js";
+
+interface Case {
+  name: string;
+  file: string;
+  version?: string;
+  text?: string;
+  base64?: string;
+  repeat?: number;
+  end?: string;
+  expect: { text?: string; length?: number; entries?: number; told?: number; surprises?: string[]; fault?: string };
+}
+
+const { manifest } = await loadType("/nonexistent", "hermes");
+
+function subject(version = "2026.7.1"): Subject {
+  const release = manifest.versions[version];
+  if (!release) throw new Error(`the manifest has no ${version}`);
+  return {
+    ...{ manifest, version, release, host: "lab-1", name: "ada", user: "ada", unit: "hermes-ada.service" },
+    ...{ word: "ada", adopted: false, port: 8642, relaxed: false, places: placesFor(manifest, "ada") },
+  };
+}
+
+function outcome({ file: name, version, text = "", base64, repeat = 1, end = "" }: Case): Case["expect"] {
+  const about = subject(version);
+  const file = memoryFileFrom(about, name);
+  const bytes = base64 ? Buffer.from(base64, "base64") : Buffer.from(text.repeat(repeat) + end);
+  try {
+    const { text: kept, told } = memoryText(file, bytes);
+    mustFit(about, file, kept);
+    return {
+      text: kept,
+      length: lengthOf(kept),
+      ...(file.entries && { entries: entriesOf(kept).length }),
+      told: told.length,
+      surprises: surprisesIn(about, file, kept),
+    };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { fault: error.message };
+  }
+}
+
+describe("a text for a memory file", () => {
+  const cases: Case[] = parse(readFileSync("test/cases/memory/texts.yaml", "utf8"));
+
+  it.each(cases)("$name", (each) => {
+    const { told = 0, surprises = [], ...expected } = each.expect;
+    const { surprises: found = [], ...seen } = outcome(each);
+    expect(seen).toMatchObject(expected.fault ? expected : { ...expected, told });
+    expect(found.map((line, index) => line.includes(surprises[index] ?? "nothing") || line)).toEqual(
+      surprises.map(() => true),
+    );
+  });
+});
+
+describe("the files an agent remembers in", () => {
+  it("are where the manifest says, and only those of the memories' directory are lists", () => {
+    expect(memoryFiles(subject()).map(({ name, path, entries, lock }) => [name, path, entries, lock])).toEqual([
+      ["MEMORY.md", "/home/ada/.hermes/memories/MEMORY.md", true, true],
+      ["USER.md", "/home/ada/.hermes/memories/USER.md", true, true],
+      ["SOUL.md", "/home/ada/.hermes/SOUL.md", false, false],
+    ]);
+  });
+
+  it("have the agent's notes first, for who names none", () => {
+    expect(memoryFileFrom(subject(), undefined).name).toBe("MEMORY.md");
+  });
+
+  it.each(["NOTES.md", "memory.md", "../SOUL.md", "/etc/passwd", "MEMORY.md.lock", "", "constructor", ".env"])(
+    "are not %j",
+    (word) => {
+      expect(() => memoryFileFrom(subject(), word)).toThrow("hermes memory accepts only MEMORY.md and USER.md");
+    },
+  );
+
+  it("include SOUL.md, which is told to who asks for another", () => {
+    try {
+      memoryFileFrom(subject(), "SOULS.md");
+      expect.unreachable();
+    } catch (error) {
+      expect((error as Fault).why.join("\n")).toMatch(/did you mean 'SOUL.md'\?\nSOUL.md is accepted too/);
+    }
+  });
+});

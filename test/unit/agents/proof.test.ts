@@ -1,0 +1,157 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { withCause } from "../../../src/agents/proof/cause.js";
+import { judge } from "../../../src/agents/proof/judge.js";
+import { proofIds } from "../../../src/agents/proof/proof.js";
+import { proofScript } from "../../../src/agents/proof/script.js";
+import { type Seen, seenFrom } from "../../../src/agents/proof/seen.js";
+import { loadType } from "../../../src/agents/registry.js";
+import { subjectOf } from "../../../src/agents/subject.js";
+
+interface Case {
+  about: string;
+  version?: string;
+  first?: string[];
+  lines?: string[];
+  no?: string[];
+  answer?: { status: number; headers?: Record<string, string>; body?: unknown; text?: string; interim?: boolean };
+  noChat?: string;
+  expect: Record<string, [result: string, reason?: string, fix?: string]>;
+}
+
+const cases = (file: string): Case[] => parse(readFileSync(`test/cases/proof/${file}.yaml`, "utf8"));
+
+const { manifest } = await loadType("/nonexistent", "hermes");
+
+const subjectFor = (version: string) =>
+  subjectOf(manifest, {
+    name: "ada",
+    word: "ada",
+    host: { name: "wolf-i" } as never,
+    record: {
+      type: "hermes",
+      version,
+      status: "installed",
+      mark: "0123abcd",
+      user: "ada",
+      home: "/home/ada",
+      unit: "hermes-ada.service",
+      port: 8642,
+      onboarding: { state: "validate", stages: {} },
+    },
+  });
+
+const reports: Record<string, string> = { "2026.5.7": "0.13.0", "2026.7.1": "0.18.0" };
+
+const healthy = (version: string): string[] => [
+  "uid=1001",
+  `version=Hermes Agent v${reports[version]} (${version})`,
+  "file.data=directory:ada:700",
+  "file.env=regular file:ada:600",
+  "file.config=regular file:ada:600",
+  "unit.LoadState=loaded",
+  "unit.ActiveState=active",
+  "unit.SubState=running",
+  "unit.NRestarts=0",
+  "unit.MainPID=700",
+  "age=1000",
+  "listen=0100007F/7",
+  "holder=yes 700 ada hermes",
+  "health=200",
+  "none=401",
+  "wrong=401",
+  "own=200",
+];
+
+const answered = ({ status, headers = {}, body, text, interim }: NonNullable<Case["answer"]>): string => {
+  const head = [
+    `HTTP/1.1 ${status} Something`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    "content-type: application/json",
+  ];
+  const before = interim ? "HTTP/1.1 100 Continue\r\n\r\n" : "";
+  const raw = status === 0 ? "" : `${before}${head.join("\r\n")}\r\n\r\n${text ?? JSON.stringify(body)}`;
+  return `chat=${Buffer.from(raw).toString("base64")}`;
+};
+
+const ok = { choices: [{ finish_reason: "stop", message: { content: "OK" } }] };
+
+function see({ version = "2026.7.1", no = [], answer = { status: 200, body: ok } }: Case, instead: string[]): Seen {
+  const keyOf = (line: string) => line.slice(0, line.indexOf("="));
+  const given = new Set([...instead.map(keyOf), ...no]);
+  const base = [...healthy(version), answered(answer)].filter((line) => !given.has(keyOf(line)));
+  // A holder is told right after its listener.
+  const order = (line: string) => ["listen", "holder"].indexOf(keyOf(line));
+  const lines = [...base, ...instead].sort((a, b) => order(a) - order(b));
+  const seen = seenFrom([...lines, "end=yes", ""].join("\n"));
+  if (!seen) throw new Error("it does not go to the end");
+  return seen;
+}
+
+describe.each(["state", "gate", "chat"])("proofs: %s", (file) => {
+  it.each(cases(file).map((each) => [each.about, each] as const))("%s", (_about, each) => {
+    const subject = subjectFor(each.version ?? "2026.7.1");
+    const first = each.first && see(each, each.first);
+    const proofs = judge(subject, see(each, each.lines ?? []), { first, noChat: each.noChat });
+    expect(proofs.map(({ id }) => id)).toEqual(proofIds);
+    for (const { id, result, reason, fix } of proofs) {
+      const [wanted, why, what] = each.expect[id] ?? ["ok"];
+      expect([id, result]).toEqual([id, wanted]);
+      if (why) expect(reason).toBe(why);
+      if (what) expect(fix).toBe(what);
+      // Whatever fails says what to do.
+      expect(result === "fail" && !fix).toBe(false);
+    }
+  });
+});
+
+it("does not take lines that were cut off for an answer", () => {
+  expect(seenFrom("uid=1001\nhealth=200\n")).toBeUndefined();
+});
+
+it("puts no key and no unquoted word into the script", () => {
+  const script = proofScript({ ...subjectFor("2026.7.1"), unit: "a'b; reboot" }, { chat: true });
+  expect(script).toContain("unit='a'\\''b; reboot'");
+});
+
+describe("causes", () => {
+  const subject = {
+    ...subjectFor("2026.7.1"),
+    manifest: {
+      ...manifest,
+      causes: [
+        {
+          pattern: "already in use",
+          reason: "the port is taken",
+          next: "clm agent configure {{name}} --port auto",
+          final: true,
+        },
+        { pattern: "WARNING", reason: "something was odd", final: false },
+      ],
+    },
+  };
+  const stopped = judge(
+    subject,
+    see({ about: "", no: ["listen", "holder", "health", "none", "wrong", "own"], expect: {} }, []),
+  );
+
+  it("are read from any line, the first of the manifest before the others", () => {
+    const words = ["Port 8642 already in use", "WARNING: x", "bye"];
+    const port = withCause(subject, stopped, words).find(({ id }) => id === "port");
+    expect(port).toMatchObject({
+      reason: "nothing listens on port 8642; the port is taken",
+      fix: "clm agent configure ada --port auto",
+    });
+  });
+
+  it("without one, the last thing it said is told", () => {
+    const port = withCause(subject, stopped, ["hello", "bye", ""]).find(({ id }) => id === "port");
+    expect(port?.reason).toBe("nothing listens on port 8642; it last said: bye");
+  });
+
+  it("are not looked for where the reason is known", () => {
+    const open = judge(subject, see({ about: "", expect: {} }, ["none=200"]));
+    expect(withCause(subject, open, ["Port 8642 already in use"])).toEqual(open);
+  });
+});
