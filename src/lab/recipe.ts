@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
 import type { Release } from "./shape.js";
 import { loginUser } from "./shape.js";
+import echo from "./standin/echo.py?raw";
 
 /** What every lab host has from the start. Hosts have no way out by default, so what tests need must be here. */
 export const included = [
   ...["systemd", "systemd-sysv", "dbus", "libpam-systemd"],
   ...["openssh-server", "sudo", "iproute2", "procps"],
   ...["python3", "ca-certificates", "curl", "git", "ripgrep", "less"],
+  // The stand-in Hermes cannot fetch its libraries.
+  ...["python3-dotenv", "python3-yaml"],
 ];
 
 // Nothing here has anything to do in a throw-away host, and each would cost time at boot or wake up in a test.
@@ -19,6 +22,63 @@ const masked = [
 
 // Not excluded for good: the setting goes with the file removed below.
 const left = ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*"];
+
+/**
+ * A folder of packages that apt knows, so that installing one can be tried without a way out. The real ffmpeg would
+ * bring 400 MB of libraries that nothing here uses.
+ */
+const packages = `packages=/var/lib/clm-lab/packages
+mkdir -p "$packages/ffmpeg/DEBIAN" "$packages/ffmpeg/usr/bin"
+cat > "$packages/ffmpeg/DEBIAN/control" << 'END'
+Package: ffmpeg
+Version: 99+standin
+Architecture: all
+Maintainer: clm lab <root@localhost>
+Description: stand-in for ffmpeg in a lab host
+END
+cat > "$packages/ffmpeg/usr/bin/ffmpeg" << 'END'
+#!/bin/sh
+echo 'ffmpeg version 99+standin (a stand-in of the lab; it converts nothing)'
+[ "$1" = -version ]
+END
+chmod 0755 "$packages/ffmpeg/usr/bin/ffmpeg"
+dpkg-deb --root-owner-group --build "$packages/ffmpeg" "$packages/ffmpeg.deb" > /dev/null
+{
+  cat "$packages/ffmpeg/DEBIAN/control"
+  echo Filename: ./ffmpeg.deb
+  echo "Size: $(stat -c %s "$packages/ffmpeg.deb")"
+  echo "SHA256: $(sha256sum "$packages/ffmpeg.deb" | cut -d ' ' -f 1)"
+} > "$packages/Packages"
+rm -r "$packages/ffmpeg"
+echo "deb [trusted=yes] file:$packages ./" > /etc/apt/sources.list.d/clm-lab.list
+# The archive's own lists are large, soon old, and of no use without a way out.
+rm -rf /var/lib/apt/lists/*
+apt-get update --quiet -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/clm-lab.list -o Dir::Etc::sourceparts=-
+apt-get install --quiet --yes ffmpeg`;
+
+/** The provider that needs no key. Its port costs a host nothing until somebody asks. */
+const provider = `install -d /usr/local/lib/clm-lab
+cat > /usr/local/lib/clm-lab/echo.py << 'END OF ECHO'
+${echo}END OF ECHO
+cat > /etc/systemd/system/clm-lab-echo.socket << 'END'
+[Unit]
+Description=The lab's echo provider
+
+[Socket]
+ListenStream=127.0.0.1:4180
+
+[Install]
+WantedBy=sockets.target
+END
+cat > /etc/systemd/system/clm-lab-echo.service << 'END'
+[Unit]
+Description=The lab's echo provider
+
+[Service]
+ExecStart=/usr/bin/python3 /usr/local/lib/clm-lab/echo.py
+DynamicUser=yes
+END
+systemctl --quiet enable clm-lab-echo.socket`;
 
 /** What root does inside the new tree, once its packages are there. */
 export const settle = `set -e
@@ -41,6 +101,8 @@ for file in /etc/apt/sources.list.d/*.sources; do
   key=$(sed -n 's#^Signed-By: */#/#p' "$file")
   [ -z "$key" ] || [ -e "$key" ] || sed -i '/^Signed-By:/d' "$file"
 done
+${packages}
+${provider}
 # Done here once, or every host does it again at its first boot.
 ldconfig
 journalctl --update-catalog
@@ -54,6 +116,8 @@ export function recipe(release: Release, settleFile: string): string[] {
     ...left.map((path) => `--dpkgopt=path-exclude=${path}`),
     // The tree is believed only when complete, and synced as a whole.
     "--dpkgopt=force-unsafe-io",
+    // It would forget the list of the lab's own packages too.
+    "--skip=cleanup/apt/lists",
     `--customize-hook=chroot "$1" sh < ${settleFile}`,
     release,
   ];

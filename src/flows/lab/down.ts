@@ -3,6 +3,7 @@ import { byName } from "../../names.js";
 import { forgetHost } from "../host/remove.js";
 import type { Session } from "../session.js";
 import { labOf } from "./ours.js";
+import { removeOverlay } from "./overlay.js";
 
 /** A lab that was taken down. */
 export interface LabGone {
@@ -23,6 +24,7 @@ export async function labDown(session: Session, name: string): Promise<LabGone |
       const stopped = await down(name, { signal, progress: (message) => progress.update(message) });
       const forgotten = fleetOf(session).filter(({ lab }) => lab === name);
       for (const host of forgotten) await forgetHost(session, host.name);
+      if (fleetOf(session).length === 0) removeOverlay(session.configDir);
       if (!stopped && forgotten.length === 0) {
         progress.done(`there is no lab called ${name}; nothing to do`);
         return undefined;

@@ -8,6 +8,7 @@ import { forgetHost } from "../host/remove.js";
 import { keyPair } from "../keypair.js";
 import type { Session } from "../session.js";
 import { labOf } from "./ours.js";
+import { writeOverlay } from "./overlay.js";
 
 // Each is a connection of its own, and a lab may have hundreds.
 const addedAtOnce = 16;
@@ -31,7 +32,10 @@ export async function labUp(session: Session, wish: LabWish): Promise<Lab | unde
         output: (line) => progress.output(line),
       });
       progress.update("adding the hosts to the fleet");
+      await writeOverlay(configDir);
       await inParallel(lab.hosts, addedAtOnce, (host) => register(session, lab, host, identity));
+      // Another lab that went down in the meantime may have been the last one it knew of.
+      await writeOverlay(configDir);
       progress.done(`lab ${wish.name}: ${lab.hosts.length} host${lab.hosts.length === 1 ? "" : "s"} up`);
       return lab;
     } catch (error) {

@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { quote } from "../quote.js";
+import api from "./standin/hermes/api.py?raw";
+import gateway from "./standin/hermes/gateway.py?raw";
+import main from "./standin/hermes/main.py?raw";
+import mind from "./standin/hermes/mind.py?raw";
+import model from "./standin/hermes/model.py?raw";
+import rules from "./standin/hermes/rules.py?raw";
+import settings from "./standin/hermes/settings.py?raw";
+import store from "./standin/hermes/store.py?raw";
+import turn from "./standin/hermes/turn.py?raw";
+import installer from "./standin/install.sh?raw";
+
+/** Releases of Hermes that the lab has a stand-in for, and what each calls itself. */
+export const standins = {
+  "2026.5.7": { reports: "0.13.0", commit: "498bfc7bc12a937621b4215312049b1000726df3" },
+  "2026.7.1": { reports: "0.18.0", commit: "7c1a029553d87c43ecff8a3821336bc95872213b" },
+} as const;
+
+export type Standin = keyof typeof standins;
+
+/** The one that hosts of a lab get when nobody says otherwise. */
+export const defaultStandin: Standin = "2026.7.1";
+
+/**
+ * An installer that behaves as that release's does and installs a program that behaves as that release does: one bash
+ * script with all it needs inside, always the same bytes for the same clm.
+ */
+export function standinInstaller(version: Standin): string {
+  const { reports, commit } = standins[version];
+  const release = [
+    `VERSION=${quote(version)}`,
+    `NUMBER=${quote(reports)}`,
+    `MINOR=${reports.split(".")[1]}`,
+    `COMMIT=${quote(commit)}`,
+  ];
+  const modules = {
+    __init__: "",
+    release: `VERSION = "${version}"\nNUMBER = "${reports}"\n`,
+    ...{ settings, model, mind, store, turn, rules, api, gateway, main },
+  };
+  const files = Object.entries(modules).map(
+    ([name, text]) => `  cat > "$1/${name}.py" << 'END OF ${name}'\n${text}END OF ${name}`,
+  );
+  const program = ["program() {", ...files, "}"];
+  return installer.replace("#release#", () => release.join("\n")).replace("#program#", () => program.join("\n"));
+}
+
+/** A stand-in's installer as a manifest pins it. */
+export interface Pinned {
+  version: `${Standin}+standin`;
+  reports: string;
+  commit: string;
+  bytes: Buffer;
+  sha256: string;
+}
+
+export function pinnedStandins(): Pinned[] {
+  return (Object.keys(standins) as Standin[]).map((version) => {
+    const bytes = Buffer.from(standinInstaller(version));
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    return { version: `${version}+standin`, ...standins[version], bytes, sha256 };
+  });
+}

@@ -1,0 +1,257 @@
+"""`hermes gateway run`: one instance, its files, its platforms, and how it ends."""
+
+import fcntl
+import hashlib
+import json
+import logging
+import logging.handlers
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from hermes_cli import api, model, rules, store
+from hermes_cli.settings import bridge, home, load_config, load_env, since, switches, write_whole
+
+log = logging.getLogger("gateway.run")
+RETRY_SECONDS = 5
+PRIVATE = ["cron", "sessions", "logs", "memories"]
+
+# Channels that these variables switch on. The stand-in reaches none of them.
+CHANNELS = {
+    "discord": "DISCORD_BOT_TOKEN",
+    "slack": "SLACK_BOT_TOKEN",
+    "telegram": "TELEGRAM_BOT_TOKEN",
+    "whatsapp": "WHATSAPP_ENABLED",
+    "signal": "SIGNAL_HTTP_URL",
+    "email": "EMAIL_ADDRESS",
+    "matrix": "MATRIX_HOMESERVER",
+    "mattermost": "MATTERMOST_URL",
+    "webhook": "WEBHOOK_ENABLED",
+    **({"ntfy": "NTFY_TOPIC"} if since(15) else {}),
+}
+
+
+class State:
+    """gateway_state.json"""
+
+    def __init__(self):
+        self.told = {"pid": os.getpid(), "kind": "hermes-gateway", "gateway_state": "starting", "exit_reason": None}
+        self.told |= {"restart_requested": False, "active_agents": 0, "platforms": {}}
+
+    def say(self, **news):
+        self.told |= news
+        self.write()
+
+    def platform(self, name, state, message=None):
+        code = None if message is None else "connect_failed"
+        told = {"state": state, "error_code": code, "error_message": message, "updated_at": stamp()}
+        self.told["platforms"][name] = told
+        self.write()
+
+    def write(self):
+        self.told["updated_at"] = stamp()
+        write_whole(home() / "gateway_state.json", json.dumps(self.told))
+
+
+def stamp():
+    return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
+
+
+def run(verbose, replace):
+    load_env()
+    config = load_config()
+    bridge(config)
+    make_private()
+    start_logging(verbose)
+    lock = only_instance(replace)
+    if lock is None:
+        return 1
+    return Gateway(config).run()
+
+
+class Gateway:
+    def __init__(self, config):
+        self.config = config
+        self.state = State()
+        self.ending = threading.Event()
+        self.code = 0
+        self.server = None
+        self.settings = rules.Settings(config)
+
+    def run(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+            signal.signal(number, self.on_signal)
+        write_pid()
+        self.state.write()
+        print("┌──────────────────────────────────────┐\n│  Hermes Gateway Starting... (stand-in) │\n└──────────────────────────────────────┘")
+        print("Press Ctrl+C to stop", flush=True)
+        log.info("Starting Hermes Gateway (stand-in)")
+        self.ending.wait(float((switches().get("slow-start") or ["0"])[0]))
+        if not self.ending.is_set():
+            self.start()
+        self.stop()
+        return self.code
+
+    def start(self):
+        store.prepare()
+        keep_credentials()
+        connected = self.connect_channels()
+        enabled = connected is not None
+        if self.settings.enabled:
+            enabled = True
+            connected = self.connect_api() or connected
+        if not enabled:
+            log.warning("No messaging platforms enabled.")
+        elif not connected and not since(15) and "key-refused" not in switches():
+            reason = "api_server: failed to connect"
+            log.error("Gateway failed to connect any configured messaging platform: %s", reason)
+            self.state.say(gateway_state="startup_failed", exit_reason=reason)
+            self.code = 1
+            return
+        self.state.say(gateway_state="running")
+        log.info("Gateway running")
+        if "crash-loop" in switches():
+            self.ending.wait(1)
+            log.error("Unhandled exception in the gateway (a switch of the stand-in)")
+            self.code = self.code or 1
+            return
+        while not self.ending.wait(RETRY_SECONDS):
+            if self.settings.enabled and self.server is None:
+                log.info("Reconnecting api_server")
+                self.connect_api()
+
+    def connect_channels(self):
+        """None when there are none; else False, as nobody is reached from a lab host."""
+        configured = [name for name, variable in CHANNELS.items() if os.environ.get(variable)]
+        for name in configured:
+            log.warning("✗ %s failed to connect (the stand-in has no channels)", name)
+            self.state.platform(name, "retrying", "failed to connect")
+        return False if configured else None
+
+    def connect_api(self):
+        self.server = api.connect(self.settings)
+        if self.server is None:
+            log.warning("✗ api_server failed to connect")
+            self.state.platform("api_server", "retrying", "failed to connect")
+            return False
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.state.platform("api_server", "connected")
+        log.info("✓ api_server connected")
+        return True
+
+    def on_signal(self, number, _frame):
+        self.code = {signal.SIGINT: 0, signal.SIGUSR1: 75}.get(number, 0 if stop_was_planned() else 1)
+        self.state.told["restart_requested"] = number == signal.SIGUSR1
+        self.ending.set()
+
+    def stop(self):
+        if self.server:
+            self.server.shutdown()
+            self.server.server_close()
+        log_neighbours()
+        if self.state.told["gateway_state"] != "startup_failed":
+            self.state.say(gateway_state="stopped")
+        if self.code == 0:
+            (home() / ".clean_shutdown").touch()
+        (home() / "gateway.pid").unlink(missing_ok=True)
+        log.info("Gateway stopped, exiting with code %d", self.code)
+
+
+def make_private():
+    """Whatever the modes were, the first run closes them."""
+    home().mkdir(parents=True, exist_ok=True)
+    for name in PRIVATE:
+        (home() / name).mkdir(exist_ok=True)
+    for path in [home(), *(home() / name for name in PRIVATE)]:
+        path.chmod(0o700)
+
+
+def start_logging(verbose):
+    root = logging.getLogger()
+    root.setLevel(logging.INFO)
+    for name, level in [("gateway.log", logging.INFO), ("agent.log", logging.INFO), ("errors.log", logging.WARNING)]:
+        file = logging.handlers.RotatingFileHandler(home() / "logs" / name, maxBytes=5 << 20, backupCount=3)
+        file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        file.setLevel(level)
+        root.addHandler(file)
+    stderr = logging.StreamHandler(sys.stderr)
+    stderr.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    stderr.setLevel(logging.INFO if verbose else logging.WARNING)
+    root.addHandler(stderr)
+
+
+def only_instance(replace):
+    lock = open(home() / "gateway.lock", "a")
+    for _ in range(100):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            (home() / "gateway.pid").unlink(missing_ok=True)
+            return lock
+        except BlockingIOError:
+            pid = running_pid()
+            if not replace:
+                log.error("Another gateway instance is already running (PID %s).", pid)
+                return None
+            if pid:
+                os.kill(pid, signal.SIGTERM)
+            time.sleep(0.1)
+    return None
+
+
+def running_pid():
+    try:
+        return json.loads((home() / "gateway.pid").read_text())["pid"]
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def start_time(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rsplit(")", 1)[1].split()[19])
+
+
+def write_pid():
+    told = {"pid": os.getpid(), "kind": "hermes-gateway", "argv": sys.argv, "start_time": start_time(os.getpid())}
+    with open(os.open(home() / "gateway.pid", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(told, file)
+
+
+def plan_stop(pid):
+    told = {"target_pid": pid, "target_start_time": start_time(pid), "written_at": time.time()}
+    write_whole(home() / ".gateway-planned-stop.json", json.dumps(told))
+
+
+def stop_was_planned():
+    path = home() / ".gateway-planned-stop.json"
+    try:
+        told = json.loads(path.read_text())
+        path.unlink()
+        return told["target_pid"] == os.getpid() and time.time() - told["written_at"] < 60
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def keep_credentials():
+    """auth.json: at 0.13 the provider's key itself, later only a fingerprint of it."""
+    pool = {}
+    for provider, (_, _, names) in model.VENDORS.items():
+        for name in names:
+            if key := os.environ.get(name):
+                mark = {"fingerprint": hashlib.sha256(key.encode()).hexdigest()[:16]}
+                pool.setdefault(provider, []).append({"source": f"env:{name}", **(mark if since(18) else {"access_token": key})})
+    if pool:
+        write_whole(home() / "auth.json", json.dumps({"version": 1, "credential_pool": pool}, indent=2))
+
+
+def log_neighbours():
+    """What it sees of the host when it stops goes into its log, other agents' command lines too."""
+    try:
+        seen = subprocess.run(["ps", "aux"], capture_output=True, text=True, timeout=5, check=False).stdout
+    except (OSError, subprocess.SubprocessError):
+        return
+    for line in seen.splitlines():
+        if "hermes" in line.lower() or "gateway" in line.lower():
+            log.info("process at shutdown: %s", line)

@@ -1,0 +1,158 @@
+"""The `hermes` command. As with the real one, its exit codes say little: read what it prints."""
+
+import json
+import os
+import platform
+import signal
+import sys
+from pathlib import Path
+
+import yaml
+
+from hermes_cli import gateway, model, rules, store
+from hermes_cli.settings import home, load_config, load_env, managed_by, merge, version_line, write_whole
+
+STANDIN = "Stand-in: this is not Hermes Agent, but a program of clm's lab that behaves like it."
+
+
+def version():
+    print(version_line())
+    print(f"Project: {Path(__file__).resolve().parent.parent}")
+    print(f"Python: {platform.python_version()}")
+    print("OpenAI SDK: none")
+    print(STANDIN)
+
+
+def gateway_command(words):
+    match words[:1]:
+        case ["run"]:
+            return gateway.run("-v" in words or "--verbose" in words, "--replace" in words)
+        case ["status"]:
+            pid = gateway.running_pid()
+            print(f"Gateway is running (PID {pid})" if pid and Path(f"/proc/{pid}").exists() else "Gateway is not running")
+        case ["stop"]:
+            pid = gateway.running_pid()
+            if pid is None:
+                print("Gateway is not running")
+            else:
+                gateway.plan_stop(pid)
+                os.kill(pid, signal.SIGTERM)
+                print("Gateway stopped")
+        case _:
+            return usage("gateway run|status|stop")
+    return 0
+
+
+def config_command(words):
+    match words:
+        case [] | ["show"]:
+            config = load_config()
+            config["model"]["api_key"] = "***" if config["model"].get("api_key") else ""
+            print(f"# {home() / 'config.yaml'}")
+            print(yaml.safe_dump(config, sort_keys=False), end="")
+        case ["path"]:
+            print(home() / "config.yaml")
+        case ["env-path"]:
+            print(home() / ".env")
+        case ["check"]:
+            print("✓ config.yaml")
+        case ["set", key, value]:
+            set_value(key, value)
+        case _:
+            return usage("config show|set KEY VALUE|path|env-path|check")
+    return 0
+
+
+def set_value(key, value):
+    if managed_by():
+        print(f"Cannot set configuration values: this Hermes installation is managed by {managed_by()}.")
+        return
+    if key.endswith(("_API_KEY", "_TOKEN")) or key.startswith("TERMINAL_SSH"):
+        path = home() / ".env"
+        lines = path.read_text().splitlines() if path.exists() else []
+        kept = [line for line in lines if not line.startswith(f"{key}=")]
+        write_whole(path, "\n".join([*kept, f"{key}={value}", ""]))
+    else:
+        path = home() / "config.yaml"
+        config = (yaml.safe_load(path.read_text()) if path.exists() else None) or {}
+        for name in reversed(key.split(".")):
+            value = {name: yaml.safe_load(value) if isinstance(value, str) else value}
+        write_whole(path, yaml.safe_dump(merge(config, value), sort_keys=False))
+    print(f"✓ Set {key} in {path}")
+
+
+def sessions_command(words):
+    store.prepare()
+    match words[:1]:
+        case ["list"]:
+            for session in store.sessions(20):
+                print(f"{session['id']:<32} {session['source']:<12} {session['message_count']:>4} messages  {session['title'] or ''}")
+        case ["export"]:
+            export(words[1:])
+        case _:
+            return usage("sessions list|export FILE|-")
+    return 0
+
+
+def export(words):
+    wanted = words[words.index("--session-id") + 1] if "--session-id" in words[:-1] else None
+    target = next((word for word in words if word == "-" or not word.startswith("-") and word != wanted), "-")
+    found = [session for session in store.sessions() if wanted in (None, session["id"])]
+    if wanted and not found:
+        print(f"Session '{wanted}' not found.")
+        return
+    lines = "".join(json.dumps({**one, "messages": store.messages_of(one["id"])}) + "\n" for one in found)
+    if target == "-":
+        sys.stdout.write(lines)
+    else:
+        Path(target).write_text(lines)
+        print(f"Exported {len(found)} sessions to {target}")
+
+
+def status():
+    config = load_config()
+    print(STANDIN)
+    print(f"Provider: {model.chosen_provider(config)}")
+    print(f"Model: {config['model'].get('default') or '(not set)'}")
+    gateway_command(["status"])
+
+
+def doctor():
+    print(STANDIN)
+    for name in (".env", "config.yaml", "SOUL.md", "state.db"):
+        print(f"{'✓' if (home() / name).exists() else '✗'} {name}")
+    try:
+        print(f"✓ provider {model.resolve(load_config()).provider}")
+    except model.NoProvider as error:
+        print(f"✗ {error}")
+    reason = rules.refusal(rules.Settings(load_config()))
+    print(f"✗ {reason}" if reason else "✓ api_server")
+
+
+def usage(text):
+    print(f"usage: hermes {text}", file=sys.stderr)
+    return 2
+
+
+def main():
+    words = sys.argv[1:]
+    load_env()
+    match words[:1]:
+        case ["--version" | "-V" | "version"]:
+            return version() or 0
+        case ["gateway"]:
+            return gateway_command(words[1:])
+        case ["config"]:
+            return config_command(words[1:])
+        case ["sessions"]:
+            return sessions_command(words[1:])
+        case ["status"]:
+            return status() or 0
+        case ["doctor"]:
+            return doctor() or 0
+        case _:
+            return usage("[--version] gateway|config|sessions|status|doctor   (a stand-in: it has no others)")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
