@@ -1,0 +1,105 @@
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { fileURLToPath } from "node:url";
+import { Fault } from "../../errors.js";
+
+export interface Patience {
+  /** Milliseconds without a byte. */
+  idle: number;
+  /** Milliseconds for all of it. */
+  whole: number;
+}
+
+/** Something that has begun to stream in. */
+export interface Opened {
+  /** Throws `CutShort` when it ends before its end. */
+  chunks: AsyncIterable<Buffer>;
+  /** Nothing more is wanted, or it has ended. */
+  close(): void;
+}
+
+export class CutShort extends Error {}
+
+/** Opens a URL. Throws `unreachable` when nothing begins to come from there. */
+export async function openSource(from: URL, patience: Patience, signal: AbortSignal): Promise<Opened> {
+  const stop = new AbortController();
+  const late = (why: string) => () => stop.abort(new Error(why));
+  const idle = setTimeout(late(`nothing came for ${patience.idle / 1000} s`), patience.idle);
+  const whole = setTimeout(late(`it took longer than ${patience.whole / 1000} s`), patience.whole);
+  const either = AbortSignal.any([signal, stop.signal]);
+  const close = () => {
+    clearTimeout(idle);
+    clearTimeout(whole);
+    stop.abort(new Error("no more was wanted"));
+  };
+  /** Node only says that it was aborted; why, we know. */
+  const reason = (error: unknown): string => {
+    signal.throwIfAborted();
+    const why = stop.signal.aborted ? stop.signal.reason : error;
+    // A name with several addresses fails with a code and no words.
+    return why instanceof Error ? why.message || String((why as NodeJS.ErrnoException).code) : String(why);
+  };
+
+  async function* chunksOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of stream) {
+        idle.refresh();
+        yield chunk;
+      }
+    } catch (error) {
+      throw new CutShort(reason(error));
+    }
+  }
+
+  try {
+    const stream = from.protocol === "file:" ? await readFrom(fileURLToPath(from), either) : await ask(from, either);
+    idle.refresh();
+    return { chunks: chunksOf(stream), close };
+  } catch (error) {
+    try {
+      if (error instanceof Fault) throw error;
+      const details = { why: reason(error), data: { url: from.href }, cause: error };
+      throw new Fault("unreachable", `nothing comes from ${from.href}`, details);
+    } finally {
+      close();
+    }
+  }
+}
+
+async function readFrom(path: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
+  // Opening a pipe that nobody writes to would wait for ever.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  if (!(await file.stat()).isFile()) {
+    await file.close();
+    throw new Error("it is not a plain file");
+  }
+  return file.createReadStream({ signal }).on("error", () => {});
+}
+
+async function ask(url: URL, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
+  const { request } = url.protocol === "https:" ? await import("node:https") : await import("node:http");
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    // A connection of its own, so that nothing is left open when it ends.
+    const headers = { "accept-encoding": "identity", "user-agent": "clm" };
+    request(url, { signal, agent: false, headers }, resolve).on("error", reject).end();
+  });
+  mustBeItself(
+    url,
+    response.on("error", () => {}),
+  );
+  return response;
+}
+
+/** A redirect is refused wherever it leads: the address that was pinned is the one that is asked. */
+function mustBeItself(url: URL, { statusCode: status = 0, statusMessage, headers }: IncomingMessage): void {
+  if (status === 200) return;
+  const { location } = headers;
+  const data = { url: url.href, status, ...(location && { location }) };
+  if (status >= 300 && status < 400) {
+    const why = `it answered ${status}, a redirect${location ? ` to ${location}` : ""}; clm follows none`;
+    throw new Fault("integrity", `${url.href} does not give the installer itself`, { why, data });
+  }
+  const why = `it answered ${status} ${statusMessage ?? ""}`.trim();
+  throw new Fault("unreachable", `${url.href} does not give the installer`, { why, data });
+}
