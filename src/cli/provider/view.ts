@@ -1,0 +1,72 @@
+import { programOf } from "../../flows/gate.js";
+import { usersOf } from "../../flows/provider/users.js";
+import { byName } from "../../names.js";
+import { titleOf } from "../../state/agents.js";
+import type { Fleet } from "../../state/hosts.js";
+import type { Provider, Providers } from "../../state/providers.js";
+import type { Secrets } from "../../state/secrets.js";
+import type { View } from "../command.js";
+
+/** A provider with where its secrets are and who uses it; no secret is in it. */
+export interface ProviderRow extends Provider {
+  name: string;
+  /** Names of the secrets that secrets.json holds. */
+  stored: string[];
+  /** Agents, as `wolf-i:hermes:hermes-test`. */
+  used_by: string[];
+}
+
+export interface Sources {
+  fleet: Fleet;
+  secrets: Secrets;
+}
+
+export const rowOf = (name: string, provider: Provider, { fleet, secrets }: Sources): ProviderRow => ({
+  name,
+  ...provider,
+  stored: secrets.names({ provider: name }),
+  used_by: usersOf(fleet, name).map(titleOf),
+});
+
+export const rowsOf = ({ providers }: Providers, sources: Sources): ProviderRow[] =>
+  Object.entries(providers)
+    .map(([name, provider]) => rowOf(name, provider, sources))
+    .sort(byName);
+
+/** Where the key is: `stored`, `env:NAME`, or `none`. */
+export function keyPlace({ stored, references = {} }: ProviderRow): string {
+  // A command may be long and hold anything: its program says enough in a table.
+  const short = (text: string) => (text.startsWith("cmd:") ? `cmd:${programOf([text.slice(4)])}` : text);
+  const places = [...Object.values(references).map(short), ...(stored.length > 0 ? ["stored"] : [])];
+  return places.join(", ") || "none";
+}
+
+export const providerView: View<ProviderRow> = {
+  columns: [
+    { title: "name", value: ({ name }) => name, whole: true },
+    { title: "type", value: ({ type }) => type, whole: true },
+    { title: "model", value: ({ model }) => model },
+    { title: "at", value: ({ fields }) => fields.endpoint ?? fields.region, drop: 1 },
+    { title: "key", value: keyPlace, drop: 3 },
+    { title: "used by", value: ({ used_by }) => used_by.join(", "), drop: 2 },
+  ],
+  name: ({ name }) => name,
+  empty: "No providers yet. Add one with: clm provider add NAME --type TYPE",
+};
+
+/** One provider for a person. */
+export function describeProvider(row: ProviderRow): string {
+  const lines: [string, string | undefined][] = [
+    ["Name", row.name],
+    ["Type", row.type],
+    ["Model", row.model],
+    ...Object.entries(row.fields),
+    ...Object.entries(row.references ?? {}),
+    ["Stored", row.stored.join(", ")],
+    ["Used by", row.used_by.join(", ")],
+    ["Added", row.added_at],
+    ["Updated", row.updated_at],
+  ];
+  const width = Math.max(...lines.map(([title]) => title.length + 1), 10);
+  return lines.map(([title, value]) => `${`${title}:`.padEnd(width)} ${value || "-"}`).join("\n");
+}

@@ -1,0 +1,43 @@
+import { Fault } from "../../errors.js";
+import { type Agent, titleOf } from "../../state/agents.js";
+import { findProvider } from "../../state/providers.js";
+import type { Session } from "../session.js";
+import { configureLines, setBack, usersOf } from "./users.js";
+
+/** Remove: clm forgets the provider and its secrets. Returns the agents that are left without it. */
+export async function removeProvider(session: Session, name: string, { force }: { force: boolean }): Promise<Agent[]> {
+  const { type } = findProvider(session.providers.read(), name);
+  const agents = usersOf(session.hosts.read(), name);
+  if (!force) mustBeUnused(session, name, agents);
+  const deed = {
+    verb: "provider remove",
+    target: name,
+    summary: `forget provider ${name}`,
+    question: `Forget provider ${name} (${type}) and its keys?`,
+  };
+  await session.gate.pass(deed, () =>
+    session.inFleet(async () => {
+      const users = usersOf(session.hosts.read(), name);
+      if (!force) mustBeUnused(session, name, users);
+      await setBack(session, users, "providers");
+      await session.secrets.remove({ provider: name });
+      await session.providers.update(
+        ({ providers: { [name]: _, ...providers }, ...rest }) => ({ ...rest, providers }),
+        { forget: true },
+      );
+    }),
+  );
+  return agents;
+}
+
+function mustBeUnused(session: Session, name: string, agents: Agent[]): void {
+  if (agents.length === 0) return;
+  throw new Fault("in-use", `provider ${name} is used by ${agents.map(titleOf).join(", ")}`, {
+    why: "they go on with the key they have, and could not be configured again",
+    next: [
+      ...configureLines(agents, session.hosts.read()).map((line) => `${line} --stage providers`),
+      `clm provider remove ${name} --force`,
+    ],
+    data: { agents: agents.map(titleOf) },
+  });
+}

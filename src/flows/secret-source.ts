@@ -1,0 +1,215 @@
+import { spawn } from "node:child_process";
+import { open } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { Fault } from "../errors.js";
+import { sh } from "../quote.js";
+import { Secret } from "../secret.js";
+import { programOf } from "./gate.js";
+import type { Session } from "./session.js";
+
+/** Where a secret is to be had. */
+export type SecretSource =
+  | { kind: "env"; name: string }
+  | { kind: "file"; path: string }
+  | { kind: "cmd"; command: string }
+  | { kind: "stdin" }
+  | { kind: "prompt" };
+
+/** The secret that is wanted. */
+export interface Wanted {
+  /** As it is called within a sentence: `the key of openai`. */
+  what: string;
+  /** Gives it without a question. */
+  flag: string;
+  /** The question, when there is a better one than `what`. */
+  ask?: string;
+}
+
+const something: Wanted = { what: "the secret", flag: "--secret NAME=env:VARIABLE" };
+
+// No key is that long, and what else a file may be must not fill the memory.
+const largest = 64 * 1024;
+const commandPatience = 60_000;
+
+/** `env:NAME`, `file:PATH`, `cmd:COMMAND`, `-` or `prompt`. What else is given may be the secret itself, and is not repeated. */
+export function parseSource(text: string): SecretSource {
+  if (text === "-") return { kind: "stdin" };
+  if (text === "prompt") return { kind: "prompt" };
+  const [, kind, rest = ""] = /^(env|file|cmd):(.+)$/s.exec(text) ?? [];
+  if (kind === "env" && /^[A-Za-z_][A-Za-z0-9_]*$/.test(rest)) return { kind, name: rest };
+  // Kept as a reference it must mean the same from every directory.
+  if (kind === "file") return { kind, path: resolve(rest.replace(/^~(?=\/)/, process.env.HOME ?? "~")) };
+  if (kind === "cmd" && rest.trim() !== "") return { kind, command: rest };
+  if (kind === "env") throw new Fault("bad-input", "what follows env: is not a variable's name", { why: sources });
+  throw new Fault("bad-input", "a secret is never an argument", {
+    why: ["every user of this machine can read the arguments of every process", sources],
+  });
+}
+
+const sources = "say where it is: env:NAME, file:PATH, cmd:COMMAND, - for stdin, or prompt";
+
+/** The source as it is typed, for one that can be asked again later; nothing for one that cannot. */
+export function referenceOf(source: SecretSource): string | undefined {
+  if (source.kind === "env") return `env:${source.name}`;
+  if (source.kind === "file") return `file:${source.path}`;
+  return source.kind === "cmd" ? `cmd:${source.command}` : undefined;
+}
+
+/** The secret, fetched now and hidden from all output from now on. */
+export async function secretFrom(session: Session, source: SecretSource, wanted: Wanted = something): Promise<Secret> {
+  const text = await textFrom(session, source, wanted);
+  const secret = new Secret(text);
+  session.ui.hide(secret);
+  const trouble = troubleWith(text);
+  if (!trouble) return secret;
+  throw new Fault("bad-input", `${wanted.what} ${trouble}`, { why: `it came from ${nameOf(source)}` });
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const control = /[\u0000-\u001f\u007f]/;
+
+function troubleWith(text: string): string | undefined {
+  if (text.trim() === "") return "is empty";
+  if (/[\r\n]/.test(text)) return "has more than one line";
+  if (control.test(text)) return "holds a control character";
+  return text.includes("\ufffd") ? "is not text" : undefined;
+}
+
+function nameOf(source: SecretSource): string {
+  if (source.kind === "env") return `the variable ${source.name}`;
+  if (source.kind === "file") return source.path;
+  // A command line may hold anything: only its program is named.
+  if (source.kind === "cmd") return `the command ${programOf([source.command])}`;
+  return source.kind === "stdin" ? "stdin" : "the prompt";
+}
+
+async function textFrom(session: Session, source: SecretSource, wanted: Wanted): Promise<string> {
+  switch (source.kind) {
+    case "env":
+      return fromVariable(session, source.name, wanted);
+    case "file":
+      return withoutNewline(await fromFile(session, source.path, wanted));
+    case "cmd":
+      return withoutNewline(await fromCommand(session, source.command, wanted));
+    case "stdin":
+      return withoutNewline(await fromStdin(session, wanted));
+    case "prompt":
+      return ask(session, wanted);
+  }
+}
+
+const withoutNewline = (text: string): string => text.replace(/\r?\n$/, "");
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const ask = async ({ ui }: Session, { what, flag, ask: question = capital(what) }: Wanted): Promise<string> =>
+  (await ui.askSecret({ message: `${question}:`, flag })).reveal();
+
+function fromVariable({ env }: Session, name: string, { what }: Wanted): string {
+  const value = env[name];
+  if (value !== undefined) return value;
+  throw new Fault("bad-input", `${what} should be in $${name}, which is not set`, { next: `export ${name}` });
+}
+
+async function fromFile({ ui }: Session, path: string, { what }: Wanted): Promise<string> {
+  try {
+    const file = await open(path, "r");
+    try {
+      const { mode, size } = await file.stat();
+      if (size > largest) throw tooLong(what, path);
+      if (mode & 0o077) ui.warn(`others can read ${path}: ${sh`chmod 600 ${path}`}`);
+      return await collect(file.createReadStream({ autoClose: false }), () => tooLong(what, path));
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw new Fault("bad-input", `${what} cannot be read from ${path}`, {
+      why: (error as Error).message,
+      cause: error,
+    });
+  }
+}
+
+const readAlready = new WeakSet<Session>();
+
+async function fromStdin(session: Session, wanted: Wanted): Promise<string> {
+  if (readAlready.has(session)) {
+    throw new Fault("bad-input", `stdin was read already, and ${wanted.what} should come from there too`, {
+      why: "one secret comes from stdin; give the other one as env:NAME, file:PATH or cmd:COMMAND",
+    });
+  }
+  readAlready.add(session);
+  const stdin = session.stdin();
+  // What is typed at a terminal would show.
+  if (stdin.isTTY) return ask(session, wanted);
+  const stop = () => stdin.destroy();
+  session.signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await collect(stdin, () => tooLong(wanted.what, "stdin"));
+  } finally {
+    session.signal.removeEventListener("abort", stop);
+    session.signal.throwIfAborted();
+  }
+}
+
+/**
+ * What a command says on stdout. What it says on stderr is shown when it has ended and the secret is known: until then
+ * nobody could tell whether the secret is in it.
+ */
+async function fromCommand({ ui, env, signal }: Session, command: string, { what }: Wanted): Promise<string> {
+  const program = programOf([command]);
+  const child = spawn("/bin/sh", ["-c", command], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const late = AbortSignal.timeout(commandPatience);
+  const stop = () => {
+    child.kill();
+    // What it started may hold these open for ever.
+    child.stdout.destroy();
+    child.stderr.destroy();
+  };
+  const either = AbortSignal.any([signal, late]);
+  either.addEventListener("abort", stop, { once: true });
+  const ended = new Promise<number | string>((done, failed) => {
+    child.on("error", failed);
+    child.on("exit", (code, by) => done(code ?? by ?? "nothing"));
+  });
+  try {
+    const [stdout, stderr, exit] = await Promise.all([
+      collect(child.stdout, () => tooLong(what, `the command ${program}`)),
+      collect(child.stderr, () => tooLong(what, `the command ${program}`)),
+      ended,
+    ]);
+    signal.throwIfAborted();
+    const secret = withoutNewline(stdout);
+    if (secret !== "") ui.hide(new Secret(secret));
+    if (stderr !== "") ui.say(withoutNewline(stderr));
+    if (exit === 0) return stdout;
+    throw new Fault("local-setup", `${what} could not be had: the command ${program} failed`, {
+      why: late.aborted ? `it did not end within ${commandPatience / 1000} s` : `it ended with ${exit}`,
+    });
+  } finally {
+    either.removeEventListener("abort", stop);
+    if (child.exitCode === null) stop();
+  }
+}
+
+async function collect(stream: Readable, tooMuch: () => Fault): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of stream) {
+      const bytes = Buffer.from(chunk);
+      size += bytes.length;
+      if (size > largest) throw tooMuch();
+      chunks.push(bytes);
+    }
+  } catch (error) {
+    // Destroyed by us: what came of it is told by who did that.
+    if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+const tooLong = (what: string, where: string): Fault =>
+  new Fault("bad-input", `${what} cannot be read from ${where}`, { why: "there is far more than a secret would have" });

@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
+import { type Answer, longest, type Question, type Silence } from "./question.js";
+
+/** Asks from the control machine. */
+export async function askFromHere(
+  { method, url, headers, body }: Question,
+  signal: AbortSignal,
+  patience: number,
+): Promise<Answer | Silence> {
+  const late = AbortSignal.timeout(patience);
+  const { request } = url.protocol === "https:" ? https : http;
+  try {
+    // An agent of its own: none of our connections is left open for the next question.
+    const asked = request(url, { method, headers, agent: false, signal: AbortSignal.any([signal, late]) });
+    asked.end(body);
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    // Until it has been read, its end may be an error too, and one that nobody hears would end the program.
+    asked.on("error", () => {});
+    const text = await bodyOf(answer);
+    if (text === undefined) return { trouble: "too-long" };
+    const { location } = answer.headers;
+    return { status: answer.statusCode ?? 0, body: text, ...(location && { location }) };
+  } catch (error) {
+    signal.throwIfAborted();
+    return late.aborted ? { trouble: "timeout" } : silenceOf(error as NodeJS.ErrnoException);
+  }
+}
+
+async function bodyOf(answer: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of answer) {
+    size += chunk.length;
+    if (size > longest) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+const tls = /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_|ERR_SSL_|EPROTO$|HOSTNAME_MISMATCH|INVALID_CA)/;
+
+function silenceOf({ code = "", message }: NodeJS.ErrnoException): Silence {
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return { trouble: "name" };
+  if (code === "ECONNREFUSED") return { trouble: "refused" };
+  if (code === "ETIMEDOUT") return { trouble: "timeout" };
+  if (tls.test(code)) return { trouble: "tls", detail: tlsReason(code, message) };
+  if (code === "ECONNRESET" || code.startsWith("HPE_")) return { trouble: "not-http", detail: code };
+  return { trouble: "unreachable", detail: code || message };
+}
+
+/** OpenSSL's own lines (`C0D7…:error:0A00010B:SSL routines:…`) end with the part that a person can read. */
+const tlsReason = (code: string, message: string): string =>
+  message.includes(":error:") ? (/:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? code) : message;

@@ -1,0 +1,86 @@
+import type { ServiceRequest } from "../../agents/manifest.js";
+import type { Check } from "../host/check.js";
+import type { Answer, Question, Silence } from "./question.js";
+
+type Verdict = Omit<Check, "id">;
+
+const fail = (reason: string, fix?: string): Verdict => ({ result: "fail", reason, ...(fix && { fix }) });
+
+/** What an answer says about the key and the address. The address itself may hold a key: only its host is named. */
+export function verdictOn({ url }: Question, { expect, says }: ServiceRequest, answer: Answer | Silence): Verdict {
+  const host = url.host;
+  if ("trouble" in answer) return silent(host, answer);
+  const { status } = answer;
+  const body = parsed(answer.body);
+  const words = ownWords(body);
+  const seen = words ? `${status}, ${words}` : `${status}`;
+
+  if (!expect.includes(status)) return unexpected(host, answer, seen);
+  if (body === undefined && (says !== undefined || answer.body.trim() !== "")) {
+    return fail(`${host} answers, but not with JSON`, "check the address: something else lives there");
+  }
+  if (says !== undefined && member(body, says) !== true) {
+    return fail(`${host} says no: ${words ?? `${says} is not true`}`, "check the key");
+  }
+  return { result: "ok", reason: `${host} answers (${status})` };
+}
+
+function unexpected(host: string, { status, location }: Answer, seen: string): Verdict {
+  if (status === 401 || status === 403) return fail(`${host} refused the key (${seen})`, "check the key");
+  if (status === 404) return fail(`${host} knows no such address (${seen})`, "check the address");
+  if (status === 402) return fail(`${host} wants to be paid (${seen})`, "look at the account's credit there");
+  // Who is told to wait was let in.
+  if (status === 429) return { result: "warn", reason: `${host} asks to slow down (${seen})`, fix: "try again later" };
+  if (status >= 300 && status < 400) {
+    const elsewhere = location && URL.canParse(location) ? new URL(location).host : undefined;
+    const to = elsewhere && elsewhere !== host ? ` to ${elsewhere}` : "";
+    return fail(`${host} sends us on${to} (${status}), and keys are not carried elsewhere`, "give the final address");
+  }
+  if (status >= 500) return fail(`${host} is in trouble (${seen})`, "try again later");
+  return fail(`${host} does not take the question (${seen})`, "check the address and the fields");
+}
+
+function silent(host: string, { trouble, detail }: Silence): Verdict {
+  const because = detail ? `: ${detail}` : "";
+  switch (trouble) {
+    case "name":
+      return fail(`the name ${host} is not found`, "check the address, and the name server");
+    case "refused":
+      return fail(`connection refused at ${host}`, "check the port, and that the service runs");
+    case "unreachable":
+      return fail(`${host} cannot be reached${because}`, "check the address and the network");
+    case "timeout":
+      return fail(`no answer from ${host} in time`, "check the address, the network and the firewall");
+    case "tls":
+      return fail(`no secure connection to ${host}${because}`, "check http or https, and the certificate");
+    case "not-http":
+      return fail(`what answers at ${host} does not speak HTTP${because}`, "check http or https, and the port");
+    case "too-long":
+      return fail(`${host} answers with more than 1 MB`, "check the address: something else lives there");
+    case "no-curl":
+      return fail("curl is not on the host", "on the host: apt-get install curl");
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const member = (body: unknown, path: string): unknown =>
+  path.split(".").reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), body);
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+/** The service's own word for what is wrong: Slack's `error`, OpenAI's `error.code`, Telegram's `description` and so on. */
+function ownWords(body: unknown): string | undefined {
+  const places = ["error", "error.code", "error.status", "error.type", "error.message", "description", "message"];
+  for (const place of [...places, "detail", "code"]) {
+    const found = member(body, place);
+    if (typeof found === "string" && found.trim() !== "") return found.replace(/\s+/g, " ").trim().slice(0, 160);
+  }
+  return undefined;
+}
