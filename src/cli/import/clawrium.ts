@@ -1,0 +1,53 @@
+import type { Row } from "../../flows/import/clawrium/taken.js";
+import { importClawrium } from "../../flows/import/clawrium.js";
+import type { Compared } from "../../flows/import/compare.js";
+import { withSession } from "../../flows/session.js";
+import type { Handler, View } from "../command.js";
+import type { clawrium } from "./commands.js";
+
+const planView: View<Row> = {
+  columns: [
+    { title: "what", value: (row) => row.what, whole: true },
+    { title: "from", value: (row) => row.from, whole: true },
+    { title: "to", value: (row) => row.to ?? "-", whole: true },
+    { title: "remark", value: (row) => row.remark && "see below" },
+  ],
+  // A remark names what is left out, or a command: it must not be cut.
+  details: ({ what, from, remark }) => (remark ? [`${what} ${from}: ${remark}`] : []),
+  name: (row) => row.from,
+};
+
+const comparedView: View<Compared> = {
+  columns: [
+    { title: "agent", value: (row) => row.agent, whole: true },
+    { title: "what", value: (row) => row.id, whole: true },
+    { title: "differs", value: (row) => (row.fix ? "see below" : row.differs) },
+  ],
+  details: ({ agent, id, differs, fix }) => (fix ? [`${agent} ${id}: ${differs}`, `  put right by: ${fix}`] : []),
+  name: (row) => row.agent,
+};
+
+export const run: Handler<typeof clawrium> = async ({ options }, clm) => {
+  const { from, host, acceptNew, noCheck, sudoPasswordFile } = options;
+  const forPeople = clm.format === "table";
+  const { rows, backup, changed, untrusted, compared, ...imported } = await withSession(
+    { ...clm, sudoPasswordFile },
+    (session) =>
+      importClawrium(session, {
+        from,
+        hostNames: host,
+        acceptNew,
+        check: !noCheck,
+        onPlan: (plan) => forPeople && clm.list(plan, planView),
+      }),
+  );
+  if (!forPeople) {
+    clm.show({ from: imported.from, changed, backup: backup ?? null, plan: rows, untrusted, compared }, () => "");
+    return undefined;
+  }
+  if (!changed && !clm.dryRun) clm.ui.note("Nothing of Clawrium's is left to be taken over.");
+  for (const each of untrusted) clm.ui.warn(`${each.host} has no pinned key yet: ${each.reason}\n  next: ${each.fix}`);
+  if (backup) clm.ui.note(`What was there before, secrets too, is kept in ${backup}`);
+  if (compared.length > 0) clm.list(compared, comparedView);
+  return undefined;
+};

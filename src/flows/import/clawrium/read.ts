@@ -1,0 +1,100 @@
+import type { ZodType } from "zod";
+import { Fault } from "../../../errors.js";
+import { quote } from "../../../quote.js";
+import { type KeptSecret, secretsOfClawrium } from "../../../state/clawrium-secrets.js";
+import { whereJsonBreaks } from "../../../state/json-place.js";
+import { objectionText } from "../../../state/shape.js";
+import {
+  entries,
+  type OldChannel,
+  type OldHost,
+  type OldIntegration,
+  type OldProvider,
+  oldChannel,
+  oldHosts,
+  oldIntegration,
+  oldProvider,
+  oldSecrets,
+} from "./shapes.js";
+
+/** The texts of Clawrium's files. */
+export interface Texts {
+  /** Where they are, for messages. */
+  directory: string;
+  files: Partial<Record<OldFile, string>>;
+  /** Private keys by the key_id they are for. */
+  keys: Record<string, string>;
+}
+
+export const oldFiles = ["hosts.json", "secrets.json", "providers.json", "channels.json", "integrations.json"] as const;
+export type OldFile = (typeof oldFiles)[number];
+
+/** A fleet of Clawrium's. */
+export interface OldFleet {
+  hosts: OldHost[];
+  /** By instance key. */
+  secrets: Record<string, Record<string, KeptSecret>>;
+  providers: Entry<OldProvider>[];
+  channels: Entry<OldChannel>[];
+  integrations: Entry<OldIntegration>[];
+  keys: Record<string, string>;
+}
+
+/** An entry of one of its lists, or what is wrong with it. */
+export type Entry<T> = { name: string; entry: T } | { name: string; flaw: string };
+
+/** What the texts say. One that is not what it should be ends it all, with file, place and reason and nothing of its content. */
+export function readFleet({ directory, files, keys }: Texts): OldFleet {
+  const read = <T>(file: OldFile, shape: ZodType<T>, otherwise: T): T => {
+    const text = files[file];
+    return text === undefined ? otherwise : parsed(`${directory}/${file}`, text, shape);
+  };
+  const list = <T>(file: OldFile, shape: ZodType<T>): Entry<T>[] =>
+    read(file, entries, []).map((raw, index) => entryOf(raw, index, shape));
+  return {
+    hosts: read("hosts.json", oldHosts, []),
+    secrets: secretsOfClawrium(read("secrets.json", oldSecrets, {})),
+    providers: list("providers.json", oldProvider),
+    channels: list("channels.json", oldChannel),
+    integrations: list("integrations.json", oldIntegration),
+    keys,
+  };
+}
+
+function entryOf<T>(raw: Record<string, unknown>, index: number, shape: ZodType<T>): Entry<T> {
+  const found = shape.safeParse(raw);
+  const name = typeof raw.name === "string" ? raw.name : `entry ${index + 1}`;
+  return found.success ? { name, entry: found.data } : { name, flaw: flawOf(found.error.issues, "it") };
+}
+
+function parsed<T>(path: string, text: string, shape: ZodType<T>): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    const { line, column } = whereJsonBreaks(text);
+    throw broken(path, `line ${line}, column ${column}: this is not JSON`);
+  }
+  const found = shape.safeParse(value);
+  if (found.success) return found.data;
+  throw broken(path, flawOf(found.error.issues));
+}
+
+interface Issue {
+  path: PropertyKey[];
+  message: string;
+}
+
+/** The first thing that is wrong: `[0].hostname is missing`. */
+export function flawOf([first]: Issue[], whole = "the file"): string {
+  const path = (first?.path ?? []).map((step) => (typeof step === "number" ? step : String(step)));
+  const reason = first?.message ?? "is wrong";
+  return path.length > 0 ? objectionText({ path, reason }) : `${whole} ${reason}`;
+}
+
+const broken = (path: string, reason: string): Fault =>
+  new Fault("state-corrupt", `${path} cannot be read as Clawrium's`, {
+    why: [reason, "nothing was changed"],
+    next: `\${EDITOR:-vi} ${quote(path)}`,
+    data: { path, reason },
+  });

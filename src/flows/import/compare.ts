@@ -1,0 +1,79 @@
+import { createHash, randomBytes } from "node:crypto";
+import { loadType } from "../../agents/registry.js";
+import { render } from "../../agents/rendering.js";
+import { type Subject, subjectOf } from "../../agents/subject.js";
+import { asFault, Fault } from "../../errors.js";
+import { inParallel } from "../../limit.js";
+import { type Agent, agentsOf, instanceOf, titleOf } from "../../state/agents.js";
+import type { Fleet } from "../../state/hosts.js";
+import { answersFor } from "../agent/answers.js";
+import type { Session } from "../session.js";
+import { type Difference, differences } from "./compare/judge.js";
+import { look } from "./compare/seen.js";
+
+/** How an agent on its host compares with what clm would make of it. */
+export interface Compared {
+  /** `wolf-i:hermes:hermes-test`. */
+  agent: string;
+  host: string;
+  id: Difference["id"] | "host" | "rendering" | "same";
+  differs: string;
+  fix?: string;
+}
+
+/** Looks at every agent on these hosts, all at once, and changes nothing. A host that cannot be reached is a row too. */
+export async function compareAgents(session: Session, hosts: string[]): Promise<Compared[]> {
+  const fleet = session.hosts.read();
+  const agents = agentsOf(fleet).filter(({ host }) => hosts.includes(host.name));
+  return (await inParallel(agents, 32, (agent) => compareAgent(session, agent, fleet))).flat();
+}
+
+async function compareAgent(session: Session, agent: Agent, fleet: Fleet): Promise<Compared[]> {
+  const { host, name } = agent;
+  const title = titleOf(agent);
+  const row = (id: Compared["id"], differs: string, fix?: string): Compared => ({
+    ...{ agent: title, host: host.name, id, differs },
+    ...(fix !== undefined && { fix }),
+  });
+  try {
+    const { manifest } = await loadType(session.configDir, agent.record.type);
+    const subject = subjectOf(manifest, agent);
+    const salt = randomBytes(16).toString("hex");
+    const root = (await session.pool.connect(host)).as("root");
+    const seen = await look(root, subject, salt, session.signal);
+    const { variables, trouble } = await wouldSet(session, subject, agent);
+    const key = session.secrets.get(instanceOf(agent), manifest.api.secret);
+    const samePort = Object.entries(host.agents).filter(
+      ([other, record]) => other !== name && record.port === agent.record.port,
+    );
+    const alone = agentsOf(fleet).filter((each) => each.name === name).length === 1;
+    const word = alone ? name : `${host.name}/${name}`;
+    const found = differences(subject, seen, {
+      word,
+      key: key && createHash("sha256").update(`${salt}${key.reveal()}`).digest("hex"),
+      samePort: samePort.map(([other]) => other),
+      variables,
+    });
+    const rows = found.map(({ id, differs, fix }) => row(id, differs, fix));
+    if (trouble) rows.push(row("rendering", trouble.message, trouble.next[0] ?? `clm agent configure ${word}`));
+    return rows.length > 0 ? rows : [row("same", "nothing")];
+  } catch (error) {
+    session.signal.throwIfAborted();
+    const { message, next } = asFault(error);
+    return [row("host", `could not be looked at: ${message}`, next[0] ?? `clm host check ${host.name}`)];
+  }
+}
+
+/** The variables clm would put into its `.env`, or why that cannot be said yet. */
+async function wouldSet(
+  session: Session,
+  subject: Subject,
+  { record }: Agent,
+): Promise<{ variables?: string[]; trouble?: Fault }> {
+  try {
+    return { variables: [...render(subject, await answersFor(session, subject, record)).env.keys()] };
+  } catch (error) {
+    if (error instanceof Fault && error.fault !== "interrupted") return { trouble: error };
+    throw error;
+  }
+}

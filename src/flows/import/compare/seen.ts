@@ -1,0 +1,66 @@
+import type { Subject } from "../../../agents/subject.js";
+import { Fault } from "../../../errors.js";
+import { sh } from "../../../quote.js";
+import { commandFor } from "../../../remote/operations/conversation.js";
+import type { Shell } from "../../../remote/process.js";
+import { run } from "../../../remote/run.js";
+import library from "./look.sh?raw";
+
+/** What was seen of an agent that Clawrium set up. */
+export interface Seen {
+  /** Its home, when it has an account. */
+  account?: { home: string };
+  /** Properties of its unit. */
+  unit: Record<string, string>;
+  version: string;
+  /** The mode of its `.env`; empty when there is none. */
+  env: string;
+  variables: string[];
+  /** API_SERVER_HOST and API_SERVER_PORT. */
+  bind: string;
+  port: string;
+  /** A digest of the salt and API_SERVER_KEY. */
+  key: string;
+}
+
+// The host has no use for the comments.
+const functions = library.replace(/^\s*#.*\n/gm, "");
+
+/** Looks at the agent in one exec. The shell must be root's. */
+export async function look(root: Shell, subject: Subject, salt: string, signal: AbortSignal): Promise<Seen> {
+  const { user, unit, places, manifest, host } = subject;
+  const search = [...places.path, "/usr/local/bin", "/usr/bin", "/bin"].join(":");
+  const script = [
+    functions,
+    sh`user=${user} home=${places.home} unit=${unit} env=${places.env} search=${search} salt=${salt}`,
+    "see_account",
+    "see_unit",
+    "see_env",
+    sh`see_version ${[places.launcher, ...manifest.version.args]}`,
+    "say end yes",
+    "",
+  ].join("\n");
+  const { stdout, stderr, code } = await run(root, commandFor(script), { stdin: script, timeout: 90_000, signal });
+  const seen = seenFrom(stdout);
+  if (seen) return seen;
+  throw new Fault("remote-failed", `${host} could not tell how ${subject.name} is`, {
+    why: stderr.trim().split("\n").slice(-3).join(" ") || `its script ended with ${code}`,
+    next: `clm host check ${host}`,
+  });
+}
+
+/** Reads the lines of look.sh; nothing when they do not go to the end. */
+export function seenFrom(text: string): Seen | undefined {
+  const seen: Seen = { unit: {}, version: "", env: "", variables: [], bind: "", port: "", key: "" };
+  let whole = false;
+  for (const line of text.split("\n")) {
+    const at = line.indexOf("=");
+    const [key, value] = [line.slice(0, at), line.slice(at + 1)];
+    if (key === "end") whole = true;
+    else if (key === "account") seen.account = { home: value.split(":")[5] ?? "" };
+    else if (key.startsWith("unit.")) seen.unit[key.slice(5)] = value;
+    else if (key === "variable") seen.variables.push(value);
+    else if (["version", "env", "bind", "port", "key"].includes(key)) Object.assign(seen, { [key]: value });
+  }
+  return whole ? seen : undefined;
+}

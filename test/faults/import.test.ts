@@ -1,0 +1,69 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type BuildOptions, build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundling } from "../../scripts/build.mjs";
+import { type Era, filesIn, oldDirectories } from "../unit/flows/import/old-directory.js";
+import { scratchDirectories } from "../unit/state/scratch.js";
+
+const old = oldDirectories();
+const scratch = scratchDirectories();
+const work = mkdtempSync(join(tmpdir(), "clm-killed-"));
+const program = join(work, "clm.cjs");
+
+beforeAll(async () => {
+  await build({
+    ...(bundling as BuildOptions),
+    ...{ format: "cjs", entryPoints: ["src/main.ts"], outfile: program },
+    supported: { "dynamic-import": false },
+  });
+}, 60_000);
+afterAll(() => rmSync(work, { recursive: true }));
+
+// Before each of these the state is another one. All others are locks, lines of the audit log and words to the user.
+const telling = process.env.CLM_TEST_EXHAUSTIVE ? /./ : /^replace (.*json|xclm|clawrium|known_hosts)|^say/;
+
+function importIn(home: string, from: string, env: Record<string, string> = {}) {
+  const args = ["--require", resolve("test/faults/steps.cjs"), program, "import", "clawrium", "--from", from];
+  return spawnSync(process.execPath, [...args, "--no-check", "--yes", "--config-dir", home], {
+    env: { ...process.env, NO_COLOR: "1", ...env },
+    encoding: "utf8",
+  });
+}
+
+/** What counts in the end: when it was begun, and the copies made on the way, may differ. */
+const outcome = (home: string) =>
+  JSON.stringify(filesIn(home, /^(audit|locks|operations|backups|\.)/))
+    .replaceAll(home, "@")
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "now");
+
+const ways: [name: string, era: Era, places: () => { home: string; from: string }][] = [
+  ["in place", "head-era", () => (({ home }) => ({ home, from: home }))({ home: old("head-era") })],
+  ["from another directory", "clm-era", () => ({ home: scratch(), from: old("clm-era") })],
+];
+
+describe.each(ways)("killed %s, %s", (_, __, places) => {
+  it("at every step in turn, it ends as if it had not been when it is run again", { timeout: 120_000 }, () => {
+    const whole = places();
+    const list = join(work, "steps.json");
+    const undisturbed = importIn(whole.home, whole.from, { CLM_STEPS_TO: list });
+    expect([undisturbed.status, undisturbed.signal]).toEqual([0, null]);
+    const steps: string[] = JSON.parse(readFileSync(list, "utf8"));
+    for (const file of ["secrets.json", "providers.json", "hosts.json"]) expect(steps).toContain(`replace ${file}`);
+    // Nothing is written that makes a host known before the rest of it is there.
+    expect(steps.indexOf("replace hosts.json")).toBeGreaterThan(steps.indexOf("replace secrets.json"));
+    expect(steps.indexOf("replace hosts.json")).toBeGreaterThan(steps.indexOf("replace providers.json"));
+
+    for (const [index, step] of steps.entries()) {
+      if (!telling.test(step)) continue;
+      const { home, from } = places();
+      const killed = importIn(home, from, { CLM_STEP: String(index + 1), CLM_STEP_DO: "kill" });
+      expect([step, killed.signal]).toEqual([step, "SIGKILL"]);
+      const again = importIn(home, from);
+      expect([step, again.status, again.stderr]).toEqual([step, 0, expect.not.stringContaining("error")]);
+      expect([step, outcome(home)]).toEqual([step, outcome(whole.home)]);
+    }
+  });
+});

@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { loadType, releaseOf } from "../../../../src/agents/registry.js";
+import { placesFor, type Subject } from "../../../../src/agents/subject.js";
+import { differences, type Known } from "../../../../src/flows/import/compare/judge.js";
+import { type Seen, seenFrom } from "../../../../src/flows/import/compare/seen.js";
+
+const { manifest } = await loadType("/nowhere", "hermes");
+const subject: Subject = {
+  ...{ manifest, version: "2026.5.7", release: releaseOf(manifest, "2026.5.7"), host: "box", name: "h1", user: "h1" },
+  ...{
+    word: "h1",
+    adopted: true,
+    unit: "hermes-h1.service",
+    port: 8642,
+    relaxed: false,
+    places: placesFor(manifest, "h1"),
+  },
+};
+const asWished: Seen = {
+  account: { home: "/home/h1" },
+  unit: {
+    LoadState: "loaded",
+    NoNewPrivileges: "yes",
+    ProtectSystem: "strict",
+    ProtectHome: "tmpfs",
+    PrivateTmp: "yes",
+  },
+  ...{ version: "Hermes Agent v0.13.0 (2026.5.7)", env: "600", variables: ["API_SERVER_KEY"] },
+  ...{ bind: "127.0.0.1", port: "8642", key: "digest" },
+};
+const known: Known = { word: "h1", key: "digest", samePort: [], variables: ["API_SERVER_KEY"] };
+
+interface Case {
+  name: string;
+  seen?: Record<string, unknown>;
+  known?: Record<string, unknown>;
+  differs: Record<string, string>;
+}
+const cases: Case[] = parse(readFileSync(resolve("test/cases/import/compare.yaml"), "utf8"));
+const without = (changes: Record<string, unknown> = {}) =>
+  Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, value ?? undefined]));
+
+describe("an agent of Clawrium's on its host", () => {
+  it.each(cases.map((each) => [each.name, each] as const))("%s", (_, given) => {
+    const found = differences(subject, { ...asWished, ...without(given.seen) }, { ...known, ...without(given.known) });
+    expect(Object.fromEntries(found.map(({ id, differs }) => [id, differs]))).toEqual(given.differs);
+    for (const { fix } of found) expect(fix).toMatch(/^clm agent (configure|remove|rotate-key) /);
+  });
+});
+
+describe("what the host said", () => {
+  it("is read to its end, or not at all", () => {
+    const text = `account=h1:x:1001:1001::/home/h1:/usr/sbin/nologin
+unit.LoadState=loaded
+variable=API_SERVER_KEY
+bind=0.0.0.0
+env=600
+version=Hermes Agent v0.13.0 (2026.5.7)
+`;
+    expect(seenFrom(text)).toBeUndefined();
+    expect(seenFrom(`${text}end=yes\n`)).toMatchObject({
+      ...{ account: { home: "/home/h1" }, unit: { LoadState: "loaded" }, variables: ["API_SERVER_KEY"] },
+      ...{ bind: "0.0.0.0", env: "600", key: "" },
+    });
+  });
+});

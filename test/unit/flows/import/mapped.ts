@@ -1,0 +1,34 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { loadType } from "../../../../src/agents/registry.js";
+import { oldFiles, readFleet, type Texts } from "../../../../src/flows/import/clawrium/read.js";
+import { keyFile, takeFleet } from "../../../../src/flows/import/clawrium/take.js";
+import { providerTypes } from "../../../../src/flows/provider/types.js";
+import { instanceKey } from "../../../../src/state/instance-key.js";
+import type { Era } from "./old-directory.js";
+
+export function textsOf(era: Era): Texts {
+  const directory = resolve("test/cases/import", era);
+  const files = oldFiles.filter((file) => existsSync(join(directory, file)));
+  const keys = readdirSync(join(directory, "keys"));
+  return {
+    directory,
+    files: Object.fromEntries(files.map((file) => [file, readFileSync(join(directory, file), "utf8")])),
+    keys: Object.fromEntries(keys.map((id) => [id, readFileSync(join(directory, keyFile(id)), "utf8")])),
+  };
+}
+
+const { manifest } = await loadType("/nowhere", "hermes");
+const types = await providerTypes("/nowhere");
+
+/** What becomes of a directory of Clawrium's, as plain data with its secrets in sight. */
+export function mapped(era: Era, hostNames: string[] = []) {
+  const taken = takeFleet({
+    ...{ old: readFleet(textsOf(era)), manifest, types, hostNames },
+    ...{ configDir: "/config", now: "2026-06-01T00:00:00.000Z" },
+  });
+  const secrets: Record<string, string> = {};
+  for (const { instance, name, value } of taken.secrets) secrets[`${instanceKey(instance)} ${name}`] = value.reveal();
+  const { rows, hosts, providers, gone, keys } = taken;
+  return { rows, hosts, providers, secrets, gone, keys };
+}
