@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { proofIds } from "./proof/proof.js";
 import { isRange, isVersion } from "./versions.js";
 
 /**
@@ -236,6 +237,8 @@ export const manifestSchema = z.strictObject({
         pattern,
         reason: z.string(),
         next: z.string().optional(),
+        /** The proofs whose failure it explains; without it, any. */
+        proofs: z.array(z.enum(proofIds)).optional(),
         /** Waiting does not help. */
         final: z.boolean().default(false),
       }),

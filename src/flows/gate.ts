@@ -4,7 +4,7 @@ import type { Operation } from "../remote/operations/operation.js";
 import type { Shell } from "../remote/process.js";
 import { beginAudit, endAudit, type Outcome } from "../state/audit.js";
 import { openConfigDir } from "../state/config-dir.js";
-import { openJournal } from "../state/journal.js";
+import { type Journal, openJournal } from "../state/journal.js";
 import type { Setting } from "./session.js";
 
 /** Something about to be done, as a person would say it. */
@@ -17,6 +17,14 @@ export interface Deed {
   summary: string;
   /** Asked first when the deed destroys; `--yes` answers it. */
   question?: string;
+  /** The question is answered by typing this, not by yes: for what cannot be had back. */
+  typed?: string;
+}
+
+/** What a deed changes hosts with. All of it is in one journal. */
+export interface Works {
+  /** Brings a host to what the operations say. With `goOn` a failure is told in the report and not thrown. */
+  converge(root: Shell, operations: Operation[], options?: { goOn?: boolean }): Promise<Report>;
 }
 
 /**
@@ -26,20 +34,30 @@ export interface Deed {
 export interface Gate {
   readonly dryRun: boolean;
   /** Does the deed, or in a dry run says it and returns nothing. `judge` says how a deed ended that threw nothing. */
-  pass<T>(deed: Deed, work: () => Promise<T>, judge?: (result: T) => Outcome): Promise<T | undefined>;
+  pass<T>(deed: Deed, work: (works: Works) => Promise<T>, judge?: (result: T) => Outcome): Promise<T | undefined>;
   /** Brings a host to what the operations say; in a dry run only looks. Each result is in the journal. */
   converge(deed: Deed, root: Shell, operations: Operation[]): Promise<Report>;
 }
 
 export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Setting): Gate {
-  async function pass<T>(deed: Deed, work: () => Promise<T>, judge = (_: T): Outcome => ({ result: "ok" })) {
+  async function agree({ question, typed, summary }: Deed): Promise<void> {
+    if (!question || yes) return;
+    const agreed = typed
+      ? (await ui.ask({ message: question, flag: "--yes" })).trim() === typed
+      : await ui.confirm({ message: question, flag: "--yes" });
+    if (!agreed) throw new Fault("declined", `did not ${summary}`);
+  }
+
+  async function pass<T>(
+    deed: Deed,
+    work: (works: Works) => Promise<T>,
+    judge = (_: T): Outcome => ({ result: "ok" }),
+  ): Promise<T | undefined> {
     if (dryRun) {
       ui.note(`would ${deed.summary}`);
       return undefined;
     }
-    if (deed.question && !yes && !(await ui.confirm({ message: deed.question, flag: "--yes" }))) {
-      throw new Fault("declined", `did not ${deed.summary}`);
-    }
+    await agree(deed);
     signal.throwIfAborted();
     openConfigDir(configDir);
     const { verb, target } = deed;
@@ -50,7 +68,7 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
     );
     let result: T;
     try {
-      result = await work();
+      result = await journaled(deed, work);
     } catch (error) {
       const { fault, code } = asFault(error);
       const outcome: Outcome = { result: fault === "interrupted" ? "interrupted" : "failed", fault: code };
@@ -62,27 +80,37 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
     return result;
   }
 
+  /** The journal begins with the first change of a host: what happens on this machine alone needs none. */
+  async function journaled<T>(deed: Deed, work: (works: Works) => Promise<T>): Promise<T> {
+    let journal: Journal | undefined;
+    const onResult = ({ id, status, why }: Result) => journal?.note({ id, result: status, why: why && ui.redact(why) });
+    const works: Works = {
+      async converge(root, operations, { goOn = false } = {}) {
+        journal ??= openJournal(configDir, deed, now);
+        const report = await converge(root, operations, { mode: "apply", signal, onResult });
+        return goOn ? report : mustSucceed(report, hostIn(deed));
+      },
+    };
+    const result = await work(works).catch((error) => {
+      journal?.close("failed");
+      throw error;
+    });
+    journal?.close("ok");
+    return result;
+  }
+
   return {
     dryRun,
     pass,
     async converge(deed, root, operations) {
       if (dryRun) return converge(root, operations, { mode: "check", signal });
-      const report = await pass(deed, async () => {
-        const journal = openJournal(configDir, deed, now);
-        const onResult = ({ id, status, why }: Result) =>
-          journal.note({ id, result: status, why: why && ui.redact(why) });
-        const applied = converge(root, operations, { mode: "apply", signal, onResult }).then(mustSucceed);
-        const outcome = await applied.catch((error) => {
-          journal.close("failed");
-          throw error;
-        });
-        journal.close("ok");
-        return outcome;
-      });
-      return report as Report;
+      return (await pass(deed, (works) => works.converge(root, operations))) as Report;
     },
   };
 }
+
+/** A deed on an agent names its host first: `wolf-i/hermes-test`. */
+const hostIn = ({ target }: Deed): string | undefined => /^([^/]+)\/[^/]+$/.exec(target)?.[1];
 
 /** The words typed, without what was to be run on a host: that may hold anything, so only the program is named. */
 export function auditable(argv: string[]): string[] {

@@ -14,7 +14,9 @@ export type SecretSource =
   | { kind: "file"; path: string }
   | { kind: "cmd"; command: string }
   | { kind: "stdin" }
-  | { kind: "prompt" };
+  | { kind: "prompt" }
+  /** Somebody was asked for it already. */
+  | { kind: "given"; secret: Secret };
 
 /** The secret that is wanted. */
 export interface Wanted {
@@ -96,6 +98,8 @@ async function textFrom(session: Session, source: SecretSource, wanted: Wanted):
       return withoutNewline(await fromStdin(session, wanted));
     case "prompt":
       return ask(session, wanted);
+    case "given":
+      return source.secret.reveal();
   }
 }
 

@@ -3,8 +3,10 @@ import { type Trust, trustIn } from "../remote/host-keys/trust.js";
 import { createPool, type Pool } from "../remote/pool.js";
 import { type Fleet, hostStore } from "../state/hosts.js";
 import { withLock } from "../state/lock.js";
+import { type Providers, providerStore } from "../state/providers.js";
 import { openSecrets, type Secrets } from "../state/secrets.js";
 import type { Store } from "../state/store.js";
+import type { InStream } from "../ui/streams.js";
 import type { Ui } from "../ui/ui.js";
 import { askingPerson } from "./credentials.js";
 import { createGate, type Gate } from "./gate.js";
@@ -19,8 +21,11 @@ export interface Session {
   signal: AbortSignal;
   /** The words typed. */
   argv: string[];
+  /** What was piped in. Opened only by who reads it. */
+  stdin: () => InStream;
   gate: Gate;
   hosts: Store<Fleet>;
+  providers: Store<Providers>;
   secrets: Secrets;
   /** One at a time changes what a host is in more than one file: its record, its pin, its secrets. */
   inFleet<T>(work: () => Promise<T>): Promise<T>;
@@ -31,7 +36,7 @@ export interface Session {
 }
 
 /** The part of a command's context that a session is made of. */
-export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal" | "argv"> & {
+export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal" | "argv" | "stdin"> & {
   yes: boolean;
   dryRun: boolean;
   /** Where a script keeps the sudo password. */
@@ -40,7 +45,7 @@ export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal
 
 /** Opens a session, does the work, and closes every connection it made, whatever happened. */
 export async function withSession<T>(setting: Setting, work: (session: Session) => Promise<T>): Promise<T> {
-  const { ui, configDir, env, now, signal, argv } = setting;
+  const { ui, configDir, env, now, signal, argv, stdin } = setting;
   const trust = trustIn(configDir);
   const means: Means = {
     trust,
@@ -54,9 +59,10 @@ export async function withSession<T>(setting: Setting, work: (session: Session) 
   const lock = { what: `clm ${argv.slice(0, 2).join(" ")}`, signal };
   try {
     return await work({
-      ...{ ui, configDir, env, now, signal, argv, trust, means, pool },
+      ...{ ui, configDir, env, now, signal, argv, stdin, trust, means, pool },
       gate: createGate(setting),
       hosts: hostStore(configDir, lock),
+      providers: providerStore(configDir, lock),
       secrets: openSecrets(configDir, { ...lock, now }),
       inFleet: (change) => withLock(configDir, "fleet", lock, change),
     });

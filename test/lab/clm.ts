@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-export const program = resolve("dist/clm.js");
+export const program = resolve(process.env.CLM_DIST ?? "dist", "clm.js");
 
 export interface Result {
   code: number | null;

@@ -1,7 +1,7 @@
 import { fill } from "../../render/template.js";
 import type { Subject } from "../subject.js";
 import { brief } from "./judge.js";
-import type { Proof } from "./proof.js";
+import type { Proof, ProofId } from "./proof.js";
 
 /** Adds to the first proof that failed what the agent itself said about it, where the manifest knows what it means. */
 export function withCause(subject: Subject, proofs: Proof[], words: string[]): Proof[] {
@@ -9,7 +9,7 @@ export function withCause(subject: Subject, proofs: Proof[], words: string[]): P
   const failed = proofs[at];
   // Whoever holds the port or left the gate open has been named already.
   if (!failed || !unexplained(failed)) return proofs;
-  const cause = causeIn(subject, words);
+  const cause = causeIn(subject, words, failed.id);
   // The agent notes the wrong keys that we try.
   const last = words.filter((line) => line.trim() !== "" && !line.includes(subject.manifest.api.models)).at(-1);
   const reason = cause?.reason ?? (last && `it last said: ${brief(last)}`);
@@ -25,20 +25,27 @@ const unexplained = ({ id, reason }: Proof): boolean =>
   id === "chat" ||
   (id === "port" && reason.startsWith("nothing"));
 
-/** Waiting is in vain: the agent said something that means so. */
-export const finalCause = (subject: Subject, words: string[]): boolean => causeOf(subject, words)?.final === true;
+/** Waiting is in vain: the agent said something that means so, about one of the proofs that failed. */
+export function finalCause(subject: Subject, words: string[], proofs: Proof[]): boolean {
+  const failed = proofs.find(({ result }) => result === "fail");
+  return causeOf(subject, words, failed?.id)?.final === true;
+}
 
-function causeIn(subject: Subject, words: string[]): { reason: string; next?: string } | undefined {
-  const cause = causeOf(subject, words);
+function causeIn(subject: Subject, words: string[], id: ProofId): { reason: string; next?: string } | undefined {
+  const cause = causeOf(subject, words, id);
   if (!cause) return undefined;
   const { word, host, port } = subject;
   const next = cause.next && fill(cause.next, { name: word, host, port });
   return { reason: cause.reason, ...(next && { next }) };
 }
 
-/** The first cause that any line tells: the manifest has the telling ones before the vague ones. */
-function causeOf({ manifest }: Subject, words: string[]) {
-  return manifest.causes.find(({ pattern }) => {
+/**
+ * The first cause that any line tells: the manifest has the telling ones before the vague ones. A line may be old, or about
+ * something else: a cause explains only the proofs it names.
+ */
+function causeOf({ manifest }: Subject, words: string[], id?: ProofId) {
+  return manifest.causes.find(({ pattern, proofs }) => {
+    if (id && proofs && !proofs.includes(id)) return false;
     const expression = new RegExp(pattern, "u");
     return words.some((line) => expression.test(line));
   });

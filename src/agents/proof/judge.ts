@@ -52,7 +52,6 @@ export function judge(subject: Subject, seen: Seen, { first = seen, noChat }: Ju
 export function fixes({ name, word, host, unit, manifest, version, adopted }: Subject) {
   return {
     again: `clm agent configure ${word}`,
-    start: `clm agent start ${word}`,
     journal: `clm host exec ${host} --sudo -- journalctl -u ${unit} -n 50 --no-pager`,
     // What clm did not make it does not mend: such an agent is removed, and installed anew.
     install: adopted
@@ -91,11 +90,11 @@ function judgeFiles(subject: Subject, { files }: Seen): Verdict {
 }
 
 function judgeUnit(subject: Subject, { unit }: Seen): Verdict {
-  const { start, journal, install } = fixes(subject);
+  const { again, journal, install } = fixes(subject);
   const { LoadState, ActiveState = "", SubState = "", Result, ExecMainStatus } = unit;
   if (LoadState === "not-found") return fail(`there is no unit ${subject.unit}`, install);
   if (ActiveState === "active" && SubState === "running") return ok(`${subject.unit} is active`);
-  if (ActiveState === "inactive") return fail(`${subject.unit} is stopped`, start);
+  if (ActiveState === "inactive") return fail(`${subject.unit} is stopped`, again);
   const how = Result && Result !== "success" ? `, ${Result} ${ExecMainStatus}` : "";
   return fail(`${subject.unit} is ${ActiveState} (${SubState}${how})`, journal);
 }
@@ -140,7 +139,7 @@ const holderText = ({ pid, user, command }: Listener): string =>
   pid === 0 ? "it cannot be seen which" : `pid ${pid}, user ${user}, ${command || "?"}`;
 
 // The kernel writes each group of four bytes in the machine's order: 127.0.0.1 is 0100007F.
-const isLoopback = (hex: string): boolean =>
+export const isLoopback = (hex: string): boolean =>
   /^[0-9A-F]{6}7F$/.test(hex) ||
   hex === "00000000000000000000000001000000" ||
   /^0000000000000000FFFF0000[0-9A-F]{6}7F$/.test(hex);

@@ -4,16 +4,28 @@ import { findProvider } from "../../state/providers.js";
 import type { Session } from "../session.js";
 import { configureLines, setBack, usersOf } from "./users.js";
 
-/** Remove: clm forgets the provider and its secrets. Returns the agents that are left without it. */
-export async function removeProvider(session: Session, name: string, { force }: { force: boolean }): Promise<Agent[]> {
-  const { type } = findProvider(session.providers.read(), name);
+export interface Forgotten {
+  /** Those that are left without it. */
+  agents: Agent[];
+  /** It had a key, kept here or fetched from elsewhere. */
+  key: boolean;
+}
+
+/** Remove: clm forgets the provider and its secrets. */
+export async function removeProvider(
+  session: Session,
+  name: string,
+  { force }: { force: boolean },
+): Promise<Forgotten> {
+  const { type, references = {} } = findProvider(session.providers.read(), name);
   const agents = usersOf(session.hosts.read(), name);
   if (!force) mustBeUnused(session, name, agents);
+  const key = session.secrets.names({ provider: name }).length > 0 || Object.keys(references).length > 0;
   const deed = {
     verb: "provider remove",
     target: name,
     summary: `forget provider ${name}`,
-    question: `Forget provider ${name} (${type}) and its keys?`,
+    question: `Forget provider ${name} (${type})${key ? " and its keys" : ""}?`,
   };
   await session.gate.pass(deed, () =>
     session.inFleet(async () => {
@@ -27,7 +39,7 @@ export async function removeProvider(session: Session, name: string, { force }: 
       );
     }),
   );
-  return agents;
+  return { agents, key };
 }
 
 function mustBeUnused(session: Session, name: string, agents: Agent[]): void {

@@ -42,12 +42,13 @@ export function reportOn(operations: readonly Operation[], found: ReadonlyMap<nu
 
 const faultFor = { full: "host-full", timeout: "remote-timeout" } as const;
 
-/** Throws when an operation failed; otherwise gives the report back. */
-export function mustSucceed(report: Report): Report {
+/** Throws when an operation failed; otherwise gives the report back. With the host known, it says where to look. */
+export function mustSucceed(report: Report, host?: string): Report {
   const { failed } = report;
   if (!failed) return report;
   throw new Fault(failed.cause ? faultFor[failed.cause] : "remote-failed", `${failed.id} failed`, {
     why: failed.why?.split("\n") ?? [],
+    ...(failed.cause === "full" && host && { next: `clm host check ${host}` }),
     data: { results: report.results },
   });
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { withCause } from "../../../src/agents/proof/cause.js";
+import { finalCause, withCause } from "../../../src/agents/proof/cause.js";
 import { judge } from "../../../src/agents/proof/judge.js";
 import { proofIds } from "../../../src/agents/proof/proof.js";
 import { proofScript } from "../../../src/agents/proof/script.js";
@@ -143,6 +143,30 @@ describe("causes", () => {
       reason: "nothing listens on port 8642; the port is taken",
       fix: "clm agent configure ada --port auto",
     });
+  });
+
+  it("explain only the proofs they name", () => {
+    const [taken] = subject.manifest.causes;
+    const narrow = {
+      ...subject,
+      manifest: { ...manifest, causes: [{ ...taken, proofs: ["chat" as const] }] },
+    } as never;
+    const words = ["Port 8642 already in use", "bye"];
+    const port = withCause(narrow, stopped, words).find(({ id }) => id === "port");
+    expect(port?.reason).toBe("nothing listens on port 8642; it last said: bye");
+    expect(finalCause(narrow, words, stopped)).toBe(false);
+  });
+
+  it("of Hermes that are about its port or its key say nothing about the model", () => {
+    const chat = [{ id: "chat" as const, result: "fail" as const, reason: "no answer", fix: "x" }];
+    const words = ["Refusing to start the API server", "401 Unauthorized"];
+    expect(withCause(subjectFor("2026.7.1"), chat, words)[0]?.reason).toBe("no answer; the provider refuses the key");
+    const port = withCause(subjectFor("2026.7.1"), stopped, words).find(({ id }) => id === "port");
+    expect(port?.reason).toContain("does not take its API key");
+  });
+
+  it("of Hermes lead nowhere that only looks again", () => {
+    for (const { next } of manifest.causes) expect(next ?? "").not.toContain("--stage validate");
   });
 
   it("without one, the last thing it said is told", () => {

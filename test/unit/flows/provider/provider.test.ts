@@ -339,6 +339,9 @@ describe("clm provider remove", () => {
     expect(refused.stderr).not.toContain("alien");
     const forced = await provider(dir, ["remove", "main", "--force", "--yes"]);
     expect(forced.stderr).toContain("main and its keys are forgotten\n");
+    expect(forced.stderr).toContain(
+      "first still has the key of main on wolf-i; choose another: clm agent configure first",
+    );
     expect(states(dir)).toEqual({
       first: "providers",
       falls: "providers",

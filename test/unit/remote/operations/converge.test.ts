@@ -331,7 +331,8 @@ describe.each(shells)("converge under $name", (shell) => {
     const report = await converge(watched, list, { mode: "apply" });
     expect([statuses(report), report.failed?.cause]).toEqual([["changed", "failed", "skipped"], "full"]);
     expect(left).toBe("fits\n");
-    expect(() => mustSucceed(report)).toThrow(expect.objectContaining({ fault: "host-full" }));
+    const told = { fault: "host-full", next: ["clm host check wolf-i"] };
+    expect(() => mustSucceed(report, "wolf-i")).toThrow(expect.objectContaining(told));
   });
 });
 

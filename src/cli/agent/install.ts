@@ -1,0 +1,42 @@
+import { isFault } from "../../errors.js";
+import { type Installed, installAgent } from "../../flows/agent/install.js";
+import type { Check } from "../../flows/host/check.js";
+import { withSession } from "../../flows/session.js";
+import type { Context, Handler } from "../command.js";
+import { usage } from "../usage.js";
+import type { install } from "./commands.js";
+import { agentView, checkView, nextFor } from "./view.js";
+
+export const run: Handler<typeof install> = async ({ options }, clm) => {
+  const { type, host, name, version, port, relaxed, installerFile, noPackages, sudoPasswordFile } = options;
+  if (host === undefined) throw usage("clm agent install", "--host is missing: say where it is to live");
+  if (name === undefined) throw usage("clm agent install", "--name is missing: say what to call it");
+  const wish = { type, host, name, version, port, relaxed, installerFile, packages: !noPackages };
+  const done = await withSession({ ...clm, sudoPasswordFile }, (session) => installAgent(session, wish)).catch(
+    (error) => {
+      // With -o json the checks are part of the error.
+      if (isFault(error, "check-failed") && clm.format === "table")
+        clm.list((error.data.checks ?? []) as Check[], checkView);
+      throw error;
+    },
+  );
+  tell(clm, done);
+  return undefined;
+};
+
+function tell(clm: Context, { agent, outcome, checks, changes, warnings }: Installed): void {
+  const { ui } = clm;
+  if (outcome === "would") {
+    if (clm.format === "table") clm.list(checks, checkView);
+    else clm.show({ checks, changes }, () => "");
+    for (const change of changes) ui.note(`would change ${change}`);
+    return;
+  }
+  for (const { id, result, reason } of checks) if (result === "warn") ui.warn(`${id}: ${reason}`);
+  for (const line of warnings) ui.warn(`the installer said: ${line}`);
+  if (outcome === "already") ui.note(`${agent.name} is already installed on ${agent.host.name}; nothing was changed`);
+  if (outcome === "repaired") for (const change of changes) ui.note(`put right ${change}`);
+  clm.list([agent], agentView(clm));
+  const next = nextFor(agent);
+  if (clm.format === "table") ui.note(`next: ${next}`);
+}

@@ -1,0 +1,51 @@
+import { readFile } from "node:fs/promises";
+import { Fault } from "../../../errors.js";
+import { writeMemory } from "../../../flows/agent/memory/write.js";
+import { withSession } from "../../../flows/session.js";
+import type { Context, Handler } from "../../command.js";
+import type { write } from "./commands.js";
+import { tellWritten } from "./view.js";
+
+export const run: Handler<typeof write> = async ({ args, options }, clm) => {
+  const { from, ifDigest, sudoPasswordFile } = options;
+  const bytes = from === undefined || from === "-" ? await piped(clm) : await contentOf(from);
+  const writing = { file: args.file, bytes, only: from === undefined || from === "-", yes: clm.yes, ifDigest };
+  const setting = { ...clm, sudoPasswordFile };
+  tellWritten(clm, await withSession(setting, (session) => writeMemory(session, args.name, writing)));
+  return undefined;
+};
+
+// Many times what any memory file may hold, and little enough to keep.
+const largest = 1024 * 1024;
+
+async function piped({ stdin, signal }: Context): Promise<Buffer> {
+  const stream = stdin();
+  if (stream.isTTY) {
+    throw new Fault("usage", "nothing was piped in", { why: "pipe the text in, or name a file with --from" });
+  }
+  const stop = () => stream.destroy();
+  signal.addEventListener("abort", stop, { once: true });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of stream) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > largest) throw tooLarge("what was piped in");
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+    signal.throwIfAborted();
+  }
+  return Buffer.concat(chunks);
+}
+
+async function contentOf(path: string): Promise<Buffer> {
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    throw new Fault("bad-input", `the text cannot be read from ${path}`, { why: error.message, cause: error });
+  });
+  if (bytes.length > largest) throw tooLarge(path);
+  return bytes;
+}
+
+const tooLarge = (what: string) => new Fault("bad-input", `${what} is larger than 1 MB`, { why: "no memory file is" });

@@ -1,0 +1,93 @@
+import type { Check } from "../../flows/host/check.js";
+import { type Agent, titleOf } from "../../state/agents.js";
+import { type Providers, providerStore } from "../../state/providers.js";
+import type { Context, View } from "../command.js";
+
+const modelOf = ({ record }: Agent, { providers }: Providers): string | undefined =>
+  record.model ?? (record.provider === undefined ? undefined : providers[record.provider]?.model);
+
+const onboardingOf = ({ record }: Agent): string =>
+  record.status === "installed" ? record.onboarding.state : record.status;
+
+/** Agents as rows; what is shown was recorded, and no host was asked. */
+export function agentView({ configDir }: Context): View<Agent> {
+  const known = providerStore(configDir).read();
+  return {
+    columns: [
+      { title: "name", value: (agent) => agent.name, whole: true },
+      { title: "host", value: (agent) => agent.host.name, whole: true },
+      { title: "type", value: ({ record }) => record.type, drop: 1 },
+      { title: "version", value: ({ record }) => versionText(record.version), drop: 3 },
+      { title: "port", value: ({ record }) => record.port, drop: 4 },
+      { title: "provider", value: ({ record }) => record.provider, drop: 5 },
+      { title: "model", value: (agent) => modelOf(agent, known), drop: 2 },
+      { title: "state", value: onboardingOf, whole: true },
+      { title: "status", value: ({ record }) => record.status, whole: true },
+    ],
+    data: (agent) => plainAgent(agent, known),
+    name: (agent) => agent.word,
+    empty: "No agents yet. Install one with: clm agent install --type hermes --host HOST --name NAME",
+  };
+}
+
+/** A stand-in says so wherever its version is shown. */
+const versionText = (version: string): string =>
+  version.endsWith("+standin") ? `${version.replace("+standin", "")} (stand-in)` : version;
+
+/** What a program reads of an agent. */
+export const plainAgent = (agent: Agent, known: Providers): object => {
+  const { name, host, record } = agent;
+  const model = modelOf(agent, known);
+  return { name, host: host.name, ...record, ...(model && { model }), standin: record.version.endsWith("+standin") };
+};
+
+/** What to type next, for the state an agent is in. */
+export function nextFor({ name, host, record, word }: Agent): string {
+  if (record.status === "installing") return `clm agent install --host ${host.name} --name ${name}`;
+  if (record.status === "removing") return `clm agent remove ${word}`;
+  // Whether it runs now is not recorded; this tells.
+  return `clm agent configure ${word}${record.onboarding.state === "ready" ? " --stage validate" : ""}`;
+}
+
+/** One agent for a person. */
+export function describeAgent(agent: Agent, known: Providers, next: string): string {
+  const { name, host, record } = agent;
+  const names = (of: object | undefined) => Object.keys(of ?? {}).join(", ");
+  const fallbacks = record.fallbacks?.map(({ provider, model }) => (model ? `${provider} ${model}` : provider));
+  const lines: [string, string | number | undefined][] = [
+    ["Name", name],
+    ["Key", titleOf(agent)],
+    ["Host", host.name],
+    ["Type", record.type],
+    ["Version", versionText(record.version)],
+    ["Status", record.status],
+    ["Onboarding", onboardingOf(agent)],
+    ["Port", `127.0.0.1:${record.port} on ${host.name}`],
+    ["Account", record.user],
+    ["Home", record.home],
+    ["Unit", record.relaxed ? `${record.unit} (relaxed)` : record.unit],
+    ["Provider", record.provider],
+    ["Model", modelOf(agent, known)],
+    ["Fallbacks", fallbacks?.join(", ")],
+    ["Channels", names(record.channels)],
+    ["MCP", names(record.mcp)],
+    ["Installed", record.installed_at],
+    ["Proven", record.proven?.at],
+    ["Next", next],
+  ];
+  return lines.map(([title, value]) => `${`${title}:`.padEnd(12)} ${value || "-"}`).join("\n");
+}
+
+/** Checks and proofs, one below the other. */
+export const checkView: View<Check> = {
+  columns: [
+    { title: "check", value: (row) => row.id, whole: true },
+    { title: "result", value: (row) => row.result, whole: true },
+    // The reasons of what is not well stand below, in full: one of them would make every row as wide as itself.
+    { title: "reason", value: (row) => (isWell(row) ? row.reason : "see below") },
+  ],
+  details: (row) => (isWell(row) ? [] : [`${row.id}: ${row.reason}`, ...(row.fix ? [`  fix: ${row.fix}`] : [])]),
+  name: (row) => row.id,
+};
+
+const isWell = ({ result }: Check): boolean => result === "ok" || result === "skipped";

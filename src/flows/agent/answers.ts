@@ -1,0 +1,117 @@
+import type { Field } from "../../agents/manifest.js";
+import { extraNames } from "../../agents/secret-names.js";
+import type { Answers, ModelChoice, Subject, Values } from "../../agents/subject.js";
+import { Fault } from "../../errors.js";
+import type { Secret } from "../../secret.js";
+import type { AgentRecord } from "../../state/agent.js";
+import { providerValues } from "../provider/values.js";
+import type { Session } from "../session.js";
+import { apiKeyOf, nextName } from "./api-key.js";
+import { goneFault, goneProviders } from "./gone-providers.js";
+
+/** Secrets of an agent that are not in secrets.json yet, by their name there. */
+export type NewSecrets = Record<string, Secret>;
+
+/** Everything that was answered about an agent, with its secrets in hand and hidden. */
+export async function answersFor(
+  session: Session,
+  subject: Subject,
+  record: AgentRecord,
+  fresh: NewSecrets = {},
+): Promise<Answers> {
+  const { manifest, host, name } = subject;
+  const instance = { host, type: manifest.type, agent: name };
+  const key = fresh[manifest.api.secret] ?? apiKeyOf(session, { instance, name: manifest.api.secret }).key;
+  const secret = (wanted: string): Secret | undefined => {
+    const found = Object.hasOwn(fresh, wanted) ? fresh[wanted] : session.secrets.get(instance, wanted);
+    if (found) session.ui.hide(found);
+    return found;
+  };
+  const choose = (choice: { provider: string; model?: string | undefined }) => modelChoice(session, subject, choice);
+  if (record.provider === undefined) throw noProvider(session, subject);
+  const gone = goneProviders(record, session.providers.read());
+  if (gone.length > 0) throw goneFault(subject, gone);
+
+  const own = [...new Set([...session.secrets.names(instance), ...Object.keys(fresh)])];
+  const keys = [manifest.api.secret, nextName(manifest.api.secret)];
+  const extra = extraNames(
+    manifest,
+    own.filter((each) => !keys.includes(each)),
+  ).map((each) => [each, secret(each)] as const);
+  return {
+    apiKey: key,
+    model: await choose({ provider: record.provider, model: record.model }),
+    fallbacks: await inTurn(record.fallbacks ?? [], choose),
+    auxiliary: Object.fromEntries(
+      await inTurn(Object.entries(record.auxiliary ?? {}), async ([task, choice]) => [task, await choose(choice)]),
+    ),
+    channels: Object.fromEntries(
+      Object.entries(record.channels ?? {}).map(([channel, fields]) => [
+        channel,
+        withSecrets(fields, fieldsOf(manifest.channels, channel), secret),
+      ]),
+    ),
+    mcp: Object.fromEntries(
+      Object.entries(record.mcp ?? {}).map(([server, { fields = {}, server: own }]) => [
+        server,
+        { values: withSecrets(fields, fieldsOf(manifest.mcp, server), secret), ...(own && { server: own }) },
+      ]),
+    ),
+    extra: Object.fromEntries(extra.filter((entry): entry is [string, Secret] => entry[1] !== undefined)),
+  };
+}
+
+/** The fields of a channel or MCP server; none when the manifest has no such. */
+export const fieldsOf = (types: Record<string, { fields: Field[] }>, name: string): Field[] =>
+  (Object.hasOwn(types, name) && types[name]?.fields) || [];
+
+function withSecrets(
+  given: Record<string, string>,
+  fields: Field[],
+  secret: (name: string) => Secret | undefined,
+): Values {
+  const values: Values = { ...given };
+  for (const field of fields) {
+    const found = field.secret && secret(field.secret);
+    if (found) values[field.name] = found;
+  }
+  return values;
+}
+
+async function modelChoice(
+  session: Session,
+  { name, word }: Subject,
+  { provider, model }: { provider: string; model?: string | undefined },
+): Promise<ModelChoice> {
+  const known = await providerValues(session, provider);
+  const chosen = model ?? known.model;
+  if (chosen !== undefined) return { provider, type: known.type, values: known.values, model: chosen };
+  throw new Fault("needs-answer", `which model of provider ${provider} should ${name} use?`, {
+    why: "neither the agent nor the provider names one",
+    next: [`clm agent configure ${word} --model MODEL`, `clm provider update ${provider} --model MODEL`],
+    data: { flag: "--model" },
+  });
+}
+
+function noProvider(session: Session, { name, word }: Subject): Fault {
+  const names = Object.keys(session.providers.read().providers);
+  if (names.length === 0) {
+    return new Fault("needs-answer", "no provider has been added yet", {
+      why: `${name} needs one that answers for its model`,
+      next: "clm provider add --help",
+      data: { flag: "--provider" },
+    });
+  }
+  return new Fault("needs-answer", `which provider should ${name} use?`, {
+    why: `there are ${names.join(", ")}; --provider says which`,
+    next: `clm agent configure ${word} --provider ${names[0]}`,
+    data: { flag: "--provider" },
+  });
+}
+
+/** One after the other: each may ask a person for a secret. */
+async function inTurn<T, R>(list: T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const item of list) results.push(await work(item));
+  return results;
+}

@@ -1,0 +1,180 @@
+import { checkAnswer } from "../../agents/fields.js";
+import type { StageName } from "../../agents/manifest.js";
+import { isProven, type Proof } from "../../agents/proof/proof.js";
+import { loadType } from "../../agents/registry.js";
+import { render } from "../../agents/rendering.js";
+import { type Answers, type Subject, subjectOf } from "../../agents/subject.js";
+import type { AgentRecord } from "../../state/agent.js";
+import { type Agent, findAgent, recordAgent, titleOf } from "../../state/agents.js";
+import type { Check } from "../host/check.js";
+import { secretFrom } from "../secret-source.js";
+import type { Session } from "../session.js";
+import { alone } from "./alone.js";
+import { answersFor, type NewSecrets } from "./answers.js";
+import { type Changes, type Draft, draftOf, named } from "./configure/changes.js";
+import type { Change } from "./configure/differences.js";
+import { type StageResult, stageResults, stagesTo, withProvider, withStages } from "./configure/stages.js";
+import { testAnswers } from "./configure/tests.js";
+import { validate } from "./configure/validate.js";
+import { interview } from "./configure/wizard.js";
+import { mustBeInstalled } from "./gates.js";
+import { applyRendering, digestOf } from "./rendered.js";
+
+export type { Change } from "./configure/differences.js";
+export type { StageResult } from "./configure/stages.js";
+
+export interface ConfigureRequest {
+  /** Made from flags and a file, once the agent's manifest is known. */
+  changes: (subject: Subject, record: AgentRecord) => Promise<Changes>;
+  /** Only this stage, and what follows from it. */
+  stage?: StageName | undefined;
+  /** Ask providers and channels whether what was answered is right. */
+  test: boolean;
+  validate: boolean;
+  skipChat: boolean;
+  allowRemoval: boolean;
+}
+
+export interface Configured {
+  /** `wolf-i:hermes:hermes-test` */
+  agent: string;
+  state: AgentRecord["onboarding"]["state"];
+  stages: StageResult[];
+  changes: Change[];
+  proofs: Proof[];
+  /** What is left for a person to do. */
+  afterwards: string[];
+}
+
+/**
+ * Configure: an agent's provider, channels and files are as was answered, it runs with them, and that is proven. All that
+ * can be refused is refused before anything changes; run again, it goes on from where it was.
+ */
+export async function configure(session: Session, word: string, request: ConfigureRequest): Promise<Configured> {
+  const { host, name } = findAgent(session.hosts.read(), word);
+  return alone(session, { host: host.name, name }, async () => {
+    let agent = findAgent(session.hosts.read(), `${host.name}/${name}`);
+    mustBeInstalled(agent);
+    const { manifest } = await loadType(session.configDir, agent.record.type);
+    const subject = subjectOf(manifest, agent);
+    const asked = await request.changes(subject, agent.record);
+    if (request.stage === "validate") return validated(session, agent, request);
+
+    // What was said is looked at before anybody is asked for the rest.
+    draftOf(subject, session.providers.read(), agent.record, asked);
+    const stages = stagesTo(agent.record, asked, request.stage);
+    const answer = async (which: Stages): Promise<Answered> => {
+      const questions = { subject, record: agent.record, stages: which, named: request.stage };
+      const changes = await interview(session, asked, questions);
+      const draft = draftOf(subject, session.providers.read(), agent.record, changes);
+      const secrets = await fetched(session, draft);
+      const wanted = subjectOf(manifest, { ...agent, record: draft.record });
+      const answers = await answersFor(session, wanted, draft.record, secrets);
+      const known = request.stage === undefined && holds(agent.record, wanted, answers);
+      const about = { changes, stages: { ...which, providers: which.providers && !known } };
+      const tests = request.test ? await testAnswers(session, agent, wanted, answers, about) : {};
+      return { changes, draft, secrets, tests };
+    };
+    // A person who leaves at a question about channels need not choose the provider again.
+    let before: Answered["tests"] = {};
+    if (stages.providers && stages.channels && session.ui.interactive && !session.gate.dryRun) {
+      const { draft, tests } = await answer({ providers: true, channels: false });
+      const { provider, model, fallbacks, auxiliary } = draft.record;
+      agent = await keepProvider(session, agent, { provider, model, fallbacks, auxiliary });
+      stages.providers = false;
+      before = tests;
+    }
+    const { changes, draft, secrets, tests } = await answer(stages);
+
+    const record = withStages(draft.record, manifest.stages, session.now());
+    const applied = await applyRendering(session, agent, {
+      verb: "agent configure",
+      draft: record,
+      port: changes.port,
+      secrets,
+      forget: forgotten(subject, agent.record, record),
+      allowRemoval: request.allowRemoval,
+      validate: request.validate,
+      skipChat: request.skipChat,
+    });
+    const afterwards = Object.keys(changes.channels).flatMap((channel) => manifest.channels[channel]?.afterwards ?? []);
+    return {
+      agent: titleOf(agent),
+      state: applied.record.onboarding.state,
+      stages: stageResults(subject, applied.record, {
+        tests: { ...before, ...tests },
+        proofs: applied.proofs,
+        dryRun: session.gate.dryRun,
+      }),
+      changes: applied.changes,
+      proofs: applied.proofs,
+      afterwards,
+    };
+  });
+}
+
+/** The agent was proven with just these answers, and the model's was one of the proofs: there is nothing to test. */
+const holds = ({ proven, onboarding }: AgentRecord, wanted: Subject, answers: Answers): boolean =>
+  onboarding.state === "ready" && proven?.chat === true && proven.digest === digestOf(wanted, render(wanted, answers));
+
+type Stages = ReturnType<typeof stagesTo>;
+
+interface Answered {
+  changes: Changes;
+  draft: Draft;
+  secrets: NewSecrets;
+  tests: Record<string, Check>;
+}
+
+type ProviderAnswers = Pick<AgentRecord, "provider" | "model" | "fallbacks" | "auxiliary">;
+
+async function keepProvider(session: Session, agent: Agent, answers: ProviderAnswers): Promise<Agent> {
+  const at = { host: agent.host.name, name: agent.name };
+  const deed = {
+    verb: "agent configure",
+    target: `${at.host}/${at.name}`,
+    summary: `record the provider of ${at.name}`,
+  };
+  const record = await session.gate.pass(deed, () =>
+    recordAgent(session.hosts, at, (now) => now && withProvider(now, answers, session.now())),
+  );
+  return record ? { ...agent, record } : agent;
+}
+
+async function validated(session: Session, agent: Agent, { skipChat }: ConfigureRequest): Promise<Configured> {
+  const { record, proofs, subject } = await validate(session, agent, { skipChat });
+  return {
+    agent: titleOf(agent),
+    state: record.onboarding.state,
+    stages: stageResults(subject, record, { tests: {}, proofs, dryRun: false }).filter(
+      ({ name }) => name === "validate",
+    ),
+    changes: [],
+    proofs,
+    afterwards: [],
+  };
+}
+
+/** Whether everything that was to be proven was. */
+export const succeeded = ({ proofs }: Configured): boolean => proofs.length === 0 || isProven(proofs);
+
+/** The secrets that were named, by the names they have in secrets.json. */
+async function fetched(session: Session, { secrets }: Draft): Promise<NewSecrets> {
+  const found: NewSecrets = {};
+  for (const { field, title, source } of secrets) {
+    const secret = await secretFrom(session, source, { what: title, flag: `--secret ${title}=env:VARIABLE` });
+    named(title.split(".")[0] ?? title, () => checkAnswer(field, secret.reveal()));
+    if (field.secret) found[field.secret] = secret;
+  }
+  return found;
+}
+
+/** Secrets of channels and servers that are no more. */
+function forgotten({ manifest }: Subject, before: AgentRecord, after: AgentRecord): string[] {
+  const namesIn = ({ channels = {}, mcp = {} }: AgentRecord) => [
+    ...Object.keys(channels).flatMap((name) => manifest.channels[name]?.fields ?? []),
+    ...Object.keys(mcp).flatMap((name) => manifest.mcp[name]?.fields ?? []),
+  ];
+  const kept = new Set(namesIn(after).map(({ secret }) => secret));
+  return namesIn(before).flatMap(({ secret }) => (secret && !kept.has(secret) ? [secret] : []));
+}

@@ -1,0 +1,143 @@
+import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
+import { Fault } from "../../../errors.js";
+import { parseSource, type SecretSource } from "../../secret-source.js";
+import { type Changes, type Choice, noChanges, type Part } from "./changes.js";
+import { choiceFrom } from "./flags.js";
+import { mustBeServer, mustNotTell } from "./own-server.js";
+
+/**
+ * Answers from a YAML file:
+ *
+ *     provider: router
+ *     model: anthropic/claude-sonnet-4.5
+ *     fallbacks: [gpu, {provider: work, model: claude-opus-4}]
+ *     auxiliary: {vision: gpu/llava}
+ *     channels:
+ *       discord: {token: env:DISCORD_TOKEN, allowed_users: [123456789012345678]}
+ *     mcp:
+ *       atlassian: {…}
+ *       mine: {server: {url: https://…}}
+ *
+ * A secret stands there only as the place where it is.
+ */
+export async function answersIn(path: string, isSecret: SecretTest): Promise<Changes> {
+  const text = await readFile(path, "utf8").catch((error: Error) => {
+    throw new Fault("bad-input", `${path} cannot be read`, { why: error.message, cause: error });
+  });
+  return answersFrom(text, path, isSecret);
+}
+
+/** Whether a field of a channel or server is a secret. */
+export type SecretTest = (kind: "channels" | "mcp", name: string, field: string) => boolean;
+
+const known = ["provider", "model", "fallbacks", "auxiliary", "channels", "mcp", "port", "relaxed"];
+
+export function answersFrom(text: string, path: string, isSecret: SecretTest): Changes {
+  let tree: unknown;
+  try {
+    // The library warns on stderr, and shows the line; here that line may hold a secret in the wrong place.
+    // A user id has more digits than a number can hold.
+    tree = parse(text, { logLevel: "error", intAsBigInt: true }) ?? {};
+  } catch (error) {
+    throw new Fault("bad-input", `${path} is not YAML`, { why: placeIn((error as Error).message) });
+  }
+  const wrong = (where: string, should: string) =>
+    new Fault("bad-input", `${where} in ${path} is not right`, { why: should });
+  if (!isMap(tree)) throw wrong("what stands", "it should be a map, as provider: router");
+  const odd = Object.keys(tree).find((key) => !known.includes(key));
+  if (odd) throw wrong(odd, `there are ${known.join(", ")}`);
+
+  const word = (value: unknown, where: string): string | undefined => {
+    if (value === undefined || value === null) return undefined;
+    if (typeof value === "string" && value !== "") return value;
+    throw wrong(where, "it should be a text");
+  };
+  const choice = (value: unknown, where: string): Choice => {
+    if (typeof value === "string") return choiceFrom(value);
+    const provider = isMap(value) ? word(value.provider, `${where}.provider`) : undefined;
+    const model = isMap(value) ? word(value.model, `${where}.model`) : undefined;
+    if (!provider) throw wrong(where, "it should be PROVIDER, PROVIDER/MODEL or {provider, model}");
+    return { provider, ...(model && { model }) };
+  };
+  const map = (value: unknown, where: string): Record<string, unknown> => {
+    if (value === undefined || value === null) return {};
+    if (isMap(value)) return value;
+    throw wrong(where, "it should be a map");
+  };
+
+  const part = (kind: "channels" | "mcp", name: string, value: unknown): Part => {
+    const where = `${kind}.${name}`;
+    const answers = map(value, where);
+    if (kind === "mcp" && "server" in answers) {
+      if (Object.keys(answers).length > 1) throw wrong(where, "a server of your own has nothing beside server");
+      const server = map(withNumbers(answers.server), `${where}.server`);
+      mustNotTell(server, `${where}.server`, path);
+      mustBeServer(server, `${where}.server`, path);
+      return { fields: {}, secrets: {}, server };
+    }
+    const fields: Record<string, string> = {};
+    const secrets: Record<string, SecretSource> = {};
+    for (const [field, answer] of Object.entries(answers)) {
+      if (isSecret(kind, name, field)) secrets[field] = sourceFrom(answer, `${where}.${field}`, path);
+      else fields[field] = textOf(answer, () => wrong(`${where}.${field}`, "it should be a text or a list of texts"));
+    }
+    return { fields, secrets };
+  };
+  const parts = (kind: "channels" | "mcp", value: unknown): Record<string, Part> =>
+    Object.fromEntries(Object.entries(map(value, kind)).map(([name, answers]) => [name, part(kind, name, answers)]));
+
+  const { fallbacks, relaxed } = tree;
+  const port = withNumbers(tree.port);
+  if (fallbacks !== undefined && !Array.isArray(fallbacks)) throw wrong("fallbacks", "it should be a list");
+  if (port !== undefined && port !== "auto" && !isPort(port)) throw wrong("port", "it should be a port or auto");
+  if (relaxed !== undefined && typeof relaxed !== "boolean") throw wrong("relaxed", "it should be true or false");
+  return {
+    ...noChanges(),
+    provider: word(tree.provider, "provider"),
+    model: word(tree.model, "model"),
+    fallbacks: fallbacks?.map((each, index) => choice(each, `fallbacks.${index}`)),
+    auxiliary: Object.fromEntries(
+      Object.entries(map(tree.auxiliary, "auxiliary")).map(([task, each]) => [
+        task,
+        each === null ? undefined : choice(each, `auxiliary.${task}`),
+      ]),
+    ),
+    channels: parts("channels", tree.channels),
+    mcp: parts("mcp", tree.mcp),
+    port: port as Changes["port"],
+    relaxed: relaxed as boolean | undefined,
+  };
+}
+
+/** What is wrong and where, without the text it is about: that comes after a colon or on the next lines. */
+const placeIn = (message: string): string => message.replace(/:\s.*$/s, "");
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isPort = (value: unknown): boolean => Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;
+
+/** A list becomes a text with commas, a number its digits. */
+function textOf(value: unknown, wrong: () => Fault): string {
+  if (Array.isArray(value)) return value.map((item) => textOf(item, wrong)).join(",");
+  if (value === null) return "";
+  if (["string", "boolean", "bigint"].includes(typeof value)) return String(value);
+  throw wrong();
+}
+
+/** What is kept as JSON, with numbers where they can be; one of too many digits is a text. */
+function withNumbers(value: unknown): unknown {
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (Array.isArray(value)) return value.map(withNumbers);
+  if (!isMap(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withNumbers(each)]));
+}
+
+/** What is not one of the sources may be the secret itself, and is not repeated. */
+function sourceFrom(value: unknown, where: string, path: string): SecretSource {
+  if (typeof value === "string" && /^(env|file|cmd):/.test(value)) return parseSource(value);
+  throw new Fault("bad-input", `${where} in ${path} is a secret, and a secret does not stand in a file of answers`, {
+    why: "say where it is: env:NAME, file:PATH or cmd:COMMAND",
+  });
+}

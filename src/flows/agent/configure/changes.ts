@@ -1,0 +1,215 @@
+import { checkAnswer } from "../../../agents/fields.js";
+import type { Field } from "../../../agents/manifest.js";
+import type { Subject } from "../../../agents/subject.js";
+import { Fault } from "../../../errors.js";
+import { nearest } from "../../../nearest.js";
+import type { AgentRecord } from "../../../state/agent.js";
+import { findProvider, type Providers } from "../../../state/providers.js";
+import type { SecretSource } from "../../secret-source.js";
+
+/** A model of a provider; without a model, the provider's own. */
+export interface Choice {
+  provider: string;
+  model?: string | undefined;
+}
+
+/** What was said about one channel or MCP server. */
+export interface Part {
+  /** By field. An empty text takes the answer away. */
+  fields: Record<string, string>;
+  secrets: Record<string, SecretSource>;
+  /** An MCP server of the user's own, as config.yaml wants it. */
+  server?: Record<string, unknown>;
+}
+
+/** What should become different about an agent. Whatever is not named stays. */
+export interface Changes {
+  provider?: string | undefined;
+  model?: string | undefined;
+  /** All of them, in order. */
+  fallbacks?: Choice[] | undefined;
+  /** By task; nothing takes the task's model away. */
+  auxiliary: Record<string, Choice | undefined>;
+  channels: Record<string, Part>;
+  withoutChannels: string[];
+  mcp: Record<string, Part>;
+  withoutMcp: string[];
+  port?: number | "auto" | undefined;
+  relaxed?: boolean | undefined;
+  /** The stages that were gone through, and when: also one to which the answer was that nothing changes. */
+  answered?: { providers?: string; channels?: string };
+}
+
+export const noChanges = (): Changes => ({
+  auxiliary: {},
+  channels: {},
+  withoutChannels: [],
+  mcp: {},
+  withoutMcp: [],
+});
+
+/** A secret that is to be fetched and kept. */
+export interface WantedSecret {
+  field: Field;
+  /** `discord.token`, as flags and messages say it. */
+  title: string;
+  source: SecretSource;
+}
+
+export interface Draft {
+  record: AgentRecord;
+  secrets: WantedSecret[];
+}
+
+/** The API is a channel that is always there; the page calls it cli. */
+export const alwaysOn = ["api_server", "cli"];
+
+/** The record as it should be, with every answer checked. The port is looked for on the host, later. */
+export function draftOf(subject: Subject, providers: Providers, record: AgentRecord, changes: Changes): Draft {
+  const { manifest } = subject;
+  const secrets: WantedSecret[] = [];
+  const others = [...(changes.fallbacks ?? []), ...Object.values(changes.auxiliary)].flatMap((choice) => choice ?? []);
+  for (const name of [changes.provider ?? [], others.map(({ provider }) => provider)].flat())
+    findProvider(providers, name);
+
+  const channels: NonNullable<AgentRecord["channels"]> = { ...record.channels };
+  for (const [name, part] of Object.entries(changes.channels)) {
+    const type = partType(manifest.channels, name, "channel", [...alwaysOn]);
+    channels[name] = answeredPart(name, type.fields, channels[name] ?? {}, part, secrets);
+  }
+  for (const name of changes.withoutChannels) {
+    if (!Object.hasOwn(channels, name)) partType(manifest.channels, name, "channel", [...alwaysOn]);
+    delete channels[name];
+  }
+
+  const mcp: NonNullable<AgentRecord["mcp"]> = { ...record.mcp };
+  for (const [name, part] of Object.entries(changes.mcp)) {
+    if (part.server) mcp[name] = { server: part.server };
+    else if (!mcp[name]?.server) {
+      const type = partType(manifest.mcp, name, "MCP server", []);
+      mcp[name] = { fields: answeredPart(name, type.fields, mcp[name]?.fields ?? {}, part, secrets) };
+    }
+  }
+  for (const name of changes.withoutMcp) {
+    if (!Object.hasOwn(mcp, name) && !Object.hasOwn(manifest.mcp, name)) mustNotMean(name, Object.keys(mcp));
+    delete mcp[name];
+  }
+
+  const { provider, model, fallbacks = record.fallbacks, relaxed = record.relaxed } = changes;
+  const auxiliary = { ...record.auxiliary, ...changes.auxiliary };
+  // A model's name means something to its own provider only.
+  const sameProvider = provider === undefined || provider === record.provider;
+  const rest = without(record, ["model", "fallbacks", "auxiliary", "channels", "mcp", "relaxed"]);
+  const kept = model ?? (sameProvider ? record.model : undefined);
+  return {
+    secrets,
+    record: {
+      ...rest,
+      ...(provider && { provider }),
+      ...(kept && { model: kept }),
+      ...(fallbacks && fallbacks.length > 0 && { fallbacks }),
+      ...unlessEmpty("auxiliary", defined(auxiliary)),
+      ...unlessEmpty("channels", channels),
+      ...unlessEmpty("mcp", mcp),
+      ...(relaxed && { relaxed }),
+      onboarding: { ...record.onboarding, stages: gone(record.onboarding.stages, changes.answered) },
+    },
+  };
+}
+
+type Stages = AgentRecord["onboarding"]["stages"];
+
+/** A stage was gone through when it was the first time. */
+function gone(before: Stages, answered: Changes["answered"] = {}): Stages {
+  const stages = { ...before };
+  for (const [name, at] of Object.entries(answered)) stages[name] ??= { result: "complete", at };
+  return stages;
+}
+
+/** All of it but what has one of these names. */
+export function without<T extends object, K extends keyof T & string>(whole: T, names: K[]): Omit<T, K> {
+  const kept = Object.entries(whole).filter(([name]) => !names.some((each) => each === name));
+  return Object.fromEntries(kept) as Omit<T, K>;
+}
+
+export const defined = <V>(record: Record<string, V | undefined>): Record<string, V> =>
+  Object.fromEntries(Object.entries(record).filter((entry): entry is [string, V] => entry[1] !== undefined));
+
+const unlessEmpty = (key: string, value: object): object => (Object.keys(value).length > 0 ? { [key]: value } : {});
+
+function partType<T>(types: Record<string, T>, name: string, what: string, always: string[]): T {
+  const type = Object.hasOwn(types, name) ? types[name] : undefined;
+  if (type) return type;
+  const known = Object.keys(types);
+  const guess = nearest(name, known);
+  throw new Fault("bad-input", `there is no ${what} called '${name}'`, {
+    why: always.includes(name)
+      ? "it is always on"
+      : guess
+        ? `did you mean '${guess}'?`
+        : `there are ${known.join(", ")}`,
+    data: guess ? { guess } : {},
+  });
+}
+
+/** A server of the user's own may have any name, so one that is not there was taken away before, or is misspelled. */
+function mustNotMean(name: string, on: string[]): void {
+  const guess = nearest(name, on);
+  if (!guess) return;
+  throw new Fault("bad-input", `the agent has no MCP server '${name}' to take away`, {
+    why: `did you mean '${guess}'?`,
+    data: { guess },
+  });
+}
+
+function answeredPart(
+  name: string,
+  fields: Field[],
+  before: Record<string, string>,
+  part: Part,
+  secrets: WantedSecret[],
+): Record<string, string> {
+  const answers = { ...before };
+  for (const [key, text] of Object.entries(part.fields)) {
+    const field = fieldOf(name, fields, key);
+    if (field.secret) {
+      throw new Fault("bad-input", `${name}.${key} is a secret, and a secret is never an argument`, {
+        why: `say where it is: --secret ${name}.${key}=env:VARIABLE`,
+      });
+    }
+    const answer = named(name, () => checkAnswer({ ...field, required: false }, text));
+    if (answer === "") delete answers[key];
+    else answers[key] = answer;
+  }
+  for (const [key, source] of Object.entries(part.secrets)) {
+    const field = fieldOf(name, fields, key);
+    if (!field.secret) {
+      throw new Fault("bad-input", `${name}.${key} is no secret`, { why: `use --set ${name}.${key}=VALUE` });
+    }
+    secrets.push({ field, title: `${name}.${key}`, source });
+  }
+  return answers;
+}
+
+/** An objection says whose answer it is about. */
+export function named<T>(name: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof Fault) error.message = `${name}.${error.message}`;
+    throw error;
+  }
+}
+
+function fieldOf(name: string, fields: Field[], key: string): Field {
+  const field = fields.find((each) => each.name === key);
+  if (field) return field;
+  const guess = nearest(
+    key,
+    fields.map((each) => each.name),
+  );
+  throw new Fault("bad-input", `${name} has no field called '${key}'`, {
+    why: guess ? `did you mean '${guess}'?` : `it has ${fields.map((each) => each.name).join(", ") || "none"}`,
+    data: guess ? { guess } : {},
+  });
+}

@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import { parse } from "yaml";
+import { isTree, leavesOf } from "../../../agents/config-tree.js";
+import type { Seen } from "../../../agents/proof/seen.js";
+import type { Rendering, Subject } from "../../../agents/subject.js";
+import type { Report } from "../../../remote/operations/converge.js";
+import type { Secret } from "../../../secret.js";
+
+/** What is different, or would be, in one thing on the host. Names only, never a value. */
+export interface Change {
+  what: string;
+  differences: string[];
+}
+
+export interface Sides {
+  subject: Subject;
+  rendering: Rendering;
+  env: Secret;
+  config: string;
+  seen: Seen;
+  /** With which the host made digests of the lines of `.env`; empty when it made none. */
+  salt: string;
+}
+
+/** Changes as a person reads them: of `.env` and config.yaml the names, of the rest what differed. */
+export function changesIn(sides: Sides, { results }: Report): Change[] {
+  const { env, config } = sides.subject.places;
+  return results
+    .filter(({ status }) => status === "changed" || status === "would-change")
+    .map(({ id, differences }) => {
+      const names = id.endsWith(` ${env}`) ? variablesIn(sides) : id.endsWith(` ${config}`) ? pathsIn(sides) : [];
+      const rest = names.length > 0 ? differences.filter((each) => each !== "content") : differences;
+      return { what: id, differences: [...rest, ...names] };
+    });
+}
+
+function variablesIn({ rendering, env, seen, salt }: Sides): string[] {
+  const lines = env.reveal().split("\n");
+  const lineOf = new Map(lines.map((line) => [line.split("=")[0] ?? "", line]));
+  const isOther = (name: string): boolean => {
+    const digest = seen.variables.get(name);
+    return Boolean(salt && digest) && digest !== sha256(`${salt}${lineOf.get(name)}`);
+  };
+  const names = [...rendering.env.keys()];
+  return [
+    ...names.filter((name) => !seen.variables.has(name)).map((name) => `+ ${name}`),
+    ...names.filter(isOther).map((name) => `~ ${name}`),
+    ...[...seen.variables.keys()].filter((name) => !rendering.env.has(name)).map((name) => `- ${name}`),
+  ];
+}
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+function pathsIn({ seen, config }: Sides): string[] {
+  const [before, after] = [leavesIn(seen.config), leavesIn(config)];
+  const isOther = ([path, value]: [string, string]) => before.has(path) && before.get(path) !== value;
+  return [
+    ...[...after.keys()].filter((path) => !before.has(path)).map((path) => `+ ${path}`),
+    ...[...after].filter(isOther).map(([path]) => `~ ${path}`),
+    ...[...before.keys()].filter((path) => !after.has(path)).map((path) => `- ${path}`),
+  ];
+}
+
+function leavesIn(text: string): Map<string, string> {
+  // What the library would say about an odd file, it says with a piece of it.
+  const tree: unknown = parse(text, { uniqueKeys: false, logLevel: "silent" });
+  return new Map(isTree(tree) ? leavesOf(tree).map(([path, value]) => [path, JSON.stringify(value)]) : []);
+}

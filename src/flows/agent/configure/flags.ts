@@ -1,0 +1,107 @@
+import { Fault } from "../../../errors.js";
+import { parseSource } from "../../secret-source.js";
+import { alwaysOn, type Changes, type Choice, noChanges, type Part } from "./changes.js";
+
+/** What a command line says about an agent. */
+export interface Flags {
+  provider?: string | undefined;
+  model?: string | undefined;
+  fallback: string[];
+  auxiliary: string[];
+  channel: string[];
+  withoutChannel: string[];
+  mcp: string[];
+  withoutMcp: string[];
+  set: string[];
+  secret: string[];
+  port?: string | undefined;
+  relaxed?: boolean | undefined;
+}
+
+/** What is on already, for answers to parts that were not named anew. */
+export interface On {
+  channels: string[];
+  mcp: string[];
+}
+
+/** The flags, laid over what a file said. */
+export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()): Changes {
+  const channels = { ...below.channels };
+  const mcp = { ...below.mcp };
+  for (const name of flags.channel) if (!alwaysOn.includes(name)) channels[name] ??= empty();
+  for (const name of flags.mcp) mcp[name] ??= empty();
+
+  const partFor = (flag: string, name: string): Part => {
+    const parts = channels[name] || on.channels.includes(name) ? channels : mcp;
+    if (parts === mcp && !mcp[name] && !on.mcp.includes(name)) {
+      throw new Fault("bad-input", `${flag} ${name}.…: ${name} is not on`, {
+        why: `add --channel ${name} (or --mcp ${name}) to have it`,
+      });
+    }
+    parts[name] ??= empty();
+    return parts[name];
+  };
+  for (const text of flags.set) {
+    const { name, field, value } = dotted("--set", text);
+    partFor("--set", name).fields[field] = value;
+  }
+  for (const text of flags.secret) {
+    const { name, field, value } = dotted("--secret", text);
+    partFor("--secret", name).secrets[field] = parseSource(value);
+  }
+  const { provider = below.provider, model = below.model, relaxed = below.relaxed } = flags;
+  return {
+    provider,
+    model,
+    relaxed,
+    fallbacks: flags.fallback.length > 0 ? fallbacksFrom(flags.fallback) : below.fallbacks,
+    auxiliary: { ...below.auxiliary, ...Object.fromEntries(flags.auxiliary.map(taskFrom)) },
+    channels,
+    withoutChannels: [...below.withoutChannels, ...flags.withoutChannel],
+    mcp,
+    withoutMcp: [...below.withoutMcp, ...flags.withoutMcp],
+    port: flags.port === undefined ? below.port : portFrom(flags.port),
+  };
+}
+
+const empty = (): Part => ({ fields: {}, secrets: {} });
+
+/** `PROVIDER` or `PROVIDER/MODEL`; a model's name may have slashes of its own. */
+export function choiceFrom(text: string): Choice {
+  const at = text.indexOf("/");
+  if (at < 0) return { provider: text };
+  return { provider: text.slice(0, at), model: text.slice(at + 1) };
+}
+
+const fallbacksFrom = (texts: string[]): Choice[] =>
+  texts.length === 1 && texts[0] === "none" ? [] : texts.map(choiceFrom);
+
+function taskFrom(text: string): [string, Choice | undefined] {
+  const at = text.indexOf("=");
+  if (at < 1 || at === text.length - 1) {
+    throw new Fault("bad-input", "--auxiliary is written --auxiliary TASK=PROVIDER[/MODEL]", {
+      why: "as --auxiliary vision=gpu/llava; TASK=none takes it away",
+    });
+  }
+  const choice = text.slice(at + 1);
+  return [text.slice(0, at), choice === "none" ? undefined : choiceFrom(choice)];
+}
+
+/** `discord.allowed_users=…`. Nothing of the value is in what is said about it: it may be a secret in the wrong place. */
+function dotted(flag: string, text: string): { name: string; field: string; value: string } {
+  const [, name, field, value] = /^([^.=]+)\.([^.=]+)=(.*)$/s.exec(text) ?? [];
+  if (name && field && value !== undefined) return { name, field, value };
+  throw new Fault("bad-input", `${flag} is written ${flag} CHANNEL.FIELD=…`, { why: `as ${flag} ${examples[flag]}` });
+}
+
+const examples: Record<string, string> = {
+  "--set": "discord.allowed_users=123456789012345678",
+  "--secret": "discord.token=env:DISCORD_TOKEN",
+};
+
+function portFrom(text: string): number | "auto" {
+  if (text === "auto") return "auto";
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port > 0 && port < 65_536) return port;
+  throw new Fault("bad-input", `--port ${text} is not a port`, { why: "it is a number from 1 to 65535, or auto" });
+}

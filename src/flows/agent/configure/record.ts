@@ -1,0 +1,99 @@
+import { isProven, type Proof } from "../../../agents/proof/proof.js";
+import { Fault } from "../../../errors.js";
+import type { AgentRecord, OnboardingState } from "../../../state/agent.js";
+import { type Agent, recordAgent } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+
+/** Writes the record only when it becomes another. */
+export async function changeRecord(
+  session: Session,
+  { host, name, record: known }: Agent,
+  change: (now: AgentRecord) => AgentRecord,
+): Promise<AgentRecord> {
+  if (JSON.stringify(change(known)) === JSON.stringify(known)) return known;
+  const now = await recordAgent(session.hosts, { host: host.name, name }, (record) => record && change(record));
+  if (!now)
+    throw new Fault("not-found", `${name} on ${host.name} is not recorded any more`, { next: "clm agent list" });
+  return now;
+}
+
+/** What was answered, laid over what else became of the record meanwhile. */
+export function withAnswers(now: AgentRecord, draft: AgentRecord): AgentRecord {
+  const { rendered, proven, status, ...answers } = draft;
+  const both = {
+    ...answers,
+    status: now.status,
+    ...(now.rendered && { rendered: now.rendered }),
+    ...(now.proven && { proven: now.proven }),
+  };
+  // Nobody answers that an agent is ready: another clm may have set it back.
+  return now.onboarding.state === "ready" || draft.onboarding.state !== "ready" ? both : withState(both, "validate");
+}
+
+/** What a proof is about: a rendering, and the providers it was made of. */
+export interface Basis {
+  digest: string;
+  providers: string;
+}
+
+/** The providers an agent's record names, as they are now. Taken before they are rendered, it tells whether one changed since. */
+export function providersBehind({ providers }: Pick<Session, "providers">, record: AgentRecord): string {
+  const known = providers.read().providers;
+  const named = [record, ...(record.fallbacks ?? []), ...Object.values(record.auxiliary ?? {})];
+  return JSON.stringify(named.map(({ provider }) => provider !== undefined && [provider, known[provider]]));
+}
+
+/**
+ * Ready when all of it was proven and no stage is open; what failed leaves the agent at validate, and so does a provider
+ * that another clm changed since: what was proven is not what it has now.
+ */
+export async function recordProofs(
+  session: Session,
+  agent: Agent,
+  { digest, providers }: Basis,
+  proofs: Proof[],
+): Promise<AgentRecord> {
+  if (!isProven(proofs)) return changeRecord(session, agent, (now) => withState(now, "validate"));
+  const at = session.now().toISOString();
+  const asked = proofs.some(({ id, result }) => id === "chat" && result === "ok");
+  const record = () => {
+    const outdated = providersBehind(session, agent.record) !== providers;
+    return (now: AgentRecord) => withProof(now, { digest, at, asked, outdated });
+  };
+  if (JSON.stringify(record()(agent.record)) === JSON.stringify(agent.record)) return agent.record;
+  // A provider is changed under the same lock: it is another one by now, or it sets back what is recorded here.
+  return session.inFleet(() => changeRecord(session, agent, record()));
+}
+
+interface Proven {
+  digest: string;
+  at: string;
+  /** The model was asked, and answered. */
+  asked: boolean;
+  /** A provider is not what was rendered any more. */
+  outdated: boolean;
+}
+
+export function withProof(now: AgentRecord, { digest, at, asked, outdated }: Proven): AgentRecord {
+  if (outdated) return withState(now, "validate");
+  const open = isBefore(now.onboarding.state, "validate");
+  const known = now.proven?.digest === digest && (open || now.onboarding.state === "ready");
+  if (known && (now.proven?.chat || !asked)) return now;
+  const chat = asked || (now.proven?.digest === digest && now.proven.chat);
+  const proven = { ...now, proven: { digest, at, chat } };
+  if (open) return proven;
+  const stages = { ...now.onboarding.stages, validate: { result: "complete" as const, at } };
+  return { ...proven, onboarding: { state: "ready", stages } };
+}
+
+const order: OnboardingState[] = ["providers", "identity", "channels", "validate", "ready"];
+
+export const isBefore = (state: OnboardingState, other: OnboardingState): boolean =>
+  order.indexOf(state) < order.indexOf(other);
+
+/** What was proven holds no more: an agent that came as far as `state` is there again. One that did not stays where it is. */
+export function withState(record: AgentRecord, state: "providers" | "validate"): AgentRecord {
+  if (isBefore(record.onboarding.state, state)) return record;
+  const { [state]: _, validate: __, ...stages } = record.onboarding.stages;
+  return { ...record, onboarding: { state, stages } };
+}

@@ -1,0 +1,101 @@
+import type { Manifest, StageName } from "../../../agents/manifest.js";
+import { isProven, type Proof } from "../../../agents/proof/proof.js";
+import type { Subject } from "../../../agents/subject.js";
+import type { AgentRecord, OnboardingState } from "../../../state/agent.js";
+import type { Check } from "../../host/check.js";
+import { type Changes, without } from "./changes.js";
+import { isBefore } from "./record.js";
+
+export interface StageResult {
+  name: StageName;
+  result: "complete" | "skipped" | "failed" | "open";
+  reason: string;
+}
+
+/** Which stages are gone through: the one that was named, or those that are open or have something new. */
+export function stagesTo(
+  { onboarding, provider }: AgentRecord,
+  changes: Changes,
+  stage: StageName | undefined,
+): { providers: boolean; channels: boolean } {
+  const { provider: next, model, fallbacks, auxiliary, channels, withoutChannels, mcp, withoutMcp } = changes;
+  const newProviders = Boolean(next ?? model ?? fallbacks) || Object.keys(auxiliary).length > 0;
+  const newChannels = [channels, mcp, withoutChannels, withoutMcp].some((each) => Object.keys(each).length > 0);
+  const open = (name: "providers" | "channels") => stage === undefined && !onboarding.stages[name];
+  return {
+    providers: stage === "providers" || newProviders || open("providers") || provider === undefined,
+    channels: stage === "channels" || newChannels || open("channels"),
+  };
+}
+
+/** The record at the first stage that nobody went through. One that nobody goes through is skipped. */
+export function withStages(record: AgentRecord, stages: Manifest["stages"], now: Date): AgentRecord {
+  const done = { ...record.onboarding.stages };
+  for (const { name, skipped } of stages) {
+    if (skipped !== undefined) done[name] ??= { result: "skipped", at: now.toISOString() };
+  }
+  const open: OnboardingState = stages.find(({ name }) => name !== "validate" && !done[name])?.name ?? "validate";
+  const { state } = record.onboarding;
+  return { ...record, onboarding: { state: isBefore(state, open) ? open : state, stages: done } };
+}
+
+/** The record with the first stage gone through, and no other. */
+export function withProvider(
+  record: AgentRecord,
+  answers: Pick<AgentRecord, "provider" | "model" | "fallbacks" | "auxiliary">,
+  now: Date,
+): AgentRecord {
+  const rest = without(record, ["provider", "model", "fallbacks", "auxiliary"]);
+  const before = without(record.onboarding.stages, ["validate"]);
+  const stages = { ...before, providers: { result: "complete" as const, at: now.toISOString() } };
+  const given = Object.fromEntries(Object.entries(answers).filter(([, value]) => value !== undefined));
+  const { state } = record.onboarding;
+  const next = state === "ready" ? "validate" : state === "providers" ? "identity" : state;
+  return { ...rest, ...given, onboarding: { state: next, stages } };
+}
+
+interface Outcome {
+  tests: Record<string, Check>;
+  proofs: Proof[];
+  dryRun: boolean;
+}
+
+/** What became of each stage, as a person reads it. */
+export function stageResults({ manifest, name: agent }: Subject, record: AgentRecord, outcome: Outcome): StageResult[] {
+  return manifest.stages.map(({ name, skipped }): StageResult => {
+    if (skipped !== undefined) return { name, result: "skipped", reason: skipped };
+    if (name === "validate") return { name, ...validateResult(outcome) };
+    if (!record.onboarding.stages[name]) {
+      return { name, result: "open", reason: `clm agent configure ${agent} goes through it` };
+    }
+    const result = outcome.dryRun ? "open" : "complete";
+    return {
+      name,
+      result,
+      reason: name === "providers" ? providerText(record, outcome) : channelText(record, outcome),
+    };
+  });
+}
+
+function validateResult({ proofs, dryRun }: Outcome): Omit<StageResult, "name"> {
+  if (dryRun) return { result: "open", reason: "a dry run proves nothing" };
+  if (proofs.length === 0) return { result: "open", reason: "not validated" };
+  const failed = proofs.filter(({ result }) => result === "fail");
+  if (!isProven(proofs)) return { result: "failed", reason: failed.map(({ id }) => id).join(", ") };
+  return { result: "complete", reason: `${proofs.filter(({ result }) => result !== "skipped").length} proofs` };
+}
+
+function providerText({ provider, model, fallbacks = [], auxiliary = {} }: AgentRecord, { tests }: Outcome): string {
+  const others = [...fallbacks.map((each) => `fallback ${each.provider}`), ...Object.keys(auxiliary)];
+  const text = [`${provider}${model ? ` with ${model}` : ""}`, ...others].join(", ");
+  const test = provider === undefined ? undefined : tests[`provider.${provider}`];
+  return test ? `${text}: ${test.reason}` : text;
+}
+
+function channelText({ channels = {}, mcp = {} }: AgentRecord, { tests }: Outcome): string {
+  const names = Object.keys(channels).map((name) => {
+    const test = tests[`channel.${name}`];
+    return test ? `${name} (${test.reason})` : name;
+  });
+  return ["api_server", ...names, ...Object.keys(mcp).map((name) => `MCP ${name}`)].join(", ");
+}

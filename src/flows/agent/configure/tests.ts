@@ -1,0 +1,69 @@
+import type { Answers, Subject } from "../../../agents/subject.js";
+import { Fault } from "../../../errors.js";
+import { sh } from "../../../quote.js";
+import type { Agent } from "../../../state/agents.js";
+import type { Check } from "../../host/check.js";
+import { tryProvider } from "../../provider/test.js";
+import { findType } from "../../provider/types.js";
+import { askService } from "../../service-request.js";
+import type { Session } from "../../session.js";
+import { step } from "../../step.js";
+import type { Changes } from "./changes.js";
+
+interface About {
+  changes: Changes;
+  stages: { providers: boolean; channels: boolean };
+}
+
+/**
+ * Asks the services whether what was answered is right: a provider from the agent's host, which must reach it, a channel
+ * from here. Only what is new, or what the user named.
+ */
+export async function testAnswers(
+  session: Session,
+  agent: Agent,
+  subject: Subject,
+  answers: Answers,
+  { changes, stages }: About,
+): Promise<Record<string, Check>> {
+  const found: Record<string, Check> = {};
+  if (stages.providers) {
+    const connection = await session.pool.connect(agent.host);
+    for (const { provider, type, values } of [
+      answers.model,
+      ...answers.fallbacks,
+      ...Object.values(answers.auxiliary),
+    ]) {
+      if (found[`provider.${provider}`]) continue;
+      const check = await step(session.ui, `test provider ${provider} from ${agent.host.name}`, async () =>
+        mustBeWell(
+          session,
+          await tryProvider(session, provider, await findType(session.configDir, type), values, connection),
+        ),
+      );
+      found[check.id] = check;
+    }
+  }
+  if (stages.channels) {
+    const all = Object.keys(changes.channels).length === 0;
+    for (const [name, values] of Object.entries(answers.channels)) {
+      const request = subject.manifest.channels[name]?.test;
+      if (!request || !(all || changes.channels[name])) continue;
+      const check = await step(session.ui, `test channel ${name}`, async () =>
+        mustBeWell(session, { ...(await askService(session, request, values)), id: `channel.${name}` }),
+      );
+      found[check.id] = check;
+    }
+  }
+  return found;
+}
+
+function mustBeWell({ argv }: Session, check: Check): Check {
+  if (check.result !== "fail") return check;
+  const [kind, name] = check.id.split(/\.(.*)/s);
+  throw new Fault("check-failed", `${kind} ${name} does not work; nothing was changed`, {
+    why: check.reason,
+    next: [...(check.fix ? [check.fix] : []), sh`clm ${argv} --no-test`],
+    data: { check },
+  });
+}

@@ -1,0 +1,247 @@
+import { checkAnswer } from "../../../agents/fields.js";
+import type { ChannelType, Field } from "../../../agents/manifest.js";
+import type { Subject } from "../../../agents/subject.js";
+import { inRange } from "../../../agents/versions.js";
+import { Fault, isFault } from "../../../errors.js";
+import type { AgentRecord } from "../../../state/agent.js";
+import { findProvider } from "../../../state/providers.js";
+import { findType } from "../../provider/types.js";
+import { secretFrom } from "../../secret-source.js";
+import type { Session } from "../../session.js";
+import { goneFault, goneProviders } from "../gone-providers.js";
+import { type Changes, defined, named, type Part } from "./changes.js";
+
+/** What is asked about: the stages that are to be gone through, and the one the user named. */
+export interface Interview {
+  subject: Subject;
+  record: AgentRecord;
+  stages: { providers: boolean; channels: boolean };
+  /** Asked about even when it is answered. */
+  named?: string | undefined;
+}
+
+/** The changes, with what is missing asked of a person. Without a terminal each question is a fault that names its flag. */
+export async function interview(session: Session, changes: Changes, about: Interview): Promise<Changes> {
+  const asked: Changes = { ...changes, channels: { ...changes.channels }, mcp: { ...changes.mcp } };
+  if (about.stages.providers) await askProvider(session, asked, about);
+  if (about.stages.channels) await askChannels(session, asked, about);
+  const { providers, channels } = about.stages;
+  const at = session.now().toISOString();
+  return { ...asked, answered: { ...(providers && { providers: at }), ...(channels && { channels: at }) } };
+}
+
+async function askProvider(session: Session, changes: Changes, { subject, record, named }: Interview): Promise<void> {
+  const { ui } = session;
+  const known = session.providers.read();
+  const gone = goneProviders(recordWith(record, changes), known);
+  if (gone.length > 0 && !ui.interactive) throw goneFault(subject, gone);
+  const lost = gone.some(({ provider }) => provider === record.provider) && changes.provider === undefined;
+  const again = named === "providers" && changes.provider === undefined && ui.interactive;
+  if (lost) ui.warn(`${subject.name} has ${record.provider} as its provider, which is gone`);
+  if ((changes.provider ?? record.provider) === undefined || lost || again) {
+    const all = Object.entries(known.providers);
+    const serving = await Promise.all(all.map(([, { type }]) => serves(session, subject, type)));
+    const usable = all.filter((_, index) => serving[index]);
+    if (usable.length === 0) throw noProvider(subject, Object.keys(known.providers).length);
+    changes.provider = await ui.choose({
+      message: `Provider for ${subject.name}:`,
+      flag: "--provider",
+      choices: usable.map(([name, { type, model }]) => ({
+        value: name,
+        name: `${name} (${type}${model ? `, ${model}` : ""})`,
+      })),
+      ...(record.provider && !lost && { initial: record.provider }),
+    });
+  }
+  const name = changes.provider ?? record.provider;
+  if (name === undefined) return;
+  const provider = findProvider(known, name);
+  const mine = name === record.provider ? record.model : undefined;
+  if (changes.model === undefined && mine === undefined && provider.model === undefined) {
+    const { model } = await findType(session.configDir, provider.type);
+    changes.model = await ui.ask({ message: "Model:", flag: "--model", ...(model && { initial: model }) });
+  }
+  await askWithout(session, changes, { subject, record });
+}
+
+/** What the agent would have of providers, with what was said laid over what is recorded. */
+const recordWith = (record: AgentRecord, { provider, fallbacks, auxiliary }: Changes) => ({
+  provider: provider ?? record.provider,
+  fallbacks: fallbacks ?? record.fallbacks,
+  auxiliary: defined({ ...record.auxiliary, ...auxiliary }),
+});
+
+/** Fallbacks and tasks whose provider is gone go too, when a person agrees. */
+async function askWithout(
+  { ui, providers }: Session,
+  changes: Changes,
+  { subject, record }: Pick<Interview, "subject" | "record">,
+): Promise<void> {
+  const known = providers.read();
+  const gone = goneProviders(recordWith(record, changes), known);
+  for (const each of gone) {
+    const message = `${subject.name} has ${each.provider} as ${each.as}, which is gone. Go on without it?`;
+    if (!(await ui.confirm({ message, flag: each.flag }))) throw goneFault(subject, gone);
+  }
+  if (gone.length === 0) return;
+  const isThere = ({ provider }: { provider: string }) => Object.hasOwn(known.providers, provider);
+  const { fallbacks = [], auxiliary } = recordWith(record, changes);
+  changes.fallbacks = fallbacks.filter(isThere);
+  const tasks = Object.entries(auxiliary).map(([task, each]) => [task, isThere(each) ? each : undefined] as const);
+  changes.auxiliary = { ...changes.auxiliary, ...Object.fromEntries(tasks) };
+}
+
+async function serves({ configDir }: Session, { manifest, version }: Subject, type: string): Promise<boolean> {
+  const { name } = await findType(configDir, type);
+  const known = manifest.providers[name];
+  return known !== undefined && inRange(version, known.when);
+}
+
+function noProvider({ name, manifest, version }: Subject, count: number): Fault {
+  return new Fault("needs-answer", count === 0 ? "no provider has been added yet" : "no provider of yours will do", {
+    why: `${name} (${manifest.type} ${version}) needs one that answers for its model`,
+    next: "clm provider add --help",
+    data: { flag: "--provider" },
+  });
+}
+
+const done = "-";
+
+async function askChannels(session: Session, changes: Changes, about: Interview): Promise<void> {
+  const { ui } = session;
+  const { subject, record, named } = about;
+  const { channels, mcp } = subject.manifest;
+  for (const [name, part] of Object.entries(changes.channels)) {
+    await complete(session, about, { name, part, type: channels[name], before: record.channels?.[name] });
+  }
+  for (const [name, part] of Object.entries(changes.mcp)) {
+    if (!part.server)
+      await complete(session, about, { name, part, type: mcp[name], before: record.mcp?.[name]?.fields });
+  }
+  // Somebody who said which channels there should be has said which there should not.
+  const said = Object.keys(changes.channels).length > 0 || changes.withoutChannels.length > 0;
+  if (said || !ui.interactive || (record.onboarding.stages.channels && named !== "channels")) return;
+  const offered = Object.entries(channels).filter(([, { when }]) => inRange(subject.version, when));
+  for (;;) {
+    const on = Object.keys({ ...record.channels, ...changes.channels }).map((each) => `, ${each}`);
+    const name = await ui.choose({
+      message: `Channels: the local API is always on${on.join("")}. Another?`,
+      flag: "--channel",
+      choices: [{ value: done, name: "no more" }, ...offered.map(([value, { title }]) => ({ value, name: title }))],
+    });
+    if (name === done) return;
+    const part = { fields: {}, secrets: {} };
+    changes.channels[name] = part;
+    const type = channels[name];
+    await complete(session, about, { name, part, type, before: record.channels?.[name], everything: true });
+  }
+}
+
+interface Unfinished {
+  name: string;
+  part: Part;
+  /** Nothing when there is no such channel or server, which is told elsewhere. */
+  type: (Pick<ChannelType, "fields" | "help"> & Partial<Pick<ChannelType, "allow">>) | undefined;
+  before?: Record<string, string> | undefined;
+  /** In the wizard: also what it may have. */
+  everything?: boolean;
+}
+
+/** Asks for what a channel or MCP server must have and has not. */
+async function complete(session: Session, { subject, record }: Interview, unfinished: Unfinished): Promise<void> {
+  const { name, part, type, before = {}, everything = false } = unfinished;
+  if (!type) return;
+  if (everything && type.help) session.ui.note(type.help);
+  for (const field of type.fields) {
+    const known = Object.hasOwn(part.fields, field.name) || Object.hasOwn(part.secrets, field.name);
+    if (known || isKept(session, subject, record, field, before)) continue;
+    const needed = field.required && field.default === undefined;
+    if (mustLetIn(type.allow ?? [], field, part, before)) await askWhoMayTalk(session, unfinished, field);
+    else if (needed || (everything && !field.flag)) await askField(session, name, field, part);
+  }
+}
+
+function isKept(
+  session: Session,
+  { host, name }: Subject,
+  record: AgentRecord,
+  field: Field,
+  before: Record<string, string>,
+): boolean {
+  if (!field.secret) return Object.hasOwn(before, field.name);
+  return session.secrets.names({ host, type: record.type, agent: name }).includes(field.secret);
+}
+
+/** One of the fields that let somebody in must be answered. */
+const mustLetIn = (allow: string[], { name, flag }: Field, part: Part, before: Record<string, string>): boolean =>
+  allow.includes(name) && !flag && !allow.some((each) => part.fields[each] || before[each]);
+
+async function askField(session: Session, name: string, field: Field, part: Part): Promise<void> {
+  const { ui } = session;
+  const title = `${name}.${field.name}`;
+  if (field.help && ui.interactive) ui.note(`  ${field.help}`);
+  if (field.secret) return askSecretField(session, name, field, part);
+  const flag = `--set ${title}=…`;
+  const choices = field.choices?.map((value) => ({ value }));
+  const initial = field.default !== undefined && { initial: field.default };
+  await until(ui, async () => {
+    const text = choices
+      ? await ui.choose({ message: `${field.ask}:`, flag, choices, ...initial })
+      : await ui.ask({ message: `${field.ask}:`, flag, ...initial });
+    const answer = named(name, () => checkAnswer(field, text));
+    if (answer !== "") part.fields[field.name] = answer;
+  });
+}
+
+/** Asked at its place, so that a person knows what for; what will not do is asked again. */
+async function askSecretField(session: Session, name: string, field: Field, part: Part): Promise<void> {
+  const { ui } = session;
+  const title = `${name}.${field.name}`;
+  const flag = `--secret ${title}=env:VARIABLE`;
+  if (!field.required && !ui.interactive) return;
+  if (!ui.interactive) throw unanswered(title, field, flag);
+  await until(ui, async () => {
+    const typed = await ui.askSecret({ message: `${field.ask} (${title}):`, flag });
+    if (typed.reveal().trim() === "" && !field.required) return;
+    const secret = await secretFrom(session, { kind: "given", secret: typed }, { what: title, flag });
+    named(name, () => checkAnswer(field, secret.reveal()));
+    part.secrets[field.name] = { kind: "given", secret };
+  });
+}
+
+/** Nobody was let in: everybody is, when a person says so, or the question comes again. */
+async function askWhoMayTalk(session: Session, unfinished: Unfinished, field: Field): Promise<void> {
+  const { ui } = session;
+  const { name, part, type, before = {} } = unfinished;
+  const { allow = [], fields = [] } = type ?? {};
+  const everybody = fields.find((each) => each.flag && allow.includes(each.name));
+  const last = allow.filter((each) => each !== everybody?.name).at(-1) === field.name;
+  do {
+    await askField(session, name, field, part);
+    if (!last || !mustLetIn(allow, field, part, before)) return;
+    const flag = `--set ${name}.${everybody?.name}=yes`;
+    if (everybody && (await ui.confirm({ message: "Everybody may talk to it?", flag }))) {
+      part.fields[everybody.name] = "true";
+      return;
+    }
+    ui.warn(`${name}.${field.name} must be answered: it says who may talk to it`);
+  } while (ui.interactive);
+}
+
+/** A person may try again. */
+async function until(ui: Session["ui"], work: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isFault(error, "bad-input")) throw error;
+      ui.warn([error.message, ...error.why].join(": "));
+    }
+  }
+}
+
+const unanswered = (title: string, { ask }: Field, flag: string): Fault =>
+  new Fault("needs-answer", `nobody is there to answer: ${ask} (${title})`, {
+    why: `there is no terminal to ask on; ${flag} answers it`,
+    data: { flag },
+  });

@@ -1,0 +1,230 @@
+import { accountWish, unitWish } from "../../agents/wish.js";
+import { Fault, isFault } from "../../errors.js";
+import { agentNameFrom } from "../../names.js";
+import { sh } from "../../quote.js";
+import { converge } from "../../remote/operations/converge.js";
+import { type Operation, pkg } from "../../remote/operations/operation.js";
+import type { AgentRecord } from "../../state/agent.js";
+import { type Agent, recordAgent } from "../../state/agents.js";
+import { findHost } from "../../state/hosts.js";
+import type { Deed, Works } from "../gate.js";
+import type { Check } from "../host/check.js";
+import { fetchInstaller, type Installer } from "../registry/installer.js";
+import type { Session } from "../session.js";
+import { step } from "../step.js";
+import { alone } from "./alone.js";
+import { keyDescription, newKey } from "./api-key.js";
+import { withState } from "./configure/record.js";
+import { followInstaller, installerGone, installerWishes } from "./install/job.js";
+import {
+  agentIn,
+  type InstallWish,
+  otherPorts,
+  type Plan,
+  planInstall,
+  subjectIn,
+  travellerOf,
+} from "./install/plan.js";
+import { mustBeInstalled, mustNotRun, saysItIsThere } from "./install/program.js";
+import { portQuestion, remedy } from "./preflight/judge.js";
+import { freePort, objectionTo } from "./preflight/port.js";
+import { type Preflight, preflight } from "./preflight.js";
+
+export type { InstallWish } from "./install/plan.js";
+
+export interface Installed {
+  agent: Agent;
+  /** `repaired`: it was there, and something about it was put right. `would`: a dry run. */
+  outcome: "installed" | "already" | "repaired" | "would";
+  checks: Check[];
+  /** What was changed on the host, or would be. */
+  changes: string[];
+  /** What the installer warned of. */
+  warnings: string[];
+}
+
+/**
+ * Install: the account, what the pinned installer brings, and a unit that is disabled and not started. Everything is
+ * checked before the first change; killed anywhere, the same command goes on from there.
+ */
+export async function installAgent(session: Session, wish: InstallWish): Promise<Installed> {
+  const name = agentNameFrom(wish.name);
+  return alone(session, { host: wish.host, name }, () => install(session, { ...wish, name }));
+}
+
+async function install(session: Session, wish: InstallWish): Promise<Installed> {
+  const { ui, gate } = session;
+  const plan = await planInstall(session, wish);
+  const { host, before, draft } = plan;
+  const release = subjectIn(plan, draft).release;
+  // What was run to its end is not fetched again, unless it turns out to be gone from the host.
+  const ran = before?.installer?.sha256 === release.installer.sha256;
+  const fetch = () => fetchInstaller(session, release, { file: wish.installerFile });
+  const fetched = ran && wish.installerFile === undefined ? undefined : await fetch();
+
+  const flight = await step(ui, `check ${host.name}`, () => preflight(session, travellerOf(plan)));
+  const isThere = ran && (await saysItIsThere(session, plan, flight));
+  if (!isThere) mustNotRun(plan, flight);
+  const installer = isThere ? undefined : (fetched ?? (await fetch()));
+
+  const known = before?.status === "installed" && same(before, draft);
+  const changes = before?.installed_at || gate.dryRun ? await look(plan, flight, installer) : [];
+  const told = { checks: flight.checks, changes, warnings: [] };
+  if (known && changes.length === 0) return { ...told, agent: agentIn(plan, before), outcome: "already" };
+  if (!gate.dryRun) await agreeOnPackages(session, plan, flight);
+
+  const deed: Deed = {
+    verb: "agent install",
+    target: `${host.name}/${wish.name}`,
+    summary: `install ${draft.type} ${draft.version} on ${host.name} as ${wish.name}`,
+  };
+  const done = await gate.pass(deed, (works) =>
+    work(session, works, provenAgain(plan, changes), flight, installer).catch((error) => {
+      throw resumable(session, error);
+    }),
+  );
+  if (!done) return { ...told, agent: agentIn(plan, draft), outcome: "would" };
+  const learned = newSudo(plan, flight);
+  return {
+    checks: flight.checks,
+    ...done,
+    changes: [...learned, ...done.changes],
+    outcome: before?.status === "installed" ? "repaired" : "installed",
+  };
+}
+
+/** What was proven of an agent was proven under its unit as it was. Written down before the unit changes. */
+function provenAgain(plan: Plan, changes: string[]): Plan {
+  const { draft } = plan;
+  const unit = unitWish(subjectIn(plan, draft), 0).id;
+  if (draft.onboarding.state !== "ready" || !changes.some((change) => change.startsWith(`${unit}: `))) return plan;
+  return { ...plan, draft: { ...draft, onboarding: withState(draft, "validate").onboarding } };
+}
+
+/** How root is reached, when that is another way than the one on record. */
+const newSudo = ({ host }: Plan, { facts }: Preflight): string[] =>
+  host.sudo === facts.sudo ? [] : [`the record of ${host.name}: sudo ${host.sudo} -> ${facts.sudo}`];
+
+async function work(
+  session: Session,
+  works: Works,
+  plan: Plan,
+  flight: Preflight,
+  installer: Installer | undefined,
+): Promise<Pick<Installed, "agent" | "changes" | "warnings">> {
+  const { ui } = session;
+  const { root, facts } = flight;
+  const { name } = plan.wish;
+  const at = { host: plan.host.name, name };
+  const record = await claim(session, plan, flight, installer);
+  const subject = subjectIn(plan, record);
+  await makeKey(session, plan);
+
+  const prepared = await step(ui, `prepare the account ${subject.user}`, () =>
+    works.converge(root, [...packagesOf(flight), ...accountWish(subject, plan.draft.mark)]),
+  );
+  let warnings: string[] = [];
+  if (installer) {
+    const run = { subject, bytes: installer.bytes, sha256: installer.sha256, job: flight.seen.job };
+    warnings = await step(ui, `run the installer of ${record.type} ${record.version}`, async (progress) => {
+      await works.converge(root, installerWishes(run));
+      return followInstaller(session, root, subject, progress);
+    });
+    const ran = { sha256: installer.sha256, size: installer.bytes.length };
+    await recordAgent(session.hosts, at, (now) => now && { ...now, installer: ran });
+    await step(ui, "check what was installed", () => mustBeInstalled(session, plan, flight, record));
+  }
+  const finished = await step(ui, `write the unit ${subject.unit}`, () =>
+    works.converge(root, finalWishes(plan, record, facts.systemd)),
+  );
+  const installed = await recordAgent(session.hosts, at, (now) => {
+    const { installed_at = session.now().toISOString(), ...rest } = now ?? record;
+    return { ...rest, status: "installed", installed_at };
+  });
+  const changed = [...prepared.results, ...finished.results].filter(({ status }) => status === "changed");
+  return {
+    agent: agentIn(plan, installed ?? record),
+    changes: [...new Set(changed.map(({ id, differences }) => `${id}: ${differences.join(", ")}`))],
+    warnings,
+  };
+}
+
+/** What would change on the host, without the installer's own work. */
+async function look(plan: Plan, flight: Preflight, installer: Installer | undefined): Promise<string[]> {
+  const { draft } = plan;
+  const wishes = [...packagesOf(flight), ...finalWishes(plan, draft, flight.facts.systemd)];
+  const { results } = await converge(flight.root, wishes, { mode: "check" });
+  const pending = results.filter(({ status }) => status === "would-change");
+  return [
+    ...newSudo(plan, flight),
+    ...pending.map(({ id, differences }) => `${id}: ${differences.join(", ")}`),
+    ...(installer ? [`run the installer ${installer.sha256.slice(0, 12)} as ${draft.user}`] : []),
+  ];
+}
+
+const packagesOf = ({ missing }: Preflight): Operation[] => (missing.length > 0 ? [pkg(missing)] : []);
+
+/** How an installed agent is. The account comes again: an installer leaves its folders open to others. */
+function finalWishes(plan: Plan, record: AgentRecord, systemd: number): Operation[] {
+  const subject = subjectIn(plan, record);
+  const { enabled, ...unit } = unitWish(subject, systemd);
+  return [
+    ...accountWish(subject, plan.draft.mark),
+    // Whether an agent that is there runs at boot is for start and stop to say.
+    plan.before?.installed_at ? unit : { ...unit, ...(enabled !== undefined && { enabled }) },
+    ...installerGone(subject.name),
+  ];
+}
+
+/** Writes down that we begin, with a port that is ours from now on, and how root is reached. */
+async function claim(
+  { hosts }: Session,
+  { host, wish, before, draft, manifest }: Plan,
+  { expected, seen, facts }: Preflight,
+  installer: Installer | undefined,
+): Promise<AgentRecord> {
+  let record: AgentRecord = draft;
+  await hosts.update((fleet) => {
+    const now = findHost(fleet.hosts, host.name);
+    const ports = { range: manifest.api.port, recorded: otherPorts(now, wish.name) };
+    const question = portQuestion({ ...expected, ports }, seen);
+    const port = expected.port ?? freePort(question);
+    const objection = port === undefined ? "no port is left" : objectionTo(port, question);
+    if (port === undefined || objection) throw new Fault("in-use", objection ?? "no port is left");
+    const { installer: _, ...begun } = draft;
+    record = installer ? { ...begun, port, status: "installing" } : { ...draft, port };
+    if (before && same(before, record) && now.sudo === facts.sudo) return fleet;
+    const changed = { ...now, sudo: facts.sudo, agents: { ...now.agents, [wish.name]: record } };
+    return { ...fleet, hosts: fleet.hosts.map((each) => (each === now ? changed : each)) };
+  });
+  return record;
+}
+
+const same = (a: AgentRecord, b: AgentRecord): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+async function makeKey({ secrets, ui }: Session, { host, manifest, wish }: Plan): Promise<void> {
+  const instance = { host: host.name, type: manifest.type, agent: wish.name };
+  if (secrets.get(instance, manifest.api.secret)) return;
+  const key = newKey();
+  ui.hide(key);
+  await secrets.set(instance, manifest.api.secret, key, keyDescription);
+}
+
+/** Missing packages are the host's own: they come only when the user agrees. */
+async function agreeOnPackages({ ui }: Session, { host }: Plan, { missing }: Preflight): Promise<void> {
+  if (missing.length === 0) return;
+  const message = `${host.name} lacks ${missing.join(", ")}. Install ${missing.length === 1 ? "it" : "them"} there as root?`;
+  if (await ui.confirm({ message, flag: "--yes" })) return;
+  throw new Fault("declined", `${host.name} lacks ${missing.join(", ")}; nothing was changed`, {
+    next: remedy(missing),
+  });
+}
+
+/** Whatever went wrong from here on, the same command goes on from where it is. */
+function resumable({ argv }: Session, error: unknown): unknown {
+  if (!isFault(error)) return error;
+  const again = sh`clm ${argv}`;
+  if (error.next.includes(again)) return error;
+  const { fault, message, why, next, data } = error;
+  return new Fault(fault, message, { why, next: [again, ...next], data, cause: error });
+}

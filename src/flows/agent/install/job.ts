@@ -1,0 +1,122 @@
+import { StringDecoder } from "node:string_decoder";
+import { stripVTControlCharacters } from "node:util";
+import type { Subject } from "../../../agents/subject.js";
+import { installerJob, installerWish } from "../../../agents/wish.js";
+import { Fault, isFault } from "../../../errors.js";
+import { sh } from "../../../quote.js";
+import { followJob, type JobEnd, jobGone, unitOf } from "../../../remote/operations/jobs.js";
+import { absent, dir, file, type Operation } from "../../../remote/operations/operation.js";
+import type { Shell } from "../../../remote/process.js";
+import type { Progress } from "../../../ui/ui.js";
+import type { Session } from "../../session.js";
+
+export const jobUnit = (agent: string): string => unitOf(installerJob(agent));
+
+// Not in /run/clm, which is closed to all but root: the agent's user must read it.
+const installers = "/run/clm-installers";
+
+/** What an agent's installer is kept in while it runs. */
+const installerFolder = (agent: string): string => `${installers}/${agent}`;
+
+/** Nothing left of an installer and its job. */
+export const installerGone = (agent: string): Operation[] => [
+  ...jobGone(installerJob(agent)),
+  absent({ path: installerFolder(agent) }),
+];
+
+export interface InstallerRun {
+  subject: Subject;
+  bytes: Buffer;
+  sha256: string;
+  /** What systemd said of the job when it was last seen: `inactive` when there is none. */
+  job: string;
+}
+
+/** The bytes that were checked, closed to everybody's changes, and the job that runs them. */
+export function installerWishes({ subject, bytes, sha256, job }: InstallerRun): Operation[] {
+  const folder = installerFolder(subject.name);
+  const path = `${folder}/${sha256}.sh`;
+  const open = { owner: "root", mode: 0o755 };
+  // Half a checkout of a try that ended too soon makes the next one fail; while a job is there, it is the job's.
+  const leftover = ["inactive", "failed", ""].includes(job) ? [absent({ path: subject.places.code })] : [];
+  return [
+    dir(installers, open),
+    dir(folder, open),
+    file(path, { owner: "root", mode: 0o644, content: bytes }),
+    ...leftover,
+    installerWish(subject, path),
+  ];
+}
+
+/** Follows the job to its end and gives back the lines worth showing then. Stopping to follow does not stop the job. */
+export async function followInstaller(
+  session: Session,
+  root: Shell,
+  subject: Subject,
+  progress: Progress,
+): Promise<string[]> {
+  const patterns = subject.manifest.install.warnings.map((pattern) => new RegExp(pattern, "u"));
+  const warnings = new Set<string>();
+  const lines = lineReader((line) => {
+    progress.output(line);
+    if (patterns.some((pattern) => pattern.test(line))) warnings.add(line.trim());
+  });
+  const name = installerJob(subject.name);
+  const { signal } = session;
+  const end = await followJob(root, name, { onOutput: (bytes) => lines.read(bytes), signal }).catch((error) => {
+    if (!isFault(error, "interrupted", "connection-lost")) throw error;
+    throw new Fault(error.fault, error.message, {
+      why: [...error.why, `the installer goes on on ${subject.host}`],
+      next: sh`clm ${session.argv}`,
+      data: error.data,
+      cause: error,
+    });
+  });
+  lines.end();
+  if (end.result === "success") return [...warnings];
+  throw failed(session, subject, end, lines.last());
+}
+
+function failed({ argv }: Session, { host, manifest }: Subject, end: JobEnd, last: string[]): Fault {
+  const how = {
+    success: "ended well",
+    failed: `ended with exit code ${end.code}`,
+    timeout: `took longer than ${manifest.install.timeout / 60_000} minutes`,
+    killed: "was killed",
+    gone: "is gone, as when the host was booted",
+  }[end.result];
+  return new Fault(end.result === "timeout" ? "remote-timeout" : "remote-failed", `the installer on ${host} ${how}`, {
+    why: last,
+    next: sh`clm ${argv}`,
+    data: { ...end },
+  });
+}
+
+const shown = 12;
+
+/** Bytes as lines a person can read; an installer draws its progress with carriage returns. */
+function lineReader(onLine: (line: string) => void) {
+  const decoder = new StringDecoder("utf8");
+  const tail: string[] = [];
+  let rest = "";
+  const take = (text: string) => {
+    const lines = (rest + text).split(/\r?\n|\r/);
+    rest = lines.pop() ?? "";
+    for (const line of lines) tell(line);
+  };
+  const tell = (raw: string) => {
+    const line = stripVTControlCharacters(raw).trimEnd();
+    if (line === "") return;
+    tail.push(line);
+    if (tail.length > shown) tail.shift();
+    onLine(line);
+  };
+  return {
+    read: (bytes: Buffer) => take(decoder.write(bytes)),
+    end: () => {
+      take(decoder.end());
+      tell(rest);
+    },
+    last: () => [...tail],
+  };
+}

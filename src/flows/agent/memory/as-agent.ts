@@ -1,0 +1,61 @@
+import { accountComment } from "../../../agents/mark.js";
+import { Fault } from "../../../errors.js";
+import { sh } from "../../../quote.js";
+import { run } from "../../../remote/run.js";
+import { type Agent, titleOf } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+
+// The account is looked at first: one that clm did not make is somebody else's, whatever its name.
+const drop = `
+user=$1 home=$2 comment=$3 script=$4
+shift 4
+PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
+account=$(getent passwd "$user") || { echo no-user; exit 0; }
+IFS=: read -r _ _ uid gid is_comment _ <<END
+$account
+END
+[ -z "$comment" ] || [ "$is_comment" = "$comment" ] || { echo stranger; exit 0; }
+cd / && exec timeout 60 setpriv --reuid "$uid" --regid "$gid" --init-groups -- env -i HOME="$home" LC_ALL=C \\
+  PATH=/usr/local/bin:/usr/bin:/bin /bin/sh -c "$script" memory "$@"
+`;
+
+export interface Errand {
+  script: string;
+  words: string[];
+  stdin?: Uint8Array;
+}
+
+/**
+ * Runs a script on the host with the rights of the agent's user, in one exec. Root lends its hands only to become that
+ * user: in a directory of the agent's, root could be led anywhere by a link. Returns the lines it answered.
+ */
+export async function asAgent(session: Session, agent: Agent, { script, words, stdin }: Errand): Promise<string[]> {
+  const { record, host, name } = agent;
+  const connection = await session.pool.connect(host);
+  const comment = record.mark ? accountComment(record.mark) : "";
+  const command = sh`/bin/sh -c ${drop} drop ${record.user} ${record.home} ${comment} ${script} ${words}`;
+  const { code, stdout, stderr } = await run(connection.as("root"), command, {
+    stdin: Buffer.from(stdin ?? ""),
+    signal: session.signal,
+    timeout: 90_000,
+  });
+  const lines = stdout.split("\n").slice(0, -1);
+  if (lines[0] === "no-user" || lines[0] === "stranger") throw notOurs(agent, lines[0]);
+  if (code === 0) return lines;
+  const full = /No space left on device|Disk quota exceeded/.test(stderr);
+  throw new Fault(full ? "host-full" : "remote-failed", `the memory of ${name} could not be reached on ${host.name}`, {
+    why: stderr.trim().split("\n").slice(-5),
+    next: `clm host check ${host.name}`,
+  });
+}
+
+function notOurs(agent: Agent, answer: string): Fault {
+  const { record, host, word } = agent;
+  return new Fault(
+    "not-found",
+    answer === "no-user"
+      ? `there is no user ${record.user} on ${host.name} any more`
+      : `the user ${record.user} on ${host.name} is not the one clm made for ${titleOf(agent)}`,
+    { why: "nothing was changed", next: `clm agent show ${word}` },
+  );
+}

@@ -1,0 +1,46 @@
+import { entriesOf, lengthOf, type MemoryFile, memoryFileFrom, memoryFiles } from "../../../agents/memory.js";
+import { Fault } from "../../../errors.js";
+import { titleOf } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+import { type Target, targetOf } from "../target.js";
+import { lookAt, replace, type Seen } from "./on-host.js";
+
+/** Delete: one memory file, or all of them when none is named. Returns the names of those that were there. */
+export async function deleteMemory(session: Session, word: string, name: string | undefined): Promise<string[]> {
+  const target = await targetOf(session, word);
+  const { agent } = target;
+  const there = (await lookAt(session, agent, filesFor(target, name))).filter(({ found }) => found);
+  if (there.length === 0) return [];
+  const names = there.map(({ file }) => file.name);
+  const deed = {
+    verb: "agent memory delete",
+    target: `${agent.host.name}/${agent.name}`,
+    summary: `delete ${names.join(" and ")} of ${titleOf(agent)}`,
+    question: `Delete ${there.map(described).join(" and ")} of ${titleOf(agent)}?`,
+  };
+  await session.gate.pass(deed, async () => {
+    for (const seen of there) await replace(session, agent, seen, undefined);
+  });
+  return names;
+}
+
+function filesFor({ agent, subject }: Target, name: string | undefined): MemoryFile[] {
+  if (name === undefined) return memoryFiles(subject).filter(({ entries }) => entries);
+  const file = memoryFileFrom(subject, name);
+  if (file.entries) return [file];
+  const lists = memoryFiles(subject).filter(({ entries }) => entries);
+  throw new Fault(
+    "bad-input",
+    `${subject.manifest.type} memory accepts only ${lists.map((each) => each.name).join(" and ")}`,
+    {
+      why: `${file.name} is no memory: without it ${subject.manifest.title} writes its own again; it can be changed, not deleted`,
+      next: `clm agent memory edit ${agent.word} ${file.name}`,
+    },
+  );
+}
+
+function described({ file, found }: Seen): string {
+  const text = found?.bytes.toString("utf8") ?? "";
+  const entries = entriesOf(text).length;
+  return `${file.name} (${entries} ${entries === 1 ? "entry" : "entries"}, ${lengthOf(text)} characters)`;
+}

@@ -1,0 +1,59 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Fault } from "../../../errors.js";
+import { writeNew } from "../../../state/atomic-file.js";
+import { openSubdirectory } from "../../../state/config-dir.js";
+import type { Session } from "../../session.js";
+import { editorWords } from "./editor-words.js";
+
+/** What the editor left, and how it ended. */
+export interface Edited {
+  bytes: Buffer;
+  /** Why it does not count as done. */
+  trouble?: string;
+}
+
+/** Lets a person change a text in their editor, in a directory of its own that is closed to others and gone afterwards. */
+export async function inEditor(session: Session, name: string, text: Uint8Array): Promise<Edited> {
+  const words = editorWords(session.env);
+  const directory = await mkdtemp(join(openSubdirectory(session.configDir, "edits"), "edit-"));
+  const path = join(directory, name);
+  try {
+    writeNew(path, text);
+    const trouble = await edit(words, path);
+    const bytes = await readFile(path).catch(() => Buffer.from(text));
+    return { bytes, ...(trouble && { trouble }) };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function edit(words: string[], path: string): Promise<string | undefined> {
+  const [program = "", ...args] = words;
+  const takeBack = giveCtrlC();
+  return new Promise<string | undefined>((done, failed) => {
+    const child = spawn(program, [...args, path], { stdio: "inherit" });
+    child.on("error", (error: NodeJS.ErrnoException) => failed(noEditor(program, error)));
+    child.on("exit", (code, signal) => done(code === 0 ? undefined : `the editor ended with ${signal ?? code}`));
+  }).finally(takeBack);
+}
+
+/** Ctrl-C is a key of the editor while it has the terminal (vim and nano use it), and reaches us all the same. */
+function giveCtrlC(): () => void {
+  const listeners = process.listeners("SIGINT");
+  process.removeAllListeners("SIGINT");
+  const ignore = () => {};
+  process.on("SIGINT", ignore);
+  return () => {
+    process.off("SIGINT", ignore);
+    for (const listener of listeners) process.on("SIGINT", listener as NodeJS.SignalsListener);
+  };
+}
+
+const noEditor = (program: string, error: NodeJS.ErrnoException) =>
+  new Fault("local-setup", `the editor ${program} cannot be started`, {
+    why: error.code === "ENOENT" ? "there is no such program" : error.message,
+    next: "export EDITOR=nano",
+    cause: error,
+  });

@@ -1,0 +1,92 @@
+# The host's side of an agent's memory. It runs with the rights of the agent's user and no others: whatever that user
+# put in the place of a file or a directory, nothing is read or written here that the user could not.
+#
+# Answers are lines on stdout; what is to be written comes on stdin.
+umask 077
+largest=1048576
+
+answer() {
+  printf '%s\n' "$*"
+  exit 0
+}
+
+# look PATH...
+look() {
+  for path; do look_at; done
+}
+
+look_at() {
+  if [ -L "$path" ]; then
+    echo link
+  elif [ ! -e "$path" ]; then
+    echo absent
+  elif [ ! -f "$path" ]; then
+    echo other
+  else
+    # Opened once: the agent may put another file in its place while we look.
+    (
+      exec 8<"$path" && printf 'file %s ' "$(stat -L -c '%a %U %Y %s' /dev/fd/8)" &&
+        head -c "$largest" <&8 | base64 -w 0 && echo
+    ) || echo unreadable
+  fi
+}
+
+# The lock is the agent's own, or for a file it does not lock the directory: so two of us never write at once.
+take_turn() {
+  [ ! -L "$dir" ] || answer link "$dir"
+  [ -d "$dir" ] || mkdir -m 0700 -- "$dir" || exit
+  if [ -n "$lock" ]; then
+    [ ! -L "$lock" ] || answer link "$lock"
+    exec 9>>"$lock"
+  else
+    exec 9<"$dir"
+  fi
+  flock -w 10 9 || answer busy
+}
+
+# The file must be what the user saw: a digest, or `absent`.
+compare() {
+  if [ -L "$path" ]; then
+    answer link "$path"
+  elif [ ! -e "$path" ]; then
+    is=absent
+  elif [ -f "$path" ]; then
+    is=$(sha256sum <"$path") || exit
+    is=${is%% *}
+  else
+    answer other
+  fi
+  [ "$is" = "$expected" ] || answer conflict "$is"
+}
+
+# write PATH LOCK EXPECTED DIGEST
+write() {
+  path=$1 lock=$2 expected=$3 digest=$4
+  dir=${path%/*}
+  take_turn
+  compare
+  # Left by one of us that was killed; while we have the lock nobody else is writing this file.
+  temp=$dir/.mem_clm-${path##*/}
+  rm -f -- "$temp".??????
+  temp=$(mktemp "$temp.XXXXXX") || exit
+  trap 'rm -f -- "$temp"' EXIT
+  dd of="$temp" bs=65536 conv=fsync status=none || exit
+  [ "$(sha256sum <"$temp")" = "$digest  -" ] || answer torn
+  mv -fT -- "$temp" "$path" || exit
+  trap - EXIT
+  sync -- "$dir/"
+  answer 'done'
+}
+
+# delete PATH LOCK EXPECTED
+delete() {
+  path=$1 lock=$2 expected=$3
+  dir=${path%/*}
+  take_turn
+  compare
+  rm -f -- "$path" || exit
+  sync -- "$dir/"
+  answer 'done'
+}
+
+"$@"

@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import type { MemoryFile } from "../../../agents/memory.js";
+import { asFault } from "../../../errors.js";
+import { sh } from "../../../quote.js";
+import type { Agent } from "../../../state/agents.js";
+import { writeNew } from "../../../state/atomic-file.js";
+import { openSubdirectory } from "../../../state/config-dir.js";
+import type { Session } from "../../session.js";
+
+/** What somebody wrote is not lost when it cannot be used: whatever `work` fails with, the text is kept and told of. */
+export async function keeping<T>(
+  session: Session,
+  agent: Agent,
+  file: MemoryFile,
+  bytes: Uint8Array,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const fault = asFault(error);
+    try {
+      const path = keep(session, agent, file, bytes);
+      fault.why.push(`what you wrote is kept in ${path}`);
+      fault.next.push(sh`clm agent memory write ${agent.word} ${file.name} --from ${path}`);
+      fault.data.kept = path;
+    } catch (trouble) {
+      session.ui.warn(`what you wrote could not be kept: ${asFault(trouble).message}`);
+    }
+    throw fault;
+  }
+}
+
+function keep({ configDir, now }: Session, { name, host }: Agent, file: MemoryFile, bytes: Uint8Array): string {
+  const directory = openSubdirectory(configDir, "rejected");
+  const at = now().toISOString().replace(/[:.]/g, "-");
+  const base = `${host.name}-${name}-${file.name.replace(/\.md$/, "")}-${at}`;
+  for (let more = 1; ; more++) {
+    const path = join(directory, `${base}${more > 1 ? `-${more}` : ""}.md`);
+    try {
+      writeNew(path, bytes);
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || more > 99) throw error;
+    }
+  }
+}

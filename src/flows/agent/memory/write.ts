@@ -1,0 +1,98 @@
+import {
+  lengthOf,
+  type MemoryFile,
+  type MemoryText,
+  memoryFileFrom,
+  memoryText,
+  mustFit,
+  surprisesIn,
+} from "../../../agents/memory.js";
+import { Fault } from "../../../errors.js";
+import { titleOf } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+import { type Target, targetOf } from "../target.js";
+import { absent, conflict, lookAt, replace, type Seen } from "./on-host.js";
+import { keeping } from "./rejected.js";
+
+export interface Written {
+  agent: string;
+  file: string;
+  /** Code points, of how many. */
+  length: number;
+  limit: number;
+  digest: string;
+  changed: boolean;
+}
+
+export interface Writing {
+  file: string;
+  bytes: Uint8Array;
+  /** The bytes are nowhere else: they are kept when they cannot be used. */
+  only: boolean;
+  /** Nothing may be written in the place of what is there. */
+  yes?: boolean | undefined;
+  /** What must be there now: the digest `info` told, or `absent`. */
+  ifDigest?: string | undefined;
+}
+
+/** Write: the whole file anew. Everything that can be wrong with the text is found before the host is called. */
+export async function writeMemory(session: Session, word: string, writing: Writing): Promise<Written> {
+  const target = await targetOf(session, word);
+  const file = memoryFileFrom(target.subject, writing.file);
+  if (!writing.yes) mustSaySomething(target, file, writing.bytes);
+  const expected = writing.ifDigest && digestFrom(writing.ifDigest);
+  const work = async () => {
+    const text = fitting(session, target, file, writing.bytes);
+    const [seen] = await lookAt(session, target.agent, [file]);
+    if (!seen) throw new Error("a file that was looked at was not seen");
+    if (expected && seen.digest !== expected) throw conflict(target.agent, file, seen.digest);
+    return put(session, target, seen, text, "agent memory write");
+  };
+  return writing.only ? keeping(session, target.agent, file, writing.bytes, work) : work();
+}
+
+/** The text of these bytes, if the agent can work with it; what is odd about it is told. */
+export function fitting({ ui }: Session, { subject }: Target, file: MemoryFile, bytes: Uint8Array): string {
+  const { text, told }: MemoryText = memoryText(file, bytes);
+  mustFit(subject, file, text);
+  for (const line of told) ui.note(`${file.name}: ${line}`);
+  for (const line of surprisesIn(subject, file, text)) ui.warn(line);
+  return text;
+}
+
+/** Puts the text in the place of what was seen, unless that is the same. */
+export async function put(
+  session: Session,
+  { agent }: Target,
+  seen: Seen,
+  text: string,
+  verb: string,
+): Promise<Written> {
+  const { file } = seen;
+  const result = { agent: titleOf(agent), file: file.name, length: lengthOf(text), limit: file.limit };
+  if (seen.found?.bytes.equals(Buffer.from(text))) return { ...result, digest: seen.digest, changed: false };
+  const deed = {
+    verb,
+    target: `${agent.host.name}/${agent.name}`,
+    summary: `${seen.found ? "replace" : "create"} ${file.name} of ${titleOf(agent)} (${result.length} of ${file.limit} characters)`,
+  };
+  const digest = await session.gate.pass(deed, () => replace(session, agent, seen, text));
+  return { ...result, digest: digest ?? seen.digest, changed: digest !== undefined };
+}
+
+/** A pipe whose first program failed gives nothing, and nobody meant to forget everything by that. */
+function mustSaySomething({ agent }: Target, { name, entries }: MemoryFile, bytes: Uint8Array): void {
+  if (Buffer.from(bytes).toString("utf8").trim() !== "") return;
+  throw new Fault("bad-input", `there is nothing to write to ${name}; nothing was changed`, {
+    why: `the text is empty, and ${name} would be too; --yes says that this is meant`,
+    next: entries ? `clm agent memory delete ${agent.word} ${name}` : `clm agent memory edit ${agent.word} ${name}`,
+    data: { flag: "--yes" },
+  });
+}
+
+function digestFrom(text: string): string {
+  if (text === absent || /^[0-9a-f]{64}$/.test(text)) return text;
+  throw new Fault("bad-input", `'${text}' is no digest`, {
+    why: `it is the 64 hex digits that clm agent memory info shows, or '${absent}' for a file that should not be there`,
+  });
+}

@@ -1,0 +1,151 @@
+import type { Manifest } from "../../../agents/manifest.js";
+import type { Facts } from "../../../remote/facts.js";
+import { type Check, judge as judgeHost } from "../../host/check.js";
+import { freePort, objectionTo, type PortQuestion } from "./port.js";
+import type { Seen } from "./seen.js";
+
+/** What is to come to the host, and what is known of it here. */
+export interface Expected {
+  requires: Manifest["requires"];
+  user: string;
+  home: string;
+  unit: string;
+  /** What the comment of the account says when it is ours; nothing when we never made one. */
+  comment?: string | undefined;
+  /** We were at work on the account, and may have been stopped in the middle of it. */
+  begun?: boolean | undefined;
+  /** The port the user or the record names; without it, the first free one. */
+  port?: number | undefined;
+  ports: Pick<PortQuestion, "range" | "recorded">;
+  /** Addresses the installer needs. */
+  reach: string[];
+  /** Missing packages may be installed. */
+  packages: boolean;
+}
+
+const ok = (id: string, reason: string): Check => ({ id, result: "ok", reason });
+const warn = (id: string, reason: string, fix: string): Check => ({ id, result: "warn", reason, fix });
+const fail = (id: string, reason: string, fix: string): Check => ({ id, result: "fail", reason, fix });
+
+/** Everything that must hold before the first change, as it was seen. */
+export function judge(expected: Expected, facts: Facts, seen: Seen): Check[] {
+  return [
+    ...judgeSystem(expected, facts),
+    ...Object.keys(expected.requires.programs).map((program) => judgeProgram(expected, seen, program)),
+    judgeUser(expected, seen),
+    judgeUnit(expected, seen),
+    judgePort(expected, seen),
+    judgeReach(expected, seen),
+  ];
+}
+
+/** The same when root could not be had: what only root sees was not seen, and is not judged. */
+export function judgeWithoutRoot(expected: Expected, facts: Facts): Check[] {
+  const programs = Object.keys(expected.requires.programs).map((program) => `program.${program}`);
+  const unseen = [...programs, "user", "unit", "port", "reach"];
+  return [
+    ...judgeSystem(expected, facts),
+    ...unseen.map((id): Check => ({ id, result: "skipped", reason: "needs sudo" })),
+  ];
+}
+
+function judgeSystem({ requires }: Expected, facts: Facts): Check[] {
+  const { systems, arch, systemd, memory_mb, disk_mb } = requires;
+  const memory = `${facts.memory_free_mb} MB free of ${facts.memory_mb} MB`;
+  const disk = `${facts.disk_free_mb} MB free for /home`;
+  return [
+    systems.includes(`${facts.os} ${facts.os_version}`)
+      ? ok("system.os", facts.os_name)
+      : warn(
+          "system.os",
+          `${facts.os_name || "an unknown system"} is not one this agent is tested on`,
+          `use one of ${systems.join(", ")}`,
+        ),
+    arch.includes(facts.arch)
+      ? ok("system.arch", facts.arch)
+      : fail("system.arch", `${facts.arch} is not supported`, `use a machine of ${arch.join(" or ")}`),
+    facts.systemd >= systemd
+      ? ok("system.systemd", `systemd ${facts.systemd}`)
+      : fail(
+          "system.systemd",
+          facts.systemd ? `systemd ${facts.systemd} is too old` : "systemd is not there",
+          `systemd ${systemd} or newer is needed`,
+        ),
+    facts.memory_free_mb >= memory_mb
+      ? ok("memory", memory)
+      : warn("memory", memory, `an agent wants about ${memory_mb} MB`),
+    // Half an installation on a full disk helps nobody; a little less than asked for may do.
+    facts.disk_free_mb >= disk_mb
+      ? ok("disk", disk)
+      : (facts.disk_free_mb < disk_mb / 8 ? fail : warn)("disk", disk, `an agent wants about ${disk_mb} MB`),
+    ...judgeHost(facts).filter(({ id }) => id === "clock"),
+  ];
+}
+
+function judgeProgram({ requires, packages }: Expected, seen: Seen, program: string): Check {
+  const id = `program.${program}`;
+  if (seen.programs.includes(program)) return ok(id, "there");
+  const name = requires.programs[program] ?? program;
+  const fix = remedy(missingPackages(requires, seen));
+  return packages ? warn(id, `missing; comes with the package ${name}`, fix) : fail(id, "missing", fix);
+}
+
+/** The Debian packages that bring what is missing. */
+export function missingPackages({ programs }: Manifest["requires"], seen: Seen): string[] {
+  const missing = Object.entries(programs).filter(([program]) => !seen.programs.includes(program));
+  return [...new Set(missing.map(([, name]) => name))];
+}
+
+export const remedy = (packages: string[]): string => `sudo apt-get install -y ${packages.join(" ")}`;
+
+function judgeUser({ user, home, comment, begun }: Expected, { account, group, home: homeThere }: Seen): Check {
+  const id = "user";
+  if (account && account.comment === comment) return ok(id, `${user} is the account clm made`);
+  if (account) {
+    return fail(id, `${user} is an account that this clm has no record of`, "choose another name with --name");
+  }
+  // An account would be given what the group may do, and would take the group with it when it is removed.
+  if (group && !(comment && begun && group === "empty")) {
+    return fail(id, `there is a group called ${user} on the host`, "choose another name with --name");
+  }
+  if (homeThere) return fail(id, `there is no account ${user}, but ${home} exists`, "choose another name with --name");
+  return ok(id, `${user} is free`);
+}
+
+function judgeUnit({ user, unit, comment }: Expected, seen: Seen): Check {
+  const id = "unit";
+  if (!seen.unit) return ok(id, `${unit} is free`);
+  // The record says that we were at work here, and the file that it is for this user.
+  if (comment && seen.unit.user === user) return ok(id, `${unit} is the unit clm made`);
+  return fail(id, `${seen.unit.path} is a unit that clm did not make`, "choose another name with --name");
+}
+
+function judgePort(expected: Expected, seen: Seen): Check {
+  const id = "port";
+  const question = portQuestion(expected, seen);
+  if (expected.port !== undefined) {
+    const objection = objectionTo(expected.port, question);
+    return objection ? fail(id, objection, "choose another with --port") : ok(id, `${expected.port} is free`);
+  }
+  const port = freePort(question);
+  const { first, last } = question.range;
+  return port === undefined
+    ? fail(id, `every port from ${first} to ${last} is taken`, "choose another with --port")
+    : ok(id, `${port} is free`);
+}
+
+/** The question for a free port; the agent's own listening does not count against it. */
+export function portQuestion({ ports, comment }: Expected, { account, listening }: Seen): PortQuestion {
+  return { ...ports, listening, ...(account && account.comment === comment && { uid: account.uid }) };
+}
+
+/** Told, not refused: the host may have a proxy or a mirror that we know nothing of. */
+function judgeReach({ reach }: Expected, seen: Seen): Check {
+  const id = "reach";
+  if (reach.length === 0) return { id, result: "skipped", reason: "the installer needs nothing from elsewhere" };
+  const asked = reach.filter((url) => seen.reach[url] !== undefined);
+  if (asked.length === 0) return { id, result: "skipped", reason: "there is no curl to ask with" };
+  const silent = asked.filter((url) => !seen.reach[url]);
+  if (silent.length === 0) return ok(id, `answers: ${asked.join(", ")}`);
+  return warn(id, `no answer: ${silent.join(", ")}`, "the installer will most likely fail without it");
+}

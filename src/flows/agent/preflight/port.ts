@@ -1,0 +1,29 @@
+import type { Manifest } from "../../../agents/manifest.js";
+import type { Listener } from "./seen.js";
+
+export interface PortQuestion {
+  range: Manifest["api"]["port"];
+  /** Ports of the other agents on the host, running or not. */
+  recorded: number[];
+  listening: Listener[];
+  /** The agent's own account, whose listening does not count. */
+  uid?: number | undefined;
+}
+
+/** Why a port will not do; nothing when it will. */
+export function objectionTo(port: number, { recorded, listening, uid }: PortQuestion): string | undefined {
+  if (port < 1024) return `port ${port} is for root's programs only`;
+  if (recorded.includes(port)) return `port ${port} belongs to another agent on this host`;
+  const other = listening.find((each) => each.port === port && each.uid !== uid);
+  if (other) return `something of user id ${other.uid} listens on port ${port}`;
+  return undefined;
+}
+
+/** The first port of the range that nobody has; nothing when all are taken. */
+export function freePort(question: PortQuestion): number | undefined {
+  const { first, last, avoid } = question.range;
+  for (let port = first; port <= last; port++) {
+    if (!avoid.includes(port) && !objectionTo(port, question)) return port;
+  }
+  return undefined;
+}

@@ -1,0 +1,116 @@
+import type { Subject } from "../../../agents/subject.js";
+import { Fault } from "../../../errors.js";
+import { sh } from "../../../quote.js";
+import type { Shell } from "../../../remote/process.js";
+import { run } from "../../../remote/run.js";
+import library from "./preflight.sh?raw";
+
+/** What a host said about an agent that is to come, or to be there already. */
+export interface Seen {
+  programs: string[];
+  /** The account that has the agent's name. */
+  account?: { uid: number; comment: string; home: string };
+  /** The group that has the agent's name: whether anybody is in it. */
+  group?: "used" | "empty";
+  /** Something stands where its home would be. */
+  home: boolean;
+  /** A unit of its name, and the user that unit runs as. */
+  unit?: { path: string; user: string };
+  /** What systemd says of the agent's unit: `inactive` when there is none. */
+  state: string;
+  /** What systemd says of the installer's job: `inactive` when there is none. */
+  job: string;
+  listening: Listener[];
+  /** Whether each address answers; those that were not asked are not in it. */
+  reach: Record<string, boolean>;
+  /** The first line of what the launcher says; empty when there is no launcher, nothing when nobody asked it. */
+  version?: string;
+}
+
+export interface Listener {
+  port: number;
+  uid: number;
+}
+
+export interface Sight {
+  subject: Subject;
+  /** The account's comment, when it is one that clm made. */
+  comment: string;
+  /** The unit of the installer's job. */
+  job: string;
+  programs: string[];
+  reach: string[];
+}
+
+// The host has no use for the comments.
+const functions = library.replace(/^\s*#.*\n/gm, "");
+
+/** Looks at the host, in one exec. The shell must be root's. */
+export async function see(root: Shell, sight: Sight, signal?: AbortSignal): Promise<Seen> {
+  const parts = [
+    sh`see_programs ${sight.programs}`,
+    "see_account",
+    "see_unit",
+    "see_ports",
+    `${versionCall(sight.subject)} &`,
+    ...(sight.reach.length > 0 ? [sh`see_reach ${sight.reach}`] : []),
+    "wait",
+  ];
+  return ask(root, sight, parts, signal);
+}
+
+/** The launcher's first line, in one exec; empty when it says nothing. */
+export async function seeVersion(root: Shell, sight: Sight, signal?: AbortSignal): Promise<string> {
+  return (await ask(root, sight, [versionCall(sight.subject)], signal)).version ?? "";
+}
+
+const versionCall = ({ places, manifest }: Subject): string =>
+  sh`see_version ${[places.launcher, ...manifest.version.args]}`;
+
+async function ask(root: Shell, { subject, comment, job }: Sight, parts: string[], signal?: AbortSignal) {
+  const { user, unit, places } = subject;
+  const search = [...places.path, "/usr/local/bin", "/usr/bin", "/bin"].join(":");
+  const script = [
+    functions,
+    sh`user=${user} home=${places.home} unit=${unit} job=${job} data=${places.data} search=${search} mark=${comment}`,
+    ...parts,
+    "say end yes",
+    "",
+  ].join("\n");
+  const { stdout, stderr } = await run(root, "/bin/sh -s", {
+    stdin: script,
+    timeout: 120_000,
+    ...(signal && { signal }),
+  });
+  const seen = seenFrom(stdout);
+  if (seen) return seen;
+  throw new Fault("unsupported", "the host could not tell about itself", {
+    why: stderr.trim() || "its answer broke off",
+  });
+}
+
+/** Reads the lines of preflight.sh; nothing when they do not go to the end. */
+export function seenFrom(text: string): Seen | undefined {
+  const seen: Seen = { programs: [], home: false, state: "inactive", job: "inactive", listening: [], reach: {} };
+  let whole = false;
+  for (const line of text.split("\n")) {
+    const at = line.indexOf("=");
+    const [key, value] = [line.slice(0, at), line.slice(at + 1).trim()];
+    const [first = "", second = ""] = value.split(" ");
+    if (key === "end") whole = true;
+    else if (key === "program") seen.programs.push(value);
+    else if (key === "account" && value !== "") {
+      const [, , uid, , comment = "", home = ""] = value.split(":");
+      seen.account = { uid: Number(uid), comment, home };
+    } else if (key === "group") seen.group = value === "empty" ? "empty" : "used";
+    else if (key === "home") seen.home = true;
+    else if (key === "unit") seen.unit = { path: value, user: "" };
+    else if (key === "unit_user" && seen.unit) seen.unit.user = value;
+    else if (key === "state" && value !== "") seen.state = value;
+    else if (key === "job" && value !== "") seen.job = value;
+    else if (key === "listen") seen.listening.push({ port: Number.parseInt(first, 16), uid: Number(second) });
+    else if (key === "reach") seen.reach[second] = first === "yes";
+    else if (key === "version") seen.version = value;
+  }
+  return whole ? seen : undefined;
+}

@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { finalCause, withCause } from "../../agents/proof/cause.js";
+import { judge, restartsOf, settled } from "../../agents/proof/judge.js";
+import { isProven, type Proof } from "../../agents/proof/proof.js";
+import type { Seen } from "../../agents/proof/seen.js";
+import { loadType } from "../../agents/registry.js";
+import { type Subject, subjectOf } from "../../agents/subject.js";
+import type { Shell } from "../../remote/process.js";
+import type { Secret } from "../../secret.js";
+import { type Agent, instanceOf } from "../../state/agents.js";
+import type { Session } from "../session.js";
+import { apiKeyOf } from "./api-key.js";
+import { observe } from "./observe.js";
+
+export { isProven, type Proof } from "../../agents/proof/proof.js";
+
+export interface ProveOptions {
+  /** Ask the model one real question. */
+  chat: boolean;
+  /** Said of the chat proof when it is not asked. */
+  noChat?: string;
+  /** Milliseconds until it must answer; without it, what the manifest gives this agent. */
+  patience?: number;
+}
+
+const pause = 700;
+/** Milliseconds after which the agent's own words may end the waiting. */
+const wondering = 8000;
+
+/**
+ * Prove: what runs is this agent, locked, and answering. Looks until all of it is so, until it cannot become so any more,
+ * or until its time is up. Changes nothing.
+ */
+export async function prove(session: Session, agent: Agent, options: ProveOptions): Promise<Proof[]> {
+  return (await proveAndSee(session, agent, options)).proofs;
+}
+
+/** The proofs, and what was seen last. */
+export interface Proved {
+  proofs: Proof[];
+  seen: Seen;
+}
+
+export async function proveAndSee(session: Session, agent: Agent, options: ProveOptions): Promise<Proved> {
+  const { manifest } = await loadType(session.configDir, agent.record.type);
+  const subject = subjectOf(manifest, agent);
+  const { key } = apiKeyOf(session, { instance: instanceOf(agent), name: manifest.api.secret });
+  // What the agent says when it fails is told, and it knows more secrets than its own key.
+  for (const secret of session.secrets.all()) session.ui.hide(secret);
+  const root = (await session.pool.connect(agent.host)).as("root");
+  const patience = options.patience ?? patienceFor(subject, agent);
+  return watch(session, { root, subject, key }, { ...options, patience });
+}
+
+/** How long an agent may take to answer after its start. */
+export const patienceFor = ({ manifest }: Subject, { record }: Agent): number =>
+  manifest.api.patience.start + manifest.api.patience.per_server * Object.keys(record.mcp ?? {}).length;
+
+interface Scene {
+  root: Shell;
+  subject: Subject;
+  key: Secret;
+}
+
+async function watch(
+  session: Session,
+  { root, subject, key }: Scene,
+  { chat, noChat, patience }: ProveOptions & { patience: number },
+): Promise<Proved> {
+  const { ui, signal } = session;
+  const look = async (sight: Parameters<typeof observe>[3]) =>
+    withoutSecrets(ui, await observe(root, subject, key, sight, signal));
+  const progress = ui.progress(`validate ${subject.name}`);
+  const began = Date.now();
+  let first: Seen | undefined;
+  let answered: Seen["chat"];
+  let process: string | undefined;
+  try {
+    for (;;) {
+      const seen = await look({ chat: chat && answered === undefined });
+      first ??= seen;
+      // What another process answered proves nothing about this one.
+      if (process !== undefined && process !== seen.unit.MainPID) answered = undefined;
+      process = seen.unit.MainPID;
+      // An answer that broke off may be the end of its process: the next look tells.
+      const brokeOff = seen.chat?.status === 0;
+      answered = seen.chat ?? answered;
+      if (answered) seen.chat = answered;
+      const proofs = judge(subject, seen, { first, noChat: chat ? undefined : (noChat ?? "not asked for") });
+      if (isProven(proofs)) {
+        progress.done(`${subject.name} is proven`);
+        return { proofs, seen };
+      }
+      const waited = Date.now() - began;
+      const over =
+        waited > patience || (!brokeOff && isFinal(seen, first, proofs)) || (waited > wondering && answersAll(seen));
+      const { words } = over || waited > wondering ? await look({ words: true }) : seen;
+      if (over || finalCause(subject, words, proofs)) {
+        progress.fail();
+        return { proofs: withCause(subject, settledFor(seen, first, proofs), words), seen };
+      }
+      progress.update(proofs.find(({ result }) => result === "fail")?.reason ?? "");
+      await sleep(pauseAfter(seen, proofs), undefined, { signal });
+    }
+  } catch (error) {
+    progress.fail();
+    throw error;
+  }
+}
+
+/** Nothing is wrong with it but that somebody stopped it. */
+export function isMerelyStopped({ proofs, seen }: Proved): boolean {
+  const { LoadState, ActiveState } = seen.unit;
+  if (LoadState === "not-found" || ActiveState !== "inactive" || seen.listeners.length > 0) return false;
+  return proofs.every(({ id, result }) => result !== "fail" || id === "unit" || id === "port");
+}
+
+/** What the agent and its model said. Hidden before it is shortened: of half a secret nobody could tell what it is. */
+function withoutSecrets(ui: Session["ui"], { words, chat, ...seen }: Seen): Seen {
+  const headers = Object.entries(chat?.headers ?? {}).map(([name, value]) => [name, ui.redact(value)]);
+  return {
+    ...seen,
+    words: words.map(ui.redact),
+    ...(chat && { chat: { ...chat, headers: Object.fromEntries(headers), body: ui.redact(chat.body) } }),
+  };
+}
+
+/** Nobody watches any longer for what only takes time, once something else has failed. */
+const settledFor = (seen: Seen, first: Seen, proofs: Proof[]): Proof[] =>
+  proofs.map((proof) => {
+    const { age = settled } = seen;
+    const same = restartsOf(seen) === restartsOf(first);
+    const young = proof.id === "steady" && proof.result === "fail" && age < settled && same;
+    const alone = proofs.every(({ id, result }) => id === "steady" || result !== "fail");
+    return young && !alone ? { id: proof.id, result: "skipped", reason: proof.reason } : proof;
+  });
+
+/** When all that is missing is some time, that time: each look leaves two lines of refused keys in the agent's log. */
+function pauseAfter({ age = 0 }: Seen, proofs: Proof[]): number {
+  const failed = proofs.filter(({ result }) => result === "fail");
+  const young = failed.length === 1 && failed[0]?.id === "steady" && age < settled;
+  return young ? (settled - age) * 1000 : pause;
+}
+
+/** It is up and answers whatever it is asked: what it says now it will say later. */
+const answersAll = ({ answers: { health, none, wrong, own } }: Seen): boolean =>
+  Boolean(health && none && wrong && own);
+
+/** What does not hold will not come to hold by waiting. */
+function isFinal(seen: Seen, first: Seen, proofs: Proof[]): boolean {
+  const failed = new Set(proofs.filter(({ result }) => result === "fail").map(({ id }) => id));
+  if (failed.has("version") || failed.has("files") || failed.has("chat")) return true;
+  if (seen.unit.ActiveState === "failed" || seen.unit.ActiveState === "inactive") return true;
+  if (restartsOf(seen) - restartsOf(first) >= 2) return true;
+  if (failed.has("port") && seen.listeners.length > 0) return true;
+  // It listens and gives answers, and they are the wrong ones.
+  return seen.answers.health === 200 && answersAll(seen) && [...failed].some((id) => id.startsWith("gate."));
+}

@@ -1,0 +1,178 @@
+import { accountComment } from "../../agents/mark.js";
+import { goneWish } from "../../agents/wish.js";
+import { Fault, isFault } from "../../errors.js";
+import { sh } from "../../quote.js";
+import type { Connection } from "../../remote/connection.js";
+import { converge } from "../../remote/operations/converge.js";
+import { absent, type Operation } from "../../remote/operations/operation.js";
+import type { Shell } from "../../remote/process.js";
+import { run } from "../../remote/run.js";
+import { type Agent, findAgent, instanceOf, recordAgent, titleOf } from "../../state/agents.js";
+import type { Works } from "../gate.js";
+import type { Session } from "../session.js";
+import { step } from "../step.js";
+import { alone } from "./alone.js";
+import { installerGone } from "./install/job.js";
+import { type Backup, backUp } from "./remove/backup.js";
+import { doubtsAbout, lookScript, shownFrom } from "./remove/taken-over.js";
+
+export interface RemoveOptions {
+  /** What it remembers is copied here first. */
+  backup: boolean;
+  /** Go on when a part cannot be removed. */
+  force: boolean;
+  /** The host is gone: only what is kept here is removed. */
+  forget: boolean;
+}
+
+export interface Removed {
+  agent: Agent;
+  backup?: Backup;
+  /** What was removed from the host, or would be. */
+  changes: string[];
+  /** What could not be removed, and why. */
+  left: string[];
+}
+
+/** Remove: the host is left as it was before the agent came, and what it remembered is kept here. */
+export function removeAgent(session: Session, word: string, options: RemoveOptions): Promise<Removed> {
+  const { host, name } = findAgent(session.hosts.read(), word);
+  const full = `${host.name}/${name}`;
+  return alone(session, { host: host.name, name }, () =>
+    options.forget ? forget(session, full) : remove(session, full, options),
+  );
+}
+
+async function remove(session: Session, word: string, options: RemoveOptions): Promise<Removed> {
+  const { ui, gate, signal } = session;
+  const agent = findAgent(session.hosts.read(), word);
+  const connection = await reach(session, agent, word);
+  const root = connection.as("root");
+  const account = await mustBeOurs(root, agent, { word, login: connection.user, signal });
+  const wishes = goneWishes(agent);
+  const { results } = await converge(root, wishes, { mode: "check", signal });
+  const changes = results.flatMap(({ id, status }) => (status === "would-change" ? [id.replace(/^no /, "")] : []));
+  // A backup was made, or declined, before the first thing was taken away.
+  const wantsBackup = options.backup && account && agent.record.status !== "removing";
+
+  const deed = {
+    verb: "agent remove",
+    target: word,
+    summary: `remove ${titleOf(agent)}`,
+    question: `This removes ${titleOf(agent)} with its account, its files and its keys${
+      wantsBackup ? " (a backup is made first)" : ""
+    }. Type ${agent.name} to go on:`,
+    typed: agent.name,
+  };
+  const done = await gate.pass(deed, async (works) => {
+    const backup = wantsBackup
+      ? await step(ui, `back up what ${agent.name} remembers`, () => backUp(session, root, agent))
+      : undefined;
+    await recordAgent(session.hosts, at(agent), (now) => now && { ...now, status: "removing" });
+    const left = await step(ui, `remove ${agent.name} from ${agent.host.name}`, () =>
+      takeAway(works, root, wishes, options.force).catch((error) => {
+        throw resumable(session, word, error);
+      }),
+    );
+    await drop(session, agent);
+    return { left, ...(backup && { backup }) };
+  });
+  return { agent, changes, left: [], ...done };
+}
+
+const at = ({ name, host }: Agent) => ({ host: host.name, name });
+
+async function reach(session: Session, { host }: Agent, word: string): Promise<Connection> {
+  return session.pool.connect(host).catch((error) => {
+    if (isFault(error, "unreachable"))
+      error.next.push(`clm agent remove ${word} --forget   # only if the machine is gone for good`);
+    throw error;
+  });
+}
+
+interface Asking {
+  word: string;
+  /** Who clm is on the host. */
+  login: string;
+  signal: AbortSignal;
+}
+
+/** Whether its account is there. One that has the name but not our mark is somebody else's, and stays. */
+async function mustBeOurs(root: Shell, agent: Agent, asking: Asking): Promise<boolean> {
+  const { user, mark } = agent.record;
+  const { word, signal } = asking;
+  if (mark === undefined) return mustBeTheAgents(root, agent, asking);
+  const { stdout } = await run(root, sh`getent passwd ${user}`, { timeout: 30_000, signal });
+  const [found, , , , comment] = stdout.trim().split(":");
+  if (found !== user) return false;
+  if (comment === accountComment(mark)) return true;
+  throw new Fault("in-use", `the account ${user} on ${agent.host.name} is not the one clm made`, {
+    why: "somebody made another one of that name; clm touches only what it made",
+    next: `clm agent remove ${word} --forget`,
+  });
+}
+
+/** An agent that was taken over was never marked: what is seen of it must tell that the account is its own. */
+async function mustBeTheAgents(root: Shell, agent: Agent, { word, login, signal }: Asking): Promise<boolean> {
+  const { user, home, unit } = agent.record;
+  const places = [user, `/etc/systemd/system/${unit}`, `${home}/.hermes`];
+  const look = sh`/bin/sh -c ${lookScript} sh ${places}`;
+  const { stdout, stderr, code } = await run(root, look, { timeout: 30_000, signal });
+  if (code !== 0) {
+    const what = `${agent.host.name} could not tell whose the account ${user} is; nothing was removed`;
+    throw new Fault("remote-failed", what, { why: stderr.trim(), next: `clm host check ${agent.host.name}` });
+  }
+  const shown = shownFrom(stdout);
+  const doubts = doubtsAbout(agent.record, shown, login);
+  if (doubts.length === 0) return shown.account !== undefined;
+  throw new Fault("in-use", `the account ${user} on ${agent.host.name} may be somebody else's; nothing was removed`, {
+    why: [`${agent.name} was taken over, so its account has no mark of clm`, ...doubts],
+    next: `clm agent remove ${word} --forget`,
+  });
+}
+
+/** In the order in which each can go: what runs first, the user with all that is its own last. */
+function goneWishes({ name, record }: Agent): Operation[] {
+  return [...installerGone(name), absent({ path: `${record.home}.clm-new` }), ...goneWish(record)];
+}
+
+/** What is left, when it was told to go on. */
+async function takeAway(works: Works, root: Shell, wishes: Operation[], force: boolean): Promise<string[]> {
+  if (!force) {
+    await works.converge(root, wishes);
+    return [];
+  }
+  const left: string[] = [];
+  for (const wish of wishes) {
+    const { failed } = await works.converge(root, [wish], { goOn: true });
+    if (failed)
+      left.push(`${failed.id.replace(/^no /, "")}: ${failed.why?.split("\n").at(-1) ?? "it cannot be removed"}`);
+  }
+  return left;
+}
+
+/** The record goes last, so that a run cut short is done again by the same command. */
+async function drop({ secrets, hosts }: Session, agent: Agent): Promise<void> {
+  await secrets.remove(instanceOf(agent));
+  await recordAgent(hosts, at(agent), () => undefined);
+}
+
+async function forget(session: Session, word: string): Promise<Removed> {
+  const agent = findAgent(session.hosts.read(), word);
+  const deed = {
+    verb: "agent remove",
+    target: word,
+    summary: `forget ${titleOf(agent)}, and change nothing on ${agent.host.name}`,
+    question: `This forgets ${titleOf(agent)} and its keys; on ${agent.host.name} nothing is changed. Type ${agent.name} to go on:`,
+    typed: agent.name,
+  };
+  await session.gate.pass(deed, () => drop(session, agent));
+  return { agent, changes: [], left: [] };
+}
+
+function resumable({ argv }: Session, word: string, error: unknown): unknown {
+  if (!isFault(error)) return error;
+  const { fault, message, why, next, data } = error;
+  const ways = [sh`clm ${argv}`, `clm agent remove ${word} --force`, ...next];
+  return new Fault(fault, message, { why, next: [...new Set(ways)], data, cause: error });
+}

@@ -1,0 +1,44 @@
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+
+const block = 512;
+
+/** The names in a tar.gz, read to its end. Throws when a byte of it is wrong or its end is missing. */
+export async function tarMembers(path: string): Promise<string[]> {
+  const names: string[] = [];
+  let rest = Buffer.alloc(0);
+  let skip = 0;
+  let ended = false;
+  await pipeline(createReadStream(path), createGunzip(), async (source: AsyncIterable<Buffer>) => {
+    for await (const chunk of source) {
+      rest = Buffer.concat([rest, chunk]);
+      for (;;) {
+        const passed = Math.min(skip, rest.length);
+        rest = rest.subarray(passed);
+        skip -= passed;
+        if (skip > 0 || rest.length < block) break;
+        const header = rest.subarray(0, block);
+        rest = rest.subarray(block);
+        if (header.every((byte) => byte === 0)) ended = true;
+        else if (!ended) skip = take(header, names);
+      }
+    }
+  });
+  if (!ended) throw new Error("it breaks off before its end");
+  return names;
+}
+
+/** Notes the name, and gives back how many bytes of content follow, in whole blocks. */
+function take(header: Buffer, names: string[]): number {
+  const text = (from: number, length: number) => header.toString("utf8", from, from + length).replace(/\0.*$/s, "");
+  const sum = header.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);
+  if (Number.parseInt(text(148, 8), 8) !== sum) throw new Error("a header in it is damaged");
+  // Sizes of 8 GB and more are not written in octal.
+  const large = (header[124] ?? 0) & 0x80;
+  const size = large ? Number(header.readBigUInt64BE(128)) : Number.parseInt(text(124, 12), 8);
+  const kind = text(156, 1);
+  // L and K carry the long name of what comes next.
+  if (kind === "0" || kind === "") names.push(text(0, 100));
+  return Math.ceil(size / block) * block;
+}

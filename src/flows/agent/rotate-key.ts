@@ -1,0 +1,123 @@
+import { render } from "../../agents/rendering.js";
+import { Fault } from "../../errors.js";
+import type { Secret } from "../../secret.js";
+import { type Agent, findAgent, instanceOf, titleOf } from "../../state/agents.js";
+import type { Session } from "../session.js";
+import { alone } from "./alone.js";
+import { answersFor } from "./answers.js";
+import { isKey, type KeyPlace, keyDescription, newKey, nextName, promoteKey, rotateLine } from "./api-key.js";
+import { mustNotDrop } from "./configure/objections.js";
+import { mustBeInstalled } from "./gates.js";
+import { observe } from "./observe.js";
+import type { Proof } from "./prove.js";
+import { isConfigured, putOnHost } from "./put-on-host.js";
+import { gone } from "./rendered.js";
+import { type Target, targetOf } from "./target.js";
+
+export interface Rotated {
+  agent: string;
+  /** What has the new key now: the running agent, the files of one that is down, or this machine alone. */
+  reached: "agent" | "files" | "nothing";
+  /** A change that was begun earlier was finished; no other key was made. */
+  resumed: boolean;
+  proofs: Proof[];
+}
+
+/**
+ * Rotate-key: the agent has another key, and the old one is refused. The new key is kept beside the old one before the
+ * host hears of it, and takes its place when the host was seen to have it; so, killed anywhere, the same command ends
+ * with a key that both sides know. What can be refused is refused before there is a new key.
+ */
+export async function rotateKey(session: Session, word: string): Promise<Rotated | undefined> {
+  const { host, name } = findAgent(session.hosts.read(), word);
+  return alone(session, { host: host.name, name }, async () =>
+    sayingHowToFinish(session, await targetOf(session, `${host.name}/${name}`), (target) => rotate(session, target)),
+  );
+}
+
+/** Whatever stops a change of key that was begun, the same command finishes it. */
+async function sayingHowToFinish<T>(
+  session: Session,
+  target: Target,
+  work: (target: Target) => Promise<T>,
+): Promise<T> {
+  const { agent, subject } = target;
+  try {
+    return await work(target);
+  } catch (error) {
+    const begun = session.secrets.get(instanceOf(agent), nextName(subject.manifest.api.secret)) !== undefined;
+    const line = rotateLine(agent.word);
+    if (error instanceof Fault && begun && !error.next.includes(line)) error.next.push(line);
+    throw error;
+  }
+}
+
+async function rotate(session: Session, target: Target): Promise<Rotated | undefined> {
+  const { secrets, ui, gate } = session;
+  const { agent, subject } = target;
+  mustBeInstalled(agent);
+  const place = { instance: instanceOf(agent), name: subject.manifest.api.secret };
+  const begun = secrets.get(place.instance, nextName(place.name));
+  const old = secrets.get(place.instance, place.name);
+  for (const secret of [begun, old]) if (secret) ui.hide(secret);
+  const resumed = begun !== undefined && isKey(begun);
+  const next = resumed ? begun : newKey();
+  ui.hide(next);
+  if (isConfigured(agent)) await mustBeChangeable(session, target, { name: place.name, next });
+  const deed = {
+    verb: "agent rotate-key",
+    target: `${agent.host.name}/${agent.name}`,
+    summary: `${resumed ? "finish changing" : "change"} the key of ${titleOf(agent)}`,
+  };
+  const kept = await gate.pass(deed, async () => {
+    if (!resumed) await secrets.set(place.instance, nextName(place.name), next, `next ${keyDescription}`);
+    return true;
+  });
+  if (!kept) return undefined;
+  const result = { agent: titleOf(agent), resumed };
+  if (!isConfigured(agent)) {
+    await promoteKey(session, place);
+    return { ...result, reached: "nothing", proofs: [] };
+  }
+  const { down, proofs } = await putOnHost(session, `${agent.host.name}/${agent.name}`, "agent rotate-key");
+  await settle(session, target, place, { old, next, down });
+  return { ...result, reached: down ? "files" : "agent", proofs };
+}
+
+/** The host is there, and would take files with the new key. */
+async function mustBeChangeable(
+  session: Session,
+  { agent, subject }: Target,
+  { name, next }: { name: string; next: Secret },
+): Promise<void> {
+  const rendering = render(subject, await answersFor(session, subject, agent.record, { [name]: next }));
+  const root = (await session.pool.connect(agent.host)).as("root");
+  const seen = await observe(root, subject, next, { rendered: { salt: "" } }, session.signal);
+  if (!seen.account) throw gone(agent, subject);
+  mustNotDrop(agent, rendering, seen, session.gate.dryRun ? session.ui : undefined);
+}
+
+interface Keys {
+  old: Secret | undefined;
+  next: Secret;
+  down: boolean;
+}
+
+/** The host has the new key. One that is down accepts none, so there is nothing to ask it. */
+async function settle(session: Session, { agent, subject }: Target, place: KeyPlace, keys: Keys): Promise<void> {
+  const { old, next, down } = keys;
+  const other = old && old.reveal() !== "" && old.reveal() !== next.reveal() ? old : undefined;
+  if (other && !down && !/[\r\n]/.test(other.reveal())) {
+    const root = (await session.pool.connect(agent.host)).as("root");
+    const { answers } = await observe(root, subject, other, {}, session.signal);
+    if (answers.own !== 401) throw stillAccepted(agent, answers.own);
+  }
+  await promoteKey(session, place);
+}
+
+function stillAccepted(agent: Agent, status = 0): Fault {
+  return new Fault("check-failed", `${titleOf(agent)} does not refuse its old key`, {
+    why: status === 0 ? "it did not answer" : `it answered ${status}; it should be 401`,
+    next: rotateLine(agent.word),
+  });
+}

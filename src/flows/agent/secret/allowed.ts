@@ -1,0 +1,50 @@
+import { type Use, useOf } from "../../../agents/secret-names.js";
+import type { Subject } from "../../../agents/subject.js";
+import { Fault } from "../../../errors.js";
+import { instanceOf } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+import type { Target } from "../target.js";
+
+/** Refuses a name that is not set by hand, and says what sets it. */
+export function mustBeFree(session: Session, { agent, subject }: Target, name: string): void {
+  if (!/^[A-Z][A-Z0-9_]{0,127}$/.test(name)) {
+    // What follows the = may be the secret itself.
+    throw new Fault("bad-input", `Invalid secret key '${name.replace(/=.*$/s, "=…")}'`, {
+      why: "must start with uppercase letter, contain only uppercase letters, digits, and underscores, and be at most 128 characters",
+    });
+  }
+  const use = useOf(subject.manifest, name);
+  const rendered =
+    agent.record.rendered?.env.includes(name) && !session.secrets.names(instanceOf(agent)).includes(name);
+  const ways = waysTo(use, agent.word, isApiKey(subject, name), rendered === true);
+  if (!ways) return;
+  throw new Fault("bad-input", `${name} is not set by hand`, { ...ways, data: { name } });
+}
+
+/** The key itself, under its name here, the one it has while it is changed, or the one it has on the host. */
+const isApiKey = ({ manifest }: Subject, name: string): boolean =>
+  name.startsWith(manifest.api.secret) || manifest.render.some(({ env }) => env[name]?.includes("{{api_key}}"));
+
+function waysTo(use: Use, agent: string, key: boolean, rendered: boolean): { why: string; next: string } | undefined {
+  switch (use.kind) {
+    case "own":
+      return key
+        ? { why: "it is the key of the agent's API, which clm makes", next: `clm agent rotate-key ${agent}` }
+        : { why: "clm sets it itself, or the service needs it as it is", next: `clm agent configure ${agent}` };
+    case "channel":
+      return { why: `it belongs to the channel ${use.of}`, next: `clm agent configure ${agent} --stage channels` };
+    case "mcp":
+      return { why: `it belongs to the MCP server ${use.of}`, next: `clm agent configure ${agent} --stage channels` };
+    case "provider":
+      return rendered ? { why: `the agent's provider sets it`, next: "clm provider update --help" } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** What is worth knowing about a name that is free. */
+export function remarkOn({ subject }: Target, name: string): string | undefined {
+  const use = useOf(subject.manifest, name);
+  if (use.kind !== "provider") return undefined;
+  return `${name} is the key of a provider (${use.of}): older versions of ${subject.manifest.title} may send it to another one's address`;
+}

@@ -1,0 +1,28 @@
+import { Fault } from "../../../errors.js";
+import { nearest } from "../../../nearest.js";
+import { instanceOf, titleOf } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+import { targetOf } from "../target.js";
+import { mustBeFree } from "./allowed.js";
+import { type Stored, store } from "./store.js";
+
+/** Remove: a variable of the user's own is forgotten here, and gone from the host when that is next configured. */
+export async function removeSecret(session: Session, word: string, name: string): Promise<Stored> {
+  const target = await targetOf(session, word);
+  mustBeFree(session, target, name);
+  const { agent } = target;
+  const names = session.secrets.names(instanceOf(agent));
+  if (!names.includes(name)) {
+    const guess = nearest(name, names);
+    throw new Fault("not-found", `${titleOf(agent)} has no secret ${name}`, {
+      why: guess ? `did you mean ${guess}?` : [],
+      next: `clm agent secret list ${agent.word}`,
+    });
+  }
+  return store(session, agent, {
+    verb: "agent secret remove",
+    summary: `forget ${name} of ${titleOf(agent)}`,
+    question: `Forget ${name} of ${titleOf(agent)}?`,
+    values: new Map([[name, undefined]]),
+  });
+}

@@ -1,0 +1,23 @@
+import { dotenvFile } from "../../../agents/env-file.js";
+import { titleOf } from "../../../state/agents.js";
+import { type SecretSource, secretFrom } from "../../secret-source.js";
+import type { Session } from "../../session.js";
+import { targetOf } from "../target.js";
+import { mustBeFree, remarkOn } from "./allowed.js";
+import { type Stored, store } from "./store.js";
+
+/** Set: a variable of the user's own, for the agent's `.env`. */
+export async function setSecret(session: Session, word: string, name: string, source: SecretSource): Promise<Stored> {
+  const target = await targetOf(session, word);
+  mustBeFree(session, target, name);
+  const value = await secretFrom(session, source, { what: `the value of ${name}`, flag: "--from env:VARIABLE" });
+  // What `.env` cannot say is found now and not when it is applied.
+  dotenvFile(new Map([[name, value]]));
+  const remark = remarkOn(target, name);
+  if (remark) session.ui.warn(remark);
+  return store(session, target.agent, {
+    verb: "agent secret set",
+    summary: `set ${name} of ${titleOf(target.agent)}`,
+    values: new Map([[name, value]]),
+  });
+}

@@ -1,0 +1,47 @@
+import type { Secret } from "../../../secret.js";
+import { type Agent, instanceOf, recordAgent, titleOf } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+import { alone } from "../alone.js";
+import { withState } from "../configure/record.js";
+
+export interface Stored {
+  agent: string;
+  /** Names whose value is another one now, or gone. */
+  changed: string[];
+}
+
+export interface Change {
+  verb: string;
+  /** Completes "would …". */
+  summary: string;
+  question?: string;
+  /** By name; nothing takes a secret away. */
+  values: Map<string, Secret | undefined>;
+}
+
+/** Changes an agent's own secrets on this machine. What the host has is proven no more; so that is recorded first. */
+export async function store(session: Session, agent: Agent, change: Change): Promise<Stored> {
+  const { secrets, hosts, gate } = session;
+  const instance = instanceOf(agent);
+  const target = `${agent.host.name}/${agent.name}`;
+  const changed = [...change.values].filter(
+    ([name, value]) => secrets.get(instance, name)?.reveal() !== value?.reveal(),
+  );
+  const names = changed.map(([name]) => name);
+  if (names.length === 0) return { agent: titleOf(agent), changed: [] };
+  const { verb, summary, question } = change;
+  await alone(session, { host: agent.host.name, name: agent.name }, () =>
+    gate.pass({ verb, target, summary, ...(question && { question }) }, async () => {
+      await recordAgent(
+        hosts,
+        { host: agent.host.name, name: agent.name },
+        (record) => record && withState(record, "validate"),
+      );
+      for (const [name, value] of changed) {
+        if (value) await secrets.set(instance, name, value, "set with clm agent secret");
+        else await secrets.unset(instance, name);
+      }
+    }),
+  );
+  return { agent: titleOf(agent), changed: names };
+}

@@ -1,0 +1,83 @@
+import { unit } from "../../remote/operations/operation.js";
+import { type Agent, findAgent, titleOf } from "../../state/agents.js";
+import type { Session } from "../session.js";
+import { step } from "../step.js";
+import { alone } from "./alone.js";
+import { changeRecord, withState } from "./configure/record.js";
+import { evenByForce, mustBeInstalled, mustBeReady, mustBeRunnable, mustHold } from "./gates.js";
+import { type Proof, proveAndSee } from "./prove.js";
+
+export interface Started {
+  agent: Agent;
+  /** It was up and enabled before. */
+  already: boolean;
+  proofs: Proof[];
+}
+
+/** Start: the unit is enabled and up, stays up, and what answers on its port is this agent. */
+export function startAgent(session: Session, word: string, options: { force: boolean }): Promise<Started | undefined> {
+  const { host, name } = findAgent(session.hosts.read(), word);
+  return alone(session, { host: host.name, name }, () => start(session, `${host.name}/${name}`, options));
+}
+
+async function start(session: Session, word: string, { force }: { force: boolean }): Promise<Started | undefined> {
+  const { ui, gate } = session;
+  const agent = findAgent(session.hosts.read(), word);
+  mustBeInstalled(agent);
+  if (!force) mustBeReady(agent, "start");
+  const { root, seen } = await step(ui, `check ${agent.name} on ${agent.host.name}`, () =>
+    mustBeRunnable(session, agent),
+  );
+  const { ActiveState, UnitFileState, NeedDaemonReload } = seen.unit;
+  const already = ActiveState === "active" && UnitFileState === "enabled" && NeedDaemonReload !== "yes";
+  if (!already) {
+    const deed = { verb: "agent start", target: word, summary: `start ${titleOf(agent)}` };
+    await gate.pass(deed, (works) =>
+      step(ui, `start ${agent.record.unit}`, () =>
+        works.converge(root, [unit(agent.record.unit, { enabled: true, state: "started" })]),
+      ),
+    );
+  }
+  if (gate.dryRun) return undefined;
+  return { agent, already, proofs: await mustAnswer(session, agent, { verb: "start", force }) };
+}
+
+// As the page has it: ActiveState is looked at when the unit has had three seconds to settle.
+const settle = 5000;
+
+export interface Answering {
+  verb: "start" | "restart";
+  force: boolean;
+}
+
+/**
+ * Up and steady, and answering its own key. One that was started by force may have nothing to answer with: of that only
+ * the first is asked, and the rest told. One that was ready and is not well has to be validated again.
+ */
+export async function mustAnswer(session: Session, agent: Agent, { verb, force }: Answering): Promise<Proof[]> {
+  const lenient = force && agent.record.onboarding.state !== "ready";
+  const { proofs, seen } = await proveAndSee(session, agent, {
+    chat: false,
+    noChat: "asked by clm agent configure",
+    ...(lenient && { patience: settle }),
+  });
+  const must = lenient ? evenByForce(proofs, seen) : proofs;
+  if (must.some(({ result }) => result === "fail")) await setBack(session, agent, verb);
+  mustHold(must, `${titleOf(agent)} was ${verb}ed but is not well`);
+  for (const { id, result, reason } of proofs)
+    if (result === "warn" || result === "fail") session.ui.warn(`${id}: ${reason}`);
+  return proofs;
+}
+
+async function setBack(session: Session, agent: Agent, verb: Answering["verb"]): Promise<void> {
+  const deed = {
+    verb: `agent ${verb}`,
+    target: `${agent.host.name}/${agent.name}`,
+    summary: `record that ${titleOf(agent)} is not well`,
+  };
+  await session.gate.pass(
+    deed,
+    () => changeRecord(session, agent, (now) => withState(now, "validate")),
+    () => ({ result: "failed" }),
+  );
+}

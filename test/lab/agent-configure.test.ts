@@ -1,0 +1,303 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { agentsIn, pidOf, unitOf } from "./agents.js";
+import { clm, copyOfHome, inHost } from "./clm.js";
+import { onTerminal } from "./terminal.js";
+
+const shared = inject("fleetHome");
+let home: string;
+let removeHome: () => Promise<void>;
+let agents: ReturnType<typeof agentsIn>;
+
+const host = "trial-1";
+const name = "cora";
+const env = `/home/${name}/.hermes/.env`;
+const config = `/home/${name}/.hermes/config.yaml`;
+
+beforeAll(async () => {
+  ({ home, remove: removeHome } = await copyOfHome(shared));
+  agents = agentsIn(home);
+  await agents.addEcho();
+  await agents.install(host, name, "2026.7.1+standin");
+});
+afterAll(async () => {
+  await agents.remove(name);
+  await removeHome();
+});
+
+const recorded = async () => JSON.parse((await agents.must("agent", "show", name, "-o", "json")).stdout);
+const variables = async () => (await inHost(host, `sed -n 's/^\\([A-Z_0-9]*\\)=.*/\\1/p' ${env}`)).trim().split("\n");
+const wellDone = async (...args: string[]) => {
+  const { code, stderr, done } = await agents.configure(name, ...args);
+  expect([code, done?.state], stderr).toEqual([0, "ready"]);
+  return done;
+};
+
+describe("configure", () => {
+  it("says what is missing, and which flag answers it", async () => {
+    const { code, stderr } = await agents.configure(name);
+    expect(code).toBe(6);
+    expect(stderr).toContain("--provider");
+  });
+
+  it("changes nothing in a dry run, and names what would change", async () => {
+    const before = await inHost(host, `sha256sum ${env} ${config}; systemctl is-active ${unitOf(name)} || true`);
+    const files = await Promise.all(["hosts.json", "secrets.json"].map((file) => readFile(join(home, file), "utf8")));
+    const { code, done } = await agents.configure(name, "--provider", "echo", "--dry-run");
+    expect(code).toBe(0);
+    const told = JSON.stringify(done.changes);
+    for (const word of ["+ API_SERVER_KEY", "+ model.provider", "inactive -> started"]) expect(told).toContain(word);
+    expect(await inHost(host, `sha256sum ${env} ${config}; systemctl is-active ${unitOf(name)} || true`)).toBe(before);
+    const after = await Promise.all(["hosts.json", "secrets.json"].map((file) => readFile(join(home, file), "utf8")));
+    expect(after).toEqual(files);
+  });
+
+  it("of one stage leaves the next one open, and the gate closed", async () => {
+    const { code, stderr, done } = await agents.configure(
+      name,
+      "--provider",
+      "echo",
+      "--stage",
+      "providers",
+      "--skip-chat",
+    );
+    expect([code, done?.state], stderr).toEqual([0, "channels"]);
+    expect(done.stages.map((stage: { name: string; result: string }) => [stage.name, stage.result])).toEqual([
+      ["providers", "complete"],
+      ["identity", "skipped"],
+      ["channels", "open"],
+      ["validate", "complete"],
+    ]);
+    expect((await recorded()).onboarding.stages).not.toHaveProperty("channels");
+    const started = await clm(["agent", "start", name], { home });
+    expect([started.code === 0, started.stderr]).toEqual([false, expect.stringContaining("(state=channels)")]);
+  });
+
+  it("by flags goes through all stages, and a model answers", async () => {
+    const done = await wellDone("--provider", "echo");
+    expect(done.stages.map((stage: { name: string; result: string }) => [stage.name, stage.result])).toEqual([
+      ["providers", "complete"],
+      ["identity", "skipped"],
+      ["channels", "complete"],
+      ["validate", "complete"],
+    ]);
+    expect(done.proofs.map(({ result }: { result: string }) => result)).toEqual(Array(10).fill("ok"));
+    expect(done.proofs.at(-1).reason).toContain("echo: ");
+    expect(await inHost(host, `stat -c '%a %U' ${env} ${config}`)).toBe(`600 ${name}\n600 ${name}\n`);
+    expect(await inHost(host, `systemctl is-enabled ${unitOf(name)}`)).toBe("enabled\n");
+    expect(await recorded()).toMatchObject({ onboarding: { state: "ready" }, proven: { chat: true } });
+  });
+
+  it.each([
+    ["by its name alone", []],
+    ["with the same words", ["--provider", "echo"]],
+  ])("a second time, %s, changes nothing, restarts nothing, and takes one exec", async (_how, words) => {
+    const pid = await pidOf(host, name);
+    const fleet = await readFile(join(home, "hosts.json"), "utf8");
+    const again = ["agent", "configure", name, ...words, "-o", "json", "--debug"];
+    const { code, stdout, stderr } = await clm(again, { home });
+    expect(code).toBe(0);
+    const done = JSON.parse(stdout);
+    expect(done.changes).toEqual([]);
+    expect(done.proofs.at(-1)).toMatchObject({ id: "chat", result: "skipped" });
+    expect(done.proofs.at(-1).reason).toMatch(/^proven .* ago, unchanged since$/);
+    // As the SSH library itself tells them.
+    expect(stderr.match(/Sending CHANNEL_REQUEST \(r:\d+, exec/g)).toHaveLength(1);
+    expect(await pidOf(host, name)).toBe(pid);
+    expect(await readFile(join(home, "hosts.json"), "utf8")).toBe(fleet);
+  });
+
+  it("asks a provider again when it was changed, or when its stage is named", async () => {
+    const reason = (done: { stages: { name: string; reason: string }[] }) => done.stages[0]?.reason;
+    expect(reason(await wellDone("--provider", "echo"))).toBe("echo");
+    expect(reason(await wellDone("--provider", "echo", "--stage", "providers"))).toContain("answers (200)");
+    const at = "http://localhost:4180";
+    const update = ["provider", "update", "echo", "--endpoint", at, "--no-test", "--yes"];
+    expect((await clm(update, { home })).code).toBe(0);
+    expect(reason(await wellDone("--provider", "echo"))).toContain("answers (200)");
+  });
+
+  it("restarts once when something changed, and keeps what the user wrote into config.yaml", async () => {
+    await inHost(host, `printf '# mine\\nagent:\\n  max_turns: 7 # seven\\n' >>${config}`);
+    expect((await wellDone()).changes).toEqual([]);
+    const pid = await pidOf(host, name);
+    const done = await wellDone("--model", "echo-2");
+    const told = JSON.stringify(done.changes);
+    expect(told).toContain("~ model.default");
+    expect(told).toContain("restart");
+    expect(await pidOf(host, name)).not.toBe(pid);
+    expect(await inHost(host, `systemctl show -p NRestarts --value ${unitOf(name)}`)).toBe("0\n");
+    const text = await inHost(host, `cat ${config}`);
+    for (const line of ["# mine", "  max_turns: 7 # seven", "  default: echo-2"]) expect(text).toContain(line);
+  });
+
+  it("a variable that somebody else put into .env is named and stays, until its removal is allowed", async () => {
+    await inHost(host, `printf 'FOREIGN_KEY=planted-value\\n' >>${env}`);
+    const pid = await pidOf(host, name);
+    const { code, stderr } = await agents.configure(name, "--model", "echo-3");
+    expect(code).toBe(5);
+    expect(stderr).toContain("FOREIGN_KEY");
+    expect(stderr).not.toContain("planted-value");
+    expect(await variables()).toContain("FOREIGN_KEY");
+    expect(await pidOf(host, name)).toBe(pid);
+    expect((await recorded()).model).toBe("echo-2");
+    const done = await wellDone("--allow-removal");
+    expect(JSON.stringify(done.changes)).toContain("- FOREIGN_KEY");
+    expect(await variables()).not.toContain("FOREIGN_KEY");
+  });
+
+  it("leaves no key of a provider behind that is not used any more", async () => {
+    const key = { home, env: { ECHO_KEY: "sk-planted-echo-key" } };
+    const added = await clm(
+      [
+        "provider",
+        "add",
+        "keyed",
+        "--type",
+        "ollama",
+        "--endpoint",
+        "http://127.0.0.1:4180",
+        "--model",
+        "echo-1",
+      ].concat(["--secret", "api_key=env:ECHO_KEY"]),
+      key,
+    );
+    expect(added, added.stderr).toMatchObject({ code: 0 });
+    await wellDone("--provider", "keyed");
+    expect(await inHost(host, `grep -c sk-planted-echo-key ${env}`)).toBe("1\n");
+    await wellDone("--provider", "echo");
+    expect(await inHost(host, `grep -r sk-planted-echo-key ${env} ${config} || echo none`)).toBe("none\n");
+  });
+
+  it("killed between the files and the restart, the next run restarts", async () => {
+    await inHost(
+      host,
+      `mv /usr/bin/systemctl /usr/bin/systemctl.real
+printf '#!/bin/sh\\n[ "$1" != restart ] || { kill -9 $PPID; exit 1; }\\nexec /usr/bin/systemctl.real "$@"\\n' >/usr/bin/systemctl
+chmod 755 /usr/bin/systemctl`,
+    );
+    const pid = await pidOf(host, name);
+    try {
+      expect((await agents.configure(name, "--model", "echo-4")).code).not.toBe(0);
+    } finally {
+      await inHost(host, "mv /usr/bin/systemctl.real /usr/bin/systemctl");
+    }
+    expect(await inHost(host, `grep -c 'default: echo-4' ${config}`)).toBe("1\n");
+    expect(await pidOf(host, name)).toBe(pid);
+    expect((await recorded()).onboarding.state).toBe("validate");
+    const done = await wellDone();
+    expect(done.changes.map(({ what }: { what: string }) => what)).toEqual([`unit ${unitOf(name)}`]);
+    expect(await pidOf(host, name)).not.toBe(pid);
+    expect((await wellDone()).changes).toEqual([]);
+  });
+
+  it("moves to another port, and not to one that is taken", async () => {
+    const { port } = await recorded();
+    const taken = await agents.configure(name, "--port", "22");
+    expect([taken.code, taken.stderr]).toEqual([5, expect.stringContaining("22")]);
+    expect((await recorded()).port).toBe(port);
+    await wellDone("--port", "8690");
+    expect(await inHost(host, `grep API_SERVER_PORT ${env}`)).toBe("API_SERVER_PORT=8690\n");
+    expect((await wellDone("--port", "auto")).changes).toEqual([]);
+  });
+});
+
+describe("channels", () => {
+  const token = `MTA.planted.${"x".repeat(50)}`;
+  const here = () => ({ home, env: { BOT: token } });
+  const on = ["agent", "configure", name, "--channel", "discord", "--no-test", "--secret", "discord.token=env:BOT"];
+
+  it("refuses what is wrong before anything changes", async () => {
+    const before = await readFile(join(home, "hosts.json"), "utf8");
+    const wrong: [string[], number, string][] = [
+      [["--channel", "discrod"], 2, "discord"],
+      [["--set", "discord.allowed_users=1"], 2, "--channel discord"],
+      [["--channel", "discord"], 6, "--secret discord.token=env:VARIABLE"],
+      [[...on.slice(3)], 6, "--set discord.allowed_users"],
+      [[...on.slice(3), "--set", "discord.allowed_users=bob"], 2, "17 to 20 digits"],
+      [["--channel", "discord", "--set", `discord.token=${token}`], 2, "never an argument"],
+      [["--channel", "discord", "--secret", `discord.token=${token}`], 2, "never an argument"],
+      [["--auxiliary", "dancing=echo"], 2, "dancing"],
+      [["--provider", "nobody"], 4, "nobody"],
+    ];
+    for (const [flags, exit, says] of wrong) {
+      const { code, stderr } = await clm(["agent", "configure", name, ...flags], here());
+      expect([flags, code, stderr]).toEqual([flags, exit, expect.stringContaining(says)]);
+      expect(stderr).not.toContain(token);
+    }
+    expect(await readFile(join(home, "hosts.json"), "utf8")).toBe(before);
+  });
+
+  it("keep their secrets in secrets.json and .env alone, and take them along when they go", async () => {
+    const { code, stdout, stderr } = await clm([...on, "--set", "discord.allowed_users=123456789012345678"], here());
+    expect(code, stderr).toBe(0);
+    expect(await readFile(join(home, "secrets.json"), "utf8")).toContain(token);
+    for (const text of [stdout, stderr, await readFile(join(home, "hosts.json"), "utf8")]) {
+      expect(text).not.toContain(token);
+    }
+    expect(await variables()).toEqual(expect.arrayContaining(["DISCORD_BOT_TOKEN", "DISCORD_ALLOWED_USERS"]));
+    await wellDone("--without-channel", "discord");
+    expect((await variables()).filter((each) => each.startsWith("DISCORD"))).toEqual([]);
+    expect(await readFile(join(home, "secrets.json"), "utf8")).not.toContain(token);
+  });
+
+  it("come from a file too", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "clm-answers-"));
+    const file = join(folder, "answers.yaml");
+    await writeFile(file, "channels:\n  discord: {token: env:BOT, allowed_users: ['123456789012345678']}\n");
+    const { code, stderr } = await clm(
+      ["agent", "configure", name, "--file", file, "--no-test", "--skip-chat"],
+      here(),
+    );
+    expect(code, stderr).toBe(0);
+    expect((await recorded()).channels).toEqual({ discord: { allowed_users: "123456789012345678" } });
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe("on a terminal", () => {
+  const [down, enter] = ["\u001b[B", "\r"];
+  const token = `MTA.planted.${"y".repeat(50)}`;
+
+  it("asks for what is missing, and no more the next time", async () => {
+    await agents.install(host, "dora", "2026.7.1+standin");
+    try {
+      const [provider, others] = [/Provider for dora/, /Channels: the local API is always on\. Another\?/];
+      const left: [RegExp, string][] = [
+        [provider, enter],
+        [others, "\u0003"],
+      ];
+      expect((await onTerminal(["agent", "configure", "dora"], { home, answers: left })).code).toBe(130);
+      const { code, screen } = await onTerminal(["agent", "configure", "dora"], { home, answers: [[others, enter]] });
+      expect(code, screen).toBe(0);
+      // What was answered before it was left is not asked again.
+      expect(screen).not.toMatch(provider);
+      expect(screen).toContain("trial-1:hermes:dora is ready");
+      expect((await onTerminal(["agent", "configure", "dora"], { home, answers: [] })).code).toBe(0);
+
+      const channel: [RegExp, string][] = [
+        [/Another\?/, down + enter],
+        [/Who may talk to it/, `bob${enter}`],
+        [/17 to 20 digits[\s\S]*Who may talk to it/, `123456789012345678${enter}`],
+        [/Home channel \(id\)/, enter],
+        [/home channel's name/, enter],
+        [/Thread of the home channel/, enter],
+        [/Channels it may speak in/, enter],
+        [/always on, discord\. Another\?/, enter],
+        [/discord\.token/i, `${token}${enter}`],
+      ];
+      const asked = await onTerminal(["agent", "configure", "dora", "--stage", "channels", "--no-test"], {
+        home,
+        answers: channel,
+      });
+      expect(asked.code, asked.screen).toBe(0);
+      expect(asked.screen).not.toContain(token);
+      const { channels } = JSON.parse((await agents.must("agent", "show", "dora", "-o", "json")).stdout);
+      expect(channels).toEqual({ discord: { allowed_users: "123456789012345678" } });
+    } finally {
+      await agents.remove("dora");
+    }
+  });
+});

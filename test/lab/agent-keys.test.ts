@@ -1,0 +1,258 @@
+import { type ChildProcess, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
+import { hostStore } from "../../src/state/hosts.js";
+import { openSecrets } from "../../src/state/secrets.js";
+import { clm, copyOfHome, inHost, type Result } from "./clm.js";
+
+// One agent that really runs, with the lab's echo for a model.
+const host = "trial-2";
+const name = "keyed";
+const instance = { host, type: "hermes", agent: name };
+const keyName = "HERMES_API_SERVER_KEY";
+let home: string;
+let scratch: string;
+let removeHome: () => Promise<void>;
+
+const agent = (verb: string, words: string[] = [], input = "", during?: (child: ChildProcess) => unknown) =>
+  clm(["agent", ...verb.split(" "), name, ...words], { home, input, ...(during && { during }) });
+
+beforeAll(async () => {
+  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
+  scratch = mkdtempSync(join(tmpdir(), "clm-keys-"));
+  const add = ["provider", "add", "echo", "--type", "ollama", "--set", "endpoint=http://127.0.0.1:4180"];
+  must(await clm([...add, "--model", "echo", "--no-test"], { home }));
+  must(await clm(["agent", "install", "--type", "hermes", "--host", host, "--name", name, "--yes"], { home }));
+});
+
+afterAll(async () => {
+  await clm(["agent", "remove", name, "--yes", "--no-backup"], { home });
+  await removeHome();
+  rmSync(scratch, { recursive: true });
+});
+
+function must({ code, stderr, stdout }: Result): Result {
+  if (code !== 0) throw new Error(`ended with ${code}:\n${stdout}\n${stderr}`);
+  return { code, stderr, stdout, signal: null };
+}
+
+const stored = (key = keyName) => openSecrets(home).get(instance, key)?.reveal() ?? "";
+const record = () => {
+  const found = hostStore(home)
+    .read()
+    .hosts.find((each) => each.name === host)?.agents[name];
+  if (!found) throw new Error("there is no record");
+  return found;
+};
+const hostKey = async () => (await inHost(host, `sed -n 's/^API_SERVER_KEY=//p' /home/${name}/.hermes/.env`)).trim();
+
+/** The files of this machine's config directory that have a text in them, backups too. */
+const filesWith = (text: string): string[] =>
+  spawnSync("grep", ["-rlF", "--", text, home], { encoding: "utf8" }).stdout.split("\n").filter(Boolean);
+
+/** What the agent answers a bearer of this key. */
+async function answerTo(key: string): Promise<string> {
+  const ask = `printf 'Authorization: Bearer %s' '${key}' | curl -s -o /dev/null -w '%{http_code}' -H @- http://127.0.0.1:${record().port}/v1/models`;
+  return inHost(host, `${ask} || true`);
+}
+
+/** Both sides know one key, and no earlier one is let in. */
+async function expectSettled(earlier: string[]): Promise<void> {
+  const key = stored();
+  expect(key).toMatch(/^[0-9a-f]{64}$/);
+  expect([stored(`${keyName}_NEXT`), earlier.includes(key)]).toEqual(["", false]);
+  expect(await hostKey()).toContain(key);
+  expect(await answerTo(key)).toBe("200");
+  for (const old of earlier) expect([await answerTo(old), filesWith(old)]).toEqual(["401", []]);
+  expect(record().onboarding.state).toBe("ready");
+}
+
+describe("the key of an agent that was never configured", () => {
+  it("is changed on this machine", async () => {
+    const before = stored();
+    const { stderr } = must(await agent("rotate-key"));
+    expect(stderr).toContain(`gets it with: clm agent configure ${name}`);
+    expect(stored()).toMatch(/^[0-9a-f]{64}$/);
+    expect([stored() === before, stored(`${keyName}_NEXT`)]).toEqual([false, ""]);
+  });
+});
+
+describe("the key of a running agent", () => {
+  beforeAll(async () => {
+    must(await agent("configure", ["--provider", "echo", "--no-test"]));
+  });
+
+  it("is another one afterwards, and the old one is refused", async () => {
+    const before = stored();
+    expect(await answerTo(before)).toBe("200");
+    const { stderr } = must(await agent("rotate-key"));
+    expect(stderr).toContain("answers its new key and refuses the old one");
+    await expectSettled([before]);
+  });
+
+  it("is not changed by a dry run", async () => {
+    const before = stored();
+    const { stderr } = must(await agent("rotate-key", ["--dry-run"]));
+    expect(stderr).toContain(`would change the key of ${host}:hermes:${name}`);
+    expect([stored(), await answerTo(before)]).toEqual([before, "200"]);
+  });
+
+  /** Kills clm as soon as something is so. */
+  const killWhen = (isSo: (said: string) => boolean) => (child: ChildProcess) => {
+    let said = "";
+    child.stderr?.on("data", (chunk) => {
+      said += chunk;
+    });
+    const watch = setInterval(() => isSo(said) && child.kill("SIGKILL"), 2);
+    child.on("exit", () => clearInterval(watch));
+  };
+  const nextIsKept = () => readFileSync(join(home, "secrets.json"), "utf8").includes(`${keyName}_NEXT`);
+  const promoted = (before: string) => () => !readFileSync(join(home, "secrets.json"), "utf8").includes(before);
+  const stateIs = (state: string) => () =>
+    readFileSync(join(home, "hosts.json"), "utf8").includes(`"state": "${state}"`);
+
+  it.each([
+    ["the new key is kept", () => nextIsKept],
+    ["the record says that the host is being changed", () => stateIs("validate")],
+    ["it is being proven", () => (said: string) => said.includes("validate")],
+    ["it is proven", () => (said: string) => said.includes("is proven")],
+    ["the new key took the place of the old one", (before: string) => promoted(before)],
+  ])("is settled by the same command when clm was killed as soon as %s", async (_, when) => {
+    const before = stored();
+    const killed = await agent("rotate-key", [], "", killWhen(when(before)));
+    expect([killed.signal, killed.code]).toEqual(["SIGKILL", null]);
+    must(await agent("rotate-key"));
+    await expectSettled([before]);
+  });
+
+  it("is settled by configure, too", async () => {
+    const before = stored();
+    await agent("rotate-key", [], "", killWhen(nextIsKept));
+    const next = stored(`${keyName}_NEXT`);
+    expect(next).not.toBe("");
+    must(await agent("configure", ["--no-test"]));
+    expect(stored()).toBe(next);
+    await expectSettled([before]);
+  });
+
+  it("is mended when somebody spoiled it in secrets.json", async () => {
+    const before = stored();
+    const path = join(home, "secrets.json");
+    writeFileSync(path, readFileSync(path, "utf8").replace(before, "not a key"), { mode: 0o600 });
+    const refused = await agent("configure", ["--no-test"]);
+    expect([refused.code, refused.stderr]).toEqual([21, expect.stringContaining(`next: clm agent rotate-key ${name}`)]);
+    must(await agent("rotate-key"));
+    await expectSettled([before]);
+  });
+
+  it("is put in the files of one that is stopped, which stays stopped", async () => {
+    const before = stored();
+    must(await agent("stop"));
+    const { stderr } = must(await agent("rotate-key"));
+    expect(stderr).toContain("it was not started");
+    expect(await inHost(host, `systemctl is-active hermes-${name}; systemctl is-enabled hermes-${name}; true`)).toBe(
+      "inactive\ndisabled\n",
+    );
+    expect([await hostKey(), stored(`${keyName}_NEXT`)]).toEqual([expect.stringContaining(stored()), ""]);
+    must(await agent("configure", ["--no-test"]));
+    await expectSettled([before]);
+  });
+});
+
+describe("secrets of an agent's own", () => {
+  const planted = ["pl4nted-Value_one", "pl4nted two with 'quotes' & $dollars"];
+  const said: string[] = [];
+  const secret = async (verb: string, words: string[], input = "") => {
+    const result = await agent(`secret ${verb}`, [...words, "--debug"], input);
+    said.push(result.stdout, result.stderr);
+    return result;
+  };
+  const onHost = async (variable: string) =>
+    (await inHost(host, `grep -c '^${variable}=' /home/${name}/.hermes/.env || true`)).trim();
+  const environment = (variable: string) =>
+    inHost(
+      host,
+      `tr '\\0' '\\n' < /proc/$(systemctl show --value -p MainPID hermes-${name})/environ | sed -n 's/^${variable}=//p'`,
+    );
+
+  afterEach(() => {
+    for (const value of planted) for (const text of said) expect(text).not.toContain(value);
+  });
+
+  it("are kept here, and the agent is to be validated again", async () => {
+    must(await secret("set", ["MY_TOKEN", "--stdin"], `${planted[0]}\n`));
+    expect(stored("MY_TOKEN")).toBe(planted[0]);
+    expect([record().onboarding.state, await onHost("MY_TOKEN")]).toEqual(["validate", "0"]);
+    const again = must(await secret("set", ["MY_TOKEN", "--from", "-"], `${planted[0]}\n`));
+    expect(again.stderr).toContain("nothing was changed");
+  });
+
+  it("reach the host with --apply, as they are", async () => {
+    writeFileSync(join(scratch, "value"), planted[1] ?? "", { mode: 0o600 });
+    const done = must(await secret("set", ["MY_TOKEN", "--from", `file:${join(scratch, "value")}`, "--apply"]));
+    expect(done.stderr).toContain("the host has it");
+    expect(await environment("MY_TOKEN")).toBe(`${planted[1]}\n`);
+    expect(record().onboarding.state).toBe("ready");
+  });
+
+  it("are listed without their values", async () => {
+    const { stdout } = must(await secret("list", []));
+    expect(stdout).toMatch(/^MY_TOKEN +\.env +/m);
+    expect(stdout).toMatch(/^HERMES_API_SERVER_KEY +the agent's API +/m);
+    expect(stdout).not.toContain(stored());
+    const [, ...rows] = JSON.parse((await secret("list", ["-o", "json"])).stdout);
+    expect(Object.keys(rows[0] ?? {}).sort()).toEqual(["created_at", "name", "updated_at", "used_by"]);
+  });
+
+  it.each([
+    ["HERMES_API_SERVER_KEY", /rotate-key/],
+    ["API_SERVER_KEY", /rotate-key/],
+    ["API_SERVER_HOST", /agent configure/],
+    ["HERMES_INFERENCE_PROVIDER", /agent configure/],
+    ["DISCORD_BOT_TOKEN", /--stage channels/],
+    ["PATH", /agent configure/],
+    ["lower", /must start with uppercase letter/],
+  ])("are not %s", async (key, why) => {
+    const result = await secret("set", [key, "--stdin"], planted[0]);
+    expect([result.code, result.stderr]).toEqual([2, expect.stringMatching(why)]);
+    const removed = await secret("remove", [key, "--yes"]);
+    expect(removed.code).toBe(2);
+  });
+
+  it("come from a file, all of them or none", async () => {
+    const file = join(scratch, "tools.env");
+    writeFileSync(file, `# tools\nONE='${planted[0]}'\nTWO=plain2\nAPI_SERVER_PORT=1\n`, { mode: 0o600 });
+    expect(await secret("import", ["--file", file, "--yes"])).toMatchObject({ code: 2 });
+    expect(openSecrets(home).names(instance)).not.toContain("ONE");
+    writeFileSync(file, `# tools\nONE='${planted[0]}'\nTWO=plain2\nMY_TOKEN=new-one-3\n`);
+    const asked = await secret("import", ["--file", file]);
+    expect([asked.code, asked.stderr]).toEqual([
+      6,
+      expect.stringContaining(`Set ONE, TWO, MY_TOKEN (replaced) of ${host}:hermes:${name}?`),
+    ]);
+    expect(openSecrets(home).names(instance)).not.toContain("ONE");
+    must(await secret("import", ["--file", file, "--yes", "--apply"]));
+    expect([await environment("ONE"), await environment("TWO"), await environment("MY_TOKEN")]).toEqual([
+      `${planted[0]}\n`,
+      "plain2\n",
+      "new-one-3\n",
+    ]);
+  });
+
+  it("are forgotten here and there", async () => {
+    expect(await secret("remove", ["ONE"])).toMatchObject({ code: 6 });
+    must(await secret("remove", ["ONE", "--yes", "--apply"]));
+    expect([stored("ONE"), await onHost("ONE"), await onHost("TWO")]).toEqual(["", "0", "1"]);
+    const again = await secret("remove", ["ONE", "--yes"]);
+    expect([again.code, again.stderr]).toEqual([4, expect.stringContaining("has no secret ONE")]);
+  });
+
+  it("are in no file but secrets.json and the agent's own", () => {
+    for (const value of [stored(), ...planted]) {
+      expect(filesWith(value).filter((path) => !/\/secrets\.json(\.\d+)?$/.test(path))).toEqual([]);
+    }
+    expect(statSync(join(home, "secrets.json")).mode & 0o777).toBe(0o600);
+  });
+});

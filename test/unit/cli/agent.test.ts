@@ -1,0 +1,183 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { Secret } from "../../../src/secret.js";
+import type { AgentRecord } from "../../../src/state/agent.js";
+import { type Host, hostStore } from "../../../src/state/hosts.js";
+import { providerStore } from "../../../src/state/providers.js";
+import { openSecrets } from "../../../src/state/secrets.js";
+import { scratchDirectories } from "../state/scratch.js";
+import { clm } from "./world.js";
+
+const record = (name: string, more: Partial<AgentRecord> = {}): AgentRecord => ({
+  type: "hermes",
+  version: "2026.5.7",
+  status: "installed",
+  mark: "0badcafe",
+  user: name,
+  home: `/home/${name}`,
+  unit: `hermes-${name}.service`,
+  port: 8642,
+  onboarding: { state: "providers", stages: {} },
+  ...more,
+});
+
+const { mark: _, ...adopted } = record("old", { port: 8648 });
+
+// Nothing listens there: whoever asks a host fails.
+const host = (name: string, agents: Record<string, AgentRecord>): Host => ({
+  name,
+  address: "127.0.0.1",
+  port: 9,
+  labels: {},
+  added_at: "2026-01-01T00:00:00.000Z",
+  sudo: "passwordless",
+  agents,
+});
+
+const freshDirectory = scratchDirectories();
+let dir: string;
+beforeEach(async () => {
+  dir = freshDirectory();
+  const hosts = [
+    host("wolf", {
+      ada: record("ada", { provider: "echo", onboarding: { state: "ready", stages: {} } }),
+      ben: record("ben", { version: "2026.7.1+standin", status: "installing", port: 8643 }),
+      eve: record("eve", { port: 8647, status: "removing" }),
+    }),
+    host("fox", {
+      ada: record("ada"),
+      kim: record("kim", { version: "2026.7.1", status: "installing", port: 8643 }),
+      old: adopted,
+    }),
+    host("owl", {}),
+  ];
+  await hostStore(dir).update((fleet) => ({ ...fleet, hosts }));
+  const at = "2026-01-01T00:00:00.000Z";
+  await providerStore(dir).update((file) => ({
+    ...file,
+    providers: { echo: { type: "ollama", fields: {}, model: "echo-1", added_at: at, updated_at: at } },
+  }));
+});
+
+const agent = (...words: string[]) => clm(["agent", ...words, "--config-dir", dir]);
+const install = (...words: string[]) =>
+  agent("install", ...(words.includes("--host") ? [] : ["--host", "wolf"]), ...words);
+
+describe("clm agent list and show", () => {
+  it("tells what was recorded, stand-ins as such", async () => {
+    const { code, stdout } = await agent("list");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ada +wolf +hermes +2026\.5\.7 +8642 +echo +echo-1 +ready +installed$/m);
+    expect(stdout).toMatch(/^ben +wolf +hermes +2026\.7\.1 \(stand-in\) +8643 +- +- +installing +installing$/m);
+  });
+
+  it("gives names that can be typed", async () => {
+    expect((await agent("list", "-o", "name")).stdout).toBe("fox/ada\nwolf/ada\nben\neve\nkim\nold\n");
+    expect((await agent("list", "--host", "fox", "-o", "name")).stdout).toBe("fox/ada\nkim\nold\n");
+  });
+
+  it.each([
+    ["ben", "clm agent install --host wolf --name ben"],
+    ["eve", "clm agent remove eve"],
+    ["old", "clm agent configure old"],
+    ["wolf/ada", "clm agent configure wolf/ada --stage validate"],
+    ["fox/ada", "clm agent configure fox/ada"],
+  ])("%s: says what to do next: %s", async (word, next) => {
+    expect((await agent("show", word)).stdout).toMatch(new RegExp(`^Next: +${next}$`, "m"));
+    const { stdout } = await agent("show", word, "-o", "json");
+    expect(JSON.parse(stdout)).toMatchObject({ next, type: "hermes", standin: word === "ben" });
+  });
+
+  it("a name that two agents have is not guessed", async () => {
+    const { code, stderr } = await agent("show", "ada");
+    expect(code).toBe(2);
+    expect(stderr).toContain("wolf/ada, fox/ada");
+  });
+});
+
+describe("clm agent install refuses before any host is asked", () => {
+  const before = () => readFileSync(join(dir, "hosts.json"), "utf8");
+
+  it.each<[string, string[], number, RegExp]>([
+    ["no type", ["--name", "new"], 2, /--type is missing/],
+    ["no name", ["--type", "hermes"], 2, /--name is missing/],
+    ["a name that is no account's", ["--type", "hermes", "--name", "Ada L"], 2, /cannot be an agent's name/],
+    ["an unknown type", ["--type", "herms", "--name", "new"], 4, /did you mean 'hermes'/],
+    ["a version nobody pinned", ["--type", "hermes", "--name", "new", "--version", "2026.5.8"], 4, /is not pinned/],
+    [
+      "another version",
+      ["--name", "ada", "--version", "2026.7.1"],
+      5,
+      /2026\.5\.7 is installed[\s\S]*clm agent remove wolf\/ada/,
+    ],
+    [
+      "another version than was begun",
+      ["--name", "kim", "--version", "2026.5.7", "--host", "fox"],
+      5,
+      /2026\.7\.1 was begun/,
+    ],
+    ["another port", ["--name", "ada", "--port", "9000"], 5, /clm agent configure wolf\/ada --port 9000/],
+    ["one that is being removed", ["--name", "eve"], 5, /is being removed[\s\S]*clm agent remove wolf\/eve/],
+    ["one that was taken over", ["--name", "old", "--host", "fox"], 5, /was taken over/],
+  ])("%s", async (_, words, code, said) => {
+    const was = before();
+    const done = await install(...words);
+    expect(done.stderr).toMatch(said);
+    expect(done.code).toBe(code);
+    expect(before()).toBe(was);
+  });
+
+  it("a key that was spoiled by hand, without showing it", async () => {
+    const spoiled = "0123456789ABCDEF".repeat(4);
+    const instance = { host: "wolf", type: "hermes", agent: "new" };
+    await openSecrets(dir).set(instance, "HERMES_API_SERVER_KEY", new Secret(spoiled), "");
+    const { code, stderr } = await install("--type", "hermes", "--name", "new");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/not 64 lowercase hex digits[\s\S]*secrets\.json[\s\S]*clm agent rotate-key wolf\/new/);
+    expect(stderr).not.toContain(spoiled);
+  });
+});
+
+describe("clm agent start and restart", () => {
+  it("the gate says what the page says", async () => {
+    const { code, stderr } = await agent("start", "fox/ada");
+    expect(code).toBe(8);
+    expect(stderr).toContain(
+      "Cannot start fox:hermes:ada: onboarding incomplete (state=providers). Run 'clm agent configure ada' first.",
+    );
+    expect((await agent("restart", "fox/ada")).code).toBe(8);
+  });
+
+  it("one that is half there is not started", async () => {
+    expect((await agent("start", "ben")).stderr).toContain("clm agent install --host wolf --name ben");
+    expect((await agent("start", "eve", "--force")).stderr).toContain("clm agent remove eve");
+  });
+});
+
+describe("clm agent memory write", () => {
+  it("of nothing is refused before any host is asked", async () => {
+    const { code, stderr } = await agent("memory", "write", "old", "USER.md", "--from", "/dev/null");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("there is nothing to write to USER.md")]);
+    expect(stderr).toContain("clm agent memory delete old USER.md");
+  });
+});
+
+describe("clm agent remove --forget", () => {
+  it("forgets the agent and its secrets, and asks no host", async () => {
+    const instance = { host: "wolf", type: "hermes", agent: "ben" };
+    await openSecrets(dir).set(instance, "HERMES_API_SERVER_KEY", new Secret("f".repeat(64)), "");
+    expect((await agent("remove", "ben", "--forget")).code).toBe(6);
+    expect(openSecrets(dir).names(instance)).toHaveLength(1);
+    const { code, stderr } = await agent("remove", "ben", "--forget", "--yes");
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /^ben is forgotten; nothing was changed on wolf\nmay be left there: the unit \S+, the account \S+, its home \S+\n$/,
+      ),
+    ]);
+    expect(openSecrets(dir).names(instance)).toEqual([]);
+    expect((await agent("list", "-o", "name")).stdout).not.toContain("ben");
+    expect((await agent("list", "-o", "name")).stdout).toContain("eve");
+  });
+});

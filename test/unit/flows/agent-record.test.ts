@@ -1,0 +1,102 @@
+import { expect, it } from "vitest";
+import type { Proof } from "../../../src/agents/proof/proof.js";
+import { Fault } from "../../../src/errors.js";
+import { providersBehind, recordProofs, withAnswers, withState } from "../../../src/flows/agent/configure/record.js";
+import { rotateKey } from "../../../src/flows/agent/rotate-key.js";
+import type { Session } from "../../../src/flows/session.js";
+import { Secret } from "../../../src/secret.js";
+import type { AgentRecord } from "../../../src/state/agent.js";
+import { findAgent, instanceOf, recordAgent } from "../../../src/state/agents.js";
+import { scratchDirectories } from "../state/scratch.js";
+import { inSession } from "./in-session.js";
+
+const directory = scratchDirectories();
+const digest = "d".repeat(64);
+const proofs: Proof[] = [{ id: "chat", result: "ok", reason: "it answered" }];
+const record: AgentRecord = {
+  type: "hermes",
+  version: "2026.7.1",
+  status: "installed",
+  user: "ada",
+  home: "/home/ada",
+  unit: "hermes-ada.service",
+  port: 8642,
+  provider: "main",
+  fallbacks: [{ provider: "spare" }],
+  onboarding: { state: "validate", stages: {} },
+  rendered: { env: [], config: [], digest, at: "2026-01-01T00:00:00Z" },
+};
+const ready: AgentRecord = { ...record, onboarding: { state: "ready", stages: {} } };
+const host = { name: "den", address: "127.0.0.1", port: 1, labels: {}, added_at: "", agents: { ada: record } };
+const provider = (updated_at: string) => ({
+  type: "ollama",
+  model: "m",
+  fields: { endpoint: "http://127.0.0.1:9" },
+  added_at: "",
+  updated_at,
+});
+
+/** A fleet of one agent, whose providers are `main` and `spare`. */
+const inFleet = <T>(work: (session: Session) => Promise<T>) =>
+  inSession({ configDir: directory() }, async (session) => {
+    await session.hosts.update((fleet) => ({ ...fleet, hosts: [{ ...host, sudo: "passwordless" as const }] }));
+    await update(session, { main: provider("1"), spare: provider("1") });
+    return work(session);
+  }).then(({ result }) => result);
+
+const update = (session: Session, providers: Record<string, ReturnType<typeof provider>>) =>
+  session.providers.update((all) => ({ ...all, providers }));
+const agentIn = (session: Session) => findAgent(session.hosts.read(), "ada");
+
+it.each<[string, Record<string, ReturnType<typeof provider>>, string]>([
+  ["ready", { main: provider("1"), spare: provider("1"), other: provider("2") }, "ready"],
+  ["to be validated when its provider changed since", { main: provider("2"), spare: provider("1") }, "validate"],
+  ["to be validated when its fallback changed since", { main: provider("1"), spare: provider("2") }, "validate"],
+  ["to be validated when a provider is gone", { main: provider("1") }, "validate"],
+])("an agent that was proven is %s", async (_, later, expected) => {
+  for (const before of [record, ready]) {
+    const states = await inFleet(async (session) => {
+      await recordAgent(session.hosts, { host: "den", name: "ada" }, () => before);
+      const agent = agentIn(session);
+      const providers = providersBehind(session, agent.record);
+      await update(session, later);
+      const now = await recordProofs(session, agent, { digest, providers }, proofs);
+      return [now.onboarding.state, agentIn(session).record.onboarding.state];
+    });
+    expect(states).toEqual([expected, expected]);
+  }
+});
+
+it("answers do not make an agent ready that was set back meanwhile", () => {
+  expect(withAnswers(withState(ready, "validate"), ready).onboarding.state).toBe("validate");
+  expect(withAnswers(ready, { ...ready, model: "n" })).toEqual({ ...ready, model: "n" });
+});
+
+it.each<[string, Record<string, ReturnType<typeof provider>>, string]>([
+  ["a provider is gone", { main: provider("1") }, "not-found"],
+  ["its host is not there", { main: provider("1"), spare: provider("1") }, "unreachable"],
+])("no change of key is begun when %s", async (_, providers, expected) => {
+  const { fault, names } = await inFleet(async (session) => {
+    const instance = instanceOf(agentIn(session));
+    await session.secrets.set(instance, "HERMES_API_SERVER_KEY", new Secret("a".repeat(64)), "a key");
+    await update(session, providers);
+    const error = await rotateKey(session, "ada").catch((thrown: unknown) => thrown);
+    return { fault: error, names: session.secrets.names(instance) };
+  });
+  expect(fault).toBeInstanceOf(Fault);
+  expect([(fault as Fault).fault, (fault as Fault).next]).toEqual([
+    expected,
+    expect.not.arrayContaining(["clm agent rotate-key ada"]),
+  ]);
+  expect(names).toEqual(["HERMES_API_SERVER_KEY"]);
+});
+
+it("a change of key that was begun is finished by the same command, whatever stops it", async () => {
+  const error = await inFleet(async (session) => {
+    const instance = instanceOf(agentIn(session));
+    await session.secrets.set(instance, "HERMES_API_SERVER_KEY_NEXT", new Secret("b".repeat(64)), "a key");
+    await update(session, { main: provider("1") });
+    return rotateKey(session, "ada").catch((thrown: unknown) => thrown);
+  });
+  expect((error as Fault).next).toContain("clm agent rotate-key ada");
+});
