@@ -31,7 +31,7 @@ afterEach(async () => {
 const gate = (more: { dryRun?: boolean; signal?: AbortSignal } = {}): Gate =>
   createGate({
     ...{ ui: silent, configDir: home, env: process.env, now: () => new Date(), yes: true, argv: ["test"] },
-    ...{ dryRun: false, signal: new AbortController().signal, ...more },
+    ...{ stdin: () => process.stdin, dryRun: false, signal: new AbortController().signal, ...more },
   });
 const apply = (operations: Operation[], more = {}) => gate(more).converge(deed, connection.as("root"), operations);
 const journal = () => {

@@ -1,0 +1,157 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { clm, copyOfHome, inHost, type Result } from "../lab/clm.js";
+
+/**
+ * Every step of install, configure, rotate-key and remove in turn: clm is killed there, or its connections are cut, and
+ * the same command again must end as if nothing had happened. What the steps are is recorded from an undisturbed run
+ * (see steps.cjs), not written down here.
+ */
+const hosts = ["trial-1", "trial-2", "trial-3"];
+const exhaustive = Boolean(process.env.CLM_TEST_EXHAUSTIVE);
+const deeds = ["kill", "cut"] as const;
+const agent = "steps";
+
+const verbs = (host: string) => ({
+  install: ["agent", "install", "--type", "hermes", "--host", host, "--name", agent, "--yes"],
+  configure: ["agent", "configure", agent, "--provider", "echo"],
+  "rotate-key": ["agent", "rotate-key", agent],
+  remove: ["agent", "remove", agent, "--yes"],
+});
+type Verb = keyof ReturnType<typeof verbs>;
+const order: Verb[] = ["install", "configure", "rotate-key", "remove"];
+
+interface Place {
+  host: string;
+  home: string;
+  remove: () => Promise<void>;
+}
+
+const places: Place[] = [];
+const steps = {} as Record<Verb, string[]>;
+const ends = {} as Record<Verb, string>;
+const scratch = mkdtempSync(join(tmpdir(), "clm-steps-"));
+
+beforeAll(async () => {
+  const fleet = inject("fleetHome");
+  for (const host of hosts) {
+    const copy = await copyOfHome(fleet);
+    places.push({ host, ...copy });
+    const endpoint = ["--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo"];
+    wellEnded(await clm(["provider", "add", "echo", ...endpoint], { home: copy.home }));
+  }
+  const [place] = places;
+  if (!place) throw new Error("no place");
+  for (const verb of order) {
+    const list = join(scratch, `${verb}.json`);
+    wellEnded(await disturbed(place, verb, { CLM_STEPS_TO: list }));
+    steps[verb] = JSON.parse(readFileSync(list, "utf8"));
+    ends[verb] = await endOf(place);
+    if (process.env.CLM_TEST_SHOW_STEPS) console.log(verb, steps[verb]);
+  }
+});
+
+afterAll(async () => {
+  for (const { host, home, remove } of places) {
+    await clm(["agent", "remove", agent, "--yes", "--no-backup"], { home });
+    await inHost(host, `! id ${agent} 2>/dev/null`);
+    await remove();
+  }
+  rmSync(scratch, { recursive: true });
+});
+
+function wellEnded(result: Result): void {
+  if (result.code !== 0) throw new Error(`ended with ${result.code}:\n${result.stdout}\n${result.stderr}`);
+}
+
+const disturbed = ({ host, home }: Place, verb: Verb, env: Record<string, string>) =>
+  clm([...verbs(host)[verb], "--debug"], {
+    home,
+    env: { NODE_OPTIONS: `--require ${resolve("test/faults/steps.cjs")}`, ...env },
+  });
+
+/** Everything that should be the same however often the way there was cut: on the host and on this machine. */
+async function endOf({ host, home }: Place): Promise<string> {
+  const there = await inHost(
+    host,
+    `cd /home/${agent} 2>/dev/null && find . -path ./.hermes/logs -prune -o -path ./.hermes/sessions -prune -o \\
+       ! -name 'state.db*' ! -name 'gateway*' ! -name '.cache' -printf '%p %y %m %u\\n' | sort
+     sed 's/^API_SERVER_KEY=.*/API_SERVER_KEY=…/' /home/${agent}/.hermes/.env 2>/dev/null
+     cat /home/${agent}/.hermes/config.yaml /etc/systemd/system/hermes-${agent}.service 2>/dev/null
+     systemctl show hermes-${agent}.service -p ActiveState -p UnitFileState -p NRestarts
+     getent passwd ${agent} | sed 's/clm agent [0-9a-f]*/clm agent …/; s/:[0-9]*:[0-9]*:/:…:/'
+     find /etc/systemd/system /run/clm -name '*${agent}*' | sort; find /run/clm-installers -mindepth 1 2>/dev/null | sort; getent group ${agent} | cut -d: -f1,4
+     systemctl list-units --all --plain --no-legend 'clm-job-*'`,
+  );
+  const read = (file: string) => JSON.parse(readFileSync(join(home, file), "utf8"));
+  const record = read("hosts.json").hosts.find(({ name }: { name: string }) => name === host)?.agents[agent];
+  const secrets = Object.keys(read("secrets.json")[`${host}:hermes:${agent}`] ?? {});
+  const plain = JSON.stringify({ record, secrets }, (key, value) =>
+    key === "at" || key === "mark" || key === "digest" || key.endsWith("_at") ? "…" : value,
+  );
+  return `${there}\n${plain}`.replaceAll(host, "HOST");
+}
+
+/** The same choice in every run, and over all steps in the long run. */
+function* sample(count: number, size: number): Generator<number> {
+  for (let at = 0; at < size; at++) yield 1 + Math.floor(((at + 0.5) * count) / size);
+}
+
+describe("killed or cut at any step, and run again", () => {
+  it("has steps to be disturbed at", () => {
+    for (const verb of order) expect(steps[verb]?.length, verb).toBeGreaterThan(10);
+  });
+
+  it(
+    "ends as an undisturbed run",
+    async () => {
+      const most = Math.max(...order.map((verb) => steps[verb].length));
+      const rounds = deeds.flatMap((deed) =>
+        [...sample(most, exhaustive ? most : 4)].map((at, index) => ({ deed, at, index })),
+      );
+      const size = rounds.length / deeds.length;
+      const failures: string[] = [];
+
+      async function round(place: Place, { deed, at, index }: (typeof rounds)[number]): Promise<void> {
+        for (const verb of order) {
+          // Each verb has steps of its own number: in the sample its own spread of them, otherwise each of them once.
+          const count = steps[verb].length;
+          const chosen = exhaustive ? at : ([...sample(count, size)][index] ?? 1);
+          const isIts = chosen <= count;
+          if (!isIts && (verb === "configure" || verb === "rotate-key")) continue;
+          const name = `${verb}, ${deed} at step ${chosen} (${steps[verb][chosen - 1]})`;
+          if (isIts) {
+            const hit = await disturbed(place, verb, { CLM_STEP: String(chosen), CLM_STEP_DO: deed });
+            if (deed === "kill" && hit.signal !== "SIGKILL" && hit.code !== 0) failures.push(`${name}: ${hit.stderr}`);
+          }
+          const rerun = await clm(verbs(place.host)[verb], { home: place.home });
+          const gone = verb === "remove" && rerun.code === 4;
+          if (rerun.code !== 0 && !gone) failures.push(`${name}: the rerun ended with ${rerun.code}: ${rerun.stderr}`);
+          if (!isIts) continue;
+          const end = await endOf(place);
+          if (end !== ends[verb]) failures.push(`${name}: ${difference(ends[verb], end)}`);
+        }
+      }
+
+      const left = [...rounds];
+      await Promise.all(
+        places.map(async (place) => {
+          for (let next = left.shift(); next; next = left.shift()) await round(place, next);
+        }),
+      );
+      expect(failures).toEqual([]);
+    },
+    exhaustive ? 7_200_000 : 900_000,
+  );
+});
+
+/** The lines that only one of the two has. */
+function difference(expected: string, found: string): string {
+  const [a, b] = [expected.split("\n"), found.split("\n")];
+  return [
+    ...a.filter((line) => !b.includes(line)).map((line) => `-${line}`),
+    ...b.filter((line) => !a.includes(line)).map((line) => `+${line}`),
+  ].join("\n");
+}

@@ -1,0 +1,63 @@
+import { randomBytes } from "node:crypto";
+
+/** A secret that a test gave to clm, under the name it has in what the test says. */
+export interface Planted {
+  name: string;
+  value: string;
+}
+
+/** Unlike anything else in the world from its first twelve characters on. `tail` has what is written differently in JSON, URLs and quotes. */
+export const plant = (name: string, tail: string, head = ""): Planted => ({
+  name,
+  value: `${head}pl4nt${randomBytes(9).toString("hex")}${tail}`,
+});
+
+/**
+ * Every way a secret may be written, by the name of the way. Not taken from the product, whose own list hides secrets
+ * from its output: what is missing there must be found here. The beginning alone is one too: a text may have been cut.
+ */
+export function spellings(value: string): Record<string, string> {
+  const bytes = Buffer.from(value);
+  const json = JSON.stringify(value).slice(1, -1);
+  return {
+    plain: value,
+    beginning: value.slice(0, 16),
+    JSON: json,
+    "JSON in ASCII": json.replace(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`),
+    URL: encodeURIComponent(value),
+    "a form": new URLSearchParams({ v: value }).toString().slice(2),
+    "single quotes": value.replaceAll("'", "'\\''"),
+    "double quotes": value.replace(/["\\$`]/g, "\\$&"),
+    "base64 at 0": insideBase64(bytes, 0),
+    "base64 at 1": insideBase64(bytes, 1),
+    "base64 at 2": insideBase64(bytes, 2),
+    hex: bytes.toString("hex"),
+    HEX: bytes.toString("hex").toUpperCase(),
+  };
+}
+
+/** The characters of base64 that hold bits of the secret only, when so many bytes (modulo 3) stand before it. */
+function insideBase64(bytes: Buffer, before: number): string {
+  const skipped = (3 - before) % 3;
+  const whole = bytes.subarray(skipped, bytes.length - ((bytes.length - skipped) % 3));
+  return whole.toString("base64");
+}
+
+/** Texts to look for: each spelling of each secret, and what to call it when it is found. */
+export function soughtIn(secrets: Planted[]): Map<string, string> {
+  const all = secrets.flatMap(({ name, value }) =>
+    Object.entries(spellings(value)).flatMap(([way, text]): [string, string][] => [
+      [text, `${name} (${way})`],
+      [text.replaceAll("+", "-").replaceAll("/", "_"), `${name} (${way}, for URLs)`],
+    ]),
+  );
+  // The first that says so names it: most ways leave a plain secret as it is.
+  return new Map(all.reverse());
+}
+
+/** What is in a text that should not be: `the token (base64 at 1) in stderr of …`. */
+export function leaks(sought: Map<string, string>, text: string, where: string): string[] {
+  // Some programs break base64 into lines.
+  const joined = text.replace(/(?<=[A-Za-z0-9+/]{60})\r?\n/g, "");
+  return [...sought].flatMap(([form, what]) => (joined.includes(form) ? [`${what} in ${where}`] : []));
+}

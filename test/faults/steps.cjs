@@ -1,0 +1,44 @@
+// Loaded into clm before its own code (`node --require`): counts the steps it takes that anybody outside could notice, a
+// state file replaced, a journal or audit line written, a word said. At the step asked for it ends clm as `kill -9` would,
+// or cuts every connection it has. clm itself knows nothing of this.
+const fs = require("node:fs");
+const net = require("node:net");
+
+const { CLM_STEPS_TO: list, CLM_STEP: chosen, CLM_STEP_DO: deed } = process.env;
+const sockets = new Set();
+const steps = [];
+
+const connect = net.Socket.prototype.connect;
+net.Socket.prototype.connect = function (...args) {
+  sockets.add(this);
+  return connect.apply(this, args);
+};
+
+function step(name) {
+  if (name === "") return;
+  steps.push(name);
+  if (String(steps.length) !== chosen) return;
+  if (deed === "kill") process.kill(process.pid, "SIGKILL");
+  else for (const socket of sockets) socket.destroy();
+}
+
+function before(object, method, nameOf) {
+  const real = object[method];
+  object[method] = function (...args) {
+    step(nameOf(...args));
+    return real.apply(this, args);
+  };
+}
+
+const plain = (path) => String(path).replace(/^.*\//, "");
+before(fs, "renameSync", (_, to) => `replace ${plain(to)}`);
+before(fs, "writeSync", () => "write a line");
+// With --debug the SSH library tells of every packet; those that begin something on the host count.
+before(process.stderr, "write", (text) => {
+  const said = String(text).trim();
+  return said.startsWith("debug") && !/Outbound: Sending CHANNEL_(OPEN|REQUEST|EOF)/.test(said)
+    ? ""
+    : `say ${said.slice(0, 80)}`;
+});
+
+if (list) process.on("exit", () => fs.writeFileSync(list, JSON.stringify(steps)));
