@@ -6,7 +6,12 @@ import { ensureModules, must } from "../scripts/setup.mjs";
 ensureModules();
 must("node", ["scripts/build.mjs"]);
 
-const rows = { startup: "./rows/startup.mjs", state: "./rows/state.mjs", fleet: "./rows/fleet.mjs" };
+const rows = {
+  startup: "./rows/startup.mjs",
+  state: "./rows/state.mjs",
+  fleet: "./rows/fleet.mjs",
+  configure: "./rows/configure.mjs",
+};
 const wanted = process.argv.slice(2);
 const results = [];
 for (const [name, module] of Object.entries(rows)) {

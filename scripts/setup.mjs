@@ -27,6 +27,7 @@ const programs = {
   ssh: "openssh-client",
   busybox: "busybox",
   jq: "jq",
+  curl: "curl",
 };
 
 const onPath = (program) =>

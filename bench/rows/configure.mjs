@@ -1,0 +1,60 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ensurePackages, ensureRoot } from "../../scripts/setup.mjs";
+import { ansibleInventory, onLab, sshTrue } from "../lab.mjs";
+import { atMost, clm, faster, race, time } from "../measure.mjs";
+
+const lab = { name: "benchconf", hosts: 1 };
+const what = "configure, nothing to change";
+
+/** Configure of an agent that is as wished already, against `ssh host true` and a playbook that looks at the same things. */
+export async function measure() {
+  if (!ensureRoot("npm run bench") || !ensurePackages()) return [skipped("lab hosts need root")];
+  return onLab(lab, (setting) => {
+    const { env } = setting;
+    const say = (...words) => time([...clm, ...words], env);
+    const provider = ["--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo"];
+    say("provider", "add", "echo", ...provider);
+    say("agent", "install", "--type", "hermes", "--host", `${lab.name}-1`, "--name", "bench", "--yes");
+    const configure = [...clm, "agent", "configure", "bench", "--provider", "echo"];
+    time(configure, env);
+    const [ms, floor] = race([configure, sshTrue(setting)], 9, env);
+    return [atMost(what, ms, "ssh host true", floor, 3), againstAnsible(ms, setting)];
+  });
+}
+
+// What configure looks at: account, directories, the two files, the unit, its state, and who answers on the port.
+const playbook = `- hosts: all
+  become: true
+  gather_facts: false
+  tasks:
+    - user: { name: bench, shell: /usr/sbin/nologin, password_lock: true }
+    - file: { path: /home/bench/.hermes, state: directory, owner: bench, mode: "0700" }
+    - file: { path: /home/bench/.hermes/memories, state: directory, owner: bench, mode: "0700" }
+    - slurp: { src: /home/bench/.hermes/.env }
+      register: env
+    - copy: { dest: /home/bench/.hermes/.env, content: "{{ env.content | b64decode }}", owner: bench, mode: "0600" }
+    - slurp: { src: /home/bench/.hermes/config.yaml }
+      register: config
+    - copy: { dest: /home/bench/.hermes/config.yaml, content: "{{ config.content | b64decode }}", owner: bench, mode: "0600" }
+    - slurp: { src: /etc/systemd/system/hermes-bench.service }
+      register: unit
+    - copy: { dest: /etc/systemd/system/hermes-bench.service, content: "{{ unit.content | b64decode }}", mode: "0644" }
+    - systemd: { name: hermes-bench.service, state: started, enabled: true }
+    - command: /home/bench/.local/bin/hermes --version
+      become_user: root
+      changed_when: false
+    - uri: { url: "http://127.0.0.1:8642/health" }
+    - uri: { url: "http://127.0.0.1:8642/v1/models", status_code: 401 }
+`;
+
+function againstAnsible(ms, setting) {
+  const inventory = ansibleInventory(setting);
+  if (!inventory) return skipped("ansible-core is not installed");
+  const file = join(setting.folder, "playbook.yaml");
+  writeFileSync(file, playbook);
+  const [took] = race([["ansible-playbook", "-i", inventory, file]], 3, setting.env);
+  return faster(what, ms, "an Ansible playbook", took, 10);
+}
+
+const skipped = (note) => ({ what, against: "an Ansible playbook", goal: ">= 10 x faster", note: `skipped: ${note}` });
