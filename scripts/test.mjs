@@ -1,6 +1,6 @@
 // npm test: everything, from a fresh clone. `unit` runs what needs no hosts, `exhaustive` leaves nothing to a sample.
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensureModules, ensurePackages, ensureRoot, must } from "./setup.mjs";
@@ -12,25 +12,46 @@ must("npx", ["tsc", "--noEmit"]);
 must("node", ["scripts/build.mjs"]);
 
 const hosts = scope !== "unit" && ensureRoot("npm test") && ensurePackages();
-const reports = mkdtempSync(join(tmpdir(), "clm-test-"));
-const report = join(reports, "report.json");
-const { status } = spawnSync(
-  "npx",
-  [
-    "vitest",
-    "run",
-    ...(hosts ? [] : ["--project", "unit"]),
-    "--reporter=default",
-    "--reporter=json",
-    `--outputFile.json=${report}`,
-    ...more,
-  ],
-  { stdio: "inherit", env: { ...process.env, ...(scope === "exhaustive" && { CLM_TEST_EXHAUSTIVE: "1" }) } },
-);
+const folder = mkdtempSync(join(tmpdir(), "clm-test-"));
+const env = { ...process.env, ...(scope === "exhaustive" && { CLM_TEST_EXHAUSTIVE: "1" }) };
 
-const counts = JSON.parse(readFileSync(report, "utf8"));
-rmSync(reports, { recursive: true });
-console.log(`${counts.numPassedTests} passed, ${counts.numFailedTests} failed, ${counts.numPendingTests} skipped`);
+/** Runs vitest and gives back its counts. Whoever is not watched is heard at the end. */
+function vitest(name, args, { watched, ...variables }) {
+  const report = join(folder, `${name}.json`);
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const stdio = ["inherit", watched ? "inherit" : "pipe", watched ? "inherit" : "pipe"];
+  const child = spawn("npx", ["vitest", "run", ...args, ...reporters, ...more], {
+    stdio,
+    env: { ...env, ...variables },
+  });
+  const said = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => said.push(chunk));
+  return new Promise((resolve) => {
+    child.on("close", (status) => {
+      for (const chunk of said) writeSync(1, chunk);
+      resolve({ status: status ?? 1, ...JSON.parse(readFileSync(report, "utf8")) });
+    });
+  });
+}
+
+// The tests of agents wait more than they work: they have a lab of their own and run beside the others.
+const isAboutAgents = (file) => /^test\/(lab|faults)\/(agent-|secrets-nowhere)/.test(file);
+const hostTests = ["lab", "faults", "docs"].flatMap((kind) =>
+  readdirSync(join("test", kind))
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => `test/${kind}/${name}`),
+);
+const runs = hosts
+  ? [
+      vitest("ground", ["test/unit", ...hostTests.filter((file) => !isAboutAgents(file))], { watched: true }),
+      vitest("agents", hostTests.filter(isAboutAgents), { watched: false, CLM_LAB_DIR: join(folder, "lab") }),
+    ]
+  : [vitest("unit", ["--project", "unit"], { watched: true })];
+
+const done = await Promise.all(runs);
+rmSync(folder, { recursive: true });
+const sum = (count) => done.reduce((total, each) => total + each[count], 0);
+console.log(`${sum("numPassedTests")} passed, ${sum("numFailedTests")} failed, ${sum("numPendingTests")} skipped`);
 if (scope !== "unit" && !hosts)
   console.error("The tests on real hosts did not run; see above. `npm run test:unit` runs only the others.");
-process.exit(status || (scope !== "unit" && !hosts ? 1 : 0));
+process.exit(Math.max(...done.map(({ status }) => status)) || (scope !== "unit" && !hosts ? 1 : 0));

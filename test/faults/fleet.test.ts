@@ -188,10 +188,15 @@ describe("killed at any moment and run again, it ends as if it had not been kill
   );
 });
 
+const recorded = {
+  ...{ type: "hermes", version: "2026.7.1", status: "installed", user: "wolf", home: "/home/wolf" },
+  ...{ unit: "hermes-wolf.service", port: 8642, onboarding: { state: "ready", stages: {} } },
+};
+
 describe("a host with agents", () => {
   beforeEach(() =>
     edit((record) => {
-      record.agents = { wolf: { type: "hermes" } };
+      record.agents = { wolf: recorded };
     }),
   );
 

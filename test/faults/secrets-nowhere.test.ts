@@ -281,6 +281,8 @@ for n in $(seq 100); do grep -qs api_server gateway_state.json && break; sleep 0
   } finally {
     await inHost(host, `cd ${data} && rm .standin && sed -i '/was what it said/d' logs/errors.log`);
   }
+  // What was not well has to be proven again.
+  await agent("configure");
   await agent("restart");
 
   // Given another key, and remembering.

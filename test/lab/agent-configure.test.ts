@@ -279,6 +279,7 @@ describe("on a terminal", () => {
 
       const channel: [RegExp, string][] = [
         [/Another\?/, down + enter],
+        [/Bot token \(discord\.token\)/, `${token}${enter}`],
         [/Who may talk to it/, `bob${enter}`],
         [/17 to 20 digits[\s\S]*Who may talk to it/, `123456789012345678${enter}`],
         [/Home channel \(id\)/, enter],
@@ -286,7 +287,6 @@ describe("on a terminal", () => {
         [/Thread of the home channel/, enter],
         [/Channels it may speak in/, enter],
         [/always on, discord\. Another\?/, enter],
-        [/discord\.token/i, `${token}${enter}`],
       ];
       const asked = await onTerminal(["agent", "configure", "dora", "--stage", "channels", "--no-test"], {
         home,

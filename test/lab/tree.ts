@@ -1,7 +1,11 @@
 import { inHost } from "./clm.js";
 
 // What a host writes by itself, and the copies that useradd and userdel keep of the files they change.
-const beside = ["/proc", "/sys", "/dev", "/run", "/tmp", "/var/log", "/var/lib/apt", "/var/cache"];
+const beside = [
+  ...["/proc", "/sys", "/dev", "/run", "/tmp", "/var/log", "/var/lib/apt", "/var/cache"],
+  // Comes and goes with a service, as the lab's echo does.
+  "'/var/tmp/systemd-private-*'",
+];
 const copies = ["passwd", "shadow", "group", "gshadow", "subuid", "subgid"].map((name) => `/etc/${name}-`);
 
 /** Every path of a host with its mode, owner and group, and where it leads when it is a link. */
