@@ -74,7 +74,7 @@ export function flawsIn(manifest: Manifest): Flaw[] {
 }
 
 /** The places a template may name: those that are one path. */
-export const placeNames = ["home", "data", "code", "env", "config", "memories", "launcher"];
+const placeNames = ["home", "data", "code", "env", "config", "memories", "launcher"];
 
 const fieldNames = (fields: Field[]): string[] => fields.map(({ name }) => name);
 const plainNames = (fields: Field[]): string[] => fieldNames(fields.filter(({ secret }) => !secret));

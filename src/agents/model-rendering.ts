@@ -22,7 +22,7 @@ export interface RenderedModel {
 }
 
 /** The type a user means by a name: one of the manifest's, or an alias of one. */
-export function providerType(manifest: Manifest, word: string): [name: string, type: ProviderType] {
+function providerType(manifest: Manifest, word: string): [name: string, type: ProviderType] {
   const found = Object.entries(manifest.providers).find(
     ([name, { aliases }]) => name === word || aliases.includes(word),
   );

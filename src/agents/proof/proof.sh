@@ -1,23 +1,5 @@
-# Looks at an agent and prints what was seen as key=value lines. Judges nothing, changes nothing. POSIX sh, run as root.
-#
-# The script that carries it sets what is looked at and calls the parts. The agent's key is the first line of stdin, so
-# that it is nobody's argument; curl gets it on its own stdin.
-
-LC_ALL=C
-PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-export LC_ALL PATH
-unset CDPATH ENV
-cd /
-
-say() {
-  printf '%s=%s\n' "$1" "$2"
-}
-
-# With the agent's own rights: what is in its home it can swap for a link to anything.
-as_agent() {
-  setpriv --reuid "$uid" --regid "$gid" --init-groups -- env -i HOME="$home" USER="$user" LOGNAME="$user" \
-    LANG=C.UTF-8 PATH="$search" "$@" </dev/null 2>/dev/null
-}
+# The proofs of an agent. The script that carries it sets what is looked at and calls the parts. The agent's key is the first
+# line of stdin, so that it is nobody's argument; curl gets it on its own stdin.
 
 see_account() {
   uid='' gid=''
@@ -25,11 +7,6 @@ see_account() {
 $(getent passwd "$user")
 END
   say uid "$uid"
-}
-
-see_version() {
-  [ -n "$uid" ] || return 0
-  say version "$(cd "$home" && as_agent timeout 60 "$@" | head -n 1)"
 }
 
 see_files() {

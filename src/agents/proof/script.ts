@@ -1,4 +1,5 @@
 import { sh } from "../../quote.js";
+import { lookScript, versionCall } from "../looking.js";
 import type { Subject } from "../subject.js";
 import library from "./proof.sh?raw";
 
@@ -18,14 +19,10 @@ const question = "Say only the word OK.";
 /** Milliseconds a model may think about one word. */
 export const chatTimeout = 120_000;
 
-// The host has no use for the comments.
-const functions = library.replace(/^\s*#.*\n/gm, "");
-
 /** The script that looks at an agent. It holds nothing secret: the key is the first line on its stdin. */
 export function proofScript(subject: Subject, sight: Sight): string {
-  const { manifest, user, unit, port, places } = subject;
+  const { manifest, port, places } = subject;
   const { api } = manifest;
-  const path = [...places.path, "/usr/local/bin", "/usr/bin", "/bin"].join(":");
   const body = {
     model: api.chat.model,
     stream: false,
@@ -33,10 +30,9 @@ export function proofScript(subject: Subject, sight: Sight): string {
     max_tokens: 16,
   };
   const salt = sight.rendered?.salt ?? "";
-  return [
-    functions,
-    sh`user=${user} unit=${unit} port=${port} home=${places.home} data=${places.data} search=${path} salt=${salt}`,
-    sh`env=${places.env} config=${places.config} health=${api.health} models=${api.models} chat=${sight.chat ? "yes" : ""}`,
+  return lookScript(subject, library, [
+    sh`port=${port} salt=${salt} config=${places.config} health=${api.health} models=${api.models}`,
+    sh`chat=${sight.chat ? "yes" : ""}`,
     sh`chat_path=${api.chat.path} chat_seconds=${chatTimeout / 1000} chat_body=${inCurlQuotes(JSON.stringify(body))}`,
     // What comes next on stdin is for somebody else.
     "IFS= read -r key; exec </dev/null",
@@ -45,7 +41,7 @@ export function proofScript(subject: Subject, sight: Sight): string {
       ? ["see_words"]
       : [
           // Starting the program takes longer than all the rest together.
-          sh`see_version ${[places.launcher, ...manifest.version.args]} &`,
+          `${versionCall(subject)} &`,
           ...(sight.rendered ? ["see_rendered"] : []),
           ...(sight.ports ? ["see_ports"] : []),
           "see_files",
@@ -54,9 +50,7 @@ export function proofScript(subject: Subject, sight: Sight): string {
           "see_answers",
           "wait",
         ]),
-    "say end yes",
-    "",
-  ].join("\n");
+  ]);
 }
 
 const inCurlQuotes = (text: string): string => text.replace(/["\\]/g, "\\$&");

@@ -1,3 +1,5 @@
+import { saidIn } from "../looking.js";
+
 /** What was seen of an agent on its host, at one moment. */
 export interface Seen {
   /** Its account is there. */
@@ -49,14 +51,11 @@ export function seenFrom(text: string): Seen | undefined {
     words: [],
     ports: [],
   };
-  let whole = false;
   let address = "";
-  for (const line of text.split("\n")) {
-    const at = line.indexOf("=");
-    const [key, value] = [line.slice(0, at), line.slice(at + 1)];
+  const said = saidIn(text);
+  for (const [key, value] of said ?? []) {
     const [group, name = ""] = key.split(".");
-    if (key === "end") whole = true;
-    else if (key === "uid") Object.assign(seen, { account: value !== "" }, value !== "" && { uid: Number(value) });
+    if (key === "uid") Object.assign(seen, { account: value !== "" }, value !== "" && { uid: Number(value) });
     else if (key === "version") seen.version = value;
     else if (group === "file") seen.files[name] = value;
     else if (group === "unit") seen.unit[name] = value;
@@ -72,7 +71,7 @@ export function seenFrom(text: string): Seen | undefined {
     else if (key === "port") seen.ports.push(portFrom(value));
     else if (key === "word") seen.words.push(value);
   }
-  return whole ? seen : undefined;
+  return said && seen;
 }
 
 function portFrom(text: string): { port: number; uid: number } {

@@ -34,7 +34,7 @@ export const rowsOf = ({ providers }: Providers, sources: Sources): ProviderRow[
     .sort(byName);
 
 /** Where the key is: `stored`, `env:NAME`, or `none`. */
-export function keyPlace({ stored, references = {} }: ProviderRow): string {
+function keyPlace({ stored, references = {} }: ProviderRow): string {
   // A command may be long and hold anything: its program says enough in a table.
   const short = (text: string) => (text.startsWith("cmd:") ? `cmd:${programOf([text.slice(4)])}` : text);
   const places = [...Object.values(references).map(short), ...(stored.length > 0 ? ["stored"] : [])];

@@ -62,7 +62,7 @@ export async function answersFor(
 }
 
 /** The fields of a channel or MCP server; none when the manifest has no such. */
-export const fieldsOf = (types: Record<string, { fields: Field[] }>, name: string): Field[] =>
+const fieldsOf = (types: Record<string, { fields: Field[] }>, name: string): Field[] =>
   (Object.hasOwn(types, name) && types[name]?.fields) || [];
 
 function withSecrets(

@@ -53,7 +53,7 @@ export async function proveAndSee(session: Session, agent: Agent, options: Prove
 }
 
 /** How long an agent may take to answer after its start. */
-export const patienceFor = ({ manifest }: Subject, { record }: Agent): number =>
+const patienceFor = ({ manifest }: Subject, { record }: Agent): number =>
   manifest.api.patience.start + manifest.api.patience.per_server * Object.keys(record.mcp ?? {}).length;
 
 interface Scene {

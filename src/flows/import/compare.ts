@@ -5,7 +5,6 @@ import { type Subject, subjectOf } from "../../agents/subject.js";
 import { asFault, Fault } from "../../errors.js";
 import { inParallel } from "../../limit.js";
 import { type Agent, agentsOf, instanceOf, titleOf } from "../../state/agents.js";
-import type { Fleet } from "../../state/hosts.js";
 import { answersFor } from "../agent/answers.js";
 import type { Session } from "../session.js";
 import { type Difference, differences } from "./compare/judge.js";
@@ -23,12 +22,11 @@ export interface Compared {
 
 /** Looks at every agent on these hosts, all at once, and changes nothing. A host that cannot be reached is a row too. */
 export async function compareAgents(session: Session, hosts: string[]): Promise<Compared[]> {
-  const fleet = session.hosts.read();
-  const agents = agentsOf(fleet).filter(({ host }) => hosts.includes(host.name));
-  return (await inParallel(agents, 32, (agent) => compareAgent(session, agent, fleet))).flat();
+  const agents = agentsOf(session.hosts.read()).filter(({ host }) => hosts.includes(host.name));
+  return (await inParallel(agents, 32, (agent) => compareAgent(session, agent))).flat();
 }
 
-async function compareAgent(session: Session, agent: Agent, fleet: Fleet): Promise<Compared[]> {
+async function compareAgent(session: Session, agent: Agent): Promise<Compared[]> {
   const { host, name } = agent;
   const title = titleOf(agent);
   const row = (id: Compared["id"], differs: string, fix?: string): Compared => ({
@@ -46,16 +44,13 @@ async function compareAgent(session: Session, agent: Agent, fleet: Fleet): Promi
     const samePort = Object.entries(host.agents).filter(
       ([other, record]) => other !== name && record.port === agent.record.port,
     );
-    const alone = agentsOf(fleet).filter((each) => each.name === name).length === 1;
-    const word = alone ? name : `${host.name}/${name}`;
     const found = differences(subject, seen, {
-      word,
       key: key && createHash("sha256").update(`${salt}${key.reveal()}`).digest("hex"),
       samePort: samePort.map(([other]) => other),
       variables,
     });
     const rows = found.map(({ id, differs, fix }) => row(id, differs, fix));
-    if (trouble) rows.push(row("rendering", trouble.message, trouble.next[0] ?? `clm agent configure ${word}`));
+    if (trouble) rows.push(row("rendering", trouble.message, trouble.next[0] ?? `clm agent configure ${agent.word}`));
     return rows.length > 0 ? rows : [row("same", "nothing")];
   } catch (error) {
     session.signal.throwIfAborted();

@@ -50,7 +50,7 @@ export async function tryProvider(
 }
 
 /** Whether its address is on the loopback of whoever asks, which is meant to be the agent. */
-export function meansItsOwnHost({ fields }: KnownType, values: Values): boolean {
+function meansItsOwnHost({ fields }: KnownType, values: Values): boolean {
   const addresses = fields.filter(isAddress).map(({ name }) => values[name]);
   return addresses.some((text) => typeof text === "string" && URL.canParse(text) && isLoopback(new URL(text)));
 }

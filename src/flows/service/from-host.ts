@@ -38,7 +38,7 @@ export async function askFromHost(
 }
 
 /** The question as a curl config file. */
-export function curlConfig({ method, url, headers, body }: Question, patience: number): string {
+function curlConfig({ method, url, headers, body }: Question, patience: number): string {
   const settings: [string, string][] = [
     ["url", url.href],
     ["request", method],

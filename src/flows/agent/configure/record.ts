@@ -74,7 +74,7 @@ interface Proven {
   outdated: boolean;
 }
 
-export function withProof(now: AgentRecord, { digest, at, asked, outdated }: Proven): AgentRecord {
+function withProof(now: AgentRecord, { digest, at, asked, outdated }: Proven): AgentRecord {
   if (outdated) return withState(now, "validate");
   const open = isBefore(now.onboarding.state, "validate");
   const known = now.proven?.digest === digest && (open || now.onboarding.state === "ready");

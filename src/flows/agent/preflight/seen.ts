@@ -1,3 +1,4 @@
+import { lookScript, saidIn, versionCall } from "../../../agents/looking.js";
 import type { Subject } from "../../../agents/subject.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
@@ -42,9 +43,6 @@ export interface Sight {
   reach: string[];
 }
 
-// The host has no use for the comments.
-const functions = library.replace(/^\s*#.*\n/gm, "");
-
 /** Looks at the host, in one exec. The shell must be root's. */
 export async function see(root: Shell, sight: Sight, signal?: AbortSignal): Promise<Seen> {
   const parts = [
@@ -52,7 +50,7 @@ export async function see(root: Shell, sight: Sight, signal?: AbortSignal): Prom
     "see_account",
     "see_unit",
     "see_ports",
-    `${versionCall(sight.subject)} &`,
+    `${ourVersion(sight.subject)} &`,
     ...(sight.reach.length > 0 ? [sh`see_reach ${sight.reach}`] : []),
     "wait",
   ];
@@ -61,22 +59,13 @@ export async function see(root: Shell, sight: Sight, signal?: AbortSignal): Prom
 
 /** The launcher's first line, in one exec; empty when it says nothing. */
 export async function seeVersion(root: Shell, sight: Sight, signal?: AbortSignal): Promise<string> {
-  return (await ask(root, sight, [versionCall(sight.subject)], signal)).version ?? "";
+  return (await ask(root, sight, [ourVersion(sight.subject)], signal)).version ?? "";
 }
 
-const versionCall = ({ places, manifest }: Subject): string =>
-  sh`see_version ${[places.launcher, ...manifest.version.args]}`;
+const ourVersion = (subject: Subject): string => versionCall(subject, "see_our_version");
 
 async function ask(root: Shell, { subject, comment, job }: Sight, parts: string[], signal?: AbortSignal) {
-  const { user, unit, places } = subject;
-  const search = [...places.path, "/usr/local/bin", "/usr/bin", "/bin"].join(":");
-  const script = [
-    functions,
-    sh`user=${user} home=${places.home} unit=${unit} job=${job} data=${places.data} search=${search} mark=${comment}`,
-    ...parts,
-    "say end yes",
-    "",
-  ].join("\n");
+  const script = lookScript(subject, library, [sh`job=${job} mark=${comment}`, ...parts]);
   const { stdout, stderr } = await run(root, "/bin/sh -s", {
     stdin: script,
     timeout: 120_000,
@@ -92,13 +81,11 @@ async function ask(root: Shell, { subject, comment, job }: Sight, parts: string[
 /** Reads the lines of preflight.sh; nothing when they do not go to the end. */
 export function seenFrom(text: string): Seen | undefined {
   const seen: Seen = { programs: [], home: false, state: "inactive", job: "inactive", listening: [], reach: {} };
-  let whole = false;
-  for (const line of text.split("\n")) {
-    const at = line.indexOf("=");
-    const [key, value] = [line.slice(0, at), line.slice(at + 1).trim()];
+  const said = saidIn(text);
+  for (const [key, raw] of said ?? []) {
+    const value = raw.trim();
     const [first = "", second = ""] = value.split(" ");
-    if (key === "end") whole = true;
-    else if (key === "program") seen.programs.push(value);
+    if (key === "program") seen.programs.push(value);
     else if (key === "account" && value !== "") {
       const [, , uid, , comment = "", home = ""] = value.split(":");
       seen.account = { uid: Number(uid), comment, home };
@@ -112,5 +99,5 @@ export function seenFrom(text: string): Seen | undefined {
     else if (key === "reach") seen.reach[second] = first === "yes";
     else if (key === "version") seen.version = value;
   }
-  return whole ? seen : undefined;
+  return said && seen;
 }

@@ -12,8 +12,6 @@ export interface Difference {
 }
 
 export interface Known {
-  /** How the agent is typed. */
-  word: string;
   /** The digest the agent's key should have; nothing when there is no key. */
   key?: string | undefined;
   /** Other agents of the host that are recorded with the same port. */
@@ -25,7 +23,7 @@ export interface Known {
 /** What of an agent on its host is not as clm would render it. Pure. */
 export function differences(subject: Subject, seen: Seen, known: Known): Difference[] {
   const { version, manifest, unit, port } = subject;
-  const configure = `clm agent configure ${known.word}`;
+  const configure = `clm agent configure ${subject.word}`;
   const { install } = fixes(subject);
   const found: Difference[] = [];
   const differ = (id: Difference["id"], differs: string, fix = configure) => found.push({ id, differs, fix });
@@ -56,7 +54,7 @@ export function differences(subject: Subject, seen: Seen, known: Known): Differe
     differ("port", `it is set to port ${seen.port.slice(0, 20)}; ${port} is recorded`);
   }
   if (known.key === undefined) {
-    differ("key", "clm has no key for its API", `clm agent rotate-key ${known.word}`);
+    differ("key", "clm has no key for its API", `clm agent rotate-key ${subject.word}`);
   } else if (seen.env !== "" && seen.key !== known.key) {
     differ("key", seen.key === "" ? "its API has no key" : "the key of its API is not the one clm has");
   }

@@ -1,21 +1,4 @@
-# Looks at an agent that somebody else set up and prints what was seen as key=value lines. Judges nothing, changes nothing.
-# POSIX sh, run as root. The script that carries it sets what is looked at.
-
-LC_ALL=C
-PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-export LC_ALL PATH
-unset CDPATH ENV
-cd /
-
-say() {
-  printf '%s=%s\n' "$1" "$2"
-}
-
-# With the agent's own rights: what is in its home it can swap for a link to anything.
-as_agent() {
-  setpriv --reuid "$uid" --regid "$gid" --init-groups -- env -i HOME="$home" USER="$user" LOGNAME="$user" \
-    LANG=C.UTF-8 PATH="$search" "$@" </dev/null 2>/dev/null
-}
+# Looks at an agent that somebody else set up. The script that carries it sets what is looked at.
 
 see_account() {
   uid=$(id -u "$user" 2>/dev/null) gid=$(id -g "$user" 2>/dev/null)
@@ -26,11 +9,6 @@ see_account() {
 see_unit() {
   systemctl show --property LoadState,User,NoNewPrivileges,ProtectSystem,ProtectHome,PrivateTmp,RestrictNamespaces -- "$unit" |
     while IFS='=' read -r property value; do say "unit.$property" "$value"; done
-}
-
-see_version() {
-  [ -n "$uid" ] || return 0
-  say version "$(cd "$home" && as_agent timeout 60 "$@" | head -n 1)"
 }
 
 # Names only, but for where it listens. Of the key nothing leaves the host but a salted digest.

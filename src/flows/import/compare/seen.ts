@@ -1,3 +1,4 @@
+import { lookScript, saidIn, versionCall } from "../../../agents/looking.js";
 import type { Subject } from "../../../agents/subject.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
@@ -23,23 +24,16 @@ export interface Seen {
   key: string;
 }
 
-// The host has no use for the comments.
-const functions = library.replace(/^\s*#.*\n/gm, "");
-
 /** Looks at the agent in one exec. The shell must be root's. */
 export async function look(root: Shell, subject: Subject, salt: string, signal: AbortSignal): Promise<Seen> {
-  const { user, unit, places, manifest, host } = subject;
-  const search = [...places.path, "/usr/local/bin", "/usr/bin", "/bin"].join(":");
-  const script = [
-    functions,
-    sh`user=${user} home=${places.home} unit=${unit} env=${places.env} search=${search} salt=${salt}`,
+  const { host } = subject;
+  const script = lookScript(subject, library, [
+    sh`salt=${salt}`,
     "see_account",
     "see_unit",
     "see_env",
-    sh`see_version ${[places.launcher, ...manifest.version.args]}`,
-    "say end yes",
-    "",
-  ].join("\n");
+    versionCall(subject),
+  ]);
   const { stdout, stderr, code } = await run(root, commandFor(script), { stdin: script, timeout: 90_000, signal });
   const seen = seenFrom(stdout);
   if (seen) return seen;
@@ -52,15 +46,12 @@ export async function look(root: Shell, subject: Subject, salt: string, signal: 
 /** Reads the lines of look.sh; nothing when they do not go to the end. */
 export function seenFrom(text: string): Seen | undefined {
   const seen: Seen = { unit: {}, version: "", env: "", variables: [], bind: "", port: "", key: "" };
-  let whole = false;
-  for (const line of text.split("\n")) {
-    const at = line.indexOf("=");
-    const [key, value] = [line.slice(0, at), line.slice(at + 1)];
-    if (key === "end") whole = true;
-    else if (key === "account") seen.account = { home: value.split(":")[5] ?? "" };
+  const said = saidIn(text);
+  for (const [key, value] of said ?? []) {
+    if (key === "account") seen.account = { home: value.split(":")[5] ?? "" };
     else if (key.startsWith("unit.")) seen.unit[key.slice(5)] = value;
     else if (key === "variable") seen.variables.push(value);
     else if (["version", "env", "bind", "port", "key"].includes(key)) Object.assign(seen, { [key]: value });
   }
-  return whole ? seen : undefined;
+  return said && seen;
 }

@@ -31,7 +31,7 @@ const asWished: Seen = {
   ...{ version: "Hermes Agent v0.13.0 (2026.5.7)", env: "600", variables: ["API_SERVER_KEY"] },
   ...{ bind: "127.0.0.1", port: "8642", key: "digest" },
 };
-const known: Known = { word: "h1", key: "digest", samePort: [], variables: ["API_SERVER_KEY"] };
+const known: Known = { key: "digest", samePort: [], variables: ["API_SERVER_KEY"] };
 
 interface Case {
   name: string;
