@@ -14,8 +14,10 @@ export function onTerminal(
   args: string[],
   { home, env = {}, answers }: Dialogue,
 ): Promise<{ code: number | null; screen: string }> {
-  const line = [process.execPath, program, ...args].map((word) => `'${word}'`).join(" ");
-  // script(1) gives the program a terminal of its own and passes its exit code on.
+  const words = [process.execPath, program, ...args].map((word) => `'${word}'`).join(" ");
+  // script(1) gives the program a terminal of its own and passes its exit code on. `exec`, because a shell that waits for
+  // the program takes a Ctrl-C for itself and reports 130 whatever the program made of it.
+  const line = `exec ${words}`;
   const child = spawn("script", ["-qefc", line, "/dev/null"], {
     env: { ...process.env, CLM_HOME: home, TERM: "xterm", ...env },
   });
