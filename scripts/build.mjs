@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { build } from "esbuild";
 import { parse } from "yaml";
 
@@ -62,35 +62,85 @@ export const bundling = {
   logLevel: "warning",
 };
 
+/** What the start of nearly every command needs, in one file: Node takes as long to find and open a small file as to run it. */
+const startsWith = ["src/cli/live.ts", "src/cli/host/list.ts"];
+
+/** The parts that are loaded with these sources, however deep. */
+function loadedWith(outputs, sources) {
+  const found = new Set();
+  const visit = (part) => {
+    if (found.has(part)) return;
+    found.add(part);
+    for (const { path, kind } of outputs[part]?.imports ?? []) if (kind === "import-statement") visit(path);
+  };
+  for (const [part, { entryPoint }] of Object.entries(outputs)) if (sources.includes(entryPoint)) visit(part);
+  return new Set([...found].filter((part) => part in outputs));
+}
+
 /**
  * esbuild splits only ES modules, and Node starts CommonJS faster: a tenth of a bare start, which is what every command
- * pays. So the first pass splits and the second turns each part into CommonJS.
+ * pays. So the first pass splits, and the second turns the parts into CommonJS: those of the start into one, each of the
+ * others by itself.
  */
 async function buildClm() {
-  const parts = await mkdtemp(join(tmpdir(), "clm-build-"));
-  await build({
+  const split = await mkdtemp(join(tmpdir(), "clm-build-"));
+  const { metafile } = await build({
     ...bundling,
     format: "esm",
     entryPoints: { clm: "src/main.ts" },
-    outdir: parts,
+    outdir: split,
     splitting: true,
     chunkNames: "parts/[name]-[hash]",
+    metafile: true,
   });
   await rm(outdir, { recursive: true, force: true });
+  const named = Object.fromEntries(Object.entries(metafile.outputs).map(([path, output]) => [basename(path), output]));
+  for (const output of Object.values(named)) for (const each of output.imports) each.path = basename(each.path);
+  const first = loadedWith(named, ["src/main.ts"]);
+  const start = [...loadedWith(named, startsWith)].filter((part) => !first.has(part));
+  const idOf = (part) => part.replace(/\W/g, "_");
+
+  const plain = { platform: "node", target: "node20.19", format: "cjs", minify: true, logLevel: "error" };
   await build({
-    entryPoints: [`${parts}/**/*.js`],
-    outbase: parts,
-    outdir,
-    platform: "node",
-    target: "node20.19",
-    format: "cjs",
-    minify: true,
+    ...plain,
+    stdin: {
+      contents: start.map((part) => `export * as ${idOf(part)} from "./${part}";`).join("\n"),
+      resolveDir: join(split, "parts"),
+    },
+    bundle: true,
+    outfile: join(outdir, "parts/start.js"),
+    plugins: [
+      {
+        name: "the-others-stay-outside",
+        setup(builder) {
+          builder.onResolve({ filter: /^\.\// }, ({ path, kind }) =>
+            kind === "dynamic-import" || !start.includes(basename(path)) ? { path, external: true } : undefined,
+          );
+        },
+      },
+    ],
     supported: { "dynamic-import": false },
-    logLevel: "error",
   });
+  const others = Object.keys(named).filter((part) => !start.includes(part));
+  await build({
+    ...plain,
+    entryPoints: others.map((part) => (part === "clm.js" ? join(split, part) : join(split, "parts", part))),
+    outbase: split,
+    outdir,
+    supported: { "dynamic-import": false },
+  });
+  for (const part of [...others, "start.js"]) {
+    const file = part === "clm.js" ? join(outdir, part) : join(outdir, "parts", part);
+    const text = await readFile(file, "utf8");
+    const require = /require\("(\.\/(?:parts\/)?)([^"/]+)"\)/g;
+    const joined = text.replace(require, (whole, folder, part) =>
+      start.includes(part) ? `require("${folder}start.js").${idOf(part)}` : whole,
+    );
+    await writeFile(file, joined);
+  }
   await writeFile(join(outdir, "package.json"), '{ "type": "commonjs" }\n');
   await chmod(join(outdir, "clm.js"), 0o755);
-  await rm(parts, { recursive: true });
+  await rm(split, { recursive: true });
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) await buildClm();
