@@ -8,8 +8,8 @@ import { bundling } from "./build.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "clm-docs-"));
 const outfile = join(folder, "reference.cjs");
-const entry = 'export { catalog } from "./src/cli/catalog.ts"; export { reference } from "./src/cli/reference.ts";';
+const entry = 'export { everyNoun } from "./src/cli/nouns.ts"; export { reference } from "./src/cli/reference.ts";';
 await build({ ...bundling, format: "cjs", stdin: { contents: entry, resolveDir: "." }, outfile });
-const { catalog, reference } = createRequire(import.meta.url)(outfile);
-writeFileSync("docs/reference.md", reference(catalog));
+const { everyNoun, reference } = createRequire(import.meta.url)(outfile);
+writeFileSync("docs/reference.md", reference(await everyNoun()));
 rmSync(folder, { recursive: true });

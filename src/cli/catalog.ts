@@ -1,25 +1,54 @@
-import { agent } from "./agent/commands.js";
 import { auditNoun } from "./audit/commands.js";
-import type { Noun } from "./command.js";
+import type { Noun, Verbs } from "./command.js";
 import { completionNoun } from "./completion/commands.js";
-import { host } from "./host/commands.js";
-import { importNoun } from "./import/commands.js";
 import { initNoun } from "./init/commands.js";
-import { lab } from "./lab/commands.js";
-import { provider } from "./provider/commands.js";
-import { registry } from "./registry/commands.js";
 import { versionNoun } from "./version/commands.js";
 
+/** A noun as the list of nouns has it. Its verbs are read when a line names it: every start pays for what it reads. */
+export interface Entry {
+  name: string;
+  summary: string;
+  verbs: () => Promise<Verbs>;
+}
+
 /** Everything clm can be asked, in the order help shows it. A noun whose one command has its name takes no verb. */
-export const catalog: readonly Noun[] = [
-  initNoun,
-  host,
-  agent,
-  provider,
-  registry,
-  lab,
-  importNoun,
-  auditNoun,
-  completionNoun,
-  versionNoun,
+export const catalog: readonly Entry[] = [
+  atHand(initNoun),
+  {
+    name: "host",
+    summary: "machines that agents live on",
+    verbs: async () => (await import("./host/commands.js")).host,
+  },
+  {
+    name: "agent",
+    summary: "agents that live on your hosts",
+    verbs: async () => (await import("./agent/commands.js")).agent,
+  },
+  {
+    name: "provider",
+    summary: "services that answer for models",
+    verbs: async () => (await import("./provider/commands.js")).provider,
+  },
+  {
+    name: "registry",
+    summary: "agent versions that can be installed, and their pins",
+    verbs: async () => (await import("./registry/commands.js")).registry,
+  },
+  {
+    name: "lab",
+    summary: "throw-away hosts on this machine, to try and to test",
+    verbs: async () => (await import("./lab/commands.js")).lab,
+  },
+  {
+    name: "import",
+    summary: "take over what another tool set up",
+    verbs: async () => (await import("./import/commands.js")).importing,
+  },
+  atHand(auditNoun),
+  atHand(completionNoun),
+  atHand(versionNoun),
 ];
+
+function atHand(noun: Noun): Entry {
+  return { ...noun, verbs: async () => noun };
+}

@@ -19,6 +19,12 @@ export type Completes =
   | "provider"
   | "agent-type"
   | "version"
+  | "channel"
+  | "mcp-server"
+  | "open-field"
+  | "secret-field"
+  | "auxiliary-task"
+  | "memory-file"
   | "file"
   | "directory";
 
@@ -177,14 +183,18 @@ export const command = <A extends Args = Record<never, never>, O extends Options
   spec: Command<A, O>,
 ): Command<A, O> => spec;
 
-/** A noun: a folder of `cli/`, with its verbs. */
-export interface Noun {
-  /** The words after `clm`, as in the path of its commands: `agent`, or `agent memory` for a noun within one. */
-  name: string;
-  summary: string;
+/** What can be done with a noun. */
+export interface Verbs {
   commands: Command[];
   /** Nouns of its own: the `agent memory` of `clm agent memory show`. */
   nouns?: Noun[];
+}
+
+/** A noun: a folder of `cli/`, with its verbs. */
+export interface Noun extends Verbs {
+  /** The words after `clm`, as in the path of its commands: `agent`, or `agent memory` for a noun within one. */
+  name: string;
+  summary: string;
 }
 
 export interface View<Row> {

@@ -1,9 +1,8 @@
 import { homedir } from "node:os";
 import { resolveConfigDir } from "../state/config-dir.js";
-import { catalog } from "./catalog.js";
 import type { ArgSpec, Command, Completes, Noun, OptionSpec } from "./command.js";
 import { globalsAnywhere, globalsOf } from "./globals.js";
-import { lastWord, verbless } from "./nouns.js";
+import { lastWord, nounsNamed, verbless } from "./nouns.js";
 import { longOption } from "./spelling.js";
 
 /** A word that may stand next, and what it is. */
@@ -37,7 +36,7 @@ export async function answerShell(words: string[], env: NodeJS.ProcessEnv): Prom
 }
 
 export async function complete(words: readonly string[], names: Names): Promise<Candidate[]> {
-  const place = walk(words.slice(0, -1));
+  const place = walk(await nounsNamed(words), words.slice(0, -1));
   // Bash makes three words of `--output=json`.
   const typed = words.at(-1) ?? "";
   const current = typed === "=" && place.expects ? "" : typed;
@@ -58,6 +57,8 @@ export async function complete(words: readonly string[], names: Names): Promise<
 
 /** Where the words before the current one lead to. */
 interface Place {
+  /** The nouns that may stand next. */
+  nouns: readonly Noun[];
   noun?: Noun;
   command?: Command;
   /** The words the command has already. */
@@ -71,8 +72,8 @@ interface Place {
   passed: boolean;
 }
 
-function walk(words: readonly string[]): Place {
-  const place: Place = { words: [], used: new Set(), options: spelled(globalsAnywhere), passed: false };
+function walk(nouns: readonly Noun[], words: readonly string[]): Place {
+  const place: Place = { nouns, words: [], used: new Set(), options: spelled(globalsAnywhere), passed: false };
   let option = "";
   for (const [at, word] of words.entries()) {
     if (place.expects) {
@@ -99,16 +100,14 @@ function step(place: Place, word: string): void {
     place.words.push(word);
     return;
   }
-  const noun = nounsAt(place).find(({ name }) => lastWord(name) === word);
+  const noun = place.nouns.find(({ name }) => lastWord(name) === word);
   const command = noun ? verbless(noun) : place.noun?.commands.find(({ path }) => lastWord(path) === word);
   if (!noun && !command) place.passed = true;
-  if (noun) place.noun = noun;
+  if (noun) Object.assign(place, { noun, nouns: noun.nouns ?? [] });
   if (!command) return;
   place.command = command;
   place.options = spelled({ ...command.options, ...globalsOf(command) });
 }
-
-const nounsAt = ({ noun }: Place): readonly Noun[] => (noun ? (noun.nouns ?? []) : catalog);
 
 const spelled = (specs: Record<string, OptionSpec>): Record<string, OptionSpec> =>
   Object.fromEntries(
@@ -126,12 +125,12 @@ function unused({ options, used }: Place): Candidate[] {
 }
 
 async function wordsAt(place: Place, values: (spec: ArgSpec) => Promise<Candidate[]>): Promise<Candidate[]> {
-  const { noun, command } = place;
+  const { nouns, noun, command } = place;
   if (!command) {
     const verbs = noun?.commands.filter(({ hidden }) => !hidden) ?? [];
     return [
       ...verbs.map(({ path, summary }) => ({ word: lastWord(path), note: summary })),
-      ...nounsAt(place).map(({ name, summary }) => ({ word: lastWord(name), note: summary })),
+      ...nouns.map(({ name, summary }) => ({ word: lastWord(name), note: summary })),
       ...(noun ? [] : [{ word: "help", note: "show help" }]),
     ];
   }

@@ -1,12 +1,11 @@
 import { Command as Commander, CommanderError, Option } from "commander";
 import { VERSION } from "../version.js";
-import { catalog } from "./catalog.js";
 import type { Command, Noun, OptionSpec } from "./command.js";
 import { globalsFrom, optionValues } from "./given.js";
 import { type Globals, globalsAnywhere, globalsOf } from "./globals.js";
 import { describeCommand, describeNoun, describeRoot, helpFormat } from "./help.js";
-import { misread, unknownCommand } from "./misread.js";
-import { lastWord, verbless } from "./nouns.js";
+import { misread, UnknownCommand } from "./misread.js";
+import { everyNoun, lastWord, nounsNamed, verbless } from "./nouns.js";
 import { toOption } from "./options.js";
 import { bindWords, dashesMissing, takesCommand } from "./words.js";
 
@@ -20,7 +19,15 @@ export interface Run {
 }
 
 /** Reads a command line. Does nothing yet; throws `usage` when it is none of ours. */
-export function parse(argv: readonly string[], width = 80): Asked {
+export async function parse(argv: readonly string[], width = 80): Promise<Asked> {
+  try {
+    return parseWith(await nounsNamed(argv), argv, width);
+  } catch (error) {
+    throw error instanceof UnknownCommand ? error.amongst(await everyNoun()) : error;
+  }
+}
+
+function parseWith(nouns: readonly Noun[], argv: readonly string[], width: number): Asked {
   const words = argv[0] === "help" ? [...argv.slice(1), "--help"] : [...argv];
   const dashes = words.indexOf("--");
   const tail = dashes < 0 ? undefined : words.slice(dashes + 1);
@@ -39,7 +46,7 @@ export function parse(argv: readonly string[], width = 80): Asked {
   });
   describeRoot(root);
   addGlobals(root, globalsAnywhere);
-  for (const noun of catalog) addNoun(root, noun);
+  for (const noun of nouns) addNoun(root, noun);
 
   // Only what the line names is built in full: commander needs 0.2 ms for a command with its options, and help shows of
   // the others no more than their summary.
@@ -111,7 +118,7 @@ function addGlobals(commander: Commander, specs: Record<string, OptionSpec>): vo
     .on("beforeHelp", () => {
       // `clm nope --help` is no question about clm.
       const word = commander.args[0];
-      if (commander.commands.length > 0 && word && !word.startsWith("-")) throw unknownCommand(commander, word);
+      if (commander.commands.length > 0 && word && !word.startsWith("-")) throw new UnknownCommand(commander, word);
     });
 }
 

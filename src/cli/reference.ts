@@ -5,11 +5,11 @@ import { commandsOf, verbless } from "./nouns.js";
 import { argSummary, argTerm, capital, optionTerm, paragraphs, usageLine } from "./spelling.js";
 
 /** docs/reference.md, made from the declarations: what help says, on one page. */
-export function reference(catalog: readonly Noun[]): string {
+export function reference(nouns: readonly Noun[]): string {
   return [
     "# Reference",
     "Made from the command declarations in `src/cli`; do not edit it by hand.",
-    ...contents(catalog),
+    ...contents(nouns),
     "## Global options",
     "They mean the same everywhere and may stand before or after the command's words. `--output` exists where a command has something to print, `--dry-run` where it changes something.",
     optionTable(globalsAnywhere),
@@ -18,7 +18,7 @@ export function reference(catalog: readonly Noun[]): string {
       ["variable", ""],
       Object.entries(environment).map(([name, meaning]) => [code(name), meaning]),
     ),
-    ...catalog.flatMap(nounSection),
+    ...nouns.flatMap(nounSection),
     "## Exit codes",
     "0 means that everything asked for is so. `clm host exec` ends with the worst exit code of the hosts; 141 means that the reader of the output went away.",
     exitTable(),
@@ -41,8 +41,8 @@ const environment = {
 
 const visible = (noun: Noun): Command[] => commandsOf(noun).filter(({ hidden }) => !hidden);
 
-function contents(catalog: readonly Noun[]): string[] {
-  const rows = catalog.flatMap(visible).map(({ path, summary }) => [`[\`clm ${path}\`](#${anchor(path)})`, summary]);
+function contents(nouns: readonly Noun[]): string[] {
+  const rows = nouns.flatMap(visible).map(({ path, summary }) => [`[\`clm ${path}\`](#${anchor(path)})`, summary]);
   return [markdownTable(["command", "what it does"], rows)];
 }
 

@@ -29,7 +29,7 @@ const readerGone = 141;
 export async function runCli(argv: string[], world: World): Promise<number> {
   const { stdin, stdout, stderr, env } = world;
   // Longer lines than this are hard to read. A terminal that does not know its size says 0.
-  const asked = understood(argv, Math.min(stdout.columns || 80, 100));
+  const asked = await understood(argv, Math.min(stdout.columns || 80, 100));
   const flags = "globals" in asked ? asked.globals : guessed(argv);
   const json = flags.format === "json";
   const structured = json || flags.format === "yaml";
@@ -75,9 +75,9 @@ export async function runCli(argv: string[], world: World): Promise<number> {
 
 const typed = (argv: string[]): string => ["clm", ...argv.map(quote)].join(" ");
 
-function understood(argv: string[], width: number): Asked | { kind: "fault"; fault: unknown } {
+async function understood(argv: string[], width: number): Promise<Asked | { kind: "fault"; fault: unknown }> {
   try {
-    return parse(argv, width);
+    return await parse(argv, width);
   } catch (fault) {
     return { kind: "fault", fault };
   }

@@ -1,11 +1,8 @@
-import { choice, command, flag, type Noun, number, list as repeated, required, text } from "../command.js";
+import { choice, command, flag, number, list as repeated, text, type Verbs } from "../command.js";
+import { agentName, sudo } from "../recurring.js";
 import { memory } from "./memory/commands.js";
 import { secret } from "./secret/commands.js";
 
-const agentName = required("the agent: NAME or HOST/NAME", "agent");
-const sudo = {
-  sudoPasswordFile: text("FILE", "read the sudo password from FILE (or set CLM_SUDO_PASSWORD)", { completes: "file" }),
-};
 const formats = ["table", "json", "yaml", "name"] as const;
 
 export const install = command({
@@ -63,19 +60,25 @@ Keys are never arguments: --secret says where one is.`,
     file: text("FILE", "take the answers from a YAML file", { completes: "file" }),
     provider: text("PROVIDER", "one of clm provider list", { completes: "provider" }),
     model: text("MODEL", "model to use (default: the provider's own)"),
-    fallback: repeated("PROVIDER[/MODEL]", "used when the first fails (repeatable, in order; none takes them away)"),
+    fallback: repeated("PROVIDER[/MODEL]", "used when the first fails (repeatable, in order; none takes them away)", {
+      completes: "provider",
+    }),
     auxiliary: repeated(
       "TASK=PROVIDER[/MODEL]",
       "a model for one task, as vision (repeatable; TASK=none takes it away)",
+      { completes: "auxiliary-task" },
     ),
-    channel: repeated("CHANNEL", "set up a channel, as discord (repeatable)"),
-    withoutChannel: repeated("CHANNEL", "take a channel away (repeatable)"),
-    mcp: repeated("SERVER", "set up an MCP server, as atlassian (repeatable)"),
-    withoutMcp: repeated("SERVER", "take an MCP server away (repeatable)"),
-    set: repeated("CHANNEL.FIELD=VALUE", "answer a field of a channel or MCP server (repeatable)"),
+    channel: repeated("CHANNEL", "set up a channel, as discord (repeatable)", { completes: "channel" }),
+    withoutChannel: repeated("CHANNEL", "take a channel away (repeatable)", { completes: "channel" }),
+    mcp: repeated("SERVER", "set up an MCP server, as atlassian (repeatable)", { completes: "mcp-server" }),
+    withoutMcp: repeated("SERVER", "take an MCP server away (repeatable)", { completes: "mcp-server" }),
+    set: repeated("CHANNEL.FIELD=VALUE", "answer a field of a channel or MCP server (repeatable)", {
+      completes: "open-field",
+    }),
     secret: repeated(
       "CHANNEL.FIELD=SOURCE",
       "a secret one, from env:NAME, file:PATH, cmd:COMMAND, - or prompt (repeatable)",
+      { completes: "secret-field" },
     ),
     port: text("PORT", "another port for its API, or auto for the first free one"),
     relaxed: flag("a unit that is less closed, for browser tools"),
@@ -198,9 +201,7 @@ export const show = command({
   load: () => import("./show.js"),
 });
 
-export const agent: Noun = {
-  name: "agent",
-  summary: "agents that live on your hosts",
+export const agent: Verbs = {
   commands: [install, configure, start, stop, restart, rotateKey, remove, list, show],
   nouns: [memory, secret],
 };

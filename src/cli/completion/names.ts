@@ -32,6 +32,21 @@ export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): 
       const versions = (await types(configDir)).flatMap(({ manifest }) => Object.entries(manifest.versions));
       return versions.map(([word, { standin, reports }]) => ({ word, note: standin ? "stand-in" : reports }));
     }
+    case "channel":
+      return (await types(configDir)).flatMap(({ manifest }) => titles(manifest.channels));
+    case "mcp-server":
+      return (await types(configDir)).flatMap(({ manifest }) => titles(manifest.mcp));
+    case "open-field":
+    case "secret-field":
+      return fields(await types(configDir), kind === "secret-field");
+    case "auxiliary-task":
+      return (await types(configDir)).flatMap(({ manifest }) =>
+        manifest.auxiliary.map(({ name }) => ({ word: `${name}=` })),
+      );
+    case "memory-file": {
+      const files = (await types(configDir)).flatMap(({ manifest }) => Object.entries(manifest.memory));
+      return files.map(([word, { summary }]) => ({ word, note: summary }));
+    }
   }
 };
 
@@ -42,6 +57,22 @@ function agentNames(agents: Agent[]): Candidate[] {
     word: several(name) ? `${host.name}/${name}` : name,
     note: host.name,
   }));
+}
+
+const titles = (things: Record<string, { title: string }>): Candidate[] =>
+  Object.entries(things).map(([word, { title }]) => ({ word, note: title }));
+
+/** `discord.allowed_users=`: what `--set` and `--secret` of `clm agent configure` are given. */
+function fields(types: Loaded[], secret: boolean): Candidate[] {
+  const things = types.flatMap(({ manifest }) => [
+    ...Object.entries(manifest.channels),
+    ...Object.entries(manifest.mcp),
+  ]);
+  return things.flatMap(([thing, { fields }]) =>
+    fields
+      .filter((field) => (field.secret !== undefined) === secret)
+      .map(({ name, ask }) => ({ word: `${thing}.${name}=`, note: ask })),
+  );
 }
 
 /** Reads manifests, so it is loaded only for who asks about them. */

@@ -17,6 +17,8 @@ _clm() {
   while IFS= read -r line; do
     COMPREPLY+=("\${line%%$'\\t'*}")
   done <<<"$answer"
+  # A value follows at once.
+  case \${COMPREPLY[0]} in *=) compopt -o nospace 2>/dev/null ;; esac
 }
 complete -F _clm clm
 `,

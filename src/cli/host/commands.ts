@@ -1,17 +1,11 @@
-import { command, commandLine, flag, type Noun, number, list as repeated, required, rest, text } from "../command.js";
+import { command, commandLine, flag, number, list as repeated, required, rest, text, type Verbs } from "../command.js";
+import { sudo } from "../recurring.js";
 
 const reach = {
   address: text("ADDRESS", "name or IP address to connect to"),
   user: text("USER", "user to log in as"),
   port: number("PORT", "port of the SSH server", { min: 1, max: 65535 }),
   identity: text("FILE", "private key to log in with", { completes: "file" }),
-};
-
-// A password is never an argument: every user of a machine can read the arguments of every process on it.
-const sudo = {
-  sudoPasswordFile: text("FILE", "read the sudo password from FILE (or set CLM_SUDO_PASSWORD)", {
-    completes: "file",
-  }),
 };
 
 const many = {
@@ -176,8 +170,6 @@ Refused while agents live there; --forget is for a host that is gone for good, a
   load: () => import("./remove.js"),
 });
 
-export const host: Noun = {
-  name: "host",
-  summary: "machines that agents live on",
+export const host: Verbs = {
   commands: [add, list, show, check, update, rename, trust, exec, remove],
 };

@@ -1,4 +1,5 @@
-import { command, flag, list, type Noun, text } from "../command.js";
+import { command, flag, list, text, type Verbs } from "../command.js";
+import { sudo } from "../recurring.js";
 
 export const clawrium = command({
   path: "import clawrium",
@@ -19,9 +20,7 @@ Agents that are not Hermes, installations that never ended and providers that cl
     host: list("OLD=NAME", "call the host OLD from now on NAME (repeatable)"),
     acceptNew: flag("trust the keys the hosts show, without asking"),
     noCheck: flag("call no host; compare nothing"),
-    sudoPasswordFile: text("FILE", "read the sudo password from FILE (or set CLM_SUDO_PASSWORD)", {
-      completes: "file",
-    }),
+    ...sudo,
   },
   formats: ["table", "json", "yaml"],
   mutates: true,
@@ -33,8 +32,6 @@ Agents that are not Hermes, installations that never ended and providers that cl
   load: () => import("./clawrium.js"),
 });
 
-export const importNoun: Noun = {
-  name: "import",
-  summary: "take over what another tool set up",
+export const importing: Verbs = {
   commands: [clawrium],
 };

@@ -1,6 +1,6 @@
 // Loaded at every start, so only what is light: the shape, not the door of lab/.
 import { mostHosts, releases } from "../../lab/shape.js";
-import { choice, command, commandLine, flag, type Noun, number, required, text } from "../command.js";
+import { choice, command, commandLine, flag, number, required, text, type Verbs } from "../command.js";
 
 const name = text("LAB", "which lab", { completes: "lab", default: "lab" });
 
@@ -57,8 +57,6 @@ code. It is not written to the audit log. To run something as a fleet would, use
   load: () => import("./exec.js"),
 });
 
-export const lab: Noun = {
-  name: "lab",
-  summary: "throw-away hosts on this machine, to try and to test",
+export const lab: Verbs = {
   commands: [up, down, status, exec],
 };

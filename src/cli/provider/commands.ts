@@ -1,4 +1,4 @@
-import { command, flag, type Noun, list as repeated, required, text } from "../command.js";
+import { command, flag, list as repeated, required, text, type Verbs } from "../command.js";
 
 // A key is never an argument: every user of a machine can read the arguments of every process on it.
 const answers = {
@@ -108,8 +108,6 @@ Nothing is changed on any host.`,
   load: () => import("./remove.js"),
 });
 
-export const provider: Noun = {
-  name: "provider",
-  summary: "services that answer for models",
+export const provider: Verbs = {
   commands: [types, add, list, show, test, update, remove],
 };

@@ -1,4 +1,4 @@
-import { command, flag, type Noun, optional, required, rest, text } from "../command.js";
+import { command, flag, optional, required, rest, text, type Verbs } from "../command.js";
 
 export const list = command({
   path: "registry list",
@@ -69,8 +69,6 @@ these bytes, and no others, are run on hosts. A pin that exists is given other b
   load: () => import("./pin.js"),
 });
 
-export const registry: Noun = {
-  name: "registry",
-  summary: "agent versions that can be installed, and their pins",
+export const registry: Verbs = {
   commands: [list, show, verify, pin],
 };

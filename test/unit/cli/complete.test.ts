@@ -174,3 +174,22 @@ printf '%s\\n' "\${COMPREPLY[@]}"; exit $code`;
     expect(spawnSync("bash", ["-c", line], { encoding: "utf8" }).stdout).toBe("complete -F _clm clm\n");
   });
 });
+
+describe("names from the manifests", () => {
+  const answer = async (...words: string[]) => {
+    const lines = (await answerShell(words, { CLM_HOME: "/nonexistent/clm" })).split("\n").filter(Boolean);
+    return lines.map((line) => line.split("\t")[0]);
+  };
+
+  it.each([
+    [["agent", "configure", "x", "--channel", "dis"], ["discord"]],
+    [["agent", "configure", "x", "--mcp", ""], ["atlassian"]],
+    [["agent", "configure", "x", "--set", "discord.allowed_u"], ["discord.allowed_users="]],
+    [["agent", "configure", "x", "--secret", "discord."], ["discord.token="]],
+    [["agent", "configure", "x", "--auxiliary", "vis"], ["vision="]],
+    [
+      ["agent", "memory", "edit", "x", ""],
+      ["MEMORY.md", "USER.md", "SOUL.md"],
+    ],
+  ])("%j", async (words, found) => expect(await answer(...words)).toEqual(found));
+});

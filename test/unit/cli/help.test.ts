@@ -3,25 +3,26 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { catalog } from "../../../src/cli/catalog.js";
 import { globalsAnywhere } from "../../../src/cli/globals.js";
-import { lastWord, nounsOf, verbless } from "../../../src/cli/nouns.js";
+import { everyNoun, lastWord, nounsOf, verbless } from "../../../src/cli/nouns.js";
 import { parse } from "../../../src/cli/program.js";
 import { reference } from "../../../src/cli/reference.js";
 import { longOption } from "../../../src/cli/spelling.js";
 import { faults } from "../../../src/errors.js";
 
-const nouns = catalog.flatMap(nounsOf);
+const every = await everyNoun();
+const nouns = every.flatMap(nounsOf);
 const commands = nouns.flatMap((noun) => noun.commands.map((command) => ({ noun, command })));
 
-function help(...words: string[]): string {
-  const asked = parse(words);
+async function help(...words: string[]): Promise<string> {
+  const asked = await parse(words);
   if (asked.kind !== "print") throw new Error(`'${words.join(" ")}' is no question for help`);
   return asked.text;
 }
 
 describe("help", () => {
-  it("of clm is the same however it is asked for", () => {
-    const text = help("--help");
-    expect([help(), help("-h"), help("help")]).toEqual([text, text, text]);
+  it("of clm is the same however it is asked for", async () => {
+    const text = await help("--help");
+    expect([await help(), await help("-h"), await help("help")]).toEqual([text, text, text]);
     for (const { name, summary } of catalog)
       expect(text).toMatch(new RegExp(`^  ${name} +${summary.slice(0, 30)}`, "m"));
     expect(text).toContain("Examples:");
@@ -30,40 +31,43 @@ describe("help", () => {
 
   it.each(nouns.filter((noun) => !verbless(noun)).map((noun) => [noun.name, noun] as const))(
     "of clm %s names its verbs",
-    (name, noun) => {
+    async (name, noun) => {
       const words = name.split(" ");
-      const text = help(...words, "--help");
-      expect([help(...words), help("help", ...words)]).toEqual([text, text]);
+      const text = await help(...words, "--help");
+      expect([await help(...words), await help("help", ...words)]).toEqual([text, text]);
       for (const { summary } of [...noun.commands, ...(noun.nouns ?? [])]) expect(text).toContain(summary.slice(0, 30));
       expect(text).toContain(`Usage: clm ${name} COMMAND`);
       expect(text).toContain("Examples:");
     },
   );
 
-  it.each(commands.map(({ command }) => [command.path, command] as const))("of clm %s is complete", (path, command) => {
-    const text = help(...path.split(" "), "--help");
-    expect(help("help", ...path.split(" "))).toBe(text);
-    expect(text).toContain(`Usage: clm ${path} [options]`);
-    expect(text).toContain("Examples:");
-    for (const { run } of command.examples) expect(text).toContain(`  ${run}`);
-    for (const key of Object.keys(command.options ?? {})) expect(text).toContain(longOption(key));
-    for (const option of ["--config-dir", "--yes", "--quiet", "--debug", "--no-color", "--help", "--version"]) {
-      expect(text).toContain(option);
-    }
-    expect(text.includes("--dry-run")).toBe(command.mutates === true);
-    expect(text.includes("--output")).toBe(command.formats !== undefined);
-    expect(text).not.toContain("undefined");
-  });
+  it.each(commands.map(({ command }) => [command.path, command] as const))(
+    "of clm %s is complete",
+    async (path, command) => {
+      const text = await help(...path.split(" "), "--help");
+      expect(await help("help", ...path.split(" "))).toBe(text);
+      expect(text).toContain(`Usage: clm ${path} [options]`);
+      expect(text).toContain("Examples:");
+      for (const { run } of command.examples) expect(text).toContain(`  ${run}`);
+      for (const key of Object.keys(command.options ?? {})) expect(text).toContain(longOption(key));
+      for (const option of ["--config-dir", "--yes", "--quiet", "--debug", "--no-color", "--help", "--version"]) {
+        expect(text).toContain(option);
+      }
+      expect(text.includes("--dry-run")).toBe(command.mutates === true);
+      expect(text.includes("--output")).toBe(command.formats !== undefined);
+      expect(text).not.toContain("undefined");
+    },
+  );
 
-  it("fits the terminal", () => {
-    const asked = parse(["host", "add", "--help"], 72);
+  it("fits the terminal", async () => {
+    const asked = await parse(["host", "add", "--help"], 72);
     const before = asked.kind === "print" ? asked.text.split("Examples:")[0] : "";
     for (const line of before?.split("\n") ?? []) expect(line.length).toBeLessThanOrEqual(72);
   });
 
-  it("is asked for with any words around it", () => {
-    expect(help("host", "add", "wolf-i", "--bogus", "--help")).toContain("Usage: clm host add");
-    expect(help("host", "add", "--version")).toMatch(/^clm \d+\.\d+\.\d+\n$/);
+  it("is asked for with any words around it", async () => {
+    expect(await help("host", "add", "wolf-i", "--bogus", "--help")).toContain("Usage: clm host add");
+    expect(await help("host", "add", "--version")).toMatch(/^clm \d+\.\d+\.\d+\n$/);
   });
 });
 
@@ -89,10 +93,11 @@ describe("declarations", () => {
   );
 
   const examples = commands.flatMap(({ command }) => command.examples.map(({ run }) => [run, command.path] as const));
-  it.each(examples)("the example parses: %s", (run, path) => {
+  it.each(examples)("the example parses: %s", async (run, path) => {
     const lines = clmLines(run);
     expect(lines.length).toBeGreaterThan(0);
-    const parsed = lines.map((words) => parse(words)).map((asked) => (asked.kind === "run" ? asked.command.path : ""));
+    const asked = await Promise.all(lines.map((words) => parse(words)));
+    const parsed = asked.map((asked) => (asked.kind === "run" ? asked.command.path : ""));
     expect(parsed[0]).toBe(path);
     expect(parsed).not.toContain("");
   });
@@ -130,7 +135,7 @@ function hintsIn(source: string): string[] {
 }
 
 describe("the reference page", () => {
-  const page = reference(catalog);
+  const page = reference(every);
   it("has every command, option, example, exit code and fault", () => {
     for (const { command } of commands) {
       expect(page).toContain(`### clm ${command.path}\n`);

@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { catalog } from "../../../src/cli/catalog.js";
 import { answerShell, complete } from "../../../src/cli/complete.js";
-import { commandsOf } from "../../../src/cli/nouns.js";
+import { commandsOf, everyNoun } from "../../../src/cli/nouns.js";
 import { parse } from "../../../src/cli/program.js";
 import { reference } from "../../../src/cli/reference.js";
 import { isFault } from "../../../src/errors.js";
@@ -25,8 +24,8 @@ describe("a command line", () => {
     ["--config-dir /x try inner core melt", "try inner core melt", {}],
     ["try one", "try one", {}],
     ["try inner one", "try inner one", {}],
-  ])("%s", (line, path, args) => {
-    const asked = parse(line.split(" "));
+  ])("%s", async (line, path, args) => {
+    const asked = await parse(line.split(" "));
     expect(asked).toMatchObject({ kind: "run", command: { path }, input: { args } });
   });
 
@@ -50,10 +49,10 @@ describe("a command line", () => {
       "try inner core melt x",
       "clm try inner core melt takes no words, only options | → clm try inner core melt --help",
     ],
-  ])("not understood: %s", (line, told) => {
+  ])("not understood: %s", async (line, told) => {
     let fault: unknown;
     try {
-      parse(line.split(" "));
+      await parse(line.split(" "));
     } catch (error) {
       fault = error;
     }
@@ -63,28 +62,28 @@ describe("a command line", () => {
 });
 
 describe("help", () => {
-  const help = (...words: string[]) => {
-    const asked = parse(words);
+  const help = async (...words: string[]) => {
+    const asked = await parse(words);
     return asked.kind === "print" ? asked.text : "";
   };
 
-  it("of the noun around it names it", () => {
-    const text = help("try", "--help");
+  it("of the noun around it names it", async () => {
+    const text = await help("try", "--help");
     expect(text).toMatch(/^ {2}inner +things inside of things$/m);
     expect(text).toContain("clm try inner show core");
     expect(text).not.toContain("melt");
   });
 
-  it("of its own, however it is asked for", () => {
-    const text = help("try", "inner", "--help");
-    expect([help("try", "inner"), help("help", "try", "inner")]).toEqual([text, text]);
+  it("of its own, however it is asked for", async () => {
+    const text = await help("try", "inner", "--help");
+    expect([await help("try", "inner"), await help("help", "try", "inner")]).toEqual([text, text]);
     expect(text).toContain("Usage: clm try inner COMMAND");
     expect(text).toContain("More about a command: clm help try inner COMMAND");
     for (const word of ["show", "polish", "core"]) expect(text).toMatch(new RegExp(`^ {2}${word} `, "m"));
   });
 
-  it("of a command in it", () => {
-    expect(help("help", "try", "inner", "show")).toContain("Usage: clm try inner show [options] WHAT [PART]");
+  it("of a command in it", async () => {
+    expect(await help("help", "try", "inner", "show")).toContain("Usage: clm try inner show [options] WHAT [PART]");
   });
 });
 
@@ -105,9 +104,10 @@ describe("completion", () => {
   ])("%j", async (line, words) => expect(await candidates(line)).toEqual(words));
 });
 
-it("the reference page has every command, wherever it is", () => {
-  const page = reference(catalog);
-  for (const { path } of catalog.flatMap(commandsOf)) expect(page).toContain(`### clm ${path}\n`);
+it("the reference page has every command, wherever it is", async () => {
+  const nouns = await everyNoun();
+  const page = reference(nouns);
+  for (const { path } of nouns.flatMap(commandsOf)) expect(page).toContain(`### clm ${path}\n`);
   expect(page).toContain("[`clm try inner core melt`](#clm-try-inner-core-melt)");
 });
 

@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest";
 import { type Asked, parse } from "../../../src/cli/program.js";
 import { isFault } from "../../../src/errors.js";
 
-function run(line: string | string[]) {
-  const asked = parse(typeof line === "string" ? line.split(" ") : line);
+async function run(line: string | string[]) {
+  const asked = await parse(typeof line === "string" ? line.split(" ") : line);
   if (asked.kind !== "run") throw new Error(`'${line}' printed something`);
   return { path: asked.command.path, ...asked.input, globals: asked.globals };
 }
 
-function refusal(line: string): string {
+async function refusal(line: string): Promise<string> {
   try {
-    const asked: Asked = parse(line === "" ? [] : line.split(" "));
+    const asked: Asked = await parse(line === "" ? [] : line.split(" "));
     throw new Error(`understood: ${JSON.stringify(asked)}`);
   } catch (error) {
     if (!isFault(error, "usage")) throw error;
@@ -19,23 +19,23 @@ function refusal(line: string): string {
 }
 
 describe("what is understood", () => {
-  it("words and options of every kind", () => {
-    expect(run("host add wolf-i --address 10.0.0.7 --port 2222 --label a=1 -l b=2 --accept-new")).toMatchObject({
+  it("words and options of every kind", async () => {
+    expect(await run("host add wolf-i --address 10.0.0.7 --port 2222 --label a=1 -l b=2 --accept-new")).toMatchObject({
       path: "host add",
       args: { name: "wolf-i" },
       options: { address: "10.0.0.7", port: 2222, label: ["a=1", "b=2"], acceptNew: true, user: undefined },
     });
   });
 
-  it("what is not given", () => {
-    expect(run("host list").options).toEqual({ label: [] });
-    expect(run("lab up").options).toEqual({ hosts: 1, release: "bookworm", name: "lab", internet: false });
-    expect(run("host check").args).toEqual({ names: [] });
+  it("what is not given", async () => {
+    expect((await run("host list")).options).toEqual({ label: [] });
+    expect((await run("lab up")).options).toEqual({ hosts: 1, release: "bookworm", name: "lab", internet: false });
+    expect((await run("host check")).args).toEqual({ names: [] });
   });
 
-  it("options glued to their values", () => {
-    expect(run("host add w --port=22 --address=a=b").options).toMatchObject({ port: 22, address: "a=b" });
-    expect(run("host list -ojson").globals.format).toBe("json");
+  it("options glued to their values", async () => {
+    expect((await run("host add w --port=22 --address=a=b")).options).toMatchObject({ port: 22, address: "a=b" });
+    expect((await run("host list -ojson")).globals.format).toBe("json");
   });
 
   it.each([
@@ -43,16 +43,16 @@ describe("what is understood", () => {
     "host --config-dir /x --debug -q -y --dry-run --no-color -o json add w",
     "host add w --config-dir /x --debug -q -y --dry-run --no-color -o json",
     "--config-dir /y -o yaml host add w --config-dir /x --debug -qy --dry-run --no-color -o json",
-  ])("global options wherever they stand: %s", (line) => {
-    expect(run(line)).toMatchObject({
+  ])("global options wherever they stand: %s", async (line) => {
+    expect(await run(line)).toMatchObject({
       path: "host add",
       args: { name: "w" },
       globals: { configDir: "/x", format: "json", yes: true, dryRun: true, quiet: true, debug: true, noColor: true },
     });
   });
 
-  it("the first format when none is asked for", () => {
-    expect(run("host list").globals).toMatchObject({ format: "table", noColor: false, configDir: undefined });
+  it("the first format when none is asked for", async () => {
+    expect((await run("host list")).globals).toMatchObject({ format: "table", noColor: false, configDir: undefined });
   });
 
   it.each([
@@ -61,16 +61,16 @@ describe("what is understood", () => {
     ["host exec --all -- sh -c -- x", [], ["sh", "-c", "--", "x"]],
     ["host exec --all -- --help", [], ["--help"]],
     ["host exec a -- -o json", ["a"], ["-o", "json"]],
-  ])("everything after -- untouched: %s", (line, patterns, command) => {
-    expect(run(line).args).toEqual({ patterns, command });
+  ])("everything after -- untouched: %s", async (line, patterns, command) => {
+    expect((await run(line)).args).toEqual({ patterns, command });
   });
 
-  it("a command of one word with spaces", () => {
-    expect(run(["host", "exec", "--all", "--", "df -h | tail -1"]).args.command).toEqual(["df -h | tail -1"]);
+  it("a command of one word with spaces", async () => {
+    expect((await run(["host", "exec", "--all", "--", "df -h | tail -1"])).args.command).toEqual(["df -h | tail -1"]);
   });
 
-  it("words that look like options, after --", () => {
-    expect(run("host show -- -x").args).toEqual({ name: "-x" });
+  it("words that look like options, after --", async () => {
+    expect((await run("host show -- -x")).args).toEqual({ name: "-x" });
   });
 });
 
@@ -132,5 +132,5 @@ describe("what is not", () => {
     ],
     ["lab exec -- ls", "clm lab exec needs HOST | → clm lab exec --help"],
     ["host exec --bogus -- ls", "clm host exec has no option --bogus | → clm host exec --help"],
-  ])("%s", (line, told) => expect(refusal(line)).toBe(told));
+  ])("%s", async (line, told) => expect(await refusal(line)).toBe(told));
 });

@@ -1,9 +1,6 @@
 import { command, flag, type Noun, optional, required, text } from "../../command.js";
+import { agentName, sudo } from "../../recurring.js";
 
-const agent = required("the agent: NAME or HOST/NAME", "agent");
-const sudo = {
-  sudoPasswordFile: text("FILE", "read the sudo password from FILE (or set CLM_SUDO_PASSWORD)", { completes: "file" }),
-};
 const lists = ["table", "json", "yaml"] as const;
 
 const soon = "A running agent takes it up with the next request; nothing is restarted.";
@@ -13,7 +10,7 @@ export const show = command({
   summary: "show what an agent remembers",
   description: `Reads the files from the host and shows them with their contents: MEMORY.md (the agent's notes, at most 2200 characters),
 USER.md (what it knows of its user, at most 1375) and SOUL.md (who it is, at most 20000).`,
-  args: { name: agent, file: optional("one file instead of all") },
+  args: { name: agentName, file: optional("one file instead of all", "memory-file") },
   options: sudo,
   formats: lists,
   examples: [
@@ -28,7 +25,7 @@ export const info = command({
   summary: "list the files an agent remembers in",
   description:
     "Shows of each file its length and limit in characters (code points), the number of entries, mode, time and digest.",
-  args: { name: agent, file: optional("one file instead of all") },
+  args: { name: agentName, file: optional("one file instead of all", "memory-file") },
   options: sudo,
   formats: lists,
   examples: [{ run: "clm agent memory info hermes-test" }, { run: "clm agent memory info hermes-test -o json" }],
@@ -40,7 +37,7 @@ export const read = command({
   summary: "print one memory file as it is",
   description: `Prints the file to stdout and nothing else, byte for byte, for a pipe or a file. On a terminal, escape sequences are left out.
 Without FILE it is MEMORY.md.`,
-  args: { name: agent, file: optional("MEMORY.md, USER.md or SOUL.md") },
+  args: { name: agentName, file: optional("MEMORY.md, USER.md or SOUL.md", "memory-file") },
   options: sudo,
   examples: [
     { run: "clm agent memory read hermes-test USER.md" },
@@ -57,7 +54,7 @@ separated by a line with nothing but §. Without FILE it is MEMORY.md; a file th
 
 What cannot be put back, because it is too long, because the agent wrote the file in the meantime or because the host went
 away, is kept on this machine, and its path is told. ${soon}`,
-  args: { name: agent, file: optional("MEMORY.md, USER.md or SOUL.md") },
+  args: { name: agentName, file: optional("MEMORY.md, USER.md or SOUL.md", "memory-file") },
   options: sudo,
   formats: lists,
   mutates: true,
@@ -76,7 +73,7 @@ end with CRLF end with LF afterwards, and of MEMORY.md and USER.md one newline a
 itself writes them.
 
 With --if-digest nothing is written unless the file still is the one that 'clm agent memory info' showed. ${soon}`,
-  args: { name: agent, file: required("MEMORY.md, USER.md or SOUL.md") },
+  args: { name: agentName, file: required("MEMORY.md, USER.md or SOUL.md", "memory-file") },
   options: {
     from: text("PATH", "read the text from PATH instead of stdin", { completes: "file" }),
     ifDigest: text("SHA256", "only when the file has this digest now ('absent': only when it is missing)"),
@@ -97,7 +94,7 @@ export const remove = command({
   summary: "delete a memory file",
   description: `Deletes MEMORY.md or USER.md, or both with --all, and asks first. Nothing of it is kept: 'clm agent memory read' makes a
 copy. SOUL.md cannot be deleted: the agent would only write its own again.`,
-  args: { name: agent, file: optional("MEMORY.md or USER.md") },
+  args: { name: agentName, file: optional("MEMORY.md or USER.md", "memory-file") },
   options: { all: flag("MEMORY.md and USER.md"), ...sudo },
   mutates: true,
   examples: [

@@ -1,9 +1,9 @@
 import { command, flag, type Noun, required, text } from "../../command.js";
+import { agentName, sudo } from "../../recurring.js";
 
-const agent = required("the agent: NAME or HOST/NAME", "agent");
 const apply = {
   apply: flag("put it on the host at once, as clm agent configure does"),
-  sudoPasswordFile: text("FILE", "read the sudo password from FILE (or set CLM_SUDO_PASSWORD)", { completes: "file" }),
+  ...sudo,
 };
 
 const later = "It reaches the agent with the next 'clm agent configure', or at once with --apply.";
@@ -15,7 +15,7 @@ export const set = command({
 typed at a hidden prompt, or comes from --from or --stdin; it is never an argument.
 
 Keys of providers and channels are not set here: see 'clm provider update' and 'clm agent configure'. ${later}`,
-  args: { name: agent, key: required("the variable's name, as GITHUB_TOKEN") },
+  args: { name: agentName, key: required("the variable's name, as GITHUB_TOKEN") },
   options: {
     from: text("SOURCE", "where the value is: env:NAME, file:PATH, cmd:COMMAND or - for stdin"),
     stdin: flag("read the value from stdin"),
@@ -35,7 +35,7 @@ export const list = command({
   path: "agent secret list",
   summary: "list the names of an agent's secrets",
   description: "Shows what is kept for the agent and what uses it. No value is ever shown.",
-  args: { name: agent },
+  args: { name: agentName },
   formats: ["table", "json", "yaml", "name"],
   examples: [{ run: "clm agent secret list hermes-test" }, { run: "clm agent secret list hermes-test -o name" }],
   load: () => import("./list.js"),
@@ -45,7 +45,7 @@ export const remove = command({
   path: "agent secret remove",
   summary: "forget a secret of an agent",
   description: `Forgets a secret that was set with 'clm agent secret set', in the backups too. ${later}`,
-  args: { name: agent, key: required("the variable's name, as GITHUB_TOKEN") },
+  args: { name: agentName, key: required("the variable's name, as GITHUB_TOKEN") },
   options: apply,
   formats: ["table", "json", "yaml"],
   mutates: true,
@@ -58,7 +58,7 @@ export const importFile = command({
   summary: "take over the secrets of a .env file",
   description: `Reads lines of NAME=VALUE and keeps each as 'clm agent secret set' does, all of them or none. Names are shown and asked about;
 values are not shown. What different readers of such files read differently is refused, with the line's number. ${later}`,
-  args: { name: agent },
+  args: { name: agentName },
   options: { file: text("PATH", "the .env file", { completes: "file" }), ...apply },
   formats: ["table", "json", "yaml"],
   mutates: true,
