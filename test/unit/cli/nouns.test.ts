@@ -7,9 +7,9 @@ import { commandsOf, everyNoun } from "../../../src/cli/nouns.js";
 import { parse } from "../../../src/cli/program.js";
 import { reference } from "../../../src/cli/reference.js";
 import { isFault } from "../../../src/errors.js";
-import type { AgentRecord } from "../../../src/state/agent.js";
 import { hostStore } from "../../../src/state/hosts.js";
 import { providerStore } from "../../../src/state/providers.js";
+import { sampleAgent } from "../state/sample-agent.js";
 import { clm } from "./world.js";
 
 vi.mock("../../../src/cli/catalog.js", () => import("./try-catalog.js"));
@@ -116,16 +116,7 @@ describe("names", () => {
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
   it("of agents come with their host, which is part of the name where it must be", async () => {
-    const agent: AgentRecord = {
-      type: "hermes",
-      version: "2026.7.1",
-      status: "installed",
-      user: "ada",
-      home: "/home/ada",
-      unit: "hermes-ada.service",
-      port: 8642,
-      onboarding: { state: "providers", stages: {} },
-    };
+    const agent = sampleAgent("ada");
     const host = { address: "10.0.0.7", labels: {}, added_at: "2026", sudo: "root" as const };
     const hosts = [
       { name: "lab-1", ...host, agents: { ada: agent, bob: agent } },

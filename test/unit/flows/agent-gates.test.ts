@@ -5,28 +5,22 @@ import { loadType } from "../../../src/agents/registry.js";
 import { subjectOf } from "../../../src/agents/subject.js";
 import { evenByForce } from "../../../src/flows/agent/gates.js";
 import { isMerelyStopped } from "../../../src/flows/agent/prove.js";
+import { sampleAgent } from "../state/sample-agent.js";
 
 const { manifest } = await loadType("/nowhere", "hermes");
 const subject = subjectOf(manifest, {
   name: "ada",
   word: "ada",
   host: { name: "wolf-i" } as never,
-  record: {
-    type: "hermes",
-    version: "2026.7.1",
-    status: "installed",
-    user: "ada",
-    home: "/home/ada",
-    unit: "hermes-ada.service",
-    port: 8642,
-    onboarding: { state: "validate", stages: {} },
-  },
+  record: sampleAgent("ada", { onboarding: { state: "validate", stages: {} } }),
 });
 
 const installed = [
   "uid=1001",
   "version=Hermes Agent v0.18.0 (2026.7.1)",
+  "file.home=directory:ada:700",
   "file.data=directory:ada:700",
+  "file.memories=directory:ada:700",
   "file.env=regular file:ada:600",
   "file.config=regular file:ada:600",
   "unit.LoadState=loaded",

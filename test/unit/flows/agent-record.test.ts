@@ -7,25 +7,19 @@ import type { Session } from "../../../src/flows/session.js";
 import { Secret } from "../../../src/secret.js";
 import type { AgentRecord } from "../../../src/state/agent.js";
 import { findAgent, instanceOf, recordAgent } from "../../../src/state/agents.js";
+import { sampleAgent } from "../state/sample-agent.js";
 import { scratchDirectories } from "../state/scratch.js";
 import { inSession } from "./in-session.js";
 
 const directory = scratchDirectories();
 const digest = "d".repeat(64);
 const proofs: Proof[] = [{ id: "chat", result: "ok", reason: "it answered" }];
-const record: AgentRecord = {
-  type: "hermes",
-  version: "2026.7.1",
-  status: "installed",
-  user: "ada",
-  home: "/home/ada",
-  unit: "hermes-ada.service",
-  port: 8642,
+const record = sampleAgent("ada", {
   provider: "main",
   fallbacks: [{ provider: "spare" }],
   onboarding: { state: "validate", stages: {} },
   rendered: { env: [], config: [], digest, at: "2026-01-01T00:00:00Z" },
-};
+});
 const ready: AgentRecord = { ...record, onboarding: { state: "ready", stages: {} } };
 const host = { name: "den", address: "127.0.0.1", port: 1, labels: {}, added_at: "", agents: { ada: record } };
 const provider = (updated_at: string) => ({

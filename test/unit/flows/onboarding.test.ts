@@ -7,21 +7,13 @@ import { stageResults, stagesTo, withStages } from "../../../src/flows/agent/con
 import { interview } from "../../../src/flows/agent/configure/wizard.js";
 import type { Session } from "../../../src/flows/session.js";
 import type { AgentRecord } from "../../../src/state/agent.js";
+import { sampleAgent } from "../state/sample-agent.js";
 
 const { manifest } = await loadType("/nowhere", "hermes");
 const now = new Date("2026-01-01T00:00:00Z");
 const providers = { version: 1 as const, providers: { main: { type: "openrouter", model: "m", fields: {} } } };
 
-const fresh: AgentRecord = {
-  type: "hermes",
-  version: "2026.7.1",
-  status: "installed",
-  user: "wolf",
-  home: "/home/wolf",
-  unit: "hermes-wolf.service",
-  port: 8642,
-  onboarding: { state: "providers", stages: {} },
-};
+const fresh = sampleAgent("wolf");
 
 const host = { name: "den", address: "192.0.2.1", labels: {}, added_at: "", sudo: "passwordless" as const, agents: {} };
 const subject = subjectOf(manifest, { name: "wolf", word: "wolf", host, record: fresh });
@@ -73,6 +65,22 @@ describe("stages", () => {
     for (const stage of [undefined, "providers", "channels"] as const) {
       expect(JSON.stringify(await answered(ready, stage))).toBe(JSON.stringify(ready));
     }
+  });
+});
+
+describe("the last stage", () => {
+  const proofs = [{ id: "chat" as const, result: "ok" as const, reason: "it answered" }];
+  const validated = (state: "ready" | "validate", dryRun = false) =>
+    stageResults(subject, { ...fresh, onboarding: { state, stages: {} } }, { tests: {}, proofs, dryRun }).at(-1);
+
+  it("is complete when all was proven", () => {
+    expect(validated("ready")).toMatchObject({ result: "complete", reason: "1 proofs" });
+    expect(validated("validate", true)).toMatchObject({ result: "complete" });
+  });
+
+  it("is open when all was proven of what is no more", () => {
+    const reason = expect.stringContaining("a provider was changed meanwhile");
+    expect(validated("validate")).toEqual({ name: "validate", result: "open", reason });
   });
 });
 

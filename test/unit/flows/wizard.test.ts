@@ -7,20 +7,12 @@ import { interview } from "../../../src/flows/agent/configure/wizard.js";
 import type { Session } from "../../../src/flows/session.js";
 import { Secret } from "../../../src/secret.js";
 import type { AgentRecord } from "../../../src/state/agent.js";
+import { sampleAgent } from "../state/sample-agent.js";
 import { faultOf } from "../state/scratch.js";
 
 const { manifest } = await loadType("/nowhere", "hermes");
 const providers = { version: 1 as const, providers: { main: { type: "openrouter", model: "m", fields: {} } } };
-const record: AgentRecord = {
-  type: "hermes",
-  version: "2026.7.1",
-  status: "installed",
-  user: "wolf",
-  home: "/home/wolf",
-  unit: "hermes-wolf.service",
-  port: 8642,
-  onboarding: { state: "providers", stages: {} },
-};
+const record = sampleAgent("wolf");
 const host = { name: "den", address: "192.0.2.1", labels: {}, added_at: "", sudo: "passwordless" as const, agents: {} };
 const subject = subjectOf(manifest, { name: "wolf", word: "wolf", host, record });
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findHost, type Host, hasLabels, hostStore } from "../../../src/state/hosts.js";
 import { selectHosts } from "../../../src/state/select-hosts.js";
+import { sampleAgent } from "./sample-agent.js";
 import { faultOf, scratchDirectories } from "./scratch.js";
 
 const scratch = scratchDirectories();
@@ -48,16 +49,7 @@ test("a host is written and read as it was, agents and what they hold included",
       seen_at: "2025-01-01T00:00:00.000Z",
     },
     agents: {
-      "hermes-test": {
-        type: "hermes",
-        version: "2026.5.7",
-        status: "installed",
-        user: "hermes-test",
-        home: "/home/hermes-test",
-        unit: "hermes-hermes-test.service",
-        port: 8642,
-        onboarding: { state: "providers", stages: {} },
-      },
+      "hermes-test": sampleAgent("hermes-test"),
     },
   };
   await hostStore(dir).update((file) => ({ ...file, hosts: [full] }));

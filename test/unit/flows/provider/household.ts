@@ -1,9 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
+import type { AgentRecord } from "../../../../src/state/agent.js";
 import { hostStore } from "../../../../src/state/hosts.js";
 import { encodings } from "../../../../src/ui/encodings.js";
 import { clm } from "../../cli/world.js";
+import { sampleAgent } from "../../state/sample-agent.js";
 import type { Asked } from "../vendor.js";
 
 export const goodKey = "sk-planted/GOOD+0123456789";
@@ -54,23 +56,9 @@ export const provider = (dir: string, words: string[], world: World & { input?: 
   return clm(["--config-dir", dir, "provider", ...words], { ...(input !== undefined && { stdin }), ...rest });
 };
 
-const record = (more: object) => ({
-  type: "hermes",
-  version: "2026.7.1",
-  status: "installed" as const,
-  user: "a",
-  home: "/home/a",
-  unit: "hermes-a.service",
-  port: 8642,
-  onboarding: {
-    state: "ready" as const,
-    stages: {
-      providers: { result: "complete" as const, at: "2026-01-01T00:00:00.000Z" },
-      validate: { result: "complete" as const, at: "2026-01-01T00:00:00.000Z" },
-    },
-  },
-  ...more,
-});
+const complete = { result: "complete" as const, at: "2026-01-01T00:00:00.000Z" };
+const record = (more: Partial<AgentRecord>) =>
+  sampleAgent("a", { onboarding: { state: "ready", stages: { providers: complete, validate: complete } }, ...more });
 
 /** A host whose agents use the provider `main` in each of the ways there are, and one that does not. */
 export async function addAgents(dir: string): Promise<void> {
