@@ -103,6 +103,18 @@ Keys are never arguments: --secret says where one is.`,
   load: () => import("./configure.js"),
 });
 
+export const channels = command({
+  path: "agent channels",
+  summary: "list the channels and MCP servers there are, and what each asks",
+  description: `What --channel and --mcp of 'clm agent configure' take; FIELDS are what --set and --secret answer. * is required, ! is secret.`,
+  formats,
+  examples: [
+    { run: "clm agent channels" },
+    { run: "clm agent channels -o json | jq '.[] | select(.name==\"discord\") | .fields'" },
+  ],
+  load: () => import("./channels.js"),
+});
+
 export const start = command({
   path: "agent start",
   summary: "start an agent and see that it answers",
@@ -202,6 +214,6 @@ export const show = command({
 });
 
 export const agent: Verbs = {
-  commands: [install, configure, start, stop, restart, rotateKey, remove, list, show],
+  commands: [install, configure, channels, start, stop, restart, rotateKey, remove, list, show],
   nouns: [memory, secret],
 };

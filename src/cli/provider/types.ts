@@ -1,24 +1,19 @@
 import { type KnownType, providerTypes } from "../../flows/provider/types.js";
 import type { Handler, View } from "../command.js";
+import { fieldsCell, fieldsData, fieldsLegend } from "../fields.js";
 import type { types } from "./commands.js";
 
 const view: View<KnownType> = {
   columns: [
     { title: "type", value: ({ name }) => name, whole: true },
     { title: "title", value: ({ title }) => title, drop: 2 },
-    {
-      title: "fields",
-      value: ({ fields }) =>
-        fields.map(({ name, required, secret }) => `${name}${required ? "*" : ""}${secret ? "!" : ""}`).join(" "),
-    },
+    { title: "fields", value: ({ fields }) => fieldsCell(fields) },
     { title: "versions", value: ({ when }) => (when === "*" ? "all" : when), drop: 1 },
     { title: "also", value: ({ aliases }) => aliases.join(", "), drop: 3 },
   ],
   data: ({ name, agent, title, help, aliases, when, model, test, fields }) => ({
     ...{ name, agent, title, help, aliases, versions: when, model, testable: test !== undefined },
-    fields: fields.map(({ name, ask, help, secret, required, list, choices, means, default: usual }) => ({
-      ...{ name, ask, help, secret: secret !== undefined, required, list, choices, means, default: usual },
-    })),
+    fields: fieldsData(fields),
   }),
   name: ({ name }) => name,
 };
@@ -26,6 +21,6 @@ const view: View<KnownType> = {
 export const run: Handler<typeof types> = async (_input, clm) => {
   const found = await providerTypes(clm.configDir);
   clm.list(found, view);
-  if (clm.format === "table") clm.ui.note("* is required, ! is secret");
+  if (clm.format === "table") clm.ui.note(fieldsLegend);
   return undefined;
 };

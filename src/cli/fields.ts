@@ -1,0 +1,13 @@
+import type { Field } from "../agents/manifest.js";
+
+/** What a type of provider or a channel asks, as all listings of such things show it. */
+
+export const fieldsCell = (fields: Field[]): string =>
+  fields.map(({ name, required, secret }) => `${name}${required ? "*" : ""}${secret ? "!" : ""}`).join(" ");
+
+export const fieldsLegend = "* is required, ! is secret";
+
+export const fieldsData = (fields: Field[]) =>
+  fields.map(({ name, ask, help, secret, required, list, choices, means, default: usual }) => ({
+    ...{ name, ask, help, secret: secret !== undefined, required, list, choices, means, default: usual },
+  }));
