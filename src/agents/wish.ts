@@ -14,23 +14,28 @@ import type { Secret } from "../secret.js";
 import { mergeConfig } from "./config-file.js";
 import { dotenvFile } from "./env-file.js";
 import { accountComment } from "./mark.js";
+import { privatePlaces } from "./private-places.js";
 import type { Subject } from "./subject.js";
 import { unitFile } from "./unit-file.js";
 import { inRange, plainVersion } from "./versions.js";
 
 /** The account and what must be there before the installer: it leaves alone the files it finds, and brings its own else. */
-export function accountWish({ user: name, places }: Subject, mark: string): Operation[] {
-  const owner = { owner: name, mode: 0o700 };
+export function accountWish(subject: Subject, mark: string): Operation[] {
+  const { user: name, places } = subject;
   const seed = { owner: name, mode: 0o600, seed: true };
   return [
     user({ name, home: places.home, shell: "/usr/sbin/nologin", locked: true, comment: accountComment(mark) }),
-    dir(places.home, owner),
-    dir(places.data, owner),
-    dir(places.memories, owner),
+    ...directoriesWish(subject),
     file(places.env, { ...seed, content: dotenvFile(new Map()) }),
     file(places.config, { ...seed, content: mergeConfig(undefined, { config: {}, paths: [] }, []) }),
   ];
 }
+
+/** The directories that are the agent's alone. */
+export const directoriesWish = (subject: Subject): Operation[] =>
+  privatePlaces(subject)
+    .filter(({ kind }) => kind === "directory")
+    .map(({ path, mode }) => dir(path, { owner: subject.user, mode }));
 
 /** The installer's job on a host: long work that outlives our connection, and us. */
 export const installerJob = (agent: string): string => `install-${agent}`;

@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { agentsIn, misbehave, unitOf } from "./agents.js";
-import { copyOfHome, inHost } from "./clm.js";
+import { agentsIn, misbehave, pidOf, unitOf } from "./agents.js";
+import { clm, copyOfHome, inHost } from "./clm.js";
 
 const shared = inject("fleetHome");
 let home: string;
@@ -43,6 +45,9 @@ const validate = async (name: string) => {
   return { code, state: done.state, proofs, failed: proofs.filter(({ result }) => result === "fail") };
 };
 
+const stateOf = async (name: string) =>
+  JSON.parse((await agents.must("agent", "show", name, "-o", "json")).stdout).state;
+
 /** What each switch of the stand-in must be told as: the first proof that fails, and why. */
 const switches: [words: string, id: string | RegExp, reason: RegExp][] = [
   ["gate-open", "gate.none", /the API is open: .*no key gave 200/],
@@ -74,6 +79,77 @@ describe.each(versions)("validate of %s", (_about, name) => {
   });
 });
 
+describe("what is the agent's alone", () => {
+  const { old: name } = names;
+  const places = `/home/${name} /home/${name}/.hermes /home/${name}/.hermes/memories`;
+
+  it("is seen by validate, and put right by configure without a restart", async () => {
+    await misbehave(host, name, "");
+    await inHost(host, `chmod 0755 ${places}; chown root: /home/${name}/.hermes/memories`);
+    const pid = await pidOf(host, name);
+    const { failed } = await validate(name);
+    expect(failed.map(({ id }) => id)).toEqual(["files"]);
+    expect(failed[0]?.reason).toBe(
+      `/home/${name} has mode 0755 and should have 0700; /home/${name}/.hermes has mode 0755 and should have 0700; ` +
+        `/home/${name}/.hermes/memories belongs to root`,
+    );
+    expect(failed[0]?.fix).toBe(`clm agent configure ${name}`);
+    const { code, done } = await agents.configure(name);
+    expect([code, done.state]).toEqual([0, "ready"]);
+    expect(done.changes.map(({ what }: { what: string }) => what)).toEqual(
+      places.split(" ").map((path) => `directory ${path}`),
+    );
+    expect(await inHost(host, `stat -c '%a %U:%G' ${places}`)).toBe(`700 ${name}:${name}\n`.repeat(3));
+    expect(await pidOf(host, name)).toBe(pid);
+  });
+
+  it("takes validate one exec, however often it looks", async () => {
+    await misbehave(host, name, "slow-start 3");
+    const { code, stderr } = await clm(["agent", "configure", name, "--stage", "validate", "--debug"], { home });
+    expect(code).toBe(0);
+    expect(stderr.match(/Sending CHANNEL_REQUEST \(r:\d+, exec/g)).toHaveLength(1);
+  });
+});
+
+describe("start", () => {
+  const { new: name } = names;
+  const isUp = () => inHost(host, `systemctl is-active ${unitOf(name)} || true`);
+
+  beforeAll(async () => {
+    await misbehave(host, name, "");
+    expect((await validate(name)).state).toBe("ready");
+    await misbehave(host, name, "gate-open");
+    await inHost(host, `systemctl stop ${unitOf(name)}`);
+  });
+
+  it("of one that was ready and is not well sets it back to validate, and says what runs now", async () => {
+    const { code, stderr } = await clm(["agent", "start", name], { home });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/was started but is not well[\s\S]*gate\.none: the API is open/);
+    expect(stderr).toContain(`next: clm agent configure ${name}`);
+    expect([await stateOf(name), await isUp()]).toEqual(["validate", "active\n"]);
+  });
+
+  it("does not call one well that lets everybody in, also by force", async () => {
+    await inHost(host, `systemctl stop ${unitOf(name)}`);
+    const refused = await clm(["agent", "start", name], { home });
+    expect(refused.stderr).toContain("onboarding incomplete (state=validate)");
+    expect(await isUp()).toBe("inactive\n");
+    const forced = await clm(["agent", "start", name, "--force"], { home });
+    expect(forced.code).toBe(1);
+    expect(forced.stderr).toMatch(/was started but is not well[\s\S]*gate\.none: the API is open/);
+    expect([await stateOf(name), await isUp()]).toEqual(["validate", "active\n"]);
+  });
+
+  it("by force of one that has nothing wrong but is not validated goes well, and leaves it so", async () => {
+    await misbehave(host, name, "");
+    await inHost(host, `systemctl stop ${unitOf(name)}`);
+    await agents.must("agent", "start", name, "--force");
+    expect(await stateOf(name)).toBe("validate");
+    expect((await validate(name)).state).toBe("ready");
+  });
+});
+
 describe("two agents on one host", () => {
   it("have ports of their own", async () => {
     const ports = await Promise.all(
@@ -87,14 +163,51 @@ describe("two agents on one host", () => {
   it("a stopped one is never taken for healthy because the other answers", async () => {
     await misbehave(host, names.old, "");
     await misbehave(host, names.new, "");
+    await validate(names.old);
     await inHost(host, `systemctl stop ${unitOf(names.old)}`);
-    const { code, failed, proofs } = await validate(names.old);
+    const { code, state, failed, proofs } = await validate(names.old);
     expect(code).toBe(1);
+    // What was proven of it still holds, when it is started.
+    expect([state, await stateOf(names.old)]).toEqual(["ready", "ready"]);
     expect(failed.map(({ id }) => id)).toContain("unit");
     expect(failed[0]?.reason).toContain("is stopped");
     expect(proofs.find(({ id }) => id === "gate.own")?.result).toBe("skipped");
     expect((await validate(names.new)).code).toBe(0);
     await inHost(host, `systemctl start ${unitOf(names.old)}`);
+  });
+
+  it("have channels that listen on ports of their own", async () => {
+    const secret = "webhook.secret=env:HOOK_SECRET";
+    const hook = (name: string, ...words: string[]) =>
+      clm(["agent", "configure", name, "--channel", "webhook", "--secret", secret, ...words], {
+        home,
+        env: { HOOK_SECRET: "0123456789abcdef" },
+      });
+    expect((await hook(names.old)).code).toBe(0);
+    const [fleet, pid] = [readFileSync(join(home, "hosts.json"), "utf8"), await pidOf(host, names.new)];
+    const refused = await hook(names.new);
+    expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining("webhook.port cannot be 8644")]);
+    expect(refused.stderr).toContain(`${names.old} has it on ${host}`);
+    const [, next] = /next: clm .*(--set \S+)/.exec(refused.stderr) ?? [];
+    expect(next).toBe("--set webhook.port=8647");
+
+    await inHost(
+      host,
+      `systemd-run -q --unit hook-listen python3 -m http.server --bind 127.0.0.1 8647
+for n in $(seq 50); do curl -s -o /dev/null 127.0.0.1:8647 && exit 0; sleep 0.1; done; exit 1`,
+    );
+    try {
+      const taken = await hook(names.new, "--set", "webhook.port=8647");
+      expect([taken.code, taken.stderr]).toEqual([5, expect.stringContaining("listens on port 8647")]);
+      expect(taken.stderr).toContain("--set webhook.port=8648");
+    } finally {
+      await inHost(host, "systemctl stop hook-listen");
+    }
+    expect([readFileSync(join(home, "hosts.json"), "utf8"), await pidOf(host, names.new)]).toEqual([fleet, pid]);
+    expect((await hook(names.new, "--set", "webhook.port=8647")).code).toBe(0);
+    expect(
+      await inHost(host, `grep -h WEBHOOK_PORT /home/${names.old}/.hermes/.env /home/${names.new}/.hermes/.env`),
+    ).toMatch(/8644[\s\S]*8647/);
   });
 
   const squatters = {

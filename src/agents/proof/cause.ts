@@ -10,12 +10,20 @@ export function withCause(subject: Subject, proofs: Proof[], words: string[]): P
   // Whoever holds the port or left the gate open has been named already.
   if (!failed || !unexplained(failed)) return proofs;
   const cause = causeIn(subject, words, failed.id);
-  // The agent notes the wrong keys that we try.
-  const last = words.filter((line) => line.trim() !== "" && !line.includes(subject.manifest.api.models)).at(-1);
+  const last = lastWord(subject, words);
   const reason = cause?.reason ?? (last && `it last said: ${brief(last)}`);
   if (!reason) return proofs;
   const fix = cause?.next ?? failed.fix;
   return proofs.with(at, { ...failed, reason: `${failed.reason}; ${reason}`, ...(fix && { fix }) });
+}
+
+/** What the agent said last. Nothing when somebody stopped it: then there is nothing to explain. */
+function lastWord({ unit, manifest }: Subject, words: string[]): string | undefined {
+  // The agent notes the wrong keys that we try, and systemd what the unit took.
+  const isNoise = (line: string) =>
+    line.trim() === "" || line.includes(manifest.api.models) || line.startsWith(`${unit}: `);
+  const last = words.filter((line) => !isNoise(line)).at(-1);
+  return last?.startsWith("Stopped ") ? undefined : last;
 }
 
 const unexplained = ({ id, reason }: Proof): boolean =>

@@ -1,3 +1,4 @@
+import { privatePlaces } from "../private-places.js";
 import type { Subject } from "../subject.js";
 import { saysVersion, versionLine } from "../version-line.js";
 import { judgeChat } from "./chat.js";
@@ -70,21 +71,15 @@ function judgeVersion(subject: Subject, { version = "", account }: Seen): Verdic
   return fail(`it says '${brief(version)}' and should say '${wanted}'`, install);
 }
 
-const expectedFiles = [
-  { file: "data", kind: "directory", mode: "700" },
-  { file: "env", kind: "regular file", mode: "600" },
-  { file: "config", kind: "regular file", mode: "600" },
-] as const;
-
 function judgeFiles(subject: Subject, { files }: Seen): Verdict {
   const { again } = fixes(subject);
-  const wrong = expectedFiles.flatMap(({ file, kind, mode }) => {
-    const path = subject.places[file];
-    const [isKind = "", owner, isMode] = (files[file] ?? "").split(":");
+  const wrong = privatePlaces(subject).flatMap(({ name, path, kind, mode }) => {
+    const [isKind = "", owner, isMode] = (files[name] ?? "").split(":");
     if (isKind === "") return [`${path} is missing`];
     if (isKind.replace("regular empty file", "regular file") !== kind) return [`${path} is a ${isKind}`];
     if (owner !== subject.user) return [`${path} belongs to ${owner}`];
-    return isMode === mode ? [] : [`${path} has mode 0${isMode} and should have 0${mode}`];
+    const wanted = mode.toString(8);
+    return isMode === wanted ? [] : [`${path} has mode 0${isMode} and should have 0${wanted}`];
   });
   return wrong.length > 0 ? fail(wrong.join("; "), again) : ok(".env and config.yaml are the agent's alone");
 }

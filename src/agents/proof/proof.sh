@@ -9,13 +9,11 @@ END
   say uid "$uid"
 }
 
+# see_files NAME PATH...
 see_files() {
-  stat -c '%F:%U:%a:%n' -- "$data" "$env" "$config" 2>/dev/null | while IFS=: read -r kind owner mode path; do
-    case $path in
-      "$data") say file.data "$kind:$owner:$mode" ;;
-      "$env") say file.env "$kind:$owner:$mode" ;;
-      "$config") say file.config "$kind:$owner:$mode" ;;
-    esac
+  while [ $# -gt 1 ]; do
+    say "file.$1" "$(stat -c %F:%U:%a -- "$2" 2>/dev/null)"
+    shift 2
   done
 }
 

@@ -1,5 +1,6 @@
 import { sh } from "../../quote.js";
 import { lookScript, versionCall } from "../looking.js";
+import { privatePlaces } from "../private-places.js";
 import type { Subject } from "../subject.js";
 import library from "./proof.sh?raw";
 
@@ -44,7 +45,7 @@ export function proofScript(subject: Subject, sight: Sight): string {
           `${versionCall(subject)} &`,
           ...(sight.rendered ? ["see_rendered"] : []),
           ...(sight.ports ? ["see_ports"] : []),
-          "see_files",
+          sh`see_files ${privatePlaces(subject).flatMap(({ name, path }) => [name, path])}`,
           "see_unit",
           "see_port",
           "see_answers",

@@ -6,7 +6,7 @@ export interface Seen {
   account: boolean;
   uid?: number;
   version?: string;
-  /** `regular file:maurice:600` by `data`, `env` and `config`; empty when there is none. */
+  /** `regular file:maurice:600` by the place's name; empty when there is none. */
   files: Record<string, string>;
   /** Properties of its unit. */
   unit: Record<string, string>;

@@ -3,6 +3,7 @@ import type { Seen } from "../../agents/proof/seen.js";
 import { loadType } from "../../agents/registry.js";
 import { subjectOf } from "../../agents/subject.js";
 import { Fault } from "../../errors.js";
+import { inOneShell } from "../../remote/one-shell.js";
 import type { Shell } from "../../remote/process.js";
 import { type Agent, instanceOf, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
@@ -38,14 +39,14 @@ export function mustBeReady(agent: Agent, verb: "start" | "restart"): void {
   );
 }
 
-/** Sees that everything an agent needs to run is on its host, in one exec; then gives back what was seen. */
+/** Sees that everything an agent needs to run is on its host; then gives back what was seen, and the shell to go on in. */
 export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ root: Shell; seen: Seen }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const subject = subjectOf(manifest, agent);
   const place = { instance: instanceOf(agent), name: manifest.api.secret };
   mustHaveOneKey(session, place, agent.word);
   const { key } = apiKeyOf(session, place);
-  const root = (await session.pool.connect(agent.host)).as("root");
+  const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
   const seen = await observe(root, subject, key, {}, session.signal);
   const needed = judge(subject, seen).filter(
     ({ id }) => id === "version" || id === "files" || (id === "unit" && seen.unit.LoadState === "not-found"),
@@ -56,7 +57,7 @@ export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ 
 
 /**
  * What must hold of an agent that is started by force. It may have nothing to answer with; but one that lets everybody
- * in is never started.
+ * in is never told to be well.
  */
 export function evenByForce(proofs: Proof[], { answers, listeners }: Seen): Proof[] {
   const answered = (status = 0) => status !== 0;

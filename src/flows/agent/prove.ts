@@ -5,6 +5,7 @@ import { isProven, type Proof } from "../../agents/proof/proof.js";
 import type { Seen } from "../../agents/proof/seen.js";
 import { loadType } from "../../agents/registry.js";
 import { type Subject, subjectOf } from "../../agents/subject.js";
+import { inOneShell } from "../../remote/one-shell.js";
 import type { Shell } from "../../remote/process.js";
 import type { Secret } from "../../secret.js";
 import { type Agent, instanceOf } from "../../state/agents.js";
@@ -47,7 +48,7 @@ export async function proveAndSee(session: Session, agent: Agent, options: Prove
   const { key } = apiKeyOf(session, { instance: instanceOf(agent), name: manifest.api.secret });
   // What the agent says when it fails is told, and it knows more secrets than its own key.
   for (const secret of session.secrets.all()) session.ui.hide(secret);
-  const root = (await session.pool.connect(agent.host)).as("root");
+  const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
   const patience = options.patience ?? patienceFor(subject, agent);
   return watch(session, { root, subject, key }, { ...options, patience });
 }

@@ -12,6 +12,8 @@ import { subjectOf } from "../../../src/agents/subject.js";
 interface Case {
   about: string;
   version?: string;
+  /** It was taken over. */
+  adopted?: boolean;
   first?: string[];
   lines?: string[];
   no?: string[];
@@ -47,7 +49,9 @@ const reports: Record<string, string> = { "2026.5.7": "0.13.0", "2026.7.1": "0.1
 const healthy = (version: string): string[] => [
   "uid=1001",
   `version=Hermes Agent v${reports[version]} (${version})`,
+  "file.home=directory:ada:700",
   "file.data=directory:ada:700",
+  "file.memories=directory:ada:700",
   "file.env=regular file:ada:600",
   "file.config=regular file:ada:600",
   "unit.LoadState=loaded",
@@ -91,7 +95,7 @@ function see({ version = "2026.7.1", no = [], answer = { status: 200, body: ok }
 
 describe.each(["state", "gate", "chat"])("proofs: %s", (file) => {
   it.each(cases(file).map((each) => [each.about, each] as const))("%s", (_about, each) => {
-    const subject = subjectFor(each.version ?? "2026.7.1");
+    const subject = { ...subjectFor(each.version ?? "2026.7.1"), adopted: each.adopted ?? false };
     const first = each.first && see(each, each.first);
     const proofs = judge(subject, see(each, each.lines ?? []), { first, noChat: each.noChat });
     expect(proofs.map(({ id }) => id)).toEqual(proofIds);
@@ -172,6 +176,15 @@ describe("causes", () => {
   it("without one, the last thing it said is told", () => {
     const port = withCause(subject, stopped, ["hello", "bye", ""]).find(({ id }) => id === "port");
     expect(port?.reason).toBe("nothing listens on port 8642; it last said: bye");
+  });
+
+  it("that somebody stopped it needs no last word", () => {
+    const words = [
+      "bye",
+      "Stopped hermes-ada.service - Hermes Agent ada.",
+      "hermes-ada.service: Consumed 1.2s CPU time.",
+    ];
+    expect(withCause(subject, stopped, words)).toEqual(stopped);
   });
 
   it("are not looked for where the reason is known", () => {

@@ -4,7 +4,14 @@ import { parse } from "yaml";
 import { loadType } from "../../../src/agents/registry.js";
 import { placesFor, type Subject } from "../../../src/agents/subject.js";
 import { unitFile } from "../../../src/agents/unit-file.js";
-import { accountWish, filesWish, goneWish, installerWish, unitWish } from "../../../src/agents/wish.js";
+import {
+  accountWish,
+  directoriesWish,
+  filesWish,
+  goneWish,
+  installerWish,
+  unitWish,
+} from "../../../src/agents/wish.js";
 import type { Operation } from "../../../src/remote/operations/operation.js";
 import { Secret } from "../../../src/secret.js";
 
@@ -34,6 +41,8 @@ describe("a wish", () => {
     unit: [unitWish(subject(), 252)],
     files: filesWish(subject(), new Secret("hunter2"), "model: {}\n"),
     gone: goneWish(subject()),
+    directories: directoriesWish(subject()),
+    "directories, taken over": directoriesWish(subject(undefined, { adopted: true })),
   };
 
   it.each(Object.entries(cases<Record<string, object[]>>("operations")))("for its %s", (name, expected) => {

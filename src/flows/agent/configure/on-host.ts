@@ -2,8 +2,8 @@ import { mergeConfig } from "../../../agents/config-file.js";
 import { dotenvFile } from "../../../agents/env-file.js";
 import type { Seen } from "../../../agents/proof/seen.js";
 import type { Rendering, Subject } from "../../../agents/subject.js";
-import { filesWish, unitWish } from "../../../agents/wish.js";
-import { dir, type Operation } from "../../../remote/operations/operation.js";
+import { directoriesWish, filesWish, unitWish } from "../../../agents/wish.js";
+import type { Operation } from "../../../remote/operations/operation.js";
 import type { Secret } from "../../../secret.js";
 
 export { changesIn } from "./differences.js";
@@ -23,19 +23,18 @@ export function filesFor({ manifest }: Subject, rendering: Rendering, seen: Seen
   };
 }
 
-/** The files before the unit that reads them: it is restarted when one of them changes, and only then. */
+/** The directories before what is in them, and the files before the unit that reads them: it is restarted when one of them changes, and only then. */
 export function wishOf(
   { subject, env, config, seen }: Files & { subject: Subject; seen: Seen },
   { leaveDown }: { leaveDown?: boolean | undefined },
 ): Operation[] {
-  const { user, places, unit } = subject;
-  const home = dir(places.data, { owner: user, mode: 0o700 });
+  const directories = directoriesWish(subject);
   const files = filesWish(subject, env, config);
   const service = unitWish(subject, seen.systemd);
   if (leaveDown) {
     const { enabled: _, ...file } = service;
-    return [home, ...files, file];
+    return [...directories, ...files, file];
   }
-  const restarting = files.map((each) => (each.kind === "file" ? { ...each, restarts: unit } : each));
-  return [home, ...restarting, { ...service, enabled: true, state: "started" }];
+  const restarting = files.map((each) => (each.kind === "file" ? { ...each, restarts: subject.unit } : each));
+  return [...directories, ...restarting, { ...service, enabled: true, state: "started" }];
 }
