@@ -31,10 +31,15 @@ function truth(field: Field, answer: string): string {
 function checkItem(field: Field, item: string): string {
   if (field.choices && !field.choices.includes(item))
     throw refused(field, item, `it is one of ${field.choices.join(", ")}`);
+  if (field.listens && !isOpenPort(item)) throw refused(field, item, "it is a port from 1024 to 65535");
   if (field.pattern && !new RegExp(field.pattern, "u").test(item))
     throw refused(field, item, field.means ?? `it should match ${field.pattern}`);
   return item;
 }
+
+/** One that a program which is not root's may listen on. */
+const isOpenPort = (text: string): boolean =>
+  /^[1-9]\d{3,4}$/.test(text) && Number(text) >= 1024 && Number(text) < 65_536;
 
 /** What was given is told only when it is no secret. */
 function refused(field: Field, given: string, why: string): Fault {

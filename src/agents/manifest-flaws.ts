@@ -90,12 +90,15 @@ const prefixed = (prefix: string, map: Record<string, string>) =>
   Object.fromEntries(Object.entries(map).map(([key, value]) => [prefix + key, value]));
 
 function fieldFlaws(fields: Field[], at: string): Flaw[] {
-  return fields.flatMap(({ name, flag, list, choices, pattern }, index) => {
+  return fields.flatMap(({ name, flag, list, choices, pattern, listens, required, default: otherwise }, index) => {
     const path = `${at}.${index}`;
     if (fieldNames(fields).indexOf(name) < index) return [{ path, reason: `there are two fields called ${name}` }];
     if (name === "model") return [{ path, reason: "model is asked for every provider, and cannot be a field" }];
     if (flag && (list || choices || pattern))
       return [{ path, reason: "a yes or no takes no list, choices or pattern" }];
+    if (listens && (flag || list)) return [{ path, reason: "a port to listen on is one number" }];
+    if (listens && !required && otherwise === undefined)
+      return [{ path, reason: "a port to listen on has a default, or must be answered: else nobody knows it" }];
     return [];
   });
 }

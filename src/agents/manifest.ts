@@ -66,6 +66,8 @@ const field = z.strictObject({
   /** The pattern in words: "a user id is 17 to 20 digits". */
   means: z.string().optional(),
   choices: z.array(z.string()).optional(),
+  /** A port the agent listens on: nobody else on the host may have it. */
+  listens: z.boolean().default(false),
   default: z.string().optional(),
 });
 

@@ -89,18 +89,21 @@ function mustBeTask({ manifest, version }: Subject, name: string): void {
   throw unknown(`${manifest.title} has no auxiliary task '${name}'`, name, tasks);
 }
 
-function unknown(what: string, word: string, known: string[]): Fault {
+function unknown(what: string, word: string, known: string[], next: string[] = []): Fault {
   const guess = nearest(word, known);
   return new Fault("bad-input", what, {
     why: guess ? `did you mean '${guess}'?` : `there are ${known.join(", ")}`,
+    next,
     data: guess ? { guess } : {},
   });
 }
 
+const listed = ["clm agent channels"];
+
 function channel(subject: Subject, name: string, given: Values, env: EnvDraft): Tree {
   const { manifest, version } = subject;
   const type = Object.hasOwn(manifest.channels, name) ? manifest.channels[name] : undefined;
-  if (!type) throw unknown(`${manifest.title} has no channel '${name}'`, name, Object.keys(manifest.channels));
+  if (!type) throw unknown(`${manifest.title} has no channel '${name}'`, name, Object.keys(manifest.channels), listed);
   mustHave(manifest, version, type.when, `channel '${name}'`);
   const owner = `channel '${name}'`;
   const values = answered(type.fields, given);
@@ -137,7 +140,7 @@ function mcpServer(subject: Subject, name: string, given: Answers["mcp"][string]
   if (given.server) return { mcp_servers: { [slug]: given.server } };
   const { manifest, version, places } = subject;
   const type: McpType | undefined = Object.hasOwn(manifest.mcp, name) ? manifest.mcp[name] : undefined;
-  if (!type) throw unknown(`${manifest.title} has no MCP server '${name}'`, name, Object.keys(manifest.mcp));
+  if (!type) throw unknown(`${manifest.title} has no MCP server '${name}'`, name, Object.keys(manifest.mcp), listed);
   const owner = `MCP server '${name}'`;
   mustHave(manifest, version, type.when, owner);
   const values = answered(type.fields, given.values);

@@ -1,26 +1,26 @@
 import { checkAnswer } from "../../agents/fields.js";
 import type { StageName } from "../../agents/manifest.js";
-import { isProven, type Proof } from "../../agents/proof/proof.js";
+import type { Proof } from "../../agents/proof/proof.js";
 import { loadType } from "../../agents/registry.js";
 import { render } from "../../agents/rendering.js";
 import { type Answers, type Subject, subjectOf } from "../../agents/subject.js";
+import type { Secret } from "../../secret.js";
 import type { AgentRecord } from "../../state/agent.js";
 import { type Agent, findAgent, recordAgent, titleOf } from "../../state/agents.js";
 import type { Check } from "../host/check.js";
-import { secretFrom } from "../secret-source.js";
+import { type SecretSource, secretFrom } from "../secret-source.js";
 import type { Session } from "../session.js";
 import { alone } from "./alone.js";
 import { answersFor, type NewSecrets } from "./answers.js";
+import type { Change } from "./change.js";
 import { type Changes, type Draft, draftOf, named } from "./configure/changes.js";
-import type { Change } from "./configure/differences.js";
 import { type StageResult, stageResults, stagesTo, withProvider, withStages } from "./configure/stages.js";
 import { testAnswers } from "./configure/tests.js";
 import { validate } from "./configure/validate.js";
 import { interview } from "./configure/wizard.js";
-import { mustBeInstalled } from "./gates.js";
+import { mustBeInstalled, mustHold } from "./gates.js";
 import { applyRendering, digestOf } from "./rendered.js";
 
-export type { Change } from "./configure/differences.js";
 export type { StageResult } from "./configure/stages.js";
 
 export interface ConfigureRequest {
@@ -36,9 +36,8 @@ export interface ConfigureRequest {
 }
 
 export interface Configured {
-  /** `wolf-i:hermes:hermes-test` */
-  agent: string;
-  state: AgentRecord["onboarding"]["state"];
+  /** As it is now, or would be. */
+  agent: Agent;
   stages: StageResult[];
   changes: Change[];
   proofs: Proof[];
@@ -63,11 +62,12 @@ export async function configure(session: Session, word: string, request: Configu
     // What was said is looked at before anybody is asked for the rest.
     draftOf(subject, session.providers.read(), agent.record, asked);
     const stages = stagesTo(agent.record, asked, request.stage);
+    const fetched = fetcher(session);
     const answer = async (which: Stages): Promise<Answered> => {
       const questions = { subject, record: agent.record, stages: which, named: request.stage };
       const changes = await interview(session, asked, questions);
       const draft = draftOf(subject, session.providers.read(), agent.record, changes);
-      const secrets = await fetched(session, draft);
+      const secrets = await fetched(draft);
       const wanted = subjectOf(manifest, { ...agent, record: draft.record });
       const answers = await answersFor(session, wanted, draft.record, secrets);
       const known = request.stage === undefined && holds(agent.record, wanted, answers);
@@ -99,8 +99,7 @@ export async function configure(session: Session, word: string, request: Configu
     });
     const afterwards = Object.keys(changes.channels).flatMap((channel) => manifest.channels[channel]?.afterwards ?? []);
     return {
-      agent: titleOf(agent),
-      state: applied.record.onboarding.state,
+      agent: { ...agent, record: applied.record },
       stages: stageResults(subject, applied.record, {
         tests: { ...before, ...tests },
         proofs: applied.proofs,
@@ -144,9 +143,8 @@ async function keepProvider(session: Session, agent: Agent, answers: ProviderAns
 async function validated(session: Session, agent: Agent, { skipChat }: ConfigureRequest): Promise<Configured> {
   const { record, proofs, subject } = await validate(session, agent, { skipChat });
   return {
-    agent: titleOf(agent),
-    state: record.onboarding.state,
-    stages: stageResults(subject, record, { tests: {}, proofs, dryRun: false }).filter(
+    agent: { ...agent, record },
+    stages: stageResults(subject, record, { tests: {}, proofs, dryRun: session.gate.dryRun }).filter(
       ({ name }) => name === "validate",
     ),
     changes: [],
@@ -155,18 +153,24 @@ async function validated(session: Session, agent: Agent, { skipChat }: Configure
   };
 }
 
-/** Whether everything that was to be proven was. */
-export const succeeded = ({ proofs }: Configured): boolean => proofs.length === 0 || isProven(proofs);
+/** For when all of it was told: what was to be proven was. */
+export const mustBeProven = ({ agent, proofs }: Configured): void =>
+  mustHold(proofs, `${titleOf(agent)} does not answer as it should (state=${agent.record.onboarding.state})`);
 
-/** The secrets that were named, by the names they have in secrets.json. */
-async function fetched(session: Session, { secrets }: Draft): Promise<NewSecrets> {
-  const found: NewSecrets = {};
-  for (const { field, title, source } of secrets) {
-    const secret = await secretFrom(session, source, { what: title, flag: `--secret ${title}=env:VARIABLE` });
-    named(title.split(".")[0] ?? title, () => checkAnswer(field, secret.reveal()));
-    if (field.secret) found[field.secret] = secret;
-  }
-  return found;
+/** Gives the secrets that were named, by the names they have in secrets.json. A source is asked once, however often it is named. */
+function fetcher(session: Session): (draft: Draft) => Promise<NewSecrets> {
+  const known = new Map<SecretSource, Secret>();
+  return async ({ secrets }) => {
+    const found: NewSecrets = {};
+    for (const { field, title, source } of secrets) {
+      const asking = { what: title, flag: `--secret ${title}=env:VARIABLE` };
+      const secret = known.get(source) ?? (await secretFrom(session, source, asking));
+      known.set(source, secret);
+      named(title.split(".")[0] ?? title, () => checkAnswer(field, secret.reveal()));
+      if (field.secret) found[field.secret] = secret;
+    }
+    return found;
+  };
 }
 
 /** Secrets of channels and servers that are no more. */

@@ -20,6 +20,7 @@ test.each([
   ["discord.home_channel", "  ", ""],
   ["discord.token", ` ${"a".repeat(60)}\n`, "a".repeat(60)],
   ["whatsapp.mode", "bot", "bot"],
+  ["webhook.port", " 8650 ", "8650"],
   ["slack.bot_token", "xoxb-1234567890-abc", "xoxb-1234567890-abc"],
   ["slack.bot_token", "xoxb-1234567890-abc,xoxb-1234567890-def", "xoxb-1234567890-abc,xoxb-1234567890-def"],
 ])("%s takes %j", (word, text, kept) => {
@@ -39,6 +40,9 @@ test.each([
   ["slack.bot_token", "xoxb-1234567890-abc,xapp-planted-one", "starts with xoxb-"],
   ["slack.allowed_users", "me", "starts with U"],
   ["whatsapp.mode", "loud", "one of bot, self-chat"],
+  ["webhook.port", "80", "1024 to 65535"],
+  ["webhook.port", "65536", "1024 to 65535"],
+  ["webhook.port", "8650x", "1024 to 65535"],
 ])("%s refuses %j", (word, text, why) => {
   try {
     checkAnswer(field("channels", word), text);

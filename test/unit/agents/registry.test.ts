@@ -142,6 +142,12 @@ test.each([
     "channels.discord.allow",
     "no field is called friends",
   ],
+  [
+    "a port to listen on that nobody knows",
+    "type: hermes\nchannels: { webhook: { fields: [{ name: port, ask: Port, listens: true }] } }\n",
+    "channels.webhook.fields.0",
+    "has a default, or must be answered",
+  ],
   ["a new type that is not complete", "type: other\ntitle: Other\n", "default", "expected string"],
 ])("%s is refused by file, path and reason", async (_what, text, path, reason) => {
   const file = overlay("bad.yaml", text);

@@ -1,9 +1,13 @@
 import type { Manifest } from "../../../agents/manifest.js";
+import { type ChannelPort, channelPorts, takenPorts } from "../../../agents/ports.js";
 import type { Seen } from "../../../agents/proof/seen.js";
 import type { Rendering } from "../../../agents/subject.js";
 import { Fault } from "../../../errors.js";
+import { sh } from "../../../quote.js";
+import type { AgentRecord } from "../../../state/agent.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Ui } from "../../../ui/ui.js";
+import type { Session } from "../../session.js";
 import { freePort, objectionTo } from "../preflight/port.js";
 
 /** `.env` is clm's alone. What somebody else put there is named before it goes. */
@@ -26,16 +30,23 @@ export function mustNotDrop(agent: Agent, { env }: Rendering, { variables }: See
   });
 }
 
+/** What is asked of ports: the agent as it should be, and what was seen of its host. */
+interface Asked {
+  manifest: Manifest;
+  record: AgentRecord;
+  seen: Seen;
+}
+
 /** The agent's port: as it is, or another that nobody has on the host. */
 export function portFor(
   { host, name, word, record }: Agent,
-  range: Manifest["api"]["port"],
-  { ports, uid }: Seen,
+  { manifest, record: draft, seen: { ports, uid } }: Asked,
   wanted: number | "auto" | undefined,
 ): number {
   if (wanted === undefined || wanted === record.port) return record.port;
-  const recorded = Object.entries(host.agents).flatMap(([other, agent]) => (other === name ? [] : [agent.port]));
-  const question = { range, recorded, listening: ports, uid };
+  const range = manifest.api.port;
+  const taken = [...takenPorts(host, name, manifest), ...channelPorts(manifest, draft)];
+  const question = { range, recorded: taken.map(({ port }) => port), listening: ports, uid };
   if (wanted === "auto") {
     // The one it has will do, unless somebody else listens there.
     const port = objectionTo(record.port, question) ? freePort(question) : record.port;
@@ -45,4 +56,35 @@ export function portFor(
   const objection = objectionTo(wanted, question);
   if (!objection) return wanted;
   throw new Fault("in-use", `${objection}; nothing was changed`, { next: `clm agent configure ${word} --port auto` });
+}
+
+/**
+ * A port that a channel listens on is nobody else's: not its own API's, nor another agent's of the host, running or not.
+ * One that is new to the agent must be free on the host, too.
+ */
+export function mustHaveOwnPorts({ argv }: Session, agent: Agent, { manifest, record, seen }: Asked): void {
+  const { host, name } = agent;
+  const { ports: listening, uid } = seen;
+  const taken = [{ agent: "its own API", port: record.port }, ...takenPorts(host, name, manifest)];
+  const fresh = newPorts(agent, manifest, record).map(({ port }) => port);
+  for (const { field, port } of channelPorts(manifest, record)) {
+    const question = { range: manifest.api.port, recorded: [], listening, uid };
+    const other = taken.find((each) => each.port === port);
+    const why = other ? `${other.agent} has it on ${host.name}` : fresh.includes(port) && objectionTo(port, question);
+    taken.push({ agent: `its own ${field}`, port });
+    if (!why) continue;
+    const range = { ...question.range, first: port + 1, last: 65_535 };
+    const free = freePort({ ...question, range, recorded: taken.map((each) => each.port) });
+    throw new Fault("in-use", `${field} cannot be ${port}; nothing was changed`, {
+      why,
+      ...(free && { next: `${sh`clm ${argv}`} --set ${field}=${free}` }),
+      data: { field, port, ...(other && { taken_by: other.agent }) },
+    });
+  }
+}
+
+/** The ports its channels come to listen on, and did not before. */
+export function newPorts({ record: before }: Agent, manifest: Manifest, record: AgentRecord): ChannelPort[] {
+  const known = channelPorts(manifest, before).map(({ port }) => port);
+  return channelPorts(manifest, record).filter(({ port }) => !known.includes(port));
 }

@@ -1,0 +1,29 @@
+import type { AgentRecord } from "../state/agent.js";
+import type { Host } from "../state/hosts.js";
+import { answered } from "./fields.js";
+import type { Manifest } from "./manifest.js";
+
+/** A port that a channel listens on. */
+export interface ChannelPort {
+  /** As flags say it: `webhook.port`. */
+  field: string;
+  port: number;
+}
+
+/** The ports an agent's channels listen on, answered or by default. Of an agent of another type nothing is known here. */
+export function channelPorts({ type, channels: types }: Manifest, record: AgentRecord): ChannelPort[] {
+  if (record.type !== type) return [];
+  return Object.entries(record.channels ?? {}).flatMap(([channel, given]) => {
+    const fields = Object.hasOwn(types, channel) ? (types[channel]?.fields ?? []) : [];
+    const values = answered(fields, given);
+    const listening = fields.filter(({ listens, name }) => listens && Object.hasOwn(values, name));
+    return listening.map(({ name }) => ({ field: `${channel}.${name}`, port: Number(values[name]) }));
+  });
+}
+
+/** Who has which port among a host's other agents, running or not. */
+export function takenPorts({ agents }: Host, name: string, manifest: Manifest): { agent: string; port: number }[] {
+  return Object.entries(agents)
+    .filter(([other]) => other !== name)
+    .flatMap(([agent, record]) => [record, ...channelPorts(manifest, record)].map(({ port }) => ({ agent, port })));
+}
