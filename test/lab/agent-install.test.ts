@@ -161,7 +161,8 @@ describe("what is somebody else's", () => {
   it("a group of that name is not joined", async () => {
     const { code, stdout, stderr } = await untouched("groupadd --system ada", "groupdel ada");
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^user +fail/m)]);
-    expect(stderr).toContain("there is a group called ada on the host");
+    expect(stderr).toContain("there is a group called ada on the host; nobody is in it");
+    expect(stderr).toContain("next: sudo groupdel ada");
     const audio = await install("audio");
     expect([audio.code, audio.stderr]).toEqual([1, expect.stringContaining("there is a group called audio")]);
     expect(await inHost(host, "getent group audio | cut -d: -f1")).toBe("audio\n");
@@ -174,7 +175,7 @@ describe("what is somebody else's", () => {
     );
     expect(code).toBe(1);
     expect(stderr).toMatch(/user: .*\/home\/ada exists/);
-    expect(stderr).toMatch(/unit: .*a unit that clm did not make/);
+    expect(stderr).toMatch(/unit: .*a unit that this clm has no record of/);
   });
 
   it("a port that somebody listens on, or another agent has", async () => {
@@ -193,7 +194,7 @@ describe("what is somebody else's", () => {
       await inHost(host, "systemctl stop trial-listen");
     }
     const taken = await install("eve", ["--port", "8647"]);
-    expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining("belongs to another agent")]);
+    expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining("belongs to an agent")]);
     expect((await install("eve")).code).toBe(0);
     expect(recordOf("eve")?.port).toBe(8642);
   });
@@ -305,6 +306,27 @@ describe("cut short", () => {
     expect(recordOf("ada")).toMatchObject({ status: "installing" });
     await inHost(host, "rm /tmp/standin-install-fail");
     expect((await install("ada")).code).toBe(0);
+  });
+
+  it("a removal is cut short in userdel: the name is free for another", async () => {
+    await install("ada");
+    // It writes down users first, then groups.
+    const broken = "/usr/local/sbin/userdel";
+    await inHost(host, `printf '#!/bin/sh\\nsed -i "/^$1:/d" /etc/passwd; exit 1\\n' >${broken}; chmod 755 ${broken}`);
+    const again = ["agent", "remove", "ada", "--yes", "--no-backup"];
+    expect((await clm(again, { home })).code).not.toBe(0);
+    expect(await inHost(host, `rm ${broken}; getent passwd ada; getent group ada; true`)).toBe("");
+    expect((await clm(again, { home })).code).toBe(0);
+    const { code, stderr } = await install("ada");
+    expect(code, stderr).toBe(0);
+  });
+
+  it("a removal is cut short between the group and the user", async () => {
+    const accounts = await accountsOf(host);
+    await install("ada");
+    await inHost(host, "usermod --gid nogroup ada");
+    expect((await clm(["agent", "remove", "ada", "--yes", "--no-backup"], { home })).code).toBe(0);
+    expect(await accountsOf(host)).toBe(accounts);
   });
 
   it("a begun installation is removed as any other", async () => {

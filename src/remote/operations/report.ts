@@ -47,8 +47,15 @@ export function mustSucceed(report: Report, host?: string): Report {
   const { failed } = report;
   if (!failed) return report;
   throw new Fault(failed.cause ? faultFor[failed.cause] : "remote-failed", `${failed.id} failed`, {
-    why: failed.why?.split("\n") ?? [],
+    why: reasonsIn(failed),
     ...(failed.cause === "full" && host && { next: `clm host check ${host}` }),
     data: { results: report.results },
   });
+}
+
+/** Which program found the disk full helps nobody; that it is full does. */
+function reasonsIn({ why, cause }: Result): string[] {
+  const lines = why?.split("\n") ?? [];
+  if (cause !== "full") return lines;
+  return [...new Set(lines.flatMap((line) => /No space left on device|Disk quota exceeded/.exec(line)?.[0] ?? []))];
 }

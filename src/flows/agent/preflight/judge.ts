@@ -106,7 +106,11 @@ function judgeUser({ user, home, comment, begun }: Expected, { account, group, h
   }
   // An account would be given what the group may do, and would take the group with it when it is removed.
   if (group && !(comment && begun && group === "empty")) {
-    return fail(id, `there is a group called ${user} on the host`, "choose another name with --name");
+    const what = `there is a group called ${user} on the host`;
+    return group === "used"
+      ? fail(id, what, "choose another name with --name")
+      : // Left of an account that was removed, most likely; but that is for a person to say.
+        fail(id, `${what}; nobody is in it, and clm cannot tell whose it is`, `sudo groupdel ${user}`);
   }
   if (homeThere) return fail(id, `there is no account ${user}, but ${home} exists`, "choose another name with --name");
   return ok(id, `${user} is free`);
@@ -117,7 +121,7 @@ function judgeUnit({ user, unit, comment }: Expected, seen: Seen): Check {
   if (!seen.unit) return ok(id, `${unit} is free`);
   // The record says that we were at work here, and the file that it is for this user.
   if (comment && seen.unit.user === user) return ok(id, `${unit} is the unit clm made`);
-  return fail(id, `${seen.unit.path} is a unit that clm did not make`, "choose another name with --name");
+  return fail(id, `${seen.unit.path} is a unit that this clm has no record of`, "choose another name with --name");
 }
 
 function judgePort(expected: Expected, seen: Seen): Check {

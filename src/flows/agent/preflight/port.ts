@@ -3,7 +3,7 @@ import type { Listener } from "./seen.js";
 
 export interface PortQuestion {
   range: Manifest["api"]["port"];
-  /** Ports of the other agents on the host, running or not. */
+  /** Ports that agents on the host have, running or not. */
   recorded: number[];
   listening: Listener[];
   /** The agent's own account, whose listening does not count. */
@@ -13,9 +13,9 @@ export interface PortQuestion {
 /** Why a port will not do; nothing when it will. */
 export function objectionTo(port: number, { recorded, listening, uid }: PortQuestion): string | undefined {
   if (port < 1024) return `port ${port} is for root's programs only`;
-  if (recorded.includes(port)) return `port ${port} belongs to another agent on this host`;
+  if (recorded.includes(port)) return `port ${port} belongs to an agent on this host`;
   const other = listening.find((each) => each.port === port && each.uid !== uid);
-  if (other) return `something of user id ${other.uid} listens on port ${port}`;
+  if (other) return `something of ${other.uid === 0 ? "root" : `user id ${other.uid}`} listens on port ${port}`;
   return undefined;
 }
 

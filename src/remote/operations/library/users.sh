@@ -51,7 +51,7 @@ add_user() {
   gid=$(getent group "$name" | cut -d : -f 3)
   # Whoever is in a group gets what it may do; and userdel takes the group away with the user it is named like.
   [ -z "$gid" ] || is_nobodys_group || fail "there is a group $name already, and it is in use"
-  # One that nobody is in is left by a useradd or a userdel that was killed.
+  # One that nobody is in is left by a useradd that was killed.
   if [ -n "$gid" ]; then set -- "$@" --gid "$name"; else set -- "$@" --user-group; fi
   useradd "$@" "$name"
 }
@@ -87,6 +87,7 @@ change_absent_user() {
     rm -f -- "$path" || exit
   done
   remove_home || exit
+  remove_own_group || exit
   userdel "$name"
 }
 
@@ -95,6 +96,16 @@ remove_home() {
   case $is_home in
     /*/*) [ -L "$is_home" ] || [ "$(stat -c %u -- "$is_home" 2>/dev/null)" != "$is_uid" ] || remove "$is_home" ;;
   esac
+}
+
+# Before the user, because userdel writes down users first: killed there, it would leave a group that nobody could know as
+# the user's. It is the user's own when it has the user's name and is what the user is in; killed after that is changed,
+# the next run sees by `nogroup` that it was.
+remove_own_group() {
+  gid=$(getent group "$name" | cut -d : -f 3) nogroup=$(getent group nogroup | cut -d : -f 3)
+  [ -n "$gid" ] && [ -n "$nogroup" ] || return 0
+  if [ "$is_gid" = "$gid" ]; then usermod --gid "$nogroup" "$name" && is_gid=$nogroup || return; fi
+  if [ "$is_gid" = "$nogroup" ] && is_nobodys_group; then groupdel "$name"; fi
 }
 
 # Asks, waits, then insists: a process can fork while we read the list.

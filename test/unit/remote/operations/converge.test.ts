@@ -331,7 +331,7 @@ describe.each(shells)("converge under $name", (shell) => {
     const report = await converge(watched, list, { mode: "apply" });
     expect([statuses(report), report.failed?.cause]).toEqual([["changed", "failed", "skipped"], "full"]);
     expect(left).toBe("fits\n");
-    const told = { fault: "host-full", next: ["clm host check wolf-i"] };
+    const told = { fault: "host-full", why: ["No space left on device"], next: ["clm host check wolf-i"] };
     expect(() => mustSucceed(report, "wolf-i")).toThrow(expect.objectContaining(told));
   });
 });
