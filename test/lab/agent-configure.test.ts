@@ -193,6 +193,17 @@ chmod 755 /usr/bin/systemctl`,
     expect((await wellDone()).changes).toEqual([]);
   });
 
+  it("that proves too little ends as every failing command does, with what it saw besides", async () => {
+    await agents.must("agent", "stop", name);
+    const { code, stderr, done } = await agents.configure(name, "--stage", "validate");
+    expect(done).toMatchObject({ agent: `${host}:hermes:${name}`, name, host, stages: [{ result: "failed" }] });
+    const { error } = JSON.parse(stderr);
+    expect([code, error.exit, error.fault]).toEqual([1, 1, "check-failed"]);
+    expect(error.why).toContainEqual(expect.stringMatching(/^unit: .* is stopped/));
+    expect(error.next).toContain(`clm agent configure ${name}`);
+    await wellDone();
+  });
+
   it("moves to another port, and not to one that is taken", async () => {
     const { port } = await recorded();
     const taken = await agents.configure(name, "--port", "22");
@@ -260,6 +271,26 @@ describe("channels", () => {
 describe("on a terminal", () => {
   const [down, enter] = ["\u001b[B", "\r"];
   const token = `MTA.planted.${"y".repeat(50)}`;
+
+  it("fetches a secret once, however many stages there are", async () => {
+    await agents.install(host, "elsa", "2026.7.1+standin");
+    const folder = await mkdtemp(join(tmpdir(), "clm-once-"));
+    try {
+      const source = `cmd:echo asked >>${folder}/asked; echo ${token}`;
+      const channel = ["--channel", "discord", "--set", "discord.allowed_users=123456789012345678"];
+      const words = ["agent", "configure", "elsa", ...channel, "--secret", `discord.token=${source}`];
+      const { code, screen } = await onTerminal([...words, "--no-test", "--no-validate"], {
+        home,
+        answers: [[/Provider for elsa/, enter]],
+      });
+      expect(code, screen).toBe(0);
+      expect(await readFile(join(folder, "asked"), "utf8")).toBe("asked\n");
+      expect(screen).toMatch(/elsa is not ready \(state=validate\)\s+next: clm agent configure elsa\s/);
+    } finally {
+      await agents.remove("elsa");
+      await rm(folder, { recursive: true });
+    }
+  });
 
   it("asks for what is missing, and no more the next time", async () => {
     await agents.install(host, "dora", "2026.7.1+standin");

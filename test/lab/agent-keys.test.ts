@@ -96,6 +96,11 @@ describe("the key of a running agent", () => {
     const before = stored();
     const { stderr } = must(await agent("rotate-key", ["--dry-run"]));
     expect(stderr).toContain(`would change the key of ${host}:hermes:${name}`);
+    const env = { what: `file /home/${name}/.hermes/.env`, differences: ["~ API_SERVER_KEY"] };
+    const told = JSON.parse(must(await agent("rotate-key", ["--dry-run", "-o", "json"])).stdout);
+    expect(told).toMatchObject({ agent: `${host}:hermes:${name}`, reached: "agent", resumed: false, proofs: [] });
+    expect(told.changes).toContainEqual(env);
+    expect(told.changes).toHaveLength(2);
     expect([stored(), await answerTo(before)]).toEqual([before, "200"]);
   });
 
@@ -191,7 +196,11 @@ describe("secrets of an agent's own", () => {
 
   it("reach the host with --apply, as they are", async () => {
     writeFileSync(join(scratch, "value"), planted[1] ?? "", { mode: 0o600 });
-    const done = must(await secret("set", ["MY_TOKEN", "--from", `file:${join(scratch, "value")}`, "--apply"]));
+    const from = ["MY_TOKEN", "--from", `file:${join(scratch, "value")}`, "--apply"];
+    const would = must(await secret("set", [...from, "--dry-run"]));
+    expect(would.stderr).toContain(`would change file /home/${name}/.hermes/.env: + MY_TOKEN\n`);
+    expect([stored("MY_TOKEN"), await onHost("MY_TOKEN")]).toEqual([planted[0], "0"]);
+    const done = must(await secret("set", from));
     expect(done.stderr).toContain("the host has it");
     expect(await environment("MY_TOKEN")).toBe(`${planted[1]}\n`);
     expect(record().onboarding.state).toBe("ready");
@@ -243,7 +252,11 @@ describe("secrets of an agent's own", () => {
 
   it("are forgotten here and there", async () => {
     expect(await secret("remove", ["ONE"])).toMatchObject({ code: 6 });
-    must(await secret("remove", ["ONE", "--yes", "--apply"]));
+    const would = must(await secret("remove", ["ONE", "--apply", "--dry-run", "-o", "json"]));
+    expect(JSON.parse(would.stdout)).toMatchObject({ name, set: [], forgotten: ["ONE"], applied: false });
+    expect(JSON.parse(would.stdout).changes[0]).toMatchObject({ differences: ["- ONE"] });
+    const { stderr } = must(await secret("remove", ["ONE", "--yes", "--apply"]));
+    expect(stderr).toContain(`ONE of ${host}:hermes:${name} is forgotten`);
     expect([stored("ONE"), await onHost("ONE"), await onHost("TWO")]).toEqual(["", "0", "1"]);
     const again = await secret("remove", ["ONE", "--yes"]);
     expect([again.code, again.stderr]).toEqual([4, expect.stringContaining("has no secret ONE")]);

@@ -90,6 +90,39 @@ describe("start, stop and restart", () => {
     expect((await agent("stop", "ada")).stderr).toContain("was stopped already; nothing was changed");
   });
 
+  it("tells a program of one agent, and in a dry run what would change", async () => {
+    await install("ada");
+    await makeReady("ada");
+    const told = async (...words: string[]) => {
+      const { code, stdout, stderr } = await agent(...words, "ada", "-o", "json");
+      expect(code, stderr).toBe(0);
+      return { stderr, ...JSON.parse(stdout) };
+    };
+    const unit = "unit hermes-ada.service";
+    const identity = { agent: "trial-1:hermes:ada", name: "ada", host, state: "ready", status: "installed" };
+    const up = [{ what: unit, differences: ["disabled -> enabled", "inactive -> started"] }];
+    const down = [{ what: unit, differences: ["enabled -> disabled", "active -> stopped"] }];
+
+    expect(await told("start", "--dry-run")).toMatchObject({ ...identity, changes: up, proofs: [] });
+    expect(await unitOf("ada")).toBe("disabled\ninactive\n");
+    const started = await told("start");
+    expect(started).toMatchObject({ ...identity, changes: up });
+    expect(started.proofs.length).toBeGreaterThan(0);
+    const again = await told("start", "--dry-run");
+    expect([again.changes, again.stderr]).toEqual([[], "ada is running already; nothing would change\n"]);
+
+    const restart = await told("restart", "--dry-run");
+    expect(restart).toMatchObject({ ...identity, changes: [{ what: unit, differences: ["restart"] }] });
+    const would = await told("stop", "--dry-run");
+    expect(would).toMatchObject({ ...identity, changes: down });
+    expect(would.stderr).toBe(
+      `would stop trial-1:hermes:ada\nwould change ${unit}: ${down[0]?.differences.join(", ")}\n`,
+    );
+    expect(await unitOf("ada")).toBe("enabled\nactive\n");
+    expect(await told("stop")).toMatchObject({ ...identity, changes: down });
+    expect((await told("stop", "--dry-run")).stderr).toBe("ada is stopped already; nothing would change\n");
+  });
+
   it("one that SIGTERM stopped is stopped, not broken", async () => {
     await install("ada");
     await makeReady("ada");
@@ -386,7 +419,11 @@ END
     await install("ada");
     const [tree, hosts] = [await treeOf(host), readFileSync(join(home, "hosts.json"), "utf8")];
     const { code, stderr } = await agent("remove", "ada", "--dry-run");
-    expect([code, stderr]).toEqual([0, expect.stringContaining("would remove user ada")]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("would remove user ada with its home /home/ada\n")]);
+    expect(stderr).toContain(`would first copy what ada remembers to ${home}/backups/agents`);
+    const without = await agent("remove", "ada", "--dry-run", "--no-backup", "-o", "json");
+    expect(without.stderr).toContain("would keep nothing of what ada remembers");
+    expect(JSON.parse(without.stdout)).toMatchObject({ name: "ada", backed_up: false, backup: null, left: [] });
     expect([await treeOf(host), readFileSync(join(home, "hosts.json"), "utf8")]).toEqual([tree, hosts]);
   });
 });

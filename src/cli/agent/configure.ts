@@ -1,11 +1,11 @@
-import { faults } from "../../errors.js";
 import type { answersIn } from "../../flows/agent/configure/answers-file.js";
-import type { Change, Configured, StageResult } from "../../flows/agent/configure.js";
+import type { Configured, StageResult } from "../../flows/agent/configure.js";
 import { withSession } from "../../flows/session.js";
-import { findAgent } from "../../state/agents.js";
+import { findAgent, titleOf } from "../../state/agents.js";
 import type { Context, Handler, View } from "../command.js";
 import type { configure as declared } from "./commands.js";
-import { checkView } from "./view.js";
+import { changeText, tell } from "./tell.js";
+import { judgedView, nextFor } from "./view.js";
 
 export const run: Handler<typeof declared> = async ({ args, options }, clm) => {
   const { file, stage, noTest, noValidate, skipChat, allowRemoval, sudoPasswordFile, noRelaxed, ...flags } = options;
@@ -13,7 +13,7 @@ export const run: Handler<typeof declared> = async ({ args, options }, clm) => {
   return withSession({ ...clm, sudoPasswordFile }, async (session) => {
     // Loading what reads manifests takes about as long as the handshake: both at once.
     session.pool.connect(findAgent(session.hosts.read(), args.name).host).catch(() => {});
-    const { configure, succeeded } = await import("../../flows/agent/configure.js");
+    const { configure, mustBeProven } = await import("../../flows/agent/configure.js");
     const { changesFrom } = await import("../../flows/agent/configure/flags.js");
     const done = await configure(session, args.name, {
       changes: async ({ manifest }, record) => {
@@ -29,9 +29,11 @@ export const run: Handler<typeof declared> = async ({ args, options }, clm) => {
       skipChat,
       allowRemoval,
     });
-    if (clm.format === "table") tell(clm, done);
-    else clm.show(done, () => "");
-    return succeeded(done) ? 0 : faults["check-failed"].exit;
+    const { agent, ...seen } = done;
+    tell(clm, agent, seen, () => tables(clm, done));
+    mustBeProven(done);
+    tellState(clm, done);
+    return undefined;
   });
 };
 
@@ -48,16 +50,20 @@ const stageView: View<StageResult> = {
   name: (row) => row.name,
 };
 
-function tell(clm: Context, { agent, state, stages, changes, proofs, afterwards }: Configured): void {
+function tables(clm: Context, { stages, changes, proofs, afterwards }: Configured): void {
   clm.list(stages, stageView);
-  const lines = changes.map(changeLine).map((line) => `${clm.dryRun ? "would change" : "changed"} ${line}\n`);
+  const lines = changes.map((change) => `${clm.dryRun ? "would change" : "changed"} ${changeText(change)}\n`);
   clm.ui.out(`\n${lines.length > 0 ? lines.join("") : `nothing ${clm.dryRun ? "would change" : "was changed"}\n`}`);
   if (proofs.length > 0) {
     clm.ui.out("\n");
-    clm.list(proofs, checkView);
+    clm.list(proofs, judgedView);
   }
   for (const line of afterwards) clm.ui.note(line);
-  clm.ui.note(state === "ready" ? `${agent} is ready` : `${agent} is not ready (state=${state})`);
 }
 
-const changeLine = ({ what, differences }: Change): string => `${what}: ${differences.join(", ")}`;
+/** Where it stands now, and what comes next when that is not the end. */
+function tellState({ ui, dryRun }: Context, { agent }: Configured): void {
+  const { state } = agent.record.onboarding;
+  ui.note(state === "ready" ? `${titleOf(agent)} is ready` : `${titleOf(agent)} is not ready (state=${state})`);
+  if (state !== "ready" && !dryRun) ui.note(`next: ${nextFor(agent)}`);
+}

@@ -5,7 +5,8 @@ import { withSession } from "../../flows/session.js";
 import type { Context, Handler } from "../command.js";
 import { usage } from "../usage.js";
 import type { install } from "./commands.js";
-import { agentView, checkView, nextFor } from "./view.js";
+import { changeText, tell, tellWould } from "./tell.js";
+import { agentView, checkView, judgedView, nextFor } from "./view.js";
 
 export const run: Handler<typeof install> = async ({ options }, clm) => {
   const { type, host, name, version, port, relaxed, installerFile, noPackages, sudoPasswordFile } = options;
@@ -16,27 +17,30 @@ export const run: Handler<typeof install> = async ({ options }, clm) => {
     (error) => {
       // With -o json the checks are part of the error.
       if (isFault(error, "check-failed") && clm.format === "table")
-        clm.list((error.data.checks ?? []) as Check[], checkView);
+        clm.list((error.data.checks ?? []) as Check[], judgedView);
       throw error;
     },
   );
-  tell(clm, done);
+  tellInstalled(clm, done);
   return undefined;
 };
 
-function tell(clm: Context, { agent, outcome, checks, changes, warnings }: Installed): void {
+function tellInstalled(clm: Context, { agent, ...seen }: Installed): void {
   const { ui } = clm;
+  const { outcome, checks, changes, warnings, installer } = seen;
   if (outcome === "would") {
-    if (clm.format === "table") clm.list(checks, checkView);
-    else clm.show({ checks, changes }, () => "");
-    for (const change of changes) ui.note(`would change ${change}`);
+    tell(clm, agent, seen, () => clm.list(checks, checkView));
+    tellWould(clm, changes);
+    if (installer) ui.note(`would run the installer ${installer.slice(0, 12)} as ${agent.record.user}`);
     return;
   }
   for (const { id, result, reason } of checks) if (result === "warn") ui.warn(`${id}: ${reason}`);
   for (const line of warnings) ui.warn(`the installer said: ${line}`);
   if (outcome === "already") ui.note(`${agent.name} is already installed on ${agent.host.name}; nothing was changed`);
-  if (outcome === "repaired") for (const change of changes) ui.note(`put right ${change}`);
-  clm.list([agent], agentView(clm));
+  if (outcome === "repaired") for (const change of changes) ui.note(`put right ${changeText(change)}`);
   const next = nextFor(agent);
-  if (clm.format === "table") ui.note(`next: ${next}`);
+  tell(clm, agent, { ...seen, next }, () => {
+    clm.list([agent], agentView(clm));
+    ui.note(`next: ${next}`);
+  });
 }

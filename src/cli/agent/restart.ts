@@ -2,6 +2,7 @@ import { restartAgent } from "../../flows/agent/restart.js";
 import { withSession } from "../../flows/session.js";
 import type { Handler } from "../command.js";
 import type { restart } from "./commands.js";
+import { tell, tellWould } from "./tell.js";
 import { checkView } from "./view.js";
 
 export const run: Handler<typeof restart> = async ({ args, options }, clm) => {
@@ -9,9 +10,9 @@ export const run: Handler<typeof restart> = async ({ args, options }, clm) => {
   const done = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     restartAgent(session, args.name, { force }),
   );
-  if (!done) return undefined;
-  const { agent, proofs } = done;
-  clm.ui.note(`${agent.name} is restarted`);
-  clm.list(proofs, checkView);
+  const { agent, changes, proofs } = done;
+  if (clm.dryRun) tellWould(clm, changes);
+  else clm.ui.note(`${agent.name} is restarted`);
+  tell(clm, agent, { changes, proofs }, () => clm.list(proofs, checkView));
   return undefined;
 };

@@ -1,10 +1,14 @@
 import type { Check } from "../../flows/host/check.js";
+import type { AgentRecord } from "../../state/agent.js";
 import { type Agent, titleOf } from "../../state/agents.js";
 import { type Providers, providerStore } from "../../state/providers.js";
 import type { Context, View } from "../command.js";
 
-const modelOf = ({ record }: Agent, { providers }: Providers): string | undefined =>
-  record.model ?? (record.provider === undefined ? undefined : providers[record.provider]?.model);
+/** A model that was chosen, or else its provider's own. */
+const modelIn = ({ provider, model }: Pick<AgentRecord, "provider" | "model">, { providers }: Providers) =>
+  model ?? (provider === undefined ? undefined : providers[provider]?.model);
+
+const modelOf = ({ record }: Agent, known: Providers): string | undefined => modelIn(record, known);
 
 const onboardingOf = ({ record }: Agent): string =>
   record.status === "installed" ? record.onboarding.state : record.status;
@@ -34,11 +38,19 @@ export function agentView({ configDir }: Context): View<Agent> {
 const versionText = (version: string): string =>
   version.endsWith("+standin") ? `${version.replace("+standin", "")} (stand-in)` : version;
 
-/** What a program reads of an agent. */
-export const plainAgent = (agent: Agent, known: Providers): object => {
+/** Who an agent is, and where it stands. Whatever a program reads about one agent begins with it. */
+export function identityOf(agent: Agent): object {
   const { name, host, record } = agent;
+  const { type, version, port, status } = record;
+  const standin = version.endsWith("+standin");
+  const state = onboardingOf(agent);
+  return { agent: titleOf(agent), name, host: host.name, type, version, standin, port, state, status };
+}
+
+/** Everything a program reads of an agent. */
+export const plainAgent = (agent: Agent, known: Providers): object => {
   const model = modelOf(agent, known);
-  return { name, host: host.name, ...record, ...(model && { model }), standin: record.version.endsWith("+standin") };
+  return { ...identityOf(agent), ...agent.record, ...(model && { model }) };
 };
 
 /** What to type next, for the state an agent is in. */
@@ -53,7 +65,9 @@ export function nextFor({ name, host, record, word }: Agent): string {
 export function describeAgent(agent: Agent, known: Providers, next: string): string {
   const { name, host, record } = agent;
   const names = (of: object | undefined) => Object.keys(of ?? {}).join(", ");
-  const fallbacks = record.fallbacks?.map(({ provider, model }) => (model ? `${provider} ${model}` : provider));
+  const withModel = (choice: { provider: string; model?: string | undefined }) =>
+    [choice.provider, modelIn(choice, known) ?? []].flat().join(" ");
+  const auxiliary = Object.entries(record.auxiliary ?? {}).map(([task, choice]) => `${task}: ${withModel(choice)}`);
   const lines: [string, string | number | undefined][] = [
     ["Name", name],
     ["Key", titleOf(agent)],
@@ -68,7 +82,8 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
     ["Unit", record.relaxed ? `${record.unit} (relaxed)` : record.unit],
     ["Provider", record.provider],
     ["Model", modelOf(agent, known)],
-    ["Fallbacks", fallbacks?.join(", ")],
+    ["Fallbacks", record.fallbacks?.map(withModel).join(", ")],
+    ["Auxiliary", auxiliary.join(", ")],
     ["Channels", names(record.channels)],
     ["MCP", names(record.mcp)],
     ["Installed", record.installed_at],
@@ -88,6 +103,12 @@ export const checkView: View<Check> = {
   ],
   details: (row) => (isWell(row) ? [] : [`${row.id}: ${row.reason}`, ...(row.fix ? [`  fix: ${row.fix}`] : [])]),
   name: (row) => row.id,
+};
+
+/** The same for a command that ends with a fault when one failed: that tells why. */
+export const judgedView: View<Check> = {
+  ...checkView,
+  details: (row) => (row.result === "fail" ? [] : (checkView.details?.(row) ?? [])),
 };
 
 const isWell = ({ result }: Check): boolean => result === "ok" || result === "skipped";

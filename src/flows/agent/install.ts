@@ -14,6 +14,7 @@ import type { Session } from "../session.js";
 import { step } from "../step.js";
 import { alone } from "./alone.js";
 import { keyDescription, newKey } from "./api-key.js";
+import { type Change, changesOf } from "./change.js";
 import { withState } from "./configure/record.js";
 import { followInstaller, installerGone, installerWishes } from "./install/job.js";
 import {
@@ -37,8 +38,10 @@ export interface Installed {
   /** `repaired`: it was there, and something about it was put right. `would`: a dry run. */
   outcome: "installed" | "already" | "repaired" | "would";
   checks: Check[];
-  /** What was changed on the host, or would be. */
-  changes: string[];
+  /** What was changed, or would be, beside what the installer does. */
+  changes: Change[];
+  /** The digest of the installer that ran, or would. */
+  installer?: string;
   /** What the installer warned of. */
   warnings: string[];
 }
@@ -68,9 +71,9 @@ async function install(session: Session, wish: InstallWish): Promise<Installed> 
   const installer = isThere ? undefined : (fetched ?? (await fetch()));
 
   const known = before?.status === "installed" && same(before, draft);
-  const changes = before?.installed_at || gate.dryRun ? await look(plan, flight, installer) : [];
-  const told = { checks: flight.checks, changes, warnings: [] };
-  if (known && changes.length === 0) return { ...told, agent: agentIn(plan, before), outcome: "already" };
+  const changes = before?.installed_at || gate.dryRun ? await look(plan, flight) : [];
+  const told = { checks: flight.checks, changes, warnings: [], ...(installer && { installer: installer.sha256 }) };
+  if (known && !installer && changes.length === 0) return { ...told, agent: agentIn(plan, before), outcome: "already" };
   if (!gate.dryRun) await agreeOnPackages(session, plan, flight);
 
   const deed: Deed = {
@@ -86,7 +89,7 @@ async function install(session: Session, wish: InstallWish): Promise<Installed> 
   if (!done) return { ...told, agent: agentIn(plan, draft), outcome: "would" };
   const learned = newSudo(plan, flight);
   return {
-    checks: flight.checks,
+    ...told,
     ...done,
     changes: [...learned, ...done.changes],
     outcome: before?.status === "installed" ? "repaired" : "installed",
@@ -94,16 +97,18 @@ async function install(session: Session, wish: InstallWish): Promise<Installed> 
 }
 
 /** What was proven of an agent was proven under its unit as it was. Written down before the unit changes. */
-function provenAgain(plan: Plan, changes: string[]): Plan {
+function provenAgain(plan: Plan, changes: Change[]): Plan {
   const { draft } = plan;
   const unit = unitWish(subjectIn(plan, draft), 0).id;
-  if (draft.onboarding.state !== "ready" || !changes.some((change) => change.startsWith(`${unit}: `))) return plan;
+  if (draft.onboarding.state !== "ready" || !changes.some(({ what }) => what === unit)) return plan;
   return { ...plan, draft: { ...draft, onboarding: withState(draft, "validate").onboarding } };
 }
 
 /** How root is reached, when that is another way than the one on record. */
-const newSudo = ({ host }: Plan, { facts }: Preflight): string[] =>
-  host.sudo === facts.sudo ? [] : [`the record of ${host.name}: sudo ${host.sudo} -> ${facts.sudo}`];
+const newSudo = ({ host }: Plan, { facts }: Preflight): Change[] =>
+  host.sudo === facts.sudo
+    ? []
+    : [{ what: `the record of ${host.name}`, differences: [`sudo ${host.sudo} -> ${facts.sudo}`] }];
 
 async function work(
   session: Session,
@@ -141,25 +146,19 @@ async function work(
     const { installed_at = session.now().toISOString(), ...rest } = now ?? record;
     return { ...rest, status: "installed", installed_at };
   });
-  const changed = [...prepared.results, ...finished.results].filter(({ status }) => status === "changed");
-  return {
-    agent: agentIn(plan, installed ?? record),
-    changes: [...new Set(changed.map(({ id, differences }) => `${id}: ${differences.join(", ")}`))],
-    warnings,
-  };
+  const changes = [...changesOf(prepared), ...changesOf(finished)];
+  return { agent: agentIn(plan, installed ?? record), changes: eachOnce(changes), warnings };
 }
 
-/** What would change on the host, without the installer's own work. */
-async function look(plan: Plan, flight: Preflight, installer: Installer | undefined): Promise<string[]> {
-  const { draft } = plan;
-  const wishes = [...packagesOf(flight), ...finalWishes(plan, draft, flight.facts.systemd)];
-  const { results } = await converge(flight.root, wishes, { mode: "check" });
-  const pending = results.filter(({ status }) => status === "would-change");
-  return [
-    ...newSudo(plan, flight),
-    ...pending.map(({ id, differences }) => `${id}: ${differences.join(", ")}`),
-    ...(installer ? [`run the installer ${installer.sha256.slice(0, 12)} as ${draft.user}`] : []),
-  ];
+/** The account is looked at twice, and may differ twice in the same way. */
+const eachOnce = (changes: Change[]): Change[] => [
+  ...new Map(changes.map((change) => [JSON.stringify(change), change])).values(),
+];
+
+/** What would change, without the installer's own work. */
+async function look(plan: Plan, flight: Preflight): Promise<Change[]> {
+  const wishes = [...packagesOf(flight), ...finalWishes(plan, plan.draft, flight.facts.systemd)];
+  return [...newSudo(plan, flight), ...changesOf(await converge(flight.root, wishes, { mode: "check" }))];
 }
 
 const packagesOf = ({ missing }: Preflight): Operation[] => (missing.length > 0 ? [pkg(missing)] : []);
@@ -186,7 +185,7 @@ async function claim(
   let record: AgentRecord = draft;
   await hosts.update((fleet) => {
     const now = findHost(fleet.hosts, host.name);
-    const ports = { range: manifest.api.port, recorded: otherPorts(now, wish.name) };
+    const ports = { range: manifest.api.port, recorded: otherPorts(now, wish.name, manifest) };
     const question = portQuestion({ ...expected, ports }, seen);
     const port = expected.port ?? freePort(question);
     const objection = port === undefined ? "no port is left" : objectionTo(port, question);

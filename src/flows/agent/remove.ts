@@ -12,6 +12,7 @@ import type { Works } from "../gate.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
 import { alone } from "./alone.js";
+import { type Change, changesOf } from "./change.js";
 import { installerGone } from "./install/job.js";
 import { type Backup, backUp } from "./remove/backup.js";
 import { doubtsAbout, lookScript, shownFrom } from "./remove/taken-over.js";
@@ -27,9 +28,11 @@ export interface RemoveOptions {
 
 export interface Removed {
   agent: Agent;
+  /** What it remembers was copied here first, or would be. */
+  backedUp: boolean;
   backup?: Backup;
   /** What was removed from the host, or would be. */
-  changes: string[];
+  changes: Change[];
   /** What could not be removed, and why. */
   left: string[];
 }
@@ -50,8 +53,7 @@ async function remove(session: Session, word: string, options: RemoveOptions): P
   const root = connection.as("root");
   const account = await mustBeOurs(root, agent, { word, login: connection.user, signal });
   const wishes = goneWishes(agent);
-  const { results } = await converge(root, wishes, { mode: "check", signal });
-  const changes = results.flatMap(({ id, status }) => (status === "would-change" ? [id.replace(/^no /, "")] : []));
+  const changes = changesOf(await converge(root, wishes, { mode: "check", signal })).map(withHome(agent));
   // A backup was made, or declined, before the first thing was taken away.
   const wantsBackup = options.backup && account && agent.record.status !== "removing";
 
@@ -77,8 +79,15 @@ async function remove(session: Session, word: string, options: RemoveOptions): P
     await drop(session, agent);
     return { left, ...(backup && { backup }) };
   });
-  return { agent, changes, left: [], ...done };
+  const backedUp = gate.dryRun ? wantsBackup : done?.backup !== undefined;
+  return { agent, changes, left: [], backedUp, ...done };
 }
+
+/** With an account goes all that is its own. */
+const withHome =
+  ({ record: { user, home } }: Agent) =>
+  (change: Change): Change =>
+    change.what === `user ${user}` ? { ...change, what: `${change.what} with its home ${home}` } : change;
 
 const at = ({ name, host }: Agent) => ({ host: host.name, name });
 
@@ -167,7 +176,7 @@ async function forget(session: Session, word: string): Promise<Removed> {
     typed: agent.name,
   };
   await session.gate.pass(deed, () => drop(session, agent));
-  return { agent, changes: [], left: [] };
+  return { agent, changes: [], left: [], backedUp: false };
 }
 
 function resumable({ argv }: Session, word: string, error: unknown): unknown {

@@ -15,7 +15,7 @@ import type { Session } from "../session.js";
 import { answersFor, type NewSecrets } from "./answers.js";
 import { apiKeyOf, promoteKey } from "./api-key.js";
 import type { Change, Sides } from "./configure/differences.js";
-import { mustNotDrop, portFor } from "./configure/objections.js";
+import { mustHaveOwnPorts, mustNotDrop, newPorts, portFor } from "./configure/objections.js";
 import { changeRecord, providersBehind, recordProofs, withAnswers, withState } from "./configure/record.js";
 import { observe } from "./observe.js";
 import { prove } from "./prove.js";
@@ -62,14 +62,18 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
 
   const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
   const salt = gate.dryRun ? randomBytes(8).toString("hex") : "";
-  const sight = { rendered: { salt }, ports: options.port !== undefined };
+  const sight = {
+    rendered: { salt },
+    ports: options.port !== undefined || newPorts(agent, manifest, draft).length > 0,
+  };
   const looking = observe(root, subjectOf(manifest, agent), key.key, sight, session.signal);
   // What reads YAML and fills in files takes long to load: that happens while the host looks.
   const loading = turn().then(() => import("./configure/on-host.js"));
   const [seen, { filesFor, wishOf, changesIn }] = await Promise.all([looking, loading]);
   if (!seen.account) throw gone(agent, subjectOf(manifest, agent));
 
-  const record = { ...draft, port: portFor(agent, manifest.api.port, seen, options.port) };
+  const record = { ...draft, port: portFor(agent, { manifest, record: draft, seen }, options.port) };
+  if (options.draft) mustHaveOwnPorts(session, agent, { manifest, record, seen });
   const subject = subjectOf(manifest, { ...agent, record });
   const rendering = render(subject, answers);
   const files = filesFor(subject, rendering, seen, agent.record.rendered?.config ?? []);

@@ -3,31 +3,25 @@ import { findAgent, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
 import { alone } from "./alone.js";
+import { bring } from "./bring.js";
 import { mustBeInstalled, mustBeReady, mustBeRunnable } from "./gates.js";
 import { mustAnswer, type Started } from "./start.js";
 
 /** Restart: every gate is passed before the agent is stopped, so that one that cannot come up again keeps running. */
-export function restartAgent(
-  session: Session,
-  word: string,
-  options: { force: boolean },
-): Promise<Started | undefined> {
+export function restartAgent(session: Session, word: string, options: { force: boolean }): Promise<Started> {
   const { host, name } = findAgent(session.hosts.read(), word);
   return alone(session, { host: host.name, name }, () => restart(session, `${host.name}/${name}`, options));
 }
 
-async function restart(session: Session, word: string, { force }: { force: boolean }): Promise<Started | undefined> {
+async function restart(session: Session, word: string, { force }: { force: boolean }): Promise<Started> {
   const { ui, gate } = session;
   const agent = findAgent(session.hosts.read(), word);
   mustBeInstalled(agent);
   if (!force) mustBeReady(agent, "restart");
   const { root } = await step(ui, `check ${agent.name} on ${agent.host.name}`, () => mustBeRunnable(session, agent));
   const deed = { verb: "agent restart", target: word, summary: `restart ${titleOf(agent)}` };
-  await gate.pass(deed, (works) =>
-    step(ui, `restart ${agent.record.unit}`, () =>
-      works.converge(root, [unit(agent.record.unit, { enabled: true, state: "restarted" })]),
-    ),
-  );
-  if (gate.dryRun) return undefined;
-  return { agent, already: false, proofs: await mustAnswer(session, agent, { verb: "restart", force }) };
+  const wish = [unit(agent.record.unit, { enabled: true, state: "restarted" })];
+  const changes = await bring(session, deed, { root, wish, title: `restart ${agent.record.unit}` });
+  const proofs = gate.dryRun ? [] : await mustAnswer(session, agent, { verb: "restart", force });
+  return { agent, changes, proofs };
 }

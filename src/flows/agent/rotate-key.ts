@@ -6,6 +6,8 @@ import type { Session } from "../session.js";
 import { alone } from "./alone.js";
 import { answersFor } from "./answers.js";
 import { isKey, type KeyPlace, keyDescription, newKey, nextName, promoteKey, rotateLine } from "./api-key.js";
+import { asIfKept } from "./as-if-kept.js";
+import type { Change } from "./change.js";
 import { mustNotDrop } from "./configure/objections.js";
 import { mustBeInstalled } from "./gates.js";
 import { observe } from "./observe.js";
@@ -15,11 +17,12 @@ import { gone } from "./rendered.js";
 import { type Target, targetOf } from "./target.js";
 
 export interface Rotated {
-  agent: string;
-  /** What has the new key now: the running agent, the files of one that is down, or this machine alone. */
+  agent: Agent;
+  /** What has the new key now, or would: the running agent, the files of one that is down, or this machine alone. */
   reached: "agent" | "files" | "nothing";
   /** A change that was begun earlier was finished; no other key was made. */
   resumed: boolean;
+  changes: Change[];
   proofs: Proof[];
 }
 
@@ -28,7 +31,7 @@ export interface Rotated {
  * host hears of it, and takes its place when the host was seen to have it; so, killed anywhere, the same command ends
  * with a key that both sides know. What can be refused is refused before there is a new key.
  */
-export async function rotateKey(session: Session, word: string): Promise<Rotated | undefined> {
+export async function rotateKey(session: Session, word: string): Promise<Rotated> {
   const { host, name } = findAgent(session.hosts.read(), word);
   return alone(session, { host: host.name, name }, async () =>
     sayingHowToFinish(session, await targetOf(session, `${host.name}/${name}`), (target) => rotate(session, target)),
@@ -52,7 +55,7 @@ async function sayingHowToFinish<T>(
   }
 }
 
-async function rotate(session: Session, target: Target): Promise<Rotated | undefined> {
+async function rotate(session: Session, target: Target): Promise<Rotated> {
   const { secrets, ui, gate } = session;
   const { agent, subject } = target;
   mustBeInstalled(agent);
@@ -63,25 +66,24 @@ async function rotate(session: Session, target: Target): Promise<Rotated | undef
   const resumed = begun !== undefined && isKey(begun);
   const next = resumed ? begun : newKey();
   ui.hide(next);
-  if (isConfigured(agent)) await mustBeChangeable(session, target, { name: place.name, next });
+  if (isConfigured(agent) && !gate.dryRun) await mustBeChangeable(session, target, { name: place.name, next });
+  const word = `${agent.host.name}/${agent.name}`;
   const deed = {
     verb: "agent rotate-key",
-    target: `${agent.host.name}/${agent.name}`,
+    target: word,
     summary: `${resumed ? "finish changing" : "change"} the key of ${titleOf(agent)}`,
   };
-  const kept = await gate.pass(deed, async () => {
+  await gate.pass(deed, async () => {
     if (!resumed) await secrets.set(place.instance, nextName(place.name), next, `next ${keyDescription}`);
-    return true;
   });
-  if (!kept) return undefined;
-  const result = { agent: titleOf(agent), resumed };
   if (!isConfigured(agent)) {
-    await promoteKey(session, place);
-    return { ...result, reached: "nothing", proofs: [] };
+    if (!gate.dryRun) await promoteKey(session, place);
+    return { agent, resumed, reached: "nothing", changes: [], proofs: [] };
   }
-  const { down, proofs } = await putOnHost(session, `${agent.host.name}/${agent.name}`, "agent rotate-key");
-  await settle(session, target, place, { old, next, down });
-  return { ...result, reached: down ? "files" : "agent", proofs };
+  const kept = gate.dryRun ? asIfKept(session, place.instance, new Map([[nextName(place.name), next]])) : session;
+  const { down, changes, proofs, record } = await putOnHost(kept, word, deed.verb);
+  if (!gate.dryRun) await settle(session, target, place, { old, next, down });
+  return { agent: { ...agent, record }, resumed, reached: down ? "files" : "agent", changes, proofs };
 }
 
 /** The host is there, and would take files with the new key. */
@@ -94,7 +96,7 @@ async function mustBeChangeable(
   const root = (await session.pool.connect(agent.host)).as("root");
   const seen = await observe(root, subject, next, { rendered: { salt: "" } }, session.signal);
   if (!seen.account) throw gone(agent, subject);
-  mustNotDrop(agent, rendering, seen, session.gate.dryRun ? session.ui : undefined);
+  mustNotDrop(agent, rendering, seen, undefined);
 }
 
 interface Keys {

@@ -3,24 +3,27 @@ import { type Agent, findAgent, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
 import { alone } from "./alone.js";
+import { bring } from "./bring.js";
+import type { Change } from "./change.js";
 import { changeRecord, withState } from "./configure/record.js";
 import { evenByForce, mustBeInstalled, mustBeReady, mustBeRunnable, mustHold } from "./gates.js";
 import { type Proof, proveAndSee } from "./prove.js";
 
 export interface Started {
   agent: Agent;
-  /** It was up and enabled before. */
-  already: boolean;
+  /** None when it was up and enabled before. */
+  changes: Change[];
+  /** None in a dry run. */
   proofs: Proof[];
 }
 
 /** Start: the unit is enabled and up, stays up, and what answers on its port is this agent. */
-export function startAgent(session: Session, word: string, options: { force: boolean }): Promise<Started | undefined> {
+export function startAgent(session: Session, word: string, options: { force: boolean }): Promise<Started> {
   const { host, name } = findAgent(session.hosts.read(), word);
   return alone(session, { host: host.name, name }, () => start(session, `${host.name}/${name}`, options));
 }
 
-async function start(session: Session, word: string, { force }: { force: boolean }): Promise<Started | undefined> {
+async function start(session: Session, word: string, { force }: { force: boolean }): Promise<Started> {
   const { ui, gate } = session;
   const agent = findAgent(session.hosts.read(), word);
   mustBeInstalled(agent);
@@ -30,16 +33,11 @@ async function start(session: Session, word: string, { force }: { force: boolean
   );
   const { ActiveState, UnitFileState, NeedDaemonReload } = seen.unit;
   const already = ActiveState === "active" && UnitFileState === "enabled" && NeedDaemonReload !== "yes";
-  if (!already) {
-    const deed = { verb: "agent start", target: word, summary: `start ${titleOf(agent)}` };
-    await gate.pass(deed, (works) =>
-      step(ui, `start ${agent.record.unit}`, () =>
-        works.converge(root, [unit(agent.record.unit, { enabled: true, state: "started" })]),
-      ),
-    );
-  }
-  if (gate.dryRun) return undefined;
-  return { agent, already, proofs: await mustAnswer(session, agent, { verb: "start", force }) };
+  const deed = { verb: "agent start", target: word, summary: `start ${titleOf(agent)}` };
+  const wish = [unit(agent.record.unit, { enabled: true, state: "started" })];
+  const changes = already ? [] : await bring(session, deed, { root, wish, title: `start ${agent.record.unit}` });
+  const proofs = gate.dryRun ? [] : await mustAnswer(session, agent, { verb: "start", force });
+  return { agent, changes, proofs };
 }
 
 // As the page has it: ActiveState is looked at when the unit has had three seconds to settle.

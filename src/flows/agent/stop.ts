@@ -5,27 +5,28 @@ import { type Agent, findAgent, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
 import { alone } from "./alone.js";
+import { type Change, changesOf } from "./change.js";
 
 export interface Stopped {
   agent: Agent;
-  /** It was down and disabled before. */
-  already: boolean;
+  /** None when it was down and disabled before. */
+  changes: Change[];
 }
 
 /** Stop: the unit is down and does not come up at boot. Nothing of the agent's is touched. */
-export function stopAgent(session: Session, word: string): Promise<Stopped | undefined> {
+export function stopAgent(session: Session, word: string): Promise<Stopped> {
   const { host, name } = findAgent(session.hosts.read(), word);
   return alone(session, { host: host.name, name }, () => stop(session, `${host.name}/${name}`));
 }
 
-async function stop(session: Session, word: string): Promise<Stopped | undefined> {
+async function stop(session: Session, word: string): Promise<Stopped> {
   const { ui, gate, signal } = session;
   const agent = findAgent(session.hosts.read(), word);
   const name = agent.record.unit;
   const root = (await session.pool.connect(agent.host)).as("root");
   const down = unit(name, { enabled: false, state: "stopped" });
-  const { pending } = await converge(root, [down], { mode: "check", signal });
-  if (pending === 0) return { agent, already: true };
+  const changes = changesOf(await converge(root, [down], { mode: "check", signal }));
+  if (changes.length === 0) return { agent, changes };
 
   const deed = { verb: "agent stop", target: word, summary: `stop ${titleOf(agent)}` };
   // One that ended with SIGTERM's exit 1 reads "failed": it was stopped, and nothing is wrong with it.
@@ -34,5 +35,5 @@ async function stop(session: Session, word: string): Promise<Stopped | undefined
     script: sh`systemctl reset-failed ${name} 2>/dev/null || true`,
   });
   await gate.pass(deed, (works) => step(ui, `stop ${name}`, () => works.converge(root, [down, calm])));
-  return gate.dryRun ? undefined : { agent, already: false };
+  return { agent, changes };
 }

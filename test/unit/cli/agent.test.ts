@@ -6,21 +6,12 @@ import type { AgentRecord } from "../../../src/state/agent.js";
 import { type Host, hostStore } from "../../../src/state/hosts.js";
 import { providerStore } from "../../../src/state/providers.js";
 import { openSecrets } from "../../../src/state/secrets.js";
+import { sampleAgent } from "../state/sample-agent.js";
 import { scratchDirectories } from "../state/scratch.js";
 import { clm } from "./world.js";
 
-const record = (name: string, more: Partial<AgentRecord> = {}): AgentRecord => ({
-  type: "hermes",
-  version: "2026.5.7",
-  status: "installed",
-  mark: "0badcafe",
-  user: name,
-  home: `/home/${name}`,
-  unit: `hermes-${name}.service`,
-  port: 8642,
-  onboarding: { state: "providers", stages: {} },
-  ...more,
-});
+const record = (name: string, more: Partial<AgentRecord> = {}) =>
+  sampleAgent(name, { version: "2026.5.7", mark: "0badcafe", ...more });
 
 const { mark: _, ...adopted } = record("old", { port: 8648 });
 
@@ -41,7 +32,12 @@ beforeEach(async () => {
   dir = freshDirectory();
   const hosts = [
     host("wolf", {
-      ada: record("ada", { provider: "echo", onboarding: { state: "ready", stages: {} } }),
+      ada: record("ada", {
+        provider: "echo",
+        fallbacks: [{ provider: "echo" }, { provider: "gone", model: "large" }],
+        auxiliary: { vision: { provider: "echo", model: "eyes" } },
+        onboarding: { state: "ready", stages: {} },
+      }),
       ben: record("ben", { version: "2026.7.1+standin", status: "installing", port: 8643 }),
       eve: record("eve", { port: 8647, status: "removing" }),
     }),
@@ -87,6 +83,21 @@ describe("clm agent list and show", () => {
     expect((await agent("show", word)).stdout).toMatch(new RegExp(`^Next: +${next}$`, "m"));
     const { stdout } = await agent("show", word, "-o", "json");
     expect(JSON.parse(stdout)).toMatchObject({ next, type: "hermes", standin: word === "ben" });
+  });
+
+  it("one agent is one object that begins with who it is, and so is each of a list", async () => {
+    const identity = ["agent", "name", "host", "type", "version", "standin", "port", "state", "status"];
+    const shown = JSON.parse((await agent("show", "ben", "-o", "json")).stdout);
+    expect(Object.keys(shown).slice(0, identity.length)).toEqual(identity);
+    expect(shown).toMatchObject({ agent: "wolf:hermes:ben", host: "wolf", state: "installing", status: "installing" });
+    const { next, ...listed } = shown;
+    expect(JSON.parse((await agent("list", "-o", "json")).stdout)).toContainEqual(listed);
+  });
+
+  it("shows every model an agent has", async () => {
+    const { stdout } = await agent("show", "wolf/ada");
+    expect(stdout).toMatch(/^Fallbacks: +echo echo-1, gone large$/m);
+    expect(stdout).toMatch(/^Auxiliary: +vision: echo eyes$/m);
   });
 
   it("a name that two agents have is not guessed", async () => {
@@ -168,6 +179,8 @@ describe("clm agent remove --forget", () => {
     const instance = { host: "wolf", type: "hermes", agent: "ben" };
     await openSecrets(dir).set(instance, "HERMES_API_SERVER_KEY", new Secret("f".repeat(64)), "");
     expect((await agent("remove", "ben", "--forget")).code).toBe(6);
+    const would = await agent("remove", "ben", "--forget", "--dry-run", "-o", "json");
+    expect(JSON.parse(would.stdout)).toMatchObject({ agent: "wolf:hermes:ben", backed_up: false, changes: [] });
     expect(openSecrets(dir).names(instance)).toHaveLength(1);
     const { code, stderr } = await agent("remove", "ben", "--forget", "--yes");
     expect([code, stderr]).toEqual([

@@ -64,7 +64,7 @@ export function tellWritten(clm: Context, written: Written): void {
   if (clm.format !== "table" || clm.dryRun) return;
   clm.ui.note(
     changed
-      ? `${file} of ${agent} now has ${length} of ${limit} characters; it takes effect with the next request`
+      ? `${file} of ${agent} now has ${length} of ${limit} characters; a running agent takes it up with its next request`
       : `${file} of ${agent} is as it was; nothing was changed`,
   );
 }

@@ -15,6 +15,6 @@ export const run: Handler<typeof importFile> = async ({ args, options }, clm) =>
   const stored = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     storeAndApply(session, name, () => importSecrets(session, name, file), { apply, verb: "agent secret import" }),
   );
-  tellStored(clm, stored, name);
+  tellStored(clm, stored, apply);
   return undefined;
 };

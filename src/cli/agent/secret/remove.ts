@@ -11,6 +11,6 @@ export const run: Handler<typeof remove> = async ({ args, options }, clm) => {
   const stored = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     storeAndApply(session, name, () => removeSecret(session, name, key), { apply, verb: "agent secret remove" }),
   );
-  tellStored(clm, stored, name);
+  tellStored(clm, stored, apply);
   return undefined;
 };

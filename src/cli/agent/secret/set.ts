@@ -14,7 +14,7 @@ export const run: Handler<typeof set> = async ({ args, options }, clm) => {
   const stored = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     storeAndApply(session, name, () => setSecret(session, name, key, source), { apply, verb: "agent secret set" }),
   );
-  tellStored(clm, stored, name);
+  tellStored(clm, stored, apply);
   return undefined;
 };
 

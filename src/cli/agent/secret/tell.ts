@@ -1,14 +1,26 @@
 import type { Applied } from "../../../flows/agent/secret/apply.js";
+import { titleOf } from "../../../state/agents.js";
 import type { Context } from "../../command.js";
+import { tell, tellWould } from "../tell.js";
 
 /** Tells what became of an agent's secrets, and what brings them to the host. */
-export function tellStored(clm: Context, stored: Applied, name: string): void {
-  if (clm.format !== "table") clm.show(stored, () => "");
-  if (clm.format !== "table" || clm.dryRun) return;
-  const { agent, changed, applied, down } = stored;
-  if (changed.length === 0) clm.ui.note(`the secrets of ${agent} are as they were; nothing was changed`);
-  else clm.ui.note(`${changed.join(", ")} of ${agent} ${changed.length === 1 ? "is" : "are"} changed`);
-  if (applied)
-    clm.ui.note(down ? `the host has it; ${name} is stopped and stays so` : `the host has it; ${name} answers`);
-  else if (changed.length > 0) clm.ui.note(`next: clm agent configure ${name}   # puts it on the host`);
+export function tellStored(clm: Context, stored: Applied, apply: boolean): void {
+  const { agent, ...seen } = stored;
+  if (!clm.dryRun) tellDone(clm, stored);
+  else if (apply) tellWould(clm, seen.changes, `${agent.host.name} has it all`);
+  else if (isSame(stored)) clm.ui.note(`the secrets of ${titleOf(agent)} are so already; nothing would change`);
+  tell(clm, agent, seen, () => {});
+}
+
+const isSame = ({ set, forgotten }: Applied): boolean => set.length + forgotten.length === 0;
+
+function tellDone({ ui }: Context, stored: Applied): void {
+  const { agent, set, forgotten, applied, down } = stored;
+  const title = titleOf(agent);
+  const are = (names: string[]) => `${names.join(", ")} of ${title} ${names.length === 1 ? "is" : "are"}`;
+  if (isSame(stored)) ui.note(`the secrets of ${title} are as they were; nothing was changed`);
+  if (set.length > 0) ui.note(`${are(set)} set`);
+  if (forgotten.length > 0) ui.note(`${are(forgotten)} forgotten`);
+  if (applied) ui.note(`the host has it so; ${agent.name} ${down ? "is stopped and stays so" : "answers"}`);
+  else if (!isSame(stored)) ui.note(`next: clm agent configure ${agent.word}   # brings it to the host`);
 }

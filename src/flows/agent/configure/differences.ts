@@ -5,12 +5,9 @@ import type { Seen } from "../../../agents/proof/seen.js";
 import type { Rendering, Subject } from "../../../agents/subject.js";
 import type { Report } from "../../../remote/operations/converge.js";
 import type { Secret } from "../../../secret.js";
+import { type Change, changesOf } from "../change.js";
 
-/** What is different, or would be, in one thing on the host. Names only, never a value. */
-export interface Change {
-  what: string;
-  differences: string[];
-}
+export type { Change } from "../change.js";
 
 export interface Sides {
   subject: Subject;
@@ -23,15 +20,13 @@ export interface Sides {
 }
 
 /** Changes as a person reads them: of `.env` and config.yaml the names, of the rest what differed. */
-export function changesIn(sides: Sides, { results }: Report): Change[] {
+export function changesIn(sides: Sides, report: Report): Change[] {
   const { env, config } = sides.subject.places;
-  return results
-    .filter(({ status }) => status === "changed" || status === "would-change")
-    .map(({ id, differences }) => {
-      const names = id.endsWith(` ${env}`) ? variablesIn(sides) : id.endsWith(` ${config}`) ? pathsIn(sides) : [];
-      const rest = names.length > 0 ? differences.filter((each) => each !== "content") : differences;
-      return { what: id, differences: [...rest, ...names] };
-    });
+  return changesOf(report).map(({ what, differences }) => {
+    const names = what.endsWith(` ${env}`) ? variablesIn(sides) : what.endsWith(` ${config}`) ? pathsIn(sides) : [];
+    const rest = names.length > 0 ? differences.filter((each) => each !== "content") : differences;
+    return { what, differences: [...rest, ...names] };
+  });
 }
 
 function variablesIn({ rendering, env, seen, salt }: Sides): string[] {

@@ -64,7 +64,7 @@ interface Outcome {
 export function stageResults({ manifest, name: agent }: Subject, record: AgentRecord, outcome: Outcome): StageResult[] {
   return manifest.stages.map(({ name, skipped }): StageResult => {
     if (skipped !== undefined) return { name, result: "skipped", reason: skipped };
-    if (name === "validate") return { name, ...validateResult(outcome) };
+    if (name === "validate") return { name, ...validateResult(record, outcome) };
     if (!record.onboarding.stages[name]) {
       return { name, result: "open", reason: `clm agent configure ${agent} goes through it` };
     }
@@ -77,11 +77,14 @@ export function stageResults({ manifest, name: agent }: Subject, record: AgentRe
   });
 }
 
-function validateResult({ proofs, dryRun }: Outcome): Omit<StageResult, "name"> {
-  if (dryRun) return { result: "open", reason: "a dry run proves nothing" };
-  if (proofs.length === 0) return { result: "open", reason: "not validated" };
+function validateResult({ onboarding }: AgentRecord, { proofs, dryRun }: Outcome): Omit<StageResult, "name"> {
+  if (proofs.length === 0) return { result: "open", reason: dryRun ? "a dry run proves nothing" : "not validated" };
   const failed = proofs.filter(({ result }) => result === "fail");
   if (!isProven(proofs)) return { result: "failed", reason: failed.map(({ id }) => id).join(", ") };
+  // Nothing else sets back what was proven just now.
+  if (onboarding.state === "validate" && !dryRun) {
+    return { result: "open", reason: "a provider was changed meanwhile; the proofs are of what it was before" };
+  }
   return { result: "complete", reason: `${proofs.filter(({ result }) => result !== "skipped").length} proofs` };
 }
 

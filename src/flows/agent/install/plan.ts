@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { freshRecord } from "../../../agents/fresh.js";
 import type { Manifest } from "../../../agents/manifest.js";
 import { accountComment } from "../../../agents/mark.js";
+import { takenPorts } from "../../../agents/ports.js";
 import { defaultVersion, loadType, releaseOf } from "../../../agents/registry.js";
 import { type Subject, subjectOf } from "../../../agents/subject.js";
 import { Fault } from "../../../errors.js";
@@ -140,7 +141,7 @@ export function travellerOf(plan: Plan): Traveller {
       comment,
       begun: before?.status === "installing",
       port: wish.port ?? before?.port,
-      ports: { range: manifest.api.port, recorded: otherPorts(host, wish.name) },
+      ports: { range: manifest.api.port, recorded: otherPorts(host, wish.name, manifest) },
       reach,
       packages: wish.packages,
     },
@@ -155,5 +156,5 @@ export function travellerOf(plan: Plan): Traveller {
 }
 
 /** The ports of the host's other agents, running or not. */
-export const otherPorts = ({ agents }: Host, name: string): number[] =>
-  Object.entries(agents).flatMap(([each, { port }]) => (each === name ? [] : [port]));
+export const otherPorts = (host: Host, name: string, manifest: Manifest): number[] =>
+  takenPorts(host, name, manifest).map(({ port }) => port);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { MemoryFile } from "../../../agents/memory.js";
-import { asFault } from "../../../errors.js";
+import { asFault, isFault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Agent } from "../../../state/agents.js";
 import { writeNew } from "../../../state/atomic-file.js";
@@ -22,7 +22,9 @@ export async function keeping<T>(
     try {
       const path = keep(session, agent, file, bytes);
       fault.why.push(`what you wrote is kept in ${path}`);
-      fault.next.push(sh`clm agent memory write ${agent.word} ${file.name} --from ${path}`);
+      const again = sh`clm agent memory write ${agent.word} ${file.name} --from ${path}`;
+      // A text that will not do would be refused again.
+      fault.next.push(isFault(fault, "bad-input") ? `\${EDITOR:-vi} ${sh`${path}`} && ${again}` : again);
       fault.data.kept = path;
     } catch (trouble) {
       session.ui.warn(`what you wrote could not be kept: ${asFault(trouble).message}`);

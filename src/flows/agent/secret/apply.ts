@@ -1,16 +1,26 @@
-import { type Agent, findAgent } from "../../../state/agents.js";
+import { type Agent, findAgent, instanceOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { alone } from "../alone.js";
+import { asIfKept } from "../as-if-kept.js";
+import type { Change } from "../change.js";
 import { mustBeInstalled } from "../gates.js";
+import type { Proof } from "../prove.js";
 import { mustBeConfigured, putOnHost } from "../put-on-host.js";
 import type { Stored } from "./store.js";
 
-export type Applied = Stored & {
+export interface Applied {
+  agent: Agent;
+  /** Names that have another value now. */
+  set: string[];
+  forgotten: string[];
   /** The host has it. */
   applied: boolean;
   /** The agent does not run, and was not started. */
   down: boolean;
-};
+  /** What that changed on the host, or would. */
+  changes: Change[];
+  proofs: Proof[];
+}
 
 /** Changes an agent's secrets and, when that is wished, puts them on the host at once. */
 export async function storeAndApply(
@@ -19,16 +29,28 @@ export async function storeAndApply(
   change: () => Promise<Stored>,
   { apply, verb }: { apply: boolean; verb: string },
 ): Promise<Applied> {
-  const agent: Agent = findAgent(session.hosts.read(), word);
+  const { gate, hosts } = session;
+  const agent = findAgent(hosts.read(), word);
   if (apply) {
     mustBeInstalled(agent);
     mustBeConfigured(agent);
   }
-  const stored = await change();
-  if (!apply || session.gate.dryRun) return { ...stored, applied: false, down: false };
   const { host, name } = agent;
-  const { down } = await alone(session, { host: host.name, name }, () =>
-    putOnHost(session, `${host.name}/${name}`, verb),
-  );
-  return { ...stored, applied: true, down };
+  const full = `${host.name}/${name}`;
+  const { values } = await change();
+  const names = (isSet: boolean) =>
+    [...values].flatMap(([key, value]) => ((value !== undefined) === isSet ? [key] : []));
+  const kept = gate.dryRun ? asIfKept(session, instanceOf(agent), values) : session;
+  const put = apply
+    ? await alone(session, { host: host.name, name }, () => putOnHost(kept, full, verb))
+    : { down: false, changes: [], proofs: [] };
+  return {
+    agent: findAgent(hosts.read(), full),
+    set: names(true),
+    forgotten: names(false),
+    applied: apply && !gate.dryRun,
+    down: put.down,
+    changes: put.changes,
+    proofs: put.proofs,
+  };
 }

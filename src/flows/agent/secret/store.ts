@@ -1,13 +1,13 @@
 import type { Secret } from "../../../secret.js";
-import { type Agent, instanceOf, recordAgent, titleOf } from "../../../state/agents.js";
+import { type Agent, instanceOf, recordAgent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { alone } from "../alone.js";
 import { withState } from "../configure/record.js";
 
 export interface Stored {
-  agent: string;
-  /** Names whose value is another one now, or gone. */
-  changed: string[];
+  agent: Agent;
+  /** By name, what has another value now; nothing where it is gone. */
+  values: Map<string, Secret | undefined>;
 }
 
 export interface Change {
@@ -27,8 +27,8 @@ export async function store(session: Session, agent: Agent, change: Change): Pro
   const changed = [...change.values].filter(
     ([name, value]) => secrets.get(instance, name)?.reveal() !== value?.reveal(),
   );
-  const names = changed.map(([name]) => name);
-  if (names.length === 0) return { agent: titleOf(agent), changed: [] };
+  const stored = { agent, values: new Map(changed) };
+  if (changed.length === 0) return stored;
   const { verb, summary, question } = change;
   await alone(session, { host: agent.host.name, name: agent.name }, () =>
     gate.pass({ verb, target, summary, ...(question && { question }) }, async () => {
@@ -43,5 +43,5 @@ export async function store(session: Session, agent: Agent, change: Change): Pro
       }
     }),
   );
-  return { agent: titleOf(agent), changed: names };
+  return stored;
 }
