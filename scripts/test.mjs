@@ -1,6 +1,6 @@
 // npm test: everything, from a fresh clone. `unit` runs what needs no hosts, `exhaustive` leaves nothing to a sample.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensureModules, ensurePackages, ensureRoot, must } from "./setup.mjs";
@@ -29,7 +29,9 @@ function vitest(name, args, { watched, ...variables }) {
   return new Promise((resolve) => {
     child.on("close", (status) => {
       for (const chunk of said) writeSync(1, chunk);
-      resolve({ status: status ?? 1, ...JSON.parse(readFileSync(report, "utf8")) });
+      // One that was stopped leaves no report.
+      const counts = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : { numFailedTests: 1 };
+      resolve({ status: status ?? 1, ...counts });
     });
   });
 }
@@ -50,7 +52,7 @@ const runs = hosts
 
 const done = await Promise.all(runs);
 rmSync(folder, { recursive: true });
-const sum = (count) => done.reduce((total, each) => total + each[count], 0);
+const sum = (count) => done.reduce((total, each) => total + (each[count] ?? 0), 0);
 console.log(`${sum("numPassedTests")} passed, ${sum("numFailedTests")} failed, ${sum("numPendingTests")} skipped`);
 if (scope !== "unit" && !hosts)
   console.error("The tests on real hosts did not run; see above. `npm run test:unit` runs only the others.");
