@@ -1,9 +1,9 @@
-/** The candidate a mistyped word most likely meant; nothing when none is close. */
+/** The candidate a mistyped word most likely meant, in whatever case; nothing when none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const most = Math.max(1, Math.floor(word.length / 3));
   let best: { candidate: string; distance: number } | undefined;
   for (const candidate of candidates) {
-    const distance = editDistance(word, candidate);
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance <= most && distance < word.length && distance < (best?.distance ?? Number.POSITIVE_INFINITY))
       best = { candidate, distance };
   }

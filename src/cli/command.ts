@@ -17,6 +17,7 @@ export type Completes =
   | "lab-host"
   | "agent"
   | "provider"
+  | "provider-type"
   | "agent-type"
   | "version"
   | "channel"

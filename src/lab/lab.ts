@@ -2,9 +2,10 @@
 export { down } from "./down.js";
 export { enter } from "./enter.js";
 export { mustBeRoot } from "./machine.js";
-export { labNameFrom, splitHostName } from "./names.js";
+export { isLabName, labNameFrom } from "./names.js";
 export { mustBePossible } from "./possible.js";
 export { recordedLabs } from "./record.js";
 export type { HostState, Lab, LabHost, LabWish, Release } from "./shape.js";
 export { status } from "./status.js";
+export { isLabAddress } from "./subnet.js";
 export { type UpOptions, up } from "./up.js";

@@ -10,6 +10,8 @@ export const gateway = (subnet: number): string => `198.18.${subnet}.1`;
 
 export const address = (subnet: number, host: number): string => `198.18.${subnet}.${10 + host}`;
 
+export const isLabAddress = (text: string): boolean => /^198\.18\.\d+\.\d+$/.test(text);
+
 /** The first subnet that overlaps nothing this machine knows (addresses and routes, with or without `/bits`). */
 export function freeSubnet(known: string[], recorded: number[]): number {
   const ranges = known.flatMap((text) => range(text) ?? []);

@@ -390,9 +390,16 @@ END
     expect(killed.signal).toBe("SIGKILL");
     expect(recordOf("ada")).toMatchObject({ status: "removing" });
     expect((await agent("start", "ada", "--force")).code).toBe(8);
-    expect((await agent("remove", "ada", "--yes")).code).toBe(0);
+    const resumed = await agent("remove", "ada", "--yes", "-o", "json");
+    const [backup = "", ...others] = readdirSync(join(home, "backups", "agents"));
+    const path = join(home, "backups", "agents", backup);
+    expect([resumed.code, others, resumed.stderr]).toEqual([
+      0,
+      [],
+      expect.stringContaining(`remembered is in ${path} (`),
+    ]);
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ state: "removed", status: "removed", backup: path });
     expect([await treeOf(host), await accountsOf(host)]).toEqual([tree, accounts]);
-    expect(readdirSync(join(home, "backups", "agents"))).toHaveLength(1);
   });
 
   it("--force goes on past what cannot be removed, and tells", async () => {

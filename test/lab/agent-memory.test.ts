@@ -313,6 +313,20 @@ describe("editing memory", () => {
     expect(await onHost("USER.md")).toBe("Ada");
   });
 
+  it("does not forget everything by an emptied file, unless that is meant", async () => {
+    await fresh({ "USER.md": "Ada" });
+    const before = await rejected();
+    const env = { EDITOR: "truncate -s 0" };
+    const result = await memory(["edit", user, "USER.md"], "", env);
+    expect([result.code, result.stderr]).toEqual([2, expect.stringContaining("there is nothing to write to USER.md")]);
+    expect(result.stderr).toMatch(
+      /--yes says that this is meant[\s\S]*next: clm agent memory delete mem-ada USER\.md\n/,
+    );
+    expect([await onHost("USER.md"), await rejected()]).toEqual(["Ada", before]);
+    expect(await memory(["edit", user, "USER.md", "--yes"], "", env)).toMatchObject({ code: 0 });
+    expect(await onHost("USER.md")).toBe("");
+  });
+
   it.each([
     ["is too long", `head -c 1376 /dev/zero | tr '\\0' x > "$2"`, 2, /exceeds character limit/, "x".repeat(1376)],
     ["comes from an editor that failed", `echo half > "$2"; exit 3`, 6, /ended with 3/, "half\n"],

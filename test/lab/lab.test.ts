@@ -173,7 +173,7 @@ describe("a lab that is up", () => {
   });
 
   it("goes, with all it made and nothing of the user's", async () => {
-    // Each lacks one thing that a lab's own host has: the name, the key, the label.
+    // Each lacks one thing that a lab's own host has: the address, the key, the label.
     const key = join(home, "keys", "lab_ed25519");
     const own = join(folder, "own_key");
     await copyFile(key, own);
@@ -184,11 +184,16 @@ describe("a lab that is up", () => {
     ];
     const reach = ["--address", first[0]?.address ?? "", "--user", "clm", "--accept-new"];
     for (const host of users) expect((await run(["host", "add", ...host, ...reach])).code).toBe(0);
+    expect((await run(["host", "update", "mine", "--address", "192.0.2.7", "--offline"])).code).toBe(0);
     const taken = await lab("up", "--name", "one", "--hosts", "7");
     expect([taken.code, taken.stderr]).toEqual([5, expect.stringContaining("one-7 that is not a lab host")]);
 
+    // Under whatever name it goes by.
+    expect((await run(["host", "rename", "one-2", "wolf"])).code).toBe(0);
+    await rows("up", "--name", "one", "--hosts", "3");
+    expect(await fleet()).toEqual(["mine", "one-1", "one-3", "one-7", "one-8", "wolf"]);
     const gone = await lab("down", "--name", "one", "-o", "json");
-    expect(JSON.parse(gone.stdout)).toEqual([{ name: "one", hosts: ["one-1", "one-2", "one-3"] }]);
+    expect(JSON.parse(gone.stdout)).toEqual([{ name: "one", hosts: ["one-1", "one-2", "one-3", "wolf"] }]);
     await lab("down", "--all");
     expect(await fleet()).toEqual(["mine", "one-7", "one-8"]);
     for (const [name = ""] of users) await run(["host", "remove", name, "--yes"]);

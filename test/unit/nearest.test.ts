@@ -19,6 +19,7 @@ test.each([
   ["wofl-i", ["lab-1", "wolf-i", "wolf-ii"], "wolf-i"],
   ["lab1", ["lab-1", "lab-2"], "lab-1"],
   ["bear", ["lab-1", "wolf-i"], undefined],
+  ["user.md", ["MEMORY.md", "USER.md", "SOUL.md"], "USER.md"],
   ["x", ["y"], undefined],
   ["", ["a"], undefined],
   ["lab-1", [], undefined],

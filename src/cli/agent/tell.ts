@@ -5,12 +5,12 @@ import { identityOf } from "./view.js";
 
 /**
  * What a verb saw of one agent. A program reads one object that begins with who the agent is, whatever the verb; so what
- * is told of several can be a list of these.
+ * is told of several can be a list of these. In a dry run it says so.
  */
 export function tell(clm: Context, agent: Agent, seen: object, people: () => void): void {
   if (clm.format === "table") people();
   else if (clm.format === "name") clm.ui.out(`${agent.word}\n`);
-  else clm.show({ ...identityOf(agent), ...seen }, () => "");
+  else clm.show({ ...identityOf(agent), ...(clm.dryRun && { dry_run: true }), ...seen }, () => "");
 }
 
 /** `unit hermes-ada.service: inactive -> started` */

@@ -26,6 +26,8 @@ export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): 
       const { providers } = providerStore(configDir).read();
       return Object.entries(providers).map(([word, { type }]) => ({ word, note: type }));
     }
+    case "provider-type":
+      return (await types(configDir)).flatMap(({ manifest }) => titles(manifest.providers));
     case "agent-type":
       return (await types(configDir)).map(({ manifest }) => ({ word: manifest.type, note: manifest.title }));
     case "version": {

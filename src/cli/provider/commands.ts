@@ -36,7 +36,7 @@ configure.
 
 Keys are stored in secrets.json and nowhere else. With --key-ref it is not stored at all, but fetched each time it is needed.`,
   args: { name: required("what to call the provider from now on") },
-  options: { type: text("TYPE", "one of clm provider types"), ...answers, noTest },
+  options: { type: text("TYPE", "one of clm provider types", { completes: "provider-type" }), ...answers, noTest },
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [

@@ -14,7 +14,7 @@ import { step } from "../step.js";
 import { alone } from "./alone.js";
 import { type Change, changesOf } from "./change.js";
 import { installerGone } from "./install/job.js";
-import { type Backup, backUp } from "./remove/backup.js";
+import { type Backup, backUp, newestBackup } from "./remove/backup.js";
 import { doubtsAbout, lookScript, shownFrom } from "./remove/taken-over.js";
 
 export interface RemoveOptions {
@@ -30,7 +30,8 @@ export interface Removed {
   agent: Agent;
   /** What it remembers was copied here first, or would be. */
   backedUp: boolean;
-  backup?: Backup;
+  /** Where that is; a run that was cut short may have made it. */
+  backup?: Backup | undefined;
   /** What was removed from the host, or would be. */
   changes: Change[];
   /** What could not be removed, and why. */
@@ -55,7 +56,7 @@ async function remove(session: Session, word: string, options: RemoveOptions): P
   const wishes = goneWishes(agent);
   const changes = changesOf(await converge(root, wishes, { mode: "check", signal })).map(withHome(agent));
   // A backup was made, or declined, before the first thing was taken away.
-  const wantsBackup = options.backup && account && agent.record.status !== "removing";
+  const wantsBackup = options.backup && account && !isBegun(agent);
 
   const deed = {
     verb: "agent remove",
@@ -77,11 +78,19 @@ async function remove(session: Session, word: string, options: RemoveOptions): P
       }),
     );
     await drop(session, agent);
-    return { left, ...(backup && { backup }) };
+    return { left, backup };
   });
-  const backedUp = gate.dryRun ? wantsBackup : done?.backup !== undefined;
-  return { agent, changes, left: [], backedUp, ...done };
+  const backup = done?.backup ?? (await earlierBackup(session, agent));
+  const backedUp = backup !== undefined || (gate.dryRun && wantsBackup);
+  return { agent, changes, left: done?.left ?? [], backedUp, backup };
 }
+
+/** A run that was cut short took some of it away. */
+const isBegun = ({ record }: Agent): boolean => record.status === "removing";
+
+/** What that run had copied here. */
+const earlierBackup = async ({ configDir }: Session, agent: Agent): Promise<Backup | undefined> =>
+  isBegun(agent) ? newestBackup(configDir, agent) : undefined;
 
 /** With an account goes all that is its own. */
 const withHome =
@@ -176,7 +185,8 @@ async function forget(session: Session, word: string): Promise<Removed> {
     typed: agent.name,
   };
   await session.gate.pass(deed, () => drop(session, agent));
-  return { agent, changes: [], left: [], backedUp: false };
+  const backup = await earlierBackup(session, agent);
+  return { agent, changes: [], left: [], backedUp: backup !== undefined, backup };
 }
 
 function resumable({ argv }: Session, word: string, error: unknown): unknown {

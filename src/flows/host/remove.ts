@@ -10,13 +10,22 @@ import type { Session } from "../session.js";
 export async function removeHost(session: Session, name: string, { forget }: { forget: boolean }): Promise<void> {
   const host = findHost(session.hosts.read().hosts, name);
   if (!forget) mustBeEmpty(host);
+  const agents = agentsOf(host);
   const deed = {
     verb: "host remove",
     target: name,
     summary: `forget host ${name}`,
-    question: `Forget host ${name} (${host.address})${agentsOf(host).length > 0 ? " and its agents" : ""}?`,
+    question: `Forget host ${name} (${host.address})${agents.length > 0 ? ` and its agents ${agents.join(", ")}` : ""}?`,
   };
   await session.gate.pass(deed, () => forgetHost(session, name));
+  if (session.gate.dryRun) tellAgents(session, host);
+}
+
+function tellAgents({ ui, secrets }: Session, host: Host): void {
+  for (const [agent, { type }] of Object.entries(host.agents)) {
+    const names = secrets.names({ host: host.name, type, agent });
+    ui.note(`would forget agent ${agent}${names.length > 0 ? ` and its secrets ${names.join(", ")}` : ""}`);
+  }
 }
 
 /** Drops a host's secrets, pin and record. The record goes last, so that a run cut short is done again by the same command. */

@@ -3,6 +3,7 @@ import { fingerprint } from "../../fingerprint.js";
 import { type Lab, type LabHost, type LabWish, mustBePossible, up } from "../../lab/lab.js";
 import { inParallel } from "../../limit.js";
 import { readPins } from "../../remote/host-keys/pins.js";
+import type { Host } from "../../state/hosts.js";
 import { addHost } from "../host/add.js";
 import { forgetHost } from "../host/remove.js";
 import { keyPair } from "../keypair.js";
@@ -46,11 +47,11 @@ export async function labUp(session: Session, wish: LabWish): Promise<Lab | unde
 }
 
 async function register(session: Session, lab: Lab, host: LabHost, identity: string): Promise<void> {
-  const known = session.hosts.read().hosts.find(({ name }) => name === host.name);
-  const pins = await readPins(session.configDir, host.name);
-  const same = known?.address === host.address && pins.some((key) => fingerprint(key.blob) === host.fingerprint);
-  if (same) return;
-  if (known) await forgetHost(session, host.name);
+  for (const { name, address } of knownAs(session, lab, host)) {
+    const pins = await readPins(session.configDir, name);
+    if (address === host.address && pins.some((key) => fingerprint(key.blob) === host.fingerprint)) return;
+    await forgetHost(session, name);
+  }
   await addHost(session, {
     name: host.name,
     address: host.address,
@@ -59,6 +60,13 @@ async function register(session: Session, lab: Lab, host: LabHost, identity: str
     fingerprint: host.fingerprint,
     labels: { lab: lab.name },
   });
+}
+
+/** What the fleet has where this host is, under whatever name, or under its name where none of the lab is any more. */
+function knownAs({ configDir, hosts }: Session, lab: Lab, { name, address }: LabHost): Host[] {
+  const known = hosts.read().hosts.filter((host) => labOf(host, configDir) === lab.name);
+  const isStale = (host: Host) => host.name === name && !lab.hosts.some((each) => each.address === host.address);
+  return known.filter((host) => host.address === address || isStale(host));
 }
 
 /** A host of the user's own must not be taken for one of the lab's. */

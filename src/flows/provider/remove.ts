@@ -20,11 +20,12 @@ export async function removeProvider(
   const { type, references = {} } = findProvider(session.providers.read(), name);
   const agents = usersOf(session.hosts.read(), name);
   if (!force) mustBeUnused(session, name, agents);
-  const key = session.secrets.names({ provider: name }).length > 0 || Object.keys(references).length > 0;
+  const keys = [...session.secrets.names({ provider: name }), ...Object.keys(references)];
+  const key = keys.length > 0;
   const deed = {
     verb: "provider remove",
     target: name,
-    summary: `forget provider ${name}`,
+    summary: `forget provider ${name}${key ? ` and its keys (${keys.join(", ")})` : ""}`,
     question: `Forget provider ${name} (${type})${key ? " and its keys" : ""}?`,
   };
   await session.gate.pass(deed, () =>
@@ -39,6 +40,7 @@ export async function removeProvider(
       );
     }),
   );
+  if (session.gate.dryRun) for (const agent of agents) session.ui.note(`would leave ${titleOf(agent)} without it`);
   return { agents, key };
 }
 

@@ -13,6 +13,7 @@ import {
 import { loadType } from "../../../src/agents/registry.js";
 import { placesFor, type Subject } from "../../../src/agents/subject.js";
 import { Fault } from "../../../src/errors.js";
+import { faultOf } from "../state/scratch.js";
 
 interface Case {
   name: string;
@@ -88,6 +89,16 @@ describe("the files an agent remembers in", () => {
       expect(() => memoryFileFrom(subject(), word)).toThrow("hermes memory accepts only MEMORY.md and USER.md");
     },
   );
+
+  it.each([
+    ["user.md", "USER.md"],
+    ["Memory.MD", "MEMORY.md"],
+    ["usr.md", "USER.md"],
+  ])("are not %j, which was meant to be %s", async (word, meant) => {
+    const { message, why } = await faultOf(() => memoryFileFrom(subject(), word));
+    expect(message).toBe("hermes memory accepts only MEMORY.md and USER.md");
+    expect(why[0]).toBe(`'${word}' is none of them; did you mean '${meant}'?`);
+  });
 
   it("include SOUL.md, which is told to who asks for another", () => {
     try {

@@ -1,5 +1,7 @@
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Secret } from "../../../src/secret.js";
 import type { AgentRecord } from "../../../src/state/agent.js";
@@ -172,6 +174,18 @@ describe("clm agent memory write", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("there is nothing to write to USER.md")]);
     expect(stderr).toContain("clm agent memory delete old USER.md");
   });
+
+  it("of too much is kept for another try, but not in a dry run", async () => {
+    const write = (...words: string[]) => {
+      const stdin = () => new PassThrough().end("x".repeat(1376));
+      return clm(["agent", "memory", "write", "old", "USER.md", ...words, "--config-dir", dir], { stdin });
+    };
+    const would = await write("--dry-run");
+    expect([would.code, would.stderr]).toEqual([2, expect.stringContaining("1376 > 1375 chars")]);
+    expect([would.stderr.includes("kept in"), existsSync(join(dir, "rejected"))]).toEqual([false, false]);
+    expect((await write()).stderr).toContain(`kept in ${join(dir, "rejected")}`);
+    expect(readdirSync(join(dir, "rejected"))).toHaveLength(1);
+  });
 });
 
 describe("clm agent remove --forget", () => {
@@ -180,7 +194,9 @@ describe("clm agent remove --forget", () => {
     await openSecrets(dir).set(instance, "HERMES_API_SERVER_KEY", new Secret("f".repeat(64)), "");
     expect((await agent("remove", "ben", "--forget")).code).toBe(6);
     const would = await agent("remove", "ben", "--forget", "--dry-run", "-o", "json");
-    expect(JSON.parse(would.stdout)).toMatchObject({ agent: "wolf:hermes:ben", backed_up: false, changes: [] });
+    expect(JSON.parse(would.stdout)).toMatchObject({
+      ...{ agent: "wolf:hermes:ben", status: "installing", dry_run: true, backed_up: false, changes: [] },
+    });
     expect(openSecrets(dir).names(instance)).toHaveLength(1);
     const { code, stderr } = await agent("remove", "ben", "--forget", "--yes");
     expect([code, stderr]).toEqual([
@@ -192,5 +208,37 @@ describe("clm agent remove --forget", () => {
     expect(openSecrets(dir).names(instance)).toEqual([]);
     expect((await agent("list", "-o", "name")).stdout).not.toContain("ben");
     expect((await agent("list", "-o", "name")).stdout).toContain("eve");
+  });
+
+  it("tells what became of it, and where the backup is that a run cut short had made", async () => {
+    const backups = join(dir, "backups", "agents");
+    mkdirSync(backups, { recursive: true });
+    const path = join(backups, "wolf-eve-20260102T030405Z.tar.gz");
+    execFileSync("tar", ["-C", dir, "-czf", path, "hosts.json"]);
+    const { stdout, stderr } = await agent("remove", "eve", "--forget", "--yes", "-o", "json");
+    expect(stderr).toContain(`what it remembered is in ${path} (1 file, without .env)\n`);
+    const told = JSON.parse(stdout);
+    expect(told).toMatchObject({ state: "forgotten", status: "forgotten", backed_up: true, backup: path });
+    expect(told).not.toHaveProperty("dry_run");
+  });
+});
+
+describe("clm host remove --forget", () => {
+  it("names in a dry run every agent that is forgotten, and the names of its secrets", async () => {
+    const instance = { host: "wolf", type: "hermes", agent: "ben" };
+    for (const name of ["HERMES_API_SERVER_KEY", "DISCORD_BOT_TOKEN"])
+      await openSecrets(dir).set(instance, name, new Secret("f".repeat(64)), "");
+    const was = readFileSync(join(dir, "hosts.json"), "utf8");
+    const forget = (...words: string[]) => clm(["host", "remove", "wolf", "--forget", ...words, "--config-dir", dir]);
+    expect(await forget("--dry-run")).toEqual({
+      ...{ code: 0, stdout: "" },
+      stderr: `would forget host wolf
+would forget agent ada
+would forget agent ben and its secrets HERMES_API_SERVER_KEY, DISCORD_BOT_TOKEN
+would forget agent eve
+`,
+    });
+    expect(readFileSync(join(dir, "hosts.json"), "utf8")).toBe(was);
+    expect((await forget()).stderr).toContain("Forget host wolf (127.0.0.1) and its agents ada, ben, eve?");
   });
 });

@@ -182,6 +182,7 @@ describe("names from the manifests", () => {
   };
 
   it.each([
+    [["provider", "add", "x", "--type", "openr"], ["openrouter"]],
     [["agent", "configure", "x", "--channel", "dis"], ["discord"]],
     [["agent", "configure", "x", "--mcp", ""], ["atlassian"]],
     [["agent", "configure", "x", "--set", "discord.allowed_u"], ["discord.allowed_users="]],
@@ -192,4 +193,9 @@ describe("names from the manifests", () => {
       ["MEMORY.md", "USER.md", "SOUL.md"],
     ],
   ])("%j", async (words, found) => expect(await answer(...words)).toEqual(found));
+
+  it("come with their title", async () => {
+    const lines = await answerShell(["provider", "add", "x", "--type", ""], { CLM_HOME: "/nonexistent/clm" });
+    expect(lines).toContain("anthropic\tAnthropic\n");
+  });
 });

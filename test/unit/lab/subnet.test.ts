@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mostHosts } from "../../../src/lab/shape.js";
-import { address, freeSubnet, gateway, knownNetworks } from "../../../src/lab/subnet.js";
+import { address, freeSubnet, gateway, isLabAddress, knownNetworks } from "../../../src/lab/subnet.js";
 
 describe("a free subnet", () => {
   const cases: { name: string; known?: string[]; recorded?: number[]; free: number }[] = [
@@ -26,6 +26,13 @@ it("gives every host an address of the subnet that is not the machine's own", ()
   expect(new Set([...all, gateway(7)]).size).toBe(mostHosts + 1);
   expect([all[0], all.at(-1)]).toEqual(["198.18.7.11", "198.18.7.254"]);
 });
+
+it.each([
+  [address(7, 3), true],
+  ["198.19.7.13", false],
+  ["1.198.18.7", false],
+  ["198.18.7.13.example.org", false],
+])("%s is where only labs are: %s", (text, isLabs) => expect(isLabAddress(text)).toBe(isLabs));
 
 it("reads networks from what ip prints", () => {
   const addresses = JSON.stringify([

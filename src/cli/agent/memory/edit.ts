@@ -5,6 +5,7 @@ import type { edit } from "./commands.js";
 import { tellWritten } from "./view.js";
 
 export const run: Handler<typeof edit> = async ({ args, options }, clm) => {
-  tellWritten(clm, await withSession({ ...clm, ...options }, (session) => editMemory(session, args.name, args.file)));
+  const editing = { file: args.file, yes: clm.yes };
+  tellWritten(clm, await withSession({ ...clm, ...options }, (session) => editMemory(session, args.name, editing)));
   return undefined;
 };

@@ -60,7 +60,7 @@ export function described(seen: Seen): string {
 /** Tells what became of a write. */
 export function tellWritten(clm: Context, written: Written): void {
   const { file, agent, length, limit, changed } = written;
-  if (clm.format !== "table") clm.show(written, () => "");
+  if (clm.format !== "table") clm.show({ ...written, ...(clm.dryRun && { dry_run: true }) }, () => "");
   if (clm.format !== "table" || clm.dryRun) return;
   clm.ui.note(
     changed

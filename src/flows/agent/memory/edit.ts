@@ -6,10 +6,16 @@ import { targetOf } from "../target.js";
 import { inEditor } from "./editor.js";
 import { lookAt, type Seen } from "./on-host.js";
 import { keeping } from "./rejected.js";
-import { fitting, put, type Written } from "./write.js";
+import { fitting, mustSaySomething, put, type Written } from "./write.js";
+
+export interface Editing {
+  file: string | undefined;
+  /** Nothing may be put in the place of what is there. */
+  yes: boolean;
+}
 
 /** Edit: what is there, changed by a person, put back if it still is what the person saw. A dry run opens no editor. */
-export async function editMemory(session: Session, word: string, name: string | undefined): Promise<Written> {
+export async function editMemory(session: Session, word: string, { file: name, yes }: Editing): Promise<Written> {
   const target = await targetOf(session, word);
   const { agent } = target;
   const file = memoryFileFrom(target.subject, name);
@@ -34,6 +40,7 @@ export async function editMemory(session: Session, word: string, name: string | 
     if (trouble) throw new Fault("declined", `${file.name} was not put back`, { why: trouble });
     session.signal.throwIfAborted();
     if (sameText(seen, bytes)) return unchanged;
+    if (!yes) mustSaySomething(target, file, bytes);
     return put(session, target, seen, fitting(session, target, file, bytes), "agent memory edit");
   });
 }

@@ -7,7 +7,10 @@ import { writeNew } from "../../../state/atomic-file.js";
 import { openSubdirectory } from "../../../state/config-dir.js";
 import type { Session } from "../../session.js";
 
-/** What somebody wrote is not lost when it cannot be used: whatever `work` fails with, the text is kept and told of. */
+/**
+ * What somebody wrote is not lost when it cannot be used: whatever `work` fails with, the text is kept and told of. A dry
+ * run keeps nothing.
+ */
 export async function keeping<T>(
   session: Session,
   agent: Agent,
@@ -18,6 +21,7 @@ export async function keeping<T>(
   try {
     return await work();
   } catch (error) {
+    if (session.gate.dryRun || isBlank(bytes)) throw error;
     const fault = asFault(error);
     try {
       const path = keep(session, agent, file, bytes);
@@ -32,6 +36,8 @@ export async function keeping<T>(
     throw fault;
   }
 }
+
+export const isBlank = (bytes: Uint8Array): boolean => Buffer.from(bytes).toString("utf8").trim() === "";
 
 function keep({ configDir, now }: Session, { name, host }: Agent, file: MemoryFile, bytes: Uint8Array): string {
   const directory = openSubdirectory(configDir, "rejected");

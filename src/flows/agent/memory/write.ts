@@ -12,7 +12,7 @@ import { titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { type Target, targetOf } from "../target.js";
 import { absent, conflict, lookAt, replace, type Seen } from "./on-host.js";
-import { keeping } from "./rejected.js";
+import { isBlank, keeping } from "./rejected.js";
 
 export interface Written {
   agent: string;
@@ -80,9 +80,9 @@ export async function put(
   return { ...result, digest: digest ?? seen.digest, changed: digest !== undefined };
 }
 
-/** A pipe whose first program failed gives nothing, and nobody meant to forget everything by that. */
-function mustSaySomething({ agent }: Target, { name, entries }: MemoryFile, bytes: Uint8Array): void {
-  if (Buffer.from(bytes).toString("utf8").trim() !== "") return;
+/** A pipe whose first program failed gives nothing, as an editor may, and nobody meant to forget everything by that. */
+export function mustSaySomething({ agent }: Target, { name, entries }: MemoryFile, bytes: Uint8Array): void {
+  if (!isBlank(bytes)) return;
   throw new Fault("bad-input", `there is nothing to write to ${name}; nothing was changed`, {
     why: `the text is empty, and ${name} would be too; --yes says that this is meant`,
     next: entries ? `clm agent memory delete ${agent.word} ${name}` : `clm agent memory edit ${agent.word} ${name}`,

@@ -1,4 +1,5 @@
 import { closeSync, createWriteStream, fsyncSync, openSync, renameSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { memoryFiles } from "../../../agents/memory.js";
@@ -40,11 +41,8 @@ export async function backUp(session: Session, root: Shell, agent: Agent): Promi
   const command = `cd ${sh`${home}`} && exec setpriv --reuid ${id} --init-groups -- ${environment} ${sh`python3 -I - ${[places.data, ...wanted]}`}`;
 
   const directory = openSubdirectory(session.configDir, "backups/agents");
-  const time = session
-    .now()
-    .toISOString()
-    .replace(/[-:]|\.\d+/g, "");
-  const name = `${agent.host.name}-${agent.name}-${time}.tar.gz`;
+  const time = stamp(session.now().toISOString());
+  const name = `${stem(agent)}${time}.tar.gz`;
   const path = join(directory, name);
   const temp = join(directory, tempName(name));
   try {
@@ -70,6 +68,30 @@ export async function backUp(session: Session, root: Shell, agent: Agent): Promi
     });
   }
 }
+
+/** The newest backup of this agent, made since it was installed: one of that name may have been there before it. */
+export async function newestBackup(configDir: string, agent: Agent): Promise<Backup | undefined> {
+  const directory = join(configDir, "backups", "agents");
+  const since = agent.record.installed_at ? stamp(agent.record.installed_at) : "";
+  const files = await readdir(directory).catch(() => []);
+  const times = files.flatMap((file) => {
+    const time = file.startsWith(stem(agent)) ? file.slice(stem(agent).length, -".tar.gz".length) : "";
+    return /^\d{8}T\d{6}Z$/.test(time) && time >= since ? [time] : [];
+  });
+  const newest = times.sort().at(-1);
+  if (newest === undefined) return undefined;
+  const path = join(directory, `${stem(agent)}${newest}.tar.gz`);
+  // One that was spoiled since is none.
+  return tarMembers(path).then(
+    (members) => ({ path, members }),
+    () => undefined,
+  );
+}
+
+const stem = ({ host, name }: Agent): string => `${host.name}-${name}-`;
+
+/** `20260131T120000Z`: sorts as time does, and can stand in the name of a file anywhere. */
+const stamp = (time: string): string => time.replace(/[-:]|\.\d+/g, "");
 
 async function receive(process: Process, path: string): Promise<void> {
   let complaint = "";

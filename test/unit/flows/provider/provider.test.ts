@@ -337,6 +337,10 @@ describe("clm provider remove", () => {
     expect(refused.code).toBe(5);
     for (const name of ["first", "falls", "helps", "fresh"]) expect(refused.stderr).toContain(`wolf-i:hermes:${name}`);
     expect(refused.stderr).not.toContain("alien");
+    const would = await provider(dir, ["remove", "main", "--force", "--dry-run"]);
+    expect(would.stderr).toBe(`would forget provider main and its keys (API_KEY)
+${["first", "falls", "helps", "fresh"].map((name) => `would leave wolf-i:hermes:${name} without it\n`).join("")}`);
+    expect(filesWith(dir, goodKey)).toEqual(["secrets.json"]);
     const forced = await provider(dir, ["remove", "main", "--force", "--yes"]);
     expect(forced.stderr).toContain("main and its keys are forgotten\n");
     expect(forced.stderr).toContain(
