@@ -49,6 +49,7 @@ describe("configure", () => {
     expect(code).toBe(0);
     const told = JSON.stringify(done.changes);
     for (const word of ["+ API_SERVER_KEY", "+ model.provider", "inactive -> started"]) expect(told).toContain(word);
+    expect(done).toMatchObject({ state: "providers", dry_run: true, stages: [{ result: "open" }, {}, {}, {}] });
     expect(await inHost(host, `sha256sum ${env} ${config}; systemctl is-active ${unitOf(name)} || true`)).toBe(before);
     const after = await Promise.all(["hosts.json", "secrets.json"].map((file) => readFile(join(home, file), "utf8")));
     expect(after).toEqual(files);
@@ -117,6 +118,35 @@ describe("configure", () => {
     const update = ["provider", "update", "echo", "--endpoint", at, "--no-test", "--yes"];
     expect((await clm(update, { home })).code).toBe(0);
     expect(reason(await wellDone("--provider", "echo"))).toContain("answers (200)");
+  });
+
+  it("does not move a working agent to a provider that became unreachable", async () => {
+    const pid = await pidOf(host, name);
+    const to = (at: string) => clm(["provider", "update", "echo", "--endpoint", at, "--no-test", "--yes"], { home });
+    expect((await to("http://127.0.0.1:1")).code).toBe(0);
+    for (const flags of [["--dry-run"], []]) {
+      const { code, stderr } = await agents.configure(name, ...flags);
+      expect([code, stderr]).toEqual([1, expect.stringContaining("nothing was changed")]);
+    }
+    expect(await pidOf(host, name)).toBe(pid);
+    expect((await to("http://127.0.0.1:4180")).code).toBe(0);
+    await wellDone();
+  });
+
+  it("takes no answers to what only proves", async () => {
+    for (const flags of [["--model", "x"], ["--port", "8699"], ["--channel", "webhook"], ["--no-validate"]]) {
+      const { code, stderr } = await agents.configure(name, "--stage", "validate", ...flags);
+      expect([flags, code, stderr]).toEqual([flags, 2, expect.stringContaining("--stage validate")]);
+    }
+  });
+
+  it("names the variables that it changes", async () => {
+    const said = async (...flags: string[]) => JSON.stringify((await wellDone(...flags)).changes);
+    expect(await said("--port", "8692")).toContain("~ API_SERVER_PORT");
+    expect(await said("--port", "auto", "--model", "echo-9")).toContain("~ model.default");
+    expect((await recorded()).model).toBe("echo-9");
+    await wellDone("--model", "none");
+    expect(await recorded()).not.toHaveProperty("model");
   });
 
   it("restarts once when something changed, and keeps what the user wrote into config.yaml", async () => {
@@ -200,7 +230,7 @@ chmod 755 /usr/bin/systemctl`,
     const { error } = JSON.parse(stderr);
     expect([code, error.exit, error.fault]).toEqual([1, 1, "check-failed"]);
     expect(error.why).toContainEqual(expect.stringMatching(/^unit: .* is stopped/));
-    expect(error.next).toContain(`clm agent configure ${name}`);
+    expect(error.next).toContain(`clm agent start ${name}`);
     await wellDone();
   });
 
@@ -208,6 +238,7 @@ chmod 755 /usr/bin/systemctl`,
     const { port } = await recorded();
     const taken = await agents.configure(name, "--port", "22");
     expect([taken.code, taken.stderr]).toEqual([5, expect.stringContaining("22")]);
+    expect(JSON.parse(taken.stderr).error.next).toEqual([`clm agent configure ${name} -o json --port auto`]);
     expect((await recorded()).port).toBe(port);
     await wellDone("--port", "8690");
     expect(await inHost(host, `grep API_SERVER_PORT ${env}`)).toBe("API_SERVER_PORT=8690\n");

@@ -53,6 +53,7 @@ export function judge(subject: Subject, seen: Seen, { first = seen, noChat }: Ju
 export function fixes({ name, word, host, unit, manifest, version, adopted }: Subject) {
   return {
     again: `clm agent configure ${word}`,
+    start: `clm agent start ${word}`,
     journal: `clm host exec ${host} --sudo -- journalctl -u ${unit} -n 50 --no-pager`,
     // What clm did not make it does not mend: such an agent is removed, and installed anew.
     install: adopted
@@ -85,11 +86,11 @@ function judgeFiles(subject: Subject, { files }: Seen): Verdict {
 }
 
 function judgeUnit(subject: Subject, { unit }: Seen): Verdict {
-  const { again, journal, install } = fixes(subject);
+  const { start, journal, install } = fixes(subject);
   const { LoadState, ActiveState = "", SubState = "", Result, ExecMainStatus } = unit;
   if (LoadState === "not-found") return fail(`there is no unit ${subject.unit}`, install);
   if (ActiveState === "active" && SubState === "running") return ok(`${subject.unit} is active`);
-  if (ActiveState === "inactive") return fail(`${subject.unit} is stopped`, again);
+  if (ActiveState === "inactive") return fail(`${subject.unit} is stopped`, start);
   const how = Result && Result !== "success" ? `, ${Result} ${ExecMainStatus}` : "";
   return fail(`${subject.unit} is ${ActiveState} (${SubState}${how})`, journal);
 }

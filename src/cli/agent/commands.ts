@@ -59,7 +59,7 @@ Keys are never arguments: --secret says where one is.`,
     ),
     file: text("FILE", "take the answers from a YAML file", { completes: "file" }),
     provider: text("PROVIDER", "one of clm provider list", { completes: "provider" }),
-    model: text("MODEL", "model to use (default: the provider's own)"),
+    model: text("MODEL", "model to use (default: the provider's own, and none goes back to it)"),
     fallback: repeated("PROVIDER[/MODEL]", "used when the first fails (repeatable, in order; none takes them away)", {
       completes: "provider",
     }),

@@ -1,3 +1,4 @@
+import { Fault } from "../../errors.js";
 import type { answersIn } from "../../flows/agent/configure/answers-file.js";
 import type { Configured, StageResult } from "../../flows/agent/configure.js";
 import { withSession } from "../../flows/session.js";
@@ -9,6 +10,7 @@ import { judgedView, nextFor } from "./view.js";
 
 export const run: Handler<typeof declared> = async ({ args, options }, clm) => {
   const { file, stage, noTest, noValidate, skipChat, allowRemoval, sudoPasswordFile, noRelaxed, ...flags } = options;
+  if (flags.relaxed && noRelaxed) throw new Fault("usage", "--relaxed and --no-relaxed contradict each other");
   const relaxed = flags.relaxed ? true : noRelaxed ? false : undefined;
   return withSession({ ...clm, sudoPasswordFile }, async (session) => {
     // Loading what reads manifests takes about as long as the handshake: both at once.
@@ -63,7 +65,8 @@ function tables(clm: Context, { stages, changes, proofs, afterwards }: Configure
 
 /** Where it stands now, and what comes next when that is not the end. */
 function tellState({ ui, dryRun }: Context, { agent }: Configured): void {
+  if (dryRun) return;
   const { state } = agent.record.onboarding;
   ui.note(state === "ready" ? `${titleOf(agent)} is ready` : `${titleOf(agent)} is not ready (state=${state})`);
-  if (state !== "ready" && !dryRun) ui.note(`next: ${nextFor(agent)}`);
+  if (state !== "ready") ui.note(`next: ${nextFor(agent)}`);
 }

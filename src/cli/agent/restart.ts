@@ -12,7 +12,8 @@ export const run: Handler<typeof restart> = async ({ args, options }, clm) => {
   );
   const { agent, changes, proofs } = done;
   if (clm.dryRun) tellWould(clm, changes);
+  else if (proofs.some(({ result }) => result === "fail")) clm.ui.note(`${agent.name} runs, but does not answer`);
   else clm.ui.note(`${agent.name} is restarted`);
-  tell(clm, agent, { changes, proofs }, () => clm.list(proofs, checkView));
+  tell(clm, agent, { ...(!clm.dryRun && { running: true }), changes, proofs }, () => clm.list(proofs, checkView));
   return undefined;
 };

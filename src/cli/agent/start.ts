@@ -11,7 +11,8 @@ export const run: Handler<typeof start> = async ({ args, options }, clm) => {
   const { agent, changes, proofs } = done;
   const already = changes.length === 0;
   if (clm.dryRun) tellWould(clm, changes, `${agent.name} is running already`);
+  else if (proofs.some(({ result }) => result === "fail")) clm.ui.note(`${agent.name} runs, but does not answer`);
   else clm.ui.note(`${agent.name} ${already ? "was running already; nothing was changed" : "is started"}`);
-  tell(clm, agent, { changes, proofs }, () => clm.list(proofs, checkView));
+  tell(clm, agent, { ...(!clm.dryRun && { running: true }), changes, proofs }, () => clm.list(proofs, checkView));
   return undefined;
 };

@@ -3,7 +3,6 @@ import { withSession } from "../../flows/session.js";
 import type { Handler } from "../command.js";
 import type { stop } from "./commands.js";
 import { tell, tellWould } from "./tell.js";
-import { agentView } from "./view.js";
 
 export const run: Handler<typeof stop> = async ({ args, options }, clm) => {
   const { sudoPasswordFile } = options;
@@ -13,6 +12,6 @@ export const run: Handler<typeof stop> = async ({ args, options }, clm) => {
   if (clm.dryRun) tellWould(clm, changes, `${agent.name} is stopped already`);
   else
     clm.ui.note(`${agent.name} ${already ? "was stopped already; nothing was changed" : "is stopped; its data stays"}`);
-  tell(clm, agent, { changes }, () => clm.list([agent], agentView(clm)));
+  tell(clm, agent, { ...(!clm.dryRun && { running: false }), changes }, () => {});
   return undefined;
 };

@@ -3,7 +3,8 @@ import type { StageName } from "../../agents/manifest.js";
 import type { Proof } from "../../agents/proof/proof.js";
 import { loadType } from "../../agents/registry.js";
 import { render } from "../../agents/rendering.js";
-import { type Answers, type Subject, subjectOf } from "../../agents/subject.js";
+import { type Subject, subjectOf } from "../../agents/subject.js";
+import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
 import type { AgentRecord } from "../../state/agent.js";
 import { type Agent, findAgent, recordAgent, titleOf } from "../../state/agents.js";
@@ -36,7 +37,7 @@ export interface ConfigureRequest {
 }
 
 export interface Configured {
-  /** As it is now, or would be. */
+  /** As it is now. */
   agent: Agent;
   stages: StageResult[];
   changes: Change[];
@@ -57,7 +58,10 @@ export async function configure(session: Session, word: string, request: Configu
     const { manifest } = await loadType(session.configDir, agent.record.type);
     const subject = subjectOf(manifest, agent);
     const asked = await request.changes(subject, agent.record);
-    if (request.stage === "validate") return validated(session, agent, request);
+    if (request.stage === "validate") {
+      mustSayNothing(asked, request);
+      return validated(session, agent, request);
+    }
 
     // What was said is looked at before anybody is asked for the rest.
     draftOf(subject, session.providers.read(), agent.record, asked);
@@ -70,8 +74,10 @@ export async function configure(session: Session, word: string, request: Configu
       const secrets = await fetched(draft);
       const wanted = subjectOf(manifest, { ...agent, record: draft.record });
       const answers = await answersFor(session, wanted, draft.record, secrets);
-      const known = request.stage === undefined && holds(agent.record, wanted, answers);
-      const about = { changes, stages: { ...which, providers: which.providers && !known } };
+      const digest = digestOf(wanted, render(wanted, answers));
+      const known = request.stage === undefined && holds(agent.record, digest);
+      const stale = digest !== agent.record.rendered?.digest && updatedSince(session, agent.record, draft.record);
+      const about = { changes, stages: { ...which, providers: (which.providers && !known) || stale } };
       const tests = request.test ? await testAnswers(session, agent, wanted, answers, about) : {};
       return { changes, draft, secrets, tests };
     };
@@ -99,8 +105,9 @@ export async function configure(session: Session, word: string, request: Configu
     });
     const afterwards = Object.keys(changes.channels).flatMap((channel) => manifest.channels[channel]?.afterwards ?? []);
     return {
-      agent: { ...agent, record: applied.record },
+      agent: session.gate.dryRun ? agent : { ...agent, record: applied.record },
       stages: stageResults(subject, applied.record, {
+        was: agent.record,
         tests: { ...before, ...tests },
         proofs: applied.proofs,
         dryRun: session.gate.dryRun,
@@ -113,8 +120,26 @@ export async function configure(session: Session, word: string, request: Configu
 }
 
 /** The agent was proven with just these answers, and the model's was one of the proofs: there is nothing to test. */
-const holds = ({ proven, onboarding }: AgentRecord, wanted: Subject, answers: Answers): boolean =>
-  onboarding.state === "ready" && proven?.chat === true && proven.digest === digestOf(wanted, render(wanted, answers));
+const holds = ({ proven, onboarding }: AgentRecord, digest: string): boolean =>
+  onboarding.state === "ready" && proven?.chat === true && proven.digest === digest;
+
+/** A provider became another since the host was told of it: what was tested then says nothing now. */
+function updatedSince({ providers }: Session, { rendered }: AgentRecord, draft: AgentRecord): boolean {
+  const known = providers.read().providers;
+  const named = [draft, ...(draft.fallbacks ?? []), ...Object.values(draft.auxiliary ?? {})];
+  return named.some(({ provider = "" }) => rendered && (known[provider]?.updated_at ?? "") > rendered.at);
+}
+
+/** Validate proves what is there: an answer given with it would be lost. */
+function mustSayNothing(asked: Changes, { validate }: ConfigureRequest): void {
+  const isSaid = (value: unknown) =>
+    value !== undefined && (typeof value !== "object" || Object.keys(value ?? {}).length > 0);
+  if (!validate) throw new Fault("usage", "--stage validate and --no-validate contradict each other");
+  if (!Object.values(asked).some(isSaid)) return;
+  throw new Fault("usage", "--stage validate takes no answers", {
+    why: "it proves what is there and changes nothing; without --stage it is proven after the change",
+  });
+}
 
 type Stages = ReturnType<typeof stagesTo>;
 
@@ -144,7 +169,7 @@ async function validated(session: Session, agent: Agent, { skipChat }: Configure
   const { record, proofs, subject } = await validate(session, agent, { skipChat });
   return {
     agent: { ...agent, record },
-    stages: stageResults(subject, record, { tests: {}, proofs, dryRun: session.gate.dryRun }).filter(
+    stages: stageResults(subject, record, { was: record, tests: {}, proofs, dryRun: session.gate.dryRun }).filter(
       ({ name }) => name === "validate",
     ),
     changes: [],

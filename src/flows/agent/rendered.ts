@@ -58,10 +58,12 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
   const providers = providersBehind(session, draft);
   // Everything that can be refused is refused here, before anything changes.
   const answers = await answersFor(session, subjectOf(manifest, { ...agent, record: draft }), draft, options.secrets);
-  render(subjectOf(manifest, { ...agent, record: draft }), answers);
+  const wanted = subjectOf(manifest, { ...agent, record: draft });
+  const other = digestOf(wanted, render(wanted, answers)) !== agent.record.rendered?.digest;
 
   const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
-  const salt = gate.dryRun ? randomBytes(8).toString("hex") : "";
+  // The host takes its time for digests, and who changes nothing needs none.
+  const salt = gate.dryRun || other ? randomBytes(8).toString("hex") : "";
   const sight = {
     rendered: { salt },
     ports: options.port !== undefined || newPorts(agent, manifest, draft).length > 0,
@@ -72,7 +74,7 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
   const [seen, { filesFor, wishOf, changesIn }] = await Promise.all([looking, loading]);
   if (!seen.account) throw gone(agent, subjectOf(manifest, agent));
 
-  const record = { ...draft, port: portFor(agent, { manifest, record: draft, seen }, options.port) };
+  const record = { ...draft, port: portFor(session, agent, { manifest, record: draft, seen }, options.port) };
   if (options.draft) mustHaveOwnPorts(session, agent, { manifest, record, seen });
   const subject = subjectOf(manifest, { ...agent, record });
   const rendering = render(subject, answers);

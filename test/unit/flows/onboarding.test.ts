@@ -34,7 +34,10 @@ async function answered(record: AgentRecord, stage?: "providers" | "channels", s
 }
 
 const resultsOf = (record: AgentRecord) =>
-  stageResults(subject, record, { tests: {}, proofs: [], dryRun: false }).map(({ name, result }) => [name, result]);
+  stageResults(subject, record, { was: fresh, tests: {}, proofs: [], dryRun: false }).map(({ name, result }) => [
+    name,
+    result,
+  ]);
 
 describe("stages", () => {
   it("by flags alone are all gone through, the channels with the API as the only one", async () => {
@@ -71,7 +74,11 @@ describe("stages", () => {
 describe("the last stage", () => {
   const proofs = [{ id: "chat" as const, result: "ok" as const, reason: "it answered" }];
   const validated = (state: "ready" | "validate", dryRun = false) =>
-    stageResults(subject, { ...fresh, onboarding: { state, stages: {} } }, { tests: {}, proofs, dryRun }).at(-1);
+    stageResults(
+      subject,
+      { ...fresh, onboarding: { state, stages: {} } },
+      { was: fresh, tests: {}, proofs, dryRun },
+    ).at(-1);
 
   it("is complete when all was proven", () => {
     expect(validated("ready")).toMatchObject({ result: "complete", reason: "1 proofs" });

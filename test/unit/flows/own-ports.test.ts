@@ -6,22 +6,14 @@ import { Fault } from "../../../src/errors.js";
 import { mustHaveOwnPorts, portFor } from "../../../src/flows/agent/configure/objections.js";
 import type { AgentRecord } from "../../../src/state/agent.js";
 import type { Agent } from "../../../src/state/agents.js";
+import { sampleAgent } from "../state/sample-agent.js";
 
 const { manifest } = await loadType("/nonexistent", "hermes");
 
 type Channels = NonNullable<AgentRecord["channels"]>;
 
-const recordOf = (port: number, channels: Channels = {}, type = "hermes"): AgentRecord => ({
-  type,
-  version: manifest.default,
-  status: "installed",
-  user: "ada",
-  home: "/home/ada",
-  unit: "hermes-ada.service",
-  port,
-  channels,
-  onboarding: { state: "ready", stages: {} },
-});
+const recordOf = (port: number, channels: Channels = {}, type = "hermes"): AgentRecord =>
+  sampleAgent("ada", { type, port, channels, onboarding: { state: "ready", stages: {} } });
 
 function agentBeside(others: Record<string, AgentRecord>, record = recordOf(8642)): Agent {
   return { name: "ada", word: "ada", record, host: { name: "wolf", agents: { ada: record, ...others } } as never };
@@ -114,7 +106,7 @@ describe("the ports that channels listen on", () => {
     const agent = agentBeside(ben({ webhook: { port: "8647" } }));
     expect(takenPorts(agent.host, "ada", manifest).map(({ port }) => port)).toEqual([8643, 8647]);
     const asked = { manifest, record: recordOf(8642, { webhook: { port: "8648" } }), seen: seenWith(["8642/0"]) };
-    expect(portFor(agent, asked, "auto")).toBe(8649);
-    expect(() => portFor(agent, asked, 8647)).toThrow("port 8647 belongs to an agent");
+    expect(portFor(session, agent, asked, "auto")).toBe(8649);
+    expect(() => portFor(session, agent, asked, 8647)).toThrow("port 8647 belongs to an agent");
   });
 });

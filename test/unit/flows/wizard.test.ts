@@ -13,14 +13,19 @@ import { faultOf } from "../state/scratch.js";
 const { manifest } = await loadType("/nowhere", "hermes");
 const providers = { version: 1 as const, providers: { main: { type: "openrouter", model: "m", fields: {} } } };
 const record = sampleAgent("wolf");
-const host = { name: "den", address: "192.0.2.1", labels: {}, added_at: "", sudo: "passwordless" as const, agents: {} };
+const webhook = sampleAgent("ben", { port: 8643, channels: { webhook: {} } });
+const other = sampleAgent("cid", { port: 8645 });
+const host = {
+  ...{ name: "den", address: "192.0.2.1", labels: {}, added_at: "", sudo: "passwordless" as const },
+  agents: { ben: webhook, cid: other },
+};
 const subject = subjectOf(manifest, { name: "wolf", word: "wolf", host, record });
 
 /** Somebody who gives these answers, one after the other; nobody without them. */
 function talk(answers?: (string | boolean)[]) {
   const asked: string[] = [];
-  const reply = async ({ message }: { message: string }) => {
-    asked.push(message);
+  const reply = async ({ message, initial }: { message: string; initial?: string }) => {
+    asked.push(initial === undefined ? message : `${message} (${initial})`);
     const answer = answers?.shift();
     if (answer === undefined) throw new Error(`no answer to ${message}`);
     return answer;
@@ -39,6 +44,7 @@ function talk(answers?: (string | boolean)[]) {
     configDir: "/nowhere",
     now: () => new Date(0),
     providers: { read: () => providers },
+    hosts: { read: () => ({ hosts: [host] }) },
     secrets: { names: () => [], get: () => new Secret("f".repeat(64)) },
   } as unknown as Session;
   return { session, asked, left: () => answers?.length };
@@ -107,6 +113,14 @@ describe("a channel", () => {
     const source = channels.discord?.secrets.token;
     expect(source?.kind === "given" && source.secret.reveal()).toBe(token);
     expect(JSON.stringify(asked) + JSON.stringify(channels)).not.toContain(token);
+  });
+
+  it("is offered a port that no other agent of the host has", async () => {
+    const { session, asked } = talk(["webhook", "a-secret-of-its-own", "8646", "-"]);
+    const { channels } = await ask(session, record, onlyChannels);
+    // 8644 is the webhook of ben, 8645 the API of cid.
+    expect(asked).toContain("Port: (8646)");
+    expect(channels.webhook?.fields).toEqual({ port: "8646" });
   });
 
   it("lets somebody in, or everybody when that is said", async () => {

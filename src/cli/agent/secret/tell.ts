@@ -2,12 +2,13 @@ import type { Applied } from "../../../flows/agent/secret/apply.js";
 import { titleOf } from "../../../state/agents.js";
 import type { Context } from "../../command.js";
 import { tell, tellWould } from "../tell.js";
+import { nextFor } from "../view.js";
 
 /** Tells what became of an agent's secrets, and what brings them to the host. */
 export function tellStored(clm: Context, stored: Applied, apply: boolean): void {
   const { agent, ...seen } = stored;
   if (!clm.dryRun) tellDone(clm, stored);
-  else if (apply) tellWould(clm, seen.changes, `${agent.host.name} has it all`);
+  else if (apply) tellWould(clm, seen.changes, `${agent.host.name} is up to date`);
   else if (isSame(stored)) clm.ui.note(`the secrets of ${titleOf(agent)} are so already; nothing would change`);
   tell(clm, agent, seen, () => {});
 }
@@ -21,6 +22,9 @@ function tellDone({ ui }: Context, stored: Applied): void {
   if (isSame(stored)) ui.note(`the secrets of ${title} are as they were; nothing was changed`);
   if (set.length > 0) ui.note(`${are(set)} set`);
   if (forgotten.length > 0) ui.note(`${are(forgotten)} forgotten`);
-  if (applied) ui.note(`the host has it so; ${agent.name} ${down ? "is stopped and stays so" : "answers"}`);
+  if (applied && down) {
+    ui.note(`the host is up to date; ${agent.name} is stopped and stays so`);
+    ui.note(`next: ${nextFor(agent)}`);
+  } else if (applied) ui.note(`the host is up to date; ${agent.name} answers`);
   else if (!isSame(stored)) ui.note(`next: clm agent configure ${agent.word}   # brings it to the host`);
 }

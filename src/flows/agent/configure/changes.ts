@@ -25,6 +25,7 @@ export interface Part {
 /** What should become different about an agent. Whatever is not named stays. */
 export interface Changes {
   provider?: string | undefined;
+  /** An empty text stands for the provider's own. */
   model?: string | undefined;
   /** All of them, in order. */
   fallbacks?: Choice[] | undefined;
@@ -148,6 +149,7 @@ function partType<T>(types: Record<string, T>, name: string, what: string, alway
       : guess
         ? `did you mean '${guess}'?`
         : `there are ${known.join(", ")}`,
+    next: "clm agent channels",
     data: guess ? { guess } : {},
   });
 }

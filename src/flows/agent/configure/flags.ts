@@ -26,6 +26,8 @@ export interface On {
 
 /** The flags, laid over what a file said. */
 export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()): Changes {
+  mustAgree("channel", flags.channel, flags.withoutChannel);
+  mustAgree("mcp", flags.mcp, flags.withoutMcp);
   const channels = { ...below.channels };
   const mcp = { ...below.mcp };
   for (const name of flags.channel) if (!alwaysOn.includes(name)) channels[name] ??= empty();
@@ -52,7 +54,7 @@ export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()):
   const { provider = below.provider, model = below.model, relaxed = below.relaxed } = flags;
   return {
     provider,
-    model,
+    model: model === "none" ? "" : model,
     relaxed,
     fallbacks: flags.fallback.length > 0 ? fallbacksFrom(flags.fallback) : below.fallbacks,
     auxiliary: { ...below.auxiliary, ...Object.fromEntries(flags.auxiliary.map(taskFrom)) },
@@ -62,6 +64,11 @@ export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()):
     withoutMcp: [...below.withoutMcp, ...flags.withoutMcp],
     port: flags.port === undefined ? below.port : portFrom(flags.port),
   };
+}
+
+function mustAgree(flag: string, wanted: string[], unwanted: string[]): void {
+  const both = wanted.find((name) => unwanted.includes(name));
+  if (both) throw new Fault("usage", `--${flag} ${both} and --without-${flag} ${both} contradict each other`);
 }
 
 const empty = (): Part => ({ fields: {}, secrets: {} });

@@ -3,11 +3,11 @@ import { type ChannelPort, channelPorts, takenPorts } from "../../../agents/port
 import type { Seen } from "../../../agents/proof/seen.js";
 import type { Rendering } from "../../../agents/subject.js";
 import { Fault } from "../../../errors.js";
-import { sh } from "../../../quote.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Ui } from "../../../ui/ui.js";
 import type { Session } from "../../session.js";
+import { typedAgain } from "../../typed-again.js";
 import { freePort, objectionTo } from "../preflight/port.js";
 
 /** `.env` is clm's alone. What somebody else put there is named before it goes. */
@@ -39,7 +39,8 @@ interface Asked {
 
 /** The agent's port: as it is, or another that nobody has on the host. */
 export function portFor(
-  { host, name, word, record }: Agent,
+  { argv }: Session,
+  { host, name, record }: Agent,
   { manifest, record: draft, seen: { ports, uid } }: Asked,
   wanted: number | "auto" | undefined,
 ): number {
@@ -55,7 +56,7 @@ export function portFor(
   }
   const objection = objectionTo(wanted, question);
   if (!objection) return wanted;
-  throw new Fault("in-use", `${objection}; nothing was changed`, { next: `clm agent configure ${word} --port auto` });
+  throw new Fault("in-use", `${objection}; nothing was changed`, { next: typedAgain(argv, "--port", "auto") });
 }
 
 /**
@@ -77,10 +78,17 @@ export function mustHaveOwnPorts({ argv }: Session, agent: Agent, { manifest, re
     const free = freePort({ ...question, range, recorded: taken.map((each) => each.port) });
     throw new Fault("in-use", `${field} cannot be ${port}; nothing was changed`, {
       why,
-      ...(free && { next: `${sh`clm ${argv}`} --set ${field}=${free}` }),
+      ...(free && { next: typedAgain(withChannel(argv, agent, field), "--set", `${field}=${free}`) }),
       data: { field, port, ...(other && { taken_by: other.agent }) },
     });
   }
+}
+
+/** One that a person chose at a question is on no command line yet. */
+function withChannel(argv: string[], { record }: Agent, field: string): string[] {
+  const [channel = ""] = field.split(".");
+  const isNamed = argv.includes(channel) || Object.hasOwn(record.channels ?? {}, channel);
+  return isNamed ? argv : [...argv, "--channel", channel];
 }
 
 /** The ports its channels come to listen on, and did not before. */

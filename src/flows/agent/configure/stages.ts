@@ -19,7 +19,7 @@ export function stagesTo(
   stage: StageName | undefined,
 ): { providers: boolean; channels: boolean } {
   const { provider: next, model, fallbacks, auxiliary, channels, withoutChannels, mcp, withoutMcp } = changes;
-  const newProviders = Boolean(next ?? model ?? fallbacks) || Object.keys(auxiliary).length > 0;
+  const newProviders = [next, model, fallbacks].some((each) => each !== undefined) || Object.keys(auxiliary).length > 0;
   const newChannels = [channels, mcp, withoutChannels, withoutMcp].some((each) => Object.keys(each).length > 0);
   const open = (name: "providers" | "channels") => stage === undefined && !onboarding.stages[name];
   return {
@@ -55,6 +55,8 @@ export function withProvider(
 }
 
 interface Outcome {
+  /** The record before. */
+  was: AgentRecord;
   tests: Record<string, Check>;
   proofs: Proof[];
   dryRun: boolean;
@@ -68,7 +70,7 @@ export function stageResults({ manifest, name: agent }: Subject, record: AgentRe
     if (!record.onboarding.stages[name]) {
       return { name, result: "open", reason: `clm agent configure ${agent} goes through it` };
     }
-    const result = outcome.dryRun ? "open" : "complete";
+    const result = outcome.dryRun && !outcome.was.onboarding.stages[name] ? "open" : "complete";
     return {
       name,
       result,

@@ -1,9 +1,11 @@
 import { checkAnswer } from "../../../agents/fields.js";
 import type { ChannelType, Field } from "../../../agents/manifest.js";
+import { takenPorts } from "../../../agents/ports.js";
 import type { Subject } from "../../../agents/subject.js";
 import { inRange } from "../../../agents/versions.js";
 import { Fault, isFault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
+import { findHost } from "../../../state/hosts.js";
 import { findProvider } from "../../../state/providers.js";
 import { findType } from "../../provider/types.js";
 import { secretFrom } from "../../secret-source.js";
@@ -157,8 +159,19 @@ async function complete(session: Session, { subject, record }: Interview, unfini
     if (known || isKept(session, subject, record, field, before)) continue;
     const needed = field.required && field.default === undefined;
     if (mustLetIn(type.allow ?? [], field, part, before)) await askWhoMayTalk(session, unfinished, field);
-    else if (needed || (everything && !field.flag)) await askField(session, name, field, part);
+    else if (needed || (everything && !field.flag))
+      await askField(session, name, suggested(session, subject, field), part);
   }
+}
+
+/** A port that the channel listens on is offered only when no other agent of the host has it. */
+function suggested({ hosts }: Session, { manifest, host, name, port }: Subject, field: Field): Field {
+  if (!field.listens || field.default === undefined) return field;
+  const others = takenPorts(findHost(hosts.read().hosts, host), name, manifest);
+  const taken = [port, ...others.map((each) => each.port)];
+  let free = Number(field.default);
+  while (taken.includes(free)) free++;
+  return { ...field, default: String(free) };
 }
 
 function isKept(
