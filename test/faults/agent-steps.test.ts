@@ -114,13 +114,16 @@ describe("killed or cut at any step, and run again", () => {
       const size = rounds.length / deeds.length;
       const failures: string[] = [];
 
+      const rotated = (step: number) => step <= steps["rotate-key"].length;
       async function round(place: Place, { deed, at, index }: (typeof rounds)[number]): Promise<void> {
         for (const verb of order) {
           // Each verb has steps of its own number: in the sample its own spread of them, otherwise each of them once.
           const count = steps[verb].length;
           const chosen = exhaustive ? at : ([...sample(count, size)][index] ?? 1);
           const isIts = chosen <= count;
-          if (!isIts && (verb === "configure" || verb === "rotate-key")) continue;
+          // A key is changed of an agent that is configured.
+          const isNeeded = verb === "install" || verb === "remove" || (verb === "configure" && rotated(chosen));
+          if (!isIts && !isNeeded) continue;
           const name = `${verb}, ${deed} at step ${chosen} (${steps[verb][chosen - 1]})`;
           if (isIts) {
             const hit = await disturbed(place, verb, { CLM_STEP: String(chosen), CLM_STEP_DO: deed });

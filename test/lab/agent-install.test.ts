@@ -282,7 +282,10 @@ describe("cut short", () => {
   it("Ctrl-C leaves the installer at work and says how to go on", async () => {
     await slowly();
     const stopped = await install("ada", [], { during: (child) => void whenInstalling(() => child.kill("SIGINT")) });
-    expect([stopped.code, stopped.stderr]).toEqual([130, expect.stringContaining(`the installer goes on on ${host}`)]);
+    expect([stopped.code, stopped.stderr]).toEqual([
+      130,
+      expect.stringMatching(`the installer (goes on|may have begun) on ${host}`),
+    ]);
     expect(stopped.stderr).toContain(`next: clm agent install --type hermes --host ${host} --name ada`);
     expect((await install("ada")).code).toBe(0);
   });

@@ -16,7 +16,7 @@ import { alone } from "./alone.js";
 import { keyDescription, newKey } from "./api-key.js";
 import { type Change, changesOf } from "./change.js";
 import { withState } from "./configure/record.js";
-import { followInstaller, installerGone, installerWishes } from "./install/job.js";
+import { followInstaller, installerGone, installerWishes, leftBehind } from "./install/job.js";
 import {
   agentIn,
   type InstallWish,
@@ -132,7 +132,8 @@ async function work(
   if (installer) {
     const run = { subject, bytes: installer.bytes, sha256: installer.sha256, job: flight.seen.job };
     warnings = await step(ui, `run the installer of ${record.type} ${record.version}`, async (progress) => {
-      await works.converge(root, installerWishes(run));
+      const begun = leftBehind(session, `the installer may have begun on ${subject.host}, and goes on there`);
+      await works.converge(root, installerWishes(run)).catch(begun);
       return followInstaller(session, root, subject, progress);
     });
     const ran = { sha256: installer.sha256, size: installer.bytes.length };

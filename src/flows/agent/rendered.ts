@@ -63,7 +63,7 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
 
   const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
   // The host takes its time for digests, and who changes nothing needs none.
-  const salt = gate.dryRun || other ? randomBytes(8).toString("hex") : "";
+  const salt = gate.dryRun || other || options.port !== undefined ? randomBytes(8).toString("hex") : "";
   const sight = {
     rendered: { salt },
     ports: options.port !== undefined || newPorts(agent, manifest, draft).length > 0,

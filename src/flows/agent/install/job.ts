@@ -63,18 +63,21 @@ export async function followInstaller(
   });
   const name = installerJob(subject.name);
   const { signal } = session;
-  const end = await followJob(root, name, { onOutput: (bytes) => lines.read(bytes), signal }).catch((error) => {
-    if (!isFault(error, "interrupted", "connection-lost")) throw error;
-    throw new Fault(error.fault, error.message, {
-      why: [...error.why, `the installer goes on on ${subject.host}`],
-      next: sh`clm ${session.argv}`,
-      data: error.data,
-      cause: error,
-    });
-  });
+  const end = await followJob(root, name, { onOutput: (bytes) => lines.read(bytes), signal }).catch(
+    leftBehind(session, `the installer goes on on ${subject.host}`),
+  );
   lines.end();
   if (end.result === "success") return [...warnings];
   throw failed(session, subject, end, lines.last());
+}
+
+/** Told to who left, or lost, a host where something is at work. */
+export function leftBehind({ argv }: Session, what: string): (error: unknown) => never {
+  return (error) => {
+    if (!isFault(error, "interrupted", "connection-lost")) throw error;
+    const { fault, message, why, data } = error;
+    throw new Fault(fault, message, { why: [...why, what], next: sh`clm ${argv}`, data, cause: error });
+  };
 }
 
 function failed({ argv }: Session, { host, manifest }: Subject, end: JobEnd, last: string[]): Fault {
