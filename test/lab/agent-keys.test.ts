@@ -201,7 +201,7 @@ describe("secrets of an agent's own", () => {
     expect(would.stderr).toContain(`would change file /home/${name}/.hermes/.env: + MY_TOKEN\n`);
     expect([stored("MY_TOKEN"), await onHost("MY_TOKEN")]).toEqual([planted[0], "0"]);
     const done = must(await secret("set", from));
-    expect(done.stderr).toContain("the host has it");
+    expect(done.stderr).toContain("the host is up to date");
     expect(await environment("MY_TOKEN")).toBe(`${planted[1]}\n`);
     expect(record().onboarding.state).toBe("ready");
   });
