@@ -100,7 +100,11 @@ async function buildClm() {
   const start = [...loadedWith(named, startsWith)].filter((part) => !first.has(part));
   const idOf = (part) => part.replace(/\W/g, "_");
 
-  const plain = { platform: "node", target: "node20.19", format: "cjs", minify: true, logLevel: "error" };
+  const placeIn = (folder, part) => (part === "clm.js" ? join(folder, part) : join(folder, "parts", part));
+  const plain = {
+    ...{ platform: "node", target: "node20.19", format: "cjs", minify: true, logLevel: "error" },
+    supported: { "dynamic-import": false },
+  };
   await build({
     ...plain,
     stdin: {
@@ -119,18 +123,16 @@ async function buildClm() {
         },
       },
     ],
-    supported: { "dynamic-import": false },
   });
   const others = Object.keys(named).filter((part) => !start.includes(part));
   await build({
     ...plain,
-    entryPoints: others.map((part) => (part === "clm.js" ? join(split, part) : join(split, "parts", part))),
+    entryPoints: others.map((part) => placeIn(split, part)),
     outbase: split,
     outdir,
-    supported: { "dynamic-import": false },
   });
   for (const part of [...others, "start.js"]) {
-    const file = part === "clm.js" ? join(outdir, part) : join(outdir, "parts", part);
+    const file = placeIn(outdir, part);
     const text = await readFile(file, "utf8");
     const require = /require\("(\.\/(?:parts\/)?)([^"/]+)"\)/g;
     const joined = text.replace(require, (whole, folder, part) =>

@@ -52,3 +52,7 @@ export const agent = object({
 
 export type AgentRecord = Shaped<typeof agent>;
 export type OnboardingState = AgentRecord["onboarding"]["state"];
+
+/** The names of the providers that answer for an agent: its own, its fallbacks' and its tasks'. */
+export const providersOf = ({ provider, fallbacks = [], auxiliary = {} }: AgentRecord): string[] =>
+  [{ provider }, ...fallbacks, ...Object.values(auxiliary)].flatMap((choice) => choice.provider ?? []);

@@ -1,6 +1,6 @@
 import { type KnownType, providerTypes } from "../../flows/provider/types.js";
 import type { Handler, View } from "../command.js";
-import { fieldsCell, fieldsData, fieldsLegend } from "../fields.js";
+import { fieldsCell, fieldsData, fieldsLegend, versionsCell } from "../fields.js";
 import type { types } from "./commands.js";
 
 const view: View<KnownType> = {
@@ -8,7 +8,7 @@ const view: View<KnownType> = {
     { title: "type", value: ({ name }) => name, whole: true },
     { title: "title", value: ({ title }) => title, drop: 2 },
     { title: "fields", value: ({ fields }) => fieldsCell(fields) },
-    { title: "versions", value: ({ when }) => (when === "*" ? "all" : when), drop: 1 },
+    { title: "versions", value: ({ when }) => versionsCell(when), drop: 1 },
     { title: "also", value: ({ aliases }) => aliases.join(", "), drop: 3 },
   ],
   data: ({ name, agent, title, help, aliases, when, model, test, fields }) => ({

@@ -1,5 +1,5 @@
 import { updateProvider } from "../../flows/provider/update.js";
-import { configureLines } from "../../flows/provider/users.js";
+import { configureLine } from "../../flows/provider/users.js";
 import { withSession } from "../../flows/session.js";
 import type { Handler } from "../command.js";
 import { usage } from "../usage.js";
@@ -24,7 +24,7 @@ export const run: Handler<typeof update> = async ({ args: { name }, options }, c
     clm.list([rowOf(name, provider, { fleet, secrets: session.secrets })], providerView);
     if (!changed) clm.ui.note("it was so already; nothing was changed");
     if (clm.dryRun) return;
-    for (const line of configureLines(agents, fleet)) clm.ui.note(`for the change to reach its host: ${line}`);
+    for (const agent of agents) clm.ui.note(`for the change to reach its host: ${configureLine(agent)}`);
   });
   return undefined;
 };

@@ -6,7 +6,7 @@ import { render } from "../../agents/rendering.js";
 import { type Subject, subjectOf } from "../../agents/subject.js";
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
-import type { AgentRecord } from "../../state/agent.js";
+import { type AgentRecord, providersOf } from "../../state/agent.js";
 import { type Agent, findAgent, recordAgent, titleOf } from "../../state/agents.js";
 import type { Check } from "../host/check.js";
 import { type SecretSource, secretFrom } from "../secret-source.js";
@@ -126,8 +126,7 @@ const holds = ({ proven, onboarding }: AgentRecord, digest: string): boolean =>
 /** A provider became another since the host was told of it: what was tested then says nothing now. */
 function updatedSince({ providers }: Session, { rendered }: AgentRecord, draft: AgentRecord): boolean {
   const known = providers.read().providers;
-  const named = [draft, ...(draft.fallbacks ?? []), ...Object.values(draft.auxiliary ?? {})];
-  return named.some(({ provider = "" }) => rendered && (known[provider]?.updated_at ?? "") > rendered.at);
+  return providersOf(draft).some((name) => rendered && (known[name]?.updated_at ?? "") > rendered.at);
 }
 
 /** Validate proves what is there: an answer given with it would be lost. */

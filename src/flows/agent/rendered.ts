@@ -57,8 +57,8 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
   const draft = options.draft ?? agent.record;
   const providers = providersBehind(session, draft);
   // Everything that can be refused is refused here, before anything changes.
-  const answers = await answersFor(session, subjectOf(manifest, { ...agent, record: draft }), draft, options.secrets);
   const wanted = subjectOf(manifest, { ...agent, record: draft });
+  const answers = await answersFor(session, wanted, draft, options.secrets);
   const other = digestOf(wanted, render(wanted, answers)) !== agent.record.rendered?.digest;
 
   const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));

@@ -2,7 +2,7 @@ import { Fault } from "../../errors.js";
 import { type Agent, titleOf } from "../../state/agents.js";
 import { findProvider } from "../../state/providers.js";
 import type { Session } from "../session.js";
-import { configureLines, setBack, usersOf } from "./users.js";
+import { configureLine, setBack, usersOf } from "./users.js";
 
 export interface Forgotten {
   /** Those that are left without it. */
@@ -19,7 +19,7 @@ export async function removeProvider(
 ): Promise<Forgotten> {
   const { type, references = {} } = findProvider(session.providers.read(), name);
   const agents = usersOf(session.hosts.read(), name);
-  if (!force) mustBeUnused(session, name, agents);
+  if (!force) mustBeUnused(name, agents);
   const keys = [...session.secrets.names({ provider: name }), ...Object.keys(references)];
   const key = keys.length > 0;
   const deed = {
@@ -31,7 +31,7 @@ export async function removeProvider(
   await session.gate.pass(deed, () =>
     session.inFleet(async () => {
       const users = usersOf(session.hosts.read(), name);
-      if (!force) mustBeUnused(session, name, users);
+      if (!force) mustBeUnused(name, users);
       await setBack(session, users, "providers");
       await session.secrets.remove({ provider: name });
       await session.providers.update(
@@ -44,12 +44,12 @@ export async function removeProvider(
   return { agents, key };
 }
 
-function mustBeUnused(session: Session, name: string, agents: Agent[]): void {
+function mustBeUnused(name: string, agents: Agent[]): void {
   if (agents.length === 0) return;
   throw new Fault("in-use", `provider ${name} is used by ${agents.map(titleOf).join(", ")}`, {
     why: "they go on with the key they have, and could not be configured again",
     next: [
-      ...configureLines(agents, session.hosts.read()).map((line) => `${line} --stage providers`),
+      ...agents.map((agent) => `${configureLine(agent)} --stage providers`),
       `clm provider remove ${name} --force`,
     ],
     data: { agents: agents.map(titleOf) },

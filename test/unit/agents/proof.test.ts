@@ -8,6 +8,8 @@ import { proofScript } from "../../../src/agents/proof/script.js";
 import { type Seen, seenFrom } from "../../../src/agents/proof/seen.js";
 import { loadType } from "../../../src/agents/registry.js";
 import { subjectOf } from "../../../src/agents/subject.js";
+import { sampleAgent } from "../state/sample-agent.js";
+import { healthyLines } from "./healthy-lines.js";
 
 interface Case {
   about: string;
@@ -31,42 +33,8 @@ const subjectFor = (version: string) =>
     name: "ada",
     word: "ada",
     host: { name: "wolf-i" } as never,
-    record: {
-      type: "hermes",
-      version,
-      status: "installed",
-      mark: "0123abcd",
-      user: "ada",
-      home: "/home/ada",
-      unit: "hermes-ada.service",
-      port: 8642,
-      onboarding: { state: "validate", stages: {} },
-    },
+    record: sampleAgent("ada", { version, mark: "0123abcd", onboarding: { state: "validate", stages: {} } }),
   });
-
-const reports: Record<string, string> = { "2026.5.7": "0.13.0", "2026.7.1": "0.18.0" };
-
-const healthy = (version: string): string[] => [
-  "uid=1001",
-  `version=Hermes Agent v${reports[version]} (${version})`,
-  "file.home=directory:ada:700",
-  "file.data=directory:ada:700",
-  "file.memories=directory:ada:700",
-  "file.env=regular file:ada:600",
-  "file.config=regular file:ada:600",
-  "unit.LoadState=loaded",
-  "unit.ActiveState=active",
-  "unit.SubState=running",
-  "unit.NRestarts=0",
-  "unit.MainPID=700",
-  "age=1000",
-  "listen=0100007F/7",
-  "holder=yes 700 ada hermes",
-  "health=200",
-  "none=401",
-  "wrong=401",
-  "own=200",
-];
 
 const answered = ({ status, headers = {}, body, text, interim }: NonNullable<Case["answer"]>): string => {
   const head = [
@@ -84,7 +52,7 @@ const ok = { choices: [{ finish_reason: "stop", message: { content: "OK" } }] };
 function see({ version = "2026.7.1", no = [], answer = { status: 200, body: ok } }: Case, instead: string[]): Seen {
   const keyOf = (line: string) => line.slice(0, line.indexOf("="));
   const given = new Set([...instead.map(keyOf), ...no]);
-  const base = [...healthy(version), answered(answer)].filter((line) => !given.has(keyOf(line)));
+  const base = [...healthyLines(version), answered(answer)].filter((line) => !given.has(keyOf(line)));
   // A holder is told right after its listener.
   const order = (line: string) => ["listen", "holder"].indexOf(keyOf(line));
   const lines = [...base, ...instead].sort((a, b) => order(a) - order(b));

@@ -5,6 +5,7 @@ import { loadType } from "../../../src/agents/registry.js";
 import { subjectOf } from "../../../src/agents/subject.js";
 import { evenByForce } from "../../../src/flows/agent/gates.js";
 import { isMerelyStopped } from "../../../src/flows/agent/prove.js";
+import { installedLines } from "../agents/healthy-lines.js";
 import { sampleAgent } from "../state/sample-agent.js";
 
 const { manifest } = await loadType("/nowhere", "hermes");
@@ -15,16 +16,7 @@ const subject = subjectOf(manifest, {
   record: sampleAgent("ada", { onboarding: { state: "validate", stages: {} } }),
 });
 
-const installed = [
-  "uid=1001",
-  "version=Hermes Agent v0.18.0 (2026.7.1)",
-  "file.home=directory:ada:700",
-  "file.data=directory:ada:700",
-  "file.memories=directory:ada:700",
-  "file.env=regular file:ada:600",
-  "file.config=regular file:ada:600",
-  "unit.LoadState=loaded",
-];
+const installed = installedLines("2026.7.1");
 const up = [...installed, "unit.ActiveState=active", "unit.SubState=running", "unit.NRestarts=0", "age=1000"];
 const loopback = ["listen=0100007F/7", "holder=yes 700 ada hermes"];
 const everywhere = ["listen=00000000/7", "holder=yes 700 ada hermes"];

@@ -1,6 +1,6 @@
 import { isProven, type Proof } from "../../../agents/proof/proof.js";
 import { Fault } from "../../../errors.js";
-import type { AgentRecord, OnboardingState } from "../../../state/agent.js";
+import { type AgentRecord, type OnboardingState, providersOf } from "../../../state/agent.js";
 import { type Agent, recordAgent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 
@@ -39,8 +39,7 @@ export interface Basis {
 /** The providers an agent's record names, as they are now. Taken before they are rendered, it tells whether one changed since. */
 export function providersBehind({ providers }: Pick<Session, "providers">, record: AgentRecord): string {
   const known = providers.read().providers;
-  const named = [record, ...(record.fallbacks ?? []), ...Object.values(record.auxiliary ?? {})];
-  return JSON.stringify(named.map(({ provider }) => provider !== undefined && [provider, known[provider]]));
+  return JSON.stringify(providersOf(record).map((name) => [name, known[name]]));
 }
 
 /**

@@ -1,0 +1,29 @@
+const reports: Record<string, string> = { "2026.5.7": "0.13.0", "2026.7.1": "0.18.0" };
+
+/** What proof.sh prints of an agent `ada` that is installed as it should be. */
+export const installedLines = (version: string): string[] => [
+  "uid=1001",
+  `version=Hermes Agent v${reports[version]} (${version})`,
+  "file.home=directory:ada:700",
+  "file.data=directory:ada:700",
+  "file.memories=directory:ada:700",
+  "file.env=regular file:ada:600",
+  "file.config=regular file:ada:600",
+  "unit.LoadState=loaded",
+];
+
+/** And of one that is well besides. */
+export const healthyLines = (version: string): string[] => [
+  ...installedLines(version),
+  "unit.ActiveState=active",
+  "unit.SubState=running",
+  "unit.NRestarts=0",
+  "unit.MainPID=700",
+  "age=1000",
+  "listen=0100007F/7",
+  "holder=yes 700 ada hermes",
+  "health=200",
+  "none=401",
+  "wrong=401",
+  "own=200",
+];
