@@ -21,3 +21,6 @@ export function matchesPattern(pattern: string, name: string): boolean {
   while (pattern[p] === "*") p++;
   return p === pattern.length;
 }
+
+/** Whether a word is a pattern rather than a name. */
+export const isGlob = (word: string): boolean => /[*?]/.test(word);

@@ -1,5 +1,5 @@
 import type { Label } from "../names.js";
-import { matchesPattern } from "../wildcard.js";
+import { isGlob, matchesPattern } from "../wildcard.js";
 import { type Host, hasLabels, noHost } from "./hosts.js";
 
 /**
@@ -29,5 +29,3 @@ export function selectHosts(
   }
   return selected;
 }
-
-const isGlob = (pattern: string): boolean => /[*?]/.test(pattern);

@@ -5,7 +5,7 @@ import { withSession } from "../../flows/session.js";
 import type { Context, Handler } from "../command.js";
 import { usage } from "../usage.js";
 import type { install } from "./commands.js";
-import { changeText, tell, tellWould } from "./tell.js";
+import { changeText, tell, would } from "./tell.js";
 import { agentView, checkView, judgedView, nextFor } from "./view.js";
 
 export const run: Handler<typeof install> = async ({ options }, clm) => {
@@ -30,7 +30,7 @@ function tellInstalled(clm: Context, { agent, ...seen }: Installed): void {
   const { outcome, checks, changes, warnings, installer } = seen;
   if (outcome === "would") {
     tell(clm, agent, seen, () => clm.list(checks, checkView));
-    tellWould(clm, changes);
+    for (const line of would(changes)) ui.note(line);
     if (installer) ui.note(`would run the installer ${installer.slice(0, 12)} as ${agent.record.user}`);
     return;
   }

@@ -1,18 +1,19 @@
 import { startAgent } from "../../flows/agent/start.js";
-import { withSession } from "../../flows/session.js";
 import type { Handler } from "../command.js";
-import type { start } from "./commands.js";
-import { tell, tellWould } from "./tell.js";
+import { onAgents } from "../many.js";
+import { start } from "./commands.js";
+import { would } from "./tell.js";
 import { checkView } from "./view.js";
 
-export const run: Handler<typeof start> = async ({ args, options }, clm) => {
-  const { force, sudoPasswordFile } = options;
-  const done = await withSession({ ...clm, sudoPasswordFile }, (session) => startAgent(session, args.name, { force }));
-  const { agent, changes, proofs } = done;
-  const already = changes.length === 0;
-  if (clm.dryRun) tellWould(clm, changes, `${agent.name} is running already`);
-  else if (proofs.some(({ result }) => result === "fail")) clm.ui.note(`${agent.name} runs, but does not answer`);
-  else clm.ui.note(`${agent.name} ${already ? "was running already; nothing was changed" : "is started"}`);
-  tell(clm, agent, { ...(!clm.dryRun && { running: true }), changes, proofs }, () => clm.list(proofs, checkView));
-  return undefined;
-};
+export const run: Handler<typeof start> = ({ args, options }, clm) =>
+  onAgents(clm, {
+    ...{ command: start, words: args.names, options },
+    work: (session, word) => startAgent(session, word, { force: options.force }),
+    data: ({ changes, proofs }) => ({ ...(!clm.dryRun && { running: true }), changes, proofs }),
+    told: ({ changes, proofs }, who) => {
+      if (clm.dryRun) return would(changes, `${who}is running already`);
+      if (proofs.some(({ result }) => result === "fail")) return [`${who}runs, but does not answer`];
+      return [`${who}${changes.length === 0 ? "was running already; nothing was changed" : "is started"}`];
+    },
+    tables: ({ proofs }) => clm.list(proofs, checkView),
+  });

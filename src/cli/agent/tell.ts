@@ -17,7 +17,7 @@ export function tell(clm: Context, agent: Agent, seen: object, people: () => voi
 export const changeText = ({ what, differences }: Change): string => `${what}: ${differences.join(", ")}`;
 
 /** What a dry run found, in words; `already` says how it is when nothing differs. */
-export function tellWould({ ui }: Pick<Context, "ui">, changes: Change[], already?: string): void {
-  for (const change of changes) ui.note(`would change ${changeText(change)}`);
-  if (changes.length === 0 && already) ui.note(`${already}; nothing would change`);
+export function would(changes: Change[], already?: string): string[] {
+  if (changes.length === 0) return already ? [`${already}; nothing would change`] : [];
+  return changes.map((change) => `would change ${changeText(change)}`);
 }

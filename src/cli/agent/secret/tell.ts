@@ -1,15 +1,16 @@
 import type { Applied } from "../../../flows/agent/secret/apply.js";
 import { titleOf } from "../../../state/agents.js";
 import type { Context } from "../../command.js";
-import { tell, tellWould } from "../tell.js";
+import { tell, would } from "../tell.js";
 import { nextFor } from "../view.js";
 
 /** Tells what became of an agent's secrets, and what brings them to the host. */
 export function tellStored(clm: Context, stored: Applied, apply: boolean): void {
   const { agent, ...seen } = stored;
   if (!clm.dryRun) tellDone(clm, stored);
-  else if (apply) tellWould(clm, seen.changes, `${agent.host.name} is up to date`);
-  else if (isSame(stored)) clm.ui.note(`the secrets of ${titleOf(agent)} are so already; nothing would change`);
+  else if (apply) {
+    for (const line of would(seen.changes, `${agent.host.name} is up to date`)) clm.ui.note(line);
+  } else if (isSame(stored)) clm.ui.note(`the secrets of ${titleOf(agent)} are so already; nothing would change`);
   tell(clm, agent, seen, () => {});
 }
 

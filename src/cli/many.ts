@@ -1,0 +1,139 @@
+import { Fault, faults } from "../errors.js";
+import { forEachAgent, type Outcome } from "../flows/fleet/each.js";
+import { type Session, withSession } from "../flows/session.js";
+import { labelsFrom } from "../names.js";
+import { quote } from "../quote.js";
+import type { Agent } from "../state/agents.js";
+import { hostStore } from "../state/hosts.js";
+import { selectAgents } from "../state/select-agents.js";
+import { isGlob } from "../wildcard.js";
+import { tell } from "./agent/tell.js";
+import { identityOf } from "./agent/view.js";
+import type { Command, Context, Input } from "./command.js";
+import { choosing, type pacing } from "./recurring.js";
+import { longOption } from "./spelling.js";
+
+type Values<S extends Command["options"]> = Input<Record<never, never>, S>["options"];
+type Choosing = Values<typeof choosing>;
+type Pacing = Values<typeof pacing>;
+
+/** The agents a command line is about. */
+export function chooseAgents({ configDir }: Context, words: string[], { all, host, label, type }: Choosing): Agent[] {
+  return selectAgents(hostStore(configDir).read(), { words, hosts: host, labels: labelsFrom(label), type, all });
+}
+
+/** Something that can be done to many agents. */
+export interface Verb<T extends { agent: Agent }> {
+  command: Command;
+  words: string[];
+  options: Choosing & Pacing & { sudoPasswordFile?: string | undefined };
+  work: (session: Session, word: string) => Promise<T>;
+  /** What a program reads, beside who the agent is. */
+  data: (done: T) => object;
+  /** Lines for a person. `who` begins one that is about the agent: its name, or nothing where the line has it already. */
+  told: (done: T, who: string) => string[];
+  /** More for a person, when it is about one agent. */
+  tables?: (done: T) => void;
+}
+
+/** Does it to the agents that were named: to one as if there were no others, to several at once. */
+export function onAgents<T extends { agent: Agent }>(clm: Context, verb: Verb<T>): Promise<number | undefined> {
+  const { words, options, work, data, told, tables = () => {} } = verb;
+  const agents = chooseAgents(clm, words, options);
+  const [first] = agents;
+  const lone = words.length === 1 && !words.some(isGlob) ? first : undefined;
+  return withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, async (session) => {
+    if (!lone) return onMany(clm, session, agents, verb);
+    const done = await work(session, fullName(lone));
+    for (const line of told(done, `${done.agent.name} `)) clm.ui.note(line);
+    tell(clm, done.agent, data(done), () => tables(done));
+    return undefined;
+  });
+}
+
+const fullName = ({ host, name }: Agent): string => `${host.name}/${name}`;
+
+async function onMany<T extends { agent: Agent }>(
+  clm: Context,
+  session: Session,
+  agents: Agent[],
+  { command, options, work, data, told }: Verb<T>,
+): Promise<number> {
+  const pace = { parallel: options.parallel, maxFail: options.continue ? undefined : options.maxFail };
+  const outcomes = await forEachAgent(session, agents, pace, async (within, agent) => {
+    try {
+      const done = await work(within, fullName(agent));
+      for (const line of told(done, "")) within.ui.note(line);
+      return done;
+    } catch (error) {
+      // Told as it happens: the others may take a while.
+      if (error instanceof Fault) within.ui.warn(`${error.message} [${error.code}]`);
+      throw error;
+    }
+  });
+  const undone = outcomes.filter(({ result }) => result !== "ok");
+  const again = rerunLine(
+    command,
+    options,
+    undone.map(({ agent }) => fullName(agent)),
+    clm,
+  );
+  if (clm.format === "table") summarize(clm, outcomes, again);
+  else if (clm.format === "name") clm.ui.out(outcomes.map(({ agent }) => `${agent.word}\n`).join(""));
+  else
+    clm.show(
+      outcomes.map((outcome) => machine(outcome, data)),
+      () => "",
+    );
+  clm.signal.throwIfAborted();
+  return worst(outcomes);
+}
+
+function summarize({ ui }: Context, outcomes: Outcome<unknown>[], again: string): void {
+  const count = (result: Outcome<unknown>["result"]) => outcomes.filter((each) => each.result === result).length;
+  const [failed, left] = [count("failed"), count("not-begun")];
+  ui.note(
+    [
+      `${count("ok")} of ${outcomes.length} done`,
+      ...(failed > 0 ? [`${failed} failed`] : []),
+      ...(left > 0 ? [`${left} not begun`] : []),
+    ].join(", "),
+  );
+  for (const { agent, fault } of outcomes) {
+    if (!fault) continue;
+    ui.say(`  ${fullName(agent)}: ${fault.message} [${fault.code}]`);
+    for (const line of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) ui.say(`    ${line}`);
+  }
+  if (failed + left > 0) ui.say(`again: ${again}`);
+}
+
+function machine<T extends { agent: Agent }>({ agent, result, value, fault }: Outcome<T>, data: (done: T) => object) {
+  return {
+    ...identityOf(value?.agent ?? agent),
+    result,
+    ...(value && data(value)),
+    ...(fault && { error: { code: fault.code, message: fault.message, why: fault.why, next: fault.next } }),
+  };
+}
+
+const worst = (outcomes: Outcome<unknown>[]): number =>
+  Math.max(
+    0,
+    ...outcomes.map(({ result, fault }) => (result === "ok" ? 0 : (fault?.exit ?? faults["check-failed"].exit))),
+  );
+
+/** The command that does it again for these agents alone, with all that was said but how they were chosen. */
+export function rerunLine(
+  { path, options: specs = {} }: Command,
+  given: Record<string, unknown>,
+  words: string[],
+  { yes }: Pick<Context, "yes">,
+): string {
+  const said = Object.entries(specs).flatMap(([key, spec]) => {
+    const value = given[key];
+    if (key in choosing || value === undefined || value === false || value === spec.default) return [];
+    if (value === true) return [longOption(key)];
+    return [value].flat().flatMap((each) => [longOption(key), quote(String(each))]);
+  });
+  return ["clm", path, ...words.map(quote), ...said, ...(yes ? ["--yes"] : [])].join(" ");
+}

@@ -1,0 +1,55 @@
+import { asFault, type Fault } from "../../errors.js";
+import { atMost } from "../../limit.js";
+import type { Agent } from "../../state/agents.js";
+import type { Ui } from "../../ui/ui.js";
+import type { Session } from "../session.js";
+
+/** How the work went for one agent. */
+export interface Outcome<T> {
+  agent: Agent;
+  /** `not-begun` when enough others had failed, or a person said stop. */
+  result: "ok" | "failed" | "not-begun";
+  value?: T;
+  fault?: Fault;
+}
+
+export interface Pace {
+  /** How many at once. */
+  parallel: number;
+  /** No more are begun when so many have failed. */
+  maxFail?: number | undefined;
+}
+
+/** The same work for every agent, some at once. What was begun is waited for; one that fails stops no other. */
+export function forEachAgent<T>(
+  session: Session,
+  agents: readonly Agent[],
+  { parallel, maxFail = Number.POSITIVE_INFINITY }: Pace,
+  work: (session: Session, agent: Agent) => Promise<T>,
+): Promise<Outcome<T>[]> {
+  let failures = 0;
+
+  async function one(agent: Agent): Promise<Outcome<T>> {
+    if (failures >= maxFail || session.signal.aborted) return { agent, result: "not-begun" };
+    try {
+      const ui = speakingOf(session.ui, `${agent.host.name}/${agent.name}`);
+      return { agent, result: "ok", value: await work({ ...session, ui }, agent) };
+    } catch (error) {
+      failures++;
+      return { agent, result: "failed", fault: asFault(error) };
+    }
+  }
+
+  return Promise.all(atMost(parallel, agents, one));
+}
+
+/** Says of every line whom it is about. */
+function speakingOf(ui: Ui, whom: string): Ui {
+  const about = (text: string) => `${whom}: ${text}`;
+  // Not a copy of it: whether there is a terminal is looked at only when somebody asks.
+  return Object.assign(Object.create(ui) as Ui, {
+    note: (text: string) => ui.note(about(text)),
+    warn: (text: string) => ui.warn(about(text)),
+    progress: (title: string) => ui.progress(about(title)),
+  });
+}

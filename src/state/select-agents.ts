@@ -1,0 +1,58 @@
+import { Fault } from "../errors.js";
+import type { Label } from "../names.js";
+import { isGlob, matchesPattern } from "../wildcard.js";
+import { type Agent, agentsOf, findAgent } from "./agents.js";
+import type { Fleet } from "./hosts.js";
+import { selectHosts } from "./select-hosts.js";
+
+/** Which agents a command is about. */
+export interface AgentChoice {
+  /** `NAME`, `HOST/NAME`, and patterns of either: `web-*`, `rack-?/*`. */
+  words: readonly string[];
+  /** Only those on hosts that match one of these, and have all of the labels. */
+  hosts: readonly string[];
+  labels: readonly Label[];
+  type?: string | undefined;
+  /** Every one there is. */
+  all: boolean;
+}
+
+/**
+ * The agents that were chosen, in the fleet's order, each once. Whatever was named must be there: a word that means nothing
+ * is a typing error more often than not, and nobody wants to learn that from what was left out.
+ */
+export function selectAgents(fleet: Fleet, { words, hosts, labels, type, all }: AgentChoice): Agent[] {
+  const narrowed = hosts.length > 0 || labels.length > 0 || type !== undefined;
+  if (all && (words.length > 0 || narrowed)) {
+    throw new Fault("usage", "--all goes with neither names nor --host, --label or --type", {
+      why: "it means every agent there is",
+    });
+  }
+  if (!all && words.length === 0 && !narrowed) {
+    throw new Fault("usage", "no agent was named", { why: "name some, or say --all", next: "clm agent list" });
+  }
+  const among = new Set(narrowed ? selectHosts(fleet.hosts, hosts, labels).map(({ name }) => name) : []);
+  const possible = agentsOf(fleet).filter(
+    ({ host, record }) => (!narrowed || among.has(host.name)) && (type === undefined || record.type === type),
+  );
+  const named = new Set(words.flatMap((word) => meantBy(fleet, possible, word)));
+  const chosen = words.length === 0 ? possible : possible.filter(({ host, name }) => named.has(`${host.name}/${name}`));
+  if (chosen.length > 0) return chosen;
+  throw new Fault("not-found", narrowed ? "no agent is chosen by that" : "no agent has been installed yet", {
+    next: narrowed ? "clm agent list" : "clm agent install --help",
+  });
+}
+
+/** As `HOST/NAME`. A plain name that several have is not guessed; a pattern means all that match. */
+function meantBy(fleet: Fleet, possible: Agent[], word: string): string[] {
+  const full = ({ host, name }: Agent) => `${host.name}/${name}`;
+  if (!isGlob(word)) {
+    const agent = findAgent(fleet, word);
+    if (possible.some((each) => full(each) === full(agent))) return [full(agent)];
+    throw new Fault("not-found", `${full(agent)} is not among the agents that --host, --label or --type choose`);
+  }
+  const text = word.includes("/") ? full : ({ name }: Agent) => name;
+  const found = possible.filter((agent) => matchesPattern(word, text(agent)));
+  if (found.length > 0) return found.map(full);
+  throw new Fault("not-found", `no agent's name matches '${word}'`, { next: "clm agent list" });
+}
