@@ -1,0 +1,93 @@
+import { type Completion, completionFrom, errorText, failureIn, textOf } from "./completion.js";
+import { eventReader } from "./events.js";
+
+/** What is shown of an answer while it comes. */
+export type Piece = { text: string } | { tool: string; label: string; status: string };
+
+/** A streamed answer that came to its end, or why it is none. */
+export interface Streamed {
+  text: string;
+  failure?: string;
+  /** It was cut at its longest. */
+  cut?: boolean;
+  tokens?: { input: number; output: number };
+}
+
+export interface StreamOptions {
+  headers: Record<string, string>;
+  failures: readonly string[];
+  onPiece: (piece: Piece) => void;
+}
+
+/**
+ * Reads a streamed completion. Text that may yet turn out to be a failure told as an answer is held back until it cannot be
+ * one any more: nobody is shown a failure as if the model had said it.
+ */
+export function streamReader({ headers, failures, onPiece }: StreamOptions) {
+  let text = "";
+  let shown = 0;
+  let finish: unknown;
+  let last: Completion = {};
+  let usage: Completion["usage"];
+  let over = false;
+
+  const mayBeFailure = () => {
+    const begun = text.trimStart();
+    return failures.some((start) => start.startsWith(begun) || begun.startsWith(start));
+  };
+
+  function show(): void {
+    if (shown === 0 && mayBeFailure()) return;
+    if (text.length > shown) onPiece({ text: text.slice(shown) });
+    shown = text.length;
+  }
+
+  function chunk(said: Completion): void {
+    const [choice] = said.choices ?? [];
+    if (said.usage) usage = said.usage;
+    if (said.hermes || said.error !== undefined) last = { ...last, ...said };
+    if (choice?.finish_reason) finish = choice.finish_reason;
+    text += textOf(choice?.delta?.content);
+    show();
+  }
+
+  const events = eventReader(({ name, data }) => {
+    if (data === "[DONE]") over = true;
+    else if (name === "hermes.tool.progress") tool(data, onPiece);
+    else {
+      const said = completionFrom(data);
+      if (said) chunk(said);
+    }
+  });
+
+  return {
+    push: events.push,
+    /** After the last byte. */
+    end(): Streamed {
+      const failure = failureIn({ text, finish, headers, said: last, failures });
+      if (failure === undefined && text.length > shown) onPiece({ text: text.slice(shown) });
+      if (!over && finish === undefined && errorText(last) === "") return { text, failure: brokeOff };
+      if (failure !== undefined) return { text, failure };
+      return { text, ...(finish === "length" && { cut: true }), ...tokensIn(usage) };
+    },
+  };
+}
+
+const brokeOff = "it broke off before its end";
+
+function tool(data: string, onPiece: StreamOptions["onPiece"]): void {
+  const { tool, label, status } = (completionFrom(data) ?? {}) as Record<string, unknown>;
+  if (typeof tool !== "string") return;
+  onPiece({ tool, label: typeof label === "string" ? label : "", status: typeof status === "string" ? status : "" });
+}
+
+function tokensIn(usage: Completion["usage"]): Pick<Streamed, "tokens"> {
+  const { prompt_tokens: input, completion_tokens: output } = usage ?? {};
+  return typeof input === "number" && typeof output === "number" ? { tokens: { input, output } } : {};
+}
+
+/** Why there is no stream at all: what a refused request said. */
+export const refusal = (status: number, body: string): string => {
+  const said = completionFrom(body);
+  return `HTTP ${status}${said && errorText(said) ? `: ${errorText(said)}` : ""}`;
+};

@@ -1,0 +1,82 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { eventReader } from "../../../../src/agents/chat/events.js";
+import { streamReader } from "../../../../src/agents/chat/stream.js";
+
+interface Case {
+  about: string;
+  stream: string;
+  headers?: Record<string, string>;
+  shown: string;
+  tools?: string[][];
+  ends: object;
+}
+
+const cases: Case[] = parse(readFileSync("test/cases/chat/stream.yaml", "utf8"));
+const failures = ["API call failed after", "No LLM provider configured", "(No response generated)"];
+
+function read({ stream, headers = {} }: Case, chunks: string[] = [stream]) {
+  let shown = "";
+  const tools: string[][] = [];
+  const reader = streamReader({
+    headers,
+    failures,
+    onPiece: (piece) => {
+      if ("text" in piece) shown += piece.text;
+      else tools.push([piece.tool, piece.label, piece.status]);
+    },
+  });
+  for (const chunk of chunks) reader.push(chunk);
+  return { ends: reader.end(), shown, tools };
+}
+
+describe("a streamed answer", () => {
+  it.each(cases.map((each) => [each.about, each] as const))("%s", (_about, each) => {
+    const { ends, shown, tools } = read(each);
+    expect(ends).toMatchObject(each.ends);
+    expect({ shown, tools }).toEqual({ shown: each.shown, tools: each.tools ?? [] });
+  });
+
+  it("is the same wherever it is cut", () => {
+    const one = fc.record({ which: fc.nat(cases.length - 1), cuts: fc.array(fc.nat(400), { maxLength: 12 }) });
+    fc.assert(
+      fc.property(one, ({ which, cuts }) => {
+        const each = cases[which] as Case;
+        const places = [
+          0,
+          ...cuts.map((at) => at % (each.stream.length + 1)).sort((a, b) => a - b),
+          each.stream.length,
+        ];
+        const chunks = places.slice(1).map((to, at) => each.stream.slice(places[at], to));
+        expect(read(each, chunks)).toEqual(read(each));
+      }),
+    );
+  });
+});
+
+it.each([
+  [
+    "event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n",
+    [
+      ["a", "1"],
+      ["message", "2"],
+    ],
+  ],
+  [
+    "data: 1\rdata: 2\r\rdata:3\n\n",
+    [
+      ["message", "1\n2"],
+      ["message", "3"],
+    ],
+  ],
+  [": nothing\n\nid: 7\ndata\n\n", [["message", ""]]],
+])("events %j", (text, found) => {
+  for (const size of [1, 2, 3, text.length]) {
+    const seen: string[][] = [];
+    const reader = eventReader(({ name, data }) => seen.push([name, data]));
+    for (let at = 0; at < text.length; at += size) reader.push(text.slice(at, at + size));
+    expect(seen).toEqual(found);
+  }
+});
