@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { type Entry, fileEntry, journalEntry } from "../../../../src/agents/logs/line.js";
+import { merged, onlyOnce } from "../../../../src/agents/logs/merge.js";
+
+interface Line {
+  line: string;
+  at?: string;
+  level?: string;
+  text?: string;
+}
+
+it.each(parse(readFileSync("test/cases/logs/lines.yaml", "utf8")) as Line[])(
+  "file: $line",
+  ({ line, at, level, text }) => {
+    const entry = fileEntry("agent", line, 120);
+    if (at === undefined) expect(entry).toBeUndefined();
+    else expect(entry).toEqual({ source: "agent", at: Date.parse(at), level, text });
+  },
+);
+
+describe("the journal", () => {
+  const line = (fields: object) => JSON.stringify({ __REALTIME_TIMESTAMP: "1763286000123456", ...fields });
+  it.each([
+    [
+      { PRIORITY: "6", MESSAGE: "Started x." },
+      { level: "info", text: "Started x." },
+    ],
+    [
+      { PRIORITY: "6", MESSAGE: "WARNING gateway.run: no" },
+      { level: "warning", text: "gateway.run: no" },
+    ],
+    [
+      { PRIORITY: "3", MESSAGE: "failed" },
+      { level: "error", text: "failed" },
+    ],
+    [
+      { PRIORITY: "4", MESSAGE: "hm" },
+      { level: "warning", text: "hm" },
+    ],
+    [
+      { PRIORITY: "7", MESSAGE: [104, 105, 255] },
+      { level: "debug", text: "hi\ufffd" },
+    ],
+  ])("%j", (fields, entry) => {
+    expect(journalEntry(line(fields))).toEqual({ source: "journal", at: 1763286000123, ...entry });
+  });
+
+  it.each(["", "no json", "null", line({ MESSAGE: null }), '{"MESSAGE":"x"}'])("is not %j", (text) => {
+    expect(journalEntry(text)).toBeUndefined();
+  });
+});
+
+describe("merged", () => {
+  const entry = (source: string, at: number, text: string): Entry => ({ source, at, text, level: "info" });
+
+  it("is in the order of time, and keeps the order of what came at once", () => {
+    const all = [entry("agent", 3, "c"), entry("agent", 3, "d"), entry("journal", 1, "a"), entry("errors", 2, "b")];
+    expect(merged(all).map(({ text }) => text)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("tells once what stands in several files, and in the journal a little later", () => {
+    const all = [entry("journal", 905, "x"), entry("errors", 5, "x"), entry("agent", 5, "x"), entry("gateway", 5, "x")];
+    expect(merged(all)).toHaveLength(1);
+    expect(merged(all)[0]?.source).not.toBe("journal");
+  });
+
+  it("tells again what was said again", () => {
+    const all = [entry("agent", 5, "x"), entry("agent", 6, "x"), entry("journal", 9000, "x")];
+    expect(merged(all)).toHaveLength(3);
+  });
+
+  it("forgets after a while", () => {
+    const isNew = onlyOnce();
+    for (let at = 0; at < 5000; at++) expect(isNew(entry("agent", at, `line ${at}`))).toBe(true);
+    expect(isNew(entry("errors", 4999, "line 4999"))).toBe(false);
+  });
+});
