@@ -3,16 +3,16 @@ import beginning from "./looking.sh?raw";
 import type { Subject } from "./subject.js";
 
 /** A script that looks at an agent: a library of functions, what they look at, and the calls. It holds nothing secret. */
-export function lookScript({ user, unit, places }: Subject, library: string, parts: string[]): string {
+export const lookScript = (subject: Subject, library: string, parts: string[]): string =>
+  [lookBeginning(library), settingsOf(subject), ...parts, "say end yes", ""].join("\n");
+
+/** The functions. The host has no use for the comments. */
+export const lookBeginning = (library: string): string => (beginning + library).replace(/^\s*#.*\n/gm, "");
+
+/** Who is looked at. */
+export function settingsOf({ user, unit, places }: Subject): string {
   const search = [...places.path, "/usr/local/bin", "/usr/bin", "/bin"].join(":");
-  return [
-    // The host has no use for the comments.
-    (beginning + library).replace(/^\s*#.*\n/gm, ""),
-    sh`user=${user} unit=${unit} home=${places.home} data=${places.data} env=${places.env} search=${search}`,
-    ...parts,
-    "say end yes",
-    "",
-  ].join("\n");
+  return sh`user=${user} unit=${unit} home=${places.home} data=${places.data} env=${places.env} search=${search}`;
 }
 
 /** The call that asks the launcher for its version, by `see_version` or a function that guards it. */

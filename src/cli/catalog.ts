@@ -25,6 +25,11 @@ export const catalog: readonly Entry[] = [
     verbs: async () => (await import("./agent/commands.js")).agent,
   },
   {
+    name: "ps",
+    summary: "show how every agent is, as its host tells it now",
+    verbs: async () => (await import("./ps/commands.js")).psNoun,
+  },
+  {
     name: "provider",
     summary: "services that answer for models",
     verbs: async () => (await import("./provider/commands.js")).provider,

@@ -26,6 +26,8 @@ export interface Connection extends Shell {
   readonly open: boolean;
   /** Resolves when the connection has ended, for whatever reason. */
   readonly closed: Promise<void>;
+  /** How that is told to who was using it. */
+  lost(): Fault;
 }
 
 export interface Login {
@@ -101,6 +103,7 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
       return open;
     },
     closed,
+    lost: () => lost(target, reason),
   };
   return self;
 }

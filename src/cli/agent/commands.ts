@@ -1,8 +1,12 @@
 import { choice, command, flag, number, list as repeated, text, type Verbs } from "../command.js";
-import { agentName, sudo } from "../recurring.js";
+import { agentName, agentNames, choosing, pacing, sudo } from "../recurring.js";
+import { inside } from "./inside/commands.js";
 import { memory } from "./memory/commands.js";
 import { secret } from "./secret/commands.js";
+import { seeing } from "./see/commands.js";
+import { truth } from "./truth/commands.js";
 
+const many = { ...choosing, ...pacing, ...sudo };
 const formats = ["table", "json", "yaml", "name"] as const;
 
 export const install = command({
@@ -120,8 +124,8 @@ export const start = command({
   summary: "start an agent and see that it answers",
   description: `Enables and starts its unit, watches it for a few seconds, and proves that what answers on its port is this agent: closed to
 everybody without its key, open to its own. An agent is started when its onboarding is complete; --force starts it before that.`,
-  args: { name: agentName },
-  options: { force: flag("also when onboarding is not complete"), ...sudo },
+  args: { names: agentNames },
+  options: { force: flag("also when onboarding is not complete"), ...many },
   formats,
   mutates: true,
   examples: [{ run: "clm agent start hermes-test" }, { run: "clm agent start wolf-i/hermes-test -o json" }],
@@ -133,8 +137,8 @@ export const stop = command({
   summary: "stop an agent and keep its data",
   description:
     "Stops its unit and disables it, so that it does not come up at boot. Everything it has stays where it is.",
-  args: { name: agentName },
-  options: sudo,
+  args: { names: agentNames },
+  options: many,
   formats,
   mutates: true,
   examples: [{ run: "clm agent stop hermes-test" }],
@@ -146,11 +150,15 @@ export const restart = command({
   summary: "stop and start an agent",
   description: `Everything that could keep it from coming up again is checked before it is stopped. Afterwards it is proven as by
 'clm agent start'.`,
-  args: { name: agentName },
-  options: { force: flag("also when onboarding is not complete"), ...sudo },
+  args: { names: agentNames },
+  options: { force: flag("also when onboarding is not complete"), ...many },
   formats,
   mutates: true,
-  examples: [{ run: "clm agent restart hermes-test" }],
+  examples: [
+    { run: "clm agent restart hermes-test" },
+    { run: "clm agent restart 'web-*' --label site=home" },
+    { run: "clm agent restart --all --max-fail 2" },
+  ],
   load: () => import("./restart.js"),
 });
 
@@ -160,8 +168,8 @@ export const rotateKey = command({
   description: `Makes a new key, puts it in the agent's files, restarts it, and proves that the new key is let in and the old one is refused.
 The key is in secrets.json only. Stopped in the middle, the same command finishes what was begun. An agent that is stopped gets
 the key in its files and is not started. A key in secrets.json that is no key any more is replaced in the same way.`,
-  args: { name: agentName },
-  options: sudo,
+  args: { names: agentNames },
+  options: many,
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [{ run: "clm agent rotate-key hermes-test" }],
@@ -214,6 +222,20 @@ export const show = command({
 });
 
 export const agent: Verbs = {
-  commands: [install, configure, channels, start, stop, restart, rotateKey, remove, list, show],
+  commands: [
+    install,
+    configure,
+    channels,
+    start,
+    stop,
+    restart,
+    rotateKey,
+    remove,
+    list,
+    show,
+    ...seeing,
+    ...truth,
+    ...inside,
+  ],
   nouns: [memory, secret],
 };

@@ -1,0 +1,99 @@
+import { saidIn } from "../looking.js";
+import { type Seen, seenFrom } from "../proof/seen.js";
+
+/** How an agent was at one moment. */
+export interface Sight {
+  seen: Seen;
+  /** Bytes of its control group. */
+  memory?: number;
+  /** Percent of one processor, while it was looked at. */
+  busy?: number;
+  /** There is none left where it lives: kilobytes, or inodes on a file system that counts them. */
+  full?: "blocks" | "inodes";
+  /** What it says of its channels, by name. */
+  channels: Record<string, { state: string; error?: string }>;
+  /** The last thing that went wrong since it was started. */
+  lastError?: string;
+  /** What came of asking for the service that answers for its model: an HTTP status, or why there is none. */
+  reach?: { status: number } | { trouble: string };
+}
+
+/** Reads the lines of sight.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
+export function sightsFrom(text: string, count: number): (Sight | undefined)[] {
+  const lines = Array.from({ length: count }, (): string[] => []);
+  for (const line of text.split("\n")) {
+    const [, number = "", rest = ""] = /^(\d+) (.*)$/s.exec(line) ?? [];
+    lines[Number(number || -1)]?.push(rest);
+  }
+  return lines.map((each) => sightFrom(each.join("\n")));
+}
+
+function sightFrom(text: string): Sight | undefined {
+  const seen = seenFrom(text);
+  if (!seen) return undefined;
+  const said = new Map(saidIn(text));
+  const busy = busyBetween(numbers(said.get("cpu.first")), numbers(said.get("cpu.last")));
+  const memory = Number(said.get("memory"));
+  const error = said.get("error");
+  const reach = said.get("reach");
+  return {
+    seen,
+    channels: channelsIn(said.get("gateway") ?? ""),
+    ...(memory > 0 && { memory }),
+    ...(busy !== undefined && { busy }),
+    ...fullness(numbers(said.get("room"))),
+    ...(error && { lastError: error }),
+    ...(reach && { reach: reachFrom(reach) }),
+  };
+}
+
+const numbers = (text = ""): number[] =>
+  text
+    .split(" ")
+    .filter((word) => /^\d+$/.test(word))
+    .map(Number);
+
+/** Kilobytes below which nothing can be written any more. */
+const noRoom = 1024;
+
+function fullness([kilobytes, inodes = 0, free = 0]: number[]): Pick<Sight, "full"> {
+  if (kilobytes !== undefined && kilobytes < noRoom) return { full: "blocks" };
+  return inodes > 0 && free === 0 ? { full: "inodes" } : {};
+}
+
+/** Each is hundredths of a second, and microseconds of work done by then. */
+function busyBetween([from = 0, before = 0]: number[], [to = 0, after = 0]: number[]): number | undefined {
+  if (to <= from || after < before) return undefined;
+  return (after - before) / ((to - from) * 100);
+}
+
+function channelsIn(base64: string): Sight["channels"] {
+  try {
+    const { platforms = {} } = JSON.parse(Buffer.from(base64, "base64").toString("utf8"));
+    const entries = Object.entries(platforms as Record<string, { state?: unknown; error_message?: unknown }>);
+    return Object.fromEntries(
+      entries.map(([name, { state, error_message: error }]) => [
+        name,
+        { state: String(state), ...(typeof error === "string" && error !== "" && { error }) },
+      ]),
+    );
+  } catch {
+    return {};
+  }
+}
+
+/** As curl ends. */
+const troubles: Record<number, string> = {
+  6: "its name is not known there",
+  7: "nothing answers there",
+  28: "it does not answer in time",
+  35: "no TLS could be agreed on",
+  60: "its certificate is not trusted there",
+  127: "the host has no curl",
+};
+
+function reachFrom(text: string): NonNullable<Sight["reach"]> {
+  const [exit = 0, status = 0] = numbers(text);
+  if (status > 0) return { status };
+  return { trouble: troubles[exit] ?? `curl ended with ${exit}` };
+}

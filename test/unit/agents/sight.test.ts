@@ -1,0 +1,64 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { loadType } from "../../../src/agents/registry.js";
+import { sightScript } from "../../../src/agents/sight/script.js";
+import { sightsFrom } from "../../../src/agents/sight/sight.js";
+import { standingOf } from "../../../src/agents/sight/state.js";
+import { subjectOf } from "../../../src/agents/subject.js";
+import { sampleAgent } from "../state/sample-agent.js";
+import { healthyLines } from "./healthy-lines.js";
+
+interface Case {
+  about: string;
+  lines?: string[];
+  no?: string[];
+  drift?: string[];
+  state: string;
+  reason?: string;
+  sight?: object;
+}
+
+const { manifest } = await loadType("/nonexistent", "hermes");
+const subject = subjectOf(manifest, {
+  ...{ name: "ada", word: "ada", host: { name: "wolf-i" } as never },
+  record: sampleAgent("ada", { mark: "0123abcd" }),
+});
+
+const keyOf = (line: string) => line.slice(0, line.indexOf("="));
+const encoded = (line: string) =>
+  line.startsWith("gateway=") ? `gateway=${Buffer.from(line.slice(8)).toString("base64")}` : line;
+
+/** As sight.sh prints them, of the second of two agents. */
+function printed({ lines = [], no = [] }: Case): string {
+  const given = new Set(lines.map(keyOf));
+  const kept = [...healthyLines("2026.7.1"), "end=yes"].filter(
+    (line) => !given.has(keyOf(line)) && !no.includes(keyOf(line)),
+  );
+  const all = [...kept.slice(0, -1), ...lines.map(encoded), ...kept.slice(-1)];
+  return ["0 uid=5", ...all.map((line) => `1 ${line}`), "0 end=yes", "end=yes", ""].join("\n");
+}
+
+describe("how an agent is", () => {
+  it.each(
+    (parse(readFileSync("test/cases/sight/state.yaml", "utf8")) as Case[]).map((each) => [each.about, each] as const),
+  )("%s", (_about, each) => {
+    const [, sight] = sightsFrom(printed(each), 2);
+    if (each.state === "unknown") return expect(sight).toBeUndefined();
+    if (!sight) throw new Error("nothing was seen");
+    if (each.sight) expect(sight).toMatchObject(each.sight);
+    const { state, reason } = standingOf(subject, sight, each.drift);
+    expect(state).toBe(each.state);
+    if (each.reason !== undefined || state === "running") expect(reason).toBe(each.reason);
+  });
+});
+
+it("the script can be read by every shell, and holds no key", () => {
+  const script = sightScript([{ subject, reach: "http://127.0.0.1:1/v1" }, { subject }]);
+  for (const shell of [["dash"], ["bash"], ["busybox", "sh"]]) {
+    const [program = "", ...args] = shell;
+    const { status, stderr } = spawnSync(program, [...args, "-n"], { input: script, encoding: "utf8" });
+    expect([shell, status, stderr]).toEqual([shell, 0, ""]);
+  }
+});
