@@ -1,5 +1,6 @@
 import { Fault, faults } from "../errors.js";
 import { forEachAgent, type Outcome } from "../flows/fleet/each.js";
+import { createGate, type Gate } from "../flows/gate.js";
 import { type Session, withSession } from "../flows/session.js";
 import { labelsFrom } from "../names.js";
 import { quote } from "../quote.js";
@@ -30,23 +31,28 @@ export interface Verb<T extends { agent: Agent }> {
   work: (session: Session, word: string) => Promise<T>;
   /** What a program reads, beside who the agent is. */
   data: (done: T) => object;
+  /** Throws when what was done is not good enough. Of one agent all is told before. */
+  judge?: (done: T) => Promise<void>;
   /** Lines for a person. `who` begins one that is about the agent: its name, or nothing where the line has it already. */
   told: (done: T, who: string) => string[];
   /** More for a person, when it is about one agent. */
   tables?: (done: T) => void;
+  /** What several lose for good, as in `This removes 3 agents with their files`: asked once for all of them. */
+  loss?: (agents: Agent[]) => string;
 }
 
 /** Does it to the agents that were named: to one as if there were no others, to several at once. */
 export function onAgents<T extends { agent: Agent }>(clm: Context, verb: Verb<T>): Promise<number | undefined> {
-  const { words, options, work, data, told, tables = () => {} } = verb;
+  const { words, options, work, data, told, judge = async () => {}, tables = () => {} } = verb;
   const agents = chooseAgents(clm, words, options);
   const [first] = agents;
   const lone = words.length === 1 && !words.some(isGlob) ? first : undefined;
   return withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, async (session) => {
     if (!lone) return onMany(clm, session, agents, verb);
     const done = await work(session, fullName(lone));
-    for (const line of told(done, `${done.agent.name} `)) clm.ui.note(line);
     tell(clm, done.agent, data(done), () => tables(done));
+    await judge(done);
+    for (const line of told(done, `${done.agent.name} `)) clm.ui.note(line);
     return undefined;
   });
 }
@@ -57,12 +63,14 @@ async function onMany<T extends { agent: Agent }>(
   clm: Context,
   session: Session,
   agents: Agent[],
-  { command, options, work, data, told }: Verb<T>,
+  { command, options, work, data, told, judge = async () => {}, loss }: Verb<T>,
 ): Promise<number> {
+  const gate = loss ? await agreed(clm, session, loss(agents), agents) : session.gate;
   const pace = { parallel: options.parallel, maxFail: options.continue ? undefined : options.maxFail };
-  const outcomes = await forEachAgent(session, agents, pace, async (within, agent) => {
+  const outcomes = await forEachAgent({ ...session, gate }, agents, pace, async (within, agent) => {
     try {
       const done = await work(within, fullName(agent));
+      await judge(done);
       for (const line of told(done, "")) within.ui.note(line);
       return done;
     } catch (error) {
@@ -87,6 +95,17 @@ async function onMany<T extends { agent: Agent }>(
     );
   clm.signal.throwIfAborted();
   return worst(outcomes);
+}
+
+/** Asked once, and answered with how many there are: that is read before it is typed. */
+async function agreed(clm: Context, { gate }: Session, loss: string, agents: Agent[]): Promise<Gate> {
+  if (clm.yes || clm.dryRun) return gate;
+  const answer = await clm.ui.ask({
+    message: `${loss}: ${agents.map(fullName).join(", ")}. Type ${agents.length} to go on:`,
+    flag: "--yes",
+  });
+  if (answer.trim() !== String(agents.length)) throw new Fault("declined", "nothing was changed");
+  return createGate({ ...clm, yes: true });
 }
 
 function summarize({ ui }: Context, outcomes: Outcome<unknown>[], again: string): void {

@@ -54,7 +54,7 @@ port, that its API is closed to everybody without its key and open to its own, a
 What a stage has been answered stays answered; the same command again changes nothing and restarts nothing. What clm did not put
 in config.yaml stays there. .env is clm's alone: what somebody else put there is named, and goes only with --allow-removal.
 Keys are never arguments: --secret says where one is.`,
-  args: { name: agentName },
+  args: { names: agentNames },
   options: {
     stage: choice(
       "STAGE",
@@ -91,9 +91,9 @@ Keys are never arguments: --secret says where one is.`,
     noValidate: flag("prove nothing; the agent stays at validate"),
     skipChat: flag("prove all but a model's answer"),
     allowRemoval: flag("variables in .env that clm did not put there may go"),
-    ...sudo,
+    ...many,
   },
-  formats: ["table", "json", "yaml"],
+  formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [
     { run: "clm agent configure hermes-test", note: "asks for what is missing" },
@@ -102,6 +102,7 @@ Keys are never arguments: --secret says where one is.`,
       run: "clm agent configure hermes-test --channel discord --secret discord.token=env:DISCORD_TOKEN --set discord.allowed_users=123456789012345678",
     },
     { run: "clm agent configure hermes-test --file answers.yaml --dry-run", note: "only tell what would change" },
+    { run: "clm agent configure 'web-*' --provider router", note: "several at once: nobody is asked" },
     { run: "clm agent configure hermes-test --stage validate", note: "prove it again, change nothing" },
   ],
   load: () => import("./configure.js"),
@@ -181,21 +182,23 @@ export const remove = command({
   summary: "remove an agent from its host",
   description: `Copies what the agent remembers (memories, SOUL.md, config.yaml, its jobs and its sessions) to backups/agents in the config
 directory, then removes its unit, its processes and its account with its home, and forgets its keys. The host is left as it was
-before the agent came, but for packages, which stay. The agent's name has to be typed; --yes answers that.
+before the agent came, but for packages, which stay. The agent's name has to be typed, or of several how many they are; --yes
+answers that.
 
 .env is not in the backup: what is secret in it goes with the agent. --forget is for a host that is gone for good.`,
-  args: { name: agentName },
+  args: { names: agentNames },
   options: {
     noBackup: flag("keep nothing of what it remembers"),
     force: flag("go on when a part cannot be removed, and tell what is left"),
     forget: flag("the host is gone: only forget the agent and its keys"),
-    ...sudo,
+    ...many,
   },
-  formats: ["table", "json", "yaml"],
+  formats,
   mutates: true,
   examples: [
     { run: "clm agent remove hermes-test" },
     { run: "clm agent remove hermes-test --yes --no-backup" },
+    { run: "clm agent remove --host wolf-i", note: "every agent there" },
     { run: "clm agent remove hermes-test --forget", note: "its host is gone" },
   ],
   load: () => import("./remove.js"),

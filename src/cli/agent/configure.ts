@@ -1,41 +1,40 @@
 import { Fault } from "../../errors.js";
 import type { answersIn } from "../../flows/agent/configure/answers-file.js";
-import type { Configured, StageResult } from "../../flows/agent/configure.js";
-import { withSession } from "../../flows/session.js";
+import type { Configured, ConfigureRequest, StageResult } from "../../flows/agent/configure.js";
 import { findAgent, titleOf } from "../../state/agents.js";
 import type { Context, Handler, View } from "../command.js";
-import type { configure as declared } from "./commands.js";
-import { changeText, tell } from "./tell.js";
+import { onAgents } from "../many.js";
+import { configure } from "./commands.js";
+import { changeText } from "./tell.js";
 import { judgedView, nextFor } from "./view.js";
 
-export const run: Handler<typeof declared> = async ({ args, options }, clm) => {
-  const { file, stage, noTest, noValidate, skipChat, allowRemoval, sudoPasswordFile, noRelaxed, ...flags } = options;
+export const run: Handler<typeof configure> = async ({ args, options }, clm) => {
+  const { file, stage, noTest, noValidate, skipChat, allowRemoval, noRelaxed, ...flags } = options;
   if (flags.relaxed && noRelaxed) throw new Fault("usage", "--relaxed and --no-relaxed contradict each other");
   const relaxed = flags.relaxed ? true : noRelaxed ? false : undefined;
-  return withSession({ ...clm, sudoPasswordFile }, async (session) => {
-    // Loading what reads manifests takes about as long as the handshake: both at once.
-    session.pool.connect(findAgent(session.hosts.read(), args.name).host).catch(() => {});
-    const { configure, mustBeProven } = await import("../../flows/agent/configure.js");
+  const flows = () => import("../../flows/agent/configure.js");
+
+  const changes: ConfigureRequest["changes"] = async ({ manifest }, record) => {
     const { changesFrom } = await import("../../flows/agent/configure/flags.js");
-    const done = await configure(session, args.name, {
-      changes: async ({ manifest }, record) => {
-        const isSecret = (kind: "channels" | "mcp", name: string, field: string) =>
-          manifest[kind][name]?.fields.some((each) => each.name === field && each.secret !== undefined) ?? false;
-        const below = file === undefined ? undefined : await answersFrom(file, isSecret);
-        const on = { channels: Object.keys(record.channels ?? {}), mcp: Object.keys(record.mcp ?? {}) };
-        return changesFrom({ ...flags, relaxed }, on, below);
-      },
-      stage,
-      test: !noTest,
-      validate: !noValidate,
-      skipChat,
-      allowRemoval,
-    });
-    const { agent, ...seen } = done;
-    tell(clm, agent, seen, () => tables(clm, done));
-    mustBeProven(done);
-    tellState(clm, done);
-    return undefined;
+    const isSecret = (kind: "channels" | "mcp", name: string, field: string) =>
+      manifest[kind][name]?.fields.some((each) => each.name === field && each.secret !== undefined) ?? false;
+    const below = file === undefined ? undefined : await answersFrom(file, isSecret);
+    const on = { channels: Object.keys(record.channels ?? {}), mcp: Object.keys(record.mcp ?? {}) };
+    return changesFrom({ ...flags, relaxed }, on, below);
+  };
+
+  return onAgents(clm, {
+    ...{ command: configure, words: args.names, options },
+    work: async (session, word) => {
+      // Loading what reads manifests takes about as long as the handshake: both at once.
+      session.pool.connect(findAgent(session.hosts.read(), word).host).catch(() => {});
+      const how = { stage, test: !noTest, validate: !noValidate, skipChat, allowRemoval };
+      return (await flows()).configure(session, word, { changes, ...how });
+    },
+    data: ({ agent: _, ...seen }) => seen,
+    told: (done) => (clm.dryRun ? [] : stateLines(done)),
+    judge: async (done) => (await flows()).mustBeProven(done),
+    tables: (done) => tables(clm, done),
   });
 };
 
@@ -64,9 +63,9 @@ function tables(clm: Context, { stages, changes, proofs, afterwards }: Configure
 }
 
 /** Where it stands now, and what comes next when that is not the end. */
-function tellState({ ui, dryRun }: Context, { agent }: Configured): void {
-  if (dryRun) return;
+function stateLines({ agent }: Configured): string[] {
   const { state } = agent.record.onboarding;
-  ui.note(state === "ready" ? `${titleOf(agent)} is ready` : `${titleOf(agent)} is not ready (state=${state})`);
-  if (state !== "ready") ui.note(`next: ${nextFor(agent)}`);
+  return state === "ready"
+    ? [`${titleOf(agent)} is ready`]
+    : [`${titleOf(agent)} is not ready (state=${state})`, `next: ${nextFor(agent)}`];
 }

@@ -1,7 +1,7 @@
-import { asFault, type Fault } from "../../errors.js";
+import { asFault, Fault } from "../../errors.js";
 import { atMost } from "../../limit.js";
 import type { Agent } from "../../state/agents.js";
-import type { Ui } from "../../ui/ui.js";
+import type { Question, Ui } from "../../ui/ui.js";
 import type { Session } from "../session.js";
 
 /** How the work went for one agent. */
@@ -43,13 +43,21 @@ export function forEachAgent<T>(
   return Promise.all(atMost(parallel, agents, one));
 }
 
-/** Says of every line whom it is about. */
+/** Says of every line whom it is about, and asks nothing: several may have a question at once, and a person has one answer. */
 function speakingOf(ui: Ui, whom: string): Ui {
   const about = (text: string) => `${whom}: ${text}`;
   // Not a copy of it: whether there is a terminal is looked at only when somebody asks.
-  return Object.assign(Object.create(ui) as Ui, {
+  return Object.assign(Object.create(ui, { interactive: { value: false } }) as Ui, {
     note: (text: string) => ui.note(about(text)),
     warn: (text: string) => ui.warn(about(text)),
     progress: (title: string) => ui.progress(about(title)),
+    ...{ confirm: unasked, ask: unasked, choose: unasked, askSecret: unasked },
   });
 }
+
+const unasked = async ({ message, flag }: Question): Promise<never> => {
+  throw new Fault("needs-answer", `nobody is asked about several agents at once: ${message}`, {
+    why: `${flag} answers it`,
+    data: { flag },
+  });
+};
