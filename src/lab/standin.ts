@@ -1,13 +1,18 @@
 import { createHash } from "node:crypto";
 import { quote } from "../quote.js";
 import api from "./standin/hermes/api.py?raw";
+import channels from "./standin/hermes/channels.py?raw";
+import dashboard from "./standin/hermes/dashboard.py?raw";
 import gateway from "./standin/hermes/gateway.py?raw";
+import logs from "./standin/hermes/logs.py?raw";
 import main from "./standin/hermes/main.py?raw";
+import mcp from "./standin/hermes/mcp.py?raw";
 import mind from "./standin/hermes/mind.py?raw";
 import model from "./standin/hermes/model.py?raw";
 import rules from "./standin/hermes/rules.py?raw";
 import settings from "./standin/hermes/settings.py?raw";
 import store from "./standin/hermes/store.py?raw";
+import stream from "./standin/hermes/stream.py?raw";
 import turn from "./standin/hermes/turn.py?raw";
 import installer from "./standin/install.sh?raw";
 
@@ -37,7 +42,7 @@ export function standinInstaller(version: Standin): string {
   const modules = {
     __init__: "",
     release: `VERSION = "${version}"\nNUMBER = "${reports}"\n`,
-    ...{ settings, model, mind, store, turn, rules, api, gateway, main },
+    ...{ settings, logs, model, mind, store, turn, stream, rules, api, channels, mcp, gateway, dashboard, main },
   };
   const files = Object.entries(modules).map(
     ([name, text]) => `  cat > "$1/${name}.py" << 'END OF ${name}'\n${text}END OF ${name}`,

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
 import { writeOverlay } from "../../src/flows/lab/overlay.js";
 import type { Standin } from "../../src/lab/standin.js";
 import { clm } from "./clm.js";
@@ -12,6 +12,9 @@ import { standinOn, type Wish } from "./standin-agent.js";
 const digest = (key: string) => `present:${createHash("sha256").update(key).digest("hex").slice(0, 12)}`;
 const dead = "http://127.0.0.1:9/v1";
 const lab = "http://127.0.0.1:4180/v1";
+/** The data of a streamed answer, but for its end and what has a name of its own. */
+const chunksOf = (body: string) =>
+  [...body.matchAll(/(?<!^event: .*\n)^data: (\{.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
 const custom = (more: object) => ({ model: { provider: "custom", base_url: lab, default: "echo", ...more } });
 
 describe("the lab's manifest", () => {
@@ -205,7 +208,10 @@ describe.each<[Standin, string]>([
       const health = { status: "ok", platform: "hermes-agent", ...(old ? {} : { version: "0.18.0" }) };
       expect(JSON.parse((await agent.ask("/health", { key: "" })).body)).toEqual(health);
       expect((await agent.ask("/health/detailed", { key: "" })).status).toBe(old ? 200 : 401);
-      expect(JSON.parse((await agent.ask("/health/detailed")).body)).toMatchObject({ gateway_state: "running" });
+      expect(JSON.parse((await agent.ask("/health/detailed")).body)).toMatchObject({
+        gateway_state: "running",
+        platforms: { api_server: { state: "connected", error_code: null, error_message: null } },
+      });
     });
 
     it("refuses what the real one refuses", async () => {
@@ -231,11 +237,79 @@ describe.each<[Standin, string]>([
       expect(choices).toEqual([
         { index: 0, message: { role: "assistant", content: "echo: hello there" }, finish_reason: "stop" },
       ]);
-      const { body } = await agent.chat("hello stream", { stream: true });
-      const chunks = [...body.matchAll(/^data: (\{.*)$/gm)].map(([, data = ""]) => JSON.parse(data).choices[0]);
-      expect(chunks.map(({ delta }) => delta.content ?? "").join("")).toBe("echo: hello stream");
-      expect(chunks.at(-1)).toMatchObject({ finish_reason: "stop" });
+      const { headers, body } = await agent.chat("hello stream", { stream: true });
+      expect(headers).toMatch(/x-hermes-session-id: api-[0-9a-f]{16}/);
+      const [first, ...chunks] = chunksOf(body);
+      expect(first?.choices[0]).toMatchObject({ delta: { role: "assistant" }, finish_reason: null });
+      const last = chunks.pop();
+      expect(chunks.map(({ choices: [{ delta }] }) => delta.content)).toEqual(["echo: ", "hello ", "stream"]);
+      expect(last).toMatchObject({ choices: [{ delta: {}, finish_reason: "stop" }], usage: { total_tokens: 2 } });
       expect(body.trim().endsWith("data: [DONE]")).toBe(true);
+    });
+
+    it("tells of its tools while it uses them, and keeps what they did", async () => {
+      const { body } = await agent.chat("use a tool", { stream: true, headers: ["X-Hermes-Session-Id: handy"] });
+      const told = [...body.matchAll(/^event: hermes\.tool\.progress\ndata: (.*)$/gm)].map(([, data = ""]) =>
+        JSON.parse(data),
+      );
+      const { toolCallId } = told[0];
+      expect(told).toEqual([
+        { tool: "terminal", emoji: "💻", label: "uname -s", toolCallId, status: "running" },
+        { tool: "terminal", toolCallId, status: "completed" },
+      ]);
+      const rows =
+        "SELECT role, tool_name, tool_call_id, tool_calls IS NOT NULL FROM messages WHERE session_id = 'handy'";
+      expect(await agent.query(rows)).toEqual([
+        ["user", null, null, 0],
+        ["assistant", null, null, 1],
+        ["tool", "terminal", toolCallId, 0],
+        ["assistant", null, null, 0],
+      ]);
+      expect(await agent.query("SELECT message_count, tool_call_count FROM sessions WHERE id = 'handy'")).toEqual([
+        [4, 1],
+      ]);
+    });
+
+    it("fills a silence, and stops when nobody listens any more", async () => {
+      const { body } = await agent.chat("slowly", { stream: true });
+      expect(body).toContain("\n\n: keepalive\n\n");
+      const words = Array.from({ length: 500 }, (_, at) => `w${at}`).join(" ");
+      const said = JSON.stringify({ stream: true, messages: [{ role: "user", content: `slowly ${words}` }] });
+      await agent.put("/tmp/standin-said", said);
+      const cut = await agent.here(
+        `curl -sN -H 'Authorization: Bearer ${key}' -H 'X-Hermes-Session-Id: cut' -d @/tmp/standin-said http://127.0.0.1:8642/v1/chat/completions | grep -m 2 content; rm /tmp/standin-said`,
+      );
+      expect(cut).toContain('"slowly "');
+      await agent.until(`grep -q 'SSE client disconnected; interrupted agent task chatcmpl-' ${data}/logs/agent.log`);
+      const rows = () => agent.query("SELECT role FROM messages WHERE session_id = 'cut'");
+      await expect.poll(rows, { timeout: 10_000 }).toEqual([["user"]]);
+    });
+
+    it("remembers in a named session, and only there", async () => {
+      const turns = async (...headers: string[]) =>
+        JSON.parse((await agent.chat("how many turns", { headers })).body).choices[0].message.content;
+      const named = "X-Hermes-Session-Id: counted";
+      expect([await turns(named), await turns(named), await turns()]).toEqual(["turns: 1", "turns: 2", "turns: 1"]);
+      const { headers } = await agent.chat("hi", { headers: [named], stream: true });
+      expect(headers).toContain("x-hermes-session-id: counted");
+      expect(await turns(named)).toBe("turns: 4");
+    });
+
+    it("logs as the real one does, each file its part", async () => {
+      const headers = ["X-Hermes-Session-Id: logged"];
+      await agent.chat("log this: the fox is out", { headers });
+      await agent.chat("trace this: the fox is gone", { headers });
+      const time = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} /.source;
+      const said = new RegExp(`${time}ERROR \\[logged\\] gateway\\.platforms\\.api_server: the fox is out$`, "m");
+      const read = (file: string) => agent.here(`cat ${data}/logs/${file}.log`);
+      for (const file of ["agent", "errors", "gateway"]) {
+        const text = await read(file);
+        expect(text).toMatch(said);
+        expect(text).toMatch(/: Something went wrong\nTraceback [\s\S]*\nRuntimeError: the fox is gone\n/);
+        expect([file, text.includes(" INFO ")]).toEqual([file, file !== "errors"]);
+        expect([file, text.includes(" INFO [logged] run_agent: ")]).toEqual([file, file === "agent"]);
+      }
+      expect(await agent.journal()).toContain("the fox is out");
     });
 
     it("keeps a session that is named, in its database", async () => {
@@ -399,7 +473,13 @@ describe.each<[Standin, string]>([
       const { status, body } = await agent.chat("hi", { stream: true });
       expect(status).toBe(200);
       expect(body).toContain(`"finish_reason": "${old ? "stop" : "error"}"`);
-      expect(body.includes('"error": {')).toBe(!old);
+      expect(chunksOf(body).map(({ choices: [{ delta }] }) => delta)).toEqual([{ role: "assistant" }, {}]);
+      const { error, hermes } = chunksOf(body).at(-1) ?? {};
+      const why = "API call failed after 1 retries: Connection error.";
+      expect(error?.message).toBe(old ? undefined : why);
+      expect(hermes).toEqual(
+        old ? undefined : { completed: false, partial: false, failed: true, error: why, error_code: "agent_error" },
+      );
     });
   });
 
@@ -456,6 +536,75 @@ describe.each<[Standin, string]>([
       expect(line).toMatch(
         old ? /^Hermes Agent v0\.18\.0 \(2026\.7\.1\)$/m : /^Hermes Agent v0\.13\.0 \(2026\.5\.7\)$/m,
       );
+    });
+    it("say", async () => {
+      await agent.up({ switches: ["say the key is sk-12345"] });
+      expect(await agent.here(`tail -n 1 ${data}/logs/errors.log`)).toMatch(
+        /ERROR gateway\.run: the key is sk-12345$/m,
+      );
+    });
+    it("mcp-slow", async () => {
+      const config = { ...custom({}), mcp_servers: { files: { command: "npx", connect_timeout: 10 } } };
+      await agent.start({ config, switches: ["mcp-slow 600"] });
+      await agent.until(`grep -qs "starting MCP server 'files'" ${data}/logs/mcp-stderr.log`);
+      expect((await agent.ask("/health")).status).toBe(0);
+      await agent.up({ config, switches: ["mcp-slow"] });
+      expect(await agent.journal()).toContain("Failed to connect to MCP server 'files': timed out after 10s");
+    });
+    it("channel-refused", async () => {
+      const env = { API_SERVER_KEY: key, DISCORD_BOT_TOKEN: "one", SLACK_BOT_TOKEN: "two" };
+      const config = { ...custom({}), platforms: { telegram: { enabled: true } } };
+      await agent.up({ env, config, switches: ["channel-refused discord"] });
+      const { gateway_state, platforms } = await agent.state();
+      const states = Object.entries<{ state: string }>(platforms).map(([name, { state }]) => [name, state]);
+      expect([gateway_state, Object.fromEntries(states)]).toEqual([
+        "running",
+        { discord: old ? "retrying" : "fatal", slack: "connected", telegram: "connected", api_server: "connected" },
+      ]);
+      expect(platforms.discord.error_message).toBe("Improper token has been passed.");
+      expect(await agent.journal()).toContain("discord.errors.LoginFailure: Improper token has been passed.");
+      // Tried again for ever, or not at all.
+      await agent.here(`: > ${data}/.standin`);
+      if (old) await agent.until(`grep -q '"discord": {"state": "connected"' ${data}/gateway_state.json`);
+    });
+  });
+
+  describe("as a dashboard", () => {
+    const unit = "standin-dashboard.service";
+    const run = (words: string) =>
+      agent.here(
+        `systemd-run -q --unit ${unit} -p User=${agent.user} -p RemainAfterExit=yes -p StandardError=journal ${agent.home}/.local/bin/hermes dashboard ${words}`,
+      );
+    const ended = () =>
+      agent.here(`systemctl stop ${unit} 2>/dev/null; systemctl reset-failed ${unit} 2>/dev/null; true`);
+    afterEach(ended);
+
+    it("shows a page to this machine, and the rest to who has read it", async () => {
+      await run("--no-open");
+      await agent.until("curl -s -o /dev/null http://127.0.0.1:9119/");
+      const page = await agent.here("curl -s http://127.0.0.1:9119/");
+      expect(page).toContain("<title>Hermes Agent");
+      const [, token] = /__HERMES_SESSION_TOKEN__="([^"]+)"/.exec(page) ?? [];
+      const status = (words: string) => agent.here(`curl -s -o /dev/null -w '%{http_code}' ${words}`);
+      const sessions = "http://127.0.0.1:9119/api/sessions";
+      expect(await status(sessions)).toBe("401");
+      expect(await status(`-H 'X-Hermes-Session-Token: ${token}' ${sessions}`)).toBe("200");
+      expect(await status("-H 'Host: elsewhere.test' http://127.0.0.1:9119/")).toBe("400");
+      expect(await agent.here("ss -Hltn sport = :9119")).toContain("127.0.0.1:9119");
+      const hermes = (words: string) => agent.asUser(`~/.local/bin/hermes dashboard ${words}`);
+      expect(await hermes("--status")).toContain("Dashboard is running (PID ");
+      await hermes("--stop");
+      await agent.until(`[ "$(systemctl show --value -p MainPID ${unit})" = 0 ]`);
+      expect(await hermes("--status")).toContain("No hermes dashboard");
+    });
+
+    it("is shown to others only where the release lets it", async () => {
+      const open = (words: string) =>
+        agent.asUser(
+          `timeout 2 ~/.local/bin/hermes dashboard --no-open --host 0.0.0.0 --port 9120 ${words}; echo ended with $?`,
+        );
+      expect(await open("")).toMatch(/Refusing to bind to 0\.0\.0\.0[\s\S]*ended with 1$/m);
+      expect(await open("--insecure")).toMatch(old ? /ended with 124$/m : /Refusing to bind[\s\S]*ended with 1$/m);
     });
   });
 });

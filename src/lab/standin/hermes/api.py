@@ -11,11 +11,11 @@ import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from hermes_cli import model, store
+from hermes_cli import model, store, stream
 from hermes_cli.release import NUMBER
 from hermes_cli.rules import Settings, is_taken, refusal
 from hermes_cli.settings import home, since, switches
-from hermes_cli.turn import NO_USAGE, completion, failed, turn
+from hermes_cli.turn import NO_USAGE, Nobody, completion, failed, turn
 
 log = logging.getLogger("gateway.platforms.api_server")
 NAME = "[Api_Server]"
@@ -233,7 +233,7 @@ class Api(BaseHTTPRequestHandler):
 
     def chat_whole(self, head, session, system, history, said):
         try:
-            text, usage = turn(session, system, history, said)
+            text, usage = turn(session, system, history, said, Nobody())
         except model.NoProvider as error:
             raise Refused(500, f"Internal server error: {error}", "server_error") from None
         except model.CallFailed as error:
@@ -259,25 +259,11 @@ class Api(BaseHTTPRequestHandler):
         self.end_headers()
         self.close_connection = True
         head["object"] = "chat.completion.chunk"
+        stream.tell(self.write, head, session, system, history, said)
 
-        def chunk(delta, finish=None, **rest):
-            data = {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **rest}
-            self.wfile.write(f"data: {json.dumps(data, ensure_ascii=False)}\n\n".encode())
-            self.wfile.flush()
-
-        chunk({"role": "assistant"})
-        try:
-            text, usage = turn(session, system, history, said)
-            for at in range(0, len(text), 16):
-                chunk({"content": text[at : at + 16]})
-            chunk({}, "stop", usage=usage)
-        except (model.NoProvider, model.CallFailed) as error:
-            if since(18):
-                told = {"message": str(error), "type": "agent_error", "code": "agent_error"}
-                chunk({}, "error", usage=NO_USAGE, error=told, hermes=failed(str(error)))
-            else:
-                chunk({}, "stop", usage=NO_USAGE)
-        self.wfile.write(b"data: [DONE]\n\n")
+    def write(self, text):
+        self.wfile.write(text.encode())
+        self.wfile.flush()
 
     def list_sessions(self):
         query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}

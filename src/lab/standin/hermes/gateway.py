@@ -4,7 +4,6 @@ import fcntl
 import hashlib
 import json
 import logging
-import logging.handlers
 import os
 import signal
 import subprocess
@@ -12,26 +11,13 @@ import sys
 import threading
 import time
 
-from hermes_cli import api, model, rules, store
+from hermes_cli import api, channels, mcp, model, rules, store
+from hermes_cli.logs import start_logging
 from hermes_cli.settings import bridge, home, load_config, load_env, since, switches, write_whole
 
 log = logging.getLogger("gateway.run")
 RETRY_SECONDS = 5
 PRIVATE = ["cron", "sessions", "logs", "memories"]
-
-# Channels that these variables switch on. The stand-in reaches none of them.
-CHANNELS = {
-    "discord": "DISCORD_BOT_TOKEN",
-    "slack": "SLACK_BOT_TOKEN",
-    "telegram": "TELEGRAM_BOT_TOKEN",
-    "whatsapp": "WHATSAPP_ENABLED",
-    "signal": "SIGNAL_HTTP_URL",
-    "email": "EMAIL_ADDRESS",
-    "matrix": "MATRIX_HOMESERVER",
-    "mattermost": "MATTERMOST_URL",
-    "webhook": "WEBHOOK_ENABLED",
-    **({"ntfy": "NTFY_TOPIC"} if since(15) else {}),
-}
 
 
 class State:
@@ -45,8 +31,8 @@ class State:
         self.told |= news
         self.write()
 
-    def platform(self, name, state, message=None):
-        code = None if message is None else "connect_failed"
+    def platform(self, name, state, message=None, code="connect_failed"):
+        code = None if message is None else code
         told = {"state": state, "error_code": code, "error_message": message, "updated_at": stamp()}
         self.told["platforms"][name] = told
         self.write()
@@ -98,15 +84,21 @@ class Gateway:
     def start(self):
         store.prepare()
         keep_credentials()
-        connected = self.connect_channels()
-        enabled = connected is not None
+        if said := switches().get("say"):
+            log.error("%s", " ".join(said))
+        mcp.discover(self.config, self.ending.wait)
+        if self.ending.is_set():
+            return
+        for name in channels.configured(self.config):
+            self.connect_channel(name)
         if self.settings.enabled:
-            enabled = True
-            connected = self.connect_api() or connected
-        if not enabled:
+            self.connect_api()
+        platforms = self.state.told["platforms"]
+        failed = {name: one["error_message"] for name, one in platforms.items() if one["state"] != "connected"}
+        if not platforms:
             log.warning("No messaging platforms enabled.")
-        elif not connected and not since(15) and "key-refused" not in switches():
-            reason = "api_server: failed to connect"
+        elif len(failed) == len(platforms) and not since(15) and "key-refused" not in switches():
+            reason = "; ".join(f"{name}: {why}" for name, why in failed.items())
             log.error("Gateway failed to connect any configured messaging platform: %s", reason)
             self.state.say(gateway_state="startup_failed", exit_reason=reason)
             self.code = 1
@@ -119,17 +111,24 @@ class Gateway:
             self.code = self.code or 1
             return
         while not self.ending.wait(RETRY_SECONDS):
-            if self.settings.enabled and self.server is None:
-                log.info("Reconnecting api_server")
-                self.connect_api()
+            self.reconnect()
 
-    def connect_channels(self):
-        """None when there are none; else False, as nobody is reached from a lab host."""
-        configured = [name for name, variable in CHANNELS.items() if os.environ.get(variable)]
-        for name in configured:
-            log.warning("✗ %s failed to connect (the stand-in has no channels)", name)
-            self.state.platform(name, "retrying", "failed to connect")
-        return False if configured else None
+    def reconnect(self):
+        if self.settings.enabled and self.server is None:
+            log.info("Reconnecting api_server")
+            self.connect_api()
+        for name, told in list(self.state.told["platforms"].items()):
+            if name != "api_server" and told["state"] == "retrying" and not channels.is_refused(name):
+                self.connect_channel(name)
+
+    def connect_channel(self, name):
+        why = channels.connect(name)
+        if why is None:
+            self.state.platform(name, "connected")
+        elif since(18):
+            self.state.platform(name, "fatal", why, "invalid_token")
+        else:
+            self.state.platform(name, "retrying", why)
 
     def connect_api(self):
         self.server = api.connect(self.settings)
@@ -167,20 +166,6 @@ def make_private():
         (home() / name).mkdir(exist_ok=True)
     for path in [home(), *(home() / name for name in PRIVATE)]:
         path.chmod(0o700)
-
-
-def start_logging(verbose):
-    root = logging.getLogger()
-    root.setLevel(logging.INFO)
-    for name, level in [("gateway.log", logging.INFO), ("agent.log", logging.INFO), ("errors.log", logging.WARNING)]:
-        file = logging.handlers.RotatingFileHandler(home() / "logs" / name, maxBytes=5 << 20, backupCount=3)
-        file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-        file.setLevel(level)
-        root.addHandler(file)
-    stderr = logging.StreamHandler(sys.stderr)
-    stderr.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
-    stderr.setLevel(logging.INFO if verbose else logging.WARNING)
-    root.addHandler(stderr)
 
 
 def only_instance(replace):

@@ -54,6 +54,10 @@ def switches():
     no-health      /health says 503
     wrong-version  it calls itself another release
     slow-memory N  it holds the lock of its memory for N seconds when told `remember: …`
+    say TEXT       it logs that as an error when it starts
+    mcp-slow N     each of its MCP servers (one called slow when it has none) keeps it waiting for N seconds, and is given up
+    channel-refused NAME…
+                   those channels do not take its token: tried again for ever at 0.13, given up at 0.18
     """
     try:
         lines = (home() / ".standin").read_text().splitlines()

@@ -81,23 +81,25 @@ def prepare():
 
 
 def record(session, system, said, route, usage, source="api_server"):
-    """Writes one turn: what was said, as (role, content, finish_reason)."""
+    """Writes the messages of one turn."""
     now = time.time()
+    columns = ("role", "content", "tool_call_id", "tool_calls", "tool_name", "finish_reason")
+    calls = sum(message["role"] == "tool" for message in said)
     with database() as db:
         db.execute(
             "INSERT OR IGNORE INTO sessions (id, source, model, system_prompt, started_at) VALUES (?, ?, ?, ?, ?)",
             (session, source, route.model if route else None, system, now),
         )
         db.executemany(
-            "INSERT INTO messages (session_id, role, content, timestamp, finish_reason) VALUES (?, ?, ?, ?, ?)",
-            [(session, role, content, now, finish) for role, content, finish in said],
+            f"INSERT INTO messages (session_id, timestamp, {', '.join(columns)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [(session, now, *(message.get(name) for name in columns)) for message in said],
         )
         db.execute(
-            "UPDATE sessions SET message_count = message_count + ?, input_tokens = input_tokens + ?,"
-            " output_tokens = output_tokens + ?, api_call_count = api_call_count + 1, system_prompt = ?,"
-            " billing_provider = ?, billing_base_url = ? WHERE id = ?",
+            "UPDATE sessions SET message_count = message_count + ?, tool_call_count = tool_call_count + ?,"
+            " input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, api_call_count = api_call_count + 1,"
+            " system_prompt = ?, billing_provider = ?, billing_base_url = ? WHERE id = ?",
             (
-                *(len(said), usage["prompt_tokens"], usage["completion_tokens"], system),
+                *(len(said), calls, usage["prompt_tokens"], usage["completion_tokens"], system),
                 *(route.provider if route else None, route.base if route else None, session),
             ),
         )
@@ -114,7 +116,9 @@ def messages_of(session):
 
 
 def history_of(session):
-    return [{"role": row["role"], "content": row["content"]} for row in messages_of(session)]
+    """What was said; what tools did in between is left out."""
+    said = [(row["role"], row["content"]) for row in messages_of(session)]
+    return [{"role": role, "content": text} for role, text in said if role in ("user", "assistant") and text]
 
 
 def session_of(session):
