@@ -25,8 +25,6 @@ export interface Means {
   signal?: AbortSignal | undefined;
   /** How long the host may take for each of: answering, showing its key, judging a login. */
   patience?: number | undefined;
-  /** A dead host is noticed after three of these. */
-  keepalive?: number | undefined;
 }
 
 // No SHA-1, no CBC, nothing below 2048 bits: what OpenSSH 9 itself still offers, less what only old peers need.
@@ -52,6 +50,9 @@ const algorithms: Algorithms = {
   ],
   hmac: ["hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com", "hmac-sha2-256", "hmac-sha2-512"],
 };
+
+// Whoever waits for a word from a host that froze is told within 10 s: the third question that finds two unanswered ends it.
+const watchful = { milliseconds: 3000, unanswered: 2 };
 
 /** Connects, checks the host's key, and only then logs in; through the hops that `ProxyJump` names, if any. */
 export async function connect(target: Target, means: Means, behind: string[] = []): Promise<Connection> {
@@ -88,7 +89,8 @@ async function dialThrough(road: Connection, target: Target, settings: SshSettin
 }
 
 async function dial(target: Target, settings: SshSettings, means: Means, sock?: Duplex): Promise<Connection> {
-  const { signal, patience = 15_000, keepalive = 5_000 } = means;
+  const { signal, patience = 15_000 } = means;
+  const { alive = watchful } = settings;
   signal?.throwIfAborted();
   const expected = await means.trust.expect(target, settings);
   const client = new NodeSSH();
@@ -123,8 +125,8 @@ async function dial(target: Target, settings: SshSettings, means: Means, sock?: 
         attempts.handler(left, partial, next);
       },
       readyTimeout: 0,
-      keepaliveInterval: keepalive,
-      keepaliveCountMax: 2,
+      keepaliveInterval: alive.milliseconds,
+      keepaliveCountMax: alive.unanswered,
       ...(means.debug && { debug: (line: string) => means.debug?.(`${target.name}: ${line}`) }),
     });
     // Small packets one after the other would each wait for the host's delayed acknowledgement: 40 ms, five times a login.

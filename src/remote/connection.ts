@@ -5,7 +5,8 @@ import type { ClientChannel } from "ssh2";
 import { Fault } from "../errors.js";
 import { limit } from "../limit.js";
 import type { HostKey } from "./host-keys/key.js";
-import type { Exit, Process, Shell } from "./process.js";
+import type { Exit, Shell } from "./process.js";
+import { rootOnTerminal, type TerminalProcess, type Window } from "./root-terminal.js";
 import { type Passwords, withRightsOf } from "./sudo.js";
 import type { SudoKind, Target } from "./target.js";
 
@@ -20,6 +21,8 @@ export interface Connection extends Shell {
   as(user: string, sudo?: SudoKind): Shell;
   /** The key it showed, which was trusted. */
   readonly hostKey: HostKey;
+  /** Runs a command as root on a terminal of its own. Whatever is typed there is for the command. */
+  onTerminal(command: string, window: Window): Promise<TerminalProcess>;
   /** A stream to a port on the host's own loopback (or to `address` as the host sees it). */
   forward(port: number, address?: string): Promise<Duplex>;
   close(): void;
@@ -54,19 +57,24 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
 
   // A short command's output, exit and close can arrive in one packet with the answer to exec, and ssh2 tells of all of
   // them before any promise moves on: whoever listens must be there when the channel is.
-  const openChannel = (command: string): Promise<Process> =>
+  const openChannel = (command: string, window?: Window): Promise<TerminalProcess> =>
     new Promise((resolve, reject) => {
-      ssh.exec(command, (error, channel) => {
+      const pty = window && { term: window.term, rows: window.rows, cols: window.columns };
+      ssh.exec(command, pty ? { pty } : {}, (error, channel) => {
         if (error) reject(error);
         else resolve(channelProcess(channel, () => lost(target, reason)));
       });
     });
 
-  function spawn(command: string, { signal }: { signal?: AbortSignal } = {}): Promise<Process> {
+  function start(
+    command: string,
+    { signal }: { signal?: AbortSignal } = {},
+    window?: Window,
+  ): Promise<TerminalProcess> {
     return new Promise((started, failed) => {
       slot(async () => {
         signal?.throwIfAborted();
-        const process = await patiently(() => openChannel(command)).catch((error: Error) => {
+        const process = await patiently(() => openChannel(command, window)).catch((error: Error) => {
           // A socket that has gone is noticed here before its end is told.
           throw open && error.message !== "Not connected" ? refused(target, error) : lost(target, reason);
         });
@@ -84,9 +92,11 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
   const self: Connection = {
     target,
     user,
-    spawn,
+    spawn: (command, options) => start(command, options),
     hostKey,
     as: (other, sudo = target.sudo) => withRightsOf(other, { host: self, sudo, passwords }),
+    onTerminal: (command, window) =>
+      rootOnTerminal(command, { host: self, sudo: target.sudo, passwords }, (line) => start(line, {}, window)),
     async forward(port, address = "127.0.0.1") {
       try {
         return await client.forwardOut("127.0.0.1", 0, address, port);
@@ -130,7 +140,7 @@ async function patiently<T>(attempt: () => Promise<T>, left = 6): Promise<T> {
   }
 }
 
-function channelProcess(channel: ClientChannel, lostFault: () => Fault): Process {
+function channelProcess(channel: ClientChannel, lostFault: () => Fault): TerminalProcess {
   let left: () => void = () => {};
   let closed = false;
   const done = new Promise<Exit>((resolve, reject) => {
@@ -173,6 +183,9 @@ function channelProcess(channel: ClientChannel, lostFault: () => Fault): Process
       leave();
     },
     leave,
+    resize: ({ rows, columns }) => {
+      if (!closed) channel.setWindow(rows, columns, 0, 0);
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { type IncomingMessage, request } from "node:http";
-import type { Duplex } from "node:stream";
+import { Duplex } from "node:stream";
 import { Fault } from "../errors.js";
 import type { Connection } from "./connection.js";
 
@@ -23,14 +23,41 @@ export interface Reply {
 /** Asks inside the SSH connection: no port is opened anywhere, and nobody between here and the host can listen. */
 export async function ask(connection: Connection, asking: Asking): Promise<Reply> {
   asking.signal.throwIfAborted();
-  const road = await connection.forward(asking.port);
+  let road: Duplex | undefined;
   try {
+    road = await roadTo(connection, asking);
     const answer = await firstOf(road, asking);
     return { status: answer.statusCode ?? 0, headers: headersOf(answer), body: bodyOf(connection, answer, asking) };
   } catch (error) {
-    road.destroy();
+    road?.destroy();
     throw await told(connection, asking, error);
   }
+}
+
+/**
+ * The first request of a process takes Node about 10 ms to make, and the next ones 1. Whoever waits for a host anyway makes
+ * one that goes nowhere meanwhile.
+ */
+export function warmUp(): void {
+  const nowhere = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+  const asked = request({ method: "POST", path: "/", createConnection: () => nowhere as never });
+  asked.on("error", () => {});
+  asked.once("response", (answer) => answer.resume().on("error", () => {}));
+  asked.end("{}");
+  nowhere.push("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+  setTimeout(() => nowhere.destroy(), 20).unref();
+}
+
+/** Nobody who wants to stop waits for a host that does not answer; a road that comes too late is closed again. */
+function roadTo(connection: Connection, { port, signal }: Asking): Promise<Duplex> {
+  return new Promise((made, failed) => {
+    const stop = () => failed(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    connection
+      .forward(port)
+      .then((road) => (signal.aborted ? road.destroy() : made(road)), failed)
+      .finally(() => signal.removeEventListener("abort", stop));
+  });
 }
 
 function firstOf(road: Duplex, { method, port, path, headers = {}, body, signal }: Asking): Promise<IncomingMessage> {
@@ -55,12 +82,18 @@ const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
 async function* bodyOf(connection: Connection, answer: IncomingMessage, asking: Asking): AsyncGenerator<Buffer> {
   try {
     yield* answer;
+    // A body that only the end of its road ends looks whole wherever that was cut; that the connection ended is known by now.
+    if (!endsItself(answer)) await new Promise(setImmediate);
+    if (!connection.open && !endsItself(answer)) throw connection.lost();
   } catch (error) {
     throw await told(connection, asking, error);
   } finally {
     answer.destroy();
   }
 }
+
+const endsItself = ({ headers }: IncomingMessage): boolean =>
+  headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
 
 /** A server that hangs up and a road that ended look the same to HTTP; the road knows a moment later. */
 async function told(connection: Connection, { signal, port }: Asking, error: unknown): Promise<unknown> {

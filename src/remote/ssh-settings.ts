@@ -24,6 +24,8 @@ export interface SshSettings {
   hostKeyAlias?: string;
   userKnownHostsFiles: string[];
   globalKnownHostsFiles: string[];
+  /** How often a silent host is asked whether it is still there, and how many of these it may leave unanswered. */
+  alive?: { milliseconds: number; unanswered: number };
 }
 
 /** What the tokens in paths stand for, besides what the settings say themselves. */
@@ -64,7 +66,13 @@ export function parseSshSettings(output: string, here: Here): SshSettings {
     ...(hostKeyAlias !== undefined && { hostKeyAlias }),
     ...(proxyCommand !== undefined && { proxyCommand }),
     ...(identityAgent !== undefined && { identityAgent }),
+    ...aliveFrom(one("serveraliveinterval"), one("serveralivecountmax")),
   };
+}
+
+/** Zero is what OpenSSH says when nobody has set it. */
+function aliveFrom(seconds = "0", unanswered = "3"): Pick<SshSettings, "alive"> {
+  return Number(seconds) > 0 ? { alive: { milliseconds: Number(seconds) * 1000, unanswered: Number(unanswered) } } : {};
 }
 
 /** `[user@]host[:port]` or the same as an `ssh://` address; IPv6 stands in brackets when a port follows. */

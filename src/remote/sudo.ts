@@ -62,7 +62,7 @@ async function spawnWithoutPassword(
 }
 
 // What sudo and PAM may take to ask, and to judge an answer; a person's thinking does not count.
-const patience = 30_000;
+export const patience = 30_000;
 
 /**
  * sudo asks on stderr with a prompt of our own, so we know when it asks and whether it asks again, which means the
@@ -113,11 +113,11 @@ async function spawnWithPassword(
   return { ...process, stdout: gate.rest, stderr: stderr.copy };
 }
 
-const passwordWays = "add --sudo-password-file FILE, or set CLM_SUDO_PASSWORD";
+export const passwordWays = "add --sudo-password-file FILE, or set CLM_SUDO_PASSWORD";
 
-const mark = () => `clm-${randomBytes(8).toString("hex")}`;
+export const mark = () => `clm-${randomBytes(8).toString("hex")}`;
 
-const proven = (proof: string, command: string) => `echo ${proof}; ${command}`;
+export const proven = (proof: string, command: string) => `echo ${proof}; ${command}`;
 
 /** What comes after the proof line; nothing at all if it never comes. */
 function afterProof(
@@ -185,7 +185,7 @@ function listen(stderr: Readable, prompt?: string) {
   };
 }
 
-function noSudo(host: Connection, why: string, next?: string): Fault {
+export function noSudo(host: Connection, why: string, next?: string): Fault {
   const { name } = host.target;
   return new Fault("sudo-refused", `${host.user} cannot become root on ${name}`, {
     why: why || "sudo gave no reason",

@@ -1,11 +1,12 @@
 /**
- * Every way a secret's text may be written somewhere: as it is, in JSON, in a URL, between shell quotes, in base64.
+ * Every way a secret's text may be written somewhere: as it is, in JSON, in a URL, between shell quotes, in base64, in hex.
  * Not known: base64 broken into lines, and what a host does to it before we see it (compression, a hash).
  */
 export function encodings(value: string): string[] {
   const found = new Set<string>();
   for (const text of [value, value.trim(), ...longLines(value)]) {
-    for (const form of [text, ...json(text), ...url(text), ...shell(text), ...base64(text)]) found.add(form);
+    for (const form of [text, ...json(text), ...url(text), ...shell(text), ...base64(text), ...hex(text)])
+      found.add(form);
   }
   found.delete("");
   return [...found];
@@ -57,4 +58,10 @@ function base64(text: string): string[] {
   const alone = bytes.toString("base64");
   const forms = [...inside, alone, alone.replace(/=+$/, "")].filter((form) => form.length >= 4);
   return [...forms, ...forms.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"))];
+}
+
+/** Of a short one it is found by chance: many ids are hex. */
+function hex(text: string): string[] {
+  const lower = Buffer.from(text).toString("hex");
+  return lower.length >= 8 ? [lower, lower.toUpperCase()] : [];
 }

@@ -1,6 +1,14 @@
 import type { OutStream } from "./streams.js";
 
-const codes = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
+const codes = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  magenta: [35, 39],
+  cyan: [36, 39],
+} as const;
 
 export type Paint = Record<keyof typeof codes, (text: string) => string>;
 
@@ -13,6 +21,8 @@ export function createPaint(on: boolean): Paint {
     red: brush(codes.red),
     green: brush(codes.green),
     yellow: brush(codes.yellow),
+    magenta: brush(codes.magenta),
+    cyan: brush(codes.cyan),
   };
 }
 

@@ -27,15 +27,19 @@ interface Span {
   end: number;
 }
 
-/** Replaces secrets, in every encoding we know of, by `[secret]`. */
-export function createRedactor(): Redactor {
+/**
+ * Replaces secrets, in every encoding we know of, by `[secret]`. `spelled` says how a text looks in what is read, when that is
+ * not itself: bytes, say, with a character for each.
+ */
+export function createRedactor(spelled: (text: string) => string = (text) => text): Redactor {
   const patterns = new Set<string>();
   const beginnings = new Set<string>();
   let longest = 0;
 
   function hide(secret: Secret): void {
     const value = secret.reveal();
-    for (const pattern of value.trim().length < short ? [value.trim()] : encodings(value)) {
+    for (const form of value.trim().length < short ? [value.trim()] : encodings(value)) {
+      const pattern = spelled(form);
       if (pattern === "") continue;
       patterns.add(pattern);
       beginnings.add(pattern.charAt(0));

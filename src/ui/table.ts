@@ -1,4 +1,5 @@
 import { columns, cut, padded } from "./columns.js";
+import type { Paint } from "./paint.js";
 import { oneLine } from "./plain.js";
 
 /** A column of a table for people. */
@@ -9,6 +10,10 @@ export interface Column<Row> {
   whole?: boolean;
   /** Left out when a row does not fit; of several, the one with the smallest number first. */
   drop?: number;
+  /** Others are left out before this one has to be cut to less. */
+  least?: number;
+  /** How a cell looks where there are colours. It must say the same without. */
+  style?: (row: Row) => keyof Paint | undefined;
 }
 
 const gutter = "   ";
@@ -18,29 +23,44 @@ export interface TableOptions {
   width?: number | undefined;
   /** What may be shown of a cell, on one line. Comes before cutting: half a secret is not recognised any more. */
   clean?: (text: string) => string;
+  paint?: Paint | undefined;
 }
 
 /** Rows under upper-case titles, without lines around them. Without a width nothing is cut: scripts read it all. */
 export function table<Row>(rows: readonly Row[], spec: readonly Column<Row>[], options: TableOptions = {}): string {
-  const { width, clean = oneLine } = options;
+  const { width, clean = oneLine, paint } = options;
   const cell = (value: string | number | undefined) => clean(String(value ?? "")) || "-";
-  const natural = spec.map(({ title, value, whole = false, drop }) => {
+  const natural = spec.map(({ title, value, whole = false, drop, least = readable, style }) => {
     const cells = [title.toUpperCase(), ...rows.map((row) => cell(value(row)))];
-    return { cells, whole, drop, width: Math.max(...cells.map(columns)) };
+    const styles = [undefined, ...rows.map((row) => style?.(row))];
+    return { cells, styles, whole, drop, least, width: Math.max(...cells.map(columns)) };
   });
   const shown = width === undefined ? natural : narrowed(withoutTheLeast(natural, width), width);
   const line = (at: number) => shown.map(({ cells, width: room }) => padded(cut(cells[at] ?? "", room), room));
-  const lines = Array.from({ length: rows.length + 1 }, (_, at) => line(at).join(gutter).trimEnd());
+  const painted = (at: number) => {
+    const cells = line(at).map((text, column) => {
+      const style = shown[column]?.styles[at];
+      return style && paint ? text.replace(/^.*\S/, paint[style]) : text;
+    });
+    return cells.join(gutter).trimEnd();
+  };
   // What must stay whole is wrapped by the terminal rather than cut; of what stands after it, `…` is left.
   const needed = total(shown.slice(0, shown.findLastIndex(({ whole }) => whole) + 1)) + gutter.length + 1;
   const end = width && Math.max(width, needed);
-  return `${lines.map((text) => (end ? cut(text, end) : text)).join("\n")}\n`;
+  const fit = (at: number): string => {
+    const text = line(at).join(gutter).trimEnd();
+    // A line that has to be cut is shown without colours: where they end must not be cut off.
+    return end && columns(text) > end ? cut(text, end) : painted(at);
+  };
+  return `${Array.from({ length: rows.length + 1 }, (_, at) => fit(at)).join("\n")}\n`;
 }
 
 interface Measured {
   cells: string[];
+  styles: (keyof Paint | undefined)[];
   whole: boolean;
   drop: number | undefined;
+  least: number;
   width: number;
 }
 
@@ -53,7 +73,7 @@ const readable = 20;
 function withoutTheLeast(all: Measured[], room: number): Measured[] {
   const drops = all.flatMap(({ drop }) => drop ?? []);
   const needed = total(
-    all.map((column) => ({ ...column, width: column.whole ? column.width : Math.min(column.width, readable) })),
+    all.map((column) => ({ ...column, width: column.whole ? column.width : Math.min(column.width, column.least) })),
   );
   if (needed <= room || drops.length === 0) return all;
   const least = all.findLastIndex(({ drop }) => drop === Math.min(...drops));

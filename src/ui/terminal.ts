@@ -1,9 +1,12 @@
 import { Fault } from "../errors.js";
+import type { Secret } from "../secret.js";
+import { createLines } from "./lines.js";
 import { createPaint, type Paint, wantsColour } from "./paint.js";
 import { oneLine, plain } from "./plain.js";
 import { createBoard } from "./progress.js";
 import { createPrompts } from "./prompts.js";
 import { createRedactor } from "./redact.js";
+import { openCanvas, type Screen } from "./screen.js";
 import type { InStream, OutStream } from "./streams.js";
 import type { Ui } from "./ui.js";
 
@@ -29,6 +32,8 @@ export interface Terminal extends Ui {
   readonly paint: Paint;
   /** Columns for a table on stdout; nothing when it is not a terminal, where nothing may be cut. */
   readonly width: number | undefined;
+  /** Where results go, when a person looks at them there. */
+  readonly screen: Screen | undefined;
   readonly outputClosed: boolean;
   /** Lets go of what was kept back and waits until stdout has taken it. Throws when it could not. */
   close(): Promise<void>;
@@ -38,12 +43,19 @@ export function createTerminal(options: TerminalOptions): Terminal {
   const { stdout, stderr, env, flags } = options;
   const redactor = createRedactor();
   const results = redactor.stream();
+  const byteRedactor = createRedactor((text) => Buffer.from(text).toString("latin1"));
+  const passed = { stdout: byteRedactor.stream(), stderr: byteRedactor.stream() };
   const paint = createPaint(wantsColour(stderr, env, flags.noColor));
   const interactive = () => stderr.isTTY === true && options.stdin().isTTY === true;
   const unwatched = options.structured === true && !stderr.isTTY;
   const clean = (text: string) => redactor.text(oneLine(text));
+  /** What stdout shows last is a line that goes on. */
+  let midLine = false;
   let outputClosed = false;
   let outputError: Error | undefined;
+  /** What was said while a screen was taken, to be told after it. */
+  let unsaid: string[] | undefined;
+  const unicode = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || "") && env.TERM !== "linux";
 
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE" && !outputClosed) {
@@ -61,18 +73,53 @@ export function createTerminal(options: TerminalOptions): Terminal {
     clean,
     size: () => ({ columns: stderr.columns || 80, rows: stderr.rows || 24 }),
     paint,
-    unicode: /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || "") && env.TERM !== "linux",
+    unicode,
     debug: flags.debug,
     now: sinceStart,
   });
 
-  const say = (text: string): void => board.aside(() => stderr.write(`${redactor.text(text)}\n`));
+  const write = (text: string): void => board.aside(() => stderr.write(`${redactor.text(text)}\n`));
+  const say = (text: string): void => void (unsaid ? unsaid.push(text) : write(text));
+
+  const screen: Screen = {
+    get columns() {
+      return stdout.columns || 80;
+    },
+    get rows() {
+      return stdout.rows || 24;
+    },
+    paint: createPaint(wantsColour(stdout, env, flags.noColor)),
+    unicode,
+    open(onResize) {
+      board.pause();
+      const kept: string[] = [];
+      unsaid = kept;
+      const onClose = () => {
+        unsaid = undefined;
+        board.resume();
+        for (const text of kept) write(text);
+      };
+      return openCanvas({ stdout, clean: redactor.text, onResize, onClose });
+    },
+  };
 
   function out(text: string): void {
     const ready = results.push(text);
     if (ready === "" || outputError) return;
+    midLine = !ready.endsWith("\n");
     if (stdout.isTTY) board.aside(() => stdout.write(ready), ready.endsWith("\n"));
     else stdout.write(ready);
+  }
+
+  function pass(stream: "stdout" | "stderr", bytes: Buffer): Promise<void> {
+    const ready = Buffer.from(passed[stream].push(bytes.toString("latin1")), "latin1");
+    if (ready.length === 0 || (stream === "stdout" && outputError)) return Promise.resolve();
+    return new Promise((resolve) => (stream === "stdout" ? stdout : stderr).write(ready, () => resolve()));
+  }
+
+  function hide(secret: Secret): void {
+    redactor.hide(secret);
+    byteRedactor.hide(secret);
   }
 
   const prompts = createPrompts({
@@ -96,35 +143,60 @@ export function createTerminal(options: TerminalOptions): Terminal {
     ...prompts,
     askSecret: async (question) => {
       const secret = await prompts.askSecret(question);
-      redactor.hide(secret);
+      hide(secret);
       return secret;
     },
     out,
+    pass,
+    handOut: (secret, before = "") => {
+      if (!outputError) stdout.write(`${results.flush()}${before}${secret.reveal()}\n`);
+    },
     say,
     note: (text) => {
       if (!flags.quiet) say(plain(text));
+    },
+    aside: (text) => {
+      if (flags.quiet || unwatched) return;
+      const line = paint.dim(plain(text));
+      say(midLine && stdout.isTTY && stderr.isTTY ? `\n${line}` : line);
+      midLine = false;
     },
     warn: (text) => say(`${paint.yellow("warning:")} ${plain(text)}`),
     debug: (text) => {
       if (flags.debug) say(paint.dim(`debug +${sinceStart()}ms ${plain(text)}`));
     },
     progress: board.start,
-    hide: redactor.hide,
+    hide,
     redact: redactor.text,
     get interactive() {
       return interactive();
     },
+    get watched() {
+      return stdout.isTTY === true;
+    },
+    lines: (prompt) =>
+      createLines({
+        stdin: options.stdin(),
+        stderr,
+        prompt: `${paint.bold(clean(prompt))} `,
+        signal: options.signal ?? new AbortController().signal,
+      }),
     clean,
     paint,
     get width() {
       return stdout.isTTY ? stdout.columns || 80 : undefined;
+    },
+    get screen() {
+      return stdout.isTTY ? screen : undefined;
     },
     get outputClosed() {
       return outputClosed;
     },
     async close() {
       board.pause();
-      const rest = results.flush();
+      const kept = passed.stderr.flush();
+      if (kept !== "") stderr.write(Buffer.from(kept, "latin1"));
+      const rest = Buffer.concat([Buffer.from(results.flush()), Buffer.from(passed.stdout.flush(), "latin1")]);
       await new Promise<void>((resolve) => stdout.write(rest, () => resolve()));
       if (outputError && !outputClosed) {
         throw new Fault("local-setup", "the result could not be written", {

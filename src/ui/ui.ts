@@ -1,4 +1,5 @@
 import type { Secret } from "../secret.js";
+import type { Lines } from "./lines.js";
 
 /** One line of live progress. Ends exactly once. */
 export interface Progress {
@@ -30,10 +31,22 @@ export interface Choice {
 export interface Ui {
   /** The result a script reads: goes to stdout as it is, with no newline added. */
   out(text: string): void;
+  /**
+   * Writes a secret to stdout as it is, on a line of its own. Everything else that is printed has hidden secrets taken out
+   * of it, so this is the one way for who asked for a secret by name; who calls it has seen `watched` and has it audited.
+   */
+  handOut(secret: Secret, before?: string): void;
+  /**
+   * What a command somewhere else wrote, byte for byte but for hidden secrets, to the same stream of ours. Resolves when the
+   * stream takes more.
+   */
+  pass(stream: "stdout" | "stderr", bytes: Buffer): Promise<void>;
   /** A line on stderr whatever the flags say, passed on as it is: what a host said there, errors, what Ctrl-C does. */
   say(text: string): void;
   /** A remark to a person. */
   note(text: string): void;
+  /** What happens on the way to a result, while that comes: a dim line between its lines. Programs are not told. */
+  aside(text: string): void;
   warn(text: string): void;
   debug(text: string): void;
   progress(title: string): Progress;
@@ -52,4 +65,8 @@ export interface Ui {
   /** The text without any hidden secret, for what is written somewhere else than a terminal. */
   redact(text: string): string;
   readonly interactive: boolean;
+  /** A prompt at which a person types one message after the other. Only where `interactive` is true. */
+  lines(prompt: string): Lines;
+  /** Results go to a terminal, where they stay for whoever looks at it next. */
+  readonly watched: boolean;
 }

@@ -111,6 +111,34 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
     expect(await damage()).toEqual([]);
   });
 
+  // A unit of ours is ours alone; what is for all services is the host's.
+  const override = "/etc/systemd/system/ada.service.d/own.conf";
+  it.each([
+    ["ln -sfn /dev/null /etc/systemd/system/ada.service", "masked"],
+    [`mkdir -p ${override.replace(/\/own.conf/, "")}; echo '[Service]' > ${override}`, `override ${override}`],
+    [
+      "systemctl set-property --runtime ada.service CPUWeight=50",
+      "override /run/systemd/system.control/ada.service.d/50-CPUWeight.conf",
+    ],
+    ["ln -s /dev/null /run/systemd/system/ada.service", "override /run/systemd/system/ada.service"],
+    [
+      "cp /etc/systemd/system/ada-idle.service /run/systemd/system.control/ada.service; systemctl daemon-reload",
+      "override /run/systemd/system.control/ada.service",
+    ],
+    ["rm /etc/systemd/system/multi-user.target.wants/ada.service", "disabled -> enabled"],
+    ["echo '[Unit]' >> /etc/systemd/system/ada.service", "not reloaded"],
+  ])("find and mend a unit after %s", async (script, difference) => {
+    const whole = await inHost(name, treeScript);
+    await inHost(name, `mkdir -p /run/systemd/system.control; ${script}`);
+    const { results } = await converge(root, household, { mode: "check" });
+    const [found, ...more] = results.filter(({ status }) => status !== "ok");
+    expect([found?.id, more]).toEqual(["unit ada.service", []]);
+    expect(found?.differences).toContain(difference);
+    expect((await apply()).changed).toBe(1);
+    expect(await damage()).toEqual([]);
+    expect(await inHost(name, treeScript)).toBe(whole);
+  });
+
   it("end in the same state however often they are killed", async () => {
     const whole = await inHost(name, treeScript);
     const child = await bundleScript("test/lab/household-child.ts");

@@ -30,6 +30,8 @@ describe("every way a secret may be written", () => {
     ["between double quotes", nasty.replace(/["$`\\]/g, "\\$&")],
     ["in base64", base64(nasty)],
     ["in base64 without padding", base64(nasty).replace(/=+$/, "")],
+    ["in hex", Buffer.from(nasty).toString("hex")],
+    ["in HEX", Buffer.from(nasty).toString("hex").toUpperCase()],
     ["in base64 for URLs", Buffer.from(nasty).toString("base64url")],
   ];
   it.each(forms)("%s", (_, form) => {

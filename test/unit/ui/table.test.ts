@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { columns, cut, padded } from "../../../src/ui/columns.js";
+import { createPaint } from "../../../src/ui/paint.js";
 import { oneLine, plain } from "../../../src/ui/plain.js";
 import { megabytes, size } from "../../../src/ui/size.js";
 import { type Column, table } from "../../../src/ui/table.js";
@@ -23,6 +24,26 @@ describe("table", () => {
       { name: "x", note: "" },
     ];
     expect(table(rows, spec)).toBe("NAME     NOTE   COUNT\nwolf-i   a b    0\nx        -      -\n");
+  });
+
+  it("paints a cell where there are colours, and nothing when its line has to be cut", () => {
+    const styled: Column<Row>[] = [{ title: "name", value: (row) => row.name, style: () => "red" }, ...spec.slice(1)];
+    const paint = createPaint(true);
+    const [row] = [{ name: "x y", note: "n" }];
+    expect(table([row], styled, { paint })).toBe("NAME   NOTE   COUNT\n\u001b[31mx y\u001b[39m    n      -\n");
+    expect(table([row], styled)).toBe("NAME   NOTE   COUNT\nx y    n      -\n");
+    expect(table([row], styled, { paint, width: 10 })).not.toContain("\u001b");
+  });
+
+  it("leaves others out before a column has less than it needs", () => {
+    const row = { name: "x", note: "a note of forty characters, more or less", count: 1 };
+    const some = (least: number): Column<Row>[] => [
+      { title: "name", value: (row) => row.name, whole: true },
+      { title: "count", value: (row) => row.count, drop: 1 },
+      { title: "note", value: (row) => row.note, least },
+    ];
+    expect(table([row], some(20), { width: 40 })).toContain("COUNT");
+    expect(table([row], some(30), { width: 40 })).not.toContain("COUNT");
   });
 
   it("shows the titles when there is nothing", () => expect(table([], spec)).toBe("NAME   NOTE   COUNT\n"));

@@ -106,6 +106,18 @@ describe("secrets", () => {
     expect([stdout.text(), stderr.text()]).toEqual(["", ""]);
   });
 
+  it("one that is handed out is shown, after what was printed before and nowhere else", async () => {
+    const { terminal, stdout } = open();
+    const secret = new Secret("hunter2000");
+    terminal.hide(secret);
+    terminal.out("hunt");
+    terminal.handOut(secret, "key: ");
+    terminal.out("hunter2000\n");
+    await terminal.close();
+    expect(stdout.text()).toBe("huntkey: hunter2000\n[secret]\n");
+    expect([terminal.watched, open({ tty: true }).terminal.watched]).toEqual([false, true]);
+  });
+
   it("are let go of when they were none, at the end", async () => {
     const { terminal, stdout } = open();
     terminal.hide(new Secret("hunter2000"));

@@ -34,13 +34,49 @@ will_be_due() {
   case $restarting in *" $name "*) ;; *) return 1 ;; esac
 }
 
+# What the manager reads beside a unit of ours, or instead of it: drop-ins and files in places that come before. Those for
+# all services, or for all units whose names begin alike, are the host's own affair.
+read_overrides() {
+  overrides=''
+  for override in /etc/systemd/system*/"$name.d"/*.conf /run/systemd/*/"$name.d"/*.conf \
+    /usr/lib/systemd/system/"$name.d"/*.conf /usr/local/lib/systemd/system/"$name.d"/*.conf \
+    /etc/systemd/system.*/"$name" /run/systemd/system*/"$name" /run/systemd/transient/"$name"; do
+    [ ! -e "$override" ] && [ ! -L "$override" ] || overrides="$overrides$override$newline"
+  done
+}
+
+# The manager does not notice when a link is taken away by which a unit of ours comes up at boot, or put there.
+read_links() {
+  links=''
+  while read -r line; do
+    case $line in WantedBy=*) ;; *) continue ;; esac
+    for target in ${line#*=}; do
+      if [ "/etc/systemd/system/$target.wants/$name" -ef "$path" ]; then links="$links enabled"; else links="$links disabled"; fi
+    done
+  done 2>/dev/null <"$path"
+  case $is_enabled,$links in
+    enabled,*disabled*) is_enabled=disabled ;;
+    disabled,*enabled*) is_enabled=enabled ;;
+  esac
+}
+
 # unit NAME ENABLED STATE [what look_file takes]
 look_unit() {
-  name=$1 enabled=$2 state=$3
+  name=$1 enabled=$2 state=$3 overrides=''
   shift 3
   due=/run/clm/restart/$name
-  [ $# = 0 ] || look_file "$@"
+  if [ $# != 0 ]; then
+    look_file "$@"
+    [ ! -L "$path" ] || [ "$(readlink -- "$path")" != /dev/null ] || differs masked
+    read_overrides
+    while IFS= read -r override; do
+      [ -z "$override" ] || differs "override $override"
+    done <<END
+$overrides
+END
+  fi
   read_unit "$name"
+  [ $# = 0 ] || [ ! -f "$path" ] || read_links
   [ "$is_stale" != yes ] || differs 'not reloaded'
   case $enabled,$is_enabled in
     yes,enabled | yes,static | yes,alias | yes,generated) ;;
@@ -50,7 +86,7 @@ look_unit() {
   case $state in
     started)
       is_up || differs "$is_active -> started"
-      if is_up && { [ -n "$wants" ] || [ -e "$due" ] || will_be_due; }; then differs 'restart: its content changed'; fi
+      if is_up && { [ -n "$wants$overrides" ] || [ -e "$due" ] || will_be_due; }; then differs 'restart: its content changed'; fi
       ;;
     stopped) [ "$is_active" = inactive ] || [ "$is_active" = failed ] || differs "$is_active -> stopped" ;;
     restarted) always_differs restart ;;
@@ -58,11 +94,16 @@ look_unit() {
 }
 
 change_unit() {
-  if [ -n "$wants" ]; then
-    ! is_up || restart_is_due "$name" || exit
-    (change_file) || exit
+  shift 3
+  [ -z "$wants$overrides" ] || ! is_up || restart_is_due "$name" || exit
+  [ -z "$wants" ] || (change_file) || exit
+  [ -z "$overrides" ] || remove_overrides || exit
+  if [ -n "$wants$overrides" ] || [ "$is_stale" = yes ]; then
+    systemctl daemon-reload || exit
+    # What was masked may turn out to be enabled.
+    read_unit "$name"
+    [ $# = 0 ] || read_links
   fi
-  [ -z "$wants" ] && [ "$is_stale" != yes ] || systemctl daemon-reload || exit
   case $enabled,$is_enabled in
     yes,enabled) ;;
     yes,*) systemctl --quiet enable "$name" || exit ;;
@@ -76,6 +117,27 @@ change_unit() {
     restarted) systemctl restart "$name" ;;
     *) return 0 ;;
   esac && rm -f "$due"
+}
+
+# A folder of drop-ins may be a link to one that others have, too: then the link is what is ours to take away.
+remove_overrides() {
+  while IFS= read -r override; do
+    case $override in
+      '') continue ;;
+      # The manager holds on to what it made itself for as long as it runs.
+      /run/systemd/transient/*) systemctl stop "$name" ;;
+    esac
+    folder=${override%/*}
+    case $folder in
+      *".d") if [ -L "$folder" ]; then rm -f -- "$folder"; else rm -f -- "$override" && rmdir -- "$folder" 2>/dev/null || :; fi ;;
+      *) rm -rf -- "$override" ;;
+    esac
+  done <<END
+$overrides
+END
+  read_overrides
+  [ -z "$overrides" ] || fail "it cannot be taken away: $overrides"
+  overrides=removed
 }
 
 # absent_unit NAME

@@ -1,0 +1,84 @@
+import { PassThrough, type Readable } from "node:stream";
+import { sh } from "../quote.js";
+import type { Process } from "./process.js";
+import { type Door, mark, noSudo, passwordWays, patience, proven } from "./sudo.js";
+
+/** A terminal: what kind of one, and how large. */
+export interface Window {
+  term: string;
+  rows: number;
+  columns: number;
+}
+
+/** A process on a terminal of its own. All it shows comes on stdout. */
+export interface TerminalProcess extends Process {
+  resize(window: Pick<Window, "rows" | "columns">): void;
+}
+
+/**
+ * Runs a command as root on a terminal. sudo asks there with a prompt of our own, and nothing but the password is written
+ * before the proof line has come, after which the terminal is the command's.
+ */
+export async function rootOnTerminal(
+  command: string,
+  { host, sudo, passwords }: Door,
+  start: (line: string) => Promise<TerminalProcess>,
+): Promise<TerminalProcess> {
+  if (host.user === "root") return start(command);
+  if (sudo === "none") throw noSudo(host, "sudo is not installed there");
+  const [proof, prompt] = [mark(), mark()];
+  const how = sudo === "password" ? sh`-p ${prompt}` : "-n";
+  const process = await start(`sudo ${how} -u root -- ${sh`/bin/sh -c ${proven(proof, command)}`}`);
+  const password = () => passwords.sudo(`${host.user}@${host.target.name}`);
+  try {
+    return { ...process, stdout: await afterSudo(process, { proof, prompt, password }) };
+  } catch (error) {
+    process.kill("KILL");
+    throw typeof error === "string" ? noSudo(host, error, error === nobody ? passwordWays : undefined) : error;
+  }
+}
+
+const nobody = "sudo wants a password and nobody is there to give it";
+
+interface Expected {
+  proof: string;
+  prompt: string;
+  password: () => ReturnType<Door["passwords"]["sudo"]>;
+}
+
+/** What the terminal shows after sudo let us through. Rejects with a reason when it did not. */
+function afterSudo({ stdout, stdin, done }: Process, { proof, prompt, password }: Expected): Promise<Readable> {
+  const rest = new PassThrough();
+  let head = "";
+  let asked = 0;
+  let timer: NodeJS.Timeout | undefined;
+  return new Promise<Readable>((resolve, reject) => {
+    const wait = () => {
+      timer = setTimeout(() => reject("it asked nothing clm understands"), patience);
+    };
+    async function answer(): Promise<void> {
+      clearTimeout(timer);
+      if (asked++ > 0) return reject("the password was not accepted");
+      const secret = await password();
+      wait();
+      if (secret) stdin.write(`${secret.reveal()}\n`);
+      else reject(nobody);
+    }
+    function hear(chunk: Buffer): void {
+      head += chunk.toString("latin1");
+      const at = head.indexOf(`${proof}\r\n`);
+      if (at >= 0) {
+        stdout.off("data", hear);
+        rest.write(Buffer.from(head.slice(at + proof.length + 2), "latin1"));
+        stdout.pipe(rest);
+        resolve(rest);
+      } else if (head.includes(prompt)) {
+        head = head.slice(head.indexOf(prompt) + prompt.length);
+        answer().catch(reject);
+      }
+    }
+    wait();
+    stdout.on("data", hear);
+    done.then(() => reject(head.trim()), reject);
+  }).finally(() => clearTimeout(timer));
+}

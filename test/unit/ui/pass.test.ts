@@ -1,0 +1,48 @@
+import { PassThrough } from "node:stream";
+import { expect, it } from "vitest";
+import { Secret } from "../../../src/secret.js";
+import { createTerminal } from "../../../src/ui/terminal.js";
+
+/** What came out of each stream, in bytes. */
+async function passed(secret: string, chunks: Buffer[]): Promise<Buffer[]> {
+  const flags = { quiet: true, debug: false, noColor: true, yes: false };
+  const streams = [new PassThrough(), new PassThrough()] as const;
+  const heard = streams.map((stream) => {
+    const all: Buffer[] = [];
+    stream.on("data", (chunk) => all.push(chunk));
+    return all;
+  });
+  const [stdout, stderr] = streams;
+  const ui = createTerminal({ stdin: () => new PassThrough(), stdout, stderr, env: {}, flags });
+  ui.hide(new Secret(secret));
+  for (const chunk of chunks) {
+    await ui.pass("stdout", chunk);
+    await ui.pass("stderr", chunk);
+  }
+  await ui.close();
+  return heard.map((all) => Buffer.concat(all));
+}
+
+const every = Buffer.from(Array.from({ length: 1024 }, (_, at) => (at * 7) % 256));
+
+it("bytes that are no text come out as they went in, however they are cut", async () => {
+  for (const size of [1, 3, 1024]) {
+    const chunks = Array.from({ length: Math.ceil(every.length / size) }, (_, at) =>
+      every.subarray(at * size, (at + 1) * size),
+    );
+    expect(await passed("sk-secret", chunks)).toEqual([every, every]);
+  }
+});
+
+it.each(["sk-secret", "pässwörd-東京"])("%s is hidden among them, also when it is cut", async (secret) => {
+  const bytes = Buffer.concat([every, Buffer.from(secret), every]);
+  const expected = Buffer.concat([every, Buffer.from("[secret]"), every]);
+  const cut = every.length + 4;
+  expect(await passed(secret, [bytes])).toEqual([expected, expected]);
+  expect(await passed(secret, [bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual([expected, expected]);
+});
+
+it("what was kept back comes at the end", async () => {
+  const [out] = await passed("sk-secret", [Buffer.from("ends with sk-")]);
+  expect(String(out)).toBe("ends with sk-");
+});
