@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { clockOf } from "../../../../src/agents/logs/clock.js";
 import { type Entry, fileEntry, journalEntry } from "../../../../src/agents/logs/line.js";
 import { merged, onlyOnce } from "../../../../src/agents/logs/merge.js";
 
@@ -14,7 +15,7 @@ interface Line {
 it.each(parse(readFileSync("test/cases/logs/lines.yaml", "utf8")) as Line[])(
   "file: $line",
   ({ line, at, level, text }) => {
-    const entry = fileEntry("agent", line, 120);
+    const entry = fileEntry("agent", line, clockOf("+0200", ""));
     if (at === undefined) expect(entry).toBeUndefined();
     else expect(entry).toEqual({ source: "agent", at: Date.parse(at), level, text });
   },
@@ -64,6 +65,21 @@ describe("merged", () => {
     const all = [entry("journal", 905, "x"), entry("errors", 5, "x"), entry("agent", 5, "x"), entry("gateway", 5, "x")];
     expect(merged(all)).toHaveLength(1);
     expect(merged(all)[0]?.source).not.toBe("journal");
+  });
+
+  it("tells once what the journal and a slow file have line by line", () => {
+    const all = [
+      entry("agent", 5, "boom\nTraceback\n  File x"),
+      entry("errors", 5, "boom"),
+      entry("errors", 5, "Traceback\n  File x"),
+      ...["boom", "Traceback", "  File x"].map((text) => entry("journal", 7, text)),
+    ];
+    expect(merged(all).map(({ text }) => text)).toEqual(["boom\nTraceback\n  File x"]);
+  });
+
+  it("tells each of two that were said at once, and neither twice", () => {
+    const all = [entry("agent", 5, "x"), entry("agent", 5, "x"), entry("errors", 5, "x"), entry("errors", 5, "x")];
+    expect(merged(all).map(({ source }) => source)).toEqual(["agent", "agent"]);
   });
 
   it("tells again what was said again", () => {

@@ -1,0 +1,114 @@
+# What agents say: the journal of their units and the files they write. Run as root, in a session of its own; several agents
+# and sources speak at once. Each line begins with the number of the agent and the source, and ends with `.`, or with `+` when
+# the next one goes on with it: what is written at once must be short, or others come between.
+
+# Our stdin is a leash: one byte now and then says that somebody listens. When none comes, or no more can, all of this ends.
+leash() {
+  while [ -n "$(timeout --foreground 60 dd bs=1 count=1 status=none)" ]; do :; done
+  kill -KILL 0
+}
+
+# The host's time, and how it is told there.
+see_clock() {
+  now=$(date +%s)
+  zone=$(readlink -f /etc/localtime)
+  printf -- '- clock %s %s %s\n' "$now" "$(date +%z)" "${zone#/usr/share/zoneinfo/}"
+}
+
+# tell SOURCE. A line without an end has to fit in what sed may have.
+tell() {
+  (ulimit -v 500000; exec stdbuf -oL sed -e 's/.\{2900\}/&+\n/g' -e 's/$/./') | stdbuf -oL sed "s/^/$number $1 /"
+}
+
+see_agent() {
+  uid='' gid=''
+  IFS=: read -r _ _ uid gid _ <<END
+$(getent passwd "$user")
+END
+  [ -n "$uid" ] || printf '%s - no-account\n' "$number"
+  [ "$(systemctl show --property LoadState --value -- "$unit")" != not-found ] || printf '%s - no-unit\n' "$number"
+}
+
+# see_journal MORE...
+see_journal() {
+  journalctl --quiet --no-pager --all --output json --output-fields MESSAGE,PRIORITY,_LINE_BREAK,_STREAM_ID \
+    --unit "$unit" "$@" 2>/dev/null </dev/null | tell journal
+}
+
+journal_past() {
+  see_journal --lines "$journal_lines" ${from:+--since "@$from"} ${until:+--until "@$until"}
+}
+
+# see_size NAME: sets `offset` to where what comes later begins. Only whole lines are read: half of one may be half of a secret.
+see_size() {
+  offset=0
+  [ -z "$uid" ] || offset=$(as_agent /bin/sh -c "$whole_size" sh "$data/logs/$1.log")
+  offset=${offset:-0}
+}
+
+see_past() {
+  [ -n "$uid" ] || return 0
+  case $1 in mcp-stderr) loose=yes ;; *) loose='' ;; esac
+  # Who was here before knows which of these lines were told: their time does not say it.
+  case $loose,$again in yes,yes) from='' lines=500 ;; esac
+  as_agent /bin/sh -c "$past" sh "$data/logs/$1.log" "$offset" "${from:-0}" "$bytes" | recent | tell "$1"
+}
+
+# How much of a file is whole lines.
+whole_size='PATH=/usr/bin:/bin
+[ -f "$1" ] && size=$(stat -Lc %s -- "$1") && [ "$size" -gt 0 ] || { echo 0; exit; }
+from=$((size > 1048576 ? size - 1048576 : 0))
+part() { tail -c "+$((from + 1))" -- "$1" | head -c "$((size - from))"; }
+[ "$(part "$1" | tail -c 1 | wc -l)" = 1 ] || size=$((size - $(part "$1" | tail -n 1 | wc -c)))
+echo "$size"'
+
+# The last bytes of a file and, before them, of those it was before it was rotated. A line that is cut is left out.
+past='PATH=/usr/bin:/bin
+part() {
+  if [ "$2" -le "$3" ]; then head -c "$2" -- "$1"; else tail -c "+$(($2 - $3 + 1))" -- "$1" | head -c "$3" | sed 1d; fi
+}
+for old in "$1.3" "$1.2" "$1.1"; do
+  [ -f "$old" ] && [ "$(stat -Lc %Y -- "$old")" -ge "$3" ] && part "$old" "$(stat -Lc %s -- "$old")" "$4"
+done
+[ "$2" = 0 ] || part "$1" "$2" "$4"'
+
+# Of lines on stdin the last entries (all, when `lines` is 0) that are of the time and the level that was asked for. A line
+# without a time goes on with the one before; in a loose file it is one of its own.
+recent() {
+  awk -v from="${from:+$(date -d "@$from" '+%F %T')}" -v to="${until:+$(date -d "@$until" '+%F %T')}" \
+    -v most="$lines" -v least="$least" -v loose="$loose" '
+    function rank(word) {
+      gsub(/[^A-Z]/, "", word)
+      return word == "DEBUG" ? 0 : word ~ /^WARN(ING)?$/ ? 2 : word ~ /^(ERROR|CRITICAL|FATAL)$/ ? 3 : 1
+    }
+    {
+      stamp = ""
+      if (/^[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]:[0-9][0-9]:[0-9][0-9]/) stamp = $0
+      else if (/^=+ \[[0-9]+-/) stamp = substr($0, index($0, "[") + 1)
+      if (stamp != "") time = substr(stamp, 1, 10) " " substr(stamp, 12, 8)
+      if (stamp != "" || loose) {
+        kept = (from == "" || time >= from) && (to == "" || time <= to) && (loose || rank(substr(stamp, 11, 1) == "T" ? $2 : $3) >= least)
+        if (kept && most > 0) {
+          first[++entries] = count + 1
+          if (entries > most) while (gone < first[entries - most + 1] - 1) delete line[++gone]
+        }
+      }
+      if (!kept) next
+      if (most > 0) line[++count] = $0
+      else print
+    }
+    END { for (at = gone + 1; at <= count; at++) print line[at] }'
+}
+
+# follow NAME OFFSET: goes on with the file of that name when it is rotated.
+follow() {
+  [ -n "$uid" ] || return 0
+  file=$data/logs/$1.log begin="-c +$(($2 + 1))"
+  # Where there is no inotify, as on an overlay, tail looks so often, and for a new file after so many looks in vain. It ends when
+  # the name comes to stand for what is no file, and when nobody could take what it said.
+  while :; do
+    as_agent tail -s 0.05 --max-unchanged-stats 4 $begin -F -- "$file" | tell "$1"
+    begin='-n 0'
+    sleep 1
+  done
+}

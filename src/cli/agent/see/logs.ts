@@ -1,0 +1,69 @@
+import type { Moment } from "../../../agents/logs/script.js";
+import { type Source, sources } from "../../../agents/logs/sources.js";
+import { Fault } from "../../../errors.js";
+import { type Audience, tellLogs } from "../../../flows/logs/logs.js";
+import { withSession } from "../../../flows/session.js";
+import type { Handler } from "../../command.js";
+import { chooseAgents } from "../../many.js";
+import { momentFrom } from "../../moment.js";
+import type { logs } from "./commands.js";
+import { logLines, logObject } from "./log-lines.js";
+
+export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
+  const { follow, level = "debug", utc, sudoPasswordFile } = options;
+  const since = options.since === undefined ? undefined : momentFrom("--since", options.since, { now: clm.now(), utc });
+  const until = options.until === undefined ? undefined : momentFrom("--until", options.until, { now: clm.now(), utc });
+  if (follow && until) throw new Fault("usage", "--follow goes on for ever, and --until ends it");
+  if (since && until && secondsAt(since, clm.now()) > secondsAt(until, clm.now()))
+    throw new Fault("bad-input", "--until is before --since");
+  const grep = options.grep === undefined ? undefined : patternFrom(options.grep);
+  const lines = options.lines ?? (since ? undefined : 100);
+  const from = options.source.length > 0 ? options.source.map(sourceFrom) : sources;
+  const agents = chooseAgents(clm, args.names, options);
+
+  const line = logLines({ paint: clm.screen?.paint, utc, agents });
+  const several = agents.length > 1;
+  let shown = 0;
+  const audience: Audience = {
+    entries(told) {
+      shown += told.length;
+      clm.ui.out(
+        clm.format === "json"
+          ? told.map((each) => `${JSON.stringify(logObject(each))}\n`).join("")
+          : told.map(line).join(""),
+      );
+    },
+    trouble(fault) {
+      if (!several) return;
+      clm.ui.warn(`${fault.message} [${fault.code}]`);
+      for (const text of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) clm.ui.say(`  ${text}`);
+    },
+  };
+  if (follow) clm.untilStopped();
+  const faults = await withSession({ ...clm, sudoPasswordFile }, (session) =>
+    tellLogs(session, agents, { sources: from, since, until, lines, level, grep, follow }, audience),
+  );
+  const [first] = faults;
+  if (!several && first) throw first;
+  if (!follow) clm.signal.throwIfAborted();
+  if (shown === 0 && !follow && faults.length === 0 && clm.format === "table") clm.ui.note("Nothing was said.");
+  return Math.max(0, ...faults.map(({ exit }) => exit));
+};
+
+const secondsAt = (moment: Moment, now: Date): number =>
+  "at" in moment ? moment.at : Math.floor(now.getTime() / 1000) - moment.ago;
+
+/** As journalctl's: who types no capital means both. */
+function patternFrom(text: string): RegExp {
+  try {
+    return new RegExp(text, /\p{Lu}/u.test(text) ? "" : "i");
+  } catch (error) {
+    throw new Fault("bad-input", `--grep ${text} is no regular expression`, { why: (error as Error).message });
+  }
+}
+
+function sourceFrom(word: string): Source {
+  const source = sources.find((each) => each === word);
+  if (source) return source;
+  throw new Fault("bad-input", `${word} is no source of logs`, { why: `there are ${sources.join(", ")}` });
+}

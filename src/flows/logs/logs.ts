@@ -1,0 +1,228 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { clockOf } from "../../agents/logs/clock.js";
+import { type Asking, logsScript } from "../../agents/logs/script.js";
+import { loadType } from "../../agents/registry.js";
+import { type Subject, subjectOf } from "../../agents/subject.js";
+import { asFault, Fault, isFault } from "../../errors.js";
+import { limit } from "../../limit.js";
+import type { Agent } from "../../state/agents.js";
+import type { Host } from "../../state/hosts.js";
+import type { Session } from "../session.js";
+import { listen } from "./listen.js";
+import { createVoice, type Told, type Voice, type Wanted } from "./voice.js";
+
+export type { Told } from "./voice.js";
+
+export type LogsWish = Omit<Asking, "again"> & Wanted;
+
+/** Who is told of what agents say. */
+export interface Audience {
+  entries: (told: Told[]) => void;
+  /** Something keeps us from hearing an agent, or all agents of a host. The others are heard all the same. */
+  trouble: (fault: Fault) => void;
+}
+
+const hostsAtOnce = 64;
+/** Bytes of a line, and of an entry, that are kept. */
+const longest = 1 << 20;
+/** Milliseconds that sources may come after each other and still be put in order; the screen is behind by as much. */
+const reorder = 20;
+/** Milliseconds that hosts are waited for before others go live. */
+const patience = 3000;
+/** Milliseconds before a host that was lost is called again: longer each time, until it was there for a while. */
+const pauses = [500, 1000, 2000, 5000];
+const aWhile = 10_000;
+/** Seconds that are asked for once more, as not all that was said then need have come here. */
+const overlap = 5;
+
+/** Logs: what agents said, in the order of time, and with `follow` what they say from then on. Changes nothing. */
+export async function tellLogs(
+  session: Session,
+  agents: readonly Agent[],
+  wish: LogsWish,
+  audience: Audience,
+): Promise<Fault[]> {
+  const clean = cleaner(session);
+  const voices = new Map(agents.map((agent) => [agent, createVoice({ agent, wanted: wish, longest, clean })]));
+  const faults: Fault[] = [];
+  const trouble = (fault: Fault) => {
+    faults.push(fault);
+    audience.trouble(fault);
+  };
+  const stage = onStage([...voices.values()], audience.entries);
+  const slot = limit(hostsAtOnce);
+  const hosts = [...new Set(agents.map(({ host }) => host.name))].map((name) =>
+    [...voices.values()].filter(({ agent }) => agent.host.name === name),
+  );
+  const work = hosts.map((those) => {
+    const hear = () => hearHost(session, those, wish, { stage, trouble, warn: (text) => session.ui.warn(text) });
+    // Who follows never ends: nobody can wait for a turn.
+    return wish.follow ? hear() : slot(hear);
+  });
+  const late = wish.follow ? setTimeout(stage.open, patience) : undefined;
+  try {
+    await Promise.all(work);
+  } finally {
+    clearTimeout(late);
+  }
+  stage.open();
+  stage.close();
+  return faults;
+}
+
+/** Whatever an agent says of itself is told, and it knows more secrets than its own. */
+function cleaner({ secrets, ui }: Session): (text: string, cut: boolean) => string {
+  const all = secrets.all();
+  for (const secret of all) ui.hide(secret);
+  // A secret that was cut is not known again. Written in any way, it is not longer than this.
+  const margin = 64 + 12 * Math.max(0, ...all.map((secret) => secret.reveal().length));
+  return (text, cut) => {
+    const clean = ui.redact(text);
+    return cut ? `${clean.slice(0, -margin)} … [cut]` : clean;
+  };
+}
+
+interface Stage {
+  /** Something was heard. */
+  stir(voice: Voice): void;
+  /** All that an agent said before was heard, or nothing will be. */
+  ready(voice: Voice): void;
+  /** Begins to tell, whoever is not there yet. */
+  open(): void;
+  close(): void;
+}
+
+/** First what all of them said before, as one; then what each says, as it comes. */
+function onStage(voices: Voice[], tell: (told: Told[]) => void): Stage {
+  const waiting = new Set(voices);
+  const stirred = new Set<Voice>();
+  let opened = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const inOrder = (parts: Told[][]) => {
+    const told = parts.flat().sort((a, b) => a.at - b.at);
+    if (told.length > 0) tell(told);
+  };
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    inOrder([...stirred].map((voice) => voice.news()));
+    stirred.clear();
+  }
+  function open(): void {
+    if (opened) return;
+    opened = true;
+    inOrder(voices.filter((voice) => !waiting.has(voice)).map((voice) => voice.past()));
+    if (stirred.size > 0) flush();
+  }
+
+  return {
+    open,
+    stir(voice) {
+      if (waiting.has(voice)) return;
+      stirred.add(voice);
+      if (opened) timer ??= setTimeout(flush, reorder);
+    },
+    ready(voice) {
+      if (!waiting.delete(voice)) return;
+      if (opened) inOrder([voice.past()]);
+      else if (waiting.size === 0) open();
+    },
+    close: flush,
+  };
+}
+
+interface Surroundings {
+  stage: Stage;
+  trouble: (fault: Fault) => void;
+  warn: (text: string) => void;
+}
+
+/** Hears all agents of a host with one exec; who follows calls again when the host is lost. */
+async function hearHost(
+  session: Session,
+  voices: Voice[],
+  wish: LogsWish,
+  { stage, trouble, warn }: Surroundings,
+): Promise<void> {
+  const host = voices[0]?.agent.host as Host;
+  const noted = new Set<string>();
+  // What is looked for may stand anywhere: the host does not look for it.
+  let asking: Asking = wish.grep && wish.lines !== 0 ? { ...wish, lines: undefined } : wish;
+  /** When something was heard last, by the host's clock. */
+  let heardAt: number | undefined;
+  let ahead = 0;
+  const hostNow = () => Date.now() + ahead;
+  let failures = 0;
+  let away = false;
+  let since = 0;
+
+  async function once(): Promise<void> {
+    // Reading manifests takes about as long as the handshake: both at once.
+    const [connection, subjects] = await Promise.all([
+      session.pool.connect(host),
+      Promise.all(voices.map(({ agent }) => subjectFor(session, agent))),
+    ]);
+    const remark = (words: string[], number: number | undefined) => {
+      const voice = number === undefined ? undefined : voices[number];
+      if (words[0] === "clock") {
+        const [, seconds, offset = "", zone = ""] = words;
+        ahead = Number(seconds) * 1000 - Date.now();
+        heardAt ??= Number(seconds) * 1000;
+        for (const each of voices) each.begin(clockOf(offset, zone), hostNow);
+        if (away) warn(`${host.name} is back`);
+        away = false;
+        since = Date.now();
+      } else if (voice && words[0] === "past") {
+        voice.arrive();
+        stage.ready(voice);
+        stage.stir(voice);
+      } else if (voice && !noted.has(`${number} ${words[0]}`)) {
+        noted.add(`${number} ${words[0]}`);
+        trouble(missing(voice.agent, words[0] === "no-account"));
+      }
+    };
+    const line = (heard: Parameters<Voice["take"]>[0]) => {
+      const voice = voices[heard.agent];
+      if (!voice) return;
+      heardAt = hostNow();
+      voice.take(heard);
+      stage.stir(voice);
+    };
+    await listen(connection, logsScript(subjects, asking), { longest, line, remark }, session.signal);
+  }
+
+  for (;;) {
+    try {
+      await once();
+      return;
+    } catch (error) {
+      if (session.signal.aborted) return;
+      const fault = asFault(error);
+      // Who was never heard is not called again: the address or the login may be wrong.
+      if (!wish.follow || heardAt === undefined || !isFault(fault, "connection-lost", "unreachable", "remote-failed")) {
+        for (const voice of voices) stage.ready(voice);
+        return trouble(fault);
+      }
+      if (!away) warn(`${[fault.message, ...fault.why].join(": ")}; trying again`);
+      if (!away && Date.now() - since > aWhile) failures = 0;
+      away = true;
+      failures++;
+      const at = Math.floor(heardAt / 1000) - overlap;
+      asking = { ...wish, since: { at }, lines: undefined, level: "debug", again: true };
+      await sleep(pauses[Math.min(failures, pauses.length) - 1], undefined, { signal: session.signal }).catch(() => {});
+      if (session.signal.aborted) return;
+    }
+  }
+}
+
+async function subjectFor({ configDir }: Session, agent: Agent): Promise<Subject> {
+  const { manifest } = await loadType(configDir, agent.record.type);
+  return subjectOf(manifest, agent);
+}
+
+const missing = ({ host, name, word, record }: Agent, account: boolean): Fault =>
+  new Fault("check-failed", `${name} is not on ${host.name} as it was installed`, {
+    why: account ? `there is no account ${record.user}, so none of its log files` : `there is no unit ${record.unit}`,
+    next: `clm ps ${word}`,
+  });
