@@ -5,8 +5,8 @@ import { program } from "./clm.js";
 export interface Dialogue {
   home: string;
   env?: NodeJS.ProcessEnv;
-  /** What to type when the screen shows something new that matches. In this order. */
-  answers: [shown: RegExp, typed: string][];
+  /** What to type when the screen shows something new that matches, or what to do and then type. In this order. */
+  answers: [shown: RegExp, typed: string | (() => string)][];
 }
 
 /** Runs clm on a terminal, as a person would, and gives back the screen and the exit code. */
@@ -32,7 +32,7 @@ export function onTerminal(
       if (!shown || typed === undefined || !shown.test(screen.slice(seen))) return;
       waiting.shift();
       seen = screen.length;
-      child.stdin.write(typed);
+      child.stdin.write(typeof typed === "string" ? typed : typed());
     });
     child.on("close", (code) => done({ code, screen }));
   });

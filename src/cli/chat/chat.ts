@@ -1,0 +1,69 @@
+import { type Attachment, messageWith } from "../../agents/chat/message.js";
+import { Fault } from "../../errors.js";
+import { attachment, textIn } from "../../flows/chat/attach.js";
+import { openTalk, type Talk, type Which } from "../../flows/chat/talk.js";
+import { withSession } from "../../flows/session.js";
+import type { Context, Handler } from "../command.js";
+import type { chat } from "./commands.js";
+import { converse } from "./converse.js";
+import { once } from "./once.js";
+
+export const run: Handler<typeof chat> = async ({ args, options }, clm) => {
+  const { system, file, sudoPasswordFile } = options;
+  const which = whichOf(options);
+  const source = sourceOf(options, clm);
+  return withSession({ ...clm, sudoPasswordFile }, async (session) => {
+    const talk = openTalk(session, args.name, { which, system });
+    // The host is reached while files are read; what is wrong with either is told.
+    talk.ready().catch(() => {});
+    const files = () => Promise.all(file.map((path) => attached(clm, path)));
+    if (source === "person") return converse(clm, talk, files);
+    const text = source === "stdin" ? await pipedText(clm) : source.text;
+    return once(clm, talk, await whole(talk, text, await files()));
+  });
+};
+
+/** A message with its files, that is known to be read to its end. */
+async function whole(talk: Talk, text: string, files: Attachment[]): Promise<string> {
+  const message = messageWith(text, files);
+  await talk.mustFit(message);
+  return message;
+}
+
+async function pipedText(clm: Context): Promise<string> {
+  const text = await textIn(clm.stdin(), "what was piped in", clm.signal);
+  if (text.trim() !== "") return text;
+  throw new Fault("usage", "nothing was piped in, and there is no terminal to talk on", {
+    why: "say it with --once, or pipe it in",
+  });
+}
+
+const attached = (clm: Context, path: string): Promise<Attachment> =>
+  path === "-"
+    ? textIn(clm.stdin(), "what was piped in", clm.signal).then((text) => ({ name: "stdin", text }))
+    : attachment(path, clm.signal);
+
+function whichOf({ session, last, new: fresh }: { session?: string | undefined; last: boolean; new: boolean }): Which {
+  const given = [session !== undefined, last, fresh].filter(Boolean);
+  if (given.length > 1) throw new Fault("usage", "--session, --last and --new exclude each other");
+  if (session !== undefined) return { id: session };
+  return last ? "last" : "new";
+}
+
+type Source = "person" | "stdin" | { text: string };
+
+/** Where messages come from: the command line, stdin, or a person. */
+function sourceOf({ once, file }: { once?: string | undefined; file: string[] }, clm: Context): Source {
+  const piped = !clm.stdin().isTTY;
+  const streams = file.filter((path) => path === "-").length + (once === "-" ? 1 : 0);
+  if (streams > 1) throw new Fault("usage", "stdin can be read only once: '-' was given more than once");
+  if (streams > 0 && !piped) throw new Fault("usage", "nothing was piped in for '-'");
+  if (once !== undefined && once !== "-") return { text: once };
+  if (once === "-") return "stdin";
+  if (piped) return streams > 0 ? { text: "" } : "stdin";
+  if (clm.format !== "table") {
+    throw new Fault("usage", `-o ${clm.format} is for one message`, { why: "say it with --once, or pipe it in" });
+  }
+  if (clm.ui.interactive) return "person";
+  throw new Fault("usage", "there is no terminal to talk on", { why: "say it with --once, or pipe it in" });
+}

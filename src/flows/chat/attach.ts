@@ -1,0 +1,46 @@
+import { createReadStream } from "node:fs";
+import { basename } from "node:path";
+import type { Readable } from "node:stream";
+import type { Attachment } from "../../agents/chat/message.js";
+import { Fault } from "../../errors.js";
+
+// No agent reads that much of a message, and whatever else a path may lead to must not fill the memory.
+const largest = 1024 * 1024;
+
+/** A text file for a message. What is no text is refused: the agent could make nothing of it. */
+export async function attachment(path: string, signal: AbortSignal): Promise<Attachment> {
+  return { name: basename(path), text: await textIn(createReadStream(path, { signal }), path, signal) };
+}
+
+/** Everything a stream brings, as text. */
+export async function textIn(stream: Readable, what: string, signal: AbortSignal): Promise<string> {
+  const stop = () => stream.destroy();
+  signal.addEventListener("abort", stop, { once: true });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of stream) {
+      chunks.push(Buffer.from(chunk));
+      length += chunk.length;
+      if (length > largest) throw new Fault("bad-input", `${what} is larger than 1 MB`, { why: "nothing was sent" });
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof Fault) throw error;
+    throw new Fault("bad-input", `${what} cannot be read`, { why: (error as Error).message, cause: error });
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+  signal.throwIfAborted();
+  return textOf(Buffer.concat(chunks), what);
+}
+
+function textOf(bytes: Buffer, what: string): string {
+  const binary = () => new Fault("bad-input", `${what} is not a text in UTF-8`, { why: "nothing was sent" });
+  if (bytes.includes(0)) throw binary();
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw binary();
+  }
+}

@@ -1,0 +1,180 @@
+import { chatBody, mustBeSessionId, mustFit, newSessionId, sessionHeader } from "../../agents/chat/message.js";
+import { type Piece, type Streamed, streamReader } from "../../agents/chat/stream.js";
+import { loadType } from "../../agents/registry.js";
+import { Fault, isFault } from "../../errors.js";
+import { quote } from "../../quote.js";
+import { ask, warmUp } from "../../remote/http.js";
+import { type Agent, findAgent } from "../../state/agents.js";
+import { type Chats, chatStore } from "../../state/chats.js";
+import type { Store } from "../../state/store.js";
+import { type Door, openDoor } from "../agent/door.js";
+import type { Session } from "../session.js";
+import { bodyText, noAnswer, refused, withSilenceLimit } from "./answering.js";
+
+/** Which conversation it is to be: a new one, one by its id, or the last one clm had with the agent. */
+export type Which = "new" | "last" | { id: string };
+
+export interface TalkOptions {
+  which: Which;
+  /** Said to the model beside every message. */
+  system?: string | undefined;
+}
+
+/** A conversation with one agent. */
+export interface Talk {
+  agent: Agent;
+  /** Its id, which the agent may change. */
+  readonly session: string;
+  /** Connects and looks who is behind the agent's port, if that was not done yet. */
+  ready(): Promise<Door>;
+  /** Throws before anything is sent when a message can not be sent whole. */
+  mustFit(message: string): Promise<void>;
+  say(message: string, how: Saying): Promise<Answer>;
+  /** What comes next is another conversation. */
+  reset(): void;
+}
+
+export interface Saying {
+  onPiece: (piece: Piece) => void;
+  /** Stops the answer: the request is closed, and the agent stops its work. */
+  signal: AbortSignal;
+}
+
+export interface Answer extends Pick<Streamed, "text" | "cut" | "tokens"> {
+  session: string;
+  /** The tools it used, in order. */
+  tools: { tool: string; label: string }[];
+  seconds: number;
+}
+
+/** Milliseconds after which somebody else may have come to the port of an agent nobody has talked to. */
+const lookAgain = 60_000;
+
+/** Chat: finds the agent and the conversation, and begins to connect. Nothing is sent before `say`. */
+export function openTalk(session: Session, word: string, { which, system }: TalkOptions): Talk {
+  const agent = findAgent(session.hosts.read(), word);
+  // Without the signal: a conversation whose answer was stopped can be gone on with too.
+  const chats = chatStore(session.configDir, { what: "clm chat" });
+  // Whatever the agent says is shown, and it knows more secrets than its own key.
+  for (const secret of session.secrets.all()) session.ui.hide(secret);
+  let id = idFor(session, chats, agent, which);
+  let door: { opened: Promise<Door>; at: number } | undefined;
+
+  function ready(): Promise<Door> {
+    if (!door) {
+      const opening = { opened: openDoor(session, agent), at: Date.now() };
+      setImmediate(warmUp);
+      opening.opened.catch(() => {
+        if (door === opening) door = undefined;
+      });
+      door = opening;
+    }
+    return door.opened;
+  }
+
+  /** What was seen holds while the connection does, and for a while. */
+  async function fresh(): Promise<Door> {
+    const { connection } = await ready();
+    if (!connection.open || Date.now() - (door?.at ?? 0) > lookAgain) door = undefined;
+    return ready();
+  }
+
+  async function exchange(message: string, { onPiece, signal }: Saying): Promise<Answer> {
+    const began = Date.now();
+    const { connection, subject, key } = await fresh();
+    const { path, model, failures } = subject.manifest.api.chat;
+    const stop = withSilenceLimit(AbortSignal.any([session.signal, signal]), subject);
+    const { status, headers, body } = await ask(connection, {
+      ...{ method: "POST", port: subject.port, path, signal: stop.signal },
+      headers: {
+        Authorization: `Bearer ${key.reveal()}`,
+        "Content-Type": "application/json",
+        Accept: "text/event-stream",
+        [sessionHeader]: id,
+      },
+      body: chatBody(model, message, system),
+    }).finally(stop.end);
+    if (status !== 200) throw refused(subject, id, status, session.ui.redact(await bodyText(stop.watched(body))));
+    id = followed(id, headers[sessionHeader.toLowerCase()]);
+    const tools: Answer["tools"] = [];
+    const reader = streamReader({
+      headers,
+      failures,
+      onPiece(piece) {
+        if ("tool" in piece && piece.status === "running") tools.push({ tool: piece.tool, label: piece.label });
+        onPiece(piece);
+      },
+    });
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of stop.watched(body)) reader.push(decoder.decode(chunk, { stream: true }));
+    } finally {
+      await remember(session, chats, agent, id);
+    }
+    const { failure, ...said } = reader.end();
+    if (failure !== undefined) throw noAnswer(subject, id, session.ui.redact(failure));
+    return { ...said, session: id, tools, seconds: (Date.now() - began) / 1000 };
+  }
+
+  return {
+    agent,
+    get session() {
+      return id;
+    },
+    ready,
+    async mustFit(message) {
+      const { manifest } = await loadType(session.configDir, agent.record.type);
+      const { longest } = manifest.api.chat;
+      mustFit(message, longest);
+      if (system !== undefined) mustFit(system, longest, "what --system says");
+    },
+    async say(message, how) {
+      try {
+        return await exchange(message, how);
+      } catch (error) {
+        // Whoever holds the port now is looked at before the key is sent again.
+        if (!how.signal.aborted) door = undefined;
+        if (isFault(error, "connection-lost")) error.next.push(`clm chat ${agent.word} --session ${quote(id)}`);
+        throw error;
+      }
+    },
+    reset() {
+      id = newSessionId(session.now());
+    },
+  };
+}
+
+const keyOf = ({ host, name }: Agent): string => `${host.name}/${name}`;
+
+function idFor(session: Session, chats: Store<Chats>, agent: Agent, which: Which): string {
+  if (which === "new") return newSessionId(session.now());
+  const id = which === "last" ? chats.read().last[keyOf(agent)]?.session : which.id;
+  if (id === undefined) {
+    throw new Fault("not-found", `clm has had no conversation with ${agent.name} yet`, {
+      next: `clm chat ${agent.word}`,
+    });
+  }
+  mustBeSessionId(id);
+  return id;
+}
+
+/** The agent goes on under another id when it has folded a long conversation. */
+function followed(id: string, told: string | undefined): string {
+  if (!told || told === id) return id;
+  try {
+    mustBeSessionId(told);
+    return told;
+  } catch {
+    return id;
+  }
+}
+
+/** That the next `--last` may not find it is no reason to lose an answer. */
+async function remember(session: Session, chats: Store<Chats>, agent: Agent, id: string): Promise<void> {
+  const entry = { session: id, at: session.now().toISOString() };
+  try {
+    await chats.update(({ last, ...rest }) => ({ ...rest, last: { ...last, [keyOf(agent)]: entry } }));
+  } catch (error) {
+    session.ui.warn(`--last will not find this conversation: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,251 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { hostStore } from "../../src/state/hosts.js";
+import { openSecrets } from "../../src/state/secrets.js";
+import { agentsIn, unitOf } from "./agents.js";
+import { type Call, clm, copyOfHome, inHost } from "./clm.js";
+import { onTerminal } from "./terminal.js";
+
+const host = "trial-3";
+/** Both on one host, one of each generation. */
+const names = { old: "olga", new: "nils" };
+const versions = [
+  ["0.13", names.old, "2026.5.7+standin"],
+  ["0.18", names.new, "2026.7.1+standin"],
+] as const;
+let home: string;
+let removeHome: () => Promise<void>;
+let agents: ReturnType<typeof agentsIn>;
+
+const chat = (name: string, words: string[], call: Partial<Call> = {}) =>
+  clm(["chat", name, ...words], { home, ...call });
+const long = `slowly ${Array.from({ length: 200 }, (_, at) => `word${at}`).join(" ")}`;
+const sessionIn = (stderr: string) => /--session (\S+)/.exec(stderr)?.[1] ?? "";
+/** Read with every call: it needs no restart. */
+const switched = (name: string, words: string) => inHost(host, `echo '${words}' >/home/${name}/.hermes/.standin`);
+const keyOf = (name: string) =>
+  openSecrets(home).get({ host, type: "hermes", agent: name }, "HERMES_API_SERVER_KEY")?.reveal() ?? "";
+
+beforeAll(async () => {
+  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
+  agents = agentsIn(home);
+  await agents.addEcho();
+  for (const [, name, version] of versions) {
+    await agents.install(host, name, version);
+    await agents.must("agent", "configure", name, "--provider", "echo");
+  }
+});
+afterAll(async () => {
+  for (const [, name] of versions) await agents.remove(name);
+  await removeHome();
+});
+
+describe.each(versions)("%s", (_about, name) => {
+  it("answers, and goes on where it ended", async () => {
+    const first = await chat(name, ["--once", "how many turns"]);
+    expect([first.code, first.stdout], first.stderr).toEqual([0, "turns: 1\n"]);
+    const id = sessionIn(first.stderr);
+    expect(id).toMatch(/^clm-\d{8}-[0-9a-f]{8}$/);
+    expect((await chat(name, ["--session", id], { input: "how many turns\n" })).stdout).toBe("turns: 2\n");
+    const third = await chat(name, ["--last", "--once", "how many turns", "-o", "json"]);
+    expect(JSON.parse(third.stdout)).toMatchObject({
+      ...{ agent: `${host}:hermes:${name}`, session: id, text: "turns: 3", tools: [], cut: false },
+      ...{ provider: "echo", model: "echo-1", tokens: { input: expect.any(Number) }, seconds: expect.any(Number) },
+    });
+    expect((await chat(name, ["--once", "how many turns"])).stdout).toBe("turns: 1\n");
+  });
+
+  it("a call that failed is no answer", async () => {
+    await switched(name, "dead-upstream");
+    const { code, stdout, stderr } = await chat(name, ["--once", "hello"]);
+    expect([code, stdout, stderr]).toEqual([16, "", expect.stringContaining(`${name} got no answer from its model`)]);
+    expect(stderr).toContain(`next: clm agent doctor ${name}`);
+    const json = await chat(name, ["--once", "hello", "-o", "json"]);
+    expect([json.code, json.stdout, JSON.parse(json.stderr).error.fault]).toEqual([16, "", "remote-failed"]);
+    await switched(name, "");
+  });
+});
+
+describe("what is said", () => {
+  const name = names.new;
+
+  it("shows tools beside the answer, and neither secrets nor control sequences in it", async () => {
+    const { code, stdout, stderr } = await chat(name, [], {
+      input: `use a tool\n\u001b[31m${keyOf(name)}\u001b]0;x\u0007.`,
+    });
+    expect([code, stdout]).toEqual([0, "echo: use a tool\n[secret].\n"]);
+    expect(stderr).toContain("· terminal: uname -s\n");
+  });
+
+  it("takes text files, and refuses what would not be read whole before anything is sent", async () => {
+    const file = join(home, "notes.txt");
+    writeFileSync(file, "one\ntwo\n");
+    const { stdout } = await chat(name, ["--once", "see", "--file", file]);
+    expect(stdout).toBe("echo: see\n\nnotes.txt:\n```\none\ntwo\n```\n");
+    writeFileSync(file, "x".repeat(65_536));
+    const last = readFileSync(join(home, "chats.json"), "utf8");
+    for (const [path, why] of [
+      [file, "too long"],
+      [process.execPath, "larger than"],
+      [join(home, "none"), "cannot be read"],
+    ] as const) {
+      const refused = await chat(name, ["--once", "see", "--file", path]);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(why)]);
+    }
+    expect((await chat(name, [])).stderr).toContain("nothing was piped in, and there is no terminal to talk on");
+    expect((await chat(name, ["--once", "x", "--session", "a/b"])).code).toBe(2);
+    expect(readFileSync(join(home, "chats.json"), "utf8")).toBe(last);
+  });
+
+  it("refuses are told with what to do", async () => {
+    const key = keyOf(name);
+    const instance = { host, type: "hermes", agent: name } as const;
+    const { Secret } = await import("../../src/secret.js");
+    await openSecrets(home).set(instance, "HERMES_API_SERVER_KEY", new Secret("0".repeat(64)), "wrong");
+    const { code, stderr } = await chat(name, ["--once", "hello"]);
+    await openSecrets(home).set(instance, "HERMES_API_SERVER_KEY", new Secret(key), "right");
+    expect([code, stderr]).toEqual([16, expect.stringMatching(/refuses its own key[\s\S]*next: clm agent configure/)]);
+  });
+});
+
+/** The network of the host, closed from outside to everything but its SSH server. */
+function closedButForSsh(): { open: () => void } | undefined {
+  if (spawnSync("nft", ["--version"]).status !== 0) return undefined;
+  const address =
+    hostStore(home)
+      .read()
+      .hosts.find((each) => each.name === host)?.address ?? "?";
+  const spaces = execFileSync("ip", ["netns", "list"], { encoding: "utf8" }).split("\n");
+  const space = spaces
+    .map((line) => line.split(" ")[0] ?? "")
+    .find(
+      (each) =>
+        each && spawnSync("ip", ["-n", each, "-4", "addr"], { encoding: "utf8" }).stdout.includes(`inet ${address}/`),
+    );
+  if (!space) return undefined;
+  const rules = `table inet closed {
+    chain in { type filter hook input priority 0; policy drop; iif lo accept; tcp dport 22 accept; }
+    chain out { type filter hook output priority 0; policy drop; oif lo accept; tcp sport 22 accept; }
+  }`;
+  const nft = (args: string[], input = "") =>
+    execFileSync("ip", ["netns", "exec", space, "nft", ...args], { input, encoding: "utf8" });
+  nft(["--file", "-"], rules);
+  return { open: () => void nft(["delete", "table", "inet", "closed"]) };
+}
+
+describe("the road", () => {
+  const name = names.new;
+
+  it("needs nothing of the host's network but its SSH server", async ({ skip }) => {
+    const closed = closedButForSsh();
+    if (!closed) return skip("there is no nft here to close the host's network with");
+    try {
+      expect(await chat(name, ["--once", "hello"])).toMatchObject({ code: 0, stdout: "echo: hello\n" });
+    } finally {
+      closed.open();
+    }
+  });
+
+  it.each([
+    ["is cut", "KILL", "the connection ended"],
+    ["leads to a host that froze", "STOP", "it stopped answering"],
+  ])("that %s in the middle is told", async (_about, signal, why) => {
+    let done: Promise<unknown> | undefined;
+    const { code, stdout, stderr } = await chat(name, ["--once", long], {
+      during: (child) =>
+        child.stdout?.once("data", () => {
+          done = inHost(host, `pkill -${signal} -f '[s]shd: clm'`);
+        }),
+    });
+    await done;
+    if (signal === "STOP") await inHost(host, "pkill -KILL -f '[s]shd: clm'");
+    expect([code, stderr]).toEqual([14, expect.stringContaining(why)]);
+    expect(stdout).toMatch(/^echo: slowly .*\n$/);
+    // It was said, and can be gone on with.
+    const id = /next: clm chat nils --session (\S+)/.exec(stderr)?.[1] ?? "";
+    expect((await chat(name, ["--session", id, "--once", "how many turns"])).stdout).toBe("turns: 2\n");
+  });
+
+  it("that a person leaves ends the agent's work", async () => {
+    const since = Number(await inHost(host, `wc -l </home/${name}/.hermes/logs/agent.log`));
+    const { code } = await chat(name, ["--once", long], {
+      during: (child) => child.stdout?.once("data", () => child.kill("SIGINT")),
+    });
+    expect(code).toBe(130);
+    await inHost(
+      host,
+      `for n in $(seq 100); do
+        tail -n +${since + 1} /home/${name}/.hermes/logs/agent.log | grep -q 'interrupted agent task' && exit 0; sleep 0.1
+      done; exit 1`,
+    );
+  });
+});
+
+describe("at a terminal", () => {
+  const name = names.new;
+
+  it("is a conversation; Ctrl-C stops an answer and not the program", async () => {
+    const { code, screen } = await onTerminal(["chat", name], {
+      home,
+      answers: [
+        [/nils> /, `${long}\r`],
+        [/echo: slowly word0 word1/, "\u0003"],
+        [/stopped\s[\s\S]*nils> /, "how many turns\r"],
+        [/turns: \d\s[\s\S]*nils> /, "/nonsense\r"],
+        [/there is no \/nonsense[\s\S]*nils> /, "/session\r"],
+        [/--session clm-[\s\S]*nils> /, "/reset\r"],
+        [/a new conversation[\s\S]*nils> /, "how many turns\r"],
+        [/turns: 1\s[\s\S]*nils> /, "/exit\r"],
+      ],
+    });
+    expect(code, screen).toBe(0);
+    expect(screen.trimEnd()).toMatch(/go on with: clm chat nils --session clm-\d{8}-[0-9a-f]{8}$/);
+  });
+
+  it("goes on over a new connection when one was lost", async () => {
+    const cut = { done: undefined as Promise<unknown> | undefined };
+    const { code, screen } = await onTerminal(["chat", name], {
+      home,
+      answers: [
+        [/nils> /, "hello\r"],
+        [/echo: hello[\s\S]*nils> /, `${long}\r`],
+        [
+          /echo: slowly word0/,
+          () => {
+            cut.done = inHost(host, "pkill -KILL -f '[s]shd: clm'");
+            return "";
+          },
+        ],
+        [/lost the connection[\s\S]*connects again[\s\S]*nils> /, "how many turns\r"],
+        [/turns: \d\s[\s\S]*nils> /, "\u0004"],
+      ],
+    });
+    await cut.done;
+    expect(code, screen).toBe(0);
+  });
+});
+
+it("the key is told to no stranger on the port", async () => {
+  const name = names.old;
+  const { port } = hostStore(home)
+    .read()
+    .hosts.find((each) => each.name === host)?.agents[name] ?? { port: 0 };
+  await inHost(host, `systemctl stop ${unitOf(name)}`);
+  const stopped = await chat(name, ["--once", "hello"]);
+  expect([stopped.code, stopped.stderr]).toEqual([8, expect.stringContaining(`next: clm agent start ${name}`)]);
+  const listener = `import socket
+s=socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(("127.0.0.1",${port})); s.listen()
+open("/tmp/ready","w"); heard=open("/tmp/heard","ab",0)
+while 1: heard.write(s.accept()[0].recv(9999)+b"!")`;
+  await inHost(
+    host,
+    `systemd-run -q --unit stranger --uid nobody -- /usr/bin/python3 -c '${listener}'
+      for n in $(seq 100); do [ -e /tmp/ready ] && exit 0; sleep 0.1; done; exit 1`,
+  );
+  const { code, stderr } = await chat(name, ["--once", "hello"]);
+  const heard = await inHost(host, "cat /tmp/heard; systemctl stop stranger; rm /tmp/heard /tmp/ready");
+  expect([code, heard]).toEqual([1, ""]);
+  expect(stderr).toMatch(/key of olga was not sent[\s\S]*user nobody[\s\S]*next: clm agent doctor olga/);
+});
