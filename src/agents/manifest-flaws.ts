@@ -1,4 +1,5 @@
 import { namesIn } from "../render/template.js";
+import { isAgentCheck } from "./doctor/check.js";
 import type { Field, Manifest } from "./manifest.js";
 
 export interface Flaw {
@@ -60,6 +61,7 @@ export function flawsIn(manifest: Manifest): Flaw[] {
     ),
     ...templateFlaws(manifest.version.line, ["reports", "version"], "version.line"),
     ...templateFlaws(manifest.unit.name, ["name"], "unit.name"),
+    ...templateFlaws(manifest.dashboard?.args, ["port"], "dashboard.args"),
     ...templateFlaws(
       Object.values(manifest.memory).map(({ path }) => path),
       placeNames,
@@ -70,6 +72,7 @@ export function flawsIn(manifest: Manifest): Flaw[] {
       ["name", "host", "port"],
       "causes",
     ),
+    ...causeFlaws(manifest),
   ];
 }
 
@@ -112,6 +115,16 @@ function aliasFlaws({ providers }: Manifest): Flaw[] {
       return other ? [{ path: `providers.${name}.aliases`, reason: `${alias} already is ${other}` }] : [];
     }),
   );
+}
+
+function causeFlaws({ causes, channels }: Manifest): Flaw[] {
+  const ids = causes.map(({ id }) => id);
+  return causes.flatMap(({ id, checks = [] }, index) => [
+    ...(ids.indexOf(id) < index ? [{ path: `causes.${index}.id`, reason: `there are two causes called ${id}` }] : []),
+    ...checks
+      .filter((check) => !isAgentCheck(check, Object.keys(channels)))
+      .map((check) => ({ path: `causes.${index}.checks`, reason: `the doctor has no check called ${check}` })),
+  ]);
 }
 
 const listFlaws = (names: string[], known: string[], path: string): Flaw[] =>

@@ -208,10 +208,27 @@ export const manifestSchema = z.strictObject({
       model: z.string(),
       /** Answers that start so are failures told as answers. */
       failures: z.array(z.string()).default([]),
+      /** Characters of one message that are read; what comes after them is dropped without a word. */
+      longest: z.number().int().positive().optional(),
     }),
     /** Milliseconds until it must listen; each MCP server adds `per_server`. */
     patience: z.strictObject({ start: z.number().int(), per_server: z.number().int() }),
   }),
+  /** Pages for a browser on the same machine, served while somebody looks at them. */
+  dashboard: z
+    .strictObject({
+      /** Versions that have it. */
+      when: range,
+      /** What is run, after the launcher. It must bind the loopback alone. Template: `port`. */
+      args: z.array(z.string()),
+      /** What a browser asks for first; 200 says that it is there. */
+      page: z.string().startsWith("/"),
+      /** The first free one on the host is taken. */
+      ports: z.strictObject({ first: z.number().int(), last: z.number().int() }),
+      /** Milliseconds until it must answer. */
+      patience: z.number().int().positive(),
+    })
+    .optional(),
   /** Always rendered. Templates: `port`, `api_key`, `provider` (the rendered model.provider). */
   render: z.array(rendering).default([]),
   /**
@@ -232,15 +249,21 @@ export const manifestSchema = z.strictObject({
   stages: z.array(
     z.strictObject({ name: z.enum(["providers", "identity", "channels", "validate"]), skipped: z.string().optional() }),
   ),
-  /** What a line in the journal means. Template in `next`: `name`, `host`, `port`. */
+  /** What a line in the journal or a log means. Template in `next`: `name`, `host`, `port`. */
   causes: z
     .array(
       z.strictObject({
+        /** Never changes: the doctor's check `log.<id>` is called by it. */
+        id: z.string().regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, "should be words of a-z and 0-9 with - between them"),
         pattern,
         reason: z.string(),
         next: z.string().optional(),
         /** The proofs whose failure it explains; without it, any. */
         proofs: z.array(z.enum(proofIds)).optional(),
+        /** The doctor's checks that see the same thing now; without it, the proofs. None: the line is all there is to go by. */
+        checks: z.array(z.string()).optional(),
+        /** It passes by itself, or the agent does without: never more than a warning. */
+        mild: z.boolean().default(false),
         /** Waiting does not help. */
         final: z.boolean().default(false),
       }),
@@ -256,4 +279,5 @@ export type ServiceRequest = z.infer<typeof request>;
 export type ProviderType = z.infer<typeof provider>;
 export type ChannelType = z.infer<typeof channel>;
 export type McpType = z.infer<typeof mcpServer>;
+export type Cause = Manifest["causes"][number];
 export type StageName = Manifest["stages"][number]["name"];

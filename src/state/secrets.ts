@@ -37,6 +37,8 @@ export interface Secrets {
   names(instance: Instance): string[];
   /** What may be told of an instance's secrets. */
   described(instance: Instance): Described[];
+  /** Whose secrets there are. */
+  instances(): Instance[];
   /** Every secret there is, for whoever must keep them from showing. */
   all(): Secret[];
   /** Stores a secret; the same value again changes nothing. */
@@ -76,6 +78,7 @@ export function openSecrets(dir: string, options: LockOptions & { now?: () => Da
           description: description ?? "",
         }),
       ),
+    instances: () => Object.keys(store.read()).flatMap((key) => parseInstanceKey(key) ?? []),
     all: () =>
       Object.values(store.read()).flatMap((secrets) => Object.values(secrets).map(({ value }) => new Secret(value))),
     async set(instance, name, value, description) {

@@ -1,4 +1,5 @@
 import { fill } from "../../render/template.js";
+import type { Cause } from "../manifest.js";
 import type { Subject } from "../subject.js";
 import { brief } from "./judge.js";
 import type { Proof, ProofId } from "./proof.js";
@@ -42,8 +43,7 @@ export function finalCause(subject: Subject, words: string[], proofs: Proof[]): 
 function causeIn(subject: Subject, words: string[], id: ProofId): { reason: string; next?: string } | undefined {
   const cause = causeOf(subject, words, id);
   if (!cause) return undefined;
-  const { word, host, port } = subject;
-  const next = cause.next && fill(cause.next, { name: word, host, port });
+  const next = remedyFor(cause, subject);
   return { reason: cause.reason, ...(next && { next }) };
 }
 
@@ -51,10 +51,14 @@ function causeIn(subject: Subject, words: string[], id: ProofId): { reason: stri
  * The first cause that any line tells: the manifest has the telling ones before the vague ones. A line may be old, or about
  * something else: a cause explains only the proofs it names.
  */
-function causeOf({ manifest }: Subject, words: string[], id?: ProofId) {
+export function causeOf({ manifest }: Pick<Subject, "manifest">, words: string[], id?: ProofId): Cause | undefined {
   return manifest.causes.find(({ pattern, proofs }) => {
     if (id && proofs && !proofs.includes(id)) return false;
     const expression = new RegExp(pattern, "u");
     return words.some((line) => expression.test(line));
   });
 }
+
+/** What to do about a cause, as a command for this agent. */
+export const remedyFor = ({ next }: Cause, { word, host, port }: Subject): string | undefined =>
+  next && fill(next, { name: word, host, port });

@@ -1,0 +1,54 @@
+/** One thing the doctor looked at, with an id that never changes. The same shape as a check of a host, and as a proof. */
+export interface Check {
+  id: string;
+  result: "ok" | "warn" | "fail" | "skipped";
+  reason: string;
+  /** What to do about it: a command to type. */
+  fix?: string;
+}
+
+/** The checks of this machine, and what each looks at. */
+export const machineChecks = {
+  "config.dir": "the config directory is there and its owner's alone",
+  "config.files": "every file of clm's state is its owner's alone, secrets.json above all",
+  "config.state": "what is recorded can be read",
+  "config.secrets": "no secret is kept of a host, agent or provider that is no more",
+  "config.providers": "every provider that an agent uses is known",
+  "config.locks": "no lock is left by a clm that was killed",
+  node: "the Node.js that runs clm is one it supports",
+  ssh: "ssh and ssh-keygen are there, for the commands clm tells you to type",
+  clock: "nothing here was written in the future",
+} as const;
+
+/** The checks of an agent, beside `channel.<name>` for each channel and `log.<cause>` for each cause of its manifest. */
+export const agentChecks = {
+  host: "its host can be asked",
+  onboarding: "it is installed and onboarded",
+  version: "what runs is the version that was pinned",
+  files: "what is the agent's alone belongs to it and is closed to others",
+  unit: "its unit is up, or down as it should be",
+  steady: "it stays up",
+  restarts: "how often it was restarted",
+  memory: "it was not ended for taking too much memory",
+  port: "its port is held by its own process, on the loopback alone",
+  health: "it says that it is well",
+  "gate.none": "nobody gets in without a key",
+  "gate.wrong": "nobody gets in with a wrong key",
+  "gate.own": "it answers its own key",
+  drift: "it is as it was configured",
+  secrets: "the keys and tokens it needs are in secrets.json",
+  provider: "its providers are known",
+  "provider.reach": "its provider can be reached from its host",
+  disk: "there is room where it lives",
+  clock: "its host's clock agrees with ours",
+  errors: "what it last noted as an error",
+  log: "nothing that is known to go wrong stands in its log since it was started",
+} as const;
+
+export type AgentCheckId = keyof typeof agentChecks | `channel.${string}` | `log.${string}`;
+
+/** Tells whether a name is one of an agent's checks that a cause can point to. */
+export const isAgentCheck = (id: string, channels: readonly string[]): boolean =>
+  Object.hasOwn(agentChecks, id) || channels.some((name) => id === `channel.${name}`);
+
+export const isWell = ({ result }: Check): boolean => result === "ok" || result === "skipped";

@@ -1,0 +1,181 @@
+import { causeOf } from "../proof/cause.js";
+import { brief, judge, restartsOf, span, times } from "../proof/judge.js";
+import type { Proof } from "../proof/proof.js";
+import type { Sight } from "../sight/sight.js";
+import type { Wanted } from "../sight/state.js";
+import type { Subject } from "../subject.js";
+import { judgeCauses, recognise } from "./causes.js";
+import type { Check } from "./check.js";
+import type { Clock, Symptoms } from "./symptoms.js";
+
+/** Everything that is known of an agent when the doctor judges it. */
+export interface Patient {
+  subject: Subject;
+  sight: Sight;
+  symptoms: Symptoms;
+  clock?: Clock | undefined;
+  /** Our clock, in milliseconds. */
+  now: number;
+  wanted: Wanted;
+  proven?: { at: number; chat: boolean } | undefined;
+  /** The channels it was configured to have. */
+  channels: string[];
+}
+
+/** What the doctor finds on the host. What is known without asking the host is checked elsewhere. */
+export function examine(patient: Patient): Check[] {
+  const { subject, symptoms, clock, now } = patient;
+  const checks = [
+    ...proofsOf(patient),
+    judgeRestarts(patient),
+    judgeMemory(patient),
+    ...judgeReach(patient),
+    ...judgeChannels(patient),
+    judgeDisk(patient),
+    ...judgeClock(patient),
+    judgeErrors(patient),
+  ];
+  // Whoever is down as it should be has nothing to explain.
+  const words = isDownAsWished(patient) ? [] : symptoms.words;
+  const at = now + (clock?.ahead ?? 0) * 1000;
+  const causes = judgeCauses(subject, recognise(subject, words), { at, checks, proven: patient.proven });
+  const quiet: Check = { id: "log", result: "ok", reason: `nothing known in ${words.length} lines since its start` };
+  return [...checks, ...(causes.length > 0 ? causes : [quiet])];
+}
+
+/** One that systemd calls failed may be one that was stopped the hard way. */
+const isDownAsWished = ({ wanted, sight: { seen } }: Patient): boolean =>
+  wanted !== "run" &&
+  seen.unit.LoadState !== "not-found" &&
+  ["inactive", "failed"].includes(seen.unit.ActiveState ?? "");
+
+/** The proofs, but for the one that costs tokens. */
+function proofsOf(patient: Patient): Check[] {
+  const { subject, sight } = patient;
+  const proofs = judge(subject, sight.seen)
+    .filter(({ id }) => id !== "chat")
+    .map((proof) => plainer(subject, proof))
+    .map((proof) => (proof.id === "steady" && restartsOf(sight.seen) === 0 ? asStarting(proof) : proof));
+  if (isDownAsWished(patient)) return proofs.map((proof) => asDown(patient, proof));
+  if (isStarting(patient)) return proofs.map(asStarting);
+  if (patient.wanted === "rest") return proofs.map((proof) => asUnwanted(patient, proof));
+  const down = proofs.some(({ id, result }) => id === "unit" && result === "fail") && sight.seen.listeners.length === 0;
+  return down ? proofs.map((proof) => (proof.id === "port" ? { ...proof, ...needsUnit } : proof)) : proofs;
+}
+
+const needsUnit = { result: "skipped", reason: "needs unit" } as const;
+
+/** The agent's own log says more than the journal alone. */
+const plainer = (subject: Subject, proof: Proof): Proof =>
+  proof.fix?.includes(" journalctl ") ? { ...proof, fix: logsOf(subject) } : proof;
+
+function asDown({ wanted, sight }: Patient, proof: Proof): Check {
+  const { id, result, reason } = proof;
+  if (id === "version" || id === "files" || result !== "fail") return proof;
+  if (id === "unit") return { id, result: "ok", reason: wanted === "rest" ? `${reason}, as it should be` : reason };
+  // Whoever has its port keeps it from starting.
+  return id === "port" && sight.seen.listeners.length > 0 ? proof : { id, result: "skipped", reason: "it is stopped" };
+}
+
+const asUnwanted = ({ subject: { word } }: Patient, proof: Proof): Check =>
+  proof.id === "unit" && proof.result === "ok"
+    ? { ...proof, result: "warn", reason: "it runs, though clm stopped it", fix: `clm agent start ${word}` }
+    : proof;
+
+function isStarting({ subject, sight: { seen } }: Patient): boolean {
+  const young = seen.age !== undefined && seen.age * 1000 < subject.manifest.api.patience.start;
+  return young && seen.listeners.length === 0 && restartsOf(seen) === 0 && seen.unit.ActiveState === "active";
+}
+
+const asStarting = (proof: Proof): Proof =>
+  proof.result === "fail" && !["version", "files", "unit"].includes(proof.id)
+    ? { ...proof, result: "warn", reason: `${proof.reason}: it is starting` }
+    : proof;
+
+/** So many restarts are not a mishap any more. */
+const tooMany = 5;
+
+function judgeRestarts({ subject, sight: { seen } }: Patient): Check {
+  const restarts = restartsOf(seen);
+  const id = "restarts";
+  if (restarts < tooMany) return { id, result: "ok", reason: restarts === 0 ? "none" : times(restarts) };
+  return { id, result: "warn", reason: `${times(restarts)} by itself`, fix: logsOf(subject) };
+}
+
+const logsOf = ({ word }: Subject): string => `clm agent logs ${word} --level warning`;
+
+function judgeMemory({ subject, symptoms, clock, now }: Patient): Check {
+  const id = "memory";
+  const fix = `clm host check ${subject.host}`;
+  if (symptoms.result === "oom-kill")
+    return { id, result: "fail", reason: "the system ended it for want of memory", fix };
+  if (symptoms.outOfMemory === undefined) return { id, result: "ok", reason: "was not ended for want of memory" };
+  const ago = span(Math.max(0, now / 1000 + (clock?.ahead ?? 0) - symptoms.outOfMemory / 1000));
+  return { id, result: "warn", reason: `the system ended it or a process of it for want of memory ${ago} ago`, fix };
+}
+
+function judgeReach({ subject, sight: { reach } }: Patient): Check[] {
+  const id = "provider.reach";
+  const fix = `clm agent configure ${subject.word} --stage providers`;
+  if (!reach) return [];
+  if ("trouble" in reach)
+    return [{ id, result: "fail", reason: `its provider cannot be reached from the host: ${reach.trouble}`, fix }];
+  if (reach.status >= 500) return [{ id, result: "warn", reason: `its provider answers ${reach.status}`, fix }];
+  return [{ id, result: "ok", reason: "its provider answers" }];
+}
+
+/** Only those that it was configured to have; one it says nothing of is not connected. */
+function judgeChannels(patient: Patient): Check[] {
+  const { subject, sight, channels } = patient;
+  const fix = `clm agent configure ${subject.word} --stage channels`;
+  return channels.map((name): Check => {
+    const id = `channel.${name}`;
+    if (sight.seen.age === undefined) return { id, result: "skipped", reason: "it does not run" };
+    const seen = Object.hasOwn(sight.channels, name) ? sight.channels[name] : undefined;
+    if (seen?.state === "connected") return { id, result: "ok", reason: "connected" };
+    if (isStarting(patient)) return { id, result: "warn", reason: "not connected yet: it is starting" };
+    if (!seen) return { id, result: "fail", reason: "it does not say that it is connected", fix };
+    return { id, result: "fail", reason: `it is ${seen.state}${seen.error ? `: ${seen.error}` : ""}`, fix };
+  });
+}
+
+const megabyte = 1024;
+
+function judgeDisk({ subject, sight, symptoms: { space } }: Patient): Check {
+  const id = "disk";
+  const fix = `clm host exec ${subject.host} -- df -h ${subject.places.home}`;
+  if (sight.full === "inodes") return { id, result: "fail", reason: "its disk has no inodes left", fix };
+  if (sight.full === "blocks") return { id, result: "fail", reason: "its disk is full", fix };
+  if (!space) return { id, result: "skipped", reason: "could not be seen" };
+  const seen = `${Math.floor(space.free / megabyte)} MB free where it lives`;
+  if (space.free < 200 * megabyte) return { id, result: "fail", reason: seen, fix };
+  if (space.inodes > 0 && space.freeInodes < space.inodes / 100)
+    return { id, result: "warn", reason: `${space.freeInodes} of ${space.inodes} inodes left where it lives`, fix };
+  return space.free < 1024 * megabyte ? { id, result: "warn", reason: seen, fix } : { id, result: "ok", reason: seen };
+}
+
+/** Seconds a clock may be wrong before services notice, and before they refuse. */
+const [noticed, refused] = [60, 300];
+
+function judgeClock({ subject, clock }: Patient): Check[] {
+  if (!clock) return [];
+  const id = "clock";
+  const off = Math.abs(clock.ahead);
+  const sure = Math.max(0, off - clock.within);
+  const within = `to within ${clock.within < 1 ? "a second" : `${Math.ceil(clock.within)} s`}`;
+  if (sure <= 2) return [{ id, result: "ok", reason: `agrees with ours, ${within}` }];
+  const reason = `${Math.round(off)} s ${clock.ahead > 0 ? "ahead of" : "behind"} ours, ${within}`;
+  if (sure <= noticed) return [{ id, result: "ok", reason }];
+  const fix = `clm host exec ${subject.host} --sudo -- timedatectl set-ntp true`;
+  return [{ id, result: sure > refused ? "fail" : "warn", reason, fix }];
+}
+
+/** The last line of level ERROR. Told for an hour; what is known to go wrong is told by itself. */
+function judgeErrors({ subject, symptoms, clock, now }: Patient): Check {
+  const id = "errors";
+  const last = symptoms.words.findLast(({ level, text }) => level === "error" && !causeOf(subject, [text]));
+  if (!last) return { id, result: "ok", reason: "none since its start that is not known" };
+  const ago = Math.max(0, now / 1000 + (clock?.ahead ?? 0) - last.at / 1000);
+  const reason = `${span(ago)} ago: ${brief(last.text)}`;
+  return ago > 3600 ? { id, result: "ok", reason } : { id, result: "warn", reason, fix: logsOf(subject) };
+}

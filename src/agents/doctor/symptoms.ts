@@ -1,0 +1,95 @@
+import { fileEntry, type Level } from "../logs/line.js";
+import { saidIn } from "../looking.js";
+
+/** One line of what an agent said, or systemd about it. */
+export interface Word {
+  /** Milliseconds since 1970. */
+  at: number;
+  text: string;
+  /** Of a line in a log file. */
+  level?: Level;
+}
+
+/** What was asked of an agent's host beyond how the agent is. */
+export interface Symptoms {
+  /** What it said since it was started, in the order of time. */
+  words: Word[];
+  /** How its unit ended: `success`, `exit-code`, `oom-kill`. */
+  result: string;
+  /** When the system last ended it for want of memory, within a day. */
+  outOfMemory?: number;
+  /** Where it lives: kilobytes and inodes. Nothing where they could not be had. */
+  space?: { kilobytes: number; free: number; inodes: number; freeInodes: number };
+}
+
+/** The host's clock against ours, in seconds, and how far off that may be. */
+export interface Clock {
+  ahead: number;
+  within: number;
+}
+
+/** Reads the lines of symptoms.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
+export function symptomsFrom(text: string, count: number): (Symptoms | undefined)[] {
+  const lines = Array.from({ length: count }, (): string[] => []);
+  for (const line of text.split("\n")) {
+    const [, number = "", rest = ""] = /^(\d+) (.*)$/s.exec(line) ?? [];
+    lines[Number(number || -1)]?.push(rest);
+  }
+  return lines.map((each) => symptomsOf(each.join("\n")));
+}
+
+function symptomsOf(text: string): Symptoms | undefined {
+  const said = saidIn(text);
+  if (!said) return undefined;
+  const all = (key: string) => said.filter(([name]) => name === key).map(([, value]) => value);
+  const [zone = "", result = "", space = ""] = [all("zone")[0], all("result")[0], all("space")[0]];
+  const words = [...journalWords(all("journal")), ...fileWords(all("error"), minutesIn(zone))];
+  const [oom] = journalWords(all("oom"));
+  return {
+    words: words.sort((a, b) => a.at - b.at),
+    result,
+    ...(oom && { outOfMemory: oom.at }),
+    ...spaceFrom(space),
+  };
+}
+
+/** `1700000000.123456 wolf-i hermes[700]: text`, and what follows on lines of its own. */
+function journalWords(lines: string[]): Word[] {
+  let at = 0;
+  return lines.flatMap((line): Word[] => {
+    const [, seconds, said] = /^(\d{9,}\.\d+) \S+ [^:]*?(?:\[\d+\])?: (.*)$/s.exec(line) ?? [];
+    if (seconds !== undefined) at = Number(seconds) * 1000;
+    return at > 0 ? [{ at, text: (said ?? line).replace(level, "") }] : [];
+  });
+}
+
+/** What is in the files has none: there it is read. */
+const level = /^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +/;
+
+function fileWords(lines: string[], offset: number): Word[] {
+  let at = 0;
+  return lines.flatMap((line): Word[] => {
+    const entry = fileEntry("errors", line, (local) => local - offset * 60_000);
+    if (entry) at = entry.at;
+    return at > 0 ? [{ at, text: entry?.text ?? line, ...(entry && { level: entry.level }) }] : [];
+  });
+}
+
+/** `+0200` in minutes. */
+function minutesIn(zone: string): number {
+  const [, sign = "+", hours = 0, minutes = 0] = /^([+-])(\d\d)(\d\d)$/.exec(zone) ?? [];
+  return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+}
+
+function spaceFrom(text: string): Pick<Symptoms, "space"> {
+  const [kilobytes, free, inodes, freeInodes] = text.split(" ").map((word) => (/^\d+$/.test(word) ? Number(word) : 0));
+  if (!kilobytes || free === undefined) return {};
+  return { space: { kilobytes, free, inodes: inodes ?? 0, freeInodes: freeInodes ?? 0 } };
+}
+
+/** The host looked at its clock between our asking and its answer: that is all we know, and how far off we may be. */
+export function clockFrom(text: string, asked: number, answered: number): Clock | undefined {
+  const said = /^clock=(\d+(?:\.\d+)?)$/m.exec(text)?.[1];
+  if (said === undefined) return undefined;
+  return { ahead: Number(said) - (asked + answered) / 2000, within: (answered - asked) / 2000 };
+}

@@ -1,0 +1,69 @@
+import { type Check, isWell } from "../../agents/doctor/check.js";
+import { faults } from "../../errors.js";
+import type { Diagnosis } from "../../flows/doctor/doctor.js";
+import { type Finding, titleOfFinding, worstOf } from "../../flows/doctor/finding.js";
+import type { Repair } from "../../flows/doctor/mend.js";
+import type { Context } from "../command.js";
+
+/** Tells a diagnosis: what is wrong first, and of who is well only that. Gives back the exit code. */
+export function report(clm: Context, diagnosis: Diagnosis, { verbose }: { verbose: boolean }): number {
+  const { findings, repairs, mended } = diagnosis;
+  for (const repair of repairs) tellRepair(clm, repair);
+  const flat = findings.flatMap((finding) => finding.checks.map((check) => row(finding, check, mended)));
+  clm.show(flat, () => textOf(findings, mended, verbose));
+  return findings.some((finding) => worstOf(finding) === "fail") ? faults["check-failed"].exit : 0;
+}
+
+function tellRepair({ ui }: Context, { whom, does, result, fault }: Repair): void {
+  if (result === "failed")
+    ui.warn(`${whom}: ${does} did not do it: ${[fault?.message, ...(fault?.why ?? [])].join(": ")}`);
+  else ui.note(result === "would" ? `${whom}: would run ${does}` : `${whom}: mended by ${does}`);
+}
+
+/** What a program reads of a check. */
+function row(finding: Finding, { id, result, reason, fix }: Check, mended: Set<string>): object {
+  const { about } = finding;
+  const agent = "agent" in about ? about.agent : undefined;
+  const host = agent?.host ?? ("host" in about ? about.host : undefined);
+  return {
+    about: agent ? "agent" : host ? "host" : "machine",
+    host: host?.name ?? null,
+    agent: agent?.name ?? null,
+    ...{ id, result, reason, fix: fix ?? null },
+    ...(mended.has(`${titleOfFinding(finding)} ${id}`) && { mended: true }),
+  };
+}
+
+const order = ["fail", "warn", "ok"];
+
+function textOf(findings: Finding[], mended: Set<string>, verbose: boolean): string {
+  const sorted = findings.toSorted((a, b) => order.indexOf(worstOf(a)) - order.indexOf(worstOf(b)));
+  return sorted.map((finding) => groupText(finding, mended, verbose)).join("\n");
+}
+
+function groupText(finding: Finding, mended: Set<string>, verbose: boolean): string {
+  const { checks } = finding;
+  const title = titleOfFinding(finding);
+  const isMended = ({ id }: Check) => mended.has(`${title} ${id}`);
+  const shown = checks
+    .filter((check) => verbose || !isWell(check) || isMended(check))
+    .toSorted((a, b) => rank(a) - rank(b));
+  const width = Math.max(0, ...shown.map(({ id }) => id.length));
+  const lines = shown.flatMap((check) => [
+    `  ${(isMended(check) ? "mended" : check.result).padEnd(7)}  ${check.id.padEnd(width)}  ${check.reason}`,
+    ...(check.fix && !isWell(check) ? [`${" ".repeat(width + 13)}fix: ${check.fix}`] : []),
+  ]);
+  return [`${title}: ${summary(checks)}`, ...lines].join("\n");
+}
+
+const rank = ({ result }: Check): number => ["fail", "warn", "ok", "skipped"].indexOf(result);
+
+function summary(checks: Check[]): string {
+  const count = (result: Check["result"]) => checks.filter((check) => check.result === result).length;
+  const asked = checks.length - count("skipped");
+  const [failed, warned] = [count("fail"), count("warn")];
+  const all = `${asked} check${asked === 1 ? "" : "s"}`;
+  if (failed + warned === 0) return `${all}, all well`;
+  const parts = [...(failed > 0 ? [`${failed} failed`] : []), ...(warned > 0 ? [`${warned} to look at`] : [])];
+  return `${all}, ${parts.join(", ")}`;
+}

@@ -1,0 +1,127 @@
+import type { Check } from "../../agents/doctor/check.js";
+import { examine } from "../../agents/doctor/examine.js";
+import { symptomsScript } from "../../agents/doctor/script.js";
+import { type Clock, clockFrom, type Symptoms, symptomsFrom } from "../../agents/doctor/symptoms.js";
+import { loadType } from "../../agents/registry.js";
+import type { Subject } from "../../agents/subject.js";
+import { asFault, type Fault, isFault } from "../../errors.js";
+import { atMost } from "../../limit.js";
+import { commandFor } from "../../remote/operations/conversation.js";
+import { run } from "../../remote/run.js";
+import type { Agent } from "../../state/agents.js";
+import type { Host } from "../../state/hosts.js";
+import { byHost, type Found, hideSecrets, lookAtHost, remember, rootOn } from "../fleet/look.js";
+import type { Session } from "../session.js";
+import type { Finding } from "./finding.js";
+import { checkRecorded } from "./recorded.js";
+
+const patience = 30_000;
+
+/** Examines agents, all hosts at once: one connection and one shell per host, in which two questions are asked. */
+export async function examineAgents(session: Session, agents: readonly Agent[], parallel: number): Promise<Finding[]> {
+  try {
+    hideSecrets(session);
+  } catch (error) {
+    // Without them nothing could be kept from showing, and no key be tried.
+    return agents.map((agent) => ({ about: { agent }, checks: [faultCheck("secrets", asFault(error))] }));
+  }
+  const perHost = atMost(parallel, byHost(agents), (those) => examineHost(session, those));
+  const findings = (await Promise.all(perHost)).flat();
+  return agents.flatMap((agent) => findings.find(({ about }) => "agent" in about && about.agent === agent) ?? []);
+}
+
+async function examineHost(session: Session, agents: readonly Agent[]): Promise<Finding[]> {
+  const found = await lookAtHost(session, agents, true);
+  remember(session, found);
+  const asked = found.flatMap(({ subject }) => subject ?? []);
+  const host = agents[0]?.host;
+  const { symptoms, clock, fault } = host && asked.length > 0 ? await askSymptoms(session, host, asked) : nothing;
+  return Promise.all(
+    found.map(async (each): Promise<Finding> => {
+      const own = each.subject && symptoms[asked.indexOf(each.subject)];
+      return { about: { agent: each.agent }, checks: await checksOf(session, each, { own, clock, fault }) };
+    }),
+  );
+}
+
+/** What a host said of its agents' symptoms; or why it did not. */
+interface Asked {
+  symptoms: (Symptoms | undefined)[];
+  clock?: Clock | undefined;
+  fault?: Fault | undefined;
+}
+
+const nothing: Asked = { symptoms: [] };
+
+async function askSymptoms(session: Session, host: Host, subjects: Subject[]): Promise<Asked> {
+  try {
+    const root = await rootOn(session, host);
+    const script = symptomsScript(subjects);
+    const chunks: Buffer[] = [];
+    const asked = session.now().getTime();
+    let answered: number | undefined;
+    await run(root, commandFor(script), {
+      stdin: script,
+      keepStdin: true,
+      timeout: patience,
+      signal: session.signal,
+      onStdout(chunk) {
+        answered ??= session.now().getTime();
+        chunks.push(chunk);
+      },
+    });
+    const text = session.ui.redact(Buffer.concat(chunks).toString("utf8"));
+    return { symptoms: symptomsFrom(text, subjects.length), clock: clockFrom(text, asked, answered ?? asked) };
+  } catch (error) {
+    session.signal.throwIfAborted();
+    if (!isFault(error)) throw error;
+    return { symptoms: [], fault: error };
+  }
+}
+
+async function checksOf(
+  session: Session,
+  found: Found,
+  { own: symptoms, clock, fault }: Omit<Asked, "symptoms"> & { own: Symptoms | undefined },
+): Promise<Check[]> {
+  const { agent, sight, subject, wanted } = found;
+  const { record } = agent;
+  const manifest = subject?.manifest ?? (await loadType(session.configDir, record.type)).manifest;
+  const recorded = checkRecorded(session, manifest, agent);
+  const trouble = found.fault ?? fault;
+  if (trouble || !sight || !subject || !symptoms)
+    return [trouble ? faultCheck("host", trouble) : brokenOff(agent), ...recorded];
+  const here: Check = { id: "host", result: "ok", reason: `${agent.host.name} answers` };
+  // Of one that is not all there, or is being taken away, nothing else can be asked.
+  if (record.status !== "installed") return [here, ...recorded];
+  const proven = record.proven && { at: Date.parse(record.proven.at), chat: record.proven.chat };
+  const seen = examine({
+    ...{ subject, sight, symptoms, clock, wanted, proven },
+    now: session.now().getTime(),
+    channels: Object.keys(record.channels ?? {}),
+  });
+  return [here, ...recorded, ...seen, driftCheck(found)];
+}
+
+const brokenOff = ({ host }: Agent): Check => ({
+  ...{ id: "host", result: "fail", reason: `${host.name} broke off in the middle of its answer` },
+  fix: `clm host check ${host.name}`,
+});
+
+const faultCheck = (id: string, { message, why, next }: Fault): Check => ({
+  ...{ id, result: "fail", reason: [message, ...why].join(": ") },
+  ...(next[0] && { fix: next[0] }),
+});
+
+function driftCheck({ agent, drift }: Found): Check {
+  const id = "drift";
+  if (!drift) return { id, result: "skipped", reason: "was not asked" };
+  if ("unknown" in drift) return { ...faultCheck(id, drift.fault), result: "warn" };
+  if (drift.changes.length > 0) {
+    const reason = drift.changes.map(({ what, differences }) => `${what} (${differences.join(", ")})`).join("; ");
+    return { id, result: "fail", reason: `not as configured: ${reason}`, fix: `clm agent sync ${agent.word}` };
+  }
+  const [lost] = drift.lost;
+  if (lost) return { id, result: "fail", reason: `${lost.what}: ${lost.reason}`, ...(lost.fix && { fix: lost.fix }) };
+  return { id, result: "ok", reason: "as it was configured" };
+}

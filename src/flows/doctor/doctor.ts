@@ -1,0 +1,122 @@
+import { type Check, isWell } from "../../agents/doctor/check.js";
+import { isFault } from "../../errors.js";
+import { atMost } from "../../limit.js";
+import { type Agent, agentsOf } from "../../state/agents.js";
+import type { Host } from "../../state/hosts.js";
+import { checkHost } from "../host/check.js";
+import type { Session } from "../session.js";
+import { step } from "../step.js";
+import { examineAgents } from "./agents.js";
+import { cleaned, type Finding, titleOfFinding } from "./finding.js";
+import { checkMachine } from "./machine.js";
+import { mendAgents, mendMachine, type Repair } from "./mend.js";
+
+export interface DoctorOptions {
+  /** Mend what is safe to mend, and look again. */
+  fix: boolean;
+  /** Hosts at once. */
+  parallel: number;
+}
+
+/** What the doctor found. After a repair that is what the second look found. */
+export interface Diagnosis {
+  findings: Finding[];
+  repairs: Repair[];
+  /** `lab-1/ada unit`: what was not well before the repairs, and is now. */
+  mended: Set<string>;
+}
+
+/** Doctor of some agents. */
+export async function doctorAgents(
+  session: Session,
+  agents: readonly Agent[],
+  options: DoctorOptions,
+): Promise<Diagnosis> {
+  const look = async () => (await examined(session, agents, options)).map((finding) => cleaned(session, finding));
+  return lookAndMend(look, (findings) => (options.fix ? mendAgents(session, findings, options.parallel) : undefined));
+}
+
+/** Doctor of everything: this machine first, since all else rests on it, then every host and every agent. */
+export async function doctorAll(session: Session, options: DoctorOptions): Promise<Diagnosis> {
+  const machine = (): Finding => cleaned(session, { about: { machine: true }, checks: checkMachine(session) });
+  const own = await lookAndMend(
+    async () => [machine()],
+    ([found]) => (options.fix && found ? mendMachine(session, found) : undefined),
+  );
+  const fleet = fleetOf(session);
+  const look = async (): Promise<Finding[]> => {
+    const [hosts, agents] = await Promise.all([
+      checkedHosts(session, fleet.hosts, options),
+      examined(session, fleet.agents, options),
+    ]);
+    const all = [...hosts, ...agents.map((agent) => besideHost(agent, hosts))];
+    return all.map((finding) => cleaned(session, finding));
+  };
+  const theirs = await lookAndMend(look, (findings) =>
+    options.fix ? mendAgents(session, findings, options.parallel) : undefined,
+  );
+  return {
+    findings: [machine(), ...theirs.findings],
+    repairs: [...own.repairs, ...theirs.repairs],
+    mended: new Set([...own.mended, ...theirs.mended]),
+  };
+}
+
+async function lookAndMend(
+  look: () => Promise<Finding[]>,
+  mend: (findings: Finding[]) => Promise<Repair[]> | undefined,
+): Promise<Diagnosis> {
+  const first = await look();
+  const repairs = (await mend(first)) ?? [];
+  if (!repairs.some(({ result }) => result !== "would")) return { findings: first, repairs, mended: new Set() };
+  const findings = await look();
+  const bad = new Set(rowsOf(first).flatMap(({ key, well }) => (well ? [] : [key])));
+  return {
+    findings,
+    repairs,
+    mended: new Set(rowsOf(findings).flatMap(({ key, well }) => (well && bad.has(key) ? [key] : []))),
+  };
+}
+
+const rowsOf = (findings: Finding[]): { key: string; well: boolean }[] =>
+  findings.flatMap((finding) =>
+    finding.checks.map((check) => ({ key: `${titleOfFinding(finding)} ${check.id}`, well: isWell(check) })),
+  );
+
+function fleetOf({ hosts }: Session): { hosts: Host[]; agents: Agent[] } {
+  try {
+    const fleet = hosts.read();
+    return { hosts: fleet.hosts, agents: agentsOf(fleet) };
+  } catch (error) {
+    // Told by the check of what is recorded here.
+    if (isFault(error)) return { hosts: [], agents: [] };
+    throw error;
+  }
+}
+
+async function examined(session: Session, agents: readonly Agent[], { parallel }: DoctorOptions): Promise<Finding[]> {
+  if (agents.length === 0) return [];
+  const title = agents.length === 1 ? `examine ${agents[0]?.word}` : `examine ${agents.length} agents`;
+  return step(session.ui, title, () => examineAgents(session, agents, parallel));
+}
+
+function checkedHosts(session: Session, hosts: Host[], { parallel }: DoctorOptions): Promise<Finding[]> {
+  return Promise.all(
+    atMost(parallel, hosts, async (host) => ({ about: { host }, checks: await checkHost(session, host) })),
+  );
+}
+
+/** What its host is told of already is not told in full of each agent again. */
+function besideHost(finding: Finding, hosts: Finding[]): Finding {
+  const { about, checks } = finding;
+  const host = "agent" in about ? about.agent.host.name : "";
+  const own = hosts.find((each) => "host" in each.about && each.about.host.name === host);
+  const isDown = own?.checks.some(({ id, result }) => id.startsWith("ssh.") && result === "fail");
+  const short: Check = { id: "host", result: "fail", reason: `${host} cannot be asked`, fix: `clm host check ${host}` };
+  return {
+    about,
+    checks: checks
+      .filter(({ id }) => id !== "clock")
+      .map((check) => (isDown && check.id === "host" && check.result === "fail" ? short : check)),
+  };
+}

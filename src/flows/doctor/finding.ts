@@ -1,0 +1,30 @@
+import type { Check } from "../../agents/doctor/check.js";
+import { brief } from "../../agents/proof/judge.js";
+import type { Agent } from "../../state/agents.js";
+import type { Host } from "../../state/hosts.js";
+import type { Ui } from "../../ui/ui.js";
+
+/** Whom a check is about. */
+export type About = { machine: true } | { host: Host } | { agent: Agent };
+
+/** Whom the doctor looked at, and what was found. */
+export interface Finding {
+  about: About;
+  checks: Check[];
+}
+
+export function titleOfFinding({ about }: Pick<Finding, "about">): string {
+  if ("agent" in about) return `${about.agent.host.name}/${about.agent.name}`;
+  return "host" in about ? about.host.name : "this machine";
+}
+
+export const worstOf = ({ checks }: Pick<Finding, "checks">): "fail" | "warn" | "ok" => {
+  if (checks.some(({ result }) => result === "fail")) return "fail";
+  return checks.some(({ result }) => result === "warn") ? "warn" : "ok";
+};
+
+/** What came from hosts, safe to show: nothing secret, one line, nothing that moves a terminal's cursor. */
+export const cleaned = ({ ui }: { ui: Pick<Ui, "redact"> }, { about, checks }: Finding): Finding => ({
+  about,
+  checks: checks.map((check) => ({ ...check, reason: brief(ui.redact(check.reason), 600) })),
+});

@@ -1,0 +1,179 @@
+import { accessSync, constants, readdirSync, type Stats, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { Check, machineChecks } from "../../agents/doctor/check.js";
+import { asFault } from "../../errors.js";
+import { quote } from "../../quote.js";
+import { agentsOf } from "../../state/agents.js";
+import type { Instance } from "../../state/instance-key.js";
+import { leftLocks } from "../../state/left-locks.js";
+import { goneProviders } from "../agent/gone-providers.js";
+import type { Session } from "../session.js";
+
+type Id = keyof typeof machineChecks;
+type Verdict = Omit<Check, "id">;
+
+const ok = (reason: string): Verdict => ({ result: "ok", reason });
+const warn = (reason: string, fix?: string): Verdict => ({ result: "warn", reason, ...(fix && { fix }) });
+const fail = (reason: string, fix?: string): Verdict => ({ result: "fail", reason, ...(fix && { fix }) });
+
+/** The checks of this machine: what clm keeps here, and what it needs. No host is asked. */
+export function checkMachine(session: Session): Check[] {
+  const judges: Record<Id, (session: Session) => Verdict> = {
+    "config.dir": checkDirectory,
+    "config.files": checkFiles,
+    "config.state": checkState,
+    "config.secrets": (each) => unlessBroken(each, checkOrphans),
+    "config.providers": (each) => unlessBroken(each, checkProviders),
+    "config.locks": checkLocks,
+    node: () => checkNode(process.versions.node),
+    ssh: checkPrograms,
+    clock: checkClock,
+  };
+  return Object.entries(judges).map(([id, judge]) => ({ id, ...judge(session) }));
+}
+
+function checkDirectory({ configDir }: Session): Verdict {
+  const found = statOf(configDir);
+  if (!found) return warn(`there is no ${configDir} yet`, "clm init");
+  if (found.mode & 0o077)
+    return fail(`${configDir} is open to others (${modeOf(found)})`, `chmod 700 ${quote(configDir)}`);
+  return ok(`${configDir} is its owner's alone`);
+}
+
+/** A file of clm's that others can get at, and whether that gives a secret away. */
+export interface Open {
+  path: string;
+  mode: string;
+  secret: boolean;
+}
+
+/** Files of the config directory that are open to others. */
+export function openFiles(configDir: string): Open[] {
+  const files = [
+    ...namesIn(configDir).map((name) => ({ path: join(configDir, name), secret: name === "secrets.json" })),
+    ...namesIn(join(configDir, "keys")).map((name) => ({
+      ...{ path: join(configDir, "keys", name), secret: !name.endsWith(".pub") },
+    })),
+  ];
+  return files.flatMap(({ path, secret }): Open[] => {
+    const found = statOf(path);
+    if (!found?.isFile() || path.endsWith(".pub") || !(found.mode & 0o077)) return [];
+    return [{ path, secret, mode: modeOf(found) }];
+  });
+}
+
+function checkFiles({ configDir }: Session): Verdict {
+  const open = openFiles(configDir);
+  if (open.length === 0) return ok("all are their owner's alone");
+  const reason = open.map(({ path, mode }) => `${path} is open to others (${mode})`).join("; ");
+  const fix = `chmod 600 ${open.map(({ path }) => quote(path)).join(" ")}`;
+  return open.some(({ secret }) => secret) ? fail(reason, fix) : warn(reason, fix);
+}
+
+function checkState(session: Session): Verdict {
+  try {
+    const { hosts } = session.hosts.read();
+    session.providers.read();
+    session.secrets.all();
+    const agents = hosts.reduce((sum, host) => sum + Object.keys(host.agents).length, 0);
+    return ok(`hosts: ${hosts.length}, agents: ${agents}`);
+  } catch (error) {
+    const { message, why, next } = asFault(error);
+    return fail([message, ...why].join(": "), next[0]);
+  }
+}
+
+function unlessBroken(session: Session, check: (session: Session) => Verdict): Verdict {
+  try {
+    return check(session);
+  } catch {
+    return { result: "skipped", reason: "needs config.state" };
+  }
+}
+
+function checkOrphans({ hosts, providers, secrets }: Session): Verdict {
+  const agents = new Set(agentsOf(hosts.read()).map(({ host, name, record }) => `${host.name}:${record.type}:${name}`));
+  const known = providers.read().providers;
+  const isOrphan = (instance: Instance): boolean =>
+    "provider" in instance
+      ? !Object.hasOwn(known, instance.provider)
+      : !agents.has(`${instance.host}:${instance.type}:${instance.agent}`);
+  const orphans = secrets.instances().filter(isOrphan);
+  if (orphans.length === 0) return ok("every secret belongs to something that is there");
+  const names = orphans.map((each) =>
+    "provider" in each ? `provider ${each.provider}` : `${each.host}/${each.agent}`,
+  );
+  return warn(`secrets are kept for what is no more: ${names.join(", ")}`, `they stand in ${quote(secrets.path)}`);
+}
+
+function checkProviders({ hosts, providers }: Session): Verdict {
+  const known = providers.read();
+  const without = agentsOf(hosts.read()).flatMap((agent) =>
+    goneProviders(agent.record, known).map(({ provider }) => ({ agent, provider })),
+  );
+  const [first] = without;
+  if (!first) return ok("every provider that an agent uses is known");
+  const reason = without.map(({ agent, provider }) => `${agent.host.name}/${agent.name} uses ${provider}`).join(", ");
+  return fail(`there is no such provider any more: ${reason}`, `clm agent doctor ${first.agent.word}`);
+}
+
+function checkLocks({ configDir }: Session): Verdict {
+  const left = leftLocks(configDir);
+  if (left.length === 0) return ok("none is left behind");
+  const whose = left.map(({ name, owner }) => `'${name}' by ${owner.command} (pid ${owner.pid}, ${owner.since})`);
+  return warn(`a clm that was killed left ${whose.join(", ")}`, "the same command again: it takes the lock over");
+}
+
+/** As package.json has it. */
+const oldest = [20, 19] as const;
+
+export function checkNode(version: string): Verdict {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const isOld = major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
+  return isOld ? fail(`Node.js ${version} is too old`, `Node.js ${oldest.join(".")} or newer is needed`) : ok(version);
+}
+
+function checkPrograms({ env }: Session): Verdict {
+  const missing = ["ssh", "ssh-keygen"].filter((name) => !isOnPath(name, env.PATH ?? ""));
+  if (missing.length === 0) return ok("ssh and ssh-keygen are there");
+  return warn(
+    `${missing.join(" and ")} cannot be found`,
+    "install OpenSSH's client: the commands you are told to type need it",
+  );
+}
+
+const isOnPath = (name: string, path: string): boolean =>
+  path.split(delimiter).some((directory) => {
+    try {
+      accessSync(join(directory, name), constants.X_OK);
+      return directory !== "";
+    } catch {
+      return false;
+    }
+  });
+
+/** What was written in the future was written by another clock, or by this one before it was set back. */
+function checkClock({ configDir, now }: Session): Verdict {
+  const newest = Math.max(0, ...namesIn(configDir).map((name) => statOf(join(configDir, name))?.mtimeMs ?? 0));
+  const ahead = Math.round((newest - now().getTime()) / 1000);
+  if (ahead <= 60) return ok("nothing in the config directory is from the future");
+  return warn(`something in ${configDir} was written ${ahead} s in the future`, "timedatectl");
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+const statOf = (path: string): Stats | undefined => {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};
+
+const modeOf = (found: Stats): string => `0${(found.mode & 0o777).toString(8)}`;

@@ -1,0 +1,82 @@
+import { chmodSync } from "node:fs";
+import { asFault, type Fault } from "../../errors.js";
+import { quote } from "../../quote.js";
+import type { Agent } from "../../state/agents.js";
+import { startAgent } from "../agent/start.js";
+import { syncAgent } from "../agent/sync.js";
+import { forEachAgent } from "../fleet/each.js";
+import type { Session } from "../session.js";
+import type { Finding } from "./finding.js";
+import { openFiles } from "./machine.js";
+
+/** A repair that is safe and known, and what came of it. */
+export interface Repair {
+  /** As `lab-1/ada`. */
+  whom: string;
+  /** What does the same by hand. */
+  does: string;
+  result: "done" | "failed" | "would";
+  fault?: Fault;
+}
+
+/** What can be mended of an agent without asking anybody: it is put back to how it was configured, or started. */
+export function repairFor(finding: Finding): "sync" | "start" | undefined {
+  if (!("agent" in finding.about)) return undefined;
+  const { record } = finding.about.agent;
+  const check = (id: string) => finding.checks.find((each) => each.id === id);
+  if (record.status !== "installed" || check("version")?.result === "fail") return undefined;
+  // A stranger on its port would keep it from coming up: nothing is gained by trying.
+  if (check("port")?.reason.startsWith("another process")) return undefined;
+  // It runs though clm stopped it: whether it should, somebody else must say.
+  if (record.down && check("unit")?.result === "warn") return undefined;
+  const drift = check("drift");
+  if (drift?.result === "fail" && drift.fix?.startsWith("clm agent sync ")) return "sync";
+  const unit = check("unit");
+  // One that systemd is about to start again needs nobody to start it.
+  const isDown = unit?.result === "fail" && / is (stopped|failed) ?/.test(unit.reason);
+  return isDown && !record.down && record.onboarding.state === "ready" ? "start" : undefined;
+}
+
+/** Mends what can be mended of agents, each through the flow that a person would use. One that fails stops no other. */
+export async function mendAgents(session: Session, findings: readonly Finding[], parallel: number): Promise<Repair[]> {
+  const repairs = new Map<Agent, "sync" | "start">();
+  for (const finding of findings) {
+    const repair = repairFor(finding);
+    if (repair && "agent" in finding.about) repairs.set(finding.about.agent, repair);
+  }
+  const does = (agent: Agent) => `clm agent ${repairs.get(agent)} ${agent.word}`;
+  const whom = ({ host, name }: Agent) => `${host.name}/${name}`;
+  const agents = [...repairs.keys()];
+  if (session.gate.dryRun) return agents.map((agent) => ({ whom: whom(agent), does: does(agent), result: "would" }));
+  const outcomes = await forEachAgent(session, agents, { parallel }, async (within, agent) => {
+    if (repairs.get(agent) === "sync") await syncAgent(within, whom(agent));
+    else await startAgent(within, whom(agent), { force: false });
+  });
+  return outcomes.map(({ agent, result, fault }) => ({
+    ...{ whom: whom(agent), does: does(agent), result: result === "ok" ? "done" : "failed" },
+    ...(fault && { fault }),
+  }));
+}
+
+/** Closes to others what is clm's on this machine. */
+export async function mendMachine({ configDir, gate }: Session, { checks }: Finding): Promise<Repair[]> {
+  const isOpen = checks.some(({ id, result }) => id === "config.dir" && result === "fail");
+  const files = openFiles(configDir).map(({ path }) => ({ path, mode: 0o600 }));
+  const all = [...(isOpen ? [{ path: configDir, mode: 0o700 }] : []), ...files];
+  if (all.length === 0) return [];
+  const whom = "this machine";
+  const deed = { verb: "doctor", target: whom, summary: `close ${all.map(({ path }) => path).join(", ")} to others` };
+  const did = (result: Repair["result"]) => ({
+    whom,
+    does: `chmod go= ${all.map(({ path }) => quote(path)).join(" ")}`,
+    result,
+  });
+  try {
+    await gate.pass(deed, async () => {
+      for (const { path, mode } of all) chmodSync(path, mode);
+    });
+    return gate.dryRun ? [] : [did("done")];
+  } catch (error) {
+    return [{ ...did("failed"), fault: asFault(error) }];
+  }
+}

@@ -1,0 +1,114 @@
+import type { Check } from "../../agents/doctor/check.js";
+import type { Field, Manifest } from "../../agents/manifest.js";
+import type { Secret } from "../../secret.js";
+import { providersOf } from "../../state/agent.js";
+import { type Agent, instanceOf } from "../../state/agents.js";
+import type { Instance } from "../../state/instance-key.js";
+import { isKey, nextName, rotateLine } from "../agent/api-key.js";
+import { goneProviders } from "../agent/gone-providers.js";
+import type { Session } from "../session.js";
+
+type Known = Pick<Session, "secrets" | "providers">;
+
+/** The checks of an agent that no host need be asked for. */
+export function checkRecorded(known: Known, manifest: Manifest, agent: Agent): Check[] {
+  return [checkOnboarding(agent), checkSecrets(known, manifest, agent), checkProviders(known, agent)];
+}
+
+function checkOnboarding({ name, word, host, record }: Agent): Check {
+  const id = "onboarding";
+  if (record.status === "installing") {
+    const fix = `clm agent install --host ${host.name} --name ${name}`;
+    return { id, result: "fail", reason: "its installation did not come to its end", fix };
+  }
+  if (record.status === "removing")
+    return { id, result: "fail", reason: "its removal did not come to its end", fix: `clm agent remove ${word}` };
+  const { state } = record.onboarding;
+  if (state === "ready") return { id, result: "ok", reason: "ready" };
+  return { id, result: "warn", reason: `it stands at ${state}`, fix: `clm agent configure ${word}` };
+}
+
+/** A word that stands where a key should, as examples have it. */
+const placeholder = /^(?:\*+|x{3,}|change-?me|your[-_ ].*|placeholder|example|dummy|null|none|todo)$/i;
+
+interface Needed {
+  instance: Instance;
+  /** Its name in secrets.json. */
+  name: string;
+  /** Told after the name, where that alone says too little. */
+  of?: string;
+  fix: string;
+}
+
+/** What it needs is there and looks like a key. What is told of one is its name. */
+function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: Agent): Check {
+  const { record, word } = agent;
+  const id = "secrets";
+  const instance = instanceOf(agent);
+  const key = secrets.get(instance, manifest.api.secret);
+  if (secrets.get(instance, nextName(manifest.api.secret)))
+    return { id, result: "warn", reason: "a change of its key was begun and is not finished", fix: rotateLine(word) };
+  if (!key || !isKey(key)) {
+    const what = key ? `${manifest.api.secret} is not a key of 64 hex digits` : `${manifest.api.secret} is missing`;
+    return { id, result: "fail", reason: what, fix: rotateLine(word) };
+  }
+  const known = providers.read().providers;
+  const own = [
+    ...Object.keys(record.channels ?? {}).flatMap((name) => secretsIn(manifest.channels, name)),
+    ...Object.keys(record.mcp ?? {}).flatMap((name) => secretsIn(manifest.mcp, name)),
+  ];
+  const wanted: Needed[] = [
+    ...[...new Set(providersOf(record))].flatMap((name) => providerSecrets(manifest, known[name], name)),
+    ...own.map((name) => ({ instance, name, fix: `clm agent configure ${word} --stage channels` })),
+  ];
+  const bad = wanted.flatMap(({ instance: whose, name, of = "", fix }) => {
+    const value = secrets.get(whose, name);
+    const trouble = !value ? "is missing" : isPlaceholder(value) ? "is only a placeholder" : undefined;
+    return trouble ? [{ reason: `${name}${of} ${trouble}`, fix }] : [];
+  });
+  const [first] = bad;
+  if (first) return { id, result: "fail", reason: bad.map(({ reason }) => reason).join("; "), fix: first.fix };
+  const names = [manifest.api.secret, ...wanted.map(({ name, of = "" }) => `${name}${of}`)];
+  return { id, result: "ok", reason: `${names.join(", ")} ${names.length > 1 ? "are" : "is"} there` };
+}
+
+const isPlaceholder = (secret: Secret): boolean => placeholder.test(secret.reveal().trim());
+
+/** One that is fetched each time it is needed cannot be missing here. */
+function providerSecrets(
+  manifest: Manifest,
+  provider: { type: string; references?: Record<string, string> | undefined } | undefined,
+  name: string,
+): Needed[] {
+  if (!provider) return [];
+  const asked = (Object.hasOwn(manifest.providers, provider.type) && manifest.providers[provider.type]?.fields) || [];
+  return asked
+    .filter((field) => isNeeded(field) && !Object.hasOwn(provider.references ?? {}, field.name))
+    .map(({ name: field, secret = "" }) => ({
+      ...{ instance: { provider: name }, name: secret, of: ` of provider ${name}` },
+      fix: `clm provider update ${name} --secret ${field}=env:VARIABLE`,
+    }));
+}
+
+const secretsIn = (types: Record<string, { fields: Field[] }>, name: string): string[] =>
+  ((Object.hasOwn(types, name) && types[name]?.fields) || []).filter(isNeeded).map(({ secret = "" }) => secret);
+
+const isNeeded = ({ secret, required }: Field): boolean => secret !== undefined && required;
+
+function checkProviders({ providers }: Known, { record, word }: Agent): Check {
+  const id = "provider";
+  const gone = goneProviders(record, providers.read());
+  if (gone.length > 0) {
+    const fix = `clm agent configure ${word} ${[...new Set(gone.map(({ flag }) => flag))].join(" ")}`;
+    const what = gone.map(({ provider, as }) => `${provider} as ${as}`).join(", ");
+    return { id, result: "fail", reason: `it has ${what}, and clm knows no such provider any more`, fix };
+  }
+  if (record.provider === undefined)
+    return {
+      id,
+      result: "warn",
+      reason: "it has no provider yet",
+      fix: `clm agent configure ${word} --stage providers`,
+    };
+  return { id, result: "ok", reason: record.provider };
+}

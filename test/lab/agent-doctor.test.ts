@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { agentsIn, misbehave, pidOf, unitOf } from "./agents.js";
+import { clm, copyOfHome, inHost } from "./clm.js";
+
+const shared = inject("fleetHome");
+const host = "trial-3";
+const name = "dora";
+const token = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GdOcTo.doctor_token_that_must_never_show_up0";
+let home: string;
+let removeHome: () => Promise<void>;
+let agents: ReturnType<typeof agentsIn>;
+
+beforeAll(async () => {
+  ({ home, remove: removeHome } = await copyOfHome(shared));
+  agents = agentsIn(home);
+  await agents.addEcho();
+  await agents.install(host, name, "2026.7.1+standin");
+  const words = ["--provider", "echo", "--channel", "discord", "--set", "discord.allowed_users=123456789012345678"];
+  const env = { DORA_TOKEN: token };
+  const args = ["agent", "configure", name, ...words, "--secret", "discord.token=env:DORA_TOKEN", "--no-test"];
+  const { code, stderr } = await clm(args, { home, env });
+  expect([code, stderr]).toEqual([0, stderr]);
+});
+afterAll(async () => {
+  await agents.remove(name);
+  await removeHome();
+});
+
+interface Row {
+  about: string;
+  host: string;
+  agent: string;
+  id: string;
+  result: string;
+  reason: string;
+  fix: string | null;
+  mended?: boolean;
+}
+
+async function doctor(...words: string[]) {
+  const { code, stdout, stderr } = await clm(["agent", "doctor", name, "-o", "json", ...words], { home });
+  expect(stdout, stderr).not.toBe("");
+  const rows: Row[] = JSON.parse(stdout);
+  return { code, stderr, rows, bad: rows.filter(({ result }) => result === "fail" || result === "warn") };
+}
+
+type Diagnosis = Awaited<ReturnType<typeof doctor>>;
+
+/** Looks until it is so: what a start brings about takes its time. */
+async function until(isSo: (found: Diagnosis) => boolean): Promise<Diagnosis> {
+  for (let tries = 0; ; tries++) {
+    const found = await doctor();
+    if (isSo(found) || tries > 15) return found;
+  }
+}
+
+const has = (id: string, result: string) => (found: Diagnosis) =>
+  found.rows.some((row) => row.id === id && row.result === result);
+
+describe("an agent that is well", () => {
+  it("is told in one line, after one connection and two execs", async () => {
+    await until(({ bad }) => bad.length === 0);
+    const { code, stdout, stderr } = await clm(["agent", "doctor", name, "--debug"], { home });
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`^${host}/${name}: \\d+ checks, all well\n$`)),
+    ]);
+    expect(stderr.match(/Sending CHANNEL_REQUEST \(r:\d+, exec/g)?.length).toBeLessThanOrEqual(2);
+    expect(stderr.match(/Handshake completed/g)).toHaveLength(1);
+  });
+
+  it("has every check, each of it", async () => {
+    const { code, rows, bad } = await doctor();
+    expect([code, bad]).toEqual([0, []]);
+    expect(rows.map(({ id }) => id)).toEqual(
+      expect.arrayContaining(["gate.own", "drift", "provider.reach", "channel.discord", "disk", "clock", "log"]),
+    );
+    expect(new Set(rows.map((row) => `${row.about} ${row.host} ${row.agent}`))).toEqual(
+      new Set([`agent ${host} ${name}`]),
+    );
+  });
+});
+
+describe("what goes wrong is named", () => {
+  it.each<[words: string, id: string, result: string, reason: RegExp, also?: string]>([
+    ["port-taken", "log.port-taken", "fail", /something else on the host holds its port/],
+    ["key-refused", "log.api-key-refused", "fail", /Hermes does not take its API key/],
+    ["channel-refused discord", "log.discord-token", "fail", /Discord refuses the bot's token/, "channel.discord"],
+    ["mcp-slow 1", "log.mcp-server", "warn", /an MCP server is slow or does not answer/],
+    [
+      "say Error code: 401 - Incorrect API key provided",
+      "log.provider-key-refused",
+      "fail",
+      /the provider refuses the key/,
+    ],
+    ["say API call failed after 3 retries: Connection error.", "log.provider-down", "warn", /cannot be reached .* ago/],
+  ])("%s", async (words, id, result, reason, also) => {
+    await misbehave(host, name, words);
+    const { code, bad } = await until(
+      (found) =>
+        has(id, result)(found) && (!also || has(also, "fail")(found)) && (result === "fail" || found.code === 0),
+    );
+    const found = bad.find((row) => row.id === id);
+    expect(found, JSON.stringify(bad)).toMatchObject({ result, fix: expect.stringMatching(/^clm /) });
+    expect(found?.reason).toMatch(reason);
+    if (also) expect(bad.map((row) => row.id)).toContain(also);
+    expect(code).toBe(result === "fail" ? 1 : 0);
+  });
+
+  it("shows no secret and moves no cursor, whatever the agent says", async () => {
+    await misbehave(host, name, `say the moon \u001b]0;stolen\u0007\u001b[2J shines on ${token}`);
+    await until(has("errors", "warn"));
+    for (const format of [["--verbose"], ["-o", "json"]]) {
+      const { stdout, stderr } = await clm(["agent", "doctor", name, ...format], { home });
+      expect(stdout).toContain("the moon");
+      expect(stdout + stderr).not.toContain(token);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      expect(stdout).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f]|\\u001b|\\u0007/);
+    }
+  });
+
+  it("what an agent says that keeps ending is told", async () => {
+    await misbehave(host, name, "crash-loop");
+    const { code, bad } = await until(has("errors", "warn"));
+    expect(code).toBe(1);
+    expect(bad.find(({ id }) => id === "errors")?.reason).toContain("Unhandled exception in the gateway");
+    expect(bad.some(({ id }) => id === "unit" || id === "steady")).toBe(true);
+  });
+
+  it("what was overcome by a new start is not told any more", async () => {
+    await misbehave(host, name, "");
+    const { code, bad } = await until(({ bad: all }) => all.length === 0);
+    expect([code, bad]).toEqual([0, []]);
+  });
+
+  it("a provider that does not answer on the host", async () => {
+    await inHost(host, "systemctl stop clm-lab-echo.socket clm-lab-echo.service");
+    try {
+      const { code, bad } = await doctor();
+      expect([code, bad.map(({ id }) => id)]).toEqual([1, ["provider.reach"]]);
+    } finally {
+      await inHost(host, "systemctl start clm-lab-echo.socket");
+    }
+  });
+});
+
+describe("--fix", () => {
+  const damage = `chmod 0644 /home/${name}/.hermes/config.yaml; echo SPOILED=1 >>/home/${name}/.hermes/.env
+systemctl stop ${unitOf(name)}`;
+
+  it("only tells in a dry run", async () => {
+    await inHost(host, damage);
+    const { code, stderr, bad } = await doctor("--fix", "--dry-run");
+    expect(code).toBe(1);
+    expect(bad.map(({ id }) => id)).toEqual(expect.arrayContaining(["unit", "files", "drift"]));
+    expect(stderr).toContain(`${host}/${name}: would run clm agent sync ${name}`);
+    expect(await pidOf(host, name)).toBe("0");
+  });
+
+  it("puts it right, looks again, and says what it did", async () => {
+    const { code, stderr, rows, bad } = await doctor("--fix");
+    expect([code, bad]).toEqual([0, []]);
+    expect(stderr).toContain(`${host}/${name}: mended by clm agent sync ${name}`);
+    expect(rows.filter(({ mended }) => mended).map(({ id }) => id)).toEqual(
+      expect.arrayContaining(["unit", "files", "drift"]),
+    );
+    expect(await pidOf(host, name)).not.toBe("0");
+  });
+
+  it("changes nothing when all is well", async () => {
+    const pid = await pidOf(host, name);
+    const { code, stderr, rows } = await doctor("--fix");
+    expect([code, rows.some(({ mended }) => mended)]).toEqual([0, false]);
+    expect(stderr).not.toContain("mended");
+    expect(await pidOf(host, name)).toBe(pid);
+  });
+
+  it("leaves one alone that clm stopped", async () => {
+    await agents.must("agent", "stop", name);
+    const { code, bad } = await doctor("--fix");
+    expect([code, bad]).toEqual([0, []]);
+    expect(await pidOf(host, name)).toBe("0");
+  });
+});
+
+it("clm doctor looks at this machine, every host and every agent", async () => {
+  const { stdout, stderr } = await clm(["doctor", "-o", "json"], { home });
+  expect(stdout, stderr).not.toBe("");
+  const rows: Row[] = JSON.parse(stdout);
+  expect(new Set(rows.map(({ about }) => about))).toEqual(new Set(["machine", "host", "agent"]));
+  expect(rows.filter((row) => row.host === host && row.result === "fail")).toEqual([]);
+  expect(rows.some((row) => row.agent === name)).toBe(true);
+});
