@@ -1,9 +1,8 @@
 import text from "../../templates/hermes/hermes.service.hbs?raw";
 import { fileTemplate } from "../render/file-template.js";
 import { unitArgument, unitPath, unitWord } from "../render/systemd-quote.js";
+import { environmentOf } from "./environment.js";
 import type { Subject } from "./subject.js";
-
-const standardPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
 
@@ -43,18 +42,21 @@ const bolts = (home: string): Bolt[] => [
   { directive: "KeyringMode=private", since: 235 },
 ];
 
+/** The bolts the host's systemd knows, and those of them that a relaxed agent goes without. */
+function boltsOn({ relaxed, places }: Subject, systemd: number): { shut: Bolt[]; left: Bolt[] } {
+  const known = bolts(places.home).filter(({ since }) => since <= systemd);
+  const left = relaxed ? known.filter(({ browser }) => browser === false) : [];
+  return { shut: known.filter((bolt) => !left.includes(bolt)), left };
+}
+
+/** What closes the agent's service in, for something else of the agent's that is to be closed in alike. */
+export const hardeningOf = (subject: Subject, systemd: number): string[] =>
+  boltsOn(subject, systemd).shut.map(({ directive }) => directive);
+
 /** The agent's unit, with no more than the host's systemd understands. */
 export function unitFile(subject: Subject, systemd: number): string {
   const { manifest, name, user, unit, relaxed, places } = subject;
-  const known = bolts(places.home).filter(({ since }) => since <= systemd);
-  const left = relaxed ? known.filter(({ browser }) => browser === false) : [];
-  const environment = {
-    HOME: places.home,
-    USER: user,
-    LOGNAME: user,
-    HERMES_HOME: places.data,
-    PATH: [...places.path, ...standardPath].join(":"),
-  };
+  const { shut, left } = boltsOn(subject, systemd);
   return template({
     unit,
     description: `${manifest.title} ${name}`.replaceAll("%", "%%"),
@@ -62,10 +64,10 @@ export function unitFile(subject: Subject, systemd: number): string {
     home: places.home,
     data: places.data,
     env: places.env,
-    environment: Object.entries(environment).map(([key, value]) => `${key}=${value}`),
+    environment: Object.entries(environmentOf(subject)).map(([key, value]) => `${key}=${value}`),
     command: [unitWord(places.launcher), ...manifest.unit.args.map(unitArgument)].join(" "),
     relaxed,
     left: [...new Set(left.map(({ directive }) => directive.replace(/=.*/, "")))].join(", "),
-    hardening: known.filter((bolt) => !left.includes(bolt)).map(({ directive }) => directive),
+    hardening: shut.map(({ directive }) => directive),
   });
 }

@@ -7,15 +7,15 @@ import type { Session } from "../../session.js";
 
 // The account is looked at first: one that clm did not make is somebody else's, whatever its name.
 const drop = `
-user=$1 home=$2 comment=$3 script=$4
-shift 4
+user=$1 home=$2 comment=$3 seconds=$4 script=$5
+shift 5
 PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 account=$(getent passwd "$user") || { echo no-user; exit 0; }
 IFS=: read -r _ _ uid gid is_comment _ <<END
 $account
 END
 [ -z "$comment" ] || [ "$is_comment" = "$comment" ] || { echo stranger; exit 0; }
-cd / && exec timeout 60 setpriv --reuid "$uid" --regid "$gid" --init-groups -- env -i HOME="$home" LC_ALL=C \\
+cd / && exec timeout "$seconds" setpriv --reuid "$uid" --regid "$gid" --init-groups -- env -i HOME="$home" LC_ALL=C \\
   PATH=/usr/local/bin:/usr/bin:/bin /bin/sh -c "$script" memory "$@"
 `;
 
@@ -30,11 +30,9 @@ export interface Errand {
  * user: in a directory of the agent's, root could be led anywhere by a link. Returns the lines it answered.
  */
 export async function asAgent(session: Session, agent: Agent, { script, words, stdin }: Errand): Promise<string[]> {
-  const { record, host, name } = agent;
+  const { host, name } = agent;
   const connection = await session.pool.connect(host);
-  const comment = record.mark ? accountComment(record.mark) : "";
-  const command = sh`/bin/sh -c ${drop} drop ${record.user} ${record.home} ${comment} ${script} ${words}`;
-  const { code, stdout, stderr } = await run(connection.as("root"), command, {
+  const { code, stdout, stderr } = await run(connection.as("root"), commandAs(agent, { script, words }), {
     stdin: Buffer.from(stdin ?? ""),
     signal: session.signal,
     timeout: 90_000,
@@ -49,7 +47,13 @@ export async function asAgent(session: Session, agent: Agent, { script, words, s
   });
 }
 
-function notOurs(agent: Agent, answer: string): Fault {
+/** The command of root's that runs a script as the agent's user. It answers `no-user` or `stranger` when there is none to become. */
+export function commandAs({ record }: Agent, { script, words }: Omit<Errand, "stdin">, seconds = 60): string {
+  const comment = record.mark ? accountComment(record.mark) : "";
+  return sh`/bin/sh -c ${drop} drop ${record.user} ${record.home} ${comment} ${seconds} ${script} ${words}`;
+}
+
+export function notOurs(agent: Agent, answer: string): Fault {
   const { record, host, word } = agent;
   return new Fault(
     "not-found",

@@ -1,0 +1,189 @@
+# Reads what was said to an agent from its state.db. Run with the agent's own rights, and never writes. The question is JSON
+# on stdin; each answer is a line of JSON, and the last one says that it is the last.
+import json
+import math
+import os
+import sqlite3
+import sys
+
+question = json.loads(sys.stdin.buffer.read())
+path = question["db"]
+
+
+class Refusal(Exception):
+    def __init__(self, **said):
+        self.said = said
+
+
+def main():
+    if not os.path.exists(path):
+        yield {"absent": True}
+        return
+    before = standing()
+    alone = not (os.path.exists(path + "-wal") or os.path.exists(path + "-journal"))
+    for answer in answers(alone):
+        # What nobody had open is read without locks: it must not have changed meanwhile.
+        if alone and standing() != before:
+            raise Refusal(fault="busy", why="it was written while it was read")
+        yield answer
+
+
+def standing():
+    is_now = os.stat(path)
+    return is_now.st_ino, is_now.st_size, is_now.st_mtime_ns
+
+
+# In mode=ro SQLite makes the -wal and -shm of a database that nobody has open, and leaves them (seen with 3.40); immutable
+# it makes nothing. With a -wal that would be wrong: part of the database is in there.
+def opened(alone):
+    if not alone and os.path.exists(path + "-wal") and not os.path.exists(path + "-shm"):
+        raise Refusal(fault="unshared", why=path + "-shm is missing beside its -wal, and reading would make it")
+    name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    db = sqlite3.connect(f"file:{name}?mode=ro{'&immutable=1' if alone else ''}", uri=True, timeout=10)
+    db.isolation_level = None
+    db.row_factory = sqlite3.Row
+    db.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    # Everything that is read is of one moment.
+    db.execute("BEGIN")
+    return db
+
+
+def answers(alone):
+    db = opened(alone)
+    try:
+        has = {table: {row["name"] for row in db.execute(f"PRAGMA table_info({table})")} for table in ("sessions", "messages")}
+        if not has["sessions"] or not has["messages"]:
+            yield {"absent": True}
+            return
+        yield from verbs[question["verb"]](db, has)
+    finally:
+        db.close()
+
+
+def active(has):
+    return " AND m.active IS NOT 0" if "active" in has["messages"] else ""
+
+
+LAST = "coalesce((SELECT max(timestamp) FROM messages WHERE session_id = s.id), s.ended_at, s.started_at)"
+
+
+# Of both a list and a search: only this source, only since then.
+def narrowed(when):
+    parts, values = [], []
+    if question.get("source") is not None:
+        parts.append("s.source = ?")
+        values.append(question["source"])
+    if question.get("since") is not None:
+        parts.append(f"{when} >= ?")
+        values.append(question["since"])
+    return "".join(" AND " + part for part in parts), values
+
+
+def sessions(db, has):
+    where, values = narrowed(LAST)
+    rows = db.execute(
+        f"SELECT s.*, {LAST} AS last_active FROM sessions s WHERE 1{where} ORDER BY last_active DESC, s.rowid DESC LIMIT ?",
+        [*values, question["limit"]],
+    )
+    for row in rows:
+        session = plain(row)
+        session.pop("system_prompt", None)
+        if session.get("message_count") is None:
+            count = f"SELECT count(*) FROM messages m WHERE m.session_id = ?{active(has)}"
+            session["message_count"] = db.execute(count, [row["id"]]).fetchone()[0]
+        yield {"session": session}
+
+
+def whole(db, has):
+    for name in wanted(db):
+        row = db.execute(f"SELECT s.*, {LAST} AS last_active FROM sessions s WHERE s.id = ?", [name]).fetchone()
+        rows = db.execute(f"SELECT * FROM messages m WHERE m.session_id = ?{active(has)} ORDER BY m.id", [name])
+        yield {"session": plain(row), "messages": [message(each) for each in rows]}
+
+
+# Every name is known to mean one session before the first is told.
+def wanted(db):
+    if question.get("all"):
+        return [row["id"] for row in db.execute("SELECT id FROM sessions ORDER BY started_at, rowid")]
+    return list(dict.fromkeys(meant(db, word) for word in question["ids"]))
+
+
+def meant(db, word):
+    if db.execute("SELECT 1 FROM sessions WHERE id = ?", [word]).fetchone():
+        return word
+    rows = db.execute("SELECT id FROM sessions WHERE substr(id, 1, ?) = ? LIMIT 6", [len(word), word]).fetchall()
+    if len(rows) != 1:
+        raise Refusal(unknown=word, like=[row["id"] for row in rows])
+    return rows[0]["id"]
+
+
+def search(db, has):
+    terms = question["text"].replace("\0", " ").split()
+    where, values = narrowed("m.timestamp")
+    shown = "SELECT m.*, s.source, s.title FROM {} JOIN sessions s ON s.id = m.session_id WHERE {}" + active(has) + where
+    shown += " ORDER BY m.timestamp DESC, m.id DESC LIMIT ?"
+    values.append(question["limit"])
+    # Each term is quoted: nothing a person types is syntax. The star makes it the beginning of a word.
+    match = " ".join('"' + term.replace('"', '""') + '" *' for term in terms)
+    rows = []
+    try:
+        table = "messages_fts JOIN messages m ON m.id = messages_fts.rowid"
+        rows = db.execute(shown.format(table, "messages_fts MATCH ?"), [match, *values]).fetchall()
+    except sqlite3.OperationalError:
+        # No such table, or a SQLite without it.
+        pass
+    # An index of words does not find what stands inside of one.
+    if not rows:
+        columns = [name for name in ("content", "tool_calls") if name in has["messages"]]
+        some = "(" + " OR ".join(f"m.{name} LIKE ? ESCAPE '!'" for name in columns) + ")"
+        likes = ["%" + term.replace("!", "!!").replace("%", "!%").replace("_", "!_") + "%" for term in terms]
+        each = [like for like in likes for _ in columns]
+        rows = db.execute(shown.format("messages m", " AND ".join([some] * len(terms))), [*each, *values]).fetchall()
+    for row in rows:
+        yield {"hit": message(row)}
+
+
+def plain(row):
+    return {name: sayable(value) for name, value in dict(row).items()}
+
+
+# JSON knows neither bytes nor what is no number.
+def sayable(value):
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def message(row):
+    said = plain(row)
+    content = said.get("content")
+    # What has parts, as a text with pictures, is kept as JSON behind a mark.
+    if isinstance(content, str) and content[:6] in ("\0json:", "\1json:"):
+        said["content"] = parsed(content[6:])
+    if isinstance(said.get("tool_calls"), str):
+        said["tool_calls"] = parsed(said["tool_calls"])
+    return said
+
+
+def parsed(text):
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+verbs = {"list": sessions, "whole": whole, "search": search}
+
+
+def tell(line):
+    sys.stdout.write(json.dumps(line) + "\n")
+
+
+try:
+    for line in main():
+        tell(line)
+except Refusal as refusal:
+    tell(refusal.said)
+except (sqlite3.Error, OSError) as error:
+    tell({"fault": "unreadable", "why": str(error)})
+tell({"end": True})

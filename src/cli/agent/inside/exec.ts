@@ -1,0 +1,101 @@
+import { faults } from "../../../errors.js";
+import { codeOf, type Ended, execInAgents, exitIn } from "../../../flows/agent/inside/exec.js";
+import type { Outcome } from "../../../flows/fleet/each.js";
+import { type Session, withSession } from "../../../flows/session.js";
+import { sh } from "../../../quote.js";
+import type { Agent } from "../../../state/agents.js";
+import { isGlob } from "../../../wildcard.js";
+import type { Context, Handler, Input } from "../../command.js";
+import { chooseAgents, rerunLine, summarize } from "../../many.js";
+import { identityOf } from "../view.js";
+import { exec } from "./commands.js";
+
+type Given = Input<NonNullable<typeof exec.args>, NonNullable<typeof exec.options>>;
+
+export const run: Handler<typeof exec> = async (given, clm) => {
+  const { names } = given.args;
+  const agents = chooseAgents(clm, names, given.options);
+  const lone = names.length === 1 && !names.some(isGlob) ? agents[0] : undefined;
+  return withSession({ ...clm, sudoPasswordFile: given.options.sudoPasswordFile }, (session) =>
+    lone ? inOne(session, clm, lone, given.args.command) : inMany(session, clm, agents, given),
+  );
+};
+
+/** As if it ran here: its streams are ours, and so is its exit code. */
+async function inOne(session: Session, clm: Context, agent: Agent, command: string[]): Promise<number | undefined> {
+  const stdin = clm.stdin();
+  const said = heard();
+  const hear: Hear = clm.format === "table" ? (_, stream, bytes) => clm.ui.pass(stream, bytes) : said.hear;
+  const input = stdin.isTTY ? undefined : stdin;
+  const [outcome] = await execInAgents(session, [agent], { command, input, hear }, { parallel: 1 });
+  if (!outcome) return undefined;
+  // What kept it from running, or from being heard to its end, is an error of ours.
+  if (outcome.fault && !exitIn(outcome.fault)) throw outcome.fault;
+  if (clm.format !== "table") clm.show(machine(outcome, said), () => "");
+  return exitOf(outcome);
+}
+
+async function inMany(session: Session, clm: Context, agents: Agent[], { args, options }: Given): Promise<number> {
+  const said = heard();
+  const heardAll = (agent: Agent) => {
+    if (clm.format === "table") block(clm, agent, said);
+  };
+  const pace = { parallel: options.parallel, maxFail: options.continue ? undefined : options.maxFail };
+  const order = { command: args.command, hear: said.hear, heardAll };
+  const outcomes = await execInAgents(session, agents, order, pace);
+  if (outcomes.length === 0) return 0;
+  if (clm.format === "table") {
+    const undone = outcomes.filter(({ result }) => result !== "ok").map(({ agent }) => fullName(agent));
+    summarize(clm, outcomes, `${rerunLine(exec, options, undone, clm)} -- ${sh`${args.command}`}`);
+  } else {
+    clm.show(
+      outcomes.map((outcome) => machine(outcome, said)),
+      () => "",
+    );
+  }
+  return Math.max(0, ...outcomes.map(exitOf));
+}
+
+type Hear = (agent: Agent, stream: "stdout" | "stderr", bytes: Buffer) => Promise<void> | void;
+
+/** Everything that was said, by agent. */
+function heard() {
+  const said = new Map<Agent, Record<"stdout" | "stderr", Buffer[]>>();
+  const hear: Hear = (agent, stream, bytes) => {
+    const of = said.get(agent) ?? { stdout: [], stderr: [] };
+    said.set(agent, of);
+    of[stream].push(bytes);
+  };
+  const text = (agent: Agent, stream: "stdout" | "stderr") =>
+    Buffer.concat(said.get(agent)?.[stream] ?? []).toString("utf8");
+  return { hear, text };
+}
+
+type Said = ReturnType<typeof heard>;
+
+const fullName = ({ host, name }: Agent): string => `${host.name}/${name}`;
+
+/** One agent's answer, as soon as it is whole. */
+function block({ ui }: Context, agent: Agent, said: Said): void {
+  const [stdout, stderr] = [said.text(agent, "stdout"), said.text(agent, "stderr")];
+  ui.out(`${fullName(agent)}:\n${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}`);
+  if (stderr === "") return;
+  for (const line of stderr.replace(/\n$/, "").split("\n")) ui.say(`${fullName(agent)}: ${line}`);
+}
+
+function machine({ agent, result, value, fault }: Outcome<Ended>, said: Said): object {
+  const exit = value ?? (fault && exitIn(fault));
+  return {
+    ...identityOf(agent),
+    result,
+    ...(result !== "not-begun" && { code: exit?.code ?? null, ...(exit?.signal && { signal: exit.signal }) }),
+    ...(result !== "not-begun" && { stdout: said.text(agent, "stdout"), stderr: said.text(agent, "stderr") }),
+    ...(fault && !exit && { error: { code: fault.code, message: fault.message, why: fault.why, next: fault.next } }),
+  };
+}
+
+function exitOf({ result, value, fault }: Outcome<Ended>): number {
+  const exit = value ?? (fault && exitIn(fault));
+  if (exit) return codeOf(exit);
+  return result === "ok" ? 0 : (fault?.exit ?? faults["check-failed"].exit);
+}

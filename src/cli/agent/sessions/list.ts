@@ -1,0 +1,24 @@
+import { listSessions } from "../../../flows/agent/sessions/read.js";
+import { withSession } from "../../../flows/session.js";
+import type { Handler } from "../../command.js";
+import { secondsSince } from "../../moment.js";
+import type { list } from "./commands.js";
+import { sessionView } from "./view.js";
+
+export const run: Handler<typeof list> = async ({ args, options }, clm) => {
+  const { limit, source, sudoPasswordFile } = options;
+  const choosing = {
+    limit,
+    source,
+    since: options.since === undefined ? undefined : secondsSince("--since", options.since, clm.now()),
+  };
+  const found = await withSession({ ...clm, sudoPasswordFile }, (session) =>
+    listSessions(session, args.name, choosing),
+  );
+  const narrowed = source !== undefined || options.since !== undefined;
+  clm.list(
+    found,
+    sessionView(clm.now(), narrowed ? "no session is chosen by that" : `${args.name} has no sessions yet`),
+  );
+  return undefined;
+};

@@ -1,0 +1,26 @@
+import { Fault } from "../../../errors.js";
+import { searchSessions } from "../../../flows/agent/sessions/read.js";
+import { withSession } from "../../../flows/session.js";
+import { plain } from "../../../ui/plain.js";
+import type { Handler } from "../../command.js";
+import { secondsSince } from "../../moment.js";
+import type { search } from "./commands.js";
+import { hitView } from "./view.js";
+
+export const run: Handler<typeof search> = async ({ args, options }, clm) => {
+  const { limit, source, sudoPasswordFile } = options;
+  if (args.text.trim() === "") throw new Fault("usage", "there is nothing to look for");
+  const choosing = {
+    limit,
+    source,
+    since: options.since === undefined ? undefined : secondsSince("--since", options.since, clm.now()),
+  };
+  const hits = await withSession({ ...clm, sudoPasswordFile }, (session) =>
+    searchSessions(session, args.name, args.text, choosing),
+  );
+  clm.list(
+    hits,
+    hitView(args.text, (text) => clm.ui.redact(plain(text)), `nothing ${args.name} keeps has that in it`),
+  );
+  return undefined;
+};

@@ -1,0 +1,76 @@
+import { beginningOf } from "../../../agents/sessions/snippet.js";
+import type { Message, Told } from "../../../flows/agent/sessions/read.js";
+import { titleOf } from "../../../state/agents.js";
+import { clock } from "./view.js";
+
+export interface Telling {
+  /** Nothing is shortened. */
+  full: boolean;
+  /** Takes what is secret out of a text. Comes before shortening: half a secret is not recognised any more. */
+  hidden: (text: string) => string;
+}
+
+// A line of a wide terminal, and a few lines.
+const callLength = 120;
+const toolLength = 300;
+
+/** A conversation for a person. */
+export function conversation({ talk, messages }: Told, telling: Telling): string {
+  const { id, source, title, model, started, lastActive, tokens, parent } = talk;
+  const facts = [
+    source,
+    model,
+    started && `started ${clock(started)}`,
+    lastActive && `last used ${clock(lastActive)}`,
+    `${tokens.input + tokens.output} tokens`,
+    parent && `goes on from ${parent}`,
+  ];
+  const head = [title ? `${id}: ${title}` : id, facts.filter(Boolean).join(", ")];
+  return [head.join("\n"), ...messages.map((message) => told(message, telling))].join("\n\n");
+}
+
+function told({ role, at, text, calls, tool }: Message, { full, hidden }: Telling): string {
+  const who = [role, tool].filter(Boolean).join(" ");
+  const body = hidden(text).replace(/\s+$/, "");
+  const short = !full && role === "tool" ? beginningOf(body, toolLength) : body;
+  const called = calls.map(({ name, arguments: given }) => {
+    const all = hidden(given);
+    return `-> ${name} ${full ? all : beginningOf(all, callLength)}`;
+  });
+  const lines = [...(short === "" ? [] : [short]), ...called].join("\n");
+  return [`${who} (${clock(at) ?? "at no time"})`, ...(lines === "" ? [] : [lines.replace(/^(?=.)/gm, "  ")])].join(
+    "\n",
+  );
+}
+
+/** A conversation as Markdown, with everything in it. */
+export function markdown({ agent, talk, messages }: Told): string {
+  const { id, source, title, model, started, lastActive, parent } = talk;
+  const facts = [
+    ["session", id],
+    ["agent", titleOf(agent)],
+    ["source", source],
+    ["model", model],
+    ["started", started],
+    ["last used", lastActive],
+    ["goes on from", parent],
+  ].flatMap(([name, value]) => (value ? [`- ${name}: ${value}`] : []));
+  return `${[`# ${oneLine(title ?? id)}`, facts.join("\n"), ...messages.map(section)].join("\n\n")}\n\n`;
+}
+
+function section({ role, at, text, calls, tool }: Message): string {
+  const head = `## ${[role, tool].filter(Boolean).join(" ")}${at ? ` (${clock(at)})` : ""}`;
+  const body = role === "tool" ? fenced(text) : text;
+  const called = calls.map(({ name, arguments: given }) => `Called ${oneLine(name)}:\n\n${fenced(given)}`);
+  return [head, ...[body, ...called].filter((part) => part !== "")].join("\n\n");
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/g, " ");
+
+/** Between fences that are longer than any in it. */
+function fenced(text: string): string {
+  if (text === "") return "";
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text.replace(/\n$/, "")}\n${fence}`;
+}

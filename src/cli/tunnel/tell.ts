@@ -1,0 +1,51 @@
+import type { Subject } from "../../agents/subject.js";
+import type { Fault } from "../../errors.js";
+import type { Happening } from "../../flows/tunnel/kept-open.js";
+import type { Context } from "../command.js";
+
+/** What is open. */
+export interface Opened {
+  subject: Subject;
+  /** In a sentence: `ada on wolf-i`. */
+  what: string;
+  /** A command to try it with, given its address. */
+  ready?: (url: string) => string;
+  /** What a person has to do when it is back. */
+  afterwards?: string;
+}
+
+/** Tells what becomes of a tunnel: to a person in words, to a program as one line of JSON each. */
+export function tell(clm: Context, happening: Happening, opened: Opened): void {
+  if (clm.format === "json") clm.ui.out(`${JSON.stringify(machine(clm, happening, opened))}\n`);
+  else tellPerson(clm, happening, opened);
+}
+
+function tellPerson({ ui }: Context, happening: Happening, { what, ready, afterwards }: Opened): void {
+  const { event } = happening;
+  if (event === "open") {
+    const url = urlOf(happening.port);
+    ui.out(`${url}\n${ready ? `${ready(url)}\n` : ""}`);
+    ui.note(`${what} is open here until Ctrl-C`);
+  } else if (event === "lost") trouble(ui, happening.why, "; trying again");
+  else if (event === "waiting") trouble(ui, happening.why);
+  else if (event === "back") ui.note(`${what} is back${afterwards ? `; ${afterwards}` : ""}`);
+  else ui.note(`${what} is closed`);
+}
+
+function trouble(ui: Context["ui"], { message, code, why, next }: Fault, more = ""): void {
+  ui.warn(`${message}${more} [${code}]`);
+  for (const line of [...why, ...next.map((each) => `next: ${each}`)]) ui.note(`  ${line}`);
+}
+
+function machine({ now }: Context, happening: Happening, { subject: { host, name }, ready }: Opened): object {
+  const said = { event: happening.event, at: now().toISOString(), host, name };
+  if ("port" in happening) {
+    const url = urlOf(happening.port);
+    return { ...said, url, ...(ready && { curl: ready(url) }) };
+  }
+  if (!("why" in happening)) return said;
+  const { code, message, why, next } = happening.why;
+  return { ...said, error: { code, message, why, next } };
+}
+
+export const urlOf = (port: number): string => `http://127.0.0.1:${port}`;

@@ -1,0 +1,41 @@
+# Looks whose accounts these are, and holds what is run in them on a leash: when our stdin ends, because clm left or the
+# connection died, the host ends all of it. POSIX sh, run as root. Each answer is a line that begins with the nonce.
+
+LC_ALL=C
+PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export LC_ALL PATH
+
+say() {
+  printf '%s %s\n' "$nonce" "$*"
+}
+
+# look USER COMMENT DATA ENV: an account that clm did not make is somebody else's, whatever its name.
+look() {
+  user=$1 comment=$2 data=$3 env=$4
+  account=$(getent passwd "$user") || { say no-user && return; }
+  IFS=: read -r _ _ _ _ is_comment _ <<END
+$account
+END
+  if [ -n "$comment" ] && [ "$is_comment" != "$comment" ]; then
+    say stranger
+  # The manager reads the file as root: no link to one that the agent cannot read, no pipe on which it would wait.
+  elif [ -L "$data" ] || [ -L "$env" ]; then
+    say link
+  elif [ -e "$env" ] && [ ! -f "$env" ]; then
+    say other
+  elif [ -s "$env" ]; then
+    say env
+  else
+    say bare
+  fi
+}
+
+# hold SIGN UNITS: no unit of ours begins when the sign has gone, so none can begin after they were ended.
+hold() {
+  mkdir -p "${1%/*}" && : >"$1" || exit
+  say held
+  IFS= read -r word
+  rm -f "$1"
+  [ "$word" = 'done' ] || systemctl stop "$2"
+  say let-go
+}

@@ -1,0 +1,66 @@
+import { environmentOf } from "../../../agents/environment.js";
+import type { Subject } from "../../../agents/subject.js";
+import { quote, sh } from "../../../quote.js";
+
+export interface Transient {
+  subject: Pick<Subject, "user" | "places" | "name">;
+  unit: string;
+  /** A file that must be there when it begins. */
+  sign: string;
+  /** Its `.env` is there. */
+  env: boolean;
+  /** `pipe`: our streams are its own. `pty`: it has a terminal, which is shown on ours. */
+  streams: "pipe" | "pty";
+  words: string[];
+  /** More properties of the unit. */
+  properties?: string[];
+}
+
+/**
+ * The command that runs words as the agent's user with its environment: as the agent's own service would, and in a unit, so
+ * that all it starts ends with it. Secrets come from `.env`, which the manager reads; none is an argument.
+ */
+export function transientUnit({ subject, unit, sign, env, streams, words, properties: more = [] }: Transient): string {
+  const { user, places, name } = subject;
+  const settings = Object.entries(environmentOf(subject)).map(([key, value]) => `--setenv=${key}=${value}`);
+  const properties = [
+    `User=${user}`,
+    `WorkingDirectory=${places.home}`,
+    "UMask=0077",
+    "TimeoutStopSec=5",
+    `AssertPathExists=${sign}`,
+    ...(env
+      ? [
+          `EnvironmentFile=${places.env}`,
+          `AssertPathIsSymbolicLink=!${places.data}`,
+          `AssertPathIsSymbolicLink=!${places.env}`,
+          `AssertFileNotEmpty=${places.env}`,
+        ]
+      : []),
+    ...more,
+  ];
+  const how = [`--${streams}`, "--wait", "--collect", "--quiet", "--no-ask-password", "--service-type=exec"];
+  const said = [`--unit=${unit}`, `--description=clm in ${name}`];
+  const all = ["systemd-run", ...how, ...said, ...settings, ...properties.map((each) => `--property=${each}`), "--"];
+  return `exec ${sh`${all}`} ${words.map((word) => quote(literal(word))).join(" ")}`;
+}
+
+/** systemd puts variables into the words of a command (seen at 252 and 257: `$$` arrives as `$`). */
+const literal = (word: string): string => word.replaceAll("$", "$$$$");
+
+/** One word is read by a shell, several are passed on as they are. */
+export const wordsOf = (command: string[]): string[] =>
+  command.length === 1 ? ["/bin/sh", "-c", command[0] ?? ""] : command;
+
+/**
+ * Says on stderr that it began, and turns a signal into a code: systemd-run ends with 0 when the unit was not started for an
+ * assertion, and when SIGTERM or SIGPIPE ended it.
+ */
+export const proving = (proof: string, words: string[]): string[] => [
+  ...["/bin/sh", "-c", `echo ${proof} >&2; "$@"; exit $?`, "sh"],
+  ...words,
+];
+
+/** Whoever opens /dev/stdout opens a pipe of sshd's or sudo's again, which belongs to somebody else. */
+export const givingPipesTo = (user: string): string =>
+  sh`for fd in 0 1 2; do [ ! -p /dev/fd/$fd ] || chown ${user} /dev/fd/$fd; done`;

@@ -1,0 +1,54 @@
+import { linkSync, lstatSync, renameSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { Fault } from "../../../errors.js";
+import { removeIfThere, sweepTemps, syncDirectory, tempName } from "../../../state/atomic-file.js";
+import { cannotWrite, errnoOf } from "../../../state/disk-fault.js";
+
+export interface Place {
+  path: string;
+  /** What is there already may go. */
+  force: boolean;
+}
+
+/**
+ * Writes texts that come one after the other to a file that nobody else can read. It is there when all of them are in it,
+ * and not before.
+ */
+export async function intoFile(
+  { path, force }: Place,
+  work: (write: (text: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  if (!force) mustBeFree(path);
+  const directory = dirname(path);
+  const temp = join(directory, tempName(basename(path)));
+  let file: FileHandle | undefined;
+  try {
+    sweepTemps(directory, basename(path));
+    file = await open(temp, "wx", 0o600);
+    const to = file;
+    await work(async (text) => void (await to.writeFile(text)));
+    await file.sync();
+    await file.close();
+    file = undefined;
+    if (force) renameSync(temp, path);
+    else {
+      // A rename would take the place of a file that came meanwhile.
+      linkSync(temp, path);
+      removeIfThere(temp);
+    }
+    syncDirectory(directory);
+  } catch (error) {
+    await file?.close().catch(() => {});
+    removeIfThere(temp);
+    if (errnoOf(error) === "EEXIST") throw taken(path);
+    throw error instanceof Fault ? error : cannotWrite(path, directory, error);
+  }
+}
+
+function mustBeFree(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })) throw taken(path);
+}
+
+const taken = (path: string): Fault =>
+  new Fault("already-exists", `${path} is there already`, { why: "--force puts another in its place" });

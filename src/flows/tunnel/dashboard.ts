@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Dashboard, dashboardOf, holderScript, isHeld, roomIn, roomScript } from "../../agents/dashboard.js";
+import { takenPorts } from "../../agents/ports.js";
+import { type Seen, seenFrom } from "../../agents/proof/seen.js";
+import type { Subject } from "../../agents/subject.js";
+import { Fault } from "../../errors.js";
+import type { Connection } from "../../remote/connection.js";
+import { ask } from "../../remote/http.js";
+import { commandFor } from "../../remote/operations/conversation.js";
+import type { Shell } from "../../remote/process.js";
+import { run } from "../../remote/run.js";
+import { titleOf } from "../../state/agents.js";
+import { mustBeInstalled } from "../agent/gates.js";
+import { type Target, targetOf } from "../agent/target.js";
+import type { Session } from "../session.js";
+import { step } from "../step.js";
+import { type Happening, keptOpen } from "./kept-open.js";
+import { type Place, type Serving, serve } from "./serving.js";
+import type { Way } from "./way.js";
+
+/** Open: the agent's dashboard runs on its host, and a port here leads to it, as long as nobody says stop. */
+export async function tunnelToDashboard(
+  session: Session,
+  word: string,
+  { port }: { port?: number | undefined },
+  tell: (happening: Happening, subject: Subject) => void,
+): Promise<void> {
+  const { agent, subject } = await targetOf(session, word);
+  mustBeInstalled(agent);
+  const dashboard = dashboardOf(subject);
+  const full = `${agent.host.name}/${agent.name}`;
+  const deed = { verb: "agent open", target: full, summary: `open the dashboard of ${titleOf(agent)}` };
+  await session.gate.pass(deed, () =>
+    keptOpen({
+      wanted: { port, rather: dashboard.ports.first, otherwise: `clm agent open ${subject.word}` },
+      find: async () => wayToDashboard(session, await targetOf(session, full)),
+      tell: (happening) => tell(happening, subject),
+      signal: session.signal,
+    }),
+  );
+}
+
+async function wayToDashboard(session: Session, target: Target): Promise<Way> {
+  const { agent, subject } = target;
+  mustBeInstalled(agent);
+  const dashboard = dashboardOf(subject);
+  return step(session.ui, `start the dashboard of ${subject.name} on ${agent.host.name}`, async (progress) => {
+    const connection = await session.pool.connect(agent.host);
+    const root = connection.as("root");
+    const place = placeIn(target, dashboard, await look(session, root, subject, roomScript(subject)));
+    const hear = (line: string) => progress.output(line);
+    const serving = await serve(session, connection, target, { dashboard, place, hear });
+    try {
+      await mustAnswer(session, { connection, root, target, dashboard, place, serving });
+    } catch (error) {
+      await serving.end();
+      throw error;
+    }
+    return { connection, port: place.port, ended: serving.ended, close: () => serving.end() };
+  });
+}
+
+function placeIn({ agent, subject }: Target, dashboard: Dashboard, { ports, systemd }: Seen): Place {
+  const others = takenPorts(agent.host, agent.name, subject.manifest);
+  const port = roomIn(
+    dashboard,
+    [...ports, ...others, subject].map((each) => each.port),
+  );
+  if (port !== undefined) return { port, systemd };
+  const { first, last } = dashboard.ports;
+  throw new Fault("in-use", `no port is free on ${agent.host.name} for the dashboard of ${subject.name}`, {
+    why: `${first} to ${last} are all taken`,
+  });
+}
+
+interface Started {
+  connection: Connection;
+  root: Shell;
+  target: Target;
+  dashboard: Dashboard;
+  place: Place;
+  serving: Serving;
+}
+
+/** Waits until its own processes hold its port and its page comes. */
+async function mustAnswer(session: Session, started: Started): Promise<void> {
+  const { target, dashboard, serving } = started;
+  const script = holderScript(target.subject, serving.unit, started.place.port);
+  const deadline = Date.now() + dashboard.patience;
+  while (!isHeld(await look(session, started.root, target.subject, script))) {
+    const fault = await Promise.race([serving.ended, sleep(300, undefined, { signal: session.signal })]);
+    if (fault) throw fault;
+    if (Date.now() > deadline) throw silent(started, "it does not listen");
+  }
+  const { signal } = session;
+  const { status, body } = await ask(started.connection, {
+    ...{ method: "GET", port: started.place.port, path: dashboard.page, signal },
+  });
+  for await (const _ of body) break;
+  if (status !== 200) throw silent(started, `its page gave ${status}`);
+}
+
+async function look({ signal }: Session, root: Shell, subject: Subject, script: string): Promise<Seen> {
+  const { code, stdout, stderr } = await run(root, commandFor(script), {
+    ...{ stdin: script, keepStdin: true, timeout: 30_000, signal },
+  });
+  const seen = seenFrom(stdout);
+  if (seen) return seen;
+  throw new Fault("remote-failed", `${subject.host} could not tell who listens there`, {
+    why: stderr.trim().split("\n").slice(-3).join(" ") || `its script ended with ${code}`,
+    next: `clm host check ${subject.host}`,
+  });
+}
+
+const silent = ({ target: { agent, subject } }: Started, why: string): Fault =>
+  new Fault("remote-failed", `the dashboard of ${subject.name} on ${agent.host.name} did not come up`, {
+    why,
+    next: `clm agent doctor ${subject.word}`,
+  });

@@ -1,0 +1,106 @@
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Dashboard, dashboardWords } from "../../agents/dashboard.js";
+import { hardeningOf } from "../../agents/unit-file.js";
+import { Fault } from "../../errors.js";
+import { sh } from "../../quote.js";
+import type { Connection } from "../../remote/connection.js";
+import { commandFor } from "../../remote/operations/conversation.js";
+import { leashOn } from "../agent/inside/leash.js";
+import { transientUnit } from "../agent/inside/transient.js";
+import type { Target } from "../agent/target.js";
+import type { Session } from "../session.js";
+import leashed from "./leashed.sh?raw";
+
+/** A dashboard that runs on a host, for as long as we hold it. */
+export interface Serving {
+  unit: string;
+  /** Resolves with why, when it ended by itself or with the connection. */
+  ended: Promise<Fault>;
+  /** Ends it; resolves when the host has said that it has gone, or cannot say it any more. */
+  end(): Promise<void>;
+}
+
+export interface Place {
+  port: number;
+  /** The host's. */
+  systemd: number;
+}
+
+// Seconds. Several may be late before the host takes us for gone.
+const beat = 20;
+const patience = 90;
+
+/** The host has no use for the comments. */
+const withoutComments = leashed.replace(/^#.*\n/gm, "");
+
+/** Milliseconds until a dashboard that was told to end is left to the host. */
+const grace = 8000;
+
+/** Starts the dashboard as the agent's user, closed in as its service is. */
+export async function serve(
+  session: Session,
+  connection: Connection,
+  target: Target,
+  { dashboard, place, hear }: { dashboard: Dashboard; place: Place; hear: (line: string) => void },
+): Promise<Serving> {
+  const { subject } = target;
+  const leash = await leashOn(session, connection, [target]);
+  try {
+    const unit = leash.unit();
+    const words = [
+      "/bin/sh",
+      "-c",
+      `patience=${patience}\n${withoutComments}`,
+      "sh",
+      ...dashboardWords(subject, dashboard, place.port),
+    ];
+    const run = transientUnit({
+      ...{ subject, unit, sign: leash.sign, env: leash.hasEnv(target), streams: "pipe", words },
+      properties: hardeningOf(subject, place.systemd),
+    });
+    const process = await connection.as("root").spawn(commandFor(`${run}\n`));
+    process.stdin.write(`${run}\n`);
+    const beating = setInterval(() => process.stdin.write("."), beat * 1000);
+    const last = lastLines([process.stdout, process.stderr], hear);
+    const gone = process.done.then(
+      ({ code }) => notServing(target, last(), code),
+      (fault: Fault) => fault,
+    );
+    gone.then(() => clearInterval(beating));
+    return {
+      unit,
+      ended: gone,
+      async end() {
+        process.stdin.end();
+        await Promise.race([gone, sleep(grace, undefined, { ref: false })]);
+        await leash.end("stop");
+      },
+    };
+  } catch (error) {
+    await leash.end("stop");
+    throw error;
+  }
+}
+
+/** Reads what it says, all the time, and keeps the end of it. */
+function lastLines(streams: Readable[], hear: (line: string) => void): () => string[] {
+  const kept: string[] = [];
+  for (const input of streams) {
+    input.on("error", () => {});
+    createInterface({ input }).on("line", (line) => {
+      if (line.trim() === "") return;
+      hear(line);
+      kept.push(line.trim());
+      if (kept.length > 3) kept.shift();
+    });
+  }
+  return () => kept;
+}
+
+const notServing = ({ agent, subject }: Target, said: string[], code: number | null): Fault =>
+  new Fault("remote-failed", `the dashboard of ${subject.name} on ${agent.host.name} ended`, {
+    why: said.length > 0 ? said : `it ended with ${code ?? "a signal"}`,
+    next: sh`clm agent doctor ${subject.word}`,
+  });

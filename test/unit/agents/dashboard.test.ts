@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { dashboardOf, dashboardWords, isHeld, roomIn } from "../../../src/agents/dashboard.js";
+import { manifestSchema } from "../../../src/agents/manifest.js";
+import type { Listener, Seen } from "../../../src/agents/proof/seen.js";
+import { placesFor, type Subject } from "../../../src/agents/subject.js";
+import { Fault } from "../../../src/errors.js";
+
+const manifest = manifestSchema.parse(parse(readFileSync("manifests/hermes.yaml", "utf8"), { merge: true }));
+
+const subject = (version: string, dashboard = manifest.dashboard) =>
+  ({
+    manifest: { ...manifest, dashboard },
+    ...{ version, name: "ada", word: "ada", places: placesFor(manifest, "ada") },
+  }) as Subject;
+
+describe("a version's dashboard", () => {
+  it.each(Object.keys(manifest.versions))(
+    "%s has one, on the loopback alone, and opens no browser there",
+    (version) => {
+      const words = dashboardWords(subject(version), dashboardOf(subject(version)), 9120);
+      expect(words.join(" ")).toBe("/home/ada/.local/bin/hermes dashboard --host 127.0.0.1 --port 9120 --no-open");
+    },
+  );
+
+  it.each([
+    [undefined, "Hermes Agent has none"],
+    [
+      { ...dashboardOf(subject("2026.7.1")), when: ">=2026.6.5" },
+      "Hermes Agent 2026.5.7 has none; versions >=2026.6.5 do",
+    ],
+  ])("is missed with a clear word", (dashboard, why) => {
+    const without = { ...subject("2026.5.7"), manifest: { ...manifest, dashboard } } as Subject;
+    let fault: unknown;
+    try {
+      dashboardOf(without);
+    } catch (error) {
+      fault = error;
+    }
+    expect(fault).toBeInstanceOf(Fault);
+    expect(fault).toMatchObject({ fault: "unsupported", message: "ada has no dashboard", why: [why] });
+  });
+});
+
+it.each([
+  [[], 9119],
+  [[9119, 9120, 8642], 9121],
+  [Array.from({ length: 81 }, (_, index) => 9119 + index), undefined],
+])("takes the first port that is free: %j", (taken, port) => {
+  expect(roomIn(dashboardOf(subject("2026.7.1")), taken)).toBe(port);
+});
+
+const by = (own: boolean, address: string): Listener => ({ own, address, pid: 7, user: "ada", command: "hermes" });
+it.each([
+  ["nobody", [], false],
+  ["its own, on the loopback", [by(true, "0100007F")], true],
+  ["its own, open to all", [by(true, "00000000")], false],
+  ["somebody else", [by(false, "0100007F")], false],
+  ["its own and somebody else", [by(true, "0100007F"), by(false, "0100007F")], false],
+])("its port is held by %s", (_, listeners, held) => {
+  expect(isHeld({ listeners } as unknown as Seen)).toBe(held);
+});

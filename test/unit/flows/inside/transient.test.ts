@@ -1,0 +1,78 @@
+import { execFileSync } from "node:child_process";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { afterLine } from "../../../../src/flows/agent/inside/beginning.js";
+import { proving, transientUnit, wordsOf } from "../../../../src/flows/agent/inside/transient.js";
+
+const places = {
+  ...{ home: "/home/ada", data: "/home/ada/.hermes", code: "/home/ada/.hermes/code", env: "/home/ada/.hermes/.env" },
+  ...{ config: "", memories: "", launcher: "", path: ["/home/ada/.hermes/code/venv/bin", "/home/ada/.local/bin"] },
+};
+const subject = { user: "ada", name: "ada", places };
+
+/** The words that systemd-run is given. */
+function given(words: string[], env = true): string[] {
+  const line = transientUnit({ subject, unit: "u.service", sign: "/run/s", env, streams: "pipe", words });
+  const script = line.replace("exec systemd-run", "printf '%s\\0'");
+  return execFileSync("/bin/sh", ["-c", script], { encoding: "utf8" }).split("\0").slice(0, -1);
+}
+
+describe("a command in an agent", () => {
+  it("has the agent's user, its home and its environment, and no secret", () => {
+    expect(given(["true"])).toEqual(
+      expect.arrayContaining([
+        "--property=User=ada",
+        "--property=WorkingDirectory=/home/ada",
+        "--property=EnvironmentFile=/home/ada/.hermes/.env",
+        "--property=AssertPathExists=/run/s",
+        "--setenv=HERMES_HOME=/home/ada/.hermes",
+        expect.stringMatching("^--setenv=PATH=/home/ada/.hermes/code/venv/bin:/home/ada/.local/bin:/usr/local/sbin"),
+      ]),
+    );
+  });
+
+  it("reads no .env that is not there", () => {
+    expect(given(["true"], false).join(" ")).not.toContain(".env");
+  });
+
+  it("is passed on as it is, but for what systemd would put in", () => {
+    const words = ["printf", "%h", "a b", "it's", "$HOME", "$$", "a$x$", "\\n", "", "-x", "ü"];
+    const all = given(words);
+    expect(all.slice(all.indexOf("--") + 1)).toEqual(words.map((word) => word.replaceAll("$", "$$$$")));
+  });
+
+  it("is read by a shell when it is one word", () => {
+    expect(wordsOf(["ls | wc"])).toEqual(["/bin/sh", "-c", "ls | wc"]);
+    expect(wordsOf(["ls", "| wc"])).toEqual(["ls", "| wc"]);
+  });
+
+  it.each([
+    ["exit 3", 3],
+    ["kill -PIPE $$", 141],
+    ["kill -TERM $$", 143],
+    ["true", 0],
+  ])("'%s' ends with %d, after it was proven to begin", (script, code) => {
+    const [program = "", ...args] = proving("proof-1", ["/bin/sh", "-c", script]);
+    const shell = ["-c", '"$@" 2>&1; echo " $?"', "sh", program, ...args];
+    expect(execFileSync("/bin/sh", shell, { encoding: "utf8" })).toMatch(new RegExp(`^proof-1\n[^]* ${code}\n$`));
+  });
+});
+
+describe("what comes after a line", () => {
+  const heard = async (chunks: string[]) => {
+    const stream = new PassThrough();
+    const { rest, begun, before } = afterLine(stream, "proof-1");
+    for (const chunk of chunks) stream.write(chunk);
+    stream.end();
+    let text = "";
+    for await (const chunk of rest) text += chunk;
+    return { text, begun: begun(), before: before() };
+  };
+  it.each<[string, string[], object]>([
+    ["at once", ["proof-1\nhello"], { text: "hello", begun: true, before: "" }],
+    ["in pieces", ["sys: x\npro", "of-1", "\nhel", "lo"], { text: "hello", begun: true, before: "sys: x" }],
+    ["never", ["Failed to start\n"], { text: "", begun: false, before: "Failed to start" }],
+    ["without its end", ["proof-1"], { text: "", begun: false, before: "proof-1" }],
+    ["twice", ["proof-1\nproof-1\n"], { text: "proof-1\n", begun: true, before: "" }],
+  ])("that comes %s", async (_, chunks, expected) => expect(await heard(chunks)).toEqual(expected));
+});
