@@ -33,6 +33,7 @@ export const faults = {
   "connection-lost": { code: "CLM-2005", who: "host", exit: 14, meaning: "the host stopped answering in the middle" },
   "host-full": { code: "CLM-2006", who: "host", exit: 15, meaning: "a disk on the host is full" },
   unsupported: { code: "CLM-2007", who: "host", exit: 17, meaning: "the host lacks something clm needs" },
+  differs: { code: "CLM-2008", who: "host", exit: 3, meaning: "something on a host is not as it was configured" },
 
   "remote-failed": { code: "CLM-3001", who: "remote", exit: 16, meaning: "something clm ran on the host failed" },
   "remote-timeout": {

@@ -21,15 +21,21 @@ import { inRange, plainVersion } from "./versions.js";
 
 /** The account and what must be there before the installer: it leaves alone the files it finds, and brings its own else. */
 export function accountWish(subject: Subject, mark: string): Operation[] {
-  const { user: name, places } = subject;
-  const seed = { owner: name, mode: 0o600, seed: true };
+  const { user: owner, places } = subject;
+  const seed = { owner, mode: 0o600, seed: true };
   return [
-    user({ name, home: places.home, shell: "/usr/sbin/nologin", locked: true, comment: accountComment(mark) }),
+    ...userWish(subject, mark),
     ...directoriesWish(subject),
     file(places.env, { ...seed, content: dotenvFile(new Map()) }),
     file(places.config, { ...seed, content: mergeConfig(undefined, { config: {}, paths: [] }, []) }),
   ];
 }
+
+/** The account that nobody can log in to. One that was taken over has no mark, and may be a person's. */
+export const userWish = ({ user: name, places }: Subject, mark: string | undefined): Operation[] =>
+  mark === undefined
+    ? []
+    : [user({ name, home: places.home, shell: "/usr/sbin/nologin", locked: true, comment: accountComment(mark) })];
 
 /** The directories that are the agent's alone. */
 export const directoriesWish = (subject: Subject): Operation[] =>

@@ -46,6 +46,8 @@ export const agent = object({
       at: text,
     }),
   ),
+  /** Somebody stopped it: it stays down until it is started, or configured, again. */
+  down: optional(truth),
   /** When validate last saw everything in order, and for which rendering. */
   proven: optional(object({ digest: text, at: text, chat: truth })),
 });

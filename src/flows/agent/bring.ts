@@ -5,12 +5,23 @@ import type { Session } from "../session.js";
 import { step } from "../step.js";
 import { type Change, changesOf } from "./change.js";
 
+interface Bringing {
+  root: Shell;
+  wish: Operation[];
+  title: string;
+  /** Done before the host is changed, as a part of the same deed. */
+  first?: () => Promise<unknown>;
+}
+
 /** Brings a host to a wish and tells what that changed; in a dry run only looks, and tells what it would. */
 export async function bring(
   { ui, gate }: Session,
   deed: Deed,
-  { root, wish, title }: { root: Shell; wish: Operation[]; title: string },
+  { root, wish, title, first = async () => {} }: Bringing,
 ): Promise<Change[]> {
-  const done = await gate.pass(deed, (works) => step(ui, title, () => works.converge(root, wish)));
+  const done = await gate.pass(deed, async (works) => {
+    await first();
+    return step(ui, title, () => works.converge(root, wish));
+  });
   return changesOf(done ?? (await gate.converge(deed, root, wish)));
 }

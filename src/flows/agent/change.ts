@@ -4,6 +4,8 @@ import type { Report } from "../../remote/operations/converge.js";
 export interface Change {
   what: string;
   differences: string[];
+  /** The same with what may be shown of the values, and how a text differs; for who wants to know it closely. */
+  details?: string[];
 }
 
 /** What a look at a host would change there, or a change of it did. */

@@ -15,6 +15,7 @@ import { alone } from "./alone.js";
 import { answersFor, type NewSecrets } from "./answers.js";
 import type { Change } from "./change.js";
 import { type Changes, type Draft, draftOf, named } from "./configure/changes.js";
+import { withDown } from "./configure/record.js";
 import { type StageResult, stageResults, stagesTo, withProvider, withStages } from "./configure/stages.js";
 import { testAnswers } from "./configure/tests.js";
 import { validate } from "./configure/validate.js";
@@ -92,7 +93,7 @@ export async function configure(session: Session, word: string, request: Configu
     }
     const { changes, draft, secrets, tests } = await answer(stages);
 
-    const record = withStages(draft.record, manifest.stages, session.now());
+    const record = withStages(withDown(draft.record, false), manifest.stages, session.now());
     const applied = await applyRendering(session, agent, {
       verb: "agent configure",
       draft: record,

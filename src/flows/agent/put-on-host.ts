@@ -33,7 +33,10 @@ export async function putOnHost(session: Session, word: string, verb: string): P
   const root = (await session.pool.connect(agent.host)).as("root");
   const { unit } = await observe(root, subject, key, {}, session.signal);
   const down = unit.ActiveState === "inactive" || unit.ActiveState === "failed";
-  const applied = await applyRendering(session, agent, { verb, skipChat: true, leaveDown: down, validate: !down });
+  const applied = await applyRendering(session, agent, {
+    ...{ verb, skipChat: true, validate: !down },
+    standing: down ? "as-is" : "up",
+  });
   if (!down && !isProven(applied.proofs)) {
     mustHold(applied.proofs, `${titleOf(findAgent(session.hosts.read(), word))} does not answer as it should`);
   }

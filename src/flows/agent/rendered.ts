@@ -14,8 +14,9 @@ import type { Works } from "../gate.js";
 import type { Session } from "../session.js";
 import { answersFor, type NewSecrets } from "./answers.js";
 import { apiKeyOf, promoteKey } from "./api-key.js";
-import type { Change, Sides } from "./configure/differences.js";
+import type { Change } from "./configure/differences.js";
 import { mustHaveOwnPorts, mustNotDrop, newPorts, portFor } from "./configure/objections.js";
+import type { Plan as HostPlan, Standing } from "./configure/on-host.js";
 import { changeRecord, providersBehind, recordProofs, withAnswers, withState } from "./configure/record.js";
 import { observe } from "./observe.js";
 import { prove } from "./prove.js";
@@ -35,8 +36,10 @@ export interface ApplyOptions {
   /** Prove it afterwards; on without saying. */
   validate?: boolean | undefined;
   skipChat?: boolean | undefined;
-  /** The agent is down and stays so: only its files and what its unit says are changed. */
-  leaveDown?: boolean | undefined;
+  /** The model is asked only when what it is asked with became another. */
+  sparing?: boolean | undefined;
+  /** What is to become of its unit; without saying, it is up. */
+  standing?: Standing | "as-recorded" | undefined;
 }
 
 export interface Applied {
@@ -63,7 +66,8 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
 
   const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
   // The host takes its time for digests, and who changes nothing needs none.
-  const salt = gate.dryRun || other || options.port !== undefined ? randomBytes(8).toString("hex") : "";
+  const named = gate.dryRun || other || options.port !== undefined || options.standing === "as-recorded";
+  const salt = named ? newSalt() : "";
   const sight = {
     rendered: { salt },
     ports: options.port !== undefined || newPorts(agent, manifest, draft).length > 0,
@@ -71,28 +75,26 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
   const looking = observe(root, subjectOf(manifest, agent), key.key, sight, session.signal);
   // What reads YAML and fills in files takes long to load: that happens while the host looks.
   const loading = turn().then(() => import("./configure/on-host.js"));
-  const [seen, { filesFor, wishOf, changesIn }] = await Promise.all([looking, loading]);
+  const [seen, { planFor, standingFor, changesIn }] = await Promise.all([looking, loading]);
   if (!seen.account) throw gone(agent, subjectOf(manifest, agent));
 
   const record = { ...draft, port: portFor(session, agent, { manifest, record: draft, seen }, options.port) };
   if (options.draft) mustHaveOwnPorts(session, agent, { manifest, record, seen });
-  const subject = subjectOf(manifest, { ...agent, record });
-  const rendering = render(subject, answers);
-  const files = filesFor(subject, rendering, seen, agent.record.rendered?.config ?? []);
-  const digest = digestOf(subject, rendering);
-  const plan: Plan = { agent, subject, record, rendering, ...files, seen, salt, options, digest, providers };
+  const standing = options.standing === "as-recorded" ? standingFor(record) : (options.standing ?? "up");
+  const onHost = planFor(agent, { manifest, record, answers }, { seen, salt, standing });
+  const digest = digestOf(onHost.subject, onHost.rendering);
+  const plan: Plan = { ...onHost, agent, record, standing, options, digest, providers };
 
-  if (!options.allowRemoval) mustNotDrop(agent, rendering, seen, gate.dryRun ? session.ui : undefined);
+  if (!options.allowRemoval) mustNotDrop(agent, plan.rendering, seen, gate.dryRun ? session.ui : undefined);
   const deed = {
     verb: options.verb,
     target: `${agent.host.name}/${agent.name}`,
     summary: `configure ${agent.name} on ${agent.host.name}`,
   };
-  const wish = wishOf(plan, options);
   if (gate.dryRun) {
-    return { record, changes: changesIn(plan, await gate.converge(deed, root, wish)), proofs: [] };
+    return { record, changes: changesIn(plan, await gate.converge(deed, root, plan.wish)), proofs: [] };
   }
-  const change = async (works: Works) => changesIn(plan, await works.converge(root, wish));
+  const change = async (works: Works) => changesIn(plan, await works.converge(root, plan.wish));
   const work = (works: Works) => apply(session, plan, () => change(works));
   const applied = await gate.pass(deed, work, ({ proofs }) => ({
     result: proofs.length === 0 || isProven(proofs) ? "ok" : "failed",
@@ -104,15 +106,19 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
   return applied;
 }
 
-interface Plan extends Sides {
+interface Plan extends HostPlan {
   agent: Agent;
   /** As it should be. */
   record: AgentRecord;
+  standing: Standing;
   digest: string;
   /** As they were before they were rendered. */
   providers: string;
   options: ApplyOptions;
 }
+
+/** Digests made with it say nothing to who does not have it, and nobody gets it but the host. */
+export const newSalt = (): string => randomBytes(8).toString("hex");
 
 export const gone = ({ host, record }: Agent, subject: Subject): Fault =>
   new Fault("not-found", `there is no user ${record.user} on ${host.name} any more`, { next: fixes(subject).install });
@@ -148,17 +154,28 @@ async function apply(session: Session, plan: Plan, change: () => Promise<Change[
 
   const changes = await change();
   const rendered = { env: names, config: rendering.paths, digest, at: stamp };
-  const same = changes.length === 0 && before?.digest === digest;
+  const validates = options.validate ?? isToAnswer(plan);
+  // Of one that is down, what was proven holds for as long as it is told the same.
+  const same = before?.digest === digest && (changes.length === 0 || plan.standing === "down");
   const written = same
     ? begun
     : await changeRecord(session, { ...agent, record: begun }, (now) => withState({ ...now, rendered }, "validate"));
   for (const name of options.forget ?? []) await session.secrets.unset(instance, name);
 
   const current = { ...agent, record: written };
-  if (options.validate === false) return { record: written, changes, proofs: [] };
-  const proofs = await proofsOf(session, current, plan, changes.length > 0);
+  if (!validates) return { record: written, changes, proofs: [] };
+  const proofs = await proofsOf(session, current, plan, changes);
   return { record: await recordProofs(session, current, { digest, providers }, proofs), changes, proofs };
 }
+
+/** One that runs, or should. */
+const isToAnswer = ({ standing, seen }: Plan): boolean =>
+  standing === "up" || (standing === "as-is" && seen.unit.ActiveState === "active");
+
+/** What an agent is told became another; who may read it does not count. */
+const isRendered = ({ places }: Subject, { what, differences }: Change): boolean =>
+  [places.env, places.config].some((path) => what === `file ${path}`) &&
+  differences.some((each) => /^([+~-] |content|missing)/.test(each));
 
 const union = (a: string[] = [], b: string[]): string[] => [...new Set([...a, ...b])];
 
@@ -166,11 +183,13 @@ async function proofsOf(
   session: Session,
   agent: Agent,
   { subject, seen, digest, options }: Plan,
-  changed: boolean,
+  changes: Change[],
 ): Promise<Proof[]> {
   const { proven } = agent.record;
   const ago = span((session.now().getTime() - Date.parse(proven?.at ?? "")) / 1000);
-  const known = proven?.digest === digest && proven.chat && !changed;
+  const changed = changes.length > 0;
+  const told = options.sparing ? changes.some((each) => isRendered(subject, each)) : changed;
+  const known = proven?.digest === digest && proven.chat && !told;
   const noChat = options.skipChat
     ? "not asked (--skip-chat)"
     : known

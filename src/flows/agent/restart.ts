@@ -5,7 +5,7 @@ import { step } from "../step.js";
 import { alone } from "./alone.js";
 import { bring } from "./bring.js";
 import { mustBeInstalled, mustBeReady, mustBeRunnable } from "./gates.js";
-import { mustAnswer, type Started } from "./start.js";
+import { isMeantToRun, mustAnswer, type Started } from "./start.js";
 
 /** Restart: every gate is passed before the agent is stopped, so that one that cannot come up again keeps running. */
 export function restartAgent(session: Session, word: string, options: { force: boolean }): Promise<Started> {
@@ -21,7 +21,8 @@ async function restart(session: Session, word: string, { force }: { force: boole
   const { root } = await step(ui, `check ${agent.name} on ${agent.host.name}`, () => mustBeRunnable(session, agent));
   const deed = { verb: "agent restart", target: word, summary: `restart ${titleOf(agent)}` };
   const wish = [unit(agent.record.unit, { enabled: true, state: "restarted" })];
-  const changes = await bring(session, deed, { root, wish, title: `restart ${agent.record.unit}` });
+  const first = () => isMeantToRun(session, agent);
+  const changes = await bring(session, deed, { root, wish, first, title: `restart ${agent.record.unit}` });
   const proofs = gate.dryRun ? [] : await mustAnswer(session, agent, { verb: "restart", force });
   return { agent, changes, proofs };
 }

@@ -5,7 +5,7 @@ import { step } from "../step.js";
 import { alone } from "./alone.js";
 import { bring } from "./bring.js";
 import type { Change } from "./change.js";
-import { changeRecord, withState } from "./configure/record.js";
+import { changeRecord, withDown, withState } from "./configure/record.js";
 import { evenByForce, mustBeInstalled, mustBeReady, mustBeRunnable, mustHold } from "./gates.js";
 import { type Proof, proveAndSee } from "./prove.js";
 
@@ -35,10 +35,17 @@ async function start(session: Session, word: string, { force }: { force: boolean
   const already = ActiveState === "active" && UnitFileState === "enabled" && NeedDaemonReload !== "yes";
   const deed = { verb: "agent start", target: word, summary: `start ${titleOf(agent)}` };
   const wish = [unit(agent.record.unit, { enabled: true, state: "started" })];
-  const changes = already ? [] : await bring(session, deed, { root, wish, title: `start ${agent.record.unit}` });
+  const first = () => isMeantToRun(session, agent);
+  // Somebody may have started it who did not ask clm.
+  if (already && agent.record.down) await gate.pass(deed, first);
+  const changes = already ? [] : await bring(session, deed, { root, wish, first, title: `start ${agent.record.unit}` });
   const proofs = gate.dryRun ? [] : await mustAnswer(session, agent, { verb: "start", force });
   return { agent, changes, proofs };
 }
+
+/** Written down before the host is changed: killed in between, it is what is to be. */
+export const isMeantToRun = (session: Session, agent: Agent): Promise<unknown> =>
+  changeRecord(session, agent, (now) => withDown(now, false));
 
 // As the page has it: ActiveState is looked at when the unit has had three seconds to settle.
 const settle = 5000;

@@ -6,6 +6,7 @@ import type { Session } from "../session.js";
 import { step } from "../step.js";
 import { alone } from "./alone.js";
 import { type Change, changesOf } from "./change.js";
+import { changeRecord, withDown } from "./configure/record.js";
 
 export interface Stopped {
   agent: Agent;
@@ -13,7 +14,7 @@ export interface Stopped {
   changes: Change[];
 }
 
-/** Stop: the unit is down and does not come up at boot. Nothing of the agent's is touched. */
+/** Stop: the unit is down and does not come up at boot, and that is how it should be. Nothing of the agent's is touched. */
 export function stopAgent(session: Session, word: string): Promise<Stopped> {
   const { host, name } = findAgent(session.hosts.read(), word);
   return alone(session, { host: host.name, name }, () => stop(session, `${host.name}/${name}`));
@@ -26,7 +27,7 @@ async function stop(session: Session, word: string): Promise<Stopped> {
   const root = (await session.pool.connect(agent.host)).as("root");
   const down = unit(name, { enabled: false, state: "stopped" });
   const changes = changesOf(await converge(root, [down], { mode: "check", signal }));
-  if (changes.length === 0) return { agent, changes };
+  if (changes.length === 0 && agent.record.down) return { agent, changes };
 
   const deed = { verb: "agent stop", target: word, summary: `stop ${titleOf(agent)}` };
   // One that ended with SIGTERM's exit 1 reads "failed": it was stopped, and nothing is wrong with it.
@@ -34,6 +35,10 @@ async function stop(session: Session, word: string): Promise<Stopped> {
     title: `forget how ${name} ended`,
     script: sh`systemctl reset-failed ${name} 2>/dev/null || true`,
   });
-  await gate.pass(deed, (works) => step(ui, `stop ${name}`, () => works.converge(root, [down, calm])));
-  return { agent, changes };
+  const record = await gate.pass(deed, async (works) => {
+    const meant = await changeRecord(session, agent, (now) => withDown(now, true));
+    if (changes.length > 0) await step(ui, `stop ${name}`, () => works.converge(root, [down, calm]));
+    return meant;
+  });
+  return { agent: { ...agent, record: record ?? agent.record }, changes };
 }

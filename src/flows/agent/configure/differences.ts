@@ -34,7 +34,7 @@ function variablesIn({ rendering, env, seen, salt }: Sides): string[] {
   const lineOf = new Map(lines.map((line) => [line.split("=")[0] ?? "", line]));
   const isOther = (name: string): boolean => {
     const digest = seen.variables.get(name);
-    return Boolean(salt && digest) && digest !== sha256(`${salt}${lineOf.get(name)}`);
+    return Boolean(salt && digest) && digest !== lineDigest(salt, lineOf.get(name) ?? "");
   };
   const names = [...rendering.env.keys()];
   return [
@@ -44,7 +44,9 @@ function variablesIn({ rendering, env, seen, salt }: Sides): string[] {
   ];
 }
 
-const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+/** As the host makes it of a line of `.env`. */
+export const lineDigest = (salt: string, line: string): string =>
+  createHash("sha256").update(`${salt}${line}`).digest("hex");
 
 function pathsIn({ seen, config }: Sides): string[] {
   const [before, after] = [leavesIn(seen.config), leavesIn(config)];
@@ -56,7 +58,7 @@ function pathsIn({ seen, config }: Sides): string[] {
   ];
 }
 
-function leavesIn(text: string): Map<string, string> {
+export function leavesIn(text: string): Map<string, string> {
   // What the library would say about an odd file, it says with a piece of it.
   const tree: unknown = parse(text, { uniqueKeys: false, logLevel: "silent" });
   return new Map(isTree(tree) ? leavesOf(tree).map(([path, value]) => [path, JSON.stringify(value)]) : []);

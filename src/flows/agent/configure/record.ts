@@ -30,6 +30,11 @@ export function withAnswers(now: AgentRecord, draft: AgentRecord): AgentRecord {
   return now.onboarding.state === "ready" || draft.onboarding.state !== "ready" ? both : withState(both, "validate");
 }
 
+/** Whether somebody wants it to be down. */
+export function withDown({ down: _, ...record }: AgentRecord, down: boolean): AgentRecord {
+  return down ? { ...record, down } : record;
+}
+
 /** What a proof is about: a rendering, and the providers it was made of. */
 export interface Basis {
   digest: string;

@@ -1,0 +1,25 @@
+import { syncAgent } from "../../../flows/agent/sync.js";
+import type { Handler } from "../../command.js";
+import { onAgents } from "../../many.js";
+import { changeText, would } from "../tell.js";
+import { checkView, nextFor } from "../view.js";
+import { sync } from "./commands.js";
+
+export const run: Handler<typeof sync> = ({ args, options }, clm) =>
+  onAgents(clm, {
+    ...{ command: sync, words: args.names, options },
+    work: syncAgent,
+    data: ({ changes, proofs }) => ({ changes, proofs }),
+    told: ({ agent, changes, proofs }, who) => {
+      if (clm.dryRun) return would(changes, `${who}is as it was configured`);
+      const { down, onboarding } = agent.record;
+      const idle = down ? "; it is stopped, and stays so" : `; next: ${nextFor(agent)}`;
+      const how = proofs.length > 0 && onboarding.state === "ready" ? ", and answers" : idle;
+      if (changes.length === 0) return [`${who}was as it was configured; nothing was changed${how}`];
+      return [
+        ...changes.map((change) => `${who}changed ${changeText(change)}`),
+        `${who}is as it was configured again${how}`,
+      ];
+    },
+    tables: ({ proofs }) => clm.list(proofs, checkView),
+  });

@@ -1,0 +1,99 @@
+import { faults } from "../../errors.js";
+import type { Change } from "../../flows/agent/change.js";
+import { type Compared, compareAgents } from "../../flows/fleet/compare.js";
+import { withSession } from "../../flows/session.js";
+import { quote } from "../../quote.js";
+import type { Agent } from "../../state/agents.js";
+import { identityOf } from "../agent/view.js";
+import type { Context } from "../command.js";
+
+interface Telling {
+  parallel: number;
+  sudoPasswordFile?: string | undefined;
+  /** One agent was named, so one is told of. */
+  lone: boolean;
+}
+
+/** Tells in what agents are not as they were configured. Its number is how the command ends. */
+export async function tellDifferences(
+  clm: Context,
+  agents: Agent[],
+  { parallel, sudoPasswordFile, lone }: Telling,
+): Promise<number> {
+  const compared = await withSession({ ...clm, sudoPasswordFile }, (session) =>
+    compareAgents(session, agents, { parallel }),
+  );
+  if (clm.format === "name")
+    clm.ui.out(
+      named(compared, "differs")
+        .map((word) => `${word}\n`)
+        .join(""),
+    );
+  else {
+    const data = compared.map(machine);
+    clm.show(lone ? data[0] : data, () => compared.map(block).join(""));
+  }
+  if (clm.format === "table") summarize(clm, compared);
+  return exitOf(compared);
+}
+
+type Result = "same" | "differs" | "unknown";
+
+function resultOf({ drift }: Compared): Result {
+  if ("unknown" in drift) return "unknown";
+  return drift.changes.length + drift.lost.length > 0 ? "differs" : "same";
+}
+
+const named = (compared: Compared[], result: Result): string[] =>
+  compared.filter((each) => resultOf(each) === result).map(({ agent }) => agent.word);
+
+function machine(each: Compared): object {
+  const { agent, drift } = each;
+  const about = { ...identityOf(agent), result: resultOf(each) };
+  if (!("unknown" in drift)) return { ...about, changes: drift.changes, lost: drift.lost };
+  const { code, message, why, next } = drift.fault;
+  return { ...about, error: { code, message, why, next } };
+}
+
+/** Lines for a person; none of an agent that is as it should be. */
+function block(each: Compared): string {
+  const { agent, drift } = each;
+  if (resultOf(each) === "same") return "";
+  const lines =
+    "unknown" in drift
+      ? [`cannot be told: ${drift.unknown}`, ...drift.fault.next.map((line) => `next: ${line}`)]
+      : [
+          ...drift.changes.flatMap(changeLines),
+          ...drift.lost.flatMap(({ what, reason, fix }) => [
+            what,
+            `  ${reason}; sync does not mend it`,
+            ...(fix ? [`  next: ${fix}`] : []),
+          ]),
+        ];
+  return `${agent.host.name}/${agent.name}\n${lines.map((line) => `  ${line}\n`).join("")}`;
+}
+
+const changeLines = ({ what, differences, details = differences }: Change): string[] => [
+  what,
+  ...details.map((line) => `  ${line}`),
+];
+
+function summarize({ ui }: Context, compared: Compared[]): void {
+  const [same, differ, unknown] = (["same", "differs", "unknown"] as const).map((each) => named(compared, each));
+  const mendable = compared.filter(({ drift }) => "changes" in drift && drift.changes.length > 0);
+  if (mendable.length > 0) ui.say(`next: clm agent sync ${mendable.map(({ agent }) => quote(agent.word)).join(" ")}`);
+  ui.note(
+    [
+      `${same?.length} as configured`,
+      ...(differ?.length ? [`${differ.length} ${differ.length === 1 ? "differs" : "differ"}`] : []),
+      ...(unknown?.length ? [`${unknown.length} cannot be told`] : []),
+    ].join(", "),
+  );
+}
+
+/** Trouble comes before differences: who asks whether all is well must not take the one for the other. */
+function exitOf(compared: Compared[]): number {
+  const troubles = compared.flatMap(({ drift }) => ("unknown" in drift ? drift.fault.exit : []));
+  if (troubles.length > 0) return Math.max(...troubles);
+  return compared.some((each) => resultOf(each) === "differs") ? faults.differs.exit : 0;
+}

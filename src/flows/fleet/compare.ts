@@ -1,0 +1,68 @@
+import { loadType } from "../../agents/registry.js";
+import { truthScript } from "../../agents/sight/script.js";
+import { sightsFrom } from "../../agents/sight/sight.js";
+import { subjectOf } from "../../agents/subject.js";
+import { atMost } from "../../limit.js";
+import { commandFor } from "../../remote/operations/conversation.js";
+import { run } from "../../remote/run.js";
+import type { Agent } from "../../state/agents.js";
+import { newSalt } from "../agent/rendered.js";
+import type { Session } from "../session.js";
+import { type Drift, driftOnHost, unknownBy } from "./drift.js";
+import { brokeOff, byHost, hideSecrets, rootOn } from "./look.js";
+
+/** An agent, and in what it is not as it was configured. */
+export interface Compared {
+  agent: Agent;
+  drift: Drift;
+}
+
+// The longest is a program that is slow to tell its version.
+const lookTimeout = 90_000;
+
+/** Diff: agents as they are against how they were configured, each host with one connection and one exec. Changes nothing. */
+export async function compareAgents(
+  session: Session,
+  agents: readonly Agent[],
+  { parallel }: { parallel: number },
+): Promise<Compared[]> {
+  hideSecrets(session);
+  const salt = newSalt();
+  const perHost = await Promise.all(atMost(parallel, byHost(agents), (those) => compareOn(session, those, salt)));
+  const compared = new Map(perHost.flat().map((each) => [each.agent, each]));
+  return agents.flatMap((agent) => compared.get(agent) ?? []);
+}
+
+async function compareOn(session: Session, agents: readonly Agent[], salt: string): Promise<Compared[]> {
+  const [first] = agents;
+  if (!first) return [];
+  try {
+    const [root, looked] = await Promise.all([
+      rootOn(session, first.host),
+      Promise.all(
+        agents.map(async (agent) => {
+          const { manifest } = await loadType(session.configDir, agent.record.type);
+          return { subject: subjectOf(manifest, agent), rendered: { salt } };
+        }),
+      ),
+    ]);
+    const script = truthScript(looked);
+    const { stdout, stderr, code } = await run(root, commandFor(script), {
+      ...{ stdin: script, keepStdin: true, timeout: lookTimeout, signal: session.signal },
+    });
+    const sights = sightsFrom(stdout, agents.length);
+    const told = agents.map((agent, at) => {
+      const seen = sights[at]?.seen;
+      if (!seen) throw brokeOff(first.host, stderr, code);
+      return { agent, seen };
+    });
+    const drifts = await driftOnHost(session, root, told, salt);
+    return told.flatMap(({ agent }, at) => {
+      const drift = drifts[at];
+      return drift ? [{ agent, drift }] : [];
+    });
+  } catch (error) {
+    session.signal.throwIfAborted();
+    return agents.map((agent) => ({ agent, drift: unknownBy(error) }));
+  }
+}

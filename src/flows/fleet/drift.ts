@@ -1,0 +1,127 @@
+import { judge } from "../../agents/proof/judge.js";
+import type { Seen } from "../../agents/proof/seen.js";
+import { loadType } from "../../agents/registry.js";
+import { type Subject, subjectOf } from "../../agents/subject.js";
+import { unitFile } from "../../agents/unit-file.js";
+import { accountWish, unitWish } from "../../agents/wish.js";
+import { asFault, type Fault } from "../../errors.js";
+import { converge, type Report } from "../../remote/operations/converge.js";
+import type { Operation } from "../../remote/operations/operation.js";
+import type { Shell } from "../../remote/process.js";
+import type { Agent } from "../../state/agents.js";
+import { answersFor } from "../agent/answers.js";
+import { type Change, changesOf } from "../agent/change.js";
+import { withDetails } from "../agent/configure/details.js";
+import { changesIn, mustBeOurs, planFor, standingFor, Unmendable } from "../agent/configure/on-host.js";
+import { mustBeInstalled } from "../agent/gates.js";
+import type { Session } from "../session.js";
+
+/** In what an agent is not as it was configured; or why that cannot be told. */
+export type Drift = { changes: Change[]; lost: Lost[] } | { unknown: string; fault: Fault };
+
+/** A difference that no wish can mend, and what does. */
+export interface Lost {
+  what: string;
+  reason: string;
+  fix?: string;
+}
+
+/** An agent, and what its host told of it. */
+export interface Told {
+  agent: Agent;
+  seen: Seen;
+}
+
+// Looking at a file takes no time; a host that is slow to answer does.
+const patience = 60_000;
+
+/**
+ * What configure would change, for all agents of a host at once: the same operations in check mode, as one list. With a
+ * salt, the one that `seen` was made with, variables of `.env` that differ are named.
+ */
+export async function driftOnHost(
+  session: Session,
+  root: Shell,
+  told: readonly Told[],
+  salt: string,
+): Promise<Drift[]> {
+  const looks = await Promise.all(told.map((each) => lookFor(session, each, salt)));
+  const wish = looks.flatMap((look) => ("wish" in look ? look.wish : []));
+  const check = { mode: "check" as const, signal: session.signal, timeout: patience };
+  const found = wish.length > 0 ? await converge(root, wish, check).catch(unknownBy) : { results: [] };
+  session.signal.throwIfAborted();
+  let from = 0;
+  return looks.map((look) => {
+    if (!("wish" in look)) return look;
+    if ("unknown" in found) return found;
+    const part = found.results.slice(from, from + look.wish.length);
+    from += look.wish.length;
+    return { changes: look.read({ results: part, changed: 0, pending: 0 }), lost: look.lost };
+  });
+}
+
+/** Operations to look at, and how to read what comes of them. */
+interface Look {
+  wish: Operation[];
+  lost: Lost[];
+  read: (report: Report) => Change[];
+}
+
+async function lookFor(session: Session, { agent, seen }: Told, salt: string): Promise<Look | Drift> {
+  try {
+    mustBeInstalled(agent);
+    const { record } = agent;
+    const { manifest } = await loadType(session.configDir, record.type);
+    const subject = subjectOf(manifest, agent);
+    const lost = lostIn(subject, seen);
+    if (!seen.account) return { changes: [], lost };
+    const answers = record.rendered && (await answersFor(session, subject, record));
+    const standing = standingFor(record);
+    const plan = orLoss(() =>
+      answers
+        ? planFor(agent, { manifest, record, answers }, { seen, salt, standing })
+        : { wish: installedWish(subject, seen, record.mark) },
+    );
+    if ("reason" in plan) return { changes: [], lost: [...lost, plan] };
+    if (!("rendering" in plan)) return { ...plan, lost, read: changesOf };
+    const service = unitFile(subject, seen.systemd);
+    const redact = (text: string) => session.ui.redact(text);
+    const read = (report: Report) =>
+      changesIn(plan, report).map((change) => withDetails(change, { ...plan, service }, redact));
+    return { wish: plan.wish, lost, read };
+  } catch (error) {
+    return unknownBy(error);
+  }
+}
+
+export function unknownBy(error: unknown): Extract<Drift, { unknown: string }> {
+  const fault = asFault(error);
+  return { unknown: [fault.message, ...fault.why].join(": "), fault };
+}
+
+/** What only a person can put right differs all the same. */
+function orLoss<T>(plan: () => T): T | Lost {
+  try {
+    return plan();
+  } catch (error) {
+    if (!(error instanceof Unmendable)) throw error;
+    const { thing: what, message, why, next } = error;
+    return { what, reason: [message, ...why].join(": "), ...(next[0] !== undefined && { fix: next[0] }) };
+  }
+}
+
+/** What install left, of an agent that was not taken over: what is in its two files is nobody's business yet. */
+export function installedWish(subject: Subject, seen: Seen, mark: string | undefined): Operation[] {
+  mustBeOurs(subject, seen, mark);
+  const { enabled: _, ...unit } = unitWish(subject, seen.systemd);
+  return mark === undefined ? [] : [...accountWish(subject, mark), unit];
+}
+
+/** Its account and its program: clm wishes for both only when it installs. */
+function lostIn(subject: Subject, seen: Seen): Lost[] {
+  const version = judge(subject, seen).find(({ id, result }) => id === "version" && result === "fail");
+  if (!version) return [];
+  const { reason, fix } = version;
+  const what = seen.account ? `program ${subject.places.launcher}` : `user ${subject.user}`;
+  return [{ what, reason, ...(fix !== undefined && { fix }) }];
+}
