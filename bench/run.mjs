@@ -11,6 +11,8 @@ const rows = {
   state: "./rows/state.mjs",
   fleet: "./rows/fleet.mjs",
   configure: "./rows/configure.mjs",
+  ps: "./rows/ps.mjs",
+  logs: "./rows/logs.mjs",
 };
 const wanted = process.argv.slice(2);
 const results = [];

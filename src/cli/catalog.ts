@@ -30,6 +30,26 @@ export const catalog: readonly Entry[] = [
     verbs: async () => (await import("./ps/commands.js")).psNoun,
   },
   {
+    name: "diff",
+    summary: "show what in the fleet is not as it was configured",
+    verbs: async () => (await import("./diff/commands.js")).diffNoun,
+  },
+  {
+    name: "chat",
+    summary: "talk with an agent",
+    verbs: async () => (await import("./chat/commands.js")).chatNoun,
+  },
+  {
+    name: "tunnel",
+    summary: "reach an agent's API from this machine",
+    verbs: async () => (await import("./tunnel/commands.js")).tunnelNoun,
+  },
+  {
+    name: "doctor",
+    summary: "find what is wrong with everything, and mend what is safe",
+    verbs: async () => (await import("./doctor/commands.js")).doctorNoun,
+  },
+  {
     name: "provider",
     summary: "services that answer for models",
     verbs: async () => (await import("./provider/commands.js")).provider,

@@ -1,3 +1,4 @@
+import type { Screen } from "../ui/screen.js";
 import type { InStream } from "../ui/streams.js";
 import type { Column } from "../ui/table.js";
 import type { Ui } from "../ui/ui.js";
@@ -228,6 +229,10 @@ export interface Context {
   argv: string[];
   /** What was piped in. Opened only by a command that reads it. */
   stdin: () => InStream;
+  /** The terminal that results go to, when a person looks at them there. */
+  screen: Screen | undefined;
+  /** From now on the command goes on until somebody stops it: that is its end, and nobody is told to wait. */
+  untilStopped(): void;
   /** Prints rows in the format asked for. */
   list<Row>(rows: Row[], view: View<Row>): void;
   /** Prints one thing in the format asked for; `people` is the text for a person. */

@@ -14,6 +14,7 @@ interface Surroundings {
   signal: AbortSignal;
   argv: string[];
   stdin: () => InStream;
+  untilStopped: () => void;
 }
 
 /** What a command's code is given. */
@@ -28,6 +29,7 @@ export async function createContext(ui: Terminal, globals: Globals, surroundings
     ui,
     configDir: resolveConfigDir(globals.configDir, env, env.HOME || homedir()),
     format,
+    screen: ui.screen,
     yes,
     dryRun,
     list(rows, view) {
@@ -35,7 +37,7 @@ export async function createContext(ui: Terminal, globals: Globals, surroundings
       else if (format === "name") ui.out(rows.map((row) => `${plain(view.name(row))}\n`).join(""));
       else if (rows.length > 0) {
         const details = rows.flatMap((row) => view.details?.(row) ?? []).map((line) => `${plain(line)}\n`);
-        ui.out(table(rows, view.columns, { clean: ui.clean, width: ui.width }));
+        ui.out(table(rows, view.columns, { clean: ui.clean, width: ui.width, paint: ui.screen?.paint }));
         if (details.length > 0) ui.out(`\n${details.join("")}`);
       } else if (view.empty) ui.note(view.empty);
     },

@@ -108,7 +108,8 @@ async function agreed(clm: Context, { gate }: Session, loss: string, agents: Age
   return createGate({ ...clm, yes: true });
 }
 
-function summarize({ ui }: Context, outcomes: Outcome<unknown>[], again: string): void {
+/** How many there are of each end, what went wrong, and what to type for those. */
+export function summarize({ ui }: Context, outcomes: Outcome<unknown>[], again: string): void {
   const count = (result: Outcome<unknown>["result"]) => outcomes.filter((each) => each.result === result).length;
   const [failed, left] = [count("failed"), count("not-begun")];
   ui.note(

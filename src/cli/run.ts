@@ -39,7 +39,12 @@ export async function runCli(argv: string[], world: World): Promise<number> {
   setMaxListeners(0, signal);
   const onOutputClosed = () => closed.abort(new Fault("interrupted", "the reader of the output went away"));
   const terminal = createTerminal({ stdin, stdout, stderr, env, flags, structured, signal, onOutputClosed });
+  let endless = false;
+  const untilStopped = () => {
+    endless = true;
+  };
   const tellStop = () => {
+    if (endless) return;
     if (!structured || stderr.isTTY) terminal.say("stopping safely; press Ctrl-C again to stop at once");
   };
   world.signal.addEventListener("abort", tellStop, { once: true });
@@ -50,7 +55,14 @@ export async function runCli(argv: string[], world: World): Promise<number> {
       terminal.out(asked.text);
       return 0;
     }
-    const context = await createContext(terminal, asked.globals, { env, now: world.now, signal, argv, stdin });
+    const context = await createContext(terminal, asked.globals, {
+      env,
+      now: world.now,
+      signal,
+      argv,
+      stdin,
+      untilStopped,
+    });
     const run = runOf(await asked.command.load(), asked.command.path);
     const ended = run(asked.input, context);
     return (await (world.crash ? Promise.race([ended, world.crash]) : ended)) ?? 0;

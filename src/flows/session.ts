@@ -41,6 +41,8 @@ export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal
   dryRun: boolean;
   /** Where a script keeps the sudo password. */
   sudoPasswordFile?: string | undefined;
+  /** Milliseconds a host may take to answer, where that is not the usual time. */
+  patience?: number | undefined;
 };
 
 /** Opens a session, does the work, and closes every connection it made, whatever happened. */
@@ -53,6 +55,7 @@ export async function withSession<T>(setting: Setting, work: (session: Session) 
     env,
     ownKey: keyPath(configDir, "clm"),
     signal,
+    patience: setting.patience,
     debug: (line) => ui.debug(line),
   };
   const pool = createPool(means);

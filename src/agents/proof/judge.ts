@@ -110,7 +110,7 @@ function judgeSteady(subject: Subject, seen: Seen, first: Seen): Verdict {
 
 export const restartsOf = ({ unit }: Seen): number => Number(unit.NRestarts ?? 0);
 
-const times = (count: number): string => (count === 1 ? "once" : `${count} times`);
+export const times = (count: number): string => (count === 1 ? "once" : `${count} times`);
 
 export function span(seconds: number): string {
   if (seconds < 120) return `${Math.floor(seconds)} s`;

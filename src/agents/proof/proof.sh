@@ -2,11 +2,12 @@
 # line of stdin, so that it is nobody's argument; curl gets it on its own stdin.
 
 see_account() {
-  uid='' gid=''
-  IFS=: read -r _ _ uid gid _ <<END
+  uid='' gid='' comment=''
+  IFS=: read -r _ _ uid gid comment _ <<END
 $(getent passwd "$user")
 END
   say uid "$uid"
+  say comment "$comment"
 }
 
 # see_files NAME PATH...
@@ -83,7 +84,9 @@ held_by() {
 see_answers() {
   [ "$ours" = yes ] || return 0
   command -v curl >/dev/null || { say curl missing; return 0; }
+  # One that does not answer at all need not be asked four times, ten seconds each.
   answers=$({
+    echo fail-early
     request health "$health"
     echo next
     request none "$models"
@@ -100,7 +103,7 @@ see_answers() {
 
 # Each on a connection of its own: on one that is kept, a server that writes head and body apart is 40 ms late (Nagle).
 request() {
-  printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = 10\n' "$port" "$2"
+  printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = %s\n' "$port" "$2" "${answer_seconds:-10}"
   printf 'header = "Connection: close"\n'
   printf 'output = "/dev/null"\nwrite-out = "%s=%%{http_code}\\n"\n' "$1"
 }
@@ -120,9 +123,24 @@ see_chat() {
 # What a rendering has to know. Of `.env` the names and, to tell what would change, a salted digest of each line.
 see_rendered() {
   see_systemd &
+  [ -z "$salt" ] || [ ! -f "/etc/systemd/system/$unit" ] || head -c 60000 -- "/etc/systemd/system/$unit" | in_pieces service
   [ -n "$uid" ] || return 0
-  as_agent cat -- "$env" | see_variables
-  say config "$(as_agent head -c 4000000 -- "$config" | base64 -w 0)"
+  contents "$env" | see_variables
+  contents "$config" | in_pieces config
+}
+
+# Also of a file that is not the agent's any more. Root follows no link of the agent's: it may lead anywhere.
+contents() {
+  as_agent head -c 4000000 -- "$1" || (
+    cd -P -- "${1%/*}" 2>/dev/null && [ "$(pwd -P)" = "${1%/*}" ] || exit
+    [ "$(stat -c %F:%h -- "./${1##*/}" 2>/dev/null)" = 'regular file:1' ] || exit
+    dd if="./${1##*/}" iflag=nofollow,nonblock bs=65536 count=60 status=none 2>/dev/null
+  )
+}
+
+# Lines that are written at once, so that those of others do not come between: a pipe takes 4096 bytes so.
+in_pieces() {
+  base64 -w 2000 | sed -u "s/^/$1=/"
 }
 
 see_systemd() {
@@ -140,7 +158,7 @@ see_ports() {
 
 see_variables() {
   pattern='^[[:space:]]*\(export[[:space:]]\{1,\}\)\{0,1\}\([A-Za-z_][A-Za-z0-9_]*\)[[:space:]]*=.*'
-  [ -n "$salt" ] || { sed -n "s/$pattern/variable=\2/p"; return; }
+  [ -n "$salt" ] || { sed -un "s/$pattern/variable=\2/p"; return; }
   while IFS= read -r line; do
     name=$(printf '%s\n' "$line" | sed -n "s/$pattern/\2/p")
     [ -z "$name" ] || say variable "$name $(printf '%s%s' "$salt" "$line" | sha256sum | cut -c 1-64)"

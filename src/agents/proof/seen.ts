@@ -5,6 +5,8 @@ export interface Seen {
   /** Its account is there. */
   account: boolean;
   uid?: number;
+  /** What its account says of itself. */
+  comment?: string;
   version?: string;
   /** `regular file:maurice:600` by the place's name; empty when there is none. */
   files: Record<string, string>;
@@ -21,6 +23,8 @@ export interface Seen {
   /** Variables of `.env`, with a salted digest of their lines when it was asked for. */
   variables: Map<string, string>;
   config: string;
+  /** The text of its unit, when digests were asked for too. */
+  service: string;
   systemd: number;
   words: string[];
   /** Every port that somebody listens on. */
@@ -47,15 +51,18 @@ export function seenFrom(text: string): Seen | undefined {
     noCurl: false,
     variables: new Map(),
     config: "",
+    service: "",
     systemd: 0,
     words: [],
     ports: [],
   };
   let address = "";
+  const pieces = { config: "", service: "" };
   const said = saidIn(text);
   for (const [key, value] of said ?? []) {
     const [group, name = ""] = key.split(".");
     if (key === "uid") Object.assign(seen, { account: value !== "" }, value !== "" && { uid: Number(value) });
+    else if (key === "comment") seen.comment = value;
     else if (key === "version") seen.version = value;
     else if (group === "file") seen.files[name] = value;
     else if (group === "unit") seen.unit[name] = value;
@@ -66,12 +73,13 @@ export function seenFrom(text: string): Seen | undefined {
     else if (key === "curl") seen.noCurl = true;
     else if (key === "chat") seen.chat = chatFrom(Buffer.from(value, "base64").toString("utf8"));
     else if (key === "variable") seen.variables.set(...pairFrom(value));
-    else if (key === "config") seen.config = Buffer.from(value, "base64").toString("utf8");
+    else if (key === "config" || key === "service") pieces[key] += value;
     else if (key === "systemd") seen.systemd = Number(value);
     else if (key === "port") seen.ports.push(portFrom(value));
     else if (key === "word") seen.words.push(value);
   }
-  return said && seen;
+  const texts = Object.entries(pieces).map(([name, text]) => [name, Buffer.from(text, "base64").toString("utf8")]);
+  return said && Object.assign(seen, Object.fromEntries(texts));
 }
 
 function portFrom(text: string): { port: number; uid: number } {

@@ -10,6 +10,8 @@ export interface Looked {
   subject: Subject;
   /** The address of the service that answers for its model: where it is, and no more. */
   reach?: string | undefined;
+  /** Also what tells whether it is as it was configured. A salt asks for digests of the lines of `.env`. */
+  rendered?: { salt: string } | undefined;
 }
 
 /**
@@ -17,36 +19,58 @@ export interface Looked {
  * about. The agents' keys are the first lines of its stdin, in the same order.
  */
 export function sightScript(agents: readonly Looked[]): string {
-  const keys = agents.map((_, at) => `IFS= read -r key_${at}`);
-  return [
+  return scriptOf(
+    agents.map((_, at) => `IFS= read -r key_${at}`),
+    agents.map(section),
+  );
+}
+
+/**
+ * The same for a short look, which tells whether anything has changed since a whole one. No key is needed, no wrong one is
+ * tried, and no program is started.
+ */
+export const glanceScript = (agents: readonly Looked[]): string => scriptOf([], agents.map(glance));
+
+/** The same for what tells whether agents are as they were configured. Nothing is asked of them, so no key is needed. */
+export const truthScript = (agents: readonly Looked[]): string => scriptOf([], agents.map(truth));
+
+const atOnce = 8;
+
+const scriptOf = (keys: string[], sections: string[]): string =>
+  [
     lookBeginning(proofs + library),
     ...keys,
     // What comes next on stdin is for somebody else.
     "exec </dev/null",
-    ...agents.map((agent, at) => `{\n${section(agent, at)}\n} | sed -u 's/^/${at} /' &`),
+    ...sections.flatMap((text, at) => [
+      `{\n${text}\n} | sed -u 's/^/${at} /' &`,
+      // Each starts its agent's program: no host should have to start dozens at once.
+      ...(at % atOnce === atOnce - 1 ? ["wait"] : []),
+    ]),
     "wait",
     "say end yes",
     "",
   ].join("\n");
-}
 
-function section({ subject, reach = "" }: Looked, at: number): string {
-  const { manifest, port } = subject;
+function section({ subject, reach = "", rendered }: Looked, at: number): string {
+  const { manifest, port, places } = subject;
   const { health, models } = manifest.api;
   return [
     settingsOf(subject),
-    sh`port=${port} health=${health} models=${models} chat='' salt=''`,
+    sh`port=${port} health=${health} models=${models} chat='' salt=${rendered?.salt ?? ""} config=${places.config}`,
     `key=$key_${at}`,
     "see_account",
+    sh`see_touched ${restsOn(subject)}`,
     // Starting the program takes longer than all the rest together.
     `${versionCall(subject)} &`,
     sh`see_reach ${reach} &`,
+    ...(rendered ? ["see_rendered"] : []),
     sh`see_files ${privatePlaces(subject).flatMap(({ name, path }) => [name, path])}`,
     "see_unit",
     "see_use cpu.first",
     "see_room",
     "see_channels",
-    "see_error",
+    "see_errors",
     "see_port",
     "see_answers",
     "wait",
@@ -54,3 +78,31 @@ function section({ subject, reach = "" }: Looked, at: number): string {
     "say end yes",
   ].join("\n");
 }
+
+function truth({ subject, rendered }: Looked): string {
+  return [
+    settingsOf(subject),
+    sh`salt=${rendered?.salt ?? ""} config=${subject.places.config}`,
+    "see_account",
+    `${versionCall(subject)} &`,
+    "see_rendered",
+    sh`see_files ${privatePlaces(subject).flatMap(({ name, path }) => [name, path])}`,
+    ...["see_unit", "wait", "say end yes"],
+  ].join("\n");
+}
+
+function glance({ subject }: Looked): string {
+  const { manifest, port } = subject;
+  return [
+    settingsOf(subject),
+    sh`port=${port} health=${manifest.api.health} answer_seconds=3`,
+    "see_account",
+    sh`see_touched ${restsOn(subject)}`,
+    ...["see_unit", "see_use cpu.first", "see_room", "see_channels", "see_port", "see_health", "say end yes"],
+  ].join("\n");
+}
+
+const restsOn = ({ places, unit }: Subject): string[] => [
+  ...[places.env, places.config, places.launcher],
+  ...[`/etc/systemd/system/${unit}`, `/etc/systemd/system/${unit}.d`],
+];

@@ -22,18 +22,38 @@ see_room() {
   say room "$(df -Pk -- "$home" 2>/dev/null | awk 'NR == 2 { print $4 }') $(df -Pi -- "$home" 2>/dev/null | awk 'NR == 2 { print $2, $4 }')"
 }
 
-# What it says of its channels.
+# What it says of its channels, in short lines: several agents print at once, and only those stay whole.
 see_channels() {
   [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
-  say gateway "$(as_agent head -c 200000 -- "$data/gateway_state.json" | base64 -w 0)"
+  as_agent head -c 200000 -- "$data/gateway_state.json" | base64 -w 2000 | while IFS= read -r part; do say gateway "$part"; done
 }
 
-# The last thing that went wrong since it was started. It notes the wrong keys that we try: that is not one.
-see_error() {
-  [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
+# The last things that went wrong since it was started. It notes the wrong keys that we try: those are none. What ended
+# before it had a log of its own has told the journal.
+see_errors() {
+  [ -n "$uid" ] || return 0
   began=$(systemctl show --timestamp=unix --property ExecMainStartTimestamp --value -- "$unit" 2>/dev/null)
   [ -n "$began" ] || return 0
-  say error "$(as_agent tail -n 100 -- "$data/logs/errors.log" | since "$(date -d "$began" '+%F %T')" | grep -Fv -- "$models" | grep '^[0-9]' | tail -n 1 | head -c 2000)"
+  as_agent tail -n 100 -- "$data/logs/errors.log" | since "$(date -d "$began" '+%F %T')" | grep -Fv -- "$models" |
+    grep '^[0-9]' | tail -n 5 | short error
+  case $properties in
+    *ActiveState=active*) ;;
+    *) journalctl --quiet --no-pager --output cat --lines 20 --unit "$unit" --since "$began" 2>/dev/null | short word ;;
+  esac
+}
+
+short() {
+  cut -b 1-2000 | while IFS= read -r line; do say "$1" "$line"; done
+}
+
+# When the files it rests on were last changed: a look that asks for no more tells by it whether a whole one is due.
+see_touched() {
+  say touched "$(stat -c '%Z %i' -- "$@" 2>&1 | tr '\n' ' ' | cksum)"
+}
+
+see_health() {
+  [ "$ours" = yes ] || return 0
+  request health "$health" | curl -q --config - 2>/dev/null
 }
 
 # Whether the service that answers for its model can be reached from here. Nobody's key is shown, and nothing is asked of it.

@@ -8,14 +8,22 @@ export interface Sight {
   memory?: number;
   /** Percent of one processor, while it was looked at. */
   busy?: number;
-  /** There is none left where it lives: kilobytes, or inodes on a file system that counts them. */
+  /** What its control group had used up: hundredths of a second since the host started, and microseconds of work. */
+  use?: { at: number; work: number };
+  /** Room where it lives, in kilobytes. */
+  free?: number;
+  /** There is none left: kilobytes, or inodes on a file system that counts them. */
   full?: "blocks" | "inodes";
   /** What it says of its channels, by name. */
   channels: Record<string, { state: string; error?: string }>;
   /** The last thing that went wrong since it was started. */
   lastError?: string;
+  /** What it said of that, and before it ended. */
+  words: string[];
   /** What came of asking for the service that answers for its model: an HTTP status, or why there is none. */
   reach?: { status: number } | { trouble: string };
+  /** Changes when a file it rests on does. */
+  touched?: string;
 }
 
 /** Reads the lines of sight.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
@@ -31,19 +39,28 @@ export function sightsFrom(text: string, count: number): (Sight | undefined)[] {
 function sightFrom(text: string): Sight | undefined {
   const seen = seenFrom(text);
   if (!seen) return undefined;
-  const said = new Map(saidIn(text));
-  const busy = busyBetween(numbers(said.get("cpu.first")), numbers(said.get("cpu.last")));
+  const lines = saidIn(text) ?? [];
+  const all = (key: string) => lines.filter(([name]) => name === key).map(([, value]) => value);
+  const said = new Map(lines);
+  const [first, last] = [numbers(said.get("cpu.first")), numbers(said.get("cpu.last"))];
+  const busy = busyBetween(first, last);
+  const [at, work] = last.length > 0 ? last : first;
   const memory = Number(said.get("memory"));
-  const error = said.get("error");
+  const errors = all("error");
+  const lastError = errors.at(-1);
   const reach = said.get("reach");
+  const touched = said.get("touched");
   return {
     seen,
-    channels: channelsIn(said.get("gateway") ?? ""),
+    channels: channelsIn(all("gateway").join("")),
+    words: [...errors, ...all("word")],
     ...(memory > 0 && { memory }),
     ...(busy !== undefined && { busy }),
-    ...fullness(numbers(said.get("room"))),
-    ...(error && { lastError: error }),
+    ...(at !== undefined && work !== undefined && { use: { at, work } }),
+    ...roomIn(numbers(said.get("room"))),
+    ...(lastError && { lastError }),
     ...(reach && { reach: reachFrom(reach) }),
+    ...(touched && { touched }),
   };
 }
 
@@ -56,13 +73,14 @@ const numbers = (text = ""): number[] =>
 /** Kilobytes below which nothing can be written any more. */
 const noRoom = 1024;
 
-function fullness([kilobytes, inodes = 0, free = 0]: number[]): Pick<Sight, "full"> {
-  if (kilobytes !== undefined && kilobytes < noRoom) return { full: "blocks" };
-  return inodes > 0 && free === 0 ? { full: "inodes" } : {};
+function roomIn([kilobytes, inodes = 0, left = 0]: number[]): Pick<Sight, "free" | "full"> {
+  if (kilobytes === undefined) return {};
+  if (kilobytes < noRoom) return { free: kilobytes, full: "blocks" };
+  return { free: kilobytes, ...(inodes > 0 && left === 0 && { full: "inodes" }) };
 }
 
 /** Each is hundredths of a second, and microseconds of work done by then. */
-function busyBetween([from = 0, before = 0]: number[], [to = 0, after = 0]: number[]): number | undefined {
+export function busyBetween([from = 0, before = 0]: number[], [to = 0, after = 0]: number[]): number | undefined {
   if (to <= from || after < before) return undefined;
   return (after - before) / ((to - from) * 100);
 }

@@ -1,4 +1,5 @@
-import { judge, restartsOf } from "../proof/judge.js";
+import { withCause } from "../proof/cause.js";
+import { brief, judge, restartsOf, settled, times } from "../proof/judge.js";
 import type { Proof, ProofId } from "../proof/proof.js";
 import type { Subject } from "../subject.js";
 import type { Sight } from "./sight.js";
@@ -22,6 +23,9 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
+/** What is wanted of an agent: `rest` when clm stopped it, `nothing` when it is not configured yet. */
+export type Wanted = "run" | "rest" | "nothing";
+
 export interface Standing {
   state: State;
   /** Why it is not simply running. */
@@ -29,10 +33,16 @@ export interface Standing {
   proofs: Proof[];
 }
 
+export interface Expected {
+  wanted?: Wanted;
+  /** What is not as configured. */
+  drift?: string[];
+}
+
 /** How an agent is, by what was seen. It is `running` only when it would answer whoever has its key. */
-export function standingOf(subject: Subject, sight: Sight, drift: string[] = []): Standing {
+export function standingOf(subject: Subject, sight: Sight, { wanted = "run", drift = [] }: Expected = {}): Standing {
   const { seen } = sight;
-  const proofs = judge(subject, seen, { noChat: "costs tokens" });
+  const proofs = withCause(subject, judge(subject, seen, { noChat: "costs tokens" }), sight.words);
   const failed = (...ids: ProofId[]) => proofs.find(({ id, result }) => ids.includes(id) && result === "fail");
   const { LoadState, ActiveState = "", SubState = "" } = seen.unit;
   const as = (state: State, reason?: string): Standing => ({ state, proofs, ...(reason && { reason }) });
@@ -43,7 +53,7 @@ export function standingOf(subject: Subject, sight: Sight, drift: string[] = [])
   if (open && seen.listeners.every(({ own }) => own)) return as("exposed", open.reason);
   if (seen.answers.none === 200 || seen.answers.wrong === 200)
     return as("exposed", failed("gate.none", "gate.wrong")?.reason);
-  if (ActiveState === "inactive") return as("stopped", restOf(failed("port"), "nothing"));
+  if (ActiveState === "inactive") return as("stopped", whyStopped(subject, wanted, failed("port")));
   if (ActiveState === "failed") return as("failed", failed("unit")?.reason);
   if (SubState === "auto-restart" || (ActiveState === "activating" && seen.age === undefined)) {
     const often = restartsOf(seen) > 1 ? "it ends again and again" : "it ended and is being started again";
@@ -54,29 +64,42 @@ export function standingOf(subject: Subject, sight: Sight, drift: string[] = [])
     const young = (seen.age ?? 0) * 1000 < subject.manifest.api.patience.start && seen.listeners.length === 0;
     return young && restartsOf(seen) === 0 ? as("starting", silent.reason) : as("failed", silent.reason);
   }
-  const amiss = troubles(
-    sight,
-    proofs.filter(({ id, result }) => result === "warn" || (result === "fail" && (id === "version" || id === "files"))),
-    drift,
-  );
+  // It answers. What is not proven in spite of that is amiss; that it began just now is only when it was not for long before.
+  const again = (id: ProofId) => id === "steady" && restartsOf(seen) > 0 && (seen.age ?? 0) < settled;
+  const amiss = [
+    ...proofs
+      .filter(({ id, result }) => result === "warn" || (result === "fail" && (id !== "steady" || again(id))))
+      .map(({ id, reason }) => (again(id) ? `${reason}, restarted ${times(restartsOf(seen))}` : reason)),
+    ...troubles(sight),
+    ...(wanted === "rest" && drift.length === 0 ? ["it runs, though clm stopped it"] : []),
+    ...(drift.length > 0 ? [`not as configured: ${drift.join(", ")}`] : []),
+  ];
   return amiss.length > 0 ? as("degraded", amiss.join("; ")) : as("running");
 }
+
+/** Nobody has to do anything about it. */
+export const isWell = (state: State, wanted: Wanted): boolean =>
+  state === "running" || (state === "stopped" && wanted !== "run");
 
 const unitReason = ({ unit }: Subject, load: string): string =>
   load === "masked" ? `${unit} is masked` : `there is no unit ${unit}`;
 
-/** Who has the port of an agent that is stopped; that nobody has it needs no telling. */
-const restOf = (proof: Proof | undefined, unless: string): string | undefined =>
-  proof && !proof.reason.startsWith(unless) ? proof.reason : undefined;
+/** Also who has its port; that nobody has it needs no telling. */
+function whyStopped({ word }: Subject, wanted: Wanted, port: Proof | undefined): string {
+  const why = {
+    run: `stopped, though it was not clm that stopped it; clm agent start ${word}`,
+    rest: "",
+    nothing: `not configured yet; clm agent configure ${word}`,
+  }[wanted];
+  return [why, port && !port.reason.startsWith("nothing") ? port.reason : ""].filter((text) => text !== "").join("; ");
+}
 
-function troubles({ full, reach, channels }: Sight, proofs: Proof[], drift: string[]): string[] {
+function troubles({ full, reach, channels }: Sight): string[] {
   const off = Object.entries(channels).filter(([, { state }]) => state !== "connected");
   return [
-    ...proofs.map(({ reason }) => reason),
     ...(full ? [full === "blocks" ? "its disk is full" : "its disk has no inodes left"] : []),
     ...reachTroubles(reach),
-    ...off.map(([name, { state, error }]) => `${name} is ${state}${error ? `: ${error}` : ""}`),
-    ...(drift.length > 0 ? [`not as configured: ${drift.join(", ")}`] : []),
+    ...off.map(([name, { state, error }]) => `${name} is ${state}${error ? `: ${brief(error)}` : ""}`),
   ];
 }
 

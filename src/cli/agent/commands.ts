@@ -4,6 +4,7 @@ import { inside } from "./inside/commands.js";
 import { memory } from "./memory/commands.js";
 import { secret } from "./secret/commands.js";
 import { seeing } from "./see/commands.js";
+import { sessions } from "./sessions/commands.js";
 import { truth } from "./truth/commands.js";
 
 const many = { ...choosing, ...pacing, ...sudo };
@@ -240,5 +241,5 @@ export const agent: Verbs = {
     ...truth,
     ...inside,
   ],
-  nouns: [memory, secret],
+  nouns: [memory, secret, sessions],
 };

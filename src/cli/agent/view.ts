@@ -35,7 +35,7 @@ export function agentView({ configDir }: Context): View<Agent> {
 }
 
 /** A stand-in says so wherever its version is shown. */
-const versionText = (version: string): string =>
+export const versionText = (version: string): string =>
   version.endsWith("+standin") ? `${version.replace("+standin", "")} (stand-in)` : version;
 
 /** Who an agent is, and where it stands. Whatever a program reads about one agent begins with it. */

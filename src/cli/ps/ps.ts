@@ -1,58 +1,67 @@
+import { isWell } from "../../agents/sight/state.js";
+import { Fault } from "../../errors.js";
 import { type Found, lookAtAgents } from "../../flows/fleet/look.js";
-import { withSession } from "../../flows/session.js";
-import { size } from "../../ui/size.js";
-import { duration } from "../../ui/time.js";
-import { identityOf } from "../agent/view.js";
-import type { Handler, View } from "../command.js";
+import { type Session, withSession } from "../../flows/session.js";
+import { type Agent, agentsOf } from "../../state/agents.js";
+import { hostStore } from "../../state/hosts.js";
+import type { Context, Handler } from "../command.js";
 import { chooseAgents } from "../many.js";
 import type { ps } from "./commands.js";
+import { factsOf } from "./facts.js";
+import { countText, fleetColumns, signsFor } from "./view.js";
+import { watch } from "./watch.js";
+
+/** Hosts asked at once. */
+const parallel = 64;
+
+/** Milliseconds a host may take to answer: nobody waits longer for the rows of the others. */
+export const patience = 10_000;
 
 export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
-  const { all, host, label, type, sudoPasswordFile } = options;
+  const { all, host, label, type, sudoPasswordFile, noDrift } = options;
   const some = args.names.length + host.length + label.length > 0 || type !== undefined;
-  const agents = chooseAgents(clm, args.names, { all: all || !some, host, label, type });
-  const found = await withSession({ ...clm, sudoPasswordFile }, (session) =>
-    lookAtAgents(session, agents, { parallel: 64 }),
-  );
-  clm.list(found, view);
-  return found.every(({ state }) => state === "running" || state === "stopped") ? 0 : 1;
+  const choose = () => chooseAgents(clm, args.names, { all: all || !some, host, label, type });
+  const setting = { ...clm, sudoPasswordFile, patience };
+  if (options.watch || options.every !== undefined) {
+    if (clm.format === "yaml" || clm.format === "name")
+      throw new Fault("usage", `--watch prints a table or -o json, not -o ${clm.format}`);
+    const every = (options.every ?? 5) * 1000;
+    choose();
+    return withSession(setting, (session) => watch(clm, session, { choose, every, drift: !noDrift }));
+  }
+  const agents = some || agentsOf(hostStore(clm.configDir).read()).length > 0 ? choose() : [];
+  const found = await withSession(setting, (session) => lookWith(clm, session, agents, !noDrift));
+  clm.list(found, {
+    columns: fleetColumns(found, { signs: signsFor(clm), now: clm.now() }),
+    data: factsOf,
+    name: ({ agent }) => agent.word,
+    empty: "No agents yet. Install one with: clm agent install --help",
+  });
+  return found.every(({ state, wanted }) => isWell(state, wanted)) ? 0 : 1;
 };
 
-const view: View<Found> = {
-  columns: [
-    { title: "agent", value: ({ agent }) => agent.word, whole: true },
-    { title: "host", value: ({ agent }) => agent.host.name, whole: true },
-    { title: "state", value: ({ state }) => state, whole: true },
-    { title: "version", value: ({ agent }) => agent.record.version, drop: 4 },
-    {
-      title: "up",
-      value: ({ sight }) => (sight?.seen.age !== undefined ? duration(sight.seen.age * 1000) : undefined),
-    },
-    { title: "restarts", value: ({ sight }) => sight?.seen.unit.NRestarts, drop: 2 },
-    { title: "memory", value: ({ sight }) => sight?.memory && size(sight.memory), drop: 6 },
-    {
-      title: "cpu",
-      value: ({ sight }) => (sight?.busy === undefined ? undefined : `${Math.round(sight.busy)}%`),
-      drop: 5,
-    },
-    { title: "port", value: ({ agent }) => agent.record.port, drop: 3 },
-    { title: "provider", value: ({ agent }) => agent.record.provider, drop: 1 },
-    { title: "reason", value: ({ reason }) => reason },
-  ],
-  data: ({ agent, state, reason, at, sight, proofs }) => ({
-    ...identityOf(agent),
-    ...{ onboarding: agent.record.onboarding.state, state, reason: reason ?? null, seen_at: at },
-    ...(sight && {
-      up_seconds: sight.seen.age ?? null,
-      restarts: Number(sight.seen.unit.NRestarts ?? 0),
-      memory_bytes: sight.memory ?? null,
-      cpu_percent: sight.busy ?? null,
-      channels: sight.channels,
-      last_error: sight.lastError ?? null,
-      reach: sight.reach ?? null,
-    }),
-    proofs,
-  }),
-  name: ({ agent }) => agent.word,
-  empty: "No agents yet. Install one with: clm agent install --help",
-};
+/** Tells a person meanwhile whom it waits for. */
+export async function lookWith({ ui }: Context, session: Session, agents: Agent[], drift: boolean): Promise<Found[]> {
+  const waiting = new Set(agents.map(({ host }) => host.name));
+  const progress =
+    ui.interactive && agents.length > 0
+      ? ui.progress(`ask ${waiting.size === 1 ? "1 host" : `${waiting.size} hosts`}`)
+      : undefined;
+  const doing = () =>
+    progress?.update(`waiting for ${[...waiting].slice(0, 5).join(", ")}${waiting.size > 5 ? ", …" : ""}`);
+  doing();
+  try {
+    const found = await lookAtAgents(session, agents, {
+      ...{ parallel, drift },
+      tell: ({ name }) => {
+        waiting.delete(name);
+        doing();
+      },
+    });
+    progress?.done(countText(found));
+    return found;
+  } catch (error) {
+    progress?.fail();
+    throw error;
+  }
+}

@@ -94,12 +94,14 @@ describe("causes", () => {
       ...manifest,
       causes: [
         {
+          id: "port-taken",
           pattern: "already in use",
           reason: "the port is taken",
           next: "clm agent configure {{name}} --port auto",
           final: true,
+          mild: false,
         },
-        { pattern: "WARNING", reason: "something was odd", final: false },
+        { id: "odd", pattern: "WARNING", reason: "something was odd", final: false, mild: false },
       ],
     },
   };

@@ -3,9 +3,10 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadType } from "../../../src/agents/registry.js";
-import { sightScript } from "../../../src/agents/sight/script.js";
+import { glanceScript, sightScript } from "../../../src/agents/sight/script.js";
 import { sightsFrom } from "../../../src/agents/sight/sight.js";
-import { standingOf } from "../../../src/agents/sight/state.js";
+import { standingOf, type Wanted } from "../../../src/agents/sight/state.js";
+import { stillSo } from "../../../src/agents/sight/still.js";
 import { subjectOf } from "../../../src/agents/subject.js";
 import { sampleAgent } from "../state/sample-agent.js";
 import { healthyLines } from "./healthy-lines.js";
@@ -15,6 +16,7 @@ interface Case {
   lines?: string[];
   no?: string[];
   drift?: string[];
+  wanted?: Wanted;
   state: string;
   reason?: string;
   sight?: object;
@@ -48,14 +50,51 @@ describe("how an agent is", () => {
     if (each.state === "unknown") return expect(sight).toBeUndefined();
     if (!sight) throw new Error("nothing was seen");
     if (each.sight) expect(sight).toMatchObject(each.sight);
-    const { state, reason } = standingOf(subject, sight, each.drift);
+    const { state, reason } = standingOf(subject, sight, { drift: each.drift ?? [], wanted: each.wanted ?? "run" });
     expect(state).toBe(each.state);
-    if (each.reason !== undefined || state === "running") expect(reason).toBe(each.reason);
+    if (each.reason !== undefined || state === "running") expect(reason || undefined).toBe(each.reason || undefined);
+  });
+});
+
+describe("a short look", () => {
+  const seenBy = (lines: string[], no: string[] = []) => sightsFrom(printed({ about: "", state: "", lines, no }), 2)[1];
+  const after = (...lines: string[]) => {
+    const whole = seenBy(["touched=1 2", "cpu.last=1000 5000000"]);
+    const given = lines.map(keyOf);
+    const rest = ["age=2000", "touched=1 2"].filter((line) => !given.includes(keyOf(line)));
+    const glance = seenBy([...rest, ...lines], ["none", "wrong", "own", "version"]);
+    return whole && glance && stillSo(whole, glance);
+  };
+
+  it("leaves what was proven as it was, and brings the numbers up to date", () => {
+    const still = after("cpu.first=1100 5500000", "memory=4096");
+    expect(still).toMatchObject({ busy: 50, memory: 4096, seen: { age: 20, answers: { own: 200 } } });
+    expect(still && standingOf(subject, still).state).toBe("running");
+  });
+
+  it.each([
+    ["unit.MainPID=701"],
+    ["unit.NRestarts=1"],
+    ["unit.ActiveState=failed"],
+    ["age=3"],
+    ["holder=no 99 bob nc"],
+    ["listen=00000000/7", "holder=yes 700 ada hermes"],
+    ["health=503"],
+    ["touched=3 2"],
+    ["room=1 0 0"],
+    ['gateway={"platforms":{"discord":{"state":"fatal"}}}'],
+    ["uid="],
+  ])("%s asks for a whole one", (...lines) => {
+    expect(after(...lines)).toBeUndefined();
   });
 });
 
 it("the script can be read by every shell, and holds no key", () => {
-  const script = sightScript([{ subject, reach: "http://127.0.0.1:1/v1" }, { subject }]);
+  const looked = [
+    { subject, reach: "http://127.0.0.1:1/v1" },
+    { subject, rendered: { salt: "00" } },
+  ];
+  const script = sightScript(looked) + glanceScript(looked);
   for (const shell of [["dash"], ["bash"], ["busybox", "sh"]]) {
     const [program = "", ...args] = shell;
     const { status, stderr } = spawnSync(program, [...args, "-n"], { input: script, encoding: "utf8" });

@@ -1,0 +1,81 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ensurePackages, ensureRoot } from "../../scripts/setup.mjs";
+import { ansibleInventory, onLab } from "../lab.mjs";
+import { atMost, clm, faster, race, time } from "../measure.mjs";
+
+const lab = { name: "benchps", hosts: 20 };
+const agent = "bench";
+const [shown, compared] = ["ps, 20 hosts with an agent each", "diff, 20 agents, nothing differs"];
+
+/** How twenty agents are and whether they are as configured, against Ansible asking the least of it with twenty forks. */
+export async function measure() {
+  if (!ensureRoot("npm run bench") || !ensurePackages()) return skipped("lab hosts need root");
+  return onLab(lab, (setting) => {
+    const { env } = setting;
+    const say = (...words) => time([...clm, ...words], env);
+    say("provider", "add", "echo", "--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo");
+    const install = `${clm.join(" ")} agent install --type hermes --host ${lab.name}-N --name ${agent}`;
+    time(["sh", "-c", `seq ${lab.hosts} | xargs -P 4 -I N ${install}`], env);
+    say("agent", "configure", "--all", "--provider", "echo", "--parallel", "4");
+    const inventory = ansibleInventory(setting);
+    const [ps, light, diff] = race(
+      [
+        [...clm, "ps"],
+        [...clm, "ps", "--no-drift"],
+        [...clm, "diff"],
+      ],
+      5,
+      env,
+    );
+    const against = atMost(compared, diff, "clm ps --no-drift", light, 2);
+    if (!inventory) return [...skipped("ansible-core is not installed"), against];
+    const asked = playing(setting, inventory, "ask.yaml", questions);
+    const checked = playing(setting, inventory, "check.yaml", wishes, "--check");
+    return [
+      faster(shown, ps, "ansible -f 20 asking unit and health", asked, 4),
+      faster(compared, diff, "ansible-playbook --check -f 20", checked, 4),
+      against,
+    ];
+  });
+}
+
+function playing({ folder, env }, inventory, name, playbook, ...more) {
+  const file = join(folder, name);
+  writeFileSync(file, playbook);
+  return race([["ansible-playbook", "-i", inventory, "-f", "20", ...more, file]], 3, env)[0];
+}
+
+const play = `- hosts: all
+  become: true
+  gather_facts: false
+  tasks:
+`;
+
+// Less than clm asks: no key, no version, no drift, no channels.
+const questions = `${play}    - command: systemctl show -p ActiveState,SubState,MainPID,NRestarts hermes-${agent}.service
+      changed_when: false
+    - uri: { url: "http://127.0.0.1:8642/health" }
+`;
+
+// Ansible is given what is there as what should be, as a template of its own would make it.
+const wishes = `${play}    - user: { name: ${agent}, shell: /usr/sbin/nologin, password_lock: true }
+    - slurp: { src: /home/${agent}/.hermes/.env }
+      register: env
+    - copy: { dest: /home/${agent}/.hermes/.env, content: "{{ env.content | b64decode }}", owner: ${agent}, mode: "0600" }
+    - slurp: { src: /home/${agent}/.hermes/config.yaml }
+      register: config
+    - copy: { dest: /home/${agent}/.hermes/config.yaml, content: "{{ config.content | b64decode }}", owner: ${agent}, mode: "0600" }
+    - slurp: { src: /etc/systemd/system/hermes-${agent}.service }
+      register: unit
+    - copy: { dest: /etc/systemd/system/hermes-${agent}.service, content: "{{ unit.content | b64decode }}", mode: "0644" }
+    - systemd: { name: hermes-${agent}.service, state: started, enabled: true }
+`;
+
+const skipped = (note) =>
+  [shown, compared].map((what) => ({
+    what,
+    against: "ansible -f 20",
+    goal: ">= 4 x faster",
+    note: `skipped: ${note}`,
+  }));

@@ -1,0 +1,27 @@
+import { isDeepStrictEqual } from "node:util";
+import { busyBetween, type Sight } from "./sight.js";
+
+/**
+ * A whole look brought up to date by a short one; nothing when the short one saw anything that the whole one did not: then
+ * what was proven need not hold any more. The same process that has the port alone still answers the key it answered.
+ */
+export function stillSo(whole: Sight, glance: Sight): Sight | undefined {
+  if (!isDeepStrictEqual(mattersIn(whole), mattersIn(glance))) return undefined;
+  if ((glance.seen.age ?? 0) < (whole.seen.age ?? 0)) return undefined;
+  const { seen, memory, free, use } = glance;
+  const busy = whole.use && use && busyBetween([whole.use.at, whole.use.work], [use.at, use.work]);
+  const { busy: _, ...rest } = whole;
+  return {
+    ...rest,
+    seen: { ...whole.seen, ...(seen.age !== undefined && { age: seen.age }) },
+    ...(memory !== undefined && { memory }),
+    ...(free !== undefined && { free }),
+    ...(use && { use }),
+    ...(busy !== undefined && { busy }),
+  };
+}
+
+const mattersIn = ({ seen, channels, full, touched }: Sight) => ({
+  ...{ account: seen.account, unit: seen.unit, listeners: seen.listeners, health: seen.answers.health },
+  ...{ channels, full, touched },
+});

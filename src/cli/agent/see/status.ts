@@ -1,0 +1,33 @@
+import { isWell } from "../../../agents/sight/state.js";
+import type { Found } from "../../../flows/fleet/look.js";
+import { withSession } from "../../../flows/session.js";
+import { isGlob } from "../../../wildcard.js";
+import type { Context, Handler } from "../../command.js";
+import { chooseAgents } from "../../many.js";
+import { factsOf } from "../../ps/facts.js";
+import { describeFound } from "../../ps/in-full.js";
+import { lookWith, patience } from "../../ps/ps.js";
+import { checkView } from "../view.js";
+import type { status } from "./commands.js";
+
+/** Agents in full, one after the other. */
+export const run: Handler<typeof status> = async ({ args, options }, clm) => {
+  const { noDrift, sudoPasswordFile } = options;
+  const agents = chooseAgents(clm, args.names, options);
+  const found = await withSession({ ...clm, sudoPasswordFile, patience }, (session) =>
+    lookWith(clm, session, agents, !noDrift),
+  );
+  const lone = args.names.length === 1 && !args.names.some(isGlob) ? found[0] : undefined;
+  if (clm.format === "name") clm.ui.out(found.map(({ agent }) => `${agent.word}\n`).join(""));
+  else if (clm.format !== "table") clm.show(lone ? factsOf(lone) : found.map(factsOf), () => "");
+  else for (const [at, each] of found.entries()) showOne(clm, each, at > 0);
+  return found.every(({ state, wanted }) => isWell(state, wanted)) ? 0 : 1;
+};
+
+function showOne(clm: Context, found: Found, apart: boolean): void {
+  if (apart) clm.ui.out("\n");
+  clm.show(undefined, () => describeFound(found, clm.now()));
+  if (found.proofs.length === 0) return;
+  clm.ui.out("\n");
+  clm.list(found.proofs, checkView);
+}

@@ -1,0 +1,80 @@
+import type { ProofId } from "../../agents/proof/proof.js";
+import { isWell } from "../../agents/sight/state.js";
+import { saysVersion } from "../../agents/version-line.js";
+import type { Drift } from "../../flows/fleet/drift.js";
+import type { Found } from "../../flows/fleet/look.js";
+import { identityOf, nextFor as nextToDo } from "../agent/view.js";
+
+/** What is asked for, and what is there, of an agent's channels. Its own API is none. */
+export function channelsOf({ agent, sight }: Found): { connected: number; total: number } {
+  const seen = sight?.channels ?? {};
+  const names = new Set([...Object.keys(agent.record.channels ?? {}), ...Object.keys(seen)]);
+  names.delete("api_server");
+  return { connected: [...names].filter((name) => seen[name]?.state === "connected").length, total: names.size };
+}
+
+export function driftOf(drift: Drift | undefined): "yes" | "no" | "unknown" | "unasked" {
+  if (!drift) return "unasked";
+  if ("unknown" in drift) return "unknown";
+  return drift.changes.length + drift.lost.length > 0 ? "yes" : "no";
+}
+
+/** What came of asking it with its own key; nothing when it was not asked, as somebody else may have its port. */
+export function identityOfKey({ proofs }: Found): "proven" | "refused" | undefined {
+  const result = (id: ProofId) => proofs.find((proof) => proof.id === id)?.result;
+  if (result("port") !== "ok") return undefined;
+  return result("gate.own") === "ok" ? "proven" : "refused";
+}
+
+/** What to type about it; nothing when all is well. */
+export function nextFor({ agent, state, wanted, drift }: Found): string | undefined {
+  const { word, host } = agent;
+  if (agent.record.status !== "installed") return nextToDo(agent);
+  if (state === "unreachable") return `clm host check ${host.name}`;
+  if (state === "stopped" && wanted === "run") return `clm agent start ${word}`;
+  if (state === "stopped" && wanted === "nothing") return `clm agent configure ${word}`;
+  if (isWell(state, wanted) && driftOf(drift) !== "yes") return undefined;
+  if (driftOf(drift) === "yes" && (state === "degraded" || isWell(state, wanted))) return `clm agent diff ${word}`;
+  return `clm agent doctor ${word}`;
+}
+
+/** Everything a program reads of how an agent is. What is not known is null. */
+export function factsOf(found: Found): object {
+  const { agent, state, wanted, reason, at, sight, subject, proofs, model, drift, last, fault } = found;
+  const { version: recorded, ...identity } = identityOf(agent) as { version: string };
+  const said = sight?.seen.version;
+  const { connected, total } = channelsOf(found);
+  const unit = sight?.seen.unit;
+  return {
+    ...{ ...identity, onboarding: agent.record.onboarding.state, state, well: isWell(state, wanted), wanted },
+    ...{ reason: reason ?? null, seen_at: at },
+    version: subject && said && saysVersion(subject, said) ? recorded : (said ?? null),
+    recorded_version: recorded,
+    ...{ provider: agent.record.provider ?? null, model: model ?? null },
+    unit: unit
+      ? {
+          ...{ name: agent.record.unit, load: unit.LoadState ?? null, active: unit.ActiveState ?? null },
+          ...{ sub: unit.SubState ?? null, enabled: unit.UnitFileState ?? null, pid: Number(unit.MainPID ?? 0) },
+        }
+      : null,
+    health: sight?.seen.answers.health ?? null,
+    identity: identityOfKey(found) ?? null,
+    up_seconds: sight?.seen.age ?? null,
+    restarts: unit ? Number(unit.NRestarts ?? 0) : null,
+    memory_bytes: sight?.memory ?? null,
+    cpu_percent: sight?.busy === undefined ? null : Math.round(sight.busy * 10) / 10,
+    disk_free_kb: sight?.free ?? null,
+    listeners: sight?.seen.listeners.map(({ own, pid, user, command }) => ({ own, pid, user, command })) ?? null,
+    channels: sight?.channels ?? null,
+    ...{ channels_connected: connected, channels_total: total },
+    drift: driftOf(drift) === "unasked" ? null : driftOf(drift),
+    ...(drift && "changes" in drift && { drift_changes: drift.changes, drift_lost: drift.lost }),
+    ...(drift && "unknown" in drift && { drift_unknown: drift.unknown }),
+    last_error: sight?.lastError ?? null,
+    reach: sight?.reach ?? null,
+    proofs,
+    ...(last && { last_seen: last }),
+    ...(fault && { error: { code: fault.code, message: fault.message, why: fault.why, next: fault.next } }),
+    next: nextFor(found) ?? null,
+  };
+}

@@ -1,0 +1,81 @@
+import { brief } from "../../agents/proof/judge.js";
+import type { Drift } from "../../flows/fleet/drift.js";
+import type { Found } from "../../flows/fleet/look.js";
+import { size } from "../../ui/size.js";
+import { duration } from "../../ui/time.js";
+import { changeText } from "../agent/tell.js";
+import { versionText } from "../agent/view.js";
+import { channelsOf, nextFor } from "./facts.js";
+import { cpuText, lastSeenText, versionOf } from "./view.js";
+
+/** All that is known of one agent, for a person. What takes several lines stands one below the other. */
+export function describeFound(found: Found, now: Date): string {
+  const { agent, state, reason, at, sight, model, drift } = found;
+  const { record, host } = agent;
+  const unit = sight?.seen.unit ?? {};
+  const seen = sight?.seen.version === undefined ? undefined : versionOf(found);
+  const lines: [string, string | string[] | undefined][] = [
+    ["Agent", `${agent.name} on ${host.name} (${record.type})`],
+    ["State", state],
+    ["Reason", reason],
+    ["Seen", sight ? at : lastSeenText(found, now)],
+    [
+      "Version",
+      seen === versionText(record.version) ? seen : `${seen ?? "not told"}, recorded ${versionText(record.version)}`,
+    ],
+    ["Unit", sight && [record.unit, unit.ActiveState, unit.SubState, unit.UnitFileState].filter(Boolean).join(", ")],
+    ["Up", sight?.seen.age === undefined ? undefined : duration(sight.seen.age * 1000)],
+    ["Restarts", sight && (unit.NRestarts ?? "0")],
+    ["Memory", sight?.memory === undefined ? undefined : size(sight.memory)],
+    ["CPU", cpuText(found)],
+    ["Disk", diskText(found)],
+    ["Port", portText(found)],
+    ["Provider", [record.provider, model].filter(Boolean).join(", ")],
+    ["Reached", reachText(found)],
+    ["Channels", channelLines(found)],
+    ["Drift", driftLines(drift)],
+    ["Last error", sight?.lastError],
+    ["Next", nextFor(found)],
+  ];
+  return lines.map(([title, value]) => row(title, [value ?? []].flat())).join("\n");
+}
+
+const row = (title: string, [first, ...rest]: string[]): string =>
+  [`${`${title}:`.padEnd(12)} ${first || "-"}`, ...rest.map((line) => `${" ".repeat(13)}${line}`)].join("\n");
+
+function diskText({ sight }: Found): string | undefined {
+  if (sight?.full) return sight.full === "blocks" ? "full" : "no inodes left";
+  return sight?.free === undefined ? undefined : `${size(sight.free * 1024)} free`;
+}
+
+function portText({ agent, sight }: Found): string {
+  const { port } = agent.record;
+  if (!sight) return String(port);
+  const holders = sight.seen.listeners.map(({ own, pid, user, command }) =>
+    own ? `its own process ${pid}` : pid === 0 ? "somebody who cannot be seen" : `${command}, pid ${pid}, user ${user}`,
+  );
+  return `${port}, held by ${holders.join(" and ") || "nobody"}`;
+}
+
+function reachText({ sight }: Found): string | undefined {
+  if (!sight?.reach) return undefined;
+  return "trouble" in sight.reach ? `no: ${sight.reach.trouble}` : `yes, from the host (${sight.reach.status})`;
+}
+
+function channelLines(found: Found): string[] {
+  const { connected, total } = channelsOf(found);
+  const seen = found.sight?.channels ?? {};
+  const names = new Set([...Object.keys(found.agent.record.channels ?? {}), ...Object.keys(seen)]);
+  const lines = [...names].map((name) => {
+    const { state = "not told", error } = seen[name] ?? {};
+    return `${name}: ${state}${error ? ` (${brief(error)})` : ""}`;
+  });
+  return total > 0 ? [`${connected} of ${total} connected`, ...lines] : lines;
+}
+
+function driftLines(drift: Drift | undefined): string[] {
+  if (!drift) return [];
+  if ("unknown" in drift) return [`cannot be told: ${drift.unknown}`];
+  const lines = [...drift.lost.map(({ what, reason }) => `${what}: ${reason}`), ...drift.changes.map(changeText)];
+  return lines.length > 0 ? ["not as configured", ...lines] : ["as configured"];
+}

@@ -1,0 +1,77 @@
+import type { Found } from "../../flows/fleet/look.js";
+import { cut } from "../../ui/columns.js";
+import { oneLine } from "../../ui/plain.js";
+import { fitted, type Screen } from "../../ui/screen.js";
+import { table } from "../../ui/table.js";
+import { age } from "../../ui/time.js";
+import type { Context } from "../command.js";
+import { keyOf } from "./changes.js";
+import { byWorst, countText, fleetColumns, signsFor } from "./view.js";
+import type { Show } from "./watch.js";
+
+/** For so long a change is shown as one. */
+const freshFor = 30_000;
+/** A host that takes longer than this is told to be late: its rows may not be true any more. */
+const lateAfter = 4000;
+
+/** The fleet on a terminal, drawn anew whenever something was seen and once a second. */
+export function drawing({ ui, now }: Context, screen: Screen, every: number): Show {
+  const changes = new Map<string, { at: number; was: string }>();
+  let all: Found[] = [];
+  const canvas = screen.open(draw);
+  const clock = setInterval(draw, 1000);
+
+  function draw(): void {
+    const { columns, rows, paint } = screen;
+    const time = now();
+    const isLate = ({ at }: Found) => time.getTime() - Date.parse(at) > every + lateAfter;
+    const late = [...new Set(all.filter(isLate).map(({ agent }) => agent.host.name))];
+    const clockText = time.toTimeString().slice(0, 8);
+    const counts = all.length === 0 ? "asking the hosts …" : countText(all);
+    const head = cut(`${clockText}   ${counts}   every ${every / 1000}s, Ctrl-C ends`, columns);
+    const waiting = late.length === 0 ? [] : [paint.yellow(cut(`no answer yet from ${late.join(", ")}`, columns))];
+    const spec = fleetColumns(all, {
+      ...{ signs: signsFor({ screen }), now: time },
+      doubtful: isLate,
+      fresh: ({ agent }) => isFresh(keyOf(agent), time),
+      more: (found) => (isLate(found) ? `as it was ${age(found.at, time)} ago` : wasText(keyOf(found.agent), time)),
+    });
+    const room = rows - 2 - waiting.length;
+    // One line of them is the titles.
+    const shown = all.length + 1 > room ? byWorst(all) : all;
+    const clean = (text: string) => oneLine(ui.redact(text));
+    const lines = table(shown, spec, { clean, width: columns, paint }).trimEnd().split("\n");
+    canvas.draw([paint.bold(head), ...waiting, "", ...(all.length === 0 ? [] : fitted(lines, room, columns))]);
+  }
+
+  const isFresh = (key: string, time: Date): boolean => time.getTime() - (changes.get(key)?.at ?? 0) < freshFor;
+
+  function wasText(key: string, time: Date): string | undefined {
+    const change = changes.get(key);
+    return change && isFresh(key, time) ? `was ${change.was} ${age(new Date(change.at), time)} ago` : undefined;
+  }
+
+  draw();
+  return {
+    change(found, before) {
+      if (before && before.state !== found.state)
+        changes.set(keyOf(found.agent), { at: now().getTime(), was: before.state });
+    },
+    forget: (agent) => {
+      changes.delete(keyOf(agent));
+      all = all.filter((found) => keyOf(found.agent) !== keyOf(agent));
+    },
+    looked: (found) => {
+      all = inOrder(found);
+      draw();
+    },
+    end: () => {
+      clearInterval(clock);
+      canvas.close();
+    },
+  };
+}
+
+/** Hosts answer in any order, and rows must not jump. */
+const inOrder = (all: Found[]): Found[] =>
+  [...all].sort((a, b) => keyOf(a.agent).localeCompare(keyOf(b.agent), "en", { numeric: true }));

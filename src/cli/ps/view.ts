@@ -1,0 +1,128 @@
+import { isWell, type State } from "../../agents/sight/state.js";
+import { saysVersion } from "../../agents/version-line.js";
+import type { Found } from "../../flows/fleet/look.js";
+import type { Paint } from "../../ui/paint.js";
+import { size } from "../../ui/size.js";
+import { age, duration } from "../../ui/time.js";
+import { versionText } from "../agent/view.js";
+import type { Column, Context } from "../command.js";
+import { channelsOf, driftOf, identityOfKey } from "./facts.js";
+
+/** How each state looks: colours say nothing that the sign and the word do not. */
+const looks: Record<State, { style: keyof Paint; sign: string; ascii: string }> = {
+  running: { style: "green", sign: "●", ascii: "+" },
+  degraded: { style: "yellow", sign: "◐", ascii: "~" },
+  starting: { style: "yellow", sign: "◌", ascii: ">" },
+  stopped: { style: "dim", sign: "○", ascii: "-" },
+  failed: { style: "red", sign: "✖", ascii: "x" },
+  exposed: { style: "red", sign: "▲", ascii: "!" },
+  gone: { style: "red", sign: "∅", ascii: "0" },
+  unreachable: { style: "red", sign: "?", ascii: "?" },
+};
+
+/** The worst first. */
+const order: State[] = ["exposed", "failed", "gone", "unreachable", "degraded", "starting", "stopped", "running"];
+
+export const byWorst = (all: readonly Found[]): Found[] =>
+  [...all].sort((a, b) => rank(a) - rank(b) || order.indexOf(a.state) - order.indexOf(b.state));
+
+const rank = ({ state, wanted }: Found): number => (isWell(state, wanted) ? 1 : 0);
+
+export interface Showing {
+  /** Signs beside the words, for a person. */
+  signs?: "unicode" | "ascii" | undefined;
+  now: Date;
+  /** What is to be said of one before its reason. */
+  more?: (found: Found) => string | undefined;
+  fresh?: (found: Found) => boolean;
+  /** It may not be so any more. */
+  doubtful?: (found: Found) => boolean;
+}
+
+export const signsFor = ({ screen }: Pick<Context, "screen">): Showing["signs"] =>
+  screen && (screen.unicode ? "unicode" : "ascii");
+
+/** The table of the fleet. At 80 columns who, where, how and why are left; a person need not see what nobody has. */
+export function fleetColumns(found: readonly Found[], showing: Showing): Column<Found>[] {
+  const all = columnsFor(showing);
+  return showing.signs
+    ? all.filter(({ drop, value }) => drop === undefined || found.some((each) => value(each) !== undefined))
+    : all;
+}
+
+function columnsFor({ signs, now, more = () => undefined, fresh, doubtful = () => false }: Showing): Column<Found>[] {
+  const sign = (state: State) => (signs ? `${looks[state][signs === "unicode" ? "sign" : "ascii"]} ` : "");
+  return [
+    {
+      title: "agent",
+      value: ({ agent }) => agent.name,
+      whole: true,
+      style: (found) => (fresh?.(found) ? "bold" : undefined),
+    },
+    { title: "host", value: ({ agent }) => agent.host.name, whole: true },
+    {
+      title: "state",
+      value: (found) => `${sign(doubtful(found) ? "unreachable" : found.state)}${found.state}`,
+      whole: true,
+      style: (found) => (doubtful(found) ? "dim" : styleOf(found)),
+    },
+    { title: "up", value: upText, whole: true, drop: 12 },
+    { title: "restarts", value: ({ sight }) => sight?.seen.unit.NRestarts, drop: 6 },
+    { title: "version", value: versionOf, drop: 5 },
+    { title: "memory", value: ({ sight }) => sight?.memory && size(sight.memory), whole: true, drop: 9 },
+    { title: "cpu", value: cpuText, whole: true, drop: 8 },
+    { title: "port", value: ({ agent }) => agent.record.port, whole: true, drop: 7 },
+    { title: "unit", value: ({ sight }) => sight?.seen.unit.ActiveState, drop: 1.1 },
+    { title: "health", value: ({ sight }) => sight?.seen.answers.health || undefined, drop: 1.2 },
+    { title: "key", value: identityOfKey, drop: 1.3 },
+    { title: "provider", value: ({ agent }) => agent.record.provider, drop: 4 },
+    { title: "model", value: ({ model }) => model, drop: 3 },
+    { title: "channels", value: channelsText, drop: 2 },
+    { title: "drift", value: driftText, whole: true, drop: 11 },
+    { title: "last error", value: ({ sight }) => sight?.lastError, drop: 1 },
+    {
+      title: "reason",
+      least: 36,
+      value: (found) => [more(found), found.reason, lastSeenText(found, now)].filter(Boolean).join("; "),
+    },
+  ];
+}
+
+/** One that is stopped is no trouble, unless it should run. */
+const styleOf = ({ state, wanted }: Found): keyof Paint =>
+  state === "stopped" && wanted === "run" ? "yellow" : looks[state].style;
+
+const upText = ({ sight }: Found): string | undefined =>
+  sight?.seen.age === undefined ? undefined : duration(sight.seen.age * 1000);
+
+export const cpuText = ({ sight }: Found): string | undefined =>
+  sight?.busy === undefined ? undefined : `${Math.round(sight.busy)}%`;
+
+/** The version that is on the host, as its program tells; what was recorded is another thing. */
+export function versionOf({ sight, subject }: Found): string | undefined {
+  const said = sight?.seen.version;
+  return subject && said && saysVersion(subject, said) ? versionText(subject.version) : said;
+}
+
+function channelsText(found: Found): string | undefined {
+  const { connected, total } = channelsOf(found);
+  return total === 0 ? undefined : `${connected}/${total}`;
+}
+
+const driftText = ({ drift }: Found): string | undefined =>
+  ({ yes: "yes", no: "no", unknown: "?", unasked: undefined })[driftOf(drift)];
+
+export function lastSeenText({ last }: Found, now: Date): string | undefined {
+  return last && `last seen ${last.state} ${age(last.at, now)} ago${last.reason ? ` (${last.reason})` : ""}`;
+}
+
+/** `20 agents on 10 hosts: 18 running, 2 failed` */
+export function countText(all: readonly Found[]): string {
+  const hosts = new Set(all.map(({ agent }) => agent.host.name)).size;
+  const counts = [...order].reverse().flatMap((state) => {
+    const count = all.filter((found) => found.state === state).length;
+    return count > 0 ? [`${count} ${state}`] : [];
+  });
+  const many = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
+  return `${many(all.length, "agent")} on ${many(hosts, "host")}: ${counts.join(", ")}`;
+}

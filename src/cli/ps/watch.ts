@@ -1,0 +1,86 @@
+import { isFault } from "../../errors.js";
+import type { Found } from "../../flows/fleet/look.js";
+import { type Watching, watchAgents } from "../../flows/fleet/watch.js";
+import type { Session } from "../../flows/session.js";
+import type { Agent } from "../../state/agents.js";
+import type { Context } from "../command.js";
+import { hasChanged, keyOf, lineOf } from "./changes.js";
+import { factsOf } from "./facts.js";
+import { drawing } from "./screen.js";
+
+/** Shows agents until somebody stops it. */
+export async function watch(
+  clm: Context,
+  session: Session,
+  { choose, every, drift }: Pick<Watching, "choose" | "every" | "drift">,
+): Promise<number> {
+  clm.untilStopped();
+  const known = new Map<string, Found>();
+  const show = clm.format === "table" && clm.screen ? drawing(clm, clm.screen, every) : telling(clm);
+  try {
+    await watchAgents(session, {
+      ...{ every, drift },
+      // The last agent may be removed while somebody watches.
+      choose: () => {
+        try {
+          return choose();
+        } catch (error) {
+          if (isFault(error, "not-found")) return [];
+          throw error;
+        }
+      },
+      round: (agents) => {
+        const there = new Set(agents.map(keyOf));
+        for (const [key, { agent }] of known) {
+          if (there.has(key)) continue;
+          known.delete(key);
+          show.forget(agent);
+        }
+      },
+      tell: (_host, found) => {
+        for (const each of found) {
+          const before = known.get(keyOf(each.agent));
+          known.set(keyOf(each.agent), each);
+          if (!before || hasChanged(before, each)) show.change(each, before);
+        }
+        show.looked([...known.values()]);
+      },
+    });
+  } finally {
+    show.end();
+  }
+  return 0;
+}
+
+/** Somewhere to tell what was seen. */
+export interface Show {
+  change(now: Found, before: Found | undefined): void;
+  /** An agent is not there any more. */
+  forget(agent: Agent): void;
+  looked(all: Found[]): void;
+  end(): void;
+}
+
+function telling({ ui, format, now }: Context): Show {
+  const line = (text: string) => ui.out(`${text}\n`);
+  return {
+    change: (found, before) => line(format === "json" ? JSON.stringify(factsOf(found)) : lineOf(found, before)),
+    forget: (agent) => {
+      const at = now().toISOString();
+      const { host, name } = agent;
+      if (format === "json")
+        line(
+          JSON.stringify({
+            agent: `${host.name}:${agent.record.type}:${name}`,
+            name,
+            host: host.name,
+            state: null,
+            seen_at: at,
+          }),
+        );
+      else line(`${at} ${host.name}/${name} is removed`);
+    },
+    looked: () => {},
+    end: () => {},
+  };
+}

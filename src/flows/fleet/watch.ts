@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Agent } from "../../state/agents.js";
+import type { Host } from "../../state/hosts.js";
+import type { Session } from "../session.js";
+import { byHost, type Found, glanceAtHost, hideSecrets, lookAtHost, remember } from "./look.js";
+
+export interface Watching {
+  /** Who is watched; asked before every look, as agents come and go. */
+  choose: () => Agent[];
+  /** Milliseconds from one look to the next. */
+  every: number;
+  drift: boolean;
+  /** Told of agents of a host whenever they were looked at. */
+  tell: (host: Host, found: Found[]) => void;
+  /** Told before every round who is watched now. */
+  round: (agents: Agent[]) => void;
+}
+
+/** How old a whole look may get. Each leaves a refused key or two in the agent's log. */
+const wholeAgain = 60_000;
+
+interface Watched {
+  found: Found[];
+  /** When all of its agents were looked at as a whole. */
+  whole: number;
+}
+
+/**
+ * Looks at agents again and again until the session is stopped. Each host is looked at by itself, so that one that does not
+ * answer holds up nobody; its connection is kept. Most looks are short ones: a whole one comes when a short one saw anything
+ * change, and once a minute.
+ */
+export async function watchAgents(session: Session, { choose, every, drift, tell, round }: Watching): Promise<void> {
+  const { signal, now } = session;
+  const hosts = new Map<string, Watched>();
+  const busy = new Map<string, Promise<void>>();
+  let failed: (error: unknown) => void = () => {};
+  const failure = new Promise<never>((_, reject) => {
+    failed = reject;
+  });
+  failure.catch(() => {});
+
+  async function lookAt(host: Host, agents: Agent[]): Promise<void> {
+    const before = hosts.get(host.name);
+    const began = now().getTime();
+    const whole = !before || began - before.whole >= wholeAgain || !sameAgents(before.found, agents);
+    const found = whole
+      ? await lookAtHost(session, agents, drift)
+      : await lookAgain(session, before.found, agents, { drift, tell: (found) => tell(host, found) });
+    hosts.set(host.name, { found, whole: whole ? began : before.whole });
+    tell(host, found);
+  }
+
+  function start(): void {
+    hideSecrets(session);
+    const agents = choose();
+    round(agents);
+    const names = new Set(agents.map(({ host }) => host.name));
+    for (const name of hosts.keys()) if (!names.has(name)) hosts.delete(name);
+    for (const those of byHost(agents)) {
+      const host = those[0]?.host;
+      if (!host || busy.has(host.name)) continue;
+      const work = lookAt(host, those)
+        .catch((error) => signal.aborted || failed(error))
+        .finally(() => busy.delete(host.name));
+      busy.set(
+        host.name,
+        work.then(() => {}),
+      );
+    }
+  }
+
+  try {
+    for (;;) {
+      start();
+      await Promise.race([sleep(every, undefined, { signal }), failure]);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    remember(
+      session,
+      [...hosts.values()].flatMap(({ found }) => found),
+    );
+  }
+}
+
+/** They are recorded as they were: somebody may have stopped one and meant to, or given it another port. */
+const sameAgents = (found: Found[], agents: Agent[]): boolean =>
+  isDeepStrictEqual(
+    found.map(({ agent: { name, record } }) => [name, record]),
+    agents.map(({ name, record }) => [name, record]),
+  );
+
+async function lookAgain(
+  session: Session,
+  before: Found[],
+  agents: Agent[],
+  { drift, tell }: { drift: boolean; tell: (found: Found[]) => void },
+): Promise<Found[]> {
+  const known = before.map((found, at) => ({ ...found, agent: agents[at] ?? found.agent }));
+  const glanced = await glanceAtHost(session, known);
+  // One that comes up changes by itself, and a host that did not answer may just have lost the connection.
+  const settled = glanced.map((found) =>
+    found && found.state !== "starting" && found.state !== "unreachable" ? found : undefined,
+  );
+  const due = agents.filter((_, at) => !settled[at]);
+  // An agent that does not answer must not hold up those that do.
+  if (due.length > 0) tell(settled.filter((found) => found !== undefined));
+  const looked = due.length > 0 ? await lookAtHost(session, due, drift) : [];
+  return agents.flatMap((agent, at) => settled[at] ?? looked.find((found) => found.agent === agent) ?? []);
+}

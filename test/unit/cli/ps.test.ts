@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import type { State } from "../../../src/agents/sight/state.js";
+import { hasChanged, lineOf } from "../../../src/cli/ps/changes.js";
+import { factsOf, nextFor } from "../../../src/cli/ps/facts.js";
+// Loaded before the tests begin: a handler that is loaded late counts as their time.
+import "../../../src/cli/ps/ps.js";
+import { byWorst, countText, fleetColumns } from "../../../src/cli/ps/view.js";
+import type { Found } from "../../../src/flows/fleet/look.js";
+import { table } from "../../../src/ui/table.js";
+import { sampleAgent } from "../state/sample-agent.js";
+import { clm } from "./world.js";
+
+const at = "2026-01-02T03:04:05.000Z";
+const now = new Date("2026-01-02T03:05:05.000Z");
+
+const found = (name: string, state: State, more: Partial<Found> = {}): Found => ({
+  agent: { name, word: name, host: { name: "wolf-i" } as never, record: sampleAgent(name) },
+  ...{ state, at, wanted: "run", proofs: [] },
+  ...more,
+});
+
+describe("the table", () => {
+  const rows = [
+    found("ada", "running"),
+    found("a-longer-name", "failed", {
+      reason: "nothing listens on port 8642; it last said: ERROR something quite long",
+    }),
+    found("carl", "unreachable", {
+      reason: "cannot reach wolf-i at 192.0.2.1 port 22: no answer in time",
+      last: { at, state: "running" },
+    }),
+  ];
+  const drawn = (width: number, signs: "unicode" | "ascii") =>
+    table(rows, fleetColumns(rows, { signs, now }), { width }).trimEnd().split("\n");
+
+  it.each([80, 120, 200])("fits %i columns, and tells who, how and why", (width) => {
+    const lines = drawn(width, "unicode");
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+    expect(lines[0]).toMatch(/^AGENT +HOST +STATE .*REASON$/);
+    expect(lines[2]).toMatch(/^a-longer-name +wolf-i +✖ failed .*nothing listens on port/);
+  });
+
+  it("has a sign for those who see no colours, and the last thing seen", () => {
+    expect(drawn(200, "ascii").slice(1)).toEqual([
+      expect.stringMatching(/^ada .* \+ running/),
+      expect.stringMatching(/ x failed/),
+      expect.stringMatching(/ \? unreachable .*; last seen running 1m ago$/),
+    ]);
+  });
+});
+
+it("the worst come first, and those who are meant to rest last", () => {
+  const all = [
+    ...[
+      found("a", "running"),
+      found("b", "stopped", { wanted: "rest" }),
+      found("c", "degraded"),
+      found("d", "exposed"),
+    ],
+    ...[found("e", "unreachable"), found("f", "stopped"), found("g", "failed")],
+  ];
+  expect(byWorst(all).map(({ agent }) => agent.name)).toEqual(["d", "g", "e", "c", "f", "b", "a"]);
+  expect(countText(all)).toBe(
+    "7 agents on 1 host: 1 running, 2 stopped, 1 degraded, 1 unreachable, 1 failed, 1 exposed",
+  );
+});
+
+describe("a change", () => {
+  const up = (seconds: number) => found("ada", "degraded", { reason: `up for ${seconds} s, restarted once` });
+
+  it("is what a person would call one", () => {
+    expect(hasChanged(up(3), up(8))).toBe(false);
+    expect(hasChanged(up(3), found("ada", "running"))).toBe(true);
+    expect(hasChanged(up(3), found("ada", "degraded", { reason: "its disk is full" }))).toBe(true);
+    const drift = { changes: [{ what: "file .env", differences: [] }], lost: [] };
+    expect(hasChanged(found("ada", "running"), found("ada", "running", { drift }))).toBe(true);
+  });
+
+  it("is a line", () => {
+    expect(lineOf(found("ada", "running"), undefined)).toBe(`${at} wolf-i/ada running`);
+    expect(lineOf(found("ada", "failed", { reason: "gone\naway" }), found("ada", "running"))).toBe(
+      `${at} wolf-i/ada running -> failed: gone away`,
+    );
+    expect(lineOf(up(3), up(1))).toBe(`${at} wolf-i/ada degraded: up for 3 s, restarted once`);
+  });
+});
+
+it.each<[Found, string | undefined]>([
+  [found("ada", "running"), undefined],
+  [found("ada", "stopped", { wanted: "rest" }), undefined],
+  [found("ada", "stopped"), "clm agent start ada"],
+  [found("ada", "stopped", { wanted: "nothing" }), "clm agent configure ada"],
+  [found("ada", "unreachable"), "clm host check wolf-i"],
+  [found("ada", "failed"), "clm agent doctor ada"],
+  [found("ada", "degraded", { drift: { changes: [{ what: "x", differences: [] }], lost: [] } }), "clm agent diff ada"],
+])("%# tells what to type", (one, next) => expect(nextFor(one)).toBe(next));
+
+it("a program reads of one that was not seen that nothing is known", () => {
+  expect(factsOf(found("ada", "unreachable", { last: { at, state: "running" } }))).toMatchObject({
+    ...{ agent: "wolf-i:hermes:ada", state: "unreachable", well: false, version: null, recorded_version: "2026.7.1" },
+    ...{ unit: null, memory_bytes: null, drift: null, last_seen: { state: "running" } },
+  });
+});
+
+it("nobody is no trouble", async () => {
+  const env = { HOME: "/nowhere", CLM_HOME: "/nowhere/clm" };
+  expect(await clm(["ps", "-o", "json"], { env })).toMatchObject({ code: 0, stdout: "[]\n" });
+  expect(await clm(["ps"], { env })).toMatchObject({
+    code: 0,
+    stdout: "",
+    stderr: expect.stringContaining("No agents yet"),
+  });
+  expect(await clm(["ps", "--watch", "-o", "yaml"], { env })).toMatchObject({ code: 2 });
+});
