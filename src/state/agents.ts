@@ -57,12 +57,15 @@ export function findAgent(fleet: Fleet, word: string): Agent {
   return first;
 }
 
+/** Could be a name or a pattern of names. Anything else may be a secret that was typed in the wrong place, and is not repeated. */
+export const isSpeakable = (word: string): boolean => /^[\w.*?/-]*$/.test(word);
+
 function noAgent(agents: Agent[], word: string): Fault {
   const guess = nearest(
     word,
     agents.map(({ name }) => name),
   );
-  return new Fault("not-found", `no agent is called '${word}'`, {
+  return new Fault("not-found", isSpeakable(word) ? `no agent is called '${word}'` : "no agent has such a name", {
     why: agents.length === 0 ? "no agent has been installed yet" : guess ? `did you mean '${guess}'?` : [],
     next: agents.length === 0 ? "clm agent install --help" : "clm agent list",
     data: guess ? { guess } : {},

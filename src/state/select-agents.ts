@@ -1,7 +1,7 @@
 import { Fault } from "../errors.js";
 import type { Label } from "../names.js";
 import { isGlob, matchesPattern } from "../wildcard.js";
-import { type Agent, agentsOf, findAgent } from "./agents.js";
+import { type Agent, agentsOf, findAgent, isSpeakable } from "./agents.js";
 import type { Fleet } from "./hosts.js";
 import { selectHosts } from "./select-hosts.js";
 
@@ -54,5 +54,6 @@ function meantBy(fleet: Fleet, possible: Agent[], word: string): string[] {
   const text = word.includes("/") ? full : ({ name }: Agent) => name;
   const found = possible.filter((agent) => matchesPattern(word, text(agent)));
   if (found.length > 0) return found.map(full);
-  throw new Fault("not-found", `no agent's name matches '${word}'`, { next: "clm agent list" });
+  const what = isSpeakable(word) ? `no agent's name matches '${word}'` : "no agent's name matches that";
+  throw new Fault("not-found", what, { next: "clm agent list" });
 }

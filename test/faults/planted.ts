@@ -36,6 +36,12 @@ export function spellings(value: string): Record<string, string> {
   };
 }
 
+/** Those that hold all of it, as somebody may have written them down. */
+export function wholeSpellings(value: string): string[] {
+  const { beginning: _, "base64 at 0": _0, "base64 at 1": _1, "base64 at 2": _2, ...whole } = spellings(value);
+  return [...Object.values(whole), ...["", "a", "ab"].map((before) => Buffer.from(before + value).toString("base64"))];
+}
+
 /** The characters of base64 that hold bits of the secret only, when so many bytes (modulo 3) stand before it. */
 function insideBase64(bytes: Buffer, before: number): string {
   const skipped = (3 - before) % 3;

@@ -17,7 +17,7 @@ import {
   watchArguments,
   watchProcesses,
 } from "./lookout.js";
-import { leaks, type Planted, plant, soughtIn, spellings } from "./planted.js";
+import { leaks, type Planted, plant, soughtIn, spellings, wholeSpellings } from "./planted.js";
 
 // Secrets are given to clm in every way there is, everything is done with them that can be done, and then they are looked
 // for in every place but the two they belong to: secrets.json and the agent's .env.
@@ -293,6 +293,67 @@ for n in $(seq 100); do grep -qs api_server gateway_state.json && break; sleep 0
   for (const verb of ["memory show", "memory info", "secret list", "show"]) await agent(verb);
   await must(["agent", "memory", "read", name]);
   await must(["agent", "list", ...words]);
+  await lookInto({ name, words });
+}
+
+/** Everything that shows what an agent says, keeps and is told, while all of that is full of secrets. */
+async function lookInto({ name, words }: Pick<(typeof agents)[number], "name" | "words">): Promise<void> {
+  const data = `/home/${name}/.hermes`;
+  const unit = `hermes-${name}.service`;
+  // What a command would give is not fetched to look at logs.
+  const known = [given.next, given.byEnv, given.bot, given.jira, given.own, ...apiKeysNow()];
+  const kept = `/run/kept-${name}`;
+  await inHost(
+    host,
+    `systemctl stop ${unit} && mkdir -m 700 ${kept} && cp -a ${data}/state.db ${data}/logs ${data}/.env ${data}/config.yaml ${kept}/ && systemctl start ${unit}`,
+  );
+  await must(["agent", "start", name, ...words]);
+  try {
+    const lines = known.flatMap(({ value }) => wholeSpellings(value).map((text) => `it said ${text} aloud`));
+    const stamp = "$(date '+%F %T'),000 ERROR planted:";
+    await onHost(
+      host,
+      `while IFS= read -r line; do echo "${stamp} $line"; done >>${data}/logs/errors.log`,
+      `${lines.join("\n")}\n`,
+    );
+    const { stdout: logs } = await must(["agent", "logs", name, "--lines", "1000", ...words]);
+    expect(logs.match(/it said .*\[secret\].* aloud/g)?.length).toBeGreaterThan(lines.length / 2);
+
+    // The echo says it again, and the agent keeps it.
+    const message = `repeat slowly ${known.map(({ value }) => value).join(" and ")} please`;
+    const { stdout: answer } = await must(["chat", name, ...words], message);
+    expect(answer).toContain("[secret]");
+    const sessions = (verb: string, ...more: string[]) => must(["agent", "sessions", verb, name, ...more, ...words]);
+    const { stdout: list } = await must(["agent", "sessions", "list", name, "-o", "json"]);
+    const [{ id }] = JSON.parse(list);
+    await sessions("list");
+    const { stdout: shown } = await sessions("show", id, "--full");
+    expect(shown).toContain("[secret]");
+    await sessions("search", "please");
+    await must(["agent", "sessions", "export", name, "--all"]);
+    await must(["agent", "exec", name, ...words, "--", "env"]);
+
+    // Not as it was configured, in both files.
+    await onHost(host, `cat >>${data}/.env`, `FOREIGN_PART='${given.foreign.value}'\n`);
+    await onHost(
+      host,
+      `read -r line; sed -i "s|^model:|model:\n  base_url: |" ${data}/config.yaml; printf 'note: "%s"\n' "$line" >>${data}/config.yaml`,
+      `${given.bot.value}\n`,
+    );
+    for (const looking of [["ps"], ["agent", "status"], ["agent", "doctor"], ["agent", "diff"]]) {
+      const { stdout, stderr } = await see([...looking, name, ...words]);
+      expect(`${stdout}${stderr}`).toContain(name);
+      await see([...looking, name, "--debug", ...words]);
+    }
+    await see(["agent", "sync", name, "--dry-run", ...words]);
+    await see(["doctor", "--verbose", ...words]);
+  } finally {
+    await inHost(
+      host,
+      `systemctl stop ${unit}; cd ${data} && rm -rf state.db* logs sessions/request_dump* && cp -a ${kept}/. . && rm -rf ${kept} && systemctl start ${unit}`,
+    );
+  }
+  await must(["agent", "sync", name, ...words]);
 }
 
 describe("with agents", () => {

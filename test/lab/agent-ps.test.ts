@@ -104,6 +104,29 @@ describe("ps over ten hosts and twenty agents", () => {
     expect(table.stderr).toBe("");
   });
 
+  it("restart --all restarts those that can be reached, and tells how to do the others", {
+    timeout: 180_000,
+  }, async () => {
+    const dead = [4, 7];
+    const pids = () =>
+      Promise.all(numbers.flatMap((number) => [ada(number), bob(number)].map((name) => pidOf(hostOf(number), name))));
+    const ssh = (verb: string) =>
+      Promise.all(dead.map((number) => inHost(hostOf(number), `systemctl ${verb} ssh.service`)));
+    const first = await pids();
+    await ssh("stop");
+    const { code, stderr } = await clm(["agent", "restart", "--all"], { home });
+    expect(stderr).toContain("16 of 20 done, 4 failed");
+    expect(code).toBe(10);
+    const left = dead.flatMap((number) => [ada(number), bob(number)].map((name) => `${hostOf(number)}/${name}`));
+    for (const word of left) expect(stderr).toContain(`  ${word}: cannot reach ${word.split("/")[0]}`);
+    const again = /^again: clm (.*)$/m.exec(stderr)?.[1]?.split(" ") ?? [];
+    expect([...again].sort()).toEqual(["agent", "restart", ...left].sort());
+    await ssh("start");
+    expect(await clm(again, { home })).toMatchObject({ code: 0, stderr: expect.stringContaining("4 of 4 done") });
+    const now = await pids();
+    expect(now.filter((pid, at) => pid === first[at])).toEqual([]);
+  });
+
   it("one that was killed is down, and comes back", async () => {
     await inHost(hostOf(1), `kill -9 ${await pidOf(hostOf(1), ada(1))}`);
     const down = await row(ada(1));
@@ -164,7 +187,7 @@ systemctl start ${unitOf(ada(5))}`,
     expect(rows.get(ada(2))?.well).toBe(false);
     expect(rows.get(bob(2))).toMatchObject({ state: "stopped", well: true });
     expect(told(ada(3))).toContain("degraded: its disk is full");
-    expect(told(ada(4))).toMatch(/^unreachable: cannot reach sight-4 at /);
+    expect(told(ada(4))).toMatch(/^unreachable: (cannot reach|lost the connection to) sight-4/);
     expect(rows.get(bob(4))).toMatchObject({ state: "unreachable", last_seen: { state: "running" } });
     expect(told(ada(5))).toMatch(/^failed: another process has port \d+: pid \d+, user root, python3/);
     expect(told(ada(6))).toBe("degraded: not as configured: file /home/ada-6/.hermes/.env");

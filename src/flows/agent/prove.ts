@@ -9,6 +9,7 @@ import { inOneShell } from "../../remote/one-shell.js";
 import type { Shell } from "../../remote/process.js";
 import type { Secret } from "../../secret.js";
 import { type Agent, instanceOf } from "../../state/agents.js";
+import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { apiKeyOf } from "./api-key.js";
 import { observe } from "./observe.js";
@@ -47,7 +48,7 @@ export async function proveAndSee(session: Session, agent: Agent, options: Prove
   const subject = subjectOf(manifest, agent);
   const { key } = apiKeyOf(session, { instance: instanceOf(agent), name: manifest.api.secret });
   // What the agent says when it fails is told, and it knows more secrets than its own key.
-  for (const secret of session.secrets.all()) session.ui.hide(secret);
+  hideSecrets(session);
   const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
   const patience = options.patience ?? patienceFor(subject, agent);
   return watch(session, { root, subject, key }, { ...options, patience });

@@ -8,6 +8,7 @@ import { type Agent, findAgent } from "../../state/agents.js";
 import { type Chats, chatStore } from "../../state/chats.js";
 import type { Store } from "../../state/store.js";
 import { type Door, openDoor } from "../agent/door.js";
+import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { bodyText, noAnswer, refused, withSilenceLimit } from "./answering.js";
 
@@ -56,7 +57,7 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
   // Without the signal: a conversation whose answer was stopped can be gone on with too.
   const chats = chatStore(session.configDir, { what: "clm chat" });
   // Whatever the agent says is shown, and it knows more secrets than its own key.
-  for (const secret of session.secrets.all()) session.ui.hide(secret);
+  hideSecrets(session);
   let id = idFor(session, chats, agent, which);
   let door: { opened: Promise<Door>; at: number } | undefined;
 

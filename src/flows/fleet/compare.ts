@@ -7,9 +7,10 @@ import { commandFor } from "../../remote/operations/conversation.js";
 import { run } from "../../remote/run.js";
 import type { Agent } from "../../state/agents.js";
 import { newSalt } from "../agent/rendered.js";
+import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { type Drift, driftOnHost, unknownBy } from "./drift.js";
-import { brokeOff, byHost, hideSecrets, rootOn } from "./look.js";
+import { brokeOff, byHost, rootOn } from "./look.js";
 
 /** An agent, and in what it is not as it was configured. */
 export interface Compared {

@@ -18,6 +18,7 @@ import { type Agent, agentsOf, instanceOf, titleOf } from "../../state/agents.js
 import type { Host } from "../../state/hosts.js";
 import { keepSightings, readSightings, type Sighting } from "../../state/sightings.js";
 import { apiKeyOf } from "../agent/api-key.js";
+import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { type Drift, driftOnHost } from "./drift.js";
 
@@ -70,11 +71,6 @@ export async function lookAtAgents(
   const found = (await Promise.all(perHost)).flat();
   remember(session, found);
   return agents.map((agent) => found.find((each) => each.agent === agent) ?? lost(session, agent));
-}
-
-/** Whatever an agent says of itself is told, and it knows more secrets than its own key. */
-export function hideSecrets({ secrets, ui }: Session): void {
-  for (const secret of secrets.all()) ui.hide(secret);
 }
 
 export const byHost = (agents: readonly Agent[]): Agent[][] =>
@@ -178,10 +174,13 @@ function foundBy(
   { subject, sight, drift }: { subject: Subject; sight: Sight; drift: Drift | undefined },
 ): Found {
   const wanted = wantedOf(agent);
-  const changes = drift && "changes" in drift ? drift.changes : [];
+  const { changes, lost } = drift && "changes" in drift ? drift : { changes: [], lost: [] };
   // That its unit would be started anew follows from what else differs.
   const differs = changes.filter(({ differences }) => !differences.every((each) => each.startsWith("restart")));
-  const { state, reason, proofs } = standingOf(subject, sight, { wanted, drift: differs.map(({ what }) => what) });
+  const { state, reason, proofs } = standingOf(subject, sight, {
+    wanted,
+    drift: [...differs, ...lost].map(({ what }) => what),
+  });
   return {
     ...{ agent, state, wanted, at: stamp(session), sight, subject, proofs, drift, model: modelOf(session, agent) },
     reason: session.ui.redact([unfinished(agent), reason].filter(Boolean).join("; ")) || undefined,

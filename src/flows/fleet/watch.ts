@@ -2,8 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
+import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { byHost, type Found, glanceAtHost, hideSecrets, lookAtHost, remember } from "./look.js";
+import { byHost, type Found, glanceAtHost, lookAtHost, remember } from "./look.js";
 
 export interface Watching {
   /** Who is watched; asked before every look, as agents come and go. */

@@ -7,6 +7,7 @@ import { asFault, Fault, isFault } from "../../errors.js";
 import { limit } from "../../limit.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
+import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { listen } from "./listen.js";
 import { createVoice, type Told, type Voice, type Wanted } from "./voice.js";
@@ -71,13 +72,12 @@ export async function tellLogs(
 }
 
 /** Whatever an agent says of itself is told, and it knows more secrets than its own. */
-function cleaner({ secrets, ui }: Session): (text: string, cut: boolean) => string {
-  const all = secrets.all();
-  for (const secret of all) ui.hide(secret);
+function cleaner(session: Session): (text: string, cut: boolean) => string {
+  const all = hideSecrets(session);
   // A secret that was cut is not known again. Written in any way, it is not longer than this.
   const margin = 64 + 12 * Math.max(0, ...all.map((secret) => secret.reveal().length));
   return (text, cut) => {
-    const clean = ui.redact(text);
+    const clean = session.ui.redact(text);
     return cut ? `${clean.slice(0, -margin)} … [cut]` : clean;
   };
 }

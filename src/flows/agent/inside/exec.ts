@@ -5,6 +5,7 @@ import type { Exit } from "../../../remote/process.js";
 import type { Agent } from "../../../state/agents.js";
 import { forEachAgent, type Outcome, type Pace } from "../../fleet/each.js";
 import { programOf } from "../../gate.js";
+import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { type Target, targetOf } from "../target.js";
 import { afterLine } from "./beginning.js";
@@ -39,7 +40,7 @@ export async function execInAgents(
   order: Order,
   pace: Pace,
 ): Promise<Outcome<Ended>[]> {
-  for (const secret of session.secrets.all()) session.ui.hide(secret);
+  hideSecrets(session);
   const names = agents.map(({ host, name }) => `${host.name}/${name}`);
   const deed = {
     verb: "agent exec",

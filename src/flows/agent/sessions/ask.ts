@@ -3,6 +3,7 @@ import { asking, type Question } from "../../../agents/sessions/question.js";
 import type { Row } from "../../../agents/sessions/session.js";
 import { Fault } from "../../../errors.js";
 import type { Agent } from "../../../state/agents.js";
+import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { commandAs, notOurs } from "../memory/as-agent.js";
 import { targetOf } from "../target.js";
@@ -30,7 +31,7 @@ const seconds = 600;
 /** Asks an agent's state.db, in one exec and with the agent's own rights. Answers come as they are read; nothing is changed. */
 export async function* askSessions(session: Session, word: string, question: Question): AsyncGenerator<Answer> {
   // What people and tools said may hold any of them.
-  for (const secret of session.secrets.all()) session.ui.hide(secret);
+  hideSecrets(session);
   const { agent, subject } = await targetOf(session, word);
   const connection = await session.pool.connect(agent.host);
   const { script, words, stdin } = asking(question, subject.places);
