@@ -13,6 +13,7 @@ const rows = {
   configure: "./rows/configure.mjs",
   ps: "./rows/ps.mjs",
   logs: "./rows/logs.mjs",
+  chat: "./rows/chat.mjs",
 };
 const wanted = process.argv.slice(2);
 const results = [];

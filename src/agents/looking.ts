@@ -15,9 +15,42 @@ export function settingsOf({ user, unit, places }: Subject): string {
   return sh`user=${user} unit=${unit} home=${places.home} data=${places.data} env=${places.env} search=${search}`;
 }
 
-/** The call that asks the launcher for its version, by `see_version` or a function that guards it. */
-export const versionCall = ({ places, manifest }: Subject, see = "see_version"): string =>
-  sh`${see} ${[places.launcher, ...manifest.version.args]}`;
+/** The call that asks the launcher for its version, by `see_version` or a function that guards it; and for how many seconds. */
+export const versionCall = (
+  { places, manifest }: Subject,
+  { see = "see_version", seconds = 60 }: { see?: string; seconds?: number } = {},
+): string => sh`${see} ${seconds} ${[places.launcher, ...manifest.version.args]}`;
+
+const atOnce = 8;
+
+/**
+ * A script that looks at several agents at once, each in a section of its own. Each line that is about one begins with its
+ * number. What comes first may read stdin; the rest of that is for somebody else.
+ */
+export const manyScript = (library: string, first: string[], sections: string[]): string =>
+  [
+    lookBeginning(library),
+    ...first,
+    "exec </dev/null",
+    ...sections.flatMap((text, at) => [
+      `{\n${text}\nsay end yes\n} | sed -u 's/^/${at} /' &`,
+      // Most start their agent's program: no host should have to start dozens at once.
+      ...(at % atOnce === atOnce - 1 ? ["wait"] : []),
+    ]),
+    "wait",
+    "say end yes",
+    "",
+  ].join("\n");
+
+/** What such a script said of each agent, by its number. */
+export function sectionsIn(text: string, count: number): string[] {
+  const lines = Array.from({ length: count }, (): string[] => []);
+  for (const line of text.split("\n")) {
+    const [, number = "", rest = ""] = /^(\d+) (.*)$/s.exec(line) ?? [];
+    lines[Number(number || -1)]?.push(rest);
+  }
+  return lines.map((each) => each.join("\n"));
+}
 
 /** What such a script said, in order; nothing when it broke off. */
 export function saidIn(text: string): [key: string, value: string][] | undefined {

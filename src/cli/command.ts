@@ -216,6 +216,8 @@ export interface Context {
   ui: Ui;
   /** The config directory: `--config-dir`, `$CLM_HOME`, `$XDG_CONFIG_HOME/clawrium` or `~/.config/clawrium`. */
   configDir: string;
+  /** The same, when a clm typed without --config-dir would look in another place: a command to type must say it. */
+  elsewhere?: string;
   format: Format;
   /** Aborted by the first Ctrl-C. */
   signal: AbortSignal;

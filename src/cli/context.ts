@@ -23,11 +23,14 @@ export async function createContext(ui: Terminal, globals: Globals, surroundings
   // Known before the command runs, so that printing needs no waiting.
   const write = format === "json" || format === "yaml" ? await structured(format) : undefined;
   const { env } = surroundings;
+  const dirFor = (said: string | undefined) => resolveConfigDir(said, env, env.HOME || homedir());
+  const configDir = dirFor(globals.configDir);
 
   return {
     ...surroundings,
     ui,
-    configDir: resolveConfigDir(globals.configDir, env, env.HOME || homedir()),
+    configDir,
+    ...(configDir !== dirFor(undefined) && { elsewhere: configDir }),
     format,
     screen: ui.screen,
     yes,

@@ -66,7 +66,9 @@ async function onMany<T extends { agent: Agent }>(
   { command, options, work, data, told, judge = async () => {}, loss }: Verb<T>,
 ): Promise<number> {
   const gate = loss ? await agreed(clm, session, loss(agents), agents) : session.gate;
-  const pace = { parallel: options.parallel, maxFail: options.continue ? undefined : options.maxFail };
+  if (options.continue && options.maxFail !== undefined)
+    throw new Fault("usage", "--continue and --max-fail contradict each other");
+  const pace = { parallel: options.parallel, maxFail: options.maxFail };
   const outcomes = await forEachAgent({ ...session, gate }, agents, pace, async (within, agent) => {
     try {
       const done = await work(within, fullName(agent));
@@ -93,6 +95,7 @@ async function onMany<T extends { agent: Agent }>(
       outcomes.map((outcome) => machine(outcome, data)),
       () => "",
     );
+  if (clm.format !== "table" && undone.length > 0) clm.ui.note(`again: ${again}`);
   clm.signal.throwIfAborted();
   return worst(outcomes);
 }
@@ -147,7 +150,7 @@ export function rerunLine(
   { path, options: specs = {} }: Command,
   given: Record<string, unknown>,
   words: string[],
-  { yes }: Pick<Context, "yes">,
+  { yes, elsewhere }: Pick<Context, "yes" | "elsewhere">,
 ): string {
   const said = Object.entries(specs).flatMap(([key, spec]) => {
     const value = given[key];
@@ -155,5 +158,12 @@ export function rerunLine(
     if (value === true) return [longOption(key)];
     return [value].flat().flatMap((each) => [longOption(key), quote(String(each))]);
   });
-  return ["clm", path, ...words.map(quote), ...said, ...(yes ? ["--yes"] : [])].join(" ");
+  return [
+    "clm",
+    path,
+    ...words.map(quote),
+    ...said,
+    ...(yes ? ["--yes"] : []),
+    ...(elsewhere ? ["--config-dir", quote(elsewhere)] : []),
+  ].join(" ");
 }

@@ -11,6 +11,7 @@ import { lookupName } from "./host-keys/known-hosts.js";
 import type { Trust } from "./host-keys/trust.js";
 import { type Credentials, loginAttempts } from "./login.js";
 import { type SshSettings, sshSettings } from "./ssh-config.js";
+import { aliveWithin } from "./ssh-settings.js";
 import type { Passwords } from "./sudo.js";
 import type { Target } from "./target.js";
 
@@ -51,9 +52,6 @@ const algorithms: Algorithms = {
   hmac: ["hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com", "hmac-sha2-256", "hmac-sha2-512"],
 };
 
-// Whoever waits for a word from a host that froze is told within 10 s: the third question that finds two unanswered ends it.
-const watchful = { milliseconds: 3000, unanswered: 2 };
-
 /** Connects, checks the host's key, and only then logs in; through the hops that `ProxyJump` names, if any. */
 export async function connect(target: Target, means: Means, behind: string[] = []): Promise<Connection> {
   const settings = await sshSettings(target, means.env, means.debug);
@@ -90,7 +88,7 @@ async function dialThrough(road: Connection, target: Target, settings: SshSettin
 
 async function dial(target: Target, settings: SshSettings, means: Means, sock?: Duplex): Promise<Connection> {
   const { signal, patience = 15_000 } = means;
-  const { alive = watchful } = settings;
+  const alive = aliveWithin(settings.alive);
   signal?.throwIfAborted();
   const expected = await means.trust.expect(target, settings);
   const client = new NodeSSH();

@@ -21,8 +21,8 @@ export interface Connection extends Shell {
   as(user: string, sudo?: SudoKind): Shell;
   /** The key it showed, which was trusted. */
   readonly hostKey: HostKey;
-  /** Runs a command as root on a terminal of its own. Whatever is typed there is for the command. */
-  onTerminal(command: string, window: Window): Promise<TerminalProcess>;
+  /** Runs a command as root on a terminal of its own. Whatever is typed there is for the command; `signal` stops the wait for it. */
+  onTerminal(command: string, window: Window, signal: AbortSignal): Promise<TerminalProcess>;
   /** A stream to a port on the host's own loopback (or to `address` as the host sees it). */
   forward(port: number, address?: string): Promise<Duplex>;
   close(): void;
@@ -95,13 +95,14 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
     spawn: (command, options) => start(command, options),
     hostKey,
     as: (other, sudo = target.sudo) => withRightsOf(other, { host: self, sudo, passwords }),
-    onTerminal: (command, window) =>
-      rootOnTerminal(command, { host: self, sudo: target.sudo, passwords }, (line) => start(line, {}, window)),
+    onTerminal: (command, window, signal) =>
+      rootOnTerminal(command, { host: self, sudo: target.sudo, passwords }, (line) => start(line, {}, window), signal),
     async forward(port, address = "127.0.0.1") {
       try {
         return await client.forwardOut("127.0.0.1", 0, address, port);
       } catch (error) {
         if (!open) throw lost(target, reason);
+        if ((error as { reason?: unknown }).reason === prohibited) throw forwardsNothing(target, `${address}:${port}`);
         throw new Fault("remote-failed", `${target.name} cannot reach ${address}:${port}`, {
           why: (error as Error).message,
           cause: error,
@@ -119,6 +120,9 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
 }
 
 const grace = 500;
+
+// RFC 4254, 5.1: administratively prohibited. sshd says so when its settings, and not the port, are against it.
+const prohibited = 1;
 
 /** The part of ssh2's channel that its types leave out. */
 interface Wired {
@@ -193,6 +197,16 @@ function refused(target: Target, error: Error): Fault {
   return new Fault("remote-failed", `${target.name} would not start another command`, {
     why: error.message,
     cause: error,
+  });
+}
+
+function forwardsNothing({ name, jump }: Target, to: string): Fault {
+  return new Fault("unsupported", `the SSH server of ${name} does not let clm through to ${to}`, {
+    why: [
+      "its sshd says that it is prohibited: AllowTcpForwarding is not yes or local,",
+      "or DisableForwarding, PermitOpen or a line of authorized_keys forbids it",
+    ],
+    next: jump ? [] : `clm host exec ${name} --sudo -- 'sshd -T | grep -Ei "forwarding|permitopen"'`,
   });
 }
 

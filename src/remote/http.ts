@@ -1,6 +1,7 @@
 import { type IncomingMessage, request } from "node:http";
 import { Duplex } from "node:stream";
 import { Fault } from "../errors.js";
+import { unlessStopped } from "../unless-stopped.js";
 import type { Connection } from "./connection.js";
 
 /** What is asked of a server on a host's own loopback. */
@@ -50,13 +51,13 @@ export function warmUp(): void {
 
 /** Nobody who wants to stop waits for a host that does not answer; a road that comes too late is closed again. */
 function roadTo(connection: Connection, { port, signal }: Asking): Promise<Duplex> {
-  return new Promise((made, failed) => {
-    const stop = () => failed(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    connection
-      .forward(port)
-      .then((road) => (signal.aborted ? road.destroy() : made(road)), failed)
-      .finally(() => signal.removeEventListener("abort", stop));
+  const coming = connection.forward(port);
+  return unlessStopped(coming, signal).catch((error) => {
+    coming.then(
+      (road) => road.destroy(),
+      () => {},
+    );
+    throw error;
   });
 }
 

@@ -1,5 +1,6 @@
 import { PassThrough, type Readable } from "node:stream";
 import { sh } from "../quote.js";
+import { unlessStopped } from "../unless-stopped.js";
 import type { Process } from "./process.js";
 import { type Door, mark, noSudo, passwordWays, patience, proven } from "./sudo.js";
 
@@ -23,6 +24,7 @@ export async function rootOnTerminal(
   command: string,
   { host, sudo, passwords }: Door,
   start: (line: string) => Promise<TerminalProcess>,
+  signal: AbortSignal,
 ): Promise<TerminalProcess> {
   if (host.user === "root") return start(command);
   if (sudo === "none") throw noSudo(host, "sudo is not installed there");
@@ -31,7 +33,7 @@ export async function rootOnTerminal(
   const process = await start(`sudo ${how} -u root -- ${sh`/bin/sh -c ${proven(proof, command)}`}`);
   const password = () => passwords.sudo(`${host.user}@${host.target.name}`);
   try {
-    return { ...process, stdout: await afterSudo(process, { proof, prompt, password }) };
+    return { ...process, stdout: await unlessStopped(afterSudo(process, { proof, prompt, password }), signal) };
   } catch (error) {
     process.kill("KILL");
     throw typeof error === "string" ? noSudo(host, error, error === nobody ? passwordWays : undefined) : error;

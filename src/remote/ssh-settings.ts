@@ -25,7 +25,21 @@ export interface SshSettings {
   userKnownHostsFiles: string[];
   globalKnownHostsFiles: string[];
   /** How often a silent host is asked whether it is still there, and how many of these it may leave unanswered. */
-  alive?: { milliseconds: number; unanswered: number };
+  alive?: Alive;
+}
+
+export interface Alive {
+  milliseconds: number;
+  unanswered: number;
+}
+
+// Whoever waits for a word from a host that froze is told within 10 s: the third question that finds two unanswered ends it.
+const watchful: Alive = { milliseconds: 3000, unanswered: 2 };
+
+/** What the user's config says, unless that would tell later than clm promises. */
+export function aliveWithin(wanted: Alive = watchful): Alive {
+  const end = ({ milliseconds, unanswered }: Alive) => milliseconds * (unanswered + 1);
+  return end(wanted) < end(watchful) ? wanted : watchful;
 }
 
 /** What the tokens in paths stand for, besides what the settings say themselves. */

@@ -10,5 +10,40 @@ const chats = object({
 export type Chats = Shaped<typeof chats>;
 
 /** `chats.json`: which conversation `clm chat --last` goes on with. */
-export const chatStore = (dir: string, lock: LockOptions = {}): Store<Chats> =>
-  jsonStore<Chats>({ dir, file: "chats.json", version: 1, shape: chats, empty: () => ({ last: {} }), lock });
+export interface LastChats {
+  /** The id of the last one with an agent. */
+  get(host: string, agent: string): string | undefined;
+  set(host: string, agent: string, session: string, at: Date): Promise<void>;
+  /** Forgets that of an agent, or of all agents of a host. */
+  forget(host: string, agent?: string): Promise<void>;
+  renameHost(from: string, to: string): Promise<void>;
+}
+
+export function openChats(dir: string, lock: LockOptions = {}): LastChats {
+  const store: Store<Chats> = jsonStore<Chats>({
+    ...{ dir, file: "chats.json", version: 1, shape: chats, empty: () => ({ last: {} }), lock },
+  });
+  const rekey = async (keyFor: (key: string) => string | undefined) => {
+    // Where nobody ever chatted there is nothing to lock, and no directory to make.
+    if (Object.keys(store.read().last).every((key) => keyFor(key) === key)) return;
+    await store.update(({ last, ...rest }) => {
+      const kept = Object.entries(last).map(([key, entry]) => [keyFor(key), entry] as const);
+      return { ...rest, last: Object.fromEntries(kept.filter(([key]) => key !== undefined)) };
+    });
+  };
+  const on = (host: string, key: string) => key.startsWith(`${host}/`);
+
+  return {
+    get(host, agent) {
+      const { last } = store.read();
+      return Object.hasOwn(last, `${host}/${agent}`) ? last[`${host}/${agent}`]?.session : undefined;
+    },
+    async set(host, agent, session, at) {
+      const entry = { session, at: at.toISOString() };
+      await store.update(({ last, ...rest }) => ({ ...rest, last: { ...last, [`${host}/${agent}`]: entry } }));
+    },
+    forget: (host, agent) =>
+      rekey((key) => ((agent === undefined ? on(host, key) : key === `${host}/${agent}`) ? undefined : key)),
+    renameHost: (from, to) => rekey((key) => (on(from, key) ? `${to}${key.slice(from.length)}` : key)),
+  };
+}

@@ -35,6 +35,12 @@ export function providerStore(dir: string, lock: LockOptions = {}): Store<Provid
   });
 }
 
+/** The model that answers for an agent: its own, or its provider's. */
+export const modelOf = (
+  { providers }: Providers,
+  { model, provider }: { model?: string | undefined; provider?: string | undefined },
+): string | undefined => model ?? providers[provider ?? ""]?.model;
+
 /** The provider of that name, or a fault that offers the one that was probably meant. */
 export function findProvider({ providers }: Providers, name: string): Provider {
   const found = Object.hasOwn(providers, name) ? providers[name] : undefined;

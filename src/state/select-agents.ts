@@ -18,7 +18,7 @@ export interface AgentChoice {
 }
 
 /**
- * The agents that were chosen, in the fleet's order, each once. Whatever was named must be there: a word that means nothing
+ * The agents that were chosen, by host and name, each once. Whatever was named must be there: a word that means nothing
  * is a typing error more often than not, and nobody wants to learn that from what was left out.
  */
 export function selectAgents(fleet: Fleet, { words, hosts, labels, type, all }: AgentChoice): Agent[] {
@@ -37,11 +37,18 @@ export function selectAgents(fleet: Fleet, { words, hosts, labels, type, all }: 
   );
   const named = new Set(words.flatMap((word) => meantBy(fleet, possible, word)));
   const chosen = words.length === 0 ? possible : possible.filter(({ host, name }) => named.has(`${host.name}/${name}`));
-  if (chosen.length > 0) return chosen;
-  throw new Fault("not-found", narrowed ? "no agent is chosen by that" : "no agent has been installed yet", {
+  if (chosen.length > 0) return chosen.sort(byHostAndName);
+  const none = type === undefined ? "no agent is on such a host" : `no agent there is of type ${type}`;
+  throw new Fault("not-found", narrowed ? none : "no agent has been installed yet", {
     next: narrowed ? "clm agent list" : "clm agent install --help",
   });
 }
+
+/** `web-2` before `web-10`. */
+const byHostAndName = (a: Agent, b: Agent): number => {
+  const inOrder = (one: string, other: string) => one.localeCompare(other, "en", { numeric: true });
+  return inOrder(a.host.name, b.host.name) || inOrder(a.name, b.name);
+};
 
 /** As `HOST/NAME`. A plain name that several have is not guessed; a pattern means all that match. */
 function meantBy(fleet: Fleet, possible: Agent[], word: string): string[] {

@@ -67,8 +67,13 @@ export function createLines({ stdin, stderr, prompt, signal }: LinesOptions): Li
       give(undefined);
     } else {
       typed = [];
+      // It stays to be seen, as in a shell.
       reader.write(null, { ctrl: true, name: "e" });
+      hidden = true;
       reader.write(null, { ctrl: true, name: "u" });
+      hidden = false;
+      // A dumb terminal knows no key that takes a line back.
+      Object.assign(reader, { line: "", cursor: 0 });
       stderr.write("\n");
       reader.prompt();
     }

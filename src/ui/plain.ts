@@ -1,19 +1,24 @@
-import { stripVTControlCharacters } from "node:util";
-
 // Control characters, and the ones that make a terminal show text in another order than it is written.
 const unseen = /[\p{Cc}\p{Bidi_C}]/gu;
+
+// What a terminal takes for a command: CSI, OSC, and the short ones. One that is longer means nothing. Written here and not
+// taken from a library, because the beginning of each must be known too.
+const commands =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]|\u001b\][^\u0007\u001b\n]{0,256}(?:\u0007|\u001b\\)|\u001b[ -/]{0,8}[0-~]/g;
 
 /**
  * Text that came from somewhere else, safe to show: no escape sequences, no control characters. Lines and tabs stay.
  * Without this a host could move the cursor, set the window's title or make a message read differently.
  */
 export function plain(text: string): string {
-  return stripVTControlCharacters(text).replace(unseen, (c) => (c === "\n" || c === "\t" ? c : ""));
+  return text.replace(commands, "").replace(unseen, (c) => (c === "\n" || c === "\t" ? c : ""));
 }
 
-// An escape sequence, or a pair of surrogates, of which only the beginning is there. One that is longer means nothing.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
-const begun = /(?:\u001b|(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}|\u001b\][^\u0007\u001b\n]{0,256}|[\ud800-\udbff])$/;
+// A command, or a pair of surrogates, of which only the beginning is there.
+const begun =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+  /(?:(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}|\u001b\][^\u0007\u001b\n]{0,256}\u001b?|\u001b[ -/]{0,8}|[\ud800-\udbff])$/;
 
 /** The same for text that comes in pieces, cut anywhere. */
 export function plainStream(): { push(chunk: string): string; flush(): string } {

@@ -1,5 +1,6 @@
 import { Fault } from "../errors.js";
 import type { Secret } from "../secret.js";
+import { faultText } from "./errors.js";
 import { createLines } from "./lines.js";
 import { createPaint, type Paint, wantsColour } from "./paint.js";
 import { oneLine, plain } from "./plain.js";
@@ -103,12 +104,15 @@ export function createTerminal(options: TerminalOptions): Terminal {
     },
   };
 
-  function out(text: string): void {
+  function out(text: string): Promise<void> | void {
     const ready = results.push(text);
     if (ready === "" || outputError) return;
     midLine = !ready.endsWith("\n");
-    if (stdout.isTTY) board.aside(() => stdout.write(ready), ready.endsWith("\n"));
-    else stdout.write(ready);
+    return new Promise((taken) => {
+      const write = () => stdout.write(ready, () => taken());
+      if (stdout.isTTY) board.aside(write, ready.endsWith("\n"));
+      else write();
+    });
   }
 
   function pass(stream: "stdout" | "stderr", bytes: Buffer): Promise<void> {
@@ -152,6 +156,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       if (!outputError) stdout.write(`${results.flush()}${before}${secret.reveal()}\n`);
     },
     say,
+    fault: (fault) => say(faultText(fault, { paint, json: false, debug: flags.debug })),
     note: (text) => {
       if (!flags.quiet) say(plain(text));
     },

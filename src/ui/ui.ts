@@ -1,3 +1,4 @@
+import type { Fault } from "../errors.js";
 import type { Secret } from "../secret.js";
 import type { Lines } from "./lines.js";
 
@@ -29,8 +30,10 @@ export interface Choice {
  * quiet and machine formats have one home. Results go to stdout, everything else to stderr.
  */
 export interface Ui {
-  /** The result a script reads: goes to stdout as it is, with no newline added. */
-  out(text: string): void;
+  /**
+   * The result a script reads: goes to stdout as it is, with no newline added. Who has much to tell waits until it is taken.
+   */
+  out(text: string): Promise<void> | void;
   /**
    * Writes a secret to stdout as it is, on a line of its own. Everything else that is printed has hidden secrets taken out
    * of it, so this is the one way for who asked for a secret by name; who calls it has seen `watched` and has it audited.
@@ -43,6 +46,8 @@ export interface Ui {
   pass(stream: "stdout" | "stderr", bytes: Buffer): Promise<void>;
   /** A line on stderr whatever the flags say, passed on as it is: what a host said there, errors, what Ctrl-C does. */
   say(text: string): void;
+  /** A fault after which a person goes on. It looks as one that is the end. */
+  fault(fault: Fault): void;
   /** A remark to a person. */
   note(text: string): void;
   /** What happens on the way to a result, while that comes: a dim line between its lines. Programs are not told. */

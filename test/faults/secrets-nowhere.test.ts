@@ -92,7 +92,8 @@ beforeAll(async () => {
   writeFileSync(join(home, "manifests", "chatty.yaml"), chattyManifest((chattyService.address() as AddressInfo).port));
   watching = watchProcesses(
     host,
-    agents.map(({ name }) => `/hermes-${name}.service`),
+    // Who runs something as the agent has the agent's environment.
+    [...agents.map(({ name }) => `/hermes-${name}.service`), "/clm-exec-"],
   );
 });
 
@@ -313,7 +314,7 @@ async function lookInto({ name, words }: Pick<(typeof agents)[number], "name" | 
     const stamp = "$(date '+%F %T'),000 ERROR planted:";
     await onHost(
       host,
-      `while IFS= read -r line; do echo "${stamp} $line"; done >>${data}/logs/errors.log`,
+      `while IFS= read -r line; do printf '%s %s\\n' "${stamp}" "$line"; done >>${data}/logs/errors.log`,
       `${lines.join("\n")}\n`,
     );
     const { stdout: logs } = await must(["agent", "logs", name, "--lines", "1000", ...words]);
@@ -331,7 +332,7 @@ async function lookInto({ name, words }: Pick<(typeof agents)[number], "name" | 
     expect(shown).toContain("[secret]");
     await sessions("search", "please");
     await must(["agent", "sessions", "export", name, "--all"]);
-    await must(["agent", "exec", name, ...words, "--", "env"]);
+    await must(["agent", "exec", name, ...words, "--", "printenv", "API_SERVER_KEY", "DISCORD_BOT_TOKEN"]);
 
     // Not as it was configured, in both files.
     await onHost(host, `cat >>${data}/.env`, `FOREIGN_PART='${given.foreign.value}'\n`);
@@ -350,7 +351,7 @@ async function lookInto({ name, words }: Pick<(typeof agents)[number], "name" | 
   } finally {
     await inHost(
       host,
-      `systemctl stop ${unit}; cd ${data} && rm -rf state.db* logs sessions/request_dump* && cp -a ${kept}/. . && rm -rf ${kept} && systemctl start ${unit}`,
+      `systemctl stop ${unit}; cd ${data} && rm -rf state.db* logs sessions/*clm-* && cp -a ${kept}/* ${kept}/.env . && rm -rf ${kept} && systemctl start ${unit}`,
     );
   }
   await must(["agent", "sync", name, ...words]);

@@ -25,6 +25,22 @@ const long = `slowly ${Array.from({ length: 200 }, (_, at) => `word${at}`).join(
 const sessionIn = (stderr: string) => /--session (\S+)/.exec(stderr)?.[1] ?? "";
 /** Read with every call: it needs no restart. */
 const switched = (name: string, words: string) => inHost(host, `echo '${words}' >/home/${name}/.hermes/.standin`);
+/** How many messages an agent has kept in all; with `least`, not before it has kept so many. */
+const kept = async (name: string, least = 0) => {
+  const count = `import sqlite3
+d=sqlite3.connect("file:/home/${name}/.hermes/state.db?mode=ro",uri=True)
+print(d.execute("select count(*) from messages where role=?",["user"]).fetchone()[0])`;
+  return Number(
+    await inHost(
+      host,
+      `for n in $(seq 100); do
+        kept=$(runuser -u ${name} -- /usr/bin/python3 -c '${count}')
+        [ "\${kept:-0}" -ge ${least} ] && echo "$kept" && exit 0
+        sleep 0.1
+      done; exit 1`,
+    ),
+  );
+};
 const keyOf = (name: string) =>
   openSecrets(home).get({ host, type: "hermes", agent: name }, "HERMES_API_SERVER_KEY")?.reveal() ?? "";
 
@@ -148,12 +164,18 @@ describe("the road", () => {
     }
   });
 
+  // By its keepalives clm sees that a host froze before it is tired of the agent's silence ("fell silent", after 120 s), also
+  // where somebody told ssh to ask far less often.
   it.each([
     ["is cut", "KILL", "the connection ended"],
     ["leads to a host that froze", "STOP", "it stopped answering"],
   ])("that %s in the middle is told", async (_about, signal, why) => {
     let done: Promise<unknown> | undefined;
+    const before = await kept(name);
+    const config = join(home, "patient_ssh_config");
+    writeFileSync(config, "Host *\n  ServerAliveInterval 60\n  ServerAliveCountMax 10\n");
     const { code, stdout, stderr } = await chat(name, ["--once", long], {
+      env: { CLM_SSH_CONFIG: config },
       during: (child) =>
         child.stdout?.once("data", () => {
           done = inHost(host, `pkill -${signal} -f '[s]shd: clm'`);
@@ -163,9 +185,33 @@ describe("the road", () => {
     if (signal === "STOP") await inHost(host, "pkill -KILL -f '[s]shd: clm'");
     expect([code, stderr]).toEqual([14, expect.stringContaining(why)]);
     expect(stdout).toMatch(/^echo: slowly .*\n$/);
-    // It was said, and can be gone on with.
+    // It was said, and can be gone on with: an agent keeps what was said when it has noticed that nobody listens.
+    await kept(name, before + 1);
     const id = /next: clm chat nils --session (\S+)/.exec(stderr)?.[1] ?? "";
     expect((await chat(name, ["--session", id, "--once", "how many turns"])).stdout).toBe("turns: 2\n");
+  });
+
+  it("that the host's SSH server closes is told with what closes it, to chat and tunnel", async () => {
+    const file = "/etc/ssh/sshd_config.d/00-closed.conf";
+    const reload = "systemctl reload ssh && sshd -t";
+    try {
+      await inHost(host, `echo 'AllowTcpForwarding no' >${file}; ${reload}`);
+      for (const words of [
+        ["chat", name, "--once", "hello"],
+        ["tunnel", name],
+      ]) {
+        const { code, stdout, stderr } = await clm(words, { home });
+        expect([words[0], code, stdout, stderr]).toEqual([
+          words[0],
+          17,
+          "",
+          expect.stringContaining("AllowTcpForwarding"),
+        ]);
+        expect(stderr).toMatch(/SSH server of trial-3 does not[\s\S]*next: clm host exec trial-3 --sudo -- 'sshd -T/);
+      }
+    } finally {
+      await inHost(host, `rm ${file}; ${reload}`);
+    }
   });
 
   it("that a person leaves ends the agent's work", async () => {
@@ -187,13 +233,15 @@ describe("at a terminal", () => {
   const name = names.new;
 
   it("is a conversation; Ctrl-C stops an answer and not the program", async () => {
+    const before = await kept(name);
     const { code, screen } = await onTerminal(["chat", name], {
       home,
       answers: [
-        [/nils> /, `${long}\r`],
+        [/nils> /, "hello\r"],
+        [/echo: hello[\s\S]*nils> /, `${long}\r`],
         [/echo: slowly word0 word1/, "\u0003"],
-        [/stopped\s[\s\S]*nils> /, "how many turns\r"],
-        [/turns: \d\s[\s\S]*nils> /, "/nonsense\r"],
+        [/stopped\s[\s\S]*nils> /, () => kept(name, before + 2).then(() => "how many turns\r")],
+        [/turns: 3\s[\s\S]*nils> /, "/nonsense\r"],
         [/there is no \/nonsense[\s\S]*nils> /, "/session\r"],
         [/--session clm-[\s\S]*nils> /, "/reset\r"],
         [/a new conversation[\s\S]*nils> /, "how many turns\r"],
@@ -205,7 +253,8 @@ describe("at a terminal", () => {
   });
 
   it("goes on over a new connection when one was lost", async () => {
-    const cut = { done: undefined as Promise<unknown> | undefined };
+    const before = await kept(name);
+    let cut: Promise<unknown> | undefined;
     const { code, screen } = await onTerminal(["chat", name], {
       home,
       answers: [
@@ -214,15 +263,18 @@ describe("at a terminal", () => {
         [
           /echo: slowly word0/,
           () => {
-            cut.done = inHost(host, "pkill -KILL -f '[s]shd: clm'");
+            cut = inHost(host, "pkill -KILL -f '[s]shd: clm'");
             return "";
           },
         ],
-        [/lost the connection[\s\S]*connects again[\s\S]*nils> /, "how many turns\r"],
-        [/turns: \d\s[\s\S]*nils> /, "\u0004"],
+        [
+          /lost the connection[\s\S]*connects again[\s\S]*nils> /,
+          () => kept(name, before + 2).then(() => "how many turns\r"),
+        ],
+        [/turns: 3\s[\s\S]*nils> /, "\u0004"],
       ],
     });
-    await cut.done;
+    await cut;
     expect(code, screen).toBe(0);
   });
 });

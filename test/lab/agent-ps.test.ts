@@ -223,6 +223,23 @@ systemctl start ${unitOf(ada(5))}`,
     expect(away.stdout).toMatch(/^Seen: +last seen running \d+[sm] ago/m);
   });
 
+  it("one that failed and was stopped since is stopped, also to systemd", async () => {
+    const unit = unitOf(bob(1));
+    const dropIn = `/run/systemd/system/${unit}.d/once.conf`;
+    await inHost(
+      hostOf(1),
+      `mkdir -p ${dropIn.replace("/once.conf", "")} && printf '[Service]\\nRestart=no\\n' >${dropIn} && systemctl daemon-reload
+systemctl disable --quiet ${unit} && systemctl kill --signal KILL ${unit}
+for n in $(seq 100); do systemctl is-failed --quiet ${unit} && break; sleep 0.1; done
+rm ${dropIn} && systemctl daemon-reload`,
+    );
+    expect(await row(bob(1))).toMatchObject({ state: "failed", well: false });
+    const { stdout } = await clm(["agent", "stop", bob(1), "-o", "json"], { home });
+    expect(JSON.parse(stdout).changes).toEqual([{ what: `unit ${unit}`, differences: ["failed -> stopped"] }]);
+    expect(await row(bob(1))).toMatchObject({ state: "stopped", well: true, reason: null });
+    expect(await inHost(hostOf(1), `systemctl is-failed ${unit} || true`)).toContain("inactive");
+  });
+
   it("no model was asked", async () => {
     const now = await completions(lasting);
     expect(now).toEqual(before);

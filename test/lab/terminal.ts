@@ -6,7 +6,7 @@ export interface Dialogue {
   home: string;
   env?: NodeJS.ProcessEnv;
   /** What to type when the screen shows something new that matches, or what to do and then type. In this order. */
-  answers: [shown: RegExp, typed: string | (() => string)][];
+  answers: [shown: RegExp, typed: string | (() => string | Promise<string>)][];
 }
 
 /** Runs clm on a terminal, as a person would, and gives back the screen and the exit code. */
@@ -32,7 +32,8 @@ export function onTerminal(
       if (!shown || typed === undefined || !shown.test(screen.slice(seen))) return;
       waiting.shift();
       seen = screen.length;
-      child.stdin.write(typeof typed === "string" ? typed : typed());
+      if (typeof typed === "string") child.stdin.write(typed);
+      else Promise.resolve(typed()).then((answer) => child.stdin.write(answer), failed);
     });
     child.on("close", (code) => done({ code, screen }));
   });

@@ -19,27 +19,41 @@ export interface StreamOptions {
   onPiece: (piece: Piece) => void;
 }
 
+/** Characters of a stream, in which each word of an answer takes a few hundred. Nothing a model says is as long. */
+const longest = 64 * 1024 * 1024;
+
 /**
  * Reads a streamed completion. Text that may yet turn out to be a failure told as an answer is held back until it cannot be
  * one any more: nobody is shown a failure as if the model had said it.
  */
 export function streamReader({ headers, failures, onPiece }: StreamOptions) {
   let text = "";
-  let shown = 0;
+  /** What was not shown yet, as long as nothing was. */
+  let held: string | undefined = "";
+  let length = 0;
+  let endless = false;
   let finish: unknown;
   let last: Completion = {};
   let usage: Completion["usage"];
   let over = false;
 
-  const mayBeFailure = () => {
-    const begun = text.trimStart();
+  const mayBeFailure = (said: string) => {
+    const begun = said.trimStart();
     return failures.some((start) => start.startsWith(begun) || begun.startsWith(start));
   };
 
-  function show(): void {
-    if (shown === 0 && mayBeFailure()) return;
-    if (text.length > shown) onPiece({ text: text.slice(shown) });
-    shown = text.length;
+  function show(piece: string): void {
+    if (held === undefined) {
+      if (piece !== "") onPiece({ text: piece });
+      return;
+    }
+    held += piece;
+    if (!mayBeFailure(held)) showHeld();
+  }
+
+  function showHeld(): void {
+    if (held) onPiece({ text: held });
+    held = undefined;
   }
 
   function chunk(said: Completion): void {
@@ -47,8 +61,9 @@ export function streamReader({ headers, failures, onPiece }: StreamOptions) {
     if (said.usage) usage = said.usage;
     if (said.hermes || said.error !== undefined) last = { ...last, ...said };
     if (choice?.finish_reason) finish = choice.finish_reason;
-    text += textOf(choice?.delta?.content);
-    show();
+    const piece = textOf(choice?.delta?.content);
+    text += piece;
+    show(piece);
   }
 
   const events = eventReader(({ name, data }) => {
@@ -61,11 +76,17 @@ export function streamReader({ headers, failures, onPiece }: StreamOptions) {
   });
 
   return {
-    push: events.push,
+    /** Whether more is of use: it is not when an answer has no end. */
+    push(part: string): boolean {
+      length += part.length;
+      endless ||= length > longest || !events.push(part);
+      return !endless;
+    },
     /** After the last byte. */
     end(): Streamed {
+      if (endless) return { text, failure: noEnd };
       const failure = failureIn({ text, finish, headers, said: last, failures });
-      if (failure === undefined && text.length > shown) onPiece({ text: text.slice(shown) });
+      if (failure === undefined) showHeld();
       if (!over && finish === undefined && errorText(last) === "") return { text, failure: brokeOff };
       if (failure !== undefined) return { text, failure };
       return { text, ...(finish === "length" && { cut: true }), ...tokensIn(usage) };
@@ -74,6 +95,7 @@ export function streamReader({ headers, failures, onPiece }: StreamOptions) {
 }
 
 const brokeOff = "it broke off before its end";
+const noEnd = "it has no end, and was not listened to any longer";
 
 function tool(data: string, onPiece: StreamOptions["onPiece"]): void {
   const { tool, label, status } = (completionFrom(data) ?? {}) as Record<string, unknown>;

@@ -38,7 +38,8 @@ const lately = 3_600_000;
 
 /**
  * What a line in the log means now. What is seen to be wrong by another check is a failure and this its cause. What is seen
- * to be right has passed: it is told for an hour, as a warning. What nothing else sees stands until the agent is proven again.
+ * to be right has passed: for an hour whoever asks for every check is told. What nothing else sees stands until the agent is
+ * proven again.
  */
 export function judgeCauses(subject: Subject, recognised: readonly Recognised[], now: Now): Check[] {
   return recognised.flatMap(({ cause, last }): Check[] => {
@@ -48,15 +49,10 @@ export function judgeCauses(subject: Subject, recognised: readonly Recognised[],
     const right = seenBy.length > 0 && !wrong;
     const age = Math.max(0, now.at - last.at);
     if (age > lately && (right || passesByItself(cause))) return [];
+    const [id, said] = [`log.${cause.id}`, `${cause.reason} (${span(age / 1000)} ago: ${brief(last.text, 120)})`];
+    if (right) return [{ id, result: "ok", reason: `has passed: ${said}` }];
     const fix = remedyFor(cause, subject);
-    return [
-      {
-        id: `log.${cause.id}`,
-        result: right || cause.mild ? "warn" : "fail",
-        reason: `${cause.reason} (${span(age / 1000)} ago: ${brief(last.text, 120)})`,
-        ...(fix && { fix }),
-      },
-    ];
+    return [{ id, result: cause.mild ? "warn" : "fail", reason: said, ...(fix && { fix }) }];
   });
 }
 

@@ -2,7 +2,15 @@ import { causeOf } from "../proof/cause.js";
 import { brief, judge, restartsOf, span, times } from "../proof/judge.js";
 import type { Proof } from "../proof/proof.js";
 import type { Sight } from "../sight/sight.js";
-import type { Wanted } from "../sight/state.js";
+import {
+  channelTrouble,
+  isDownAsWished,
+  isStarting,
+  type KeyTrouble,
+  reachTroubles,
+  type Wanted,
+  withKeyTrouble,
+} from "../sight/troubles.js";
 import type { Subject } from "../subject.js";
 import { judgeCauses, recognise } from "./causes.js";
 import type { Check } from "./check.js";
@@ -17,6 +25,7 @@ export interface Patient {
   /** Our clock, in milliseconds. */
   now: number;
   wanted: Wanted;
+  key?: KeyTrouble | undefined;
   proven?: { at: number; chat: boolean } | undefined;
   /** The channels it was configured to have. */
   channels: string[];
@@ -36,29 +45,23 @@ export function examine(patient: Patient): Check[] {
     judgeErrors(patient),
   ];
   // Whoever is down as it should be has nothing to explain.
-  const words = isDownAsWished(patient) ? [] : symptoms.words;
+  const words = isDownAsWished(patient.sight.seen, patient.wanted) ? [] : symptoms.words;
   const at = now + (clock?.ahead ?? 0) * 1000;
   const causes = judgeCauses(subject, recognise(subject, words), { at, checks, proven: patient.proven });
   const quiet: Check = { id: "log", result: "ok", reason: `nothing known in ${words.length} lines since its start` };
   return [...checks, ...(causes.length > 0 ? causes : [quiet])];
 }
 
-/** One that systemd calls failed may be one that was stopped the hard way. */
-const isDownAsWished = ({ wanted, sight: { seen } }: Patient): boolean =>
-  wanted !== "run" &&
-  seen.unit.LoadState !== "not-found" &&
-  ["inactive", "failed"].includes(seen.unit.ActiveState ?? "");
-
 /** The proofs, but for the one that costs tokens. */
 function proofsOf(patient: Patient): Check[] {
-  const { subject, sight } = patient;
-  const proofs = judge(subject, sight.seen)
+  const { subject, sight, wanted, key } = patient;
+  const proofs = withKeyTrouble(subject, sight.seen, judge(subject, sight.seen), key)
     .filter(({ id }) => id !== "chat")
     .map((proof) => plainer(subject, proof))
     .map((proof) => (proof.id === "steady" && restartsOf(sight.seen) === 0 ? asStarting(proof) : proof));
-  if (isDownAsWished(patient)) return proofs.map((proof) => asDown(patient, proof));
-  if (isStarting(patient)) return proofs.map(asStarting);
-  if (patient.wanted === "rest") return proofs.map((proof) => asUnwanted(patient, proof));
+  if (isDownAsWished(sight.seen, wanted)) return proofs.map((proof) => asDown(patient, proof));
+  if (isStarting(subject, sight.seen)) return proofs.map(asStarting);
+  if (wanted === "rest") return proofs.map((proof) => asUnwanted(patient, proof));
   const down = proofs.some(({ id, result }) => id === "unit" && result === "fail") && sight.seen.listeners.length === 0;
   return down ? proofs.map((proof) => (proof.id === "port" ? { ...proof, ...needsUnit } : proof)) : proofs;
 }
@@ -81,11 +84,6 @@ const asUnwanted = ({ subject: { word } }: Patient, proof: Proof): Check =>
   proof.id === "unit" && proof.result === "ok"
     ? { ...proof, result: "warn", reason: "it runs, though clm stopped it", fix: `clm agent start ${word}` }
     : proof;
-
-function isStarting({ subject, sight: { seen } }: Patient): boolean {
-  const young = seen.age !== undefined && seen.age * 1000 < subject.manifest.api.patience.start;
-  return young && seen.listeners.length === 0 && restartsOf(seen) === 0 && seen.unit.ActiveState === "active";
-}
 
 const asStarting = (proof: Proof): Proof =>
   proof.result === "fail" && !["version", "files", "unit"].includes(proof.id)
@@ -114,28 +112,25 @@ function judgeMemory({ subject, symptoms, clock, now }: Patient): Check {
   return { id, result: "warn", reason: `the system ended it or a process of it for want of memory ${ago} ago`, fix };
 }
 
-function judgeReach({ subject, sight: { reach } }: Patient): Check[] {
+/** Its own provider it cannot do without; the others it can, for a while. */
+function judgeReach({ subject, sight }: Patient): Check[] {
   const id = "provider.reach";
   const fix = `clm agent configure ${subject.word} --stage providers`;
-  if (!reach) return [];
-  if ("trouble" in reach)
-    return [{ id, result: "fail", reason: `its provider cannot be reached from the host: ${reach.trouble}`, fix }];
-  if (reach.status >= 500) return [{ id, result: "warn", reason: `its provider answers ${reach.status}`, fix }];
-  return [{ id, result: "ok", reason: "its provider answers" }];
+  const reason = reachTroubles(sight).join("; ");
+  if (reason) return [{ id, result: sight.reach && "trouble" in sight.reach ? "fail" : "warn", reason, fix }];
+  return sight.reach ? [{ id, result: "ok", reason: "its provider answers" }] : [];
 }
 
-/** Only those that it was configured to have; one it says nothing of is not connected. */
-function judgeChannels(patient: Patient): Check[] {
-  const { subject, sight, channels } = patient;
+/** Only those that it was configured to have. */
+function judgeChannels({ subject, sight, channels }: Patient): Check[] {
   const fix = `clm agent configure ${subject.word} --stage channels`;
   return channels.map((name): Check => {
     const id = `channel.${name}`;
     if (sight.seen.age === undefined) return { id, result: "skipped", reason: "it does not run" };
-    const seen = Object.hasOwn(sight.channels, name) ? sight.channels[name] : undefined;
-    if (seen?.state === "connected") return { id, result: "ok", reason: "connected" };
-    if (isStarting(patient)) return { id, result: "warn", reason: "not connected yet: it is starting" };
-    if (!seen) return { id, result: "fail", reason: "it does not say that it is connected", fix };
-    return { id, result: "fail", reason: `it is ${seen.state}${seen.error ? `: ${seen.error}` : ""}`, fix };
+    const how = channelTrouble(sight, name);
+    if (how === undefined) return { id, result: "ok", reason: "connected" };
+    if (isStarting(subject, sight.seen)) return { id, result: "warn", reason: "not connected yet: it is starting" };
+    return { id, result: "fail", reason: `it is ${how}`, fix };
   });
 }
 

@@ -1,4 +1,4 @@
-import { lookBeginning, settingsOf } from "../looking.js";
+import { manyScript, settingsOf } from "../looking.js";
 import proofs from "../proof/proof.sh?raw";
 import type { Subject } from "../subject.js";
 import library from "./symptoms.sh?raw";
@@ -8,15 +8,7 @@ import library from "./symptoms.sh?raw";
  * host's clock is the first thing it tells: the sooner, the surer.
  */
 export const symptomsScript = (subjects: readonly Subject[]): string =>
-  [
-    lookBeginning(proofs + library),
-    'say clock "$(date +%s.%N)"',
-    "exec </dev/null",
-    ...subjects.map((subject, at) => `{\n${section(subject)}\n} | sed -u 's/^/${at} /' &`),
-    "wait",
-    "say end yes",
-    "",
-  ].join("\n");
+  manyScript(proofs + library, ['say clock "$(date +%s.%N)"'], subjects.map(section));
 
 const section = (subject: Subject): string =>
-  [settingsOf(subject), "see_account", "see_symptoms", "see_space", "say end yes"].join("\n");
+  [settingsOf(subject), "see_account", "see_symptoms", "see_room"].join("\n");

@@ -1,5 +1,6 @@
-import { fileEntry, type Level } from "../logs/line.js";
-import { saidIn } from "../looking.js";
+import { clockOf } from "../logs/clock.js";
+import { fileEntry, type Level, type Clock as Telling } from "../logs/line.js";
+import { saidIn, sectionsIn } from "../looking.js";
 
 /** One line of what an agent said, or systemd about it. */
 export interface Word {
@@ -19,7 +20,7 @@ export interface Symptoms {
   /** When the system last ended it for want of memory, within a day. */
   outOfMemory?: number;
   /** Where it lives: kilobytes and inodes. Nothing where they could not be had. */
-  space?: { kilobytes: number; free: number; inodes: number; freeInodes: number };
+  space?: { free: number; inodes: number; freeInodes: number };
 }
 
 /** The host's clock against ours, in seconds, and how far off that may be. */
@@ -29,27 +30,22 @@ export interface Clock {
 }
 
 /** Reads the lines of symptoms.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
-export function symptomsFrom(text: string, count: number): (Symptoms | undefined)[] {
-  const lines = Array.from({ length: count }, (): string[] => []);
-  for (const line of text.split("\n")) {
-    const [, number = "", rest = ""] = /^(\d+) (.*)$/s.exec(line) ?? [];
-    lines[Number(number || -1)]?.push(rest);
-  }
-  return lines.map((each) => symptomsOf(each.join("\n")));
-}
+export const symptomsFrom = (text: string, count: number): (Symptoms | undefined)[] =>
+  sectionsIn(text, count).map(symptomsOf);
 
 function symptomsOf(text: string): Symptoms | undefined {
   const said = saidIn(text);
   if (!said) return undefined;
   const all = (key: string) => said.filter(([name]) => name === key).map(([, value]) => value);
-  const [zone = "", result = "", space = ""] = [all("zone")[0], all("result")[0], all("space")[0]];
-  const words = [...journalWords(all("journal")), ...fileWords(all("error"), minutesIn(zone))];
+  const [zoned = "", result = "", room = ""] = [all("zone")[0], all("result")[0], all("room")[0]];
+  const [offset = "", zone = ""] = zoned.split(" ");
+  const words = [...journalWords(all("journal")), ...fileWords(all("error"), clockOf(offset, zone))];
   const [oom] = journalWords(all("oom"));
   return {
     words: words.sort((a, b) => a.at - b.at),
     result,
     ...(oom && { outOfMemory: oom.at }),
-    ...spaceFrom(space),
+    ...spaceFrom(room),
   };
 }
 
@@ -66,25 +62,19 @@ function journalWords(lines: string[]): Word[] {
 /** What is in the files has none: there it is read. */
 const level = /^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +/;
 
-function fileWords(lines: string[], offset: number): Word[] {
+function fileWords(lines: string[], clock: Telling): Word[] {
   let at = 0;
   return lines.flatMap((line): Word[] => {
-    const entry = fileEntry("errors", line, (local) => local - offset * 60_000);
+    const entry = fileEntry("errors", line, clock);
     if (entry) at = entry.at;
     return at > 0 ? [{ at, text: entry?.text ?? line, ...(entry && { level: entry.level }) }] : [];
   });
 }
 
-/** `+0200` in minutes. */
-function minutesIn(zone: string): number {
-  const [, sign = "+", hours = 0, minutes = 0] = /^([+-])(\d\d)(\d\d)$/.exec(zone) ?? [];
-  return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
-}
-
 function spaceFrom(text: string): Pick<Symptoms, "space"> {
-  const [kilobytes, free, inodes, freeInodes] = text.split(" ").map((word) => (/^\d+$/.test(word) ? Number(word) : 0));
-  if (!kilobytes || free === undefined) return {};
-  return { space: { kilobytes, free, inodes: inodes ?? 0, freeInodes: freeInodes ?? 0 } };
+  const [free = "", inodes, freeInodes] = text.split(" ");
+  if (!/^\d+$/.test(free)) return {};
+  return { space: { free: Number(free), inodes: Number(inodes) || 0, freeInodes: Number(freeInodes) || 0 } };
 }
 
 /** The host looked at its clock between our asking and its answer: that is all we know, and how far off we may be. */

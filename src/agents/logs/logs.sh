@@ -2,12 +2,6 @@
 # and sources speak at once. Each line begins with the number of the agent and the source, and ends with `.`, or with `+` when
 # the next one goes on with it: what is written at once must be short, or others come between.
 
-# Our stdin is a leash: one byte now and then says that somebody listens. When none comes, or no more can, all of this ends.
-leash() {
-  while [ -n "$(timeout --foreground 60 dd bs=1 count=1 status=none)" ]; do :; done
-  kill -KILL 0
-}
-
 # The host's time, and how it is told there.
 see_clock() {
   now=$(date +%s)

@@ -1,4 +1,5 @@
 import { sh } from "../../quote.js";
+import { leash } from "../../remote/leash.js";
 import { lookBeginning, settingsOf } from "../looking.js";
 import type { Subject } from "../subject.js";
 import { type Level, levels } from "./line.js";
@@ -34,8 +35,9 @@ export function logsScript(subjects: readonly Subject[], asking: Asking): string
   const all = lines === 0 || since !== undefined || until !== undefined || level !== "debug";
   return [
     lookBeginning(library),
-    // The rest of stdin is the leash.
-    "exec 3<&0 </dev/null; leash <&3 3<&- & exec 3<&-",
+    leash,
+    // The rest of stdin is for the leash. When nobody listens any more, all of this ends.
+    "exec 3<&0 </dev/null; { beat; kill -KILL 0; } <&3 3<&- & exec 3<&-",
     "see_clock",
     `from=${moment(since)} until=${moment(until)}`,
     sh`lines=${lines} least=${levels.indexOf(level)} again=${asking.again ? "yes" : ""}`,

@@ -93,9 +93,11 @@ see_answers() {
     echo next
     request wrong "$models"
     header 0000000000000000000000000000000000000000000000000000000000000000
-    echo next
-    request own "$models"
-    header "$key"
+    if [ -n "$key" ]; then
+      echo next
+      request own "$models"
+      header "$key"
+    fi
   } | curl -q --config - 2>/dev/null)
   printf '%s\n' "$answers"
   case $answers,$chat in *own=200*,yes) see_chat ;; esac
@@ -113,11 +115,13 @@ header() {
 }
 
 see_chat() {
-  say chat "$({
+  # Also when nothing comes.
+  say chat ''
+  {
     printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = %s\n' "$port" "$chat_path" "$chat_seconds"
     header "$key"
     printf 'include\nheader = "Content-Type: application/json"\nheader = "Expect:"\ndata-raw = "%s"\n' "$chat_body"
-  } | curl -q --config - 2>/dev/null | head -c 60000 | base64 -w 0)"
+  } | curl -q --config - 2>/dev/null | head -c 60000 | in_pieces chat
 }
 
 # What a rendering has to know. Of `.env` the names and, to tell what would change, a salted digest of each line.
@@ -125,17 +129,20 @@ see_rendered() {
   see_systemd &
   [ -z "$salt" ] || [ ! -f "/etc/systemd/system/$unit" ] || head -c 60000 -- "/etc/systemd/system/$unit" | in_pieces service
   [ -n "$uid" ] || return 0
-  contents "$env" | see_variables
+  # Its last line may have no end.
+  { contents "$env"; echo; } | see_variables
   contents "$config" | in_pieces config
 }
 
 # Also of a file that is not the agent's any more. Root follows no link of the agent's: it may lead anywhere.
 contents() {
-  as_agent head -c 4000000 -- "$1" || (
-    cd -P -- "${1%/*}" 2>/dev/null && [ "$(pwd -P)" = "${1%/*}" ] || exit
-    [ "$(stat -c %F:%h -- "./${1##*/}" 2>/dev/null)" = 'regular file:1' ] || exit
-    dd if="./${1##*/}" iflag=nofollow,nonblock bs=65536 count=60 status=none 2>/dev/null
-  )
+  {
+    first_of 4000000 "$1" || (
+      cd -P -- "${1%/*}" 2>/dev/null && [ "$(pwd -P)" = "${1%/*}" ] || exit
+      [ "$(stat -c %F:%h -- "./${1##*/}" 2>/dev/null)" = 'regular file:1' ] || exit
+      dd if="./${1##*/}" iflag=nofollow,nonblock bs=65536 count=60 status=none 2>/dev/null
+    )
+  } | at_most 4000000
 }
 
 # Lines that are written at once, so that those of others do not come between: a pipe takes 4096 bytes so.
@@ -156,26 +163,52 @@ see_ports() {
     while read -r _ local _ _ _ _ _ owner _; do say port "$((0x${local##*:}))/$owner"; done
 }
 
+# A digest costs two processes: who has that many variables means to keep us busy.
 see_variables() {
-  pattern='^[[:space:]]*\(export[[:space:]]\{1,\}\)\{0,1\}\([A-Za-z_][A-Za-z0-9_]*\)[[:space:]]*=.*'
+  pattern='^[[:space:]]*\(export[[:space:]]\{1,\}\)\{0,1\}\([A-Za-z_][A-Za-z0-9_]\{0,199\}\)[[:space:]]*=.*'
   [ -n "$salt" ] || { sed -un "s/$pattern/variable=\2/p"; return; }
-  while IFS= read -r line; do
-    name=$(printf '%s\n' "$line" | sed -n "s/$pattern/\2/p")
-    [ -z "$name" ] || say variable "$name $(printf '%s%s' "$salt" "$line" | sha256sum | cut -c 1-64)"
+  sed -n "s/$pattern/\2 &/p" | head -n 1000 | while IFS= read -r line; do
+    digest=$(printf '%s%s' "$salt" "${line#* }" | sha256sum)
+    say variable "${line%% *} ${digest%% *}"
   done
 }
 
 # What the agent said since its last start.
 see_words() {
-  began=$(systemctl show --timestamp=unix --property ExecMainStartTimestamp --value -- "$unit" 2>/dev/null)
-  journalctl --quiet --no-pager --output cat --lines 200 --unit "$unit" ${began:+--since "$began"} 2>/dev/null | tell
-  [ -z "$uid" ] || [ -z "$began" ] || as_agent tail -n 200 -- "$data/logs/errors.log" | since "$(date -d "$began" '+%F %T')" | tell
+  see_began
+  journal_since "$began" 200 cat | pieces word
+  [ -z "$began" ] || errors_since "$began" | pieces word
 }
 
-tell() {
-  tail -c 20000 | while IFS= read -r line; do say word "$line"; done
+# Sets `began` to when its last run did, in seconds since 1970; to nothing when there was none. To the microsecond: the run
+# before may have ended within the same second, and said why.
+see_began() {
+  began=$(systemctl show --timestamp=us+utc --property ExecMainStartTimestamp --value -- "$unit" 2>/dev/null)
+  began=$([ -z "$began" ] || date -d "$began" +%s.%6N 2>/dev/null)
 }
 
-since() {
-  awk -v began="$1" 'substr($0, 1, 19) >= began'
+# journal_since SECONDS LINES FORMAT MORE...
+journal_since() {
+  from=${1:+--since=@$1} most=$2 format=$3
+  shift 3
+  timeout -k 2 20 journalctl --quiet --no-pager --all --output "$format" --lines "$most" --unit "$unit" $from "$@" 2>/dev/null
+}
+
+# errors_since SECONDS. A line without a time goes on with the one before it, as a traceback does.
+errors_since() {
+  [ -n "$uid" ] || return 0
+  last_of 200000 "$data/logs/errors.log" |
+    awk -v began="$(date -d "@$1" '+%F %T,%3N')" '
+      /^[0-9][0-9][0-9][0-9]-/ { size = substr($0, 20, 1) == "," ? 23 : 19; keep = substr($0, 1, size) >= substr(began, 1, size) }
+      keep'
+}
+
+# pieces NAME: short enough to be written at once, so that the lines of another agent do not come between.
+pieces() {
+  cut -b 1-1500 | tail -n 200 | sed -u "s/^/$1=/"
+}
+
+# Room where it lives: free kilobytes, all inodes and free ones. Some file systems count none.
+see_room() {
+  say room "$(df -Pk -- "$home" 2>/dev/null | awk 'NR == 2 { print $4 }') $(df -Pi -- "$home" 2>/dev/null | awk 'NR == 2 { print $2, $4 }')"
 }

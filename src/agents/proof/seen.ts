@@ -58,6 +58,7 @@ export function seenFrom(text: string): Seen | undefined {
   };
   let address = "";
   const pieces = { config: "", service: "" };
+  let chat: string | undefined;
   const said = saidIn(text);
   for (const [key, value] of said ?? []) {
     const [group, name = ""] = key.split(".");
@@ -71,13 +72,14 @@ export function seenFrom(text: string): Seen | undefined {
     else if (key === "holder") seen.listeners.push({ address, ...holderFrom(value) });
     else if (["health", "none", "wrong", "own"].includes(key)) seen.answers[key] = Number(value);
     else if (key === "curl") seen.noCurl = true;
-    else if (key === "chat") seen.chat = chatFrom(Buffer.from(value, "base64").toString("utf8"));
+    else if (key === "chat") chat = (chat ?? "") + value;
     else if (key === "variable") seen.variables.set(...pairFrom(value));
     else if (key === "config" || key === "service") pieces[key] += value;
     else if (key === "systemd") seen.systemd = Number(value);
     else if (key === "port") seen.ports.push(portFrom(value));
     else if (key === "word") seen.words.push(value);
   }
+  if (chat !== undefined) seen.chat = chatFrom(Buffer.from(chat, "base64").toString("utf8"));
   const texts = Object.entries(pieces).map(([name, text]) => [name, Buffer.from(text, "base64").toString("utf8")]);
   return said && Object.assign(seen, Object.fromEntries(texts));
 }

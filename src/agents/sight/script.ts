@@ -1,5 +1,5 @@
 import { sh } from "../../quote.js";
-import { lookBeginning, settingsOf, versionCall } from "../looking.js";
+import { manyScript, settingsOf, versionCall } from "../looking.js";
 import { privatePlaces } from "../private-places.js";
 import proofs from "../proof/proof.sh?raw";
 import type { Subject } from "../subject.js";
@@ -10,6 +10,8 @@ export interface Looked {
   subject: Subject;
   /** The address of the service that answers for its model: where it is, and no more. */
   reach?: string | undefined;
+  /** The same for the other providers it has, by name. */
+  others?: Record<string, string> | undefined;
   /** Also what tells whether it is as it was configured. A salt asks for digests of the lines of `.env`. */
   rendered?: { salt: string } | undefined;
 }
@@ -34,25 +36,10 @@ export const glanceScript = (agents: readonly Looked[]): string => scriptOf([], 
 /** The same for what tells whether agents are as they were configured. Nothing is asked of them, so no key is needed. */
 export const truthScript = (agents: readonly Looked[]): string => scriptOf([], agents.map(truth));
 
-const atOnce = 8;
+const scriptOf = (keys: string[], sections: string[]): string => manyScript(proofs + library, keys, sections);
 
-const scriptOf = (keys: string[], sections: string[]): string =>
-  [
-    lookBeginning(proofs + library),
-    ...keys,
-    // What comes next on stdin is for somebody else.
-    "exec </dev/null",
-    ...sections.flatMap((text, at) => [
-      `{\n${text}\n} | sed -u 's/^/${at} /' &`,
-      // Each starts its agent's program: no host should have to start dozens at once.
-      ...(at % atOnce === atOnce - 1 ? ["wait"] : []),
-    ]),
-    "wait",
-    "say end yes",
-    "",
-  ].join("\n");
-
-function section({ subject, reach = "", rendered }: Looked, at: number): string {
+function section(looked: Looked, at: number): string {
+  const { subject, rendered } = looked;
   const { manifest, port, places } = subject;
   const { health, models } = manifest.api;
   return [
@@ -61,9 +48,9 @@ function section({ subject, reach = "", rendered }: Looked, at: number): string 
     `key=$key_${at}`,
     "see_account",
     sh`see_touched ${restsOn(subject)}`,
-    // Starting the program takes longer than all the rest together.
-    `${versionCall(subject)} &`,
-    sh`see_reach ${reach} &`,
+    // Starting the program takes longer than all the rest together, and who looks at many does not wait for one.
+    `${versionCall(subject, { seconds: 10 })} &`,
+    ...reaching(looked),
     ...(rendered ? ["see_rendered"] : []),
     sh`see_files ${privatePlaces(subject).flatMap(({ name, path }) => [name, path])}`,
     "see_unit",
@@ -75,7 +62,6 @@ function section({ subject, reach = "", rendered }: Looked, at: number): string 
     "see_answers",
     "wait",
     "see_use cpu.last",
-    "say end yes",
   ].join("\n");
 }
 
@@ -84,23 +70,31 @@ function truth({ subject, rendered }: Looked): string {
     settingsOf(subject),
     sh`salt=${rendered?.salt ?? ""} config=${subject.places.config}`,
     "see_account",
-    `${versionCall(subject)} &`,
+    `${versionCall(subject, { seconds: 30 })} &`,
     "see_rendered",
     sh`see_files ${privatePlaces(subject).flatMap(({ name, path }) => [name, path])}`,
-    ...["see_unit", "wait", "say end yes"],
+    ...["see_unit", "wait"],
   ].join("\n");
 }
 
-function glance({ subject }: Looked): string {
+function glance(looked: Looked): string {
+  const { subject } = looked;
   const { manifest, port } = subject;
   return [
     settingsOf(subject),
     sh`port=${port} health=${manifest.api.health} answer_seconds=3`,
     "see_account",
     sh`see_touched ${restsOn(subject)}`,
-    ...["see_unit", "see_use cpu.first", "see_room", "see_channels", "see_port", "see_health", "say end yes"],
+    ...reaching(looked),
+    ...["see_unit", "see_use cpu.first", "see_room", "see_channels", "see_port", "see_health", "wait"],
   ].join("\n");
 }
+
+/** All at once, and beside the rest. */
+const reaching = ({ reach = "", others = {} }: Looked): string[] => [
+  sh`see_reach ${reach} &`,
+  ...Object.entries(others).map(([name, address]) => sh`see_reach ${address} ${name} &`),
+];
 
 const restsOn = ({ places, unit }: Subject): string[] => [
   ...[places.env, places.config, places.launcher],

@@ -17,33 +17,23 @@ see_use() {
   say memory "$bytes"
 }
 
-# Room where it lives: free kilobytes, all inodes and free ones. Some file systems count none.
-see_room() {
-  say room "$(df -Pk -- "$home" 2>/dev/null | awk 'NR == 2 { print $4 }') $(df -Pi -- "$home" 2>/dev/null | awk 'NR == 2 { print $2, $4 }')"
-}
-
-# What it says of its channels, in short lines: several agents print at once, and only those stay whole.
+# What it says of its channels.
 see_channels() {
   [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
-  as_agent head -c 200000 -- "$data/gateway_state.json" | base64 -w 2000 | while IFS= read -r part; do say gateway "$part"; done
+  first_of 200000 "$data/gateway_state.json" | at_most 200000 | in_pieces gateway
 }
 
 # The last things that went wrong since it was started. It notes the wrong keys that we try: those are none. What ended
 # before it had a log of its own has told the journal.
 see_errors() {
   [ -n "$uid" ] || return 0
-  began=$(systemctl show --timestamp=unix --property ExecMainStartTimestamp --value -- "$unit" 2>/dev/null)
+  see_began
   [ -n "$began" ] || return 0
-  as_agent tail -n 100 -- "$data/logs/errors.log" | since "$(date -d "$began" '+%F %T')" | grep -Fv -- "$models" |
-    grep '^[0-9]' | tail -n 5 | short error
+  errors_since "$began" | grep -Fv -- "$models" | grep '^[0-9]' | tail -n 5 | pieces error
   case $properties in
     *ActiveState=active*) ;;
-    *) journalctl --quiet --no-pager --output cat --lines 20 --unit "$unit" --since "$began" 2>/dev/null | short word ;;
+    *) journal_since "$began" 20 cat | pieces word ;;
   esac
-}
-
-short() {
-  cut -b 1-2000 | while IFS= read -r line; do say "$1" "$line"; done
 }
 
 # When the files it rests on were last changed: a look that asks for no more tells by it whether a whole one is due.
@@ -56,10 +46,11 @@ see_health() {
   request health "$health" | curl -q --config - 2>/dev/null
 }
 
-# Whether the service that answers for its model can be reached from here. Nobody's key is shown, and nothing is asked of it.
+# see_reach ADDRESS [NAME]. Whether a service that answers for its models can be reached from here. Nobody's key is shown, and
+# nothing is asked of it.
 see_reach() {
   [ -n "$1" ] || return 0
   status=$(printf 'url = "%s"\nsilent\noutput = "/dev/null"\nwrite-out = "%%{http_code}"\nmax-time = 5\nproto = "=http,https"\n' "$1" |
     curl -q --config - 2>/dev/null)
-  say reach "$? ${status:-000}"
+  say "reach${2:+.$2}" "$? ${status:-000}"
 }

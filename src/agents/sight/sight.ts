@@ -1,4 +1,4 @@
-import { saidIn } from "../looking.js";
+import { saidIn, sectionsIn } from "../looking.js";
 import { type Seen, seenFrom } from "../proof/seen.js";
 
 /** How an agent was at one moment. */
@@ -20,21 +20,20 @@ export interface Sight {
   lastError?: string;
   /** What it said of that, and before it ended. */
   words: string[];
-  /** What came of asking for the service that answers for its model: an HTTP status, or why there is none. */
-  reach?: { status: number } | { trouble: string };
+  /** Whether the service that answers for its model can be reached from there. */
+  reach?: Reach;
+  /** The same of providers it falls back to, and of those for single tasks, by name. */
+  others?: Record<string, Reach>;
   /** Changes when a file it rests on does. */
   touched?: string;
 }
 
+/** What came of asking for a service: an HTTP status, or why there is none. */
+export type Reach = { status: number } | { trouble: string };
+
 /** Reads the lines of sight.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
-export function sightsFrom(text: string, count: number): (Sight | undefined)[] {
-  const lines = Array.from({ length: count }, (): string[] => []);
-  for (const line of text.split("\n")) {
-    const [, number = "", rest = ""] = /^(\d+) (.*)$/s.exec(line) ?? [];
-    lines[Number(number || -1)]?.push(rest);
-  }
-  return lines.map((each) => sightFrom(each.join("\n")));
-}
+export const sightsFrom = (text: string, count: number): (Sight | undefined)[] =>
+  sectionsIn(text, count).map(sightFrom);
 
 function sightFrom(text: string): Sight | undefined {
   const seen = seenFrom(text);
@@ -49,6 +48,7 @@ function sightFrom(text: string): Sight | undefined {
   const errors = all("error");
   const lastError = errors.at(-1);
   const reach = said.get("reach");
+  const others = lines.flatMap(([key, value]) => (key.startsWith("reach.") ? [[key.slice(6), reachFrom(value)]] : []));
   const touched = said.get("touched");
   return {
     seen,
@@ -60,6 +60,7 @@ function sightFrom(text: string): Sight | undefined {
     ...roomIn(numbers(said.get("room"))),
     ...(lastError && { lastError }),
     ...(reach && { reach: reachFrom(reach) }),
+    ...(others.length > 0 && { others: Object.fromEntries(others) }),
     ...(touched && { touched }),
   };
 }
@@ -110,7 +111,7 @@ const troubles: Record<number, string> = {
   127: "the host has no curl",
 };
 
-function reachFrom(text: string): NonNullable<Sight["reach"]> {
+function reachFrom(text: string): Reach {
   const [exit = 0, status = 0] = numbers(text);
   if (status > 0) return { status };
   return { trouble: troubles[exit] ?? `curl ended with ${exit}` };

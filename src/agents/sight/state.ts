@@ -1,8 +1,17 @@
 import { withCause } from "../proof/cause.js";
-import { brief, judge, restartsOf, settled, times } from "../proof/judge.js";
+import { judge, restartsOf, settled, times } from "../proof/judge.js";
 import type { Proof, ProofId } from "../proof/proof.js";
 import type { Subject } from "../subject.js";
 import type { Sight } from "./sight.js";
+import {
+  channelTrouble,
+  isDownAsWished,
+  isStarting,
+  type KeyTrouble,
+  reachTroubles,
+  type Wanted,
+  withKeyTrouble,
+} from "./troubles.js";
 
 /** How an agent is, in one word. */
 export const states = [
@@ -23,9 +32,6 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
-/** What is wanted of an agent: `rest` when clm stopped it, `nothing` when it is not configured yet. */
-export type Wanted = "run" | "rest" | "nothing";
-
 export interface Standing {
   state: State;
   /** Why it is not simply running. */
@@ -35,14 +41,30 @@ export interface Standing {
 
 export interface Expected {
   wanted?: Wanted;
-  /** What is not as configured. */
-  drift?: string[];
+  /** What is not as configured, with the reason of what has one; or why that cannot be told. */
+  drift?: { what: string; reason?: string }[] | { unknown: string };
+  /** The channels it was configured to have. */
+  channels?: string[];
+  key?: KeyTrouble | undefined;
+  /** What was begun with it and did not come to its end. */
+  unfinished?: string | undefined;
 }
 
 /** How an agent is, by what was seen. It is `running` only when it would answer whoever has its key. */
-export function standingOf(subject: Subject, sight: Sight, { wanted = "run", drift = [] }: Expected = {}): Standing {
+export function standingOf(subject: Subject, sight: Sight, expected: Expected = {}): Standing {
+  const { wanted = "run", unfinished } = expected;
+  const standing = byWhatWasSeen(subject, sight, { ...expected, wanted });
+  if (!unfinished) return standing;
+  const { state, reason, proofs } = standing;
+  const worse = state === "running" ? "degraded" : isWell(state, wanted) ? "failed" : state;
+  return { state: worse, reason: [unfinished, reason].filter(Boolean).join("; "), proofs };
+}
+
+function byWhatWasSeen(subject: Subject, sight: Sight, expected: Expected & { wanted: Wanted }): Standing {
   const { seen } = sight;
-  const proofs = withCause(subject, judge(subject, seen, { noChat: "costs tokens" }), sight.words);
+  const { wanted, key } = expected;
+  const judged = withKeyTrouble(subject, seen, judge(subject, seen, { noChat: "costs tokens" }), key);
+  const proofs = withCause(subject, judged, sight.words);
   const failed = (...ids: ProofId[]) => proofs.find(({ id, result }) => ids.includes(id) && result === "fail");
   const { LoadState, ActiveState = "", SubState = "" } = seen.unit;
   const as = (state: State, reason?: string): Standing => ({ state, proofs, ...(reason && { reason }) });
@@ -53,28 +75,42 @@ export function standingOf(subject: Subject, sight: Sight, { wanted = "run", dri
   if (open && seen.listeners.every(({ own }) => own)) return as("exposed", open.reason);
   if (seen.answers.none === 200 || seen.answers.wrong === 200)
     return as("exposed", failed("gate.none", "gate.wrong")?.reason);
-  if (ActiveState === "inactive") return as("stopped", whyStopped(subject, wanted, failed("port")));
+  if (ActiveState === "inactive" || isDownAsWished(seen, wanted))
+    return as("stopped", whyStopped(subject, wanted, failed("port")));
   if (ActiveState === "failed") return as("failed", failed("unit")?.reason);
   if (SubState === "auto-restart" || (ActiveState === "activating" && seen.age === undefined)) {
     const often = restartsOf(seen) > 1 ? "it ends again and again" : "it ended and is being started again";
     return as("failed", `${often}: ${failed("unit")?.reason}`);
   }
   const silent = failed("port", "health", "gate.own", "gate.none", "gate.wrong");
-  if (silent) {
-    const young = (seen.age ?? 0) * 1000 < subject.manifest.api.patience.start && seen.listeners.length === 0;
-    return young && restartsOf(seen) === 0 ? as("starting", silent.reason) : as("failed", silent.reason);
-  }
-  // It answers. What is not proven in spite of that is amiss; that it began just now is only when it was not for long before.
-  const again = (id: ProofId) => id === "steady" && restartsOf(seen) > 0 && (seen.age ?? 0) < settled;
-  const amiss = [
-    ...proofs
-      .filter(({ id, result }) => result === "warn" || (result === "fail" && (id !== "steady" || again(id))))
-      .map(({ id, reason }) => (again(id) ? `${reason}, restarted ${times(restartsOf(seen))}` : reason)),
-    ...troubles(sight),
-    ...(wanted === "rest" && drift.length === 0 ? ["it runs, though clm stopped it"] : []),
-    ...(drift.length > 0 ? [`not as configured: ${drift.join(", ")}`] : []),
-  ];
+  if (silent) return as(isStarting(subject, seen) ? "starting" : "failed", silent.reason);
+  const amiss = amissIn(sight, proofs, expected);
   return amiss.length > 0 ? as("degraded", amiss.join("; ")) : as("running");
+}
+
+/** It answers. What is not proven in spite of that is amiss; that it began just now is only when it was not for long before. */
+function amissIn(sight: Sight, proofs: Proof[], expected: Expected): string[] {
+  const { seen, full } = sight;
+  const { wanted, drift = [], channels = [], key } = expected;
+  const again = (id: ProofId) => id === "steady" && restartsOf(seen) > 0 && (seen.age ?? 0) < settled;
+  const unproven = proofs.filter(
+    ({ id, result }) => result === "warn" || (result === "fail" && (id !== "steady" || again(id))),
+  );
+  const differs = "unknown" in drift ? [] : drift;
+  // A version that is wrong is a proof that failed, and a difference, too.
+  const untold = differs.filter(({ reason }) => !unproven.some((proof) => proof.reason === reason));
+  const names = [...new Set([...Object.keys(sight.channels), ...channels])];
+  const off = names.map((name) => [name, channelTrouble(sight, name)]).filter(([, how]) => how !== undefined);
+  return [
+    ...unproven.map(({ id, reason }) => (again(id) ? `${reason}, restarted ${times(restartsOf(seen))}` : reason)),
+    ...(full ? [full === "blocks" ? "its disk is full" : "its disk has no inodes left"] : []),
+    ...reachTroubles(sight),
+    ...off.map(([name, how]) => `${name} is ${how}`),
+    ...(key === "changing" ? ["a change of its key is not finished"] : []),
+    ...(wanted === "rest" && differs.length === 0 ? ["it runs, though clm stopped it"] : []),
+    ...(untold.length > 0 ? [`not as configured: ${untold.map(({ what }) => what).join(", ")}`] : []),
+    ...("unknown" in drift ? [`whether it is as configured cannot be told: ${drift.unknown}`] : []),
+  ];
 }
 
 /** Nobody has to do anything about it. */
@@ -92,19 +128,4 @@ function whyStopped({ word }: Subject, wanted: Wanted, port: Proof | undefined):
     nothing: `not configured yet; clm agent configure ${word}`,
   }[wanted];
   return [why, port && !port.reason.startsWith("nothing") ? port.reason : ""].filter((text) => text !== "").join("; ");
-}
-
-function troubles({ full, reach, channels }: Sight): string[] {
-  const off = Object.entries(channels).filter(([, { state }]) => state !== "connected");
-  return [
-    ...(full ? [full === "blocks" ? "its disk is full" : "its disk has no inodes left"] : []),
-    ...reachTroubles(reach),
-    ...off.map(([name, { state, error }]) => `${name} is ${state}${error ? `: ${brief(error)}` : ""}`),
-  ];
-}
-
-function reachTroubles(reach: Sight["reach"]): string[] {
-  if (!reach) return [];
-  if ("trouble" in reach) return [`its provider cannot be reached from the host: ${reach.trouble}`];
-  return reach.status >= 500 ? [`its provider answers ${reach.status}`] : [];
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { busyBetween, type Sight } from "./sight.js";
+import { reachTroubles } from "./troubles.js";
 
 /**
  * A whole look brought up to date by a short one; nothing when the short one saw anything that the whole one did not: then
@@ -8,7 +9,7 @@ import { busyBetween, type Sight } from "./sight.js";
 export function stillSo(whole: Sight, glance: Sight): Sight | undefined {
   if (!isDeepStrictEqual(mattersIn(whole), mattersIn(glance))) return undefined;
   if ((glance.seen.age ?? 0) < (whole.seen.age ?? 0)) return undefined;
-  const { seen, memory, free, use } = glance;
+  const { seen, memory, free, use, reach, others } = glance;
   const busy = whole.use && use && busyBetween([whole.use.at, whole.use.work], [use.at, use.work]);
   const { busy: _, ...rest } = whole;
   return {
@@ -17,11 +18,13 @@ export function stillSo(whole: Sight, glance: Sight): Sight | undefined {
     ...(memory !== undefined && { memory }),
     ...(free !== undefined && { free }),
     ...(use && { use }),
+    ...(reach && { reach }),
+    ...(others && { others }),
     ...(busy !== undefined && { busy }),
   };
 }
 
-const mattersIn = ({ seen, channels, full, touched }: Sight) => ({
+const mattersIn = ({ seen, channels, full, touched, ...sight }: Sight) => ({
   ...{ account: seen.account, unit: seen.unit, listeners: seen.listeners, health: seen.answers.health },
-  ...{ channels, full, touched },
+  ...{ channels, full, touched, reach: reachTroubles(sight) },
 });

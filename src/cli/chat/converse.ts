@@ -1,14 +1,12 @@
 import { type Attachment, messageWith } from "../../agents/chat/message.js";
 import { asFault, Fault, isFault } from "../../errors.js";
 import type { Talk } from "../../flows/chat/talk.js";
-import { faultText } from "../../ui/errors.js";
 import type { Lines } from "../../ui/lines.js";
-import { createPaint } from "../../ui/paint.js";
 import type { Context } from "../command.js";
 import { goOn, shownBy } from "./answer.js";
 
 const help = `/reset     begin a new conversation
-/session   tell this one's id, and the line that goes on with it
+/session   tell the line that goes on with this one, which has its id
 /exit      leave (also Ctrl-D, or Ctrl-C at an empty line)
 Ctrl-C stops an answer. What is pasted at once is one message.`;
 
@@ -56,7 +54,7 @@ function obey(clm: Context, talk: Talk, order: string): void {
 }
 
 function tellSession({ ui }: Context, talk: Talk): void {
-  ui.note(`session ${talk.session}; go on with: ${goOn(talk)}`);
+  ui.note(`go on with: ${goOn(talk)}`);
 }
 
 /** Whether the message got to the agent. */
@@ -80,6 +78,6 @@ async function exchange(clm: Context, talk: Talk, lines: Lines, message: string)
 function tell({ ui }: Context, error: unknown): void {
   const fault = asFault(error);
   if (fault.fault === "bug") throw error;
-  ui.say(faultText(fault, { paint: createPaint(false), json: false, debug: false }));
+  ui.fault(fault);
   if (isFault(fault, "connection-lost", "unreachable")) ui.note("the next message connects again");
 }

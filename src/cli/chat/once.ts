@@ -1,5 +1,5 @@
 import type { Talk } from "../../flows/chat/talk.js";
-import { providerStore } from "../../state/providers.js";
+import { modelOf, providerStore } from "../../state/providers.js";
 import { plain } from "../../ui/plain.js";
 import { identityOf } from "../agent/view.js";
 import type { Context } from "../command.js";
@@ -11,12 +11,12 @@ export async function once(clm: Context, talk: Talk, message: string): Promise<u
   const answer = await talk.say(message, { onPiece: shown.piece, signal: clm.signal }).finally(shown.end);
   if (answer.cut) clm.ui.warn("the answer was cut: the model may say no more at once");
   if (clm.format === "table") {
-    clm.ui.note(`session ${answer.session}; go on with: ${goOn(talk)}`);
+    clm.ui.note(`go on with: ${goOn(talk)}`);
     return undefined;
   }
   const { record } = talk.agent;
   const { text, tools, tokens, cut = false, session, seconds } = answer;
-  const model = record.model ?? providerStore(clm.configDir).read().providers[record.provider ?? ""]?.model ?? null;
+  const model = modelOf(providerStore(clm.configDir).read(), record) ?? null;
   clm.show(
     {
       ...identityOf(talk.agent),

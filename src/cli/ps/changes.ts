@@ -1,4 +1,4 @@
-import type { Found } from "../../flows/fleet/look.js";
+import type { Found } from "../../flows/fleet/found.js";
 import type { Agent } from "../../state/agents.js";
 import { oneLine } from "../../ui/plain.js";
 import { channelsOf, driftOf } from "./facts.js";

@@ -11,13 +11,14 @@ was configured) is degraded, and the reason is told. A host that cannot be asked
 
 With --watch it goes on until Ctrl-C: on a terminal it draws the table anew, elsewhere it prints a line for each agent and then one for
 each change. With -o json that is one object per line: all agents first, then an agent whenever something about it changes. Most looks are
-short ones (unit, port, health, files); as soon as one sees a change, and once a minute, the whole look follows.
+short ones (unit, port, health, files, channels, provider); as soon as one sees a change, and once a minute, the whole look follows.
+In JSON seen_at is when an agent was last looked at, and proven_at when it was last asked with its key.
 
 Ends with 0 when every agent runs or is meant to be stopped, else with 1; --watch ends with 0.`,
   args: { names: agentNames },
   options: {
     watch: flag("look again and again until Ctrl-C", { short: "w" }),
-    every: number("SECONDS", "with --watch: from one look to the next (default: 5)", { min: 1, max: 3600 }),
+    every: number("SECONDS", "watch, with so long from one look to the next (default: 5)", { min: 1, max: 3600 }),
     noDrift: flag("do not look whether agents are as they were configured"),
     ...choosing,
     ...sudo,

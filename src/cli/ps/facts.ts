@@ -1,8 +1,8 @@
-import type { ProofId } from "../../agents/proof/proof.js";
 import { isWell } from "../../agents/sight/state.js";
+import { refusesKey } from "../../agents/sight/troubles.js";
 import { saysVersion } from "../../agents/version-line.js";
 import type { Drift } from "../../flows/fleet/drift.js";
-import type { Found } from "../../flows/fleet/look.js";
+import type { Found } from "../../flows/fleet/found.js";
 import { identityOf, nextFor as nextToDo } from "../agent/view.js";
 
 /** What is asked for, and what is there, of an agent's channels. Its own API is none. */
@@ -19,19 +19,19 @@ export function driftOf(drift: Drift | undefined): "yes" | "no" | "unknown" | "u
   return drift.changes.length + drift.lost.length > 0 ? "yes" : "no";
 }
 
-/** What came of asking it with its own key; nothing when it was not asked, as somebody else may have its port. */
-export function identityOfKey({ proofs }: Found): "proven" | "refused" | undefined {
-  const result = (id: ProofId) => proofs.find((proof) => proof.id === id)?.result;
-  if (result("port") !== "ok") return undefined;
-  return result("gate.own") === "ok" ? "proven" : "refused";
+/** What came of asking it with its own key; nothing when it was not asked, or did not answer. */
+export function identityOfKey({ proofs, sight }: Found): "proven" | "refused" | undefined {
+  if (proofs.some(({ id, result }) => id === "gate.own" && result === "ok")) return "proven";
+  return sight && refusesKey(sight.seen) ? "refused" : undefined;
 }
 
 /** What to type about it; nothing when all is well. */
-export function nextFor({ agent, state, wanted, drift }: Found): string | undefined {
+export function nextFor({ agent, state, wanted, drift, proofs }: Found): string | undefined {
   const { word, host } = agent;
   if (agent.record.status !== "installed") return nextToDo(agent);
   if (state === "unreachable") return `clm host check ${host.name}`;
-  if (state === "stopped" && wanted === "run") return `clm agent start ${word}`;
+  const taken = proofs.find(({ id, reason }) => id === "port" && reason.startsWith("another process"));
+  if (state === "stopped" && wanted === "run") return taken?.fix ?? `clm agent start ${word}`;
   if (state === "stopped" && wanted === "nothing") return `clm agent configure ${word}`;
   if (isWell(state, wanted) && driftOf(drift) !== "yes") return undefined;
   if (driftOf(drift) === "yes" && (state === "degraded" || isWell(state, wanted))) return `clm agent diff ${word}`;
@@ -40,14 +40,14 @@ export function nextFor({ agent, state, wanted, drift }: Found): string | undefi
 
 /** Everything a program reads of how an agent is. What is not known is null. */
 export function factsOf(found: Found): object {
-  const { agent, state, wanted, reason, at, sight, subject, proofs, model, drift, last, fault } = found;
+  const { agent, state, wanted, reason, at, provenAt, sight, subject, proofs, model, drift, last, fault } = found;
   const { version: recorded, ...identity } = identityOf(agent) as { version: string };
   const said = sight?.seen.version;
   const { connected, total } = channelsOf(found);
   const unit = sight?.seen.unit;
   return {
     ...{ ...identity, onboarding: agent.record.onboarding.state, state, well: isWell(state, wanted), wanted },
-    ...{ reason: reason ?? null, seen_at: at },
+    ...{ reason: reason ?? null, seen_at: at, proven_at: provenAt ?? null },
     version: subject && said && saysVersion(subject, said) ? recorded : (said ?? null),
     recorded_version: recorded,
     ...{ provider: agent.record.provider ?? null, model: model ?? null },
@@ -72,6 +72,7 @@ export function factsOf(found: Found): object {
     ...(drift && "unknown" in drift && { drift_unknown: drift.unknown }),
     last_error: sight?.lastError ?? null,
     reach: sight?.reach ?? null,
+    other_reach: sight?.others ?? null,
     proofs,
     ...(last && { last_seen: last }),
     ...(fault && { error: { code: fault.code, message: fault.message, why: fault.why, next: fault.next } }),

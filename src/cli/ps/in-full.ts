@@ -1,6 +1,8 @@
 import { brief } from "../../agents/proof/judge.js";
+import type { Reach } from "../../agents/sight/sight.js";
 import type { Drift } from "../../flows/fleet/drift.js";
-import type { Found } from "../../flows/fleet/look.js";
+import type { Found } from "../../flows/fleet/found.js";
+import { providersOf } from "../../state/agent.js";
 import { size } from "../../ui/size.js";
 import { duration } from "../../ui/time.js";
 import { changeText } from "../agent/tell.js";
@@ -31,7 +33,7 @@ export function describeFound(found: Found, now: Date): string {
     ["Disk", diskText(found)],
     ["Port", portText(found)],
     ["Provider", [record.provider, model].filter(Boolean).join(", ")],
-    ["Reached", reachText(found)],
+    ["Reached", reachLines(found)],
     ["Channels", channelLines(found)],
     ["Drift", driftLines(drift)],
     ["Last error", sight?.lastError],
@@ -57,9 +59,16 @@ function portText({ agent, sight }: Found): string {
   return `${port}, held by ${holders.join(" and ") || "nobody"}`;
 }
 
-function reachText({ sight }: Found): string | undefined {
-  if (!sight?.reach) return undefined;
-  return "trouble" in sight.reach ? `no: ${sight.reach.trouble}` : `yes, from the host (${sight.reach.status})`;
+/** Its own provider, then the others. Where some are the manifest does not tell. */
+function reachLines({ agent, sight }: Found): string[] {
+  if (!sight || agent.record.provider === undefined) return [];
+  const others = [...new Set(providersOf(agent.record))].filter((name) => name !== agent.record.provider);
+  return [reachText(sight.reach), ...others.map((name) => `${name}: ${reachText(sight.others?.[name])}`)];
+}
+
+function reachText(reach: Reach | undefined): string {
+  if (!reach) return "not asked: it is not known where it is";
+  return "trouble" in reach ? `no: ${reach.trouble}` : `yes, from the host (${reach.status})`;
 }
 
 function channelLines(found: Found): string[] {

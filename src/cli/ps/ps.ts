@@ -1,6 +1,7 @@
 import { isWell } from "../../agents/sight/state.js";
 import { Fault } from "../../errors.js";
-import { type Found, lookAtAgents } from "../../flows/fleet/look.js";
+import type { Found } from "../../flows/fleet/found.js";
+import { lookAtAgents } from "../../flows/fleet/look.js";
 import { type Session, withSession } from "../../flows/session.js";
 import { type Agent, agentsOf } from "../../state/agents.js";
 import { hostStore } from "../../state/hosts.js";
@@ -14,8 +15,9 @@ import { watch } from "./watch.js";
 /** Hosts asked at once. */
 const parallel = 64;
 
-/** Milliseconds a host may take to answer: nobody waits longer for the rows of the others. */
+/** Milliseconds until a host is connected to, and until it has told of its agents: those are waited for by all the others. */
 export const patience = 10_000;
+const timeout = 25_000;
 
 export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
   const { all, host, label, type, sudoPasswordFile, noDrift } = options;
@@ -27,7 +29,7 @@ export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
       throw new Fault("usage", `--watch prints a table or -o json, not -o ${clm.format}`);
     const every = (options.every ?? 5) * 1000;
     choose();
-    return withSession(setting, (session) => watch(clm, session, { choose, every, drift: !noDrift }));
+    return withSession(setting, (session) => watch(clm, session, { choose, every, drift: !noDrift, timeout }));
   }
   const agents = some || agentsOf(hostStore(clm.configDir).read()).length > 0 ? choose() : [];
   const found = await withSession(setting, (session) => lookWith(clm, session, agents, !noDrift));
@@ -52,7 +54,7 @@ export async function lookWith({ ui }: Context, session: Session, agents: Agent[
   doing();
   try {
     const found = await lookAtAgents(session, agents, {
-      ...{ parallel, drift },
+      ...{ parallel, drift, timeout },
       tell: ({ name }) => {
         waiting.delete(name);
         doing();

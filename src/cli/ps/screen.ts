@@ -1,4 +1,4 @@
-import type { Found } from "../../flows/fleet/look.js";
+import type { Found } from "../../flows/fleet/found.js";
 import { cut } from "../../ui/columns.js";
 import { oneLine } from "../../ui/plain.js";
 import { fitted, type Screen } from "../../ui/screen.js";
@@ -11,7 +11,7 @@ import type { Show } from "./watch.js";
 
 /** For so long a change is shown as one. */
 const freshFor = 30_000;
-/** A host that takes longer than this is told to be late: its rows may not be true any more. */
+/** A host that takes longer than this is told to be late: what was seen there may not be true any more. */
 const lateAfter = 4000;
 
 /** The fleet on a terminal, drawn anew whenever something was seen and once a second. */
@@ -24,7 +24,7 @@ export function drawing({ ui, now }: Context, screen: Screen, every: number): Sh
   function draw(): void {
     const { columns, rows, paint } = screen;
     const time = now();
-    const isLate = ({ at }: Found) => time.getTime() - Date.parse(at) > every + lateAfter;
+    const isLate = ({ at, sight }: Found) => sight !== undefined && time.getTime() - Date.parse(at) > every + lateAfter;
     const late = [...new Set(all.filter(isLate).map(({ agent }) => agent.host.name))];
     const clockText = time.toTimeString().slice(0, 8);
     const counts = all.length === 0 ? "asking the hosts …" : countText(all);

@@ -1,6 +1,6 @@
 import { isWell, type State } from "../../agents/sight/state.js";
 import { saysVersion } from "../../agents/version-line.js";
-import type { Found } from "../../flows/fleet/look.js";
+import type { Found } from "../../flows/fleet/found.js";
 import type { Paint } from "../../ui/paint.js";
 import { size } from "../../ui/size.js";
 import { age, duration } from "../../ui/time.js";

@@ -1,5 +1,5 @@
 import { isFault } from "../../errors.js";
-import type { Found } from "../../flows/fleet/look.js";
+import type { Found } from "../../flows/fleet/found.js";
 import { type Watching, watchAgents } from "../../flows/fleet/watch.js";
 import type { Session } from "../../flows/session.js";
 import type { Agent } from "../../state/agents.js";
@@ -12,14 +12,14 @@ import { drawing } from "./screen.js";
 export async function watch(
   clm: Context,
   session: Session,
-  { choose, every, drift }: Pick<Watching, "choose" | "every" | "drift">,
+  { choose, ...watching }: Pick<Watching, "choose" | "every" | "drift" | "timeout">,
 ): Promise<number> {
   clm.untilStopped();
   const known = new Map<string, Found>();
-  const show = clm.format === "table" && clm.screen ? drawing(clm, clm.screen, every) : telling(clm);
+  const show = clm.format === "table" && clm.screen ? drawing(clm, clm.screen, watching.every) : telling(clm);
   try {
     await watchAgents(session, {
-      ...{ every, drift },
+      ...watching,
       // The last agent may be removed while somebody watches.
       choose: () => {
         try {

@@ -1,16 +1,12 @@
-import { homedir } from "node:os";
 import { withSession } from "../../flows/session.js";
 import { tunnelToApi } from "../../flows/tunnel/api.js";
 import { curlLine } from "../../flows/tunnel/curl-line.js";
-import { resolveConfigDir } from "../../state/config-dir.js";
 import type { Handler } from "../command.js";
 import type { tunnel } from "./commands.js";
 import { tell } from "./tell.js";
 
 export const run: Handler<typeof tunnel> = async ({ args, options }, clm) => {
-  const { env } = clm;
-  const found = resolveConfigDir(undefined, env, env.HOME || homedir());
-  const configDir = found === clm.configDir ? undefined : clm.configDir;
+  const { env, elsewhere: configDir } = clm;
   await withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, (session) =>
     tunnelToApi(session, args.name, options, (happening, subject) => {
       const { word, host, name, manifest } = subject;

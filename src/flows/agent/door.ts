@@ -2,12 +2,11 @@ import { doorScript, doorTrouble } from "../../agents/proof/door.js";
 import { seenFrom } from "../../agents/proof/seen.js";
 import { loadType } from "../../agents/registry.js";
 import { type Subject, subjectOf } from "../../agents/subject.js";
-import { Fault } from "../../errors.js";
+import { askHost } from "../../remote/ask-host.js";
 import type { Connection } from "../../remote/connection.js";
-import { commandFor } from "../../remote/operations/conversation.js";
-import { run } from "../../remote/run.js";
 import type { Secret } from "../../secret.js";
 import { type Agent, instanceOf } from "../../state/agents.js";
+import { unlessStopped } from "../../unless-stopped.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, mustHaveOneKey } from "./api-key.js";
 import { mustBeInstalled } from "./gates.js";
@@ -21,11 +20,18 @@ export interface Door {
 
 const lookTimeout = 30_000;
 
+// An agent that ends lets go of its port, and somebody else may take it: so many milliseconds a look is good for.
+const lookHolds = 5000;
+
+/** Whether what was seen then still holds. A clock may be set back. */
+export const isFresh = (at: number): boolean => Math.abs(Date.now() - at) < lookHolds;
+
 /**
  * Connects and looks, in one exec, whether the agent's own processes hold its port. Whoever else listens there would be
- * told the key by the first request, so a fault is thrown before anything is asked.
+ * told the key by the first request, so a fault is thrown before anything is asked. Who says stop waits for no host.
  */
-export async function openDoor(session: Session, agent: Agent): Promise<Door> {
+export async function openDoor(session: Session, agent: Agent, stop = session.signal): Promise<Door> {
+  const signal = AbortSignal.any([session.signal, stop]);
   mustBeInstalled(agent);
   // Reading a manifest takes about as long as the handshake: both at once.
   const connecting = session.pool.connect(agent.host);
@@ -35,26 +41,17 @@ export async function openDoor(session: Session, agent: Agent): Promise<Door> {
   const place = { instance: instanceOf(agent), name: manifest.api.secret };
   mustHaveOneKey(session, place, agent.word);
   const { key } = apiKeyOf(session, place);
-  const connection = await connecting;
-  await mustBeItsOwn(session, connection, subject);
+  const connection = await unlessStopped(connecting, signal);
+  await unlessStopped(mustBeItsOwn(signal, connection, subject), signal);
   return { connection, subject, key };
 }
 
-async function mustBeItsOwn({ signal }: Session, connection: Connection, subject: Subject): Promise<void> {
-  const script = doorScript(subject);
-  const { code, stdout, stderr } = await run(connection.as("root"), commandFor(script), {
-    stdin: script,
-    keepStdin: true,
-    timeout: lookTimeout,
-    signal,
-  });
-  const seen = seenFrom(stdout);
-  if (!seen) {
-    throw new Fault("remote-failed", `${subject.host} could not tell who holds the port of ${subject.name}`, {
-      why: stderr.trim().split("\n").slice(-3).join(" ") || `its script ended with ${code}`,
-      next: `clm host check ${subject.host}`,
-    });
-  }
+async function mustBeItsOwn(signal: AbortSignal, connection: Connection, subject: Subject): Promise<void> {
+  const asking = {
+    ...{ host: subject.host, what: `who holds the port of ${subject.name}` },
+    ...{ timeout: lookTimeout, signal },
+  };
+  const seen = await askHost(connection.as("root"), doorScript(subject), asking, seenFrom);
   const trouble = doorTrouble(subject, seen);
   if (trouble) throw trouble;
 }

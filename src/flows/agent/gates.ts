@@ -48,8 +48,13 @@ export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ 
   const { key } = apiKeyOf(session, place);
   const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
   const seen = await observe(root, subject, key, {}, session.signal);
+  const isTaken = seen.listeners.some(({ own }) => !own);
   const needed = judge(subject, seen).filter(
-    ({ id }) => id === "version" || id === "files" || (id === "unit" && seen.unit.LoadState === "not-found"),
+    ({ id }) =>
+      id === "version" ||
+      id === "files" ||
+      (id === "unit" && seen.unit.LoadState === "not-found") ||
+      (id === "port" && isTaken),
   );
   mustHold(needed, `${titleOf(agent)} cannot run`);
   return { root, seen };

@@ -8,6 +8,7 @@ import { absent, type Operation } from "../../remote/operations/operation.js";
 import type { Shell } from "../../remote/process.js";
 import { run } from "../../remote/run.js";
 import { type Agent, findAgent, instanceOf, recordAgent, titleOf } from "../../state/agents.js";
+import { keepLast } from "../chat/last.js";
 import type { Works } from "../gate.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
@@ -82,7 +83,16 @@ async function remove(session: Session, word: string, options: RemoveOptions): P
   });
   const backup = done?.backup ?? (await earlierBackup(session, agent));
   const backedUp = backup !== undefined || (gate.dryRun && wantsBackup);
-  return { agent, changes, left: done?.left ?? [], backedUp, backup };
+  const left = [...(done?.left ?? []), ...(account ? [] : await orphaned(root, agent, signal))];
+  return { agent, changes, left, backedUp, backup };
+}
+
+/** A home whose account somebody removed. Nobody can say any more whose it is, so it is told and not touched. */
+async function orphaned(root: Shell, { record: { home, user } }: Agent, signal: AbortSignal): Promise<string[]> {
+  const { code } = await run(root, sh`test -e ${home}`, { timeout: 30_000, signal });
+  return code === 0
+    ? [`${home}, with its keys: its account ${user} was gone before; look at it and remove it by hand`]
+    : [];
 }
 
 /** A run that was cut short took some of it away. */
@@ -170,8 +180,10 @@ async function takeAway(works: Works, root: Shell, wishes: Operation[], force: b
 }
 
 /** The record goes last, so that a run cut short is done again by the same command. */
-async function drop({ secrets, hosts }: Session, agent: Agent): Promise<void> {
+async function drop(session: Session, agent: Agent): Promise<void> {
+  const { secrets, hosts } = session;
   await secrets.remove(instanceOf(agent));
+  await keepLast(session, (chats) => chats.forget(agent.host.name, agent.name));
   await recordAgent(hosts, at(agent), () => undefined);
 }
 

@@ -1,6 +1,8 @@
 import { sh } from "../../quote.js";
 import { converge } from "../../remote/operations/converge.js";
 import { run, unit } from "../../remote/operations/operation.js";
+import type { Shell } from "../../remote/process.js";
+import { run as ask } from "../../remote/run.js";
 import { type Agent, findAgent, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
@@ -10,7 +12,7 @@ import { changeRecord, withDown } from "./configure/record.js";
 
 export interface Stopped {
   agent: Agent;
-  /** None when it was down and disabled before. */
+  /** None when it was down and disabled before, and nothing was left of how it ended. */
   changes: Change[];
 }
 
@@ -26,7 +28,8 @@ async function stop(session: Session, word: string): Promise<Stopped> {
   const name = agent.record.unit;
   const root = (await session.pool.connect(agent.host)).as("root");
   const down = unit(name, { enabled: false, state: "stopped" });
-  const changes = changesOf(await converge(root, [down], { mode: "check", signal }));
+  const looked = changesOf(await converge(root, [down], { mode: "check", signal }));
+  const changes = looked.length === 0 && (await hasFailed(root, name, signal)) ? [forgotten(down.id)] : looked;
   if (changes.length === 0 && agent.record.down) return { agent, changes };
 
   const deed = { verb: "agent stop", target: word, summary: `stop ${titleOf(agent)}` };
@@ -42,3 +45,10 @@ async function stop(session: Session, word: string): Promise<Stopped> {
   });
   return { agent: { ...agent, record: record ?? agent.record }, changes };
 }
+
+/** It ended by itself, and systemd keeps that in mind. */
+async function hasFailed(root: Shell, name: string, signal: AbortSignal): Promise<boolean> {
+  return (await ask(root, sh`systemctl is-failed --quiet ${name}`, { signal })).code === 0;
+}
+
+const forgotten = (what: string): Change => ({ what, differences: ["failed -> stopped"] });

@@ -5,12 +5,12 @@ import { Fault, isFault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import { ask, warmUp } from "../../remote/http.js";
 import { type Agent, findAgent } from "../../state/agents.js";
-import { type Chats, chatStore } from "../../state/chats.js";
-import type { Store } from "../../state/store.js";
-import { type Door, openDoor } from "../agent/door.js";
+import { openChats } from "../../state/chats.js";
+import { type Door, isFresh, openDoor } from "../agent/door.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { bodyText, noAnswer, refused, withSilenceLimit } from "./answering.js";
+import { keepLast } from "./last.js";
 
 /** Which conversation it is to be: a new one, one by its id, or the last one clm had with the agent. */
 export type Which = "new" | "last" | { id: string };
@@ -48,41 +48,57 @@ export interface Answer extends Pick<Streamed, "text" | "cut" | "tokens"> {
   seconds: number;
 }
 
-/** Milliseconds after which somebody else may have come to the port of an agent nobody has talked to. */
-const lookAgain = 60_000;
+interface Opening {
+  opened: Promise<Door>;
+  /** When that was: until then it can be stopped. */
+  at?: number;
+  stop: AbortController;
+}
 
 /** Chat: finds the agent and the conversation, and begins to connect. Nothing is sent before `say`. */
 export function openTalk(session: Session, word: string, { which, system }: TalkOptions): Talk {
   const agent = findAgent(session.hosts.read(), word);
-  // Without the signal: a conversation whose answer was stopped can be gone on with too.
-  const chats = chatStore(session.configDir, { what: "clm chat" });
   // Whatever the agent says is shown, and it knows more secrets than its own key.
   hideSecrets(session);
-  let id = idFor(session, chats, agent, which);
-  let door: { opened: Promise<Door>; at: number } | undefined;
+  let id = idFor(session, agent, which);
+  let door: Opening | undefined;
 
   function ready(): Promise<Door> {
     if (!door) {
-      const opening = { opened: openDoor(session, agent), at: Date.now() };
+      const stop = new AbortController();
+      const opening: Opening = { opened: openDoor(session, agent, stop.signal), stop };
       setImmediate(warmUp);
-      opening.opened.catch(() => {
-        if (door === opening) door = undefined;
-      });
+      opening.opened.then(
+        () => {
+          opening.at = Date.now();
+        },
+        () => {
+          if (door === opening) door = undefined;
+        },
+      );
       door = opening;
     }
     return door.opened;
   }
 
   /** What was seen holds while the connection does, and for a while. */
-  async function fresh(): Promise<Door> {
-    const { connection } = await ready();
-    if (!connection.open || Date.now() - (door?.at ?? 0) > lookAgain) door = undefined;
-    return ready();
+  async function fresh(signal: AbortSignal): Promise<Door> {
+    const stop = () => {
+      if (door?.at === undefined) door?.stop.abort(signal.reason);
+    };
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      const { connection } = await ready();
+      if (!connection.open || !isFresh(door?.at ?? 0)) door = undefined;
+      return await ready();
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
   }
 
   async function exchange(message: string, { onPiece, signal }: Saying): Promise<Answer> {
     const began = Date.now();
-    const { connection, subject, key } = await fresh();
+    const { connection, subject, key } = await fresh(signal);
     const { path, model, failures } = subject.manifest.api.chat;
     const stop = withSilenceLimit(AbortSignal.any([session.signal, signal]), subject);
     const { status, headers, body } = await ask(connection, {
@@ -108,9 +124,11 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
     });
     const decoder = new TextDecoder();
     try {
-      for await (const chunk of stop.watched(body)) reader.push(decoder.decode(chunk, { stream: true }));
+      for await (const chunk of stop.watched(body)) {
+        if (!reader.push(decoder.decode(chunk, { stream: true }))) break;
+      }
     } finally {
-      await remember(session, chats, agent, id);
+      await keepLast(session, (chats) => chats.set(agent.host.name, agent.name, id, session.now()));
     }
     const { failure, ...said } = reader.end();
     if (failure !== undefined) throw noAnswer(subject, id, session.ui.redact(failure));
@@ -145,11 +163,9 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
   };
 }
 
-const keyOf = ({ host, name }: Agent): string => `${host.name}/${name}`;
-
-function idFor(session: Session, chats: Store<Chats>, agent: Agent, which: Which): string {
+function idFor(session: Session, agent: Agent, which: Which): string {
   if (which === "new") return newSessionId(session.now());
-  const id = which === "last" ? chats.read().last[keyOf(agent)]?.session : which.id;
+  const id = which === "last" ? openChats(session.configDir).get(agent.host.name, agent.name) : which.id;
   if (id === undefined) {
     throw new Fault("not-found", `clm has had no conversation with ${agent.name} yet`, {
       next: `clm chat ${agent.word}`,
@@ -167,15 +183,5 @@ function followed(id: string, told: string | undefined): string {
     return told;
   } catch {
     return id;
-  }
-}
-
-/** That the next `--last` may not find it is no reason to lose an answer. */
-async function remember(session: Session, chats: Store<Chats>, agent: Agent, id: string): Promise<void> {
-  const entry = { session: id, at: session.now().toISOString() };
-  try {
-    await chats.update(({ last, ...rest }) => ({ ...rest, last: { ...last, [keyOf(agent)]: entry } }));
-  } catch (error) {
-    session.ui.warn(`--last will not find this conversation: ${(error as Error).message}`);
   }
 }

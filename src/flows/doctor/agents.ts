@@ -6,11 +6,13 @@ import { loadType } from "../../agents/registry.js";
 import type { Subject } from "../../agents/subject.js";
 import { asFault, type Fault, isFault } from "../../errors.js";
 import { atMost } from "../../limit.js";
-import { commandFor } from "../../remote/operations/conversation.js";
-import { run } from "../../remote/run.js";
+import { hearHost } from "../../remote/ask-host.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
-import { byHost, type Found, lookAtHost, remember, rootOn } from "../fleet/look.js";
+import type { Change } from "../agent/change.js";
+import { type Found, remember } from "../fleet/found.js";
+import { byHost, rootOn } from "../fleet/host.js";
+import { lookAtHost } from "../fleet/look.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import type { Finding } from "./finding.js";
@@ -32,7 +34,7 @@ export async function examineAgents(session: Session, agents: readonly Agent[], 
 }
 
 async function examineHost(session: Session, agents: readonly Agent[]): Promise<Finding[]> {
-  const found = await lookAtHost(session, agents, true);
+  const found = await lookAtHost(session, agents, { drift: true });
   remember(session, found);
   const asked = found.flatMap(({ subject }) => subject ?? []);
   const host = agents[0]?.host;
@@ -58,21 +60,16 @@ async function askSymptoms(session: Session, host: Host, subjects: Subject[]): P
   try {
     const root = await rootOn(session, host);
     const script = symptomsScript(subjects);
-    const chunks: Buffer[] = [];
     const asked = session.now().getTime();
     let answered: number | undefined;
-    await run(root, commandFor(script), {
-      stdin: script,
-      keepStdin: true,
-      timeout: patience,
-      signal: session.signal,
-      onStdout(chunk) {
-        answered ??= session.now().getTime();
-        chunks.push(chunk);
-      },
+    const heard = () => {
+      answered ??= session.now().getTime();
+    };
+    const { text: told, fault } = await hearHost(root, script, {
+      ...{ host: host.name, what: "what its agents went through", timeout: patience, signal: session.signal, heard },
     });
-    const text = session.ui.redact(Buffer.concat(chunks).toString("utf8"));
-    return { symptoms: symptomsFrom(text, subjects.length), clock: clockFrom(text, asked, answered ?? asked) };
+    const text = session.ui.redact(told);
+    return { symptoms: symptomsFrom(text, subjects.length), clock: clockFrom(text, asked, answered ?? asked), fault };
   } catch (error) {
     session.signal.throwIfAborted();
     if (!isFault(error)) throw error;
@@ -85,11 +82,11 @@ async function checksOf(
   found: Found,
   { own: symptoms, clock, fault }: Omit<Asked, "symptoms"> & { own: Symptoms | undefined },
 ): Promise<Check[]> {
-  const { agent, sight, subject, wanted } = found;
+  const { agent, sight, subject, wanted, key } = found;
   const { record } = agent;
   const manifest = subject?.manifest ?? (await loadType(session.configDir, record.type)).manifest;
   const recorded = checkRecorded(session, manifest, agent);
-  const trouble = found.fault ?? fault;
+  const trouble = found.fault ?? (symptoms ? undefined : fault);
   if (trouble || !sight || !subject || !symptoms)
     return [trouble ? faultCheck("host", trouble) : brokenOff(agent), ...recorded];
   const here: Check = { id: "host", result: "ok", reason: `${agent.host.name} answers` };
@@ -97,7 +94,7 @@ async function checksOf(
   if (record.status !== "installed") return [here, ...recorded];
   const proven = record.proven && { at: Date.parse(record.proven.at), chat: record.proven.chat };
   const seen = examine({
-    ...{ subject, sight, symptoms, clock, wanted, proven },
+    ...{ subject, sight, symptoms, clock, wanted, key, proven },
     now: session.now().getTime(),
     channels: Object.keys(record.channels ?? {}),
   });
@@ -114,13 +111,22 @@ const faultCheck = (id: string, { message, why, next }: Fault): Check => ({
   ...(next[0] && { fix: next[0] }),
 });
 
+/** Variables in `.env` that clm did not put there, and files that override the unit, go with a sync. */
+function takesAway({ record }: Agent, { what, differences }: Change): boolean {
+  const ours = new Set(record.rendered?.env.map((name) => `- ${name}`));
+  const isVariable = (each: string) => what.endsWith("/.env") && each.startsWith("- ") && !ours.has(each);
+  return differences.some((each) => isVariable(each) || each.startsWith("override "));
+}
+
 function driftCheck({ agent, drift }: Found): Check {
   const id = "drift";
   if (!drift) return { id, result: "skipped", reason: "was not asked" };
   if ("unknown" in drift) return { ...faultCheck(id, drift.fault), result: "warn" };
   if (drift.changes.length > 0) {
     const reason = drift.changes.map(({ what, differences }) => `${what} (${differences.join(", ")})`).join("; ");
-    return { id, result: "fail", reason: `not as configured: ${reason}`, fix: `clm agent sync ${agent.word}` };
+    // What somebody else wrote there is nowhere else: whether it may go is a person's decision.
+    const fix = drift.changes.some((change) => takesAway(agent, change)) ? "diff" : "sync";
+    return { id, result: "fail", reason: `not as configured: ${reason}`, fix: `clm agent ${fix} ${agent.word}` };
   }
   const [lost] = drift.lost;
   if (lost) return { id, result: "fail", reason: `${lost.what}: ${lost.reason}`, ...(lost.fix && { fix: lost.fix }) };

@@ -3,14 +3,13 @@ import { truthScript } from "../../agents/sight/script.js";
 import { sightsFrom } from "../../agents/sight/sight.js";
 import { subjectOf } from "../../agents/subject.js";
 import { atMost } from "../../limit.js";
-import { commandFor } from "../../remote/operations/conversation.js";
-import { run } from "../../remote/run.js";
+import { hearHost } from "../../remote/ask-host.js";
 import type { Agent } from "../../state/agents.js";
 import { newSalt } from "../agent/rendered.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { type Drift, driftOnHost, unknownBy } from "./drift.js";
-import { brokeOff, byHost, rootOn } from "./look.js";
+import { byHost, rootOn } from "./host.js";
 
 /** An agent, and in what it is not as it was configured. */
 export interface Compared {
@@ -47,21 +46,17 @@ async function compareOn(session: Session, agents: readonly Agent[], salt: strin
         }),
       ),
     ]);
-    const script = truthScript(looked);
-    const { stdout, stderr, code } = await run(root, commandFor(script), {
-      ...{ stdin: script, keepStdin: true, timeout: lookTimeout, signal: session.signal },
+    const { text, fault } = await hearHost(root, truthScript(looked), {
+      ...{ host: first.host.name, what: "how its agents are", timeout: lookTimeout, signal: session.signal },
     });
-    const sights = sightsFrom(stdout, agents.length);
-    const told = agents.map((agent, at) => {
+    const sights = sightsFrom(text, agents.length);
+    const told = agents.flatMap((agent, at) => {
       const seen = sights[at]?.seen;
-      if (!seen) throw brokeOff(first.host, stderr, code);
-      return { agent, seen };
+      return seen ? [{ agent, seen }] : [];
     });
     const drifts = await driftOnHost(session, root, told, salt);
-    return told.flatMap(({ agent }, at) => {
-      const drift = drifts[at];
-      return drift ? [{ agent, drift }] : [];
-    });
+    const driftOf = new Map(told.map(({ agent }, at) => [agent, drifts[at]]));
+    return agents.map((agent) => ({ agent, drift: driftOf.get(agent) ?? unknownBy(fault) }));
   } catch (error) {
     session.signal.throwIfAborted();
     return agents.map((agent) => ({ agent, drift: unknownBy(error) }));

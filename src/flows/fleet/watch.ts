@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { Agent } from "../../state/agents.js";
+import { type Agent, titleOf } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { byHost, type Found, glanceAtHost, lookAtHost, remember } from "./look.js";
+import { type Found, remember, sinceBefore } from "./found.js";
+import { byHost } from "./host.js";
+import { glanceAtHost, type LookingAtHost, lookAtHost } from "./look.js";
 
-export interface Watching {
+export interface Watching extends LookingAtHost {
   /** Who is watched; asked before every look, as agents come and go. */
   choose: () => Agent[];
   /** Milliseconds from one look to the next. */
   every: number;
-  drift: boolean;
   /** Told of agents of a host whenever they were looked at. */
   tell: (host: Host, found: Found[]) => void;
   /** Told before every round who is watched now. */
@@ -32,7 +33,8 @@ interface Watched {
  * answer holds up nobody; its connection is kept. Most looks are short ones: a whole one comes when a short one saw anything
  * change, and once a minute.
  */
-export async function watchAgents(session: Session, { choose, every, drift, tell, round }: Watching): Promise<void> {
+export async function watchAgents(session: Session, watching: Watching): Promise<void> {
+  const { choose, every, tell, round } = watching;
   const { signal, now } = session;
   const hosts = new Map<string, Watched>();
   const busy = new Map<string, Promise<void>>();
@@ -46,10 +48,17 @@ export async function watchAgents(session: Session, { choose, every, drift, tell
     const before = hosts.get(host.name);
     const began = now().getTime();
     const whole = !before || began - before.whole >= wholeAgain || !sameAgents(before.found, agents);
-    const found = whole
-      ? await lookAtHost(session, agents, drift)
-      : await lookAgain(session, before.found, agents, { drift, tell: (found) => tell(host, found) });
+    const looked = whole
+      ? await lookAtHost(session, agents, watching)
+      : await lookAgain(session, before.found, agents, { ...watching, tell: (found) => tell(host, found) });
+    const found = looked.map((each) =>
+      sinceBefore(
+        each,
+        before?.found.find(({ agent }) => isSame(agent, each.agent)),
+      ),
+    );
     hosts.set(host.name, { found, whole: whole ? began : before.whole });
+    if (whole) remember(session, found);
     tell(host, found);
   }
 
@@ -87,6 +96,8 @@ export async function watchAgents(session: Session, { choose, every, drift, tell
   }
 }
 
+const isSame = (one: Agent, other: Agent): boolean => titleOf(one) === titleOf(other);
+
 /** They are recorded as they were: somebody may have stopped one and meant to, or given it another port. */
 const sameAgents = (found: Found[], agents: Agent[]): boolean =>
   isDeepStrictEqual(
@@ -98,17 +109,15 @@ async function lookAgain(
   session: Session,
   before: Found[],
   agents: Agent[],
-  { drift, tell }: { drift: boolean; tell: (found: Found[]) => void },
+  { tell, ...looking }: LookingAtHost & { tell: (found: Found[]) => void },
 ): Promise<Found[]> {
   const known = before.map((found, at) => ({ ...found, agent: agents[at] ?? found.agent }));
   const glanced = await glanceAtHost(session, known);
-  // One that comes up changes by itself, and a host that did not answer may just have lost the connection.
-  const settled = glanced.map((found) =>
-    found && found.state !== "starting" && found.state !== "unreachable" ? found : undefined,
-  );
+  // One that comes up changes by itself.
+  const settled = glanced.map((found) => (found?.state === "starting" ? undefined : found));
   const due = agents.filter((_, at) => !settled[at]);
   // An agent that does not answer must not hold up those that do.
   if (due.length > 0) tell(settled.filter((found) => found !== undefined));
-  const looked = due.length > 0 ? await lookAtHost(session, due, drift) : [];
+  const looked = due.length > 0 ? await lookAtHost(session, due, looking) : [];
   return agents.flatMap((agent, at) => settled[at] ?? looked.find((found) => found.agent === agent) ?? []);
 }

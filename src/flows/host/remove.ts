@@ -1,6 +1,7 @@
 import { Fault } from "../../errors.js";
 import { unpin } from "../../remote/host-keys/pins.js";
 import { findHost, type Host } from "../../state/hosts.js";
+import { keepLast } from "../chat/last.js";
 import type { Session } from "../session.js";
 
 /**
@@ -28,10 +29,12 @@ function tellAgents({ ui, secrets }: Session, host: Host): void {
   }
 }
 
-/** Drops a host's secrets, pin and record. The record goes last, so that a run cut short is done again by the same command. */
-export async function forgetHost({ configDir, secrets, hosts, inFleet }: Session, name: string): Promise<void> {
+/** Drops a host's secrets, last conversations, pin and record. The record goes last, so that a run cut short is done again by the same command. */
+export async function forgetHost(session: Session, name: string): Promise<void> {
+  const { configDir, secrets, hosts, inFleet } = session;
   await inFleet(async () => {
     await secrets.removeHost(name);
+    await keepLast(session, (chats) => chats.forget(name));
     await unpin(configDir, name);
     await hosts.update((fleet) => ({ ...fleet, hosts: fleet.hosts.filter((host) => host.name !== name) }));
   });

@@ -2,10 +2,11 @@ import { Fault } from "../../errors.js";
 import { sameKey } from "../../remote/host-keys/key.js";
 import { copyPin, readPins, unpin } from "../../remote/host-keys/pins.js";
 import { findHost, type Host } from "../../state/hosts.js";
+import { keepLast } from "../chat/last.js";
 import type { Session } from "../session.js";
 
 /**
- * Rename: the record, the pin and the secrets' keys get the new name. Whatever stops it half-way, a host always has its
+ * Rename: the record, the pin, the secrets' keys and the last conversations get the new name. Whatever stops it half-way, a host always has its
  * pin, and the same command does the rest.
  */
 export async function renameHost(session: Session, from: string, to: string): Promise<void> {
@@ -21,6 +22,7 @@ export async function renameHost(session: Session, from: string, to: string): Pr
       mayBeRenamed(hosts.read().hosts, from, to);
       await copyPin(configDir, from, to);
       await secrets.renameHost(from, to);
+      await keepLast(session, (chats) => chats.renameHost(from, to));
       await hosts.update((fleet) => ({
         ...fleet,
         hosts: fleet.hosts.map((host) => (host.name === from ? { ...host, name: to } : host)),

@@ -2,13 +2,13 @@ import type { Readable } from "node:stream";
 import { hearing } from "../../agents/logs/wire.js";
 import { Fault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
+import { beating } from "../../remote/leash.js";
 import { commandFor } from "../../remote/operations/conversation.js";
-
-/** Milliseconds between two signs of life. The host ends all it does for us a minute after the last one. */
-const pulse = 15_000;
 
 export type Hears = Omit<Parameters<typeof hearing>[0], "remark"> & {
   remark: (words: string[], agent: number | undefined) => void;
+  /** Waited for before more is heard. */
+  room: () => Promise<void> | undefined;
 };
 
 /** Runs logs.sh on a host and hears it to its end, or until it is told to stop. Nothing is left of it on the host then. */
@@ -22,27 +22,36 @@ export async function listen(connection: Connection, script: string, hears: Hear
     else hears.remark(words, agent);
   };
   const hear = hearing({ ...hears, remark });
-  process.stdout.on("data", hear);
   process.stderr.on("data", (chunk: Buffer) => {
     complaint = (complaint + chunk.toString()).slice(-2000);
   });
   process.stdin.write(script);
-  const heart = setInterval(() => process.stdin.write("."), pulse);
+  const stopBeating = beating((byte) => process.stdin.write(byte));
+  // What comes after a stop is read to its end, and nobody hears it.
+  const take = async (chunk: Buffer) => {
+    if (signal.aborted) return;
+    hear(chunk);
+    await hears.room();
+  };
   try {
-    const [{ code }] = await Promise.all([process.done, ending(process.stdout)]);
+    const [{ code }] = await Promise.all([process.done, eachOf(process.stdout, take)]);
     if (ended || signal.aborted) return;
     throw new Fault("remote-failed", `${connection.target.name} broke off in the middle of its logs`, {
       why: complaint.trim().split("\n").slice(-3).join(" ") || `its script ended with ${code}`,
       next: `clm host check ${connection.target.name}`,
     });
   } finally {
-    clearInterval(heart);
+    stopBeating();
     // Also when it is the script that does not end.
     process.stdin.end();
   }
 }
 
-const ending = (stream: Readable): Promise<void> =>
-  new Promise((resolve) => {
-    for (const event of ["end", "close", "error"]) stream.once(event, () => resolve());
-  });
+/** One chunk after the other, as they are taken. A stream that breaks is one that ends: `done` knows why. */
+async function eachOf(stream: Readable, take: (chunk: Buffer) => Promise<void>): Promise<void> {
+  try {
+    for await (const chunk of stream) await take(chunk as Buffer);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
+  }
+}

@@ -7,9 +7,10 @@ import { asFault, Fault, isFault } from "../../errors.js";
 import { limit } from "../../limit.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
-import { hideSecrets } from "../hide-secrets.js";
+import { cleanCut } from "../clean-cut.js";
 import type { Session } from "../session.js";
 import { listen } from "./listen.js";
+import { type Outlet, outlet } from "./outlet.js";
 import { createVoice, type Told, type Voice, type Wanted } from "./voice.js";
 
 export type { Told } from "./voice.js";
@@ -18,7 +19,8 @@ export type LogsWish = Omit<Asking, "again"> & Wanted;
 
 /** Who is told of what agents say. */
 export interface Audience {
-  entries: (told: Told[]) => void;
+  /** Waited for: while nobody takes it, no more is heard. */
+  entries: (told: Told[]) => Promise<void> | void;
   /** Something keeps us from hearing an agent, or all agents of a host. The others are heard all the same. */
   trouble: (fault: Fault) => void;
 }
@@ -26,6 +28,8 @@ export interface Audience {
 const hostsAtOnce = 64;
 /** Bytes of a line, and of an entry, that are kept. */
 const longest = 1 << 20;
+/** Characters of what all of them said before that are kept until it is in order. */
+const mostPast = 1 << 27;
 /** Milliseconds that sources may come after each other and still be put in order; the screen is behind by as much. */
 const reorder = 20;
 /** Milliseconds that hosts are waited for before others go live. */
@@ -43,14 +47,20 @@ export async function tellLogs(
   wish: LogsWish,
   audience: Audience,
 ): Promise<Fault[]> {
-  const clean = cleaner(session);
-  const voices = new Map(agents.map((agent) => [agent, createVoice({ agent, wanted: wish, longest, clean })]));
+  const clean = cleanCut(session);
+  const room = Math.floor(mostPast / agents.length);
+  const tooMuch = (agent: Agent) =>
+    session.ui.warn(`${agent.name} said more than can be put in order here, so the earliest is left out: ask for less`);
+  const voices = new Map(
+    agents.map((agent) => [agent, createVoice({ agent, wanted: wish, longest, clean, room, tooMuch })]),
+  );
   const faults: Fault[] = [];
   const trouble = (fault: Fault) => {
     faults.push(fault);
     audience.trouble(fault);
   };
-  const stage = onStage([...voices.values()], audience.entries);
+  const out = outlet(audience.entries, session.signal);
+  const stage = onStage([...voices.values()], out);
   const slot = limit(hostsAtOnce);
   const hosts = [...new Set(agents.map(({ host }) => host.name))].map((name) =>
     [...voices.values()].filter(({ agent }) => agent.host.name === name),
@@ -68,18 +78,8 @@ export async function tellLogs(
   }
   stage.open();
   stage.close();
+  await out.close();
   return faults;
-}
-
-/** Whatever an agent says of itself is told, and it knows more secrets than its own. */
-function cleaner(session: Session): (text: string, cut: boolean) => string {
-  const all = hideSecrets(session);
-  // A secret that was cut is not known again. Written in any way, it is not longer than this.
-  const margin = 64 + 12 * Math.max(0, ...all.map((secret) => secret.reveal().length));
-  return (text, cut) => {
-    const clean = session.ui.redact(text);
-    return cut ? `${clean.slice(0, -margin)} … [cut]` : clean;
-  };
 }
 
 interface Stage {
@@ -89,11 +89,13 @@ interface Stage {
   ready(voice: Voice): void;
   /** Begins to tell, whoever is not there yet. */
   open(): void;
+  /** Resolves when what was told is taken. */
+  room(): Promise<void> | undefined;
   close(): void;
 }
 
 /** First what all of them said before, as one; then what each says, as it comes. */
-function onStage(voices: Voice[], tell: (told: Told[]) => void): Stage {
+function onStage(voices: Voice[], out: Outlet<Told[]>): Stage {
   const waiting = new Set(voices);
   const stirred = new Set<Voice>();
   let opened = false;
@@ -101,7 +103,7 @@ function onStage(voices: Voice[], tell: (told: Told[]) => void): Stage {
 
   const inOrder = (parts: Told[][]) => {
     const told = parts.flat().sort((a, b) => a.at - b.at);
-    if (told.length > 0) tell(told);
+    if (told.length > 0) out.tell(told);
   };
   function flush(): void {
     clearTimeout(timer);
@@ -118,6 +120,7 @@ function onStage(voices: Voice[], tell: (told: Told[]) => void): Stage {
 
   return {
     open,
+    room: out.room,
     stir(voice) {
       if (waiting.has(voice)) return;
       stirred.add(voice);
@@ -166,9 +169,10 @@ async function hearHost(
     const remark = (words: string[], number: number | undefined) => {
       const voice = number === undefined ? undefined : voices[number];
       if (words[0] === "clock") {
-        const [, seconds, offset = "", zone = ""] = words;
-        ahead = Number(seconds) * 1000 - Date.now();
-        heardAt ??= Number(seconds) * 1000;
+        const [, seconds = "", offset = "", zone = ""] = words;
+        // A host that cannot tell the time is taken to have ours.
+        if (/^\d{1,11}$/.test(seconds)) ahead = Number(seconds) * 1000 - Date.now();
+        heardAt ??= hostNow();
         for (const each of voices) each.begin(clockOf(offset, zone), hostNow);
         if (away) warn(`${host.name} is back`);
         away = false;
@@ -189,7 +193,7 @@ async function hearHost(
       voice.take(heard);
       stage.stir(voice);
     };
-    await listen(connection, logsScript(subjects, asking), { longest, line, remark }, session.signal);
+    await listen(connection, logsScript(subjects, asking), { longest, line, remark, room: stage.room }, session.signal);
   }
 
   for (;;) {

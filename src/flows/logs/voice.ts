@@ -39,13 +39,21 @@ export interface VoiceOptions {
   longest: number;
   /** Takes all secrets out of a text, and of one that was cut what may be the beginning of one. */
   clean: (text: string, cut: boolean) => string;
+  /** Characters of what was said before that are kept. */
+  room: number;
+  /** It was more. Told once. */
+  tooMuch: (agent: Agent) => void;
 }
 
 // So many of the last lines tell where a file was left, and so many entries of the journal are known again.
 const remembered = 3;
 const cursorsRemembered = 5000;
+// What an entry takes beside its text, as characters.
+const overhead = 200;
 
-export function createVoice({ agent, wanted, longest, clean }: VoiceOptions): Voice {
+const sizeOf = (all: readonly Told[]): number => all.reduce((sum, { text }) => sum + text.length + overhead, 0);
+
+export function createVoice({ agent, wanted, longest, clean, room, tooMuch }: VoiceOptions): Voice {
   const { level, grep, lines } = wanted;
   const tellings = new Map<string, Telling>();
   const told = new Map<string, Told[]>();
@@ -58,6 +66,8 @@ export function createVoice({ agent, wanted, longest, clean }: VoiceOptions): Vo
   let replay: Map<string, Heard[]> | undefined;
   let before = true;
   let begun = false;
+  let kept = 0;
+  let forgot = false;
 
   function hear(source: string, entry: Entry, cut: boolean): void {
     if (entry.cursor !== undefined && isKnown(entry.cursor)) return;
@@ -67,7 +77,22 @@ export function createVoice({ agent, wanted, longest, clean }: VoiceOptions): Vo
     const all = told.get(source) ?? [];
     told.set(source, all);
     all.push({ ...entry, text, agent });
-    if (before && lines !== undefined && all.length > 2 * lines + 100) all.splice(0, all.length - lines);
+    kept += text.length + overhead;
+    if (!before) return;
+    if (lines !== undefined && all.length > 2 * lines + 100) forget(all, all.length - lines);
+    if (kept > room) forgetTheEarliest();
+  }
+
+  function forget(all: Told[], count: number): void {
+    kept -= sizeOf(all.splice(0, count));
+  }
+
+  /** Half of what takes the most room. */
+  function forgetTheEarliest(): void {
+    const [most = []] = [...told.values()].sort((a, b) => sizeOf(b) - sizeOf(a));
+    forget(most, Math.ceil(most.length / 2));
+    if (!forgot) tooMuch(agent);
+    forgot = true;
   }
 
   function isKnown(cursor: string): boolean {
@@ -102,6 +127,7 @@ export function createVoice({ agent, wanted, longest, clean }: VoiceOptions): Vo
   function taken(): Told[] {
     const all = [...told.values()].flat();
     told.clear();
+    kept = 0;
     return merged(all, isNew);
   }
 

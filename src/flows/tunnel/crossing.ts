@@ -1,10 +1,8 @@
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isFresh } from "../agent/door.js";
 import { joined } from "./joined.js";
 import type { Way } from "./way.js";
-
-// An agent that ends lets go of its port, and somebody else may take it: so long a look is good for.
-const fresh = 5000;
 
 // Between two tries of one who was not let through: the way is being looked at meanwhile.
 const moment = 100;
@@ -77,8 +75,7 @@ function lookedAt({ look }: Way): () => Promise<void> {
   let last = Date.now();
   let looking: Promise<void> | undefined;
   return async () => {
-    // A clock may be set back.
-    if (!look || Math.abs(Date.now() - last) < fresh) return;
+    if (!look || isFresh(last)) return;
     looking ??= look().finally(() => {
       looking = undefined;
     });

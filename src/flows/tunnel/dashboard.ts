@@ -4,11 +4,10 @@ import { takenPorts } from "../../agents/ports.js";
 import { type Seen, seenFrom } from "../../agents/proof/seen.js";
 import type { Subject } from "../../agents/subject.js";
 import { Fault } from "../../errors.js";
+import { askHost } from "../../remote/ask-host.js";
 import type { Connection } from "../../remote/connection.js";
 import { ask } from "../../remote/http.js";
-import { commandFor } from "../../remote/operations/conversation.js";
 import type { Shell } from "../../remote/process.js";
-import { run } from "../../remote/run.js";
 import { titleOf } from "../../state/agents.js";
 import { mustBeInstalled } from "../agent/gates.js";
 import { type Target, targetOf } from "../agent/target.js";
@@ -100,17 +99,8 @@ async function mustAnswer(session: Session, started: Started): Promise<void> {
   if (status !== 200) throw silent(started, `its page gave ${status}`);
 }
 
-async function look({ signal }: Session, root: Shell, subject: Subject, script: string): Promise<Seen> {
-  const { code, stdout, stderr } = await run(root, commandFor(script), {
-    ...{ stdin: script, keepStdin: true, timeout: 30_000, signal },
-  });
-  const seen = seenFrom(stdout);
-  if (seen) return seen;
-  throw new Fault("remote-failed", `${subject.host} could not tell who listens there`, {
-    why: stderr.trim().split("\n").slice(-3).join(" ") || `its script ended with ${code}`,
-    next: `clm host check ${subject.host}`,
-  });
-}
+const look = ({ signal }: Session, root: Shell, { host }: Subject, script: string): Promise<Seen> =>
+  askHost(root, script, { host, what: "who listens there", timeout: 30_000, signal }, seenFrom);
 
 const silent = ({ target: { agent, subject } }: Started, why: string): Fault =>
   new Fault("remote-failed", `the dashboard of ${subject.name} on ${agent.host.name} did not come up`, {

@@ -1,6 +1,5 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Dashboard, dashboardWords } from "../../agents/dashboard.js";
 import { hardeningOf } from "../../agents/unit-file.js";
 import { Fault } from "../../errors.js";
@@ -11,7 +10,6 @@ import { leashOn } from "../agent/inside/leash.js";
 import { transientUnit } from "../agent/inside/transient.js";
 import type { Target } from "../agent/target.js";
 import type { Session } from "../session.js";
-import leashed from "./leashed.sh?raw";
 
 /** A dashboard that runs on a host, for as long as we hold it. */
 export interface Serving {
@@ -28,16 +26,6 @@ export interface Place {
   systemd: number;
 }
 
-// Seconds. Several may be late before the host takes us for gone.
-const beat = 20;
-const patience = 90;
-
-/** The host has no use for the comments. */
-const withoutComments = leashed.replace(/^#.*\n/gm, "");
-
-/** Milliseconds until a dashboard that was told to end is left to the host. */
-const grace = 8000;
-
 /** Starts the dashboard as the agent's user, closed in as its service is. */
 export async function serve(
   session: Session,
@@ -49,35 +37,19 @@ export async function serve(
   const leash = await leashOn(session, connection, [target]);
   try {
     const unit = leash.unit();
-    const words = [
-      "/bin/sh",
-      "-c",
-      `patience=${patience}\n${withoutComments}`,
-      "sh",
-      ...dashboardWords(subject, dashboard, place.port),
-    ];
+    const words = dashboardWords(subject, dashboard, place.port);
     const run = transientUnit({
       ...{ subject, unit, sign: leash.sign, env: leash.hasEnv(target), streams: "pipe", words },
       properties: hardeningOf(subject, place.systemd),
     });
     const process = await connection.as("root").spawn(commandFor(`${run}\n`));
-    process.stdin.write(`${run}\n`);
-    const beating = setInterval(() => process.stdin.write("."), beat * 1000);
+    process.stdin.end(`${run}\n`);
     const last = lastLines([process.stdout, process.stderr], hear);
     const gone = process.done.then(
       ({ code }) => notServing(target, last(), code),
       (fault: Fault) => fault,
     );
-    gone.then(() => clearInterval(beating));
-    return {
-      unit,
-      ended: gone,
-      async end() {
-        process.stdin.end();
-        await Promise.race([gone, sleep(grace, undefined, { ref: false })]);
-        await leash.end("stop");
-      },
-    };
+    return { unit, ended: gone, end: () => leash.end("stop") };
   } catch (error) {
     await leash.end("stop");
     throw error;

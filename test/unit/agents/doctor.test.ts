@@ -12,6 +12,7 @@ import { clockFrom, symptomsFrom } from "../../../src/agents/doctor/symptoms.js"
 import { loadType } from "../../../src/agents/registry.js";
 import { sightsFrom } from "../../../src/agents/sight/sight.js";
 import { subjectOf } from "../../../src/agents/subject.js";
+import { commandFor } from "../../../src/remote/operations/conversation.js";
 import { sampleAgent } from "../state/sample-agent.js";
 import { healthyLines } from "./healthy-lines.js";
 
@@ -60,6 +61,7 @@ interface Case {
   /** Minutes ago. */
   oom?: number;
   channels?: string[];
+  key?: "missing" | "changing";
   proven?: { ago: number; chat: boolean };
   ahead?: number;
   within?: number;
@@ -91,7 +93,7 @@ function symptomsOf({ said = [], journal = [], errors = [], oom, ahead = 0 }: Ca
   const local = (minutes: number) =>
     new Date(at(minutes) + 7_200_000).toISOString().replace("T", " ").replace(".", ",").slice(0, 23);
   const lines = [
-    ...["zone=+0200", "result=success", "space=10000000 9000000 1000 900"].filter(
+    ...["zone=+0200", "result=success", "room=9000000 1000 900"].filter(
       (line) => !said.some((each) => keyOf(each) === keyOf(line)),
     ),
     ...said,
@@ -111,6 +113,7 @@ describe("what the doctor makes of it", () => {
       ...{ subject, sight: sightOf(each), symptoms: symptomsOf(each), now },
       clock: { ahead: each.ahead ?? 0, within: each.within ?? 0.2 },
       wanted: each.wanted ?? "run",
+      key: each.key,
       channels: each.channels ?? [],
       proven: each.proven && { at: now - each.proven.ago * 60_000, chat: each.proven.chat },
     });
@@ -159,6 +162,11 @@ describe("symptoms", () => {
     ]);
   });
 
+  it("that were written in summer are read in winter", () => {
+    const lines = ["0 zone=+0100 Europe/Berlin", "0 error=2026-07-01 12:00:00,000 ERROR x: y", "0 end=yes"];
+    expect(symptomsFrom(lines.join("\n"), 1)[0]?.words[0]?.at).toBe(Date.UTC(2026, 6, 1, 10));
+  });
+
   it("tell the clock as well as the time between question and answer allows", () => {
     expect(clockFrom("clock=1700000010.5\n", 1_700_000_000_000, 1_700_000_001_000)).toEqual({ ahead: 10, within: 0.5 });
     expect(clockFrom("", 0, 1)).toBeUndefined();
@@ -187,7 +195,8 @@ describe("symptoms", () => {
     program("journalctl", "exit 0");
     const env = { PATH: `${bin}:${process.env.PATH}` };
     const nobody = { ...subject, user: "nobody-of-that-name" };
-    const { stdout } = spawnSync("sh", ["-s"], { input: symptomsScript([nobody]), encoding: "utf8", env });
+    const input = symptomsScript([nobody]);
+    const { stdout } = spawnSync("sh", ["-c", commandFor(input)], { input, encoding: "utf8", env });
     rmSync(bin, { recursive: true });
     const said = Number(/^0 since=(\d+)$/m.exec(stdout)?.[1]);
     // The script looks at the clock by itself, a little later.

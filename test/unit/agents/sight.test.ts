@@ -5,8 +5,9 @@ import { parse } from "yaml";
 import { loadType } from "../../../src/agents/registry.js";
 import { glanceScript, sightScript } from "../../../src/agents/sight/script.js";
 import { sightsFrom } from "../../../src/agents/sight/sight.js";
-import { standingOf, type Wanted } from "../../../src/agents/sight/state.js";
+import { type Expected, standingOf } from "../../../src/agents/sight/state.js";
 import { stillSo } from "../../../src/agents/sight/still.js";
+import type { KeyTrouble, Wanted } from "../../../src/agents/sight/troubles.js";
 import { subjectOf } from "../../../src/agents/subject.js";
 import { sampleAgent } from "../state/sample-agent.js";
 import { healthyLines } from "./healthy-lines.js";
@@ -15,8 +16,11 @@ interface Case {
   about: string;
   lines?: string[];
   no?: string[];
-  drift?: string[];
+  drift?: Expected["drift"];
   wanted?: Wanted;
+  channels?: string[];
+  key?: KeyTrouble;
+  unfinished?: string;
   state: string;
   reason?: string;
   sight?: object;
@@ -50,7 +54,8 @@ describe("how an agent is", () => {
     if (each.state === "unknown") return expect(sight).toBeUndefined();
     if (!sight) throw new Error("nothing was seen");
     if (each.sight) expect(sight).toMatchObject(each.sight);
-    const { state, reason } = standingOf(subject, sight, { drift: each.drift ?? [], wanted: each.wanted ?? "run" });
+    const { drift = [], wanted = "run", channels = [], key, unfinished } = each;
+    const { state, reason } = standingOf(subject, sight, { drift, wanted, channels, key, unfinished });
     expect(state).toBe(each.state);
     if (each.reason !== undefined || state === "running") expect(reason || undefined).toBe(each.reason || undefined);
   });
@@ -59,9 +64,11 @@ describe("how an agent is", () => {
 describe("a short look", () => {
   const seenBy = (lines: string[], no: string[] = []) => sightsFrom(printed({ about: "", state: "", lines, no }), 2)[1];
   const after = (...lines: string[]) => {
-    const whole = seenBy(["touched=1 2", "cpu.last=1000 5000000"]);
+    const whole = seenBy(["touched=1 2", "cpu.last=1000 5000000", "reach=0 200", "reach.spare=0 200"]);
     const given = lines.map(keyOf);
-    const rest = ["age=2000", "touched=1 2"].filter((line) => !given.includes(keyOf(line)));
+    const rest = ["age=2000", "touched=1 2", "reach=0 401", "reach.spare=0 200"].filter(
+      (line) => !given.includes(keyOf(line)),
+    );
     const glance = seenBy([...rest, ...lines], ["none", "wrong", "own", "version"]);
     return whole && glance && stillSo(whole, glance);
   };
@@ -69,6 +76,7 @@ describe("a short look", () => {
   it("leaves what was proven as it was, and brings the numbers up to date", () => {
     const still = after("cpu.first=1100 5500000", "memory=4096");
     expect(still).toMatchObject({ busy: 50, memory: 4096, seen: { age: 20, answers: { own: 200 } } });
+    expect(still).toMatchObject({ reach: { status: 401 }, others: { spare: { status: 200 } } });
     expect(still && standingOf(subject, still).state).toBe("running");
   });
 
@@ -84,6 +92,8 @@ describe("a short look", () => {
     ["room=1 0 0"],
     ['gateway={"platforms":{"discord":{"state":"fatal"}}}'],
     ["uid="],
+    ["reach=7 000"],
+    ["reach.spare=0 502"],
   ])("%s asks for a whole one", (...lines) => {
     expect(after(...lines)).toBeUndefined();
   });
@@ -91,7 +101,7 @@ describe("a short look", () => {
 
 it("the script can be read by every shell, and holds no key", () => {
   const looked = [
-    { subject, reach: "http://127.0.0.1:1/v1" },
+    { subject, reach: "http://127.0.0.1:1/v1", others: { spare: "http://127.0.0.1:2/" } },
     { subject, rendered: { salt: "00" } },
   ];
   const script = sightScript(looked) + glanceScript(looked);

@@ -77,4 +77,10 @@ describe("an entry", () => {
       ...{ logger: "gateway.run", message: "slow" },
     });
   });
+
+  it("of which nobody knows the time has none", () => {
+    const lost = told("a: b", { at: Number.NaN });
+    expect(logLines({ utc: true, agents: [ada] })(lost)).toMatch(/^- {19}WARNING a: b\n$/);
+    expect(logObject(lost)).toMatchObject({ time: null, message: "b" });
+  });
 });

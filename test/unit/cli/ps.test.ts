@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { State } from "../../../src/agents/sight/state.js";
 import { hasChanged, lineOf } from "../../../src/cli/ps/changes.js";
-import { factsOf, nextFor } from "../../../src/cli/ps/facts.js";
+import { factsOf, identityOfKey, nextFor } from "../../../src/cli/ps/facts.js";
+import { describeFound } from "../../../src/cli/ps/in-full.js";
 // Loaded before the tests begin: a handler that is loaded late counts as their time.
 import "../../../src/cli/ps/ps.js";
 import { byWorst, countText, fleetColumns } from "../../../src/cli/ps/view.js";
-import type { Found } from "../../../src/flows/fleet/look.js";
+import { Fault } from "../../../src/errors.js";
+import type { Found } from "../../../src/flows/fleet/found.js";
 import { table } from "../../../src/ui/table.js";
 import { sampleAgent } from "../state/sample-agent.js";
 import { clm } from "./world.js";
@@ -92,6 +94,8 @@ it.each<[Found, string | undefined]>([
   [found("ada", "stopped", { wanted: "nothing" }), "clm agent configure ada"],
   [found("ada", "unreachable"), "clm host check wolf-i"],
   [found("ada", "failed"), "clm agent doctor ada"],
+  [found("ada", "degraded", { drift: { changes: [], lost: [{ what: "x", reason: "y" }] } }), "clm agent diff ada"],
+  [found("ada", "degraded", { drift: { unknown: "x", fault: new Fault("not-found", "x") } }), "clm agent doctor ada"],
   [found("ada", "degraded", { drift: { changes: [{ what: "x", differences: [] }], lost: [] } }), "clm agent diff ada"],
 ])("%# tells what to type", (one, next) => expect(nextFor(one)).toBe(next));
 
@@ -100,6 +104,45 @@ it("a program reads of one that was not seen that nothing is known", () => {
     ...{ agent: "wolf-i:hermes:ada", state: "unreachable", well: false, version: null, recorded_version: "2026.7.1" },
     ...{ unit: null, memory_bytes: null, drift: null, last_seen: { state: "running" } },
   });
+});
+
+const seen = (answers: Record<string, number>, more: object = {}): Pick<Found, "sight" | "proofs"> => ({
+  sight: { seen: { answers, listeners: [], unit: {} }, channels: {}, words: [], ...more } as never,
+  proofs: [{ id: "gate.own", result: answers.own === 200 ? "ok" : "fail", reason: "" }],
+});
+
+it.each([
+  ["proven", { own: 200 }],
+  ["refused", { own: 401 }],
+  ["refused", { own: 403 }],
+  [undefined, { own: 0 }],
+  [undefined, { own: 500 }],
+  [undefined, {}],
+])("its key is %s by %o", (identity, answers) => {
+  expect(identityOfKey(found("ada", "failed", seen(answers)))).toBe(identity);
+});
+
+it("tells when its key was last asked, apart from when it was seen", () => {
+  expect(
+    factsOf(found("ada", "running", { ...seen({ own: 200 }), provenAt: "2026-01-02T03:03:10.000Z" })),
+  ).toMatchObject({
+    ...{ seen_at: at, proven_at: "2026-01-02T03:03:10.000Z" },
+  });
+});
+
+it("tells of each provider whether it was reached, and of whom that was not asked", () => {
+  const fallbacks = [{ provider: "spare" }, { provider: "cloud" }];
+  const record = sampleAgent("ada", { provider: "echo", fallbacks });
+  const agent = { ...found("ada", "degraded").agent, record };
+  const reach = { reach: { status: 401 }, others: { spare: { trouble: "nothing answers there" } } };
+  const text = describeFound(found("ada", "degraded", { agent, ...seen({ own: 200 }, reach) }), now);
+  expect(text).toContain(
+    [
+      "Reached:     yes, from the host (401)",
+      "             spare: no: nothing answers there",
+      "             cloud: not asked: it is not known where it is",
+    ].join("\n"),
+  );
 });
 
 it("nobody is no trouble", async () => {

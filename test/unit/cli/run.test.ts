@@ -23,6 +23,7 @@ describe("a run", () => {
       args: { words: ["a", "b"] },
       options: { code: 42, loud: false, who: "me" },
       configDir: "/x",
+      elsewhere: "/x",
       format: "table",
       yes: true,
       dryRun: true,

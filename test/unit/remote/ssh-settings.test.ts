@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { parseHop, parseSshSettings } from "../../../src/remote/ssh-settings.js";
+import { aliveWithin, parseHop, parseSshSettings } from "../../../src/remote/ssh-settings.js";
 
 const load = (name: string) => parse(readFileSync(new URL(`../../cases/ssh-config/${name}`, import.meta.url), "utf8"));
 
@@ -12,6 +12,17 @@ test.each(cases)("$name", ({ output, expect: expected }) => {
   const settings: Record<string, unknown> = { ...parseSshSettings(output, here) };
   const seen = Object.keys(expected).map((key) => [key, key in settings ? settings[key] : "absent"]);
   expect(Object.fromEntries(seen)).toEqual(expected);
+});
+
+describe("a host that froze is told within 10 s", () => {
+  const own = aliveWithin();
+  test.each([
+    ["often enough", { milliseconds: 1000, unanswered: 3 }, { milliseconds: 1000, unanswered: 3 }],
+    ["rarely", { milliseconds: 60_000, unanswered: 3 }, own],
+    ["rarely, and only once", { milliseconds: 30_000, unanswered: 0 }, own],
+    ["often, and far too many times", { milliseconds: 1000, unanswered: 600 }, own],
+  ])("asked %s", (_about, wanted, taken) => expect(aliveWithin(wanted)).toEqual(taken));
+  test("asked as nobody says", () => expect(own.milliseconds * (own.unanswered + 1)).toBeLessThan(10_000));
 });
 
 describe("a hop", () => {

@@ -30,15 +30,15 @@ describe("agents are chosen by", () => {
   it.each<[string, Partial<AgentChoice>, string[]]>([
     ["a name", { words: ["mail"] }, ["rack-2/mail"]],
     ["a name and its host", { words: ["rack-2/web-a"] }, ["rack-2/web-a"]],
-    ["several, in the fleet's order and once", { words: ["solo", "mail", "mail"] }, ["rack-2/mail", "den/solo"]],
+    ["several, in order and once", { words: ["mail", "solo", "mail"] }, ["den/solo", "rack-2/mail"]],
     ["a pattern", { words: ["web-*"] }, web],
     ["a pattern of the host too", { words: ["rack-?/web-a"] }, ["rack-1/web-a", "rack-2/web-a"]],
     ["everything on a host", { words: ["rack-1/*"] }, ["rack-1/web-a", "rack-1/web-b"]],
-    ["the host", { hosts: ["rack-*"] }, ["rack-1/web-a", "rack-1/web-b", "rack-2/web-a", "rack-2/mail"]],
+    ["the host", { hosts: ["rack-*"] }, ["rack-1/web-a", "rack-1/web-b", "rack-2/mail", "rack-2/web-a"]],
     ["a label", { labels: [["gpu", "yes"]] }, ["rack-1/web-a", "rack-1/web-b"]],
     ["the type", { type: "other" }, ["den/solo"]],
     ["several of these", { words: ["web-*"], hosts: ["rack-2"], labels: [["site", "home"]] }, ["rack-2/web-a"]],
-    ["all", { all: true }, [...web, "rack-2/mail", "den/solo"]],
+    ["all", { all: true }, ["den/solo", "rack-1/web-a", "rack-1/web-b", "rack-2/mail", "rack-2/web-a"]],
   ])("%s", (_, given, found) => expect(chosen(given)).toEqual(found));
 });
 
@@ -52,8 +52,8 @@ describe("it is a fault when", () => {
     ["a pattern matches none", { words: ["mail", "x*"] }, "no agent's name matches 'x*'"],
     ["a host pattern matches none", { hosts: ["x*"] }, "no host's name matches 'x*'"],
     ["no host has the label", { labels: [["gpu", "no"]] }, "no host has the label gpu=no"],
-    ["the host has none", { hosts: ["bare"] }, "no agent is chosen by that"],
-    ["no agent is of the type", { type: "nope" }, "no agent is chosen by that"],
+    ["the host has none", { hosts: ["bare"] }, "no agent is on such a host"],
+    ["no agent is of the type", { type: "nope" }, "no agent there is of type nope"],
     ["the name is elsewhere", { words: ["mail"], hosts: ["rack-1"] }, "rack-2/mail is not among the agents"],
   ])("%s", (_, given, told) => {
     try {

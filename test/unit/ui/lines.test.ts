@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { createLines } from "../../../src/ui/lines.js";
 import { keyboard, memory } from "./streams.js";
 
@@ -9,6 +9,8 @@ function atPrompt() {
   const lines = createLines({ stdin, stderr, prompt: "ada> ", signal: stop.signal });
   return { lines, stderr, stop, type: stdin.type };
 }
+
+afterEach(() => void vi.unstubAllEnvs());
 
 const tick = () => new Promise((done) => setTimeout(done, 5));
 
@@ -45,13 +47,15 @@ it.each([
   lines.close();
 });
 
-it("Ctrl-C takes back what was typed", async () => {
-  const { lines, type } = atPrompt();
+it.each(["xterm", "dumb"])("Ctrl-C takes back what was typed (%s)", async (term) => {
+  vi.stubEnv("TERM", term);
+  const { lines, type, stderr } = atPrompt();
   const message = lines.next();
   type("wrong");
   await tick();
   type("\u0003");
   await tick();
+  expect(stderr.text()).toMatch(/wrong\n[^\n]*ada> [^\n]*$/);
   type("right\r");
   expect(await message).toBe("right");
   lines.close();

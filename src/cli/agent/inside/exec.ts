@@ -1,5 +1,6 @@
 import { faults } from "../../../errors.js";
 import { codeOf, type Ended, execInAgents, exitIn } from "../../../flows/agent/inside/exec.js";
+import { cleanCut } from "../../../flows/clean-cut.js";
 import type { Outcome } from "../../../flows/fleet/each.js";
 import { type Session, withSession } from "../../../flows/session.js";
 import { sh } from "../../../quote.js";
@@ -9,6 +10,7 @@ import type { Context, Handler, Input } from "../../command.js";
 import { chooseAgents, rerunLine, summarize } from "../../many.js";
 import { identityOf } from "../view.js";
 import { exec } from "./commands.js";
+import { type Heard, heard } from "./heard.js";
 
 type Given = Input<NonNullable<typeof exec.args>, NonNullable<typeof exec.options>>;
 
@@ -24,8 +26,8 @@ export const run: Handler<typeof exec> = async (given, clm) => {
 /** As if it ran here: its streams are ours, and so is its exit code. */
 async function inOne(session: Session, clm: Context, agent: Agent, command: string[]): Promise<number | undefined> {
   const stdin = clm.stdin();
-  const said = heard();
-  const hear: Hear = clm.format === "table" ? (_, stream, bytes) => clm.ui.pass(stream, bytes) : said.hear;
+  const said = heard(cleanCut(session));
+  const hear: Heard["hear"] = clm.format === "table" ? (_, stream, bytes) => clm.ui.pass(stream, bytes) : said.hear;
   const input = stdin.isTTY ? undefined : stdin;
   const [outcome] = await execInAgents(session, [agent], { command, input, hear }, { parallel: 1 });
   if (!outcome) return undefined;
@@ -36,7 +38,7 @@ async function inOne(session: Session, clm: Context, agent: Agent, command: stri
 }
 
 async function inMany(session: Session, clm: Context, agents: Agent[], { args, options }: Given): Promise<number> {
-  const said = heard();
+  const said = heard(cleanCut(session));
   const heardAll = (agent: Agent) => {
     if (clm.format === "table") block(clm, agent, said);
   };
@@ -56,34 +58,17 @@ async function inMany(session: Session, clm: Context, agents: Agent[], { args, o
   return Math.max(0, ...outcomes.map(exitOf));
 }
 
-type Hear = (agent: Agent, stream: "stdout" | "stderr", bytes: Buffer) => Promise<void> | void;
-
-/** Everything that was said, by agent. */
-function heard() {
-  const said = new Map<Agent, Record<"stdout" | "stderr", Buffer[]>>();
-  const hear: Hear = (agent, stream, bytes) => {
-    const of = said.get(agent) ?? { stdout: [], stderr: [] };
-    said.set(agent, of);
-    of[stream].push(bytes);
-  };
-  const text = (agent: Agent, stream: "stdout" | "stderr") =>
-    Buffer.concat(said.get(agent)?.[stream] ?? []).toString("utf8");
-  return { hear, text };
-}
-
-type Said = ReturnType<typeof heard>;
-
 const fullName = ({ host, name }: Agent): string => `${host.name}/${name}`;
 
 /** One agent's answer, as soon as it is whole. */
-function block({ ui }: Context, agent: Agent, said: Said): void {
+function block({ ui }: Context, agent: Agent, said: Heard): void {
   const [stdout, stderr] = [said.text(agent, "stdout"), said.text(agent, "stderr")];
   ui.out(`${fullName(agent)}:\n${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}`);
   if (stderr === "") return;
   for (const line of stderr.replace(/\n$/, "").split("\n")) ui.say(`${fullName(agent)}: ${line}`);
 }
 
-function machine({ agent, result, value, fault }: Outcome<Ended>, said: Said): object {
+function machine({ agent, result, value, fault }: Outcome<Ended>, said: Heard): object {
   const exit = value ?? (fault && exitIn(fault));
   return {
     ...identityOf(agent),

@@ -48,7 +48,13 @@ function timeText(at: number, utc: boolean): string {
 export function logObject({ agent, at, level, source, text }: Told): object {
   const { logger, message } = speakerOf(plain(text));
   return {
-    ...{ time: new Date(at).toISOString(), agent: agent.name, host: agent.host.name, level, source },
+    ...{
+      time: Number.isNaN(at) ? null : new Date(at).toISOString(),
+      agent: agent.name,
+      host: agent.host.name,
+      level,
+      source,
+    },
     ...{ logger: logger ?? null, message },
   };
 }

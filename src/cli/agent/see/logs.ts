@@ -1,13 +1,16 @@
 import type { Moment } from "../../../agents/logs/script.js";
 import { type Source, sources } from "../../../agents/logs/sources.js";
 import { Fault } from "../../../errors.js";
-import { type Audience, tellLogs } from "../../../flows/logs/logs.js";
+import { type Audience, type Told, tellLogs } from "../../../flows/logs/logs.js";
 import { withSession } from "../../../flows/session.js";
 import type { Handler } from "../../command.js";
 import { chooseAgents } from "../../many.js";
 import { momentFrom } from "../../moment.js";
 import type { logs } from "./commands.js";
 import { logLines, logObject } from "./log-lines.js";
+
+/** Entries that are made text of before it is seen whether anybody reads them. */
+const atOnce = 1000;
 
 export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
   const { follow, level = "debug", utc, sudoPasswordFile } = options;
@@ -22,16 +25,22 @@ export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
   const agents = chooseAgents(clm, args.names, options);
 
   const line = logLines({ paint: clm.screen?.paint, utc, agents });
+  const text = clm.format === "json" ? (told: Told) => `${JSON.stringify(logObject(told))}\n` : line;
   const several = agents.length > 1;
   let shown = 0;
   const audience: Audience = {
-    entries(told) {
+    async entries(told) {
       shown += told.length;
-      clm.ui.out(
-        clm.format === "json"
-          ? told.map((each) => `${JSON.stringify(logObject(each))}\n`).join("")
-          : told.map(line).join(""),
-      );
+      for (let at = 0; at < told.length; at += atOnce) {
+        // What is left when somebody says stop is not worth waiting for.
+        if (at > 0 && clm.signal.aborted) return;
+        await clm.ui.out(
+          told
+            .slice(at, at + atOnce)
+            .map(text)
+            .join(""),
+        );
+      }
     },
     trouble(fault) {
       if (!several) return;

@@ -1,5 +1,5 @@
 import { isWell } from "../../../agents/sight/state.js";
-import type { Found } from "../../../flows/fleet/look.js";
+import type { Found } from "../../../flows/fleet/found.js";
 import { withSession } from "../../../flows/session.js";
 import { isGlob } from "../../../wildcard.js";
 import type { Context, Handler } from "../../command.js";

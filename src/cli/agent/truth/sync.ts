@@ -15,7 +15,7 @@ export const run: Handler<typeof sync> = ({ args, options }, clm) =>
       const { down, onboarding } = agent.record;
       const idle = down ? "; it is stopped, and stays so" : `; next: ${nextFor(agent)}`;
       const how = proofs.length > 0 && onboarding.state === "ready" ? ", and answers" : idle;
-      if (changes.length === 0) return [`${who}was as it was configured; nothing was changed${how}`];
+      if (changes.length === 0) return [`${who}is as it was configured${how}; nothing was changed`];
       return [
         ...changes.map((change) => `${who}changed ${changeText(change)}`),
         `${who}is as it was configured again${how}`,

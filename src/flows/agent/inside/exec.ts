@@ -113,6 +113,7 @@ async function execIn(session: Session, target: Target, leash: Leash, order: Ord
     ]);
     const exit = await process.done;
     session.signal.throwIfAborted();
+    leash.mustHold();
     if (!stderr.begun()) throw neverBegan(target, exit, stderr.before());
     return exit;
   } finally {

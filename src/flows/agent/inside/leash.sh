@@ -1,5 +1,5 @@
-# Looks whose accounts these are, and holds what is run in them on a leash: when our stdin ends, because clm left or the
-# connection died, the host ends all of it. POSIX sh, run as root. Each answer is a line that begins with the nonce.
+# Looks whose accounts these are, and holds what is run in them on a leash: when nobody is there any more, because clm left or
+# the connection died, the host ends all of it. POSIX sh, run as root. Each answer is a line that begins with the nonce.
 
 LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -32,10 +32,13 @@ END
 
 # hold SIGN UNITS: no unit of ours begins when the sign has gone, so none can begin after they were ended.
 hold() {
+  # Who is gone hears nothing of it, and all has to end the same.
+  trap '' PIPE
   mkdir -p "${1%/*}" && : >"$1" || exit
   say held
-  IFS= read -r word
+  beat
+  finished=$?
   rm -f "$1"
-  [ "$word" = 'done' ] || systemctl stop "$2"
+  [ "$finished" = 0 ] || { say lost; systemctl stop "$2"; }
   say let-go
 }

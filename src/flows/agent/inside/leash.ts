@@ -3,6 +3,7 @@ import { accountComment } from "../../../agents/mark.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Connection } from "../../../remote/connection.js";
+import { beating, leash, letGo } from "../../../remote/leash.js";
 import { converse, newNonce } from "../../../remote/operations/conversation.js";
 import { titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
@@ -17,6 +18,8 @@ export interface Leash {
   sign: string;
   /** Whether the agent has a `.env`; a fault when its account is not one to run anything in. */
   hasEnv(target: Target): boolean;
+  /** Throws when the host took us for gone, and ended all of it: then how something ended means nothing. */
+  mustHold(): void;
   /** Lets go: what still runs is ended, unless all is known to be done. */
   end(how: "done" | "stop"): Promise<void>;
 }
@@ -34,14 +37,23 @@ export async function leashOn(session: Session, connection: Connection, targets:
     return sh`look ${[record.user, comment, places.data, places.env]}`;
   });
   const hold = sh`hold ${sign} ${`clm-exec-${id}-*.service`}`;
-  const script = [library, sh`nonce=${nonce}`, ...looks, hold, ""].join("\n");
+  const script = [leash, library, sh`nonce=${nonce}`, ...looks, hold, ""].join("\n");
   // Not with our signal: it is what ends the others, and has to outlive them.
   const host = await converse(connection.as("root"), nonce, script);
   host.allow(30_000);
   const seen: string[] = [];
   for (let word = await host.next(); word !== "held"; word = await host.next()) seen.push(word);
   host.allow();
+  const stopBeating = beating((byte) => host.say(byte));
   let count = 0;
+  let lost = false;
+  host.next().then(
+    (word) => {
+      lost = word === "lost";
+    },
+    // Who lost the connection learns it elsewhere.
+    () => {},
+  );
   return {
     unit: () => `clm-exec-${id}-${count++}.service`,
     sign,
@@ -50,8 +62,12 @@ export async function leashOn(session: Session, connection: Connection, targets:
       if (how !== "env" && how !== "bare") throw notForUs(target, how);
       return how === "env";
     },
+    mustHold() {
+      if (lost) throw takenForGone(connection.target.name);
+    },
     async end(how) {
-      if (how === "done") host.say("done\n");
+      stopBeating();
+      if (how === "done") host.say(letGo);
       const told = host.hangUp();
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
@@ -63,6 +79,12 @@ export async function leashOn(session: Session, connection: Connection, targets:
     },
   };
 }
+
+const takenForGone = (host: string): Fault =>
+  new Fault("connection-lost", `${host} heard nothing of clm for too long, and ended what it ran`, {
+    why: "clm was stopped for a while, or the network was cut",
+    next: `clm host check ${host}`,
+  });
 
 function notForUs({ agent, subject }: Target, how: string): Fault {
   const { record, host, word } = agent;

@@ -34,7 +34,7 @@ export async function shellIn(session: Session, word: string, screen: Screen): P
     try {
       const env = leash.hasEnv(target);
       const run = { subject, unit: leash.unit(), sign: leash.sign, env, streams: "pty", words: anyShell } as const;
-      const shell = await connection.onTerminal(transientUnit(run), screen.window());
+      const shell = await connection.onTerminal(transientUnit(run), screen.window(), session.signal);
       const { keys, show, takeBack } = screen.lend();
       const forget = screen.onResize(() => shell.resize(screen.window()));
       const leave = () => shell.leave();
@@ -46,6 +46,7 @@ export async function shellIn(session: Session, word: string, screen: Screen): P
         shell.stdout.pipe(show, { end: false });
         const { code } = await shell.done;
         session.signal.throwIfAborted();
+        leash.mustHold();
         how = "done";
         return code ?? undefined;
       } finally {

@@ -53,11 +53,11 @@ export const wordsOf = (command: string[]): string[] =>
   command.length === 1 ? ["/bin/sh", "-c", command[0] ?? ""] : command;
 
 /**
- * Says on stderr that it began, and turns a signal into a code: systemd-run ends with 0 when the unit was not started for an
- * assertion, and when SIGTERM or SIGPIPE ended it.
+ * Says on stderr that it began, and turns a signal into a code, also one to all of the unit: systemd-run ends with 0 when the
+ * unit was not started for an assertion, and when SIGTERM or SIGPIPE ended it.
  */
 export const proving = (proof: string, words: string[]): string[] => [
-  ...["/bin/sh", "-c", `echo ${proof} >&2; "$@"; exit $?`, "sh"],
+  ...["/bin/sh", "-c", `trap "exit 143" TERM; echo ${proof} >&2; "$@"; exit $?`, "sh"],
   ...words,
 ];
 

@@ -62,7 +62,7 @@ export async function seeVersion(root: Shell, sight: Sight, signal?: AbortSignal
   return (await ask(root, sight, [ourVersion(sight.subject)], signal)).version ?? "";
 }
 
-const ourVersion = (subject: Subject): string => versionCall(subject, "see_our_version");
+const ourVersion = (subject: Subject): string => versionCall(subject, { see: "see_our_version" });
 
 async function ask(root: Shell, { subject, comment, job }: Sight, parts: string[], signal?: AbortSignal) {
   const script = lookScript(subject, library, [sh`job=${job} mark=${comment}`, ...parts]);

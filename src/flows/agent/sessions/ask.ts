@@ -27,6 +27,8 @@ interface Said extends Answer {
 
 // A fleet's whole history may be large, and a line slow.
 const seconds = 600;
+// Bytes: a session with all its messages is one.
+const longestLine = 1 << 26;
 
 /** Asks an agent's state.db, in one exec and with the agent's own rights. Answers come as they are read; nothing is changed. */
 export async function* askSessions(session: Session, word: string, question: Question): AsyncGenerator<Answer> {
@@ -44,7 +46,7 @@ export async function* askSessions(session: Session, word: string, question: Que
   });
   let whole = false;
   try {
-    for await (const line of linesOf(process.stdout)) {
+    for await (const line of linesOf(process.stdout, agent)) {
       const said = understood(agent, line);
       if (said.end) whole = true;
       else if (!said.absent) yield said;
@@ -58,16 +60,21 @@ export async function* askSessions(session: Session, word: string, question: Que
   if (!whole) throw brokenOff(agent, complaint, code);
 }
 
-async function* linesOf(stream: Readable): AsyncGenerator<string> {
+export async function* linesOf(stream: Readable, agent: Agent, longest = longestLine): AsyncGenerator<string> {
   let rest: Buffer[] = [];
+  let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     let from = 0;
     for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
       yield Buffer.concat([...rest, chunk.subarray(from, at)]).toString("utf8");
       rest = [];
+      size = 0;
       from = at + 1;
     }
-    if (from < chunk.length) rest.push(chunk.subarray(from));
+    if (from === chunk.length) continue;
+    rest.push(chunk.subarray(from));
+    size += chunk.length - from;
+    if (size > longest) throw tooLong(agent, longest);
   }
 }
 
@@ -95,6 +102,12 @@ export function unknownSession({ name, word }: Agent, id: string, like: string[]
     data: { sessions: like },
   });
 }
+
+const tooLong = ({ name, host, word }: Agent, longest: number): Fault =>
+  new Fault("remote-failed", `${host.name} answers about the sessions of ${name} with a line that does not end`, {
+    why: `more than ${Math.round(longest / 1e6)} MB of it came`,
+    next: `clm agent doctor ${word}`,
+  });
 
 function unreadable({ name, host, word }: Agent, fault: string, why: string): Fault {
   if (fault === "busy") {

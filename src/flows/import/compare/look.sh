@@ -14,9 +14,9 @@ see_unit() {
 # Names only, but for where it listens. Of the key nothing leaves the host but a salted digest.
 see_env() {
   [ -n "$uid" ] || return 0
-  say env "$(as_agent stat -c %a -- "$env")"
-  content=$(as_agent head -c 1000000 -- "$env")
-  printf '%s\n' "$content" | sed -n 's/^[[:space:]]*\(export[[:space:]]\{1,\}\)\{0,1\}\([A-Za-z_][A-Za-z0-9_]*\)=.*/variable=\2/p'
+  say env "$(ask_agent 10 stat -c %a -- "$env")"
+  content=$(first_of 1000000 "$env" | at_most 1000000)
+  printf '%s\n' "$content" | sed -n 's/^[[:space:]]*\(export[[:space:]]\{1,\}\)\{0,1\}\([A-Za-z_][A-Za-z0-9_]\{0,199\}\)=.*/variable=\2/p'
   say bind "$(value_of API_SERVER_HOST)"
   say port "$(value_of API_SERVER_PORT)"
   key=$(value_of API_SERVER_KEY)

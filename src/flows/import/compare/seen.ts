@@ -1,10 +1,8 @@
 import { lookScript, saidIn, versionCall } from "../../../agents/looking.js";
 import type { Subject } from "../../../agents/subject.js";
-import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
-import { commandFor } from "../../../remote/operations/conversation.js";
+import { askHost } from "../../../remote/ask-host.js";
 import type { Shell } from "../../../remote/process.js";
-import { run } from "../../../remote/run.js";
 import library from "./look.sh?raw";
 
 /** What was seen of an agent that Clawrium set up. */
@@ -25,8 +23,7 @@ export interface Seen {
 }
 
 /** Looks at the agent in one exec. The shell must be root's. */
-export async function look(root: Shell, subject: Subject, salt: string, signal: AbortSignal): Promise<Seen> {
-  const { host } = subject;
+export function look(root: Shell, subject: Subject, salt: string, signal: AbortSignal): Promise<Seen> {
   const script = lookScript(subject, library, [
     sh`salt=${salt}`,
     "see_account",
@@ -34,13 +31,8 @@ export async function look(root: Shell, subject: Subject, salt: string, signal: 
     "see_env",
     versionCall(subject),
   ]);
-  const { stdout, stderr, code } = await run(root, commandFor(script), { stdin: script, timeout: 90_000, signal });
-  const seen = seenFrom(stdout);
-  if (seen) return seen;
-  throw new Fault("remote-failed", `${host} could not tell how ${subject.name} is`, {
-    why: stderr.trim().split("\n").slice(-3).join(" ") || `its script ended with ${code}`,
-    next: `clm host check ${host}`,
-  });
+  const asking = { host: subject.host, what: `how ${subject.name} is`, timeout: 90_000, signal };
+  return askHost(root, script, asking, seenFrom);
 }
 
 /** Reads the lines of look.sh; nothing when they do not go to the end. */

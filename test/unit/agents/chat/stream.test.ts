@@ -56,6 +56,24 @@ describe("a streamed answer", () => {
   });
 });
 
+describe("an answer without an end is not listened to for ever", () => {
+  const megabyte = "x".repeat(1024 * 1024);
+  it.each([
+    ["one line", "", megabyte],
+    ["one event", "", `data: ${megabyte}\n`],
+    ["one text", "", `data: {"choices":[{"delta":{"content":"${megabyte}"}}]}\n\n`],
+    ["tools", "", `event: hermes.tool.progress\ndata: {"tool":"${megabyte}"}\n\n`],
+    ["a failure", 'data: {"choices":[{"delta":{"content":"API call failed after "}}]}\n\n', `${megabyte}`],
+  ])("%s", (_about, first, part) => {
+    const reader = streamReader({ headers: {}, failures, onPiece: () => {} });
+    expect(reader.push(first)).toBe(true);
+    let parts = 0;
+    while (parts < 100 && reader.push(part)) parts++;
+    expect(parts).toBeLessThan(100);
+    expect(reader.end()).toMatchObject({ failure: expect.stringContaining("no end") });
+  });
+});
+
 it.each([
   [
     "event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n",

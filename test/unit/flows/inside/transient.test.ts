@@ -1,4 +1,5 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { afterLine } from "../../../../src/flows/agent/inside/beginning.js";
@@ -55,6 +56,14 @@ describe("a command in an agent", () => {
     const [program = "", ...args] = proving("proof-1", ["/bin/sh", "-c", script]);
     const shell = ["-c", '"$@" 2>&1; echo " $?"', "sh", program, ...args];
     expect(execFileSync("/bin/sh", shell, { encoding: "utf8" })).toMatch(new RegExp(`^proof-1\n[^]* ${code}\n$`));
+  });
+
+  it("ends with the code of a signal that all of the unit gets", async () => {
+    const [program = "", ...args] = proving("proof-1", ["/bin/sh", "-c", "echo on; exec sleep 60"]);
+    const child = spawn(program, args, { detached: true, stdio: ["ignore", "pipe", "ignore"] });
+    await once(child.stdout, "data");
+    process.kill(-(child.pid ?? Number.NaN), "SIGTERM");
+    expect(await once(child, "exit")).toEqual([143, null]);
   });
 });
 

@@ -1,0 +1,59 @@
+import { brief, restartsOf } from "../proof/judge.js";
+import type { Proof } from "../proof/proof.js";
+import type { Seen } from "../proof/seen.js";
+import type { Subject } from "../subject.js";
+import type { Reach, Sight } from "./sight.js";
+
+/** What is wanted of an agent: `rest` when clm stopped it, `nothing` when it is not configured yet. */
+export type Wanted = "run" | "rest" | "nothing";
+
+/** Why an agent may not answer the key that clm asks with: there is none, or another is being put in its place. */
+export type KeyTrouble = "missing" | "changing";
+
+/** Up for a short time, for the first time, and does not listen yet. */
+export function isStarting({ manifest }: Subject, seen: Seen): boolean {
+  const { age, listeners, unit } = seen;
+  const young = age !== undefined && age * 1000 < manifest.api.patience.start;
+  const isUp = unit.ActiveState === "active" || unit.ActiveState === "activating";
+  return young && isUp && listeners.length === 0 && restartsOf(seen) === 0;
+}
+
+/** One that systemd calls failed may be one that was stopped the hard way. */
+export const isDownAsWished = ({ unit }: Seen, wanted: Wanted): boolean =>
+  wanted !== "run" && unit.LoadState !== "not-found" && ["inactive", "failed"].includes(unit.ActiveState ?? "");
+
+/** What is wrong with the way from its host to a provider; `whose` is who that is. */
+function reachTrouble(reach: Reach | undefined, whose = "its provider"): string | undefined {
+  if (!reach) return undefined;
+  if ("trouble" in reach) return `${whose} cannot be reached from the host: ${reach.trouble}`;
+  return reach.status >= 500 ? `${whose} answers ${reach.status}` : undefined;
+}
+
+/** The same of all its providers: its own first, and then those it can do without for a while. */
+export const reachTroubles = ({ reach, others = {} }: Pick<Sight, "reach" | "others">): string[] =>
+  [
+    reachTrouble(reach),
+    ...Object.entries(others).map(([name, each]) => reachTrouble(each, `its provider ${name}`)),
+  ].filter((text) => text !== undefined);
+
+/** How a channel is when it is not connected. One it says nothing of is not. */
+export function channelTrouble({ channels }: Sight, name: string): string | undefined {
+  const seen = Object.hasOwn(channels, name) ? channels[name] : undefined;
+  if (!seen) return "not said to be connected";
+  return seen.state === "connected" ? undefined : `${seen.state}${seen.error ? `: ${brief(seen.error)}` : ""}`;
+}
+
+/** It was asked with its own key, and did not let us in. */
+export const refusesKey = ({ answers: { own } }: Seen): boolean => own === 401 || own === 403;
+
+/** That an agent does not answer our key is no fault of its own when there is none, or when it may have another. */
+export function withKeyTrouble({ word }: Subject, seen: Seen, proofs: Proof[], key: KeyTrouble | undefined): Proof[] {
+  const whys = { missing: "clm has no key for it", changing: "a change of its key is not finished" };
+  if (!key || (key === "changing" && !refusesKey(seen))) return proofs;
+  const fix = `clm agent rotate-key ${word}`;
+  return proofs.map((proof) =>
+    proof.id === "gate.own" && proof.result !== "skipped"
+      ? { ...proof, result: "fail", reason: `${whys[key]}; ${fix}`, fix }
+      : proof,
+  );
+}

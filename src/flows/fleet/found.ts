@@ -1,0 +1,121 @@
+import { brief } from "../../agents/proof/judge.js";
+import type { Looked } from "../../agents/sight/script.js";
+import type { Sight } from "../../agents/sight/sight.js";
+import { type Expected, type Standing, type State, standingOf } from "../../agents/sight/state.js";
+import type { KeyTrouble, Wanted } from "../../agents/sight/troubles.js";
+import type { Subject } from "../../agents/subject.js";
+import type { Fault } from "../../errors.js";
+import { type Agent, agentsOf, titleOf } from "../../state/agents.js";
+import { modelOf } from "../../state/providers.js";
+import { keepSightings, readSightings, type Sighting } from "../../state/sightings.js";
+import type { Session } from "../session.js";
+import type { Drift } from "./drift.js";
+
+/** How one agent is, as its host tells it now. */
+export interface Found {
+  agent: Agent;
+  state: State;
+  reason?: string | undefined;
+  /** When it was looked at. */
+  at: string;
+  /** When it was last looked at as a whole: asked with its key, and compared with how it was configured. */
+  provenAt?: string;
+  wanted: Wanted;
+  /** Nothing when its host could not be asked. */
+  sight?: Sight;
+  subject?: Subject;
+  /** What was looked at, to look at it again. */
+  looked?: Looked;
+  /** Why its own key may not be answered. */
+  key?: KeyTrouble | undefined;
+  proofs: Standing["proofs"];
+  /** In what it is not as it was configured, when that was asked. */
+  drift?: Drift | undefined;
+  /** The model that answers for it: its own, or its provider's. */
+  model?: string | undefined;
+  /** How it last was, when its host cannot be asked. */
+  last?: Sighting | undefined;
+  fault?: Fault;
+}
+
+/** What a look brought of one agent. */
+export interface Brought {
+  looked: Looked;
+  sight: Sight;
+  key: KeyTrouble | undefined;
+  drift: Drift | undefined;
+  /** When it was last looked at as a whole; without it, now. */
+  provenAt?: string | undefined;
+}
+
+export function foundBy(session: Session, agent: Agent, { looked, sight, key, drift, provenAt }: Brought): Found {
+  const { subject } = looked;
+  const { record } = agent;
+  const [wanted, at] = [wantedOf(agent), stamp(session)];
+  const { state, reason, proofs } = standingOf(subject, sight, {
+    ...{ wanted, key, unfinished: unfinished(agent), channels: Object.keys(record.channels ?? {}) },
+    ...(drift && record.status === "installed" && { drift: told(drift) }),
+  });
+  return {
+    ...{ agent, state, wanted, at, provenAt: provenAt ?? at, sight, subject, looked, key, proofs, drift },
+    model: modelOf(session.providers.read(), record),
+    reason: reason && session.ui.redact(reason),
+  };
+}
+
+function told(drift: Drift): NonNullable<Expected["drift"]> {
+  if ("unknown" in drift) return drift;
+  // That its unit would be started anew follows from what else differs.
+  const differs = drift.changes.filter(({ differences }) => !differences.every((each) => each.startsWith("restart")));
+  return [...differs.map(({ what }) => ({ what })), ...drift.lost];
+}
+
+/** Somebody began something with it that did not come to its end. */
+function unfinished({ record: { status } }: Agent): string | undefined {
+  return {
+    installing: "its installation was not finished",
+    removing: "its removal was not finished",
+    installed: undefined,
+  }[status];
+}
+
+function wantedOf({ record: { down, onboarding } }: Agent): Wanted {
+  if (down) return "rest";
+  return onboarding.state === "ready" ? "run" : "nothing";
+}
+
+const stamp = ({ now }: Session): string => now().toISOString();
+
+/** Of an agent whose host cannot be asked. */
+export function lost(session: Session, agent: Agent, fault?: Fault): Found {
+  const last = readSightings(session.configDir)[titleOf(agent)];
+  return {
+    ...{ agent, state: "unreachable", wanted: wantedOf(agent), at: stamp(session), proofs: [], last },
+    ...{ model: modelOf(session.providers.read(), agent.record), ...(fault && { fault }) },
+    ...(fault && { reason: session.ui.redact([fault.message, ...fault.why].join(": ")) }),
+  };
+}
+
+/** Who could not be asked now was seen before: by an earlier look, or by whoever looked here last. */
+export function sinceBefore(now: Found, before: Found | undefined): Found {
+  const last = before && (before.sight ? sightingOf(before) : before.last);
+  return now.sight || !last || (now.last && now.last.at > last.at) ? now : { ...now, last };
+}
+
+const sightingOf = ({ at, state, reason, sight }: Found): Sighting => ({
+  ...{ at, state, version: brief(sight?.seen.version ?? "") },
+  ...(reason && { reason }),
+});
+
+/** Keeps what was seen, for a time when a host cannot be asked. Whoever may not write there can look all the same. */
+export function remember({ configDir, hosts, ui }: Session, found: readonly Found[]): void {
+  const known = readSightings(configDir);
+  const seen = found.flatMap((each): [string, Sighting][] => {
+    const [title, sighting] = [titleOf(each.agent), each.sight ? sightingOf(each) : each.last];
+    return sighting && sighting.at > (known[title]?.at ?? "") ? [[title, sighting]] : [];
+  });
+  if (seen.length === 0) return;
+  const there = new Set(agentsOf(hosts.read()).map(titleOf));
+  if (!keepSightings(configDir, Object.fromEntries(seen), (key) => there.has(key)))
+    ui.debug(`what was seen could not be kept in ${configDir}`);
+}

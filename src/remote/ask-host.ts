@@ -1,0 +1,63 @@
+import { Fault, isFault } from "../errors.js";
+import { commandFor } from "./operations/conversation.js";
+import type { Shell } from "./process.js";
+import { run } from "./run.js";
+
+export interface Asking {
+  host: string;
+  /** What it is to tell: `how its agents are`. */
+  what: string;
+  /** What the script reads from its stdin; nothing secret may travel in another way. */
+  stdin?: string;
+  /** Milliseconds. */
+  timeout: number;
+  signal: AbortSignal;
+  /** Called when something comes. */
+  heard?: () => void;
+}
+
+/** What a host told, as far as it came, and the fault for who misses something in it. */
+export interface Told {
+  text: string;
+  fault: Fault;
+}
+
+/** Runs a script that looks, and reads what it told: a fault when that is no answer. */
+export async function askHost<T>(
+  root: Shell,
+  script: string,
+  asking: Asking,
+  read: (text: string) => T | undefined,
+): Promise<T> {
+  const { text, fault } = await hearHost(root, script, asking);
+  const answer = read(text);
+  if (answer === undefined) throw fault;
+  return answer;
+}
+
+/** The same for who can use a part of an answer: when the host takes too long, what came until then is told all the same. */
+export async function hearHost(root: Shell, script: string, asking: Asking): Promise<Told> {
+  const { stdin = "", timeout, signal, heard } = asking;
+  const chunks: Buffer[] = [];
+  const text = () => Buffer.concat(chunks).toString("utf8");
+  const onStdout = (chunk: Buffer) => {
+    heard?.();
+    chunks.push(chunk);
+  };
+  try {
+    const { stderr, code } = await run(root, commandFor(script), {
+      // The shell may have more to do: its stdin is not ours to end.
+      ...{ stdin: script + stdin, keepStdin: true, timeout, signal, onStdout },
+    });
+    return { text: text(), fault: brokeOff(asking, stderr, code) };
+  } catch (error) {
+    if (!isFault(error, "remote-timeout")) throw error;
+    return { text: text(), fault: error };
+  }
+}
+
+const brokeOff = ({ host, what }: Asking, stderr: string, code: number | null): Fault =>
+  new Fault("remote-failed", `${host} could not tell ${what}`, {
+    why: stderr.trim().split("\n").slice(-3).join(" ") || `its script ended with ${code}`,
+    next: `clm host check ${host}`,
+  });

@@ -1,0 +1,210 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { symptomsScript } from "../../../src/agents/doctor/script.js";
+import { lookBeginning, manyScript, sectionsIn } from "../../../src/agents/looking.js";
+import library from "../../../src/agents/proof/proof.sh?raw";
+import { proofScript } from "../../../src/agents/proof/script.js";
+import { seenFrom } from "../../../src/agents/proof/seen.js";
+import { loadType } from "../../../src/agents/registry.js";
+import { glanceScript, sightScript, truthScript } from "../../../src/agents/sight/script.js";
+import { sightsFrom } from "../../../src/agents/sight/sight.js";
+import { subjectOf } from "../../../src/agents/subject.js";
+import { quote } from "../../../src/quote.js";
+import { commandFor } from "../../../src/remote/operations/conversation.js";
+import { sampleAgent } from "../state/sample-agent.js";
+
+const { manifest } = await loadType("/nonexistent", "hermes");
+const record = subjectOf(manifest, {
+  ...{ name: "ada", word: "ada", host: { name: "wolf-i" } as never },
+  record: sampleAgent("ada", { mark: "0123abcd" }),
+});
+
+// Some are about what takes as long as it may.
+vi.setConfig({ testTimeout: 60_000 });
+
+let home = "";
+let bin = "";
+const began = Math.floor(Date.now() / 1000) - 3600;
+/** As systemctl tells it. */
+const start = `Mon ${new Date(began * 1000).toISOString().slice(0, 19).replace("T", " ")}.500000 UTC`;
+
+/** A home of an agent that is who runs the test: here nobody is root. */
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "clm-looking-"));
+  bin = join(home, "bin");
+  mkdirSync(join(home, "data/logs"), { recursive: true });
+  mkdirSync(bin);
+  program("setpriv", 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"');
+  program("getent", "echo ada:x:1001:1001:mark:/home/ada:/bin/sh");
+  program(
+    "systemctl",
+    `case "$*" in *--value*) echo ${start} ;; *--version*) echo systemd 252 ;; *) echo MainPID=1; echo ExecMainStartTimestamp=@${began} ;; esac`,
+  );
+  program("journalctl", "exit 0");
+  program("launcher", "echo Hermes Agent v1");
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const program = (name: string, text: string) => writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+
+const subject = () => {
+  const data = join(home, "data");
+  const places = { ...record.places, home, data, env: join(data, ".env"), config: join(data, "config.yaml") };
+  return { ...record, places: { ...places, launcher: join(bin, "launcher"), path: [] } };
+};
+
+/** Nobody waits for ever: one that hangs has no end in what it said. */
+const said = (script: string, stdin = ""): string =>
+  spawnSync("dash", ["-c", commandFor(script)], {
+    ...{ input: script + stdin, encoding: "utf8", timeout: 20_000, killSignal: "SIGKILL", maxBuffer: 1 << 26 },
+    env: { PATH: `${bin}:${process.env.PATH}`, TZ: "UTC" },
+  }).stdout;
+
+const parts = (...calls: string[]): string =>
+  said(
+    [
+      lookBeginning(library),
+      `uid=1001 gid=1001 user=ada unit=u salt='' port=1 health=/h models=/m chat=''`,
+      `home=${quote(home)} data=${quote(join(home, "data"))} env=${quote(join(home, "data/.env"))} search=/usr/bin:/bin`,
+      "exec </dev/null",
+      ...calls,
+      "say end yes",
+      "",
+    ].join("\n"),
+  );
+
+const all = (text: string, key: string): string[] =>
+  text
+    .split("\n")
+    .filter((line) => line.startsWith(`${key}=`))
+    .map((line) => line.slice(key.length + 1));
+
+const stamp = (seconds: number) => new Date(seconds * 1000).toISOString().replace("T", " ").slice(0, 19);
+
+describe("an agent that has a FIFO where its files should be", () => {
+  beforeEach(() => {
+    for (const file of [".env", "config.yaml", "gateway_state.json", "logs/errors.log"])
+      execFileSync("mkfifo", [join(home, "data", file)]);
+  });
+
+  const rendered = { salt: "5a17" };
+  it.each([
+    ["a sight", () => sightScript([{ subject: subject(), rendered }])],
+    ["a glance", () => glanceScript([{ subject: subject() }])],
+    ["a comparison", () => truthScript([{ subject: subject(), rendered }])],
+    ["the doctor", () => symptomsScript([subject()])],
+    ["a proof", () => proofScript(subject(), { rendered })],
+    ["its words", () => proofScript(subject(), { words: true })],
+  ])("keeps nobody waiting: %s", (_about, script) => {
+    expect(said(script(), "key\n")).toMatch(/^(0 )?end=yes\n/m);
+  });
+});
+
+describe("a launcher", () => {
+  const version = () => parts(`see_version 1 ${quote(join(bin, "launcher"))}`);
+
+  it.each([
+    ["does not end, and does not let itself be told to", "trap '' TERM; while :; do sleep 0.1; done", ""],
+    ["leaves something behind that keeps the pipe", "setsid sleep 15 & echo 1.2", "1.2"],
+    ["leaves something behind and says nothing", "setsid sleep 40 & exit", ""],
+    ["says one line without an end", "exec tr '\\0' x </dev/zero", "x".repeat(500)],
+    ["says many", "echo 1; echo end=no", "1"],
+  ])("that %s is asked no longer than it may take", (_about, text, told) => {
+    program("launcher", text);
+    const out = version();
+    expect([all(out, "version"), all(out, "end")]).toEqual([[told], ["yes"]]);
+  });
+});
+
+describe("nobody speaks for another", () => {
+  it("as no line is longer than what is written at once", () => {
+    const out = parts(`say x ${"y".repeat(9000)}`);
+    expect(all(out, "x")).toEqual(["y".repeat(3000)]);
+  });
+
+  it.each([[""], ["5a17"]])("by the name of a variable (salt '%s')", (salt) => {
+    writeFileSync(join(home, "data/.env"), `A=1\n${"B".repeat(9000)}=2\nC=3`);
+    const out = parts(`salt=${quote(salt)} config=/nowhere`, "see_rendered", "wait");
+    expect(all(out, "variable").map((each) => each.split(" ")[0])).toEqual(["A", "C"]);
+  });
+
+  it("by an answer of its model", () => {
+    program("curl", "cat >/dev/null; head -c 50000 /dev/zero");
+    const out = parts("chat_path=/c chat_seconds=1 chat_body=b key=k", "see_chat");
+    expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThan(3100);
+    expect(seenFrom(out)?.chat?.body ?? "").toBe("");
+    expect(Buffer.from(all(out, "chat").join(""), "base64").length).toBe(50_000);
+  });
+});
+
+describe("what is read of its files has an end", () => {
+  it("of a log, and half a line is not told: it may be half a secret", () => {
+    const late = stamp(began + 60);
+    writeFileSync(
+      join(home, "data/logs/errors.log"),
+      `${late} ERROR ${"x".repeat(150_000)}\n${late} ERROR ${"y".repeat(150_000)}\n${late} ERROR z\n`,
+    );
+    const [, last, ...more] = [late, ...all(parts("see_words"), "word")];
+    expect([last?.slice(0, 26), last?.length, more]).toEqual([`${late} ERROR `, 1500, [`${late} ERROR z`]]);
+    truncateSync(join(home, "data/logs/errors.log"), 3_000_000_000);
+    expect(all(parts("see_words"), "end")).toEqual(["yes"]);
+  });
+
+  it("of what it said before its start nothing is told, nor what went on from that", () => {
+    const lines = [
+      ...[`${stamp(began - 60)} ERROR old`, "Traceback", `${stamp(began)},400 ERROR old`, "Traceback"],
+      ...[`${stamp(began)},600 ERROR new`, "Traceback of it", `${stamp(began)} ERROR whole second`],
+    ];
+    writeFileSync(join(home, "data/logs/errors.log"), `${lines.join("\n")}\n`);
+    expect(all(parts("see_words"), "word")).toEqual(lines.slice(4));
+  });
+
+  it("of its variables, each with the digest of its line", () => {
+    const lines = Array.from({ length: 1200 }, (_, at) => ` export V${at} = "a b" # ${at}`);
+    writeFileSync(join(home, "data/.env"), `# no variable\n${lines.join("\n")}\n`);
+    const told = all(parts("salt=5a17 config=/nowhere", "see_rendered", "wait"), "variable");
+    expect(told).toHaveLength(1000);
+    const digest = createHash("sha256").update(`5a17${lines[7]}`).digest("hex");
+    expect(told[7]).toBe(`V7 ${digest}`);
+  });
+});
+
+describe("its own key", () => {
+  const asked = (key: string) => {
+    program("curl", `cat >${quote(join(home, "asked"))}; echo health=200`);
+    const out = parts(
+      `ours=yes key=${key}`,
+      "see_answers",
+      `sed -n 's/^write-out = "\\([a-z]*\\).*/asked=\\1/p' ${quote(join(home, "asked"))}`,
+    );
+    return all(out, "asked");
+  };
+
+  it("is tried", () => expect(asked("k")).toEqual(["health", "none", "wrong", "own"]));
+  it("is not tried when there is none", () => expect(asked("''")).toEqual(["health", "none", "wrong"]));
+});
+
+describe("several agents in one script", () => {
+  it("are told apart by their numbers, also those whose lines break off", () => {
+    expect(sectionsIn("x=1\n1 a=1\n0 b=2\n7 c=3\n1 end=yes\n0 d", 2)).toEqual(["b=2\nd", "a=1\nend=yes"]);
+  });
+
+  it("that have come to their end are told of when another has not", () => {
+    const text = "1 uid=5\n0 uid=6\n1 end=yes\n0 unit.LoadState=loa";
+    expect(sightsFrom(text, 2).map((sight) => sight?.seen.uid)).toEqual([undefined, 5]);
+  });
+
+  it("are not all looked at at once", () => {
+    const script = manyScript(
+      library,
+      [],
+      Array.from({ length: 20 }, (_, at) => `say at ${at}`),
+    );
+    expect(script.match(/^wait$/gm)).toHaveLength(3);
+    expect(sectionsIn(said(script), 20)).toEqual(Array.from({ length: 20 }, (_, at) => `at=${at}\nend=yes`));
+  });
+});

@@ -1,0 +1,42 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { askHost, hearHost } from "../../../src/remote/ask-host.js";
+import { inOneShell } from "../../../src/remote/one-shell.js";
+import { type LocalShell, localShells } from "./operations/local-shell.js";
+
+const { shells, close } = localShells();
+afterAll(close);
+
+describe.each(shells.slice(0, 1))("a script that looks", (shell: LocalShell) => {
+  const asking = { host: "wolf-i", what: "how it is", timeout: 10_000, signal: new AbortController().signal };
+  const read = (text: string) => /^end=(.*)$/m.exec(text)?.[1];
+
+  it("is given what it reads, and its answer is read", async () => {
+    const script = "IFS= read -r key; exec </dev/null; echo end=$key\n";
+    expect(await askHost(shell, script, { ...asking, stdin: "k\n" }, read)).toBe("k");
+  });
+
+  it("that breaks off is a fault that says what it complained of", async () => {
+    const script = "echo a=1; for line in 1 2 3 4; do echo $line >&2; done; exit 3\n";
+    await expect(askHost(shell, script, asking, read)).rejects.toMatchObject({
+      ...{ fault: "remote-failed", message: "wolf-i could not tell how it is", why: ["2 3 4"] },
+      next: ["clm host check wolf-i"],
+    });
+    await expect(askHost(shell, "exit 3\n", asking, read)).rejects.toMatchObject({ why: ["its script ended with 3"] });
+  });
+
+  it("that takes too long has told what came until then", async () => {
+    const script = "echo 0 end=yes; exec sleep 60\n";
+    const { text, fault } = await hearHost(await inOneShell(shell), script, { ...asking, timeout: 2000 });
+    expect([text, fault.fault]).toEqual(["0 end=yes\n", "remote-timeout"]);
+    await expect(
+      askHost(await inOneShell(shell), script, { ...asking, timeout: 300 }, () => undefined),
+    ).rejects.toMatchObject({
+      fault: "remote-timeout",
+    });
+  });
+
+  it("that is told to stop is stopped", async () => {
+    const signal = AbortSignal.abort(new Error("stop"));
+    await expect(hearHost(shell, "echo a=1\n", { ...asking, signal })).rejects.toThrow("stop");
+  });
+});

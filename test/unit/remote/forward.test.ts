@@ -1,0 +1,30 @@
+import { EventEmitter } from "node:events";
+import type { NodeSSH } from "node-ssh";
+import { expect, it } from "vitest";
+import { connection } from "../../../src/remote/connection.js";
+
+const refusing = (reason: number, jump = false) => {
+  const error = Object.assign(new Error("(SSH) Channel open failure: open failed"), { reason });
+  const client = { connection: new EventEmitter(), forwardOut: () => Promise.reject(error) } as unknown as NodeSSH;
+  return connection(client, {
+    target: { name: "wolf", address: "192.0.2.1", jump },
+    ...{ user: "me", hostKey: { type: "", blob: Buffer.alloc(0) }, passwords: {} as never },
+  });
+};
+
+it("an sshd that may forward nothing is told from a port where nobody listens", async () => {
+  const prohibited = await refusing(1)
+    .forward(8642)
+    .catch((fault) => fault);
+  expect(prohibited).toMatchObject({
+    fault: "unsupported",
+    message: expect.stringContaining("wolf"),
+    why: expect.arrayContaining([expect.stringContaining("AllowTcpForwarding")]),
+    next: [expect.stringMatching(/^clm host exec wolf --sudo -- /)],
+  });
+  await expect(refusing(2).forward(8642)).rejects.toMatchObject({ fault: "remote-failed" });
+});
+
+it("clm knows no command for a host that is only on the way", async () => {
+  await expect(refusing(1, true).forward(22, "192.0.2.2")).rejects.toMatchObject({ fault: "unsupported", next: [] });
+});
