@@ -4,7 +4,7 @@ import { createGate, type Gate } from "../flows/gate.js";
 import { type Session, withSession } from "../flows/session.js";
 import { labelsFrom } from "../names.js";
 import { quote } from "../quote.js";
-import type { Agent } from "../state/agents.js";
+import { type Agent, fullName } from "../state/agents.js";
 import { hostStore } from "../state/hosts.js";
 import { selectAgents } from "../state/select-agents.js";
 import { isGlob } from "../wildcard.js";
@@ -56,8 +56,6 @@ export function onAgents<T extends { agent: Agent }>(clm: Context, verb: Verb<T>
     return undefined;
   });
 }
-
-const fullName = ({ host, name }: Agent): string => `${host.name}/${name}`;
 
 async function onMany<T extends { agent: Agent }>(
   clm: Context,

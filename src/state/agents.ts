@@ -41,14 +41,17 @@ export const instanceOf = ({ name, host, record }: Agent): Extract<Instance, { h
 /** How an agent is told from all others, to people: `wolf-i:hermes:hermes-test`. */
 export const titleOf = (agent: Agent): string => `${agent.host.name}:${agent.record.type}:${agent.name}`;
 
+/** `HOST/NAME`: what an agent is called where its name alone may mean another. */
+export const fullName = ({ host, name }: Pick<Agent, "host" | "name">): string => `${host.name}/${name}`;
+
 /** The agent called `name` or `host/name`, or a fault that offers the one that was probably meant. */
 export function findAgent(fleet: Fleet, word: string): Agent {
   const agents = agentsOf(fleet);
-  const found = agents.filter(({ name, host }) => name === word || `${host.name}/${name}` === word);
+  const found = agents.filter((agent) => agent.name === word || fullName(agent) === word);
   const [first] = found;
   if (!first) throw noAgent(agents, word);
   if (found.length > 1) {
-    const full = found.map(({ host, name }) => `${host.name}/${name}`);
+    const full = found.map(fullName);
     throw new Fault("usage", `${found.length} agents are called ${word}`, {
       why: `say which: ${full.join(", ")}`,
       data: { agents: full },

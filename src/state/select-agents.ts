@@ -1,7 +1,7 @@
 import { Fault } from "../errors.js";
 import type { Label } from "../names.js";
 import { isGlob, matchesPattern } from "../wildcard.js";
-import { type Agent, agentsOf, findAgent, isSpeakable } from "./agents.js";
+import { type Agent, agentsOf, findAgent, fullName, isSpeakable } from "./agents.js";
 import type { Fleet } from "./hosts.js";
 import { selectHosts } from "./select-hosts.js";
 
@@ -36,7 +36,7 @@ export function selectAgents(fleet: Fleet, { words, hosts, labels, type, all }: 
     ({ host, record }) => (!narrowed || among.has(host.name)) && (type === undefined || record.type === type),
   );
   const named = new Set(words.flatMap((word) => meantBy(fleet, possible, word)));
-  const chosen = words.length === 0 ? possible : possible.filter(({ host, name }) => named.has(`${host.name}/${name}`));
+  const chosen = words.length === 0 ? possible : possible.filter((agent) => named.has(fullName(agent)));
   if (chosen.length > 0) return chosen.sort(byHostAndName);
   const none = type === undefined ? "no agent is on such a host" : `no agent there is of type ${type}`;
   throw new Fault("not-found", narrowed ? none : "no agent has been installed yet", {
@@ -52,15 +52,14 @@ const byHostAndName = (a: Agent, b: Agent): number => {
 
 /** As `HOST/NAME`. A plain name that several have is not guessed; a pattern means all that match. */
 function meantBy(fleet: Fleet, possible: Agent[], word: string): string[] {
-  const full = ({ host, name }: Agent) => `${host.name}/${name}`;
   if (!isGlob(word)) {
     const agent = findAgent(fleet, word);
-    if (possible.some((each) => full(each) === full(agent))) return [full(agent)];
-    throw new Fault("not-found", `${full(agent)} is not among the agents that --host, --label or --type choose`);
+    if (possible.some((each) => fullName(each) === fullName(agent))) return [fullName(agent)];
+    throw new Fault("not-found", `${fullName(agent)} is not among the agents that --host, --label or --type choose`);
   }
-  const text = word.includes("/") ? full : ({ name }: Agent) => name;
+  const text = word.includes("/") ? fullName : ({ name }: Agent) => name;
   const found = possible.filter((agent) => matchesPattern(word, text(agent)));
-  if (found.length > 0) return found.map(full);
+  if (found.length > 0) return found.map(fullName);
   const what = isSpeakable(word) ? `no agent's name matches '${word}'` : "no agent's name matches that";
   throw new Fault("not-found", what, { next: "clm agent list" });
 }

@@ -3,7 +3,7 @@ import type { Change } from "../../flows/agent/change.js";
 import { type Compared, compareAgents } from "../../flows/fleet/compare.js";
 import { withSession } from "../../flows/session.js";
 import { quote } from "../../quote.js";
-import type { Agent } from "../../state/agents.js";
+import { type Agent, fullName } from "../../state/agents.js";
 import { identityOf } from "../agent/view.js";
 import type { Context } from "../command.js";
 
@@ -70,7 +70,7 @@ function block(each: Compared): string {
             ...(fix ? [`  next: ${fix}`] : []),
           ]),
         ];
-  return `${agent.host.name}/${agent.name}\n${lines.map((line) => `  ${line}\n`).join("")}`;
+  return `${fullName(agent)}\n${lines.map((line) => `  ${line}\n`).join("")}`;
 }
 
 const changeLines = ({ what, differences, details = differences }: Change): string[] => [

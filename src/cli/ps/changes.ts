@@ -1,9 +1,7 @@
 import type { Found } from "../../flows/fleet/found.js";
-import type { Agent } from "../../state/agents.js";
+import { fullName } from "../../state/agents.js";
 import { oneLine } from "../../ui/plain.js";
 import { channelsOf, driftOf } from "./facts.js";
-
-export const keyOf = ({ host, name }: Agent): string => `${host.name}/${name}`;
 
 /** Whether there is anything to tell. Numbers within a reason grow by themselves: "up for 12 s". */
 export const hasChanged = (before: Found, now: Found): boolean => telling(before) !== telling(now);
@@ -21,5 +19,5 @@ function telling(found: Found): string {
 /** `2026-01-02T03:04:05.000Z wolf-i/ada running -> failed: nothing listens on port 8642` */
 export function lineOf({ agent, state, reason, at }: Found, before: Found | undefined): string {
   const change = before && before.state !== state ? `${before.state} -> ${state}` : state;
-  return `${at} ${keyOf(agent)} ${change}${reason ? `: ${oneLine(reason)}` : ""}`;
+  return `${at} ${fullName(agent)} ${change}${reason ? `: ${oneLine(reason)}` : ""}`;
 }

@@ -1,11 +1,11 @@
 import type { Found } from "../../flows/fleet/found.js";
+import { fullName } from "../../state/agents.js";
 import { cut } from "../../ui/columns.js";
 import { oneLine } from "../../ui/plain.js";
 import { fitted, type Screen } from "../../ui/screen.js";
 import { table } from "../../ui/table.js";
 import { age } from "../../ui/time.js";
 import type { Context } from "../command.js";
-import { keyOf } from "./changes.js";
 import { byWorst, countText, fleetColumns, signsFor } from "./view.js";
 import type { Show } from "./watch.js";
 
@@ -33,8 +33,8 @@ export function drawing({ ui, now }: Context, screen: Screen, every: number): Sh
     const spec = fleetColumns(all, {
       ...{ signs: signsFor({ screen }), now: time },
       doubtful: isLate,
-      fresh: ({ agent }) => isFresh(keyOf(agent), time),
-      more: (found) => (isLate(found) ? `as it was ${age(found.at, time)} ago` : wasText(keyOf(found.agent), time)),
+      fresh: ({ agent }) => isFresh(fullName(agent), time),
+      more: (found) => (isLate(found) ? `as it was ${age(found.at, time)} ago` : wasText(fullName(found.agent), time)),
     });
     const room = rows - 2 - waiting.length;
     // One line of them is the titles.
@@ -55,11 +55,11 @@ export function drawing({ ui, now }: Context, screen: Screen, every: number): Sh
   return {
     change(found, before) {
       if (before && before.state !== found.state)
-        changes.set(keyOf(found.agent), { at: now().getTime(), was: before.state });
+        changes.set(fullName(found.agent), { at: now().getTime(), was: before.state });
     },
     forget: (agent) => {
-      changes.delete(keyOf(agent));
-      all = all.filter((found) => keyOf(found.agent) !== keyOf(agent));
+      changes.delete(fullName(agent));
+      all = all.filter((found) => fullName(found.agent) !== fullName(agent));
     },
     looked: (found) => {
       all = inOrder(found);
@@ -74,4 +74,4 @@ export function drawing({ ui, now }: Context, screen: Screen, every: number): Sh
 
 /** Hosts answer in any order, and rows must not jump. */
 const inOrder = (all: Found[]): Found[] =>
-  [...all].sort((a, b) => keyOf(a.agent).localeCompare(keyOf(b.agent), "en", { numeric: true }));
+  [...all].sort((a, b) => fullName(a.agent).localeCompare(fullName(b.agent), "en", { numeric: true }));

@@ -2,9 +2,9 @@ import { isFault } from "../../errors.js";
 import type { Found } from "../../flows/fleet/found.js";
 import { type Watching, watchAgents } from "../../flows/fleet/watch.js";
 import type { Session } from "../../flows/session.js";
-import type { Agent } from "../../state/agents.js";
+import { type Agent, fullName } from "../../state/agents.js";
 import type { Context } from "../command.js";
-import { hasChanged, keyOf, lineOf } from "./changes.js";
+import { hasChanged, lineOf } from "./changes.js";
 import { factsOf } from "./facts.js";
 import { drawing } from "./screen.js";
 
@@ -30,7 +30,7 @@ export async function watch(
         }
       },
       round: (agents) => {
-        const there = new Set(agents.map(keyOf));
+        const there = new Set(agents.map(fullName));
         for (const [key, { agent }] of known) {
           if (there.has(key)) continue;
           known.delete(key);
@@ -39,8 +39,8 @@ export async function watch(
       },
       tell: (_host, found) => {
         for (const each of found) {
-          const before = known.get(keyOf(each.agent));
-          known.set(keyOf(each.agent), each);
+          const before = known.get(fullName(each.agent));
+          known.set(fullName(each.agent), each);
           if (!before || hasChanged(before, each)) show.change(each, before);
         }
         show.looked([...known.values()]);

@@ -9,7 +9,7 @@ import { Fault } from "../../errors.js";
 import { inOneShell } from "../../remote/one-shell.js";
 import { Secret } from "../../secret.js";
 import type { AgentRecord } from "../../state/agent.js";
-import { type Agent, instanceOf } from "../../state/agents.js";
+import { type Agent, fullName, instanceOf } from "../../state/agents.js";
 import type { Works } from "../gate.js";
 import type { Session } from "../session.js";
 import { answersFor, type NewSecrets } from "./answers.js";
@@ -88,7 +88,7 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
   if (!options.allowRemoval) mustNotDrop(agent, plan.rendering, seen, gate.dryRun ? session.ui : undefined);
   const deed = {
     verb: options.verb,
-    target: `${agent.host.name}/${agent.name}`,
+    target: fullName(agent),
     summary: `configure ${agent.name} on ${agent.host.name}`,
   };
   if (gate.dryRun) {

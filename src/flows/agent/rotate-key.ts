@@ -1,7 +1,7 @@
 import { render } from "../../agents/rendering.js";
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
-import { type Agent, findAgent, instanceOf, titleOf } from "../../state/agents.js";
+import { type Agent, findAgent, fullName, instanceOf, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { alone } from "./alone.js";
 import { answersFor } from "./answers.js";
@@ -67,7 +67,7 @@ async function rotate(session: Session, target: Target): Promise<Rotated> {
   const next = resumed ? begun : newKey();
   ui.hide(next);
   if (isConfigured(agent) && !gate.dryRun) await mustBeChangeable(session, target, { name: place.name, next });
-  const word = `${agent.host.name}/${agent.name}`;
+  const word = fullName(agent);
   const deed = {
     verb: "agent rotate-key",
     target: word,

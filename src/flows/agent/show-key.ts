@@ -1,5 +1,5 @@
 import type { Secret } from "../../secret.js";
-import { instanceOf, titleOf } from "../../state/agents.js";
+import { fullName, instanceOf, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, mustHaveOneKey } from "./api-key.js";
 import { targetOf } from "./target.js";
@@ -12,7 +12,7 @@ export async function showKey(session: Session, word: string, handOut: (key: Sec
   const { key } = apiKeyOf(session, place);
   const deed = {
     verb: "agent key",
-    target: `${agent.host.name}/${agent.name}`,
+    target: fullName(agent),
     summary: `show the key of ${titleOf(agent)}`,
   };
   await session.gate.pass(deed, async () => handOut(key));

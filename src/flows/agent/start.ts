@@ -1,5 +1,5 @@
 import { unit } from "../../remote/operations/operation.js";
-import { type Agent, findAgent, titleOf } from "../../state/agents.js";
+import { type Agent, findAgent, fullName, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
 import { alone } from "./alone.js";
@@ -77,7 +77,7 @@ export async function mustAnswer(session: Session, agent: Agent, { verb, force }
 async function setBack(session: Session, agent: Agent, verb: Answering["verb"]): Promise<void> {
   const deed = {
     verb: `agent ${verb}`,
-    target: `${agent.host.name}/${agent.name}`,
+    target: fullName(agent),
     summary: `record that ${titleOf(agent)} is not well`,
   };
   await session.gate.pass(

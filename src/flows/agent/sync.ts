@@ -1,5 +1,5 @@
 import { subjectOf } from "../../agents/subject.js";
-import { type Agent, findAgent, instanceOf, titleOf } from "../../state/agents.js";
+import { type Agent, findAgent, fullName, instanceOf, titleOf } from "../../state/agents.js";
 import { installedWish } from "../fleet/drift.js";
 import type { Session } from "../session.js";
 import { alone } from "./alone.js";
@@ -46,13 +46,13 @@ async function sync(session: Session, word: string): Promise<Synced> {
 
 /** One that has not been configured yet has what install gave it. */
 async function asInstalled(session: Session, agent: Agent): Promise<Synced> {
-  const { subject } = await targetOf(session, `${agent.host.name}/${agent.name}`);
+  const { subject } = await targetOf(session, fullName(agent));
   const { key } = apiKeyOf(session, { instance: instanceOf(agent), name: subject.manifest.api.secret });
   const root = (await session.pool.connect(agent.host)).as("root");
   const seen = await observe(root, subject, key, { rendered: { salt: "" } }, session.signal);
   if (!seen.account) throw gone(agent, subjectOf(subject.manifest, agent));
   const wish = installedWish(subject, seen, agent.record.mark);
-  const deed = { verb, target: `${agent.host.name}/${agent.name}`, summary: `put ${titleOf(agent)} right` };
+  const deed = { verb, target: fullName(agent), summary: `put ${titleOf(agent)} right` };
   const changes = await bring(session, deed, { root, wish, title: `put ${agent.name} right` });
   return { agent, changes, proofs: [] };
 }

@@ -1,6 +1,6 @@
 import type { Check } from "../../agents/doctor/check.js";
 import { brief } from "../../agents/proof/judge.js";
-import type { Agent } from "../../state/agents.js";
+import { type Agent, fullName } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import type { Ui } from "../../ui/ui.js";
 
@@ -14,7 +14,7 @@ export interface Finding {
 }
 
 export function titleOfFinding({ about }: Pick<Finding, "about">): string {
-  if ("agent" in about) return `${about.agent.host.name}/${about.agent.name}`;
+  if ("agent" in about) return fullName(about.agent);
   return "host" in about ? about.host.name : "this machine";
 }
 

@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 import type { Check, machineChecks } from "../../agents/doctor/check.js";
 import { asFault } from "../../errors.js";
 import { quote } from "../../quote.js";
-import { agentsOf } from "../../state/agents.js";
+import { agentsOf, fullName } from "../../state/agents.js";
 import type { Instance } from "../../state/instance-key.js";
 import { leftLocks } from "../../state/left-locks.js";
 import { goneProviders } from "../agent/gone-providers.js";
@@ -113,7 +113,7 @@ function checkProviders({ hosts, providers }: Session): Verdict {
   );
   const [first] = without;
   if (!first) return ok("every provider that an agent uses is known");
-  const reason = without.map(({ agent, provider }) => `${agent.host.name}/${agent.name} uses ${provider}`).join(", ");
+  const reason = without.map(({ agent, provider }) => `${fullName(agent)} uses ${provider}`).join(", ");
   return fail(`there is no such provider any more: ${reason}`, `clm agent doctor ${first.agent.word}`);
 }
 

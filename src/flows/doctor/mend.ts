@@ -1,7 +1,7 @@
 import { chmodSync } from "node:fs";
 import { asFault, type Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
-import type { Agent } from "../../state/agents.js";
+import { type Agent, fullName } from "../../state/agents.js";
 import { startAgent } from "../agent/start.js";
 import { syncAgent } from "../agent/sync.js";
 import { forEachAgent } from "../fleet/each.js";
@@ -45,15 +45,15 @@ export async function mendAgents(session: Session, findings: readonly Finding[],
     if (repair && "agent" in finding.about) repairs.set(finding.about.agent, repair);
   }
   const does = (agent: Agent) => `clm agent ${repairs.get(agent)} ${agent.word}`;
-  const whom = ({ host, name }: Agent) => `${host.name}/${name}`;
   const agents = [...repairs.keys()];
-  if (session.gate.dryRun) return agents.map((agent) => ({ whom: whom(agent), does: does(agent), result: "would" }));
+  if (session.gate.dryRun)
+    return agents.map((agent) => ({ whom: fullName(agent), does: does(agent), result: "would" }));
   const outcomes = await forEachAgent(session, agents, { parallel }, async (within, agent) => {
-    if (repairs.get(agent) === "sync") await syncAgent(within, whom(agent));
-    else await startAgent(within, whom(agent), { force: false });
+    if (repairs.get(agent) === "sync") await syncAgent(within, fullName(agent));
+    else await startAgent(within, fullName(agent), { force: false });
   });
   return outcomes.map(({ agent, result, fault }) => ({
-    ...{ whom: whom(agent), does: does(agent), result: result === "ok" ? "done" : "failed" },
+    ...{ whom: fullName(agent), does: does(agent), result: result === "ok" ? "done" : "failed" },
     ...(fault && { fault }),
   }));
 }

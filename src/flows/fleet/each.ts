@@ -1,6 +1,6 @@
 import { asFault, Fault } from "../../errors.js";
 import { atMost } from "../../limit.js";
-import type { Agent } from "../../state/agents.js";
+import { type Agent, fullName } from "../../state/agents.js";
 import type { Question, Ui } from "../../ui/ui.js";
 import type { Session } from "../session.js";
 
@@ -32,7 +32,7 @@ export function forEachAgent<T>(
   async function one(agent: Agent): Promise<Outcome<T>> {
     if (failures >= maxFail || session.signal.aborted) return { agent, result: "not-begun" };
     try {
-      const ui = speakingOf(session.ui, `${agent.host.name}/${agent.name}`);
+      const ui = speakingOf(session.ui, fullName(agent));
       return { agent, result: "ok", value: await work({ ...session, ui }, agent) };
     } catch (error) {
       failures++;

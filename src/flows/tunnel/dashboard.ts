@@ -8,7 +8,7 @@ import { askHost } from "../../remote/ask-host.js";
 import type { Connection } from "../../remote/connection.js";
 import { ask } from "../../remote/http.js";
 import type { Shell } from "../../remote/process.js";
-import { titleOf } from "../../state/agents.js";
+import { fullName, titleOf } from "../../state/agents.js";
 import { mustBeInstalled } from "../agent/gates.js";
 import { type Target, targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
@@ -27,7 +27,7 @@ export async function tunnelToDashboard(
   const { agent, subject } = await targetOf(session, word);
   mustBeInstalled(agent);
   const dashboard = dashboardOf(subject);
-  const full = `${agent.host.name}/${agent.name}`;
+  const full = fullName(agent);
   const deed = { verb: "agent open", target: full, summary: `open the dashboard of ${titleOf(agent)}` };
   await session.gate.pass(deed, () =>
     keptOpen({

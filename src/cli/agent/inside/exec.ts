@@ -4,7 +4,7 @@ import { cleanCut } from "../../../flows/clean-cut.js";
 import type { Outcome } from "../../../flows/fleet/each.js";
 import { type Session, withSession } from "../../../flows/session.js";
 import { sh } from "../../../quote.js";
-import type { Agent } from "../../../state/agents.js";
+import { type Agent, fullName } from "../../../state/agents.js";
 import { isGlob } from "../../../wildcard.js";
 import type { Context, Handler, Input } from "../../command.js";
 import { chooseAgents, rerunLine, summarize } from "../../many.js";
@@ -57,8 +57,6 @@ async function inMany(session: Session, clm: Context, agents: Agent[], { args, o
   }
   return Math.max(0, ...outcomes.map(exitOf));
 }
-
-const fullName = ({ host, name }: Agent): string => `${host.name}/${name}`;
 
 /** One agent's answer, as soon as it is whole. */
 function block({ ui }: Context, agent: Agent, said: Heard): void {

@@ -1,6 +1,6 @@
 import { type Level, speakerOf } from "../../../agents/logs/line.js";
 import type { Told } from "../../../flows/logs/logs.js";
-import type { Agent } from "../../../state/agents.js";
+import { type Agent, fullName } from "../../../state/agents.js";
 import { padded } from "../../../ui/columns.js";
 import type { Paint } from "../../../ui/paint.js";
 import { plain } from "../../../ui/plain.js";
@@ -21,7 +21,7 @@ const widest = Math.max(...["debug", "info", "warning", "error"].map((level) => 
 /** An entry as a person reads it: time, level, text. Nothing is cut or folded: a terminal wraps it, and grep finds it. */
 export function logLines({ paint, utc, agents }: LineOptions): (told: Told) => string {
   const dyed = (style: keyof Paint | undefined, text: string) => (paint && style ? paint[style](text) : text);
-  const names = new Map(agents.map((agent) => [agent, `${agent.host.name}/${agent.name}`]));
+  const names = new Map(agents.map((agent) => [agent, fullName(agent)]));
   const room = Math.max(...[...names.values()].map((name) => name.length));
   // By the name: it has its colour whoever else is there.
   const owner = (agent: Agent) => {

@@ -4,7 +4,7 @@ import { render } from "../../../agents/rendering.js";
 import { type Subject, subjectOf } from "../../../agents/subject.js";
 import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, instanceOf } from "../../../state/agents.js";
+import { type Agent, fullName, instanceOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { answersFor } from "../answers.js";
 import { mustHaveOneKey } from "../api-key.js";
@@ -46,7 +46,7 @@ export async function validate(
   if (session.gate.dryRun || isMerelyStopped(proved)) return { record: agent.record, proofs, subject };
   const deed = {
     verb: "agent configure",
-    target: `${agent.host.name}/${agent.name}`,
+    target: fullName(agent),
     summary: `validate ${agent.name}`,
   };
   const record = await session.gate.pass(

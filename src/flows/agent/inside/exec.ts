@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { Fault, isFault } from "../../../errors.js";
 import { commandFor, newNonce } from "../../../remote/operations/conversation.js";
 import type { Exit } from "../../../remote/process.js";
-import type { Agent } from "../../../state/agents.js";
+import { type Agent, fullName } from "../../../state/agents.js";
 import { forEachAgent, type Outcome, type Pace } from "../../fleet/each.js";
 import { programOf } from "../../gate.js";
 import { hideSecrets } from "../../hide-secrets.js";
@@ -41,7 +41,7 @@ export async function execInAgents(
   pace: Pace,
 ): Promise<Outcome<Ended>[]> {
   hideSecrets(session);
-  const names = agents.map(({ host, name }) => `${host.name}/${name}`);
+  const names = agents.map(fullName);
   const deed = {
     verb: "agent exec",
     target: names.join(","),

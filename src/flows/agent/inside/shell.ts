@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { Window } from "../../../remote/root-terminal.js";
-import { titleOf } from "../../../state/agents.js";
+import { fullName, titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
 import { leashOn } from "./leash.js";
@@ -24,7 +24,7 @@ export async function shellIn(session: Session, word: string, screen: Screen): P
   const { agent, subject } = target;
   const deed = {
     verb: "agent shell",
-    target: `${agent.host.name}/${agent.name}`,
+    target: fullName(agent),
     summary: `open a shell in ${titleOf(agent)}`,
   };
   const open = async () => {

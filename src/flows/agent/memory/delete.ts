@@ -1,6 +1,6 @@
 import { entriesOf, lengthOf, type MemoryFile, memoryFileFrom, memoryFiles } from "../../../agents/memory.js";
 import { Fault } from "../../../errors.js";
-import { titleOf } from "../../../state/agents.js";
+import { fullName, titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { type Target, targetOf } from "../target.js";
 import { lookAt, replace, type Seen } from "./on-host.js";
@@ -14,7 +14,7 @@ export async function deleteMemory(session: Session, word: string, name: string 
   const names = there.map(({ file }) => file.name);
   const deed = {
     verb: "agent memory delete",
-    target: `${agent.host.name}/${agent.name}`,
+    target: fullName(agent),
     summary: `delete ${names.join(" and ")} of ${titleOf(agent)}`,
     question: `Delete ${there.map(described).join(" and ")} of ${titleOf(agent)}?`,
   };

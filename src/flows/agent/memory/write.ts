@@ -8,7 +8,7 @@ import {
   surprisesIn,
 } from "../../../agents/memory.js";
 import { Fault } from "../../../errors.js";
-import { titleOf } from "../../../state/agents.js";
+import { fullName, titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { type Target, targetOf } from "../target.js";
 import { absent, conflict, lookAt, replace, type Seen } from "./on-host.js";
@@ -73,7 +73,7 @@ export async function put(
   if (seen.found?.bytes.equals(Buffer.from(text))) return { ...result, digest: seen.digest, changed: false };
   const deed = {
     verb,
-    target: `${agent.host.name}/${agent.name}`,
+    target: fullName(agent),
     summary: `${seen.found ? "replace" : "create"} ${file.name} of ${titleOf(agent)} (${result.length} of ${file.limit} characters)`,
   };
   const digest = await session.gate.pass(deed, () => replace(session, agent, seen, text));

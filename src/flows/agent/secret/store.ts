@@ -1,5 +1,5 @@
 import type { Secret } from "../../../secret.js";
-import { type Agent, instanceOf, recordAgent } from "../../../state/agents.js";
+import { type Agent, fullName, instanceOf, recordAgent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { alone } from "../alone.js";
 import { withState } from "../configure/record.js";
@@ -23,7 +23,7 @@ export interface Change {
 export async function store(session: Session, agent: Agent, change: Change): Promise<Stored> {
   const { secrets, hosts, gate } = session;
   const instance = instanceOf(agent);
-  const target = `${agent.host.name}/${agent.name}`;
+  const target = fullName(agent);
   const changed = [...change.values].filter(
     ([name, value]) => secrets.get(instance, name)?.reveal() !== value?.reveal(),
   );
