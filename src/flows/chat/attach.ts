@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import type { Attachment } from "../../agents/chat/message.js";
 import { Fault } from "../../errors.js";
+import { readAll } from "../../read-all.js";
 
 // No agent reads that much of a message, and whatever else a path may lead to must not fill the memory.
 const largest = 1024 * 1024;
@@ -14,25 +15,14 @@ export async function attachment(path: string, signal: AbortSignal): Promise<Att
 
 /** Everything a stream brings, as text. */
 export async function textIn(stream: Readable, what: string, signal: AbortSignal): Promise<string> {
-  const stop = () => stream.destroy();
-  signal.addEventListener("abort", stop, { once: true });
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of stream) {
-      chunks.push(Buffer.from(chunk));
-      length += chunk.length;
-      if (length > largest) throw new Fault("bad-input", `${what} is larger than 1 MB`, { why: "nothing was sent" });
-    }
-  } catch (error) {
+  const tooMuch = () => new Fault("bad-input", `${what} is larger than 1 MB`, { why: "nothing was sent" });
+  const bytes = await readAll(stream, { signal, most: largest, tooMuch }).catch((error) => {
     signal.throwIfAborted();
     if (error instanceof Fault) throw error;
-    throw new Fault("bad-input", `${what} cannot be read`, { why: (error as Error).message, cause: error });
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-  signal.throwIfAborted();
-  return textOf(Buffer.concat(chunks), what);
+    const why = error.code === "EISDIR" ? "it is a directory" : error.message;
+    throw new Fault("bad-input", `${what} cannot be read`, { why, cause: error });
+  });
+  return textOf(bytes, what);
 }
 
 function textOf(bytes: Buffer, what: string): string {

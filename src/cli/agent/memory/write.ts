@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { Fault } from "../../../errors.js";
 import { writeMemory } from "../../../flows/agent/memory/write.js";
 import { withSession } from "../../../flows/session.js";
+import { readAll } from "../../../read-all.js";
 import type { Context, Handler } from "../../command.js";
 import type { write } from "./commands.js";
 import { tellWritten } from "./view.js";
@@ -23,21 +24,7 @@ async function piped({ stdin, signal }: Context): Promise<Buffer> {
   if (stream.isTTY) {
     throw new Fault("usage", "nothing was piped in", { why: "pipe the text in, or name a file with --from" });
   }
-  const stop = () => stream.destroy();
-  signal.addEventListener("abort", stop, { once: true });
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of stream) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > largest) throw tooLarge("what was piped in");
-    }
-  } finally {
-    signal.removeEventListener("abort", stop);
-    signal.throwIfAborted();
-  }
-  return Buffer.concat(chunks);
+  return readAll(stream, { signal, most: largest, tooMuch: () => tooLarge("what was piped in") });
 }
 
 async function contentOf(path: string): Promise<Buffer> {
