@@ -36,17 +36,24 @@ function vitest(name, args, { watched, ...variables }) {
   });
 }
 
-// The tests of agents wait more than they work: they have a lab of their own and run beside the others.
+// The tests of agents wait more than they work: those that make agents and those that live with them each have a lab of
+// their own, and run beside the others.
+const livesWithAgents = (file) => /^test\/lab\/agent-(chat|doctor|inside|logs|ps|truth|tunnel)\./.test(file);
 const isAboutAgents = (file) => /^test\/(lab|faults)\/(agent-|secrets-nowhere)/.test(file);
 const hostTests = ["lab", "faults", "docs"].flatMap((kind) =>
   readdirSync(join("test", kind))
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => `test/${kind}/${name}`),
 );
+const beside = (name, files) => vitest(name, files, { watched: false, CLM_LAB_DIR: join(folder, `lab-${name}`) });
 const runs = hosts
   ? [
       vitest("ground", ["test/unit", ...hostTests.filter((file) => !isAboutAgents(file))], { watched: true }),
-      vitest("agents", hostTests.filter(isAboutAgents), { watched: false, CLM_LAB_DIR: join(folder, "lab") }),
+      beside(
+        "agents",
+        hostTests.filter((file) => isAboutAgents(file) && !livesWithAgents(file)),
+      ),
+      beside("fleet", hostTests.filter(livesWithAgents)),
     ]
   : [vitest("unit", ["--project", "unit"], { watched: true })];
 
