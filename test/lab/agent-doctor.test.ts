@@ -138,6 +138,8 @@ describe("what goes wrong is named", () => {
   });
 
   it("what was overcome by a new start is not told any more", async () => {
+    // One that systemd is about to start again keeps counting its restarts.
+    await inHost(host, `systemctl stop ${unitOf(name)}`);
     await misbehave(host, name, "");
     const { code, bad } = await until(({ bad: all }) => all.length === 0);
     expect([code, bad]).toEqual([0, []]);
@@ -155,7 +157,7 @@ describe("what goes wrong is named", () => {
 });
 
 describe("--fix", () => {
-  const damage = `chmod 0644 /home/${name}/.hermes/config.yaml; echo SPOILED=1 >>/home/${name}/.hermes/.env
+  const damage = `chmod 0644 /home/${name}/.hermes/config.yaml; sed -i '/^API_SERVER_ENABLED=/d' /home/${name}/.hermes/.env
 systemctl stop ${unitOf(name)}`;
 
   it("only tells in a dry run", async () => {
@@ -175,6 +177,15 @@ systemctl stop ${unitOf(name)}`;
       expect.arrayContaining(["unit", "files", "drift"]),
     );
     expect(await pidOf(host, name)).not.toBe("0");
+  });
+
+  it("takes nothing away that somebody else wrote", async () => {
+    const env = `/home/${name}/.hermes/.env`;
+    await inHost(host, `cp -a ${env} /run/kept.env; echo THEIRS=1 >>${env}`);
+    const { code, stderr, bad } = await doctor("--fix");
+    expect([code, bad.find(({ id }) => id === "drift")?.fix]).toEqual([1, `clm agent diff ${name}`]);
+    expect(stderr).not.toContain("mended");
+    expect(await inHost(host, `tail -n 1 ${env}; mv /run/kept.env ${env}`)).toBe("THEIRS=1\n");
   });
 
   it("changes nothing when all is well", async () => {
