@@ -1,3 +1,4 @@
+import { agentChecks, machineChecks } from "../agents/doctor/check.js";
 import { faults } from "../errors.js";
 import type { Command, Noun, OptionSpec } from "./command.js";
 import { globalsAnywhere } from "./globals.js";
@@ -19,6 +20,9 @@ export function reference(nouns: readonly Noun[]): string {
       Object.entries(environment).map(([name, meaning]) => [code(name), meaning]),
     ),
     ...nouns.flatMap(nounSection),
+    "## Checks of the doctor",
+    "Ids that stay the same. Beside these an agent has `channel.NAME` for each of its channels, and `log.CAUSE` for each cause that its log tells: those are in the agent's manifest. The checks of a host are those of `clm host check`.",
+    checkTable(),
     "## Exit codes",
     "0 means that everything asked for is so. `clm host exec` ends with the worst exit code of the hosts; 141 means that the reader of the output went away.",
     exitTable(),
@@ -29,6 +33,14 @@ export function reference(nouns: readonly Noun[]): string {
     .join("\n\n")
     .concat("\n");
 }
+
+const checkTable = (): string =>
+  markdownTable(
+    ["of", "check", "is well when"],
+    Object.entries({ "this machine": machineChecks, "an agent": agentChecks }).flatMap(([of, checks]) =>
+      Object.entries(checks).map(([id, meaning]) => [of, code(id), meaning]),
+    ),
+  );
 
 const environment = {
   CLM_HOME: "where clm keeps its state, when `--config-dir` does not say it (default `~/.config/clawrium`)",

@@ -28,7 +28,7 @@ export const agentChecks = {
   files: "what is the agent's alone belongs to it and is closed to others",
   unit: "its unit is up, or down as it should be",
   steady: "it stays up",
-  restarts: "how often it was restarted",
+  restarts: "it did not have to be restarted often",
   memory: "it was not ended for taking too much memory",
   port: "its port is held by its own process, on the loopback alone",
   health: "it says that it is well",
@@ -41,11 +41,9 @@ export const agentChecks = {
   "provider.reach": "its provider can be reached from its host",
   disk: "there is room where it lives",
   clock: "its host's clock agrees with ours",
-  errors: "what it last noted as an error",
+  errors: "it noted no error since it was started",
   log: "nothing that is known to go wrong stands in its log since it was started",
 } as const;
-
-export type AgentCheckId = keyof typeof agentChecks | `channel.${string}` | `log.${string}`;
 
 /** Tells whether a name is one of an agent's checks that a cause can point to. */
 export const isAgentCheck = (id: string, channels: readonly string[]): boolean =>
