@@ -7,7 +7,17 @@ export default defineConfig({
   define: { __CLM_VERSION__: JSON.stringify(version), __CLM_BUILD__: '"tests"' },
   test: {
     projects: [
-      { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.ts"], sequence: { groupOrder: 0 } } },
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["test/unit/**/*.test.ts"],
+          sequence: { groupOrder: 0 },
+          // They take milliseconds, on a machine that has nothing else to do; labs start beside them.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
       {
         extends: true,
         test: {
