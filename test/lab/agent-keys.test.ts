@@ -73,7 +73,7 @@ describe("the key of an agent that was never configured", () => {
   it("is changed on this machine", async () => {
     const before = stored();
     const { stderr } = must(await agent("rotate-key"));
-    expect(stderr).toContain(`gets it with: clm agent configure ${name}`);
+    expect(stderr).toContain(`next: clm agent configure ${name}`);
     expect(stored()).toMatch(/^[0-9a-f]{64}$/);
     expect([stored() === before, stored(`${keyName}_NEXT`)]).toEqual([false, ""]);
   });
