@@ -111,6 +111,9 @@ export class Fault extends Error {
   }
 }
 
+/** What a program reads of a fault that did not end the command. */
+export const errorOf = ({ code, message, why, next }: Fault) => ({ code, message, why, next });
+
 export function isFault(error: unknown, ...names: FaultName[]): error is Fault {
   return error instanceof Fault && (names.length === 0 || names.includes(error.fault));
 }

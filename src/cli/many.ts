@@ -1,10 +1,10 @@
-import { Fault, faults } from "../errors.js";
-import { forEachAgent, type Outcome } from "../flows/fleet/each.js";
+import { errorOf, Fault, faults } from "../errors.js";
+import { forEachAgent, type Outcome, type Pace } from "../flows/fleet/each.js";
 import { createGate, type Gate } from "../flows/gate.js";
 import { type Session, withSession } from "../flows/session.js";
 import { labelsFrom } from "../names.js";
 import { quote } from "../quote.js";
-import { type Agent, fullName } from "../state/agents.js";
+import { type Agent, agentsOf, fullName } from "../state/agents.js";
 import { hostStore } from "../state/hosts.js";
 import { selectAgents } from "../state/select-agents.js";
 import { isGlob } from "../wildcard.js";
@@ -21,6 +21,21 @@ type Pacing = Values<typeof pacing>;
 /** The agents a command line is about. */
 export function chooseAgents({ configDir }: Context, words: string[], { all, host, label, type }: Choosing): Agent[] {
   return selectAgents(hostStore(configDir).read(), { words, hosts: host, labels: labelsFrom(label), type, all });
+}
+
+/** The same for a command that is about the whole fleet unless it is told otherwise. An empty one is no error. */
+export function chooseAgentsOrAll(clm: Context, words: string[], options: Choosing): Agent[] {
+  const some = words.length + options.host.length + options.label.length > 0 || options.type !== undefined;
+  if (!some && agentsOf(hostStore(clm.configDir).read()).length === 0) return [];
+  return chooseAgents(clm, words, { ...options, all: options.all || !some });
+}
+
+/** One agent was named, and not a pattern that may mean more: it is told of as if there were no others. */
+export const isLone = (words: string[]): boolean => words.length === 1 && !words.some(isGlob);
+
+export function paceOf({ parallel, maxFail, continue: goOn }: Pacing): Pace {
+  if (goOn && maxFail !== undefined) throw new Fault("usage", "--continue and --max-fail contradict each other");
+  return { parallel, maxFail };
 }
 
 /** Something that can be done to many agents. */
@@ -46,7 +61,7 @@ export function onAgents<T extends { agent: Agent }>(clm: Context, verb: Verb<T>
   const { words, options, work, data, told, judge = async () => {}, tables = () => {} } = verb;
   const agents = chooseAgents(clm, words, options);
   const [first] = agents;
-  const lone = words.length === 1 && !words.some(isGlob) ? first : undefined;
+  const lone = isLone(words) ? first : undefined;
   return withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, async (session) => {
     if (!lone) return onMany(clm, session, agents, verb);
     const done = await work(session, fullName(lone));
@@ -64,9 +79,7 @@ async function onMany<T extends { agent: Agent }>(
   { command, options, work, data, told, judge = async () => {}, loss }: Verb<T>,
 ): Promise<number> {
   const gate = loss ? await agreed(clm, session, loss(agents), agents) : session.gate;
-  if (options.continue && options.maxFail !== undefined)
-    throw new Fault("usage", "--continue and --max-fail contradict each other");
-  const pace = { parallel: options.parallel, maxFail: options.maxFail };
+  const pace = paceOf(options);
   const outcomes = await forEachAgent({ ...session, gate }, agents, pace, async (within, agent) => {
     try {
       const done = await work(within, fullName(agent));
@@ -133,7 +146,7 @@ function machine<T extends { agent: Agent }>({ agent, result, value, fault }: Ou
     ...identityOf(value?.agent ?? agent),
     result,
     ...(value && data(value)),
-    ...(fault && { error: { code: fault.code, message: fault.message, why: fault.why, next: fault.next } }),
+    ...(fault && { error: errorOf(fault) }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { faults } from "../../errors.js";
+import { errorOf, faults } from "../../errors.js";
 import type { Change } from "../../flows/agent/change.js";
 import { type Compared, compareAgents } from "../../flows/fleet/compare.js";
 import { withSession } from "../../flows/session.js";
@@ -51,8 +51,7 @@ function machine(each: Compared): object {
   const { agent, drift } = each;
   const about = { ...identityOf(agent), result: resultOf(each) };
   if (!("unknown" in drift)) return { ...about, changes: drift.changes, lost: drift.lost };
-  const { code, message, why, next } = drift.fault;
-  return { ...about, error: { code, message, why, next } };
+  return { ...about, error: errorOf(drift.fault) };
 }
 
 /** Lines for a person; none of an agent that is as it should be. */

@@ -1,5 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
-import { Fault } from "../../errors.js";
+import { errorOf, Fault } from "../../errors.js";
 import { type Answer, execOnHosts, type Listener, worst } from "../../flows/host/exec.js";
 import { withSession } from "../../flows/session.js";
 import type { Context, Handler } from "../command.js";
@@ -67,6 +67,6 @@ function tellEnd(ui: Context["ui"], { host, code, signal, fault }: Answer): void
 function machine({ fault, ...answer }: Answer) {
   return {
     ...answer,
-    ...(fault && { error: { code: fault.code, message: fault.message, why: fault.why, next: fault.next } }),
+    ...(fault && { error: errorOf(fault) }),
   };
 }

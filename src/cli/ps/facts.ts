@@ -1,6 +1,7 @@
 import { isWell } from "../../agents/sight/state.js";
 import { refusesKey } from "../../agents/sight/troubles.js";
 import { saysVersion } from "../../agents/version-line.js";
+import { errorOf } from "../../errors.js";
 import type { Drift } from "../../flows/fleet/drift.js";
 import type { Found } from "../../flows/fleet/found.js";
 import { identityOf, nextFor as nextToDo } from "../agent/view.js";
@@ -75,7 +76,7 @@ export function factsOf(found: Found): object {
     other_reach: sight?.others ?? null,
     proofs,
     ...(last && { last_seen: last }),
-    ...(fault && { error: { code: fault.code, message: fault.message, why: fault.why, next: fault.next } }),
+    ...(fault && { error: errorOf(fault) }),
     next: nextFor(found) ?? null,
   };
 }

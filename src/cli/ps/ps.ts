@@ -3,10 +3,9 @@ import { Fault } from "../../errors.js";
 import type { Found } from "../../flows/fleet/found.js";
 import { lookAtAgents } from "../../flows/fleet/look.js";
 import { type Session, withSession } from "../../flows/session.js";
-import { type Agent, agentsOf } from "../../state/agents.js";
-import { hostStore } from "../../state/hosts.js";
+import type { Agent } from "../../state/agents.js";
 import type { Context, Handler } from "../command.js";
-import { chooseAgents } from "../many.js";
+import { chooseAgents, chooseAgentsOrAll } from "../many.js";
 import type { ps } from "./commands.js";
 import { factsOf } from "./facts.js";
 import { countText, fleetColumns, signsFor } from "./view.js";
@@ -20,18 +19,18 @@ export const patience = 10_000;
 const timeout = 25_000;
 
 export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
-  const { all, host, label, type, sudoPasswordFile, noDrift } = options;
-  const some = args.names.length + host.length + label.length > 0 || type !== undefined;
-  const choose = () => chooseAgents(clm, args.names, { all: all || !some, host, label, type });
+  const { sudoPasswordFile, noDrift } = options;
+  const choose = () => chooseAgentsOrAll(clm, args.names, options);
   const setting = { ...clm, sudoPasswordFile, patience };
   if (options.watch || options.every !== undefined) {
     if (clm.format === "yaml" || clm.format === "name")
       throw new Fault("usage", `--watch prints a table or -o json, not -o ${clm.format}`);
     const every = (options.every ?? 5) * 1000;
-    choose();
+    // There must be something to watch when it begins.
+    if (choose().length === 0) chooseAgents(clm, [], { ...options, all: true });
     return withSession(setting, (session) => watch(clm, session, { choose, every, drift: !noDrift, timeout }));
   }
-  const agents = some || agentsOf(hostStore(clm.configDir).read()).length > 0 ? choose() : [];
+  const agents = choose();
   const found = await withSession(setting, (session) => lookWith(clm, session, agents, !noDrift));
   clm.list(found, {
     columns: fleetColumns(found, { signs: signsFor(clm), now: clm.now() }),

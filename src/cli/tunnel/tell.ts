@@ -1,5 +1,5 @@
 import type { Subject } from "../../agents/subject.js";
-import type { Fault } from "../../errors.js";
+import { errorOf, type Fault } from "../../errors.js";
 import type { Happening } from "../../flows/tunnel/kept-open.js";
 import type { Context } from "../command.js";
 
@@ -44,8 +44,7 @@ function machine({ now }: Context, happening: Happening, { subject: { host, name
     return { ...said, url, ...(ready && { curl: ready(url) }) };
   }
   if (!("why" in happening)) return said;
-  const { code, message, why, next } = happening.why;
-  return { ...said, error: { code, message, why, next } };
+  return { ...said, error: errorOf(happening.why) };
 }
 
 export const urlOf = (port: number): string => `http://127.0.0.1:${port}`;

@@ -1,13 +1,12 @@
-import { faults } from "../../../errors.js";
+import { errorOf, faults } from "../../../errors.js";
 import { codeOf, type Ended, execInAgents, exitIn } from "../../../flows/agent/inside/exec.js";
 import { cleanCut } from "../../../flows/clean-cut.js";
 import type { Outcome } from "../../../flows/fleet/each.js";
 import { type Session, withSession } from "../../../flows/session.js";
 import { sh } from "../../../quote.js";
 import { type Agent, fullName } from "../../../state/agents.js";
-import { isGlob } from "../../../wildcard.js";
 import type { Context, Handler, Input } from "../../command.js";
-import { chooseAgents, rerunLine, summarize } from "../../many.js";
+import { chooseAgents, isLone, paceOf, rerunLine, summarize } from "../../many.js";
 import { identityOf } from "../view.js";
 import { exec } from "./commands.js";
 import { type Heard, heard } from "./heard.js";
@@ -17,7 +16,7 @@ type Given = Input<NonNullable<typeof exec.args>, NonNullable<typeof exec.option
 export const run: Handler<typeof exec> = async (given, clm) => {
   const { names } = given.args;
   const agents = chooseAgents(clm, names, given.options);
-  const lone = names.length === 1 && !names.some(isGlob) ? agents[0] : undefined;
+  const lone = isLone(names) ? agents[0] : undefined;
   return withSession({ ...clm, sudoPasswordFile: given.options.sudoPasswordFile }, (session) =>
     lone ? inOne(session, clm, lone, given.args.command) : inMany(session, clm, agents, given),
   );
@@ -42,7 +41,7 @@ async function inMany(session: Session, clm: Context, agents: Agent[], { args, o
   const heardAll = (agent: Agent) => {
     if (clm.format === "table") block(clm, agent, said);
   };
-  const pace = { parallel: options.parallel, maxFail: options.continue ? undefined : options.maxFail };
+  const pace = paceOf(options);
   const order = { command: args.command, hear: said.hear, heardAll };
   const outcomes = await execInAgents(session, agents, order, pace);
   if (outcomes.length === 0) return 0;
@@ -73,7 +72,7 @@ function machine({ agent, result, value, fault }: Outcome<Ended>, said: Heard): 
     result,
     ...(result !== "not-begun" && { code: exit?.code ?? null, ...(exit?.signal && { signal: exit.signal }) }),
     ...(result !== "not-begun" && { stdout: said.text(agent, "stdout"), stderr: said.text(agent, "stderr") }),
-    ...(fault && !exit && { error: { code: fault.code, message: fault.message, why: fault.why, next: fault.next } }),
+    ...(fault && !exit && { error: errorOf(fault) }),
   };
 }
 

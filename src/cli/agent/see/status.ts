@@ -1,9 +1,8 @@
 import { isWell } from "../../../agents/sight/state.js";
 import type { Found } from "../../../flows/fleet/found.js";
 import { withSession } from "../../../flows/session.js";
-import { isGlob } from "../../../wildcard.js";
 import type { Context, Handler } from "../../command.js";
-import { chooseAgents } from "../../many.js";
+import { chooseAgents, isLone } from "../../many.js";
 import { factsOf } from "../../ps/facts.js";
 import { describeFound } from "../../ps/in-full.js";
 import { lookWith, patience } from "../../ps/ps.js";
@@ -17,7 +16,7 @@ export const run: Handler<typeof status> = async ({ args, options }, clm) => {
   const found = await withSession({ ...clm, sudoPasswordFile, patience }, (session) =>
     lookWith(clm, session, agents, !noDrift),
   );
-  const lone = args.names.length === 1 && !args.names.some(isGlob) ? found[0] : undefined;
+  const lone = isLone(args.names) ? found[0] : undefined;
   if (clm.format === "name") clm.ui.out(found.map(({ agent }) => `${agent.word}\n`).join(""));
   else if (clm.format !== "table") clm.show(lone ? factsOf(lone) : found.map(factsOf), () => "");
   else for (const [at, each] of found.entries()) showOne(clm, each, at > 0);
