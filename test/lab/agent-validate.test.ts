@@ -85,6 +85,8 @@ describe("what is the agent's alone", () => {
 
   it("is seen by validate, and put right by configure without a restart", async () => {
     await misbehave(host, name, "");
+    // Hermes sets modes itself when it starts, and does not start where it may not.
+    expect((await validate(name)).state).toBe("ready");
     await inHost(host, `chmod 0755 ${places}; chown root: /home/${name}/.hermes/memories`);
     const pid = await pidOf(host, name);
     const { failed } = await validate(name);
