@@ -38,7 +38,7 @@ function vitest(name, args, { watched, ...variables }) {
 
 // The tests of agents wait more than they work: those that make agents and those that live with them each have a lab of
 // their own, and run beside the others.
-const livesWithAgents = (file) => /^test\/lab\/agent-(chat|doctor|inside|logs|ps|truth|tunnel)\./.test(file);
+const livesWithAgents = (file) => /^test\/lab\/agent-(chat|doctor|inside|keys|logs|ps|truth|tunnel|validate)\./.test(file);
 const isAboutAgents = (file) => /^test\/(lab|faults)\/(agent-|secrets-nowhere)/.test(file);
 const hostTests = ["lab", "faults", "docs"].flatMap((kind) =>
   readdirSync(join("test", kind))
