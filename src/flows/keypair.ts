@@ -20,13 +20,21 @@ export async function keyPair(configDir: string, name: OwnKey): Promise<KeyPair>
   openSubdirectory(configDir, "keys");
   return withLock(configDir, "keys", { what: "clm init" }, () => {
     if (!existsSync(identity)) {
-      writeAtomic(identity, utils.generateKeyPairSync("ed25519", { comment: name }).private, { mode: 0o600 });
+      writeAtomic(identity, newPrivateKey(name), { mode: 0o600 });
     }
     // The public half is always that of the private one, which hosts may know already and which is never made anew.
     const publicKey = publicHalf(identity, name);
     if (!existsSync(`${identity}.pub`)) writeAtomic(`${identity}.pub`, `${publicKey}\n`, { mode: 0o600 });
     return { identity, publicKey };
   });
+}
+
+/** Of 256 keys that ssh2 makes one cannot be read: it drops the zero that its public half begins with (seen with 1.17). */
+export function newPrivateKey(comment: string): string {
+  for (;;) {
+    const made = utils.generateKeyPairSync("ed25519", { comment }).private;
+    if (!(utils.parseKey(made) instanceof Error)) return made;
+  }
 }
 
 function publicHalf(identity: string, comment: string): string {
