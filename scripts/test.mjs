@@ -36,24 +36,24 @@ function vitest(name, args, { watched, ...variables }) {
   });
 }
 
-// The tests of agents wait more than they work: those that make agents and those that live with them each have a lab of
-// their own, and run beside the others.
-const livesWithAgents = (file) => /^test\/lab\/agent-(chat|doctor|inside|keys|logs|ps|truth|tunnel|validate)\./.test(file);
-const isAboutAgents = (file) => /^test\/(lab|faults)\/(agent-|secrets-nowhere)/.test(file);
+// Tests on hosts wait more than they work: these parts take about as long as each other, and run side by side, each with
+// a lab of its own. What no other part takes is the ground's.
+const parts = {
+  agents: /^test\/(lab\/agent-|faults\/(agent-|secrets-nowhere)|docs\/)/,
+  fleet: /^test\/lab\/agent-(chat|doctor|inside|keys|logs|ps|truth|tunnel|validate)\./,
+};
 const hostTests = ["lab", "faults", "docs"].flatMap((kind) =>
   readdirSync(join("test", kind))
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => `test/${kind}/${name}`),
 );
-const beside = (name, files) => vitest(name, files, { watched: false, CLM_LAB_DIR: join(folder, `lab-${name}`) });
+const partOf = (file) => (parts.fleet.test(file) ? "fleet" : parts.agents.test(file) ? "agents" : "ground");
+const filesOf = (part) => hostTests.filter((file) => partOf(file) === part);
+const beside = (part) => vitest(part, filesOf(part), { watched: false, CLM_LAB_DIR: join(folder, `lab-${part}`) });
 const runs = hosts
   ? [
-      vitest("ground", ["test/unit", ...hostTests.filter((file) => !isAboutAgents(file))], { watched: true }),
-      beside(
-        "agents",
-        hostTests.filter((file) => isAboutAgents(file) && !livesWithAgents(file)),
-      ),
-      beside("fleet", hostTests.filter(livesWithAgents)),
+      vitest("ground", ["test/unit", ...filesOf("ground")], { watched: true }),
+      ...Object.keys(parts).map((part) => beside(part)),
     ]
   : [vitest("unit", ["--project", "unit"], { watched: true })];
 
