@@ -40,10 +40,23 @@ see_age() {
   say age $((${up%.*}${up#*.} - ${20}))
 }
 
-# Who listens on the port. `ours` stays yes when somebody does and nobody else's process does.
+# Who listens on the port. `ours` is yes when somebody does and nobody else's process does. An agent that comes or goes while it
+# is looked at leaves a port that seems to be nobody's, or a stranger's (seen in a crash loop): that is told when two looks agree.
 see_port() {
-  ours=''
-  hex=$(printf %04X "$port")
+  hex=$(printf %04X "$port") before=''
+  for look in 1 2 3 4; do
+    told=$(see_listeners)
+    case $told in *holder=no*) ;; *) break ;; esac
+    [ "$told" != "$before" ] || break
+    before=$told
+    sleep 0.1
+    pid=$(systemctl show --property MainPID --value -- "$unit")
+  done
+  case $told in '') ours='' ;; *holder=no*) ours=no ;; *) ours=yes ;; esac
+  [ -z "$told" ] || printf '%s\n' "$told" | while IFS= read -r line; do printf '%s\n' "$line"; done
+}
+
+see_listeners() {
   for listener in $(grep -hs "^ *[0-9]*: [0-9A-F]*:$hex [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6 |
     while read -r _ local _ _ _ _ _ _ _ inode _; do echo "${local%:*}/$inode"; done); do
     say listen "$listener"
@@ -62,7 +75,6 @@ see_holder() {
     , | '0::/',* | ,*) ;;
     "$group,$group" | "$group,$group"/*) own=yes ;;
   esac
-  case $ours,$own in ,yes | yes,yes) ours=yes ;; *) ours=no ;; esac
   if [ "$own" = yes ]; then of=$user; elif [ -n "$holder" ]; then of=$(stat -c %U "/proc/$holder" 2>/dev/null); fi
   read -r command 2>/dev/null <"/proc/${holder:-none}/comm"
   say holder "$own ${holder:-0} ${of:-?} $command"
