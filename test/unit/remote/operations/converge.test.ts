@@ -371,7 +371,12 @@ describe("a client that dies", () => {
           if (++told === after) die();
         },
       });
-      await expect(dying).rejects.toMatchObject({ fault: "remote-failed" });
+      const outcome = await dying.then(
+        () => "done",
+        ({ fault }) => fault,
+      );
+      // On a busy machine the host may be done before we hear of the operation to die at; before the first it never is.
+      expect(after === 0 ? ["remote-failed"] : ["remote-failed", "done"]).toContain(outcome);
       await host?.done;
       expect(Object.keys(survey(root)).filter((name) => name.includes(".clm-"))).toEqual([]);
 
