@@ -37,17 +37,17 @@ function vitest(name, args, { watched, ...variables }) {
 }
 
 // Tests on hosts wait more than they work: these parts take about as long as each other, and run side by side, each with
-// a lab of its own. What no other part takes is the ground's.
+// a lab of its own. The first that a file fits takes it, and what none takes is the ground's.
 const parts = {
-  agents: /^test\/(lab\/agent-|faults\/(agent-|secrets-nowhere)|docs\/)/,
   fleet: /^test\/lab\/agent-(chat|doctor|inside|keys|logs|ps|truth|tunnel|validate)\./,
+  agents: /^test\/(lab\/agent-|faults\/(agent-|secrets-nowhere)|docs\/)/,
 };
 const hostTests = ["lab", "faults", "docs"].flatMap((kind) =>
   readdirSync(join("test", kind))
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => `test/${kind}/${name}`),
 );
-const partOf = (file) => (parts.fleet.test(file) ? "fleet" : parts.agents.test(file) ? "agents" : "ground");
+const partOf = (file) => Object.keys(parts).find((part) => parts[part].test(file)) ?? "ground";
 const filesOf = (part) => hostTests.filter((file) => partOf(file) === part);
 const beside = (part) => vitest(part, filesOf(part), { watched: false, CLM_LAB_DIR: join(folder, `lab-${part}`) });
 const runs = hosts

@@ -53,6 +53,7 @@ see_port() {
     pid=$(systemctl show --property MainPID --value -- "$unit")
   done
   case $told in '') ours='' ;; *holder=no*) ours=no ;; *) ours=yes ;; esac
+  # A line at a time, as `say` does it.
   [ -z "$told" ] || printf '%s\n' "$told" | while IFS= read -r line; do printf '%s\n' "$line"; done
 }
 

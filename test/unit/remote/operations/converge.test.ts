@@ -347,37 +347,44 @@ describe("a client that dies", () => {
     note("d/three", "3"),
   ];
 
+  /** Begins anew and dies after so many results. Gives back how the run ended. */
+  async function dyingAfter(results: number, list: Operation[]): Promise<string> {
+    rmSync(`${root}/d`, { recursive: true, force: true });
+    rmSync(`${root}/ran`, { force: true });
+    writeFileSync(`${root}/old`, "old");
+
+    let host: Process | undefined;
+    const watched = tampered(shell, (process) => {
+      host = process;
+      return process;
+    });
+    const die = () => host?.leave();
+    let told = 0;
+    const dying = converge(watched, list, {
+      mode: "apply",
+      approve: async () => {
+        if (results === 0) die();
+        return true;
+      },
+      onResult: () => {
+        if (++told === results) die();
+      },
+    });
+    const outcome = await dying.then(
+      () => "done",
+      ({ fault }) => fault,
+    );
+    await host?.done;
+    return outcome;
+  }
+
   it("anywhere between two operations, leaves what a second run completes", async () => {
     const list = household();
     for (let after = 0; after < list.length; after++) {
-      rmSync(`${root}/d`, { recursive: true, force: true });
-      rmSync(`${root}/ran`, { force: true });
-      writeFileSync(`${root}/old`, "old");
-
-      let host: Process | undefined;
-      const watched = tampered(shell, (process) => {
-        host = process;
-        return process;
-      });
-      const die = () => host?.leave();
-      let told = 0;
-      const dying = converge(watched, list, {
-        mode: "apply",
-        approve: async () => {
-          if (after === 0) die();
-          return true;
-        },
-        onResult: () => {
-          if (++told === after) die();
-        },
-      });
-      const outcome = await dying.then(
-        () => "done",
-        ({ fault }) => fault,
-      );
-      // On a busy machine the host may be done before we hear of the operation to die at; before the first it never is.
-      expect(after === 0 ? ["remote-failed"] : ["remote-failed", "done"]).toContain(outcome);
-      await host?.done;
+      // On a busy machine the host may be done before the result to die at is heard: then it was no death, and is tried again.
+      let outcome = "done";
+      for (let left = 20; outcome === "done" && left > 0; left--) outcome = await dyingAfter(after, list);
+      expect([after, outcome]).toEqual([after, "remote-failed"]);
       expect(Object.keys(survey(root)).filter((name) => name.includes(".clm-"))).toEqual([]);
 
       const report = await converge(shell, list, { mode: "apply" });
