@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { writeAtomic } from "./atomic-file.js";
-import type { Link } from "./audit-chain.js";
+import type { Link } from "./chain.js";
 import { readStateFile } from "./state-file.js";
 
 /**

@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { type AuditEntry, beginning, hashOf, type Link, unseal } from "./audit-chain.js";
+import type { AuditEntry } from "./audit-chain.js";
 import { readHead } from "./audit-head.js";
+import { beginning, entriesText, type Link, objectionTo, objectionToEnd, unseal } from "./chain.js";
 import { readStateFile } from "./state-file.js";
 
 export interface AuditFilter {
@@ -13,7 +14,7 @@ export interface AuditFilter {
 export function readAudit(dir: string, { last, since, target }: AuditFilter = {}): AuditEntry[] {
   const from = since?.toISOString();
   const entries = readLines(dir)
-    .flatMap((line) => unseal(line)?.entry ?? [])
+    .flatMap((line) => unseal<AuditEntry>(line)?.entry ?? [])
     .filter((entry) => (from === undefined || entry.at >= from) && (target === undefined || entry.target === target));
   return last === undefined ? entries : entries.slice(-last);
 }
@@ -42,8 +43,8 @@ function judge(lines: string[], head: Link | undefined): AuditVerdict {
   let previous = beginning;
   let firstBad: AuditVerdict["firstBad"];
   for (const [index, text] of lines.entries()) {
-    const line = unseal(text);
-    const reason = objection(line, previous);
+    const line = unseal<AuditEntry>(text);
+    const reason = objectionTo(line, previous);
     if (reason) firstBad ??= { line: index + 1, reason };
     if (!line) continue;
     previous = line.link;
@@ -55,29 +56,16 @@ function judge(lines: string[], head: Link | undefined): AuditVerdict {
   return { ok: !firstBad, entries: lines.length, ...(firstBad && { firstBad }), unfinished: [...begun.values()] };
 }
 
-function objection(line: ReturnType<typeof unseal>, previous: Link): string | undefined {
-  if (!line) return "it is not a line of the audit log";
-  const { seq } = line.entry;
-  if (seq > previous.seq + 1) return `${entriesText(previous.seq + 1, seq - 1)} missing before it`;
-  if (seq <= previous.seq) return `entry ${seq} stands after entry ${previous.seq}`;
-  if (hashOf(line.open, previous.hash) !== line.link.hash) return "it was changed, or the line before it was";
-  if (line.entry.head_lost) return "audit.head was lost before it was written, so lines may be missing before it";
-  return undefined;
-}
-
 const emptyObjection = (head: Link | undefined): string | undefined =>
   head && head.seq > 0 ? `the log is empty: ${entriesText(1, head.seq)} missing` : undefined;
 
 function endObjection(last: Link, head: Link | undefined): string | undefined {
-  if (!head) return "audit.head is missing or unreadable, so lines may be missing after it";
+  const reason = objectionToEnd(last, head);
   // The head is written after the line, so it may be one behind.
-  if (head.seq > last.seq) return `${entriesText(last.seq + 1, head.seq)} missing after it`;
-  if (head.seq === last.seq && head.hash !== last.hash) return "it is not the line that was written last";
-  if (head.seq < last.seq - 1) return `audit.head says that the log ended with entry ${head.seq}`;
-  return undefined;
+  return !reason && head && head.seq < last.seq - 1
+    ? `audit.head says that the log ended with entry ${head.seq}`
+    : reason;
 }
-
-const entriesText = (from: number, to: number) => (from === to ? `entry ${from} is` : `entries ${from} to ${to} are`);
 
 /** Whole lines only: what follows the last newline is being written, or its writer was killed. */
 function readLines(dir: string): string[] {

@@ -1,20 +1,12 @@
 import { randomBytes } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  fchmodSync,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, constants, fchmodSync, fsyncSync, ftruncateSync, openSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { symlinkFault } from "./atomic-file.js";
-import { type AuditEntry, beginning, type Link, seal, unseal, type Who } from "./audit-chain.js";
+import type { AuditEntry, Who } from "./audit-chain.js";
 import { readHead, writeHead } from "./audit-head.js";
+import { beginning, seal } from "./chain.js";
+import { readEnd, writeAll } from "./chain-file.js";
 import { cannotWrite, errnoOf } from "./disk-fault.js";
 import { type Lock, withLock } from "./lock.js";
 import { userName } from "./user.js";
@@ -37,6 +29,8 @@ export interface Outcome {
   result: "ok" | "failed" | "interrupted";
   /** The fault's code. */
   fault?: string;
+  /** What came of it that is worth keeping. */
+  detail?: Record<string, unknown>;
 }
 
 type Clock = () => Date;
@@ -57,7 +51,7 @@ export async function beginAudit(
 export async function endAudit(
   dir: string,
   deed: BegunDeed,
-  { result, fault }: Outcome,
+  { result, fault, detail }: Outcome,
   now: Clock = wallClock,
 ): Promise<void> {
   const { id, verb, target } = deed;
@@ -70,6 +64,7 @@ export async function endAudit(
     who: who(),
     result,
     ...(fault && { fault }),
+    ...(detail && { detail }),
   });
 }
 
@@ -113,28 +108,6 @@ function appendTo(fd: number, dir: string, entry: Omit<AuditEntry, "seq">, lock:
     throw error;
   }
   writeHead(dir, link, lock.mustBeMine);
-}
-
-/** Where the last whole line ends and what it is, and how many bytes a killed writer left after it. */
-function readEnd(fd: number): { end: number; last: Link | undefined; torn: number } {
-  const { size } = fstatSync(fd);
-  for (let length = 4096; ; length *= 4) {
-    const start = Math.max(0, size - length);
-    const tail = Buffer.alloc(size - start);
-    readSync(fd, tail, 0, tail.length, start);
-    const newline = tail.lastIndexOf(10);
-    const before = newline > 0 ? tail.lastIndexOf(10, newline - 1) : -1;
-    if (start > 0 && before < 0) continue;
-    const line = tail.subarray(before + 1, Math.max(newline, 0)).toString();
-    const end = start + newline + 1;
-    return { end, last: unseal(line)?.link, torn: size - end };
-  }
-}
-
-function writeAll(fd: number, bytes: Buffer, at: number): void {
-  for (let written = 0; written < bytes.length; ) {
-    written += writeSync(fd, bytes, written, bytes.length - written, at + written);
-  }
 }
 
 function who(): Who {

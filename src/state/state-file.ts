@@ -17,9 +17,7 @@ export function readStateFile(path: string, secret: boolean): StateFile | undefi
     // Without O_NONBLOCK a named pipe in the file's place would hold us for ever.
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    const code = errnoOf(error);
-    if (code === "ENOENT") return undefined;
-    if (code === "ELOOP") throw symlinkFault(path);
+    if (errnoOf(error) === "ENOENT") return undefined;
     throw unreadable(path, error);
   }
   try {
@@ -45,9 +43,11 @@ function exposed(path: string, stat: Stats): Fault {
   });
 }
 
-function unreadable(path: string, error: unknown): unknown {
+/** What to throw when `path` could not be opened to be read. */
+export function unreadable(path: string, error: unknown): unknown {
   const code = errnoOf(error);
   if (!code) return error;
+  if (code === "ELOOP") return symlinkFault(path);
   return new Fault("state-corrupt", `${path} cannot be read`, {
     why: code === "EACCES" ? "it belongs to somebody else (EACCES)" : `the system says ${code}`,
     next: `ls -l ${quote(path)}`,

@@ -23,14 +23,15 @@ export interface Deed {
   argv?: string[];
   result: "ok" | "failed" | "interrupted" | "unfinished";
   fault?: string;
+  detail?: AuditEntry["detail"];
 }
 
 export function deedsFrom(entries: readonly AuditEntry[]): Deed[] {
   const deeds = new Map<string, Deed>();
-  for (const { id, event, at, verb, target, who, argv, result, fault } of entries) {
+  for (const { id, event, at, verb, target, who, argv, result, fault, detail } of entries) {
     const begun = deeds.get(id) ?? { id, began_at: at, verb, target, who, result: "unfinished" };
-    const more =
-      event === "begin" ? argv && { argv } : { ended_at: at, ...(result && { result }), ...(fault && { fault }) };
+    const ended = { ended_at: at, ...(result && { result }), ...(fault && { fault }), ...(detail && { detail }) };
+    const more = event === "begin" ? argv && { argv } : ended;
     deeds.set(id, { ...begun, ...more });
   }
   return [...deeds.values()];

@@ -21,6 +21,7 @@ test.each<[Instance, string]>([
   [agent, "wolf-i:hermes:hermes-test"],
   [{ host: "10.0.0.5", type: "hermes", agent: "h_1" }, "10.0.0.5:hermes:h_1"],
   [provider, "provider:openrouter"],
+  [{ gateway: "keys" }, "gateway:keys"],
   // Three parts are an agent's, whatever the host is called.
   [{ host: "provider", type: "hermes", agent: "x" }, "provider:hermes:x"],
 ])("%j is %s, and back", (instance, key) => {
