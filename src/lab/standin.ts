@@ -4,11 +4,14 @@ import api from "./standin/hermes/api.py?raw";
 import channels from "./standin/hermes/channels.py?raw";
 import dashboard from "./standin/hermes/dashboard.py?raw";
 import gateway from "./standin/hermes/gateway.py?raw";
+import handoff from "./standin/hermes/handoff.py?raw";
 import logs from "./standin/hermes/logs.py?raw";
 import main from "./standin/hermes/main.py?raw";
 import mcp from "./standin/hermes/mcp.py?raw";
 import mind from "./standin/hermes/mind.py?raw";
 import model from "./standin/hermes/model.py?raw";
+import proxy from "./standin/hermes/proxy.py?raw";
+import responses from "./standin/hermes/responses.py?raw";
 import rules from "./standin/hermes/rules.py?raw";
 import settings from "./standin/hermes/settings.py?raw";
 import store from "./standin/hermes/store.py?raw";
@@ -42,7 +45,8 @@ export function standinInstaller(version: Standin): string {
   const modules = {
     __init__: "",
     release: `VERSION = "${version}"\nNUMBER = "${reports}"\n`,
-    ...{ settings, logs, model, mind, store, turn, stream, rules, api, channels, mcp, gateway, dashboard, main },
+    ...{ settings, logs, model, mind, store, turn, stream, responses },
+    ...{ rules, api, channels, mcp, proxy, handoff, gateway, dashboard, main },
   };
   const files = Object.entries(modules).map(
     ([name, text]) => `  cat > "$1/${name}.py" << 'END OF ${name}'\n${text}END OF ${name}`,

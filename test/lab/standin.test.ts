@@ -243,7 +243,10 @@ describe.each<[Standin, string]>([
       expect(first?.choices[0]).toMatchObject({ delta: { role: "assistant" }, finish_reason: null });
       const last = chunks.pop();
       expect(chunks.map(({ choices: [{ delta }] }) => delta.content)).toEqual(["echo: ", "hello ", "stream"]);
-      expect(last).toMatchObject({ choices: [{ delta: {}, finish_reason: "stop" }], usage: { total_tokens: 2 } });
+      expect(last).toMatchObject({
+        choices: [{ delta: {}, finish_reason: "stop" }],
+        usage: { total_tokens: expect.any(Number) },
+      });
       expect(body.trim().endsWith("data: [DONE]")).toBe(true);
     });
 

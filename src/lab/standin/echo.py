@@ -6,11 +6,17 @@ the first request; it ends when nobody has asked for a minute.
 A model called fail-* answers HTTP 500, one called slow-* takes three seconds. Which credential arrived is told by a
 digest of it, in the header X-Echo-Authorization and in the journal: `none`, or `present:` and the first 12 hex digits of
 the SHA-256 of the key alone.
+
+Asked `What is the handoff code`, it answers with the word that an earlier message gave in `the handoff code is WORD`.
+Told to `Summarise …`, it counts the messages before that, without what the system said. A token is four characters.
 """
 
+import base64
 import hashlib
 import json
+import re
 import socket
+import struct
 import sys
 import threading
 import time
@@ -35,15 +41,52 @@ def text_of(content):
     return "".join(part.get("text", "") for part in content or [] if isinstance(part, dict))
 
 
-def last_user_text(messages):
-    if isinstance(messages, str):
-        return messages
-    said = [text_of(m.get("content")) for m in messages or [] if isinstance(m, dict) and m.get("role") == "user"]
-    return said[-1] if said else ""
+def messages_in(asked):
+    """All that it was told, whichever API it was told by: (role, text)."""
+    before = [("system", text_of(asked.get(name))) for name in ("instructions", "system") if asked.get(name)]
+    listed = asked.get("messages", asked.get("input"))
+    if isinstance(listed, str):
+        return [*before, ("user", listed)]
+    return before + [(m.get("role"), text_of(m.get("content"))) for m in listed or [] if isinstance(m, dict)]
+
+
+def answer_to(told):
+    users = [at for at, (role, _) in enumerate(told) if role == "user"]
+    earlier, said = (told[: users[-1]], told[users[-1]][1]) if users else ([], "")
+    if "What is the handoff code" in said:
+        codes = [code for _, text in earlier for code in re.findall(r"the handoff code is ([\w-]+)", text, re.I)]
+        if codes:
+            return f"echo: the handoff code is {codes[-1]}"
+    if said.startswith("Summarise"):
+        return f"echo: summary of {sum(role != 'system' for role, _ in earlier)} messages"
+    return f"echo: {said}"
+
+
+def tokens_in(*texts):
+    return max(1, -(-sum(map(len, texts)) // 4))
+
+
+def usage_of(told, text, asked="input_tokens", said="output_tokens"):
+    counts = {asked: tokens_in(*(text for _, text in told)), said: tokens_in(text)}
+    return {**counts, "total_tokens": sum(counts.values())}
+
+
+def vector_of(text):
+    digest = hashlib.sha256(json.dumps(text).encode()).digest()
+    return [byte / 128 - 1 for byte in digest[:8]]
 
 
 class Echo(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # An answer leaves in one write, and none waits for a receipt of the one before.
+    wbufsize = 1 << 16
+    disable_nagle_algorithm = True
+    timeout = IDLE_SECONDS
+
+    def handle_expect_100(self):
+        told = super().handle_expect_100()
+        self.wfile.flush()
+        return told
 
     def do_GET(self):
         if self.path.split("?")[0].endswith("/models"):
@@ -70,12 +113,13 @@ class Echo(BaseHTTPRequestHandler):
         speak(self, asked, model)
 
     def say_chat(self, asked, model):
-        text = "echo: " + last_user_text(asked.get("messages"))
+        told = messages_in(asked)
+        text = answer_to(told)
+        usage = usage_of(told, text, "prompt_tokens", "completion_tokens")
         head = {"id": "chatcmpl-" + uuid.uuid4().hex, "created": int(time.time()), "model": model}
         if not asked.get("stream"):
             message = {"role": "assistant", "content": text}
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
-            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
             return self.answer({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
         head["object"] = "chat.completion.chunk"
 
@@ -83,29 +127,60 @@ class Echo(BaseHTTPRequestHandler):
             return None, {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
         words = [chunk({"content": piece}) for piece in pieces(text)]
-        self.stream([chunk({"role": "assistant", "content": ""}), *words, chunk({}, "stop"), (None, "[DONE]")])
+        wanted = (asked.get("stream_options") or {}).get("include_usage")
+        spent = [(None, {**head, "choices": [], "usage": usage})] if wanted else []
+        self.stream([chunk({"role": "assistant", "content": ""}), *words, chunk({}, "stop"), *spent, (None, "[DONE]")])
 
     def say_response(self, asked, model):
-        text = "echo: " + last_user_text(asked.get("input"))
+        told = messages_in(asked)
+        text = answer_to(told)
+        details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
         part = {"type": "output_text", "text": text, "annotations": []}
-        item = {"id": "msg_" + uuid.uuid4().hex, "type": "message", "role": "assistant", "status": "completed"}
-        usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+        item = {"id": "msg_" + uuid.uuid4().hex, "type": "message", "role": "assistant"}
+        ready = {**item, "status": "completed", "content": [part]}
         whole = {"id": "resp_" + uuid.uuid4().hex, "object": "response", "created_at": int(time.time()), "model": model}
-        done = {**whole, "status": "completed", "output": [{**item, "content": [part]}], "usage": usage}
+        done = {**whole, "status": "completed", "output": [ready], "usage": {**usage_of(told, text), **details}}
         if not asked.get("stream"):
             return self.answer(done)
-        events = [{"type": "response.created", "response": {**whole, "status": "in_progress", "output": []}}]
-        events += [{"type": "response.output_text.delta", "item_id": item["id"], "delta": p} for p in pieces(text)]
-        events += [{"type": "response.completed", "response": done}]
-        self.stream([(event["type"], event) for event in events])
+        place = {"item_id": item["id"], "output_index": 0, "content_index": 0}
+        events = [
+            ("created", {"response": {**whole, "status": "in_progress", "output": []}}),
+            ("output_item.added", {"output_index": 0, "item": {**item, "status": "in_progress", "content": []}}),
+            ("content_part.added", {**place, "part": {**part, "text": ""}}),
+            *[("output_text.delta", {**place, "delta": piece}) for piece in pieces(text)],
+            ("output_text.done", {**place, "text": text}),
+            ("content_part.done", {**place, "part": part}),
+            ("output_item.done", {"output_index": 0, "item": ready}),
+            ("completed", {"response": done}),
+        ]
+        told = [{"type": f"response.{name}", "sequence_number": at, **what} for at, (name, what) in enumerate(events)]
+        self.stream([(event["type"], event) for event in told])
 
     def say_message(self, asked, model):
-        text = "echo: " + last_user_text(asked.get("messages"))
-        usage = {"input_tokens": 1, "output_tokens": 1}
+        told = messages_in(asked)
+        text = answer_to(told)
+        usage = usage_of(told, text)
+        del usage["total_tokens"]
         whole = {"id": "msg_" + uuid.uuid4().hex, "type": "message", "role": "assistant", "model": model}
         self.answer({**whole, "content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "usage": usage})
 
-    roads = {"/chat/completions": say_chat, "/responses": say_response, "/messages": say_message}
+    def say_embeddings(self, asked, model):
+        given = asked.get("input")
+        texts = given if isinstance(given, list) and not all(isinstance(each, int) for each in given) else [given]
+        packed = asked.get("encoding_format") == "base64"
+        vectors = [vector_of(text) for text in texts]
+        told = [base64.b64encode(struct.pack("<8f", *vector)).decode() if packed else vector for vector in vectors]
+        data = [{"object": "embedding", "index": at, "embedding": each} for at, each in enumerate(told)]
+        count = tokens_in(*(text if isinstance(text, str) else json.dumps(text) for text in texts))
+        usage = {"prompt_tokens": count, "total_tokens": count}
+        self.answer({"object": "list", "data": data, "model": model, "usage": usage})
+
+    roads = {
+        "/chat/completions": say_chat,
+        "/responses": say_response,
+        "/messages": say_message,
+        "/embeddings": say_embeddings,
+    }
 
     def answer(self, value, status=200):
         body = json.dumps(value).encode()
@@ -119,18 +194,22 @@ class Echo(BaseHTTPRequestHandler):
 
     def stream(self, events):
         self.begin(200, "text/event-stream")
-        self.send_header("Connection", "close")
+        self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for name, event in events:
             data = event if isinstance(event, str) else json.dumps(event)
-            self.wfile.write((f"event: {name}\n" if name else "").encode() + f"data: {data}\n\n".encode())
+            text = ((f"event: {name}\n" if name else "") + f"data: {data}\n\n").encode()
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
             self.wfile.flush()
-        self.close_connection = True
+        self.wfile.write(b"0\r\n\r\n")
 
     def begin(self, status, kind):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("X-Echo-Authorization", credential(self.headers))
+
+    def log_error(self, *_):
+        """What is refused is logged as every answer is, and a connection that nobody uses is none."""
 
     def log_message(self, form, *args):
         print(f"{form % args} authorization={credential(self.headers)}", file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from hermes_cli import model, store, stream
+from hermes_cli import model, responses, store, stream
 from hermes_cli.release import NUMBER
 from hermes_cli.rules import Settings, is_taken, refusal
 from hermes_cli.settings import home, since, switches
@@ -45,6 +45,7 @@ def connect(settings):
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
     settings: Settings
 
     def __init__(self, address, handler):
@@ -64,7 +65,15 @@ class Refused(Exception):
 class Api(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "hermes-standin"
+    # An answer leaves in one write, and none waits for a receipt of the one before.
+    wbufsize = 1 << 16
+    disable_nagle_algorithm = True
     server: Server
+
+    def handle_expect_100(self):
+        told = super().handle_expect_100()
+        self.wfile.flush()
+        return told
 
     def do_GET(self):
         self.serve("GET")
@@ -185,7 +194,7 @@ class Api(BaseHTTPRequestHandler):
 
     def capabilities(self):
         settings = self.server.settings
-        features = {"chat_completions": True, "chat_completions_streaming": True, "session_continuity_header": "X-Hermes-Session-Id"}
+        features = {"chat_completions": True, "chat_completions_streaming": True, "responses_api": True, "session_continuity_header": "X-Hermes-Session-Id"}
         if since(15):
             features["session_resources"] = True
         self.tell(
@@ -253,17 +262,54 @@ class Api(BaseHTTPRequestHandler):
         self.tell({**completion(head, error, "error", NO_USAGE), "hermes": failed(error)})
 
     def chat_streamed(self, head, session, system, history, said):
+        head["object"] = "chat.completion.chunk"
+        self.streamed(stream.tell, head, session, system, history, said)
+
+    def streamed(self, tell, *what):
         self.begin(200, "text/event-stream")
         self.send_header("Cache-Control", "no-cache")
-        self.send_header("Connection", "close")
+        self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        self.close_connection = True
-        head["object"] = "chat.completion.chunk"
-        stream.tell(self.write, head, session, system, history, said)
+        tell(self.write, *what)
+        self.wfile.write(b"0\r\n\r\n")
 
     def write(self, text):
-        self.wfile.write(text.encode())
+        bytes = text.encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(bytes), bytes))
         self.wfile.flush()
+
+    def respond(self, body):
+        asked = parsed(body)
+        try:
+            talk = responses.Talk(asked, text_of)
+        except responses.Unusable as unusable:
+            raise Refused(unusable.status, unusable.message) from None
+        self.more["X-Hermes-Session-Id"] = talk.session
+        head = {"id": f"resp_{uuid.uuid4().hex[:28]}", "object": "response", "created_at": int(time.time())}
+        head["model"] = asked.get("model") or self.server.settings.model_name
+        if asked.get("stream"):
+            return self.streamed(responses.tell, head, talk)
+        heard = responses.Heard()
+        try:
+            text, usage = turn(talk.session, talk.system, talk.history, talk.said, heard)
+        except model.NoProvider as error:
+            raise Refused(500, f"Internal server error: {error}", "server_error") from None
+        except model.CallFailed as error:
+            return self.tell(responses.failed_whole(head, str(error)))
+        done = responses.whole(head, [*heard.output, responses.message(text)], usage)
+        responses.keep(done, talk, talk.after(text))
+        self.tell(done)
+
+    def get_response(self, response):
+        found = responses.recall(response)
+        if found is None:
+            raise Refused(404, f"Response not found: {response}")
+        self.tell(found["response"])
+
+    def delete_response(self, response):
+        if not responses.forget(response):
+            raise Refused(404, f"Response not found: {response}")
+        self.tell({"id": response, "object": "response", "deleted": True})
 
     def list_sessions(self):
         query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
@@ -292,6 +338,9 @@ ROUTES = [
     ("GET", "/v1/models", Api.models, True),
     ("GET", "/v1/capabilities", Api.capabilities, True),
     ("POST", "/v1/chat/completions", Api.chat, True),
+    ("POST", "/v1/responses", Api.respond, True),
+    ("GET", "/v1/responses/([^/]+)", Api.get_response, True),
+    ("DELETE", "/v1/responses/([^/]+)", Api.delete_response, True),
 ]
 if since(15):
     ROUTES += [
@@ -314,11 +363,19 @@ def parsed(body):
 def text_of(content):
     if isinstance(content, str):
         return content[:65536]
-    parts = content if isinstance(content, list) else []
-    for part in parts:
-        if isinstance(part, dict) and part.get("type") in ("file", "input_file"):
-            raise Refused(400, "Unsupported content part type: file", code="unsupported_content_type")
-    return "\n".join(part.get("text", "") for part in parts[:1000] if isinstance(part, dict))[:65536]
+    parts = [part for part in (content if isinstance(content, list) else [])[:1000] if isinstance(part, dict)]
+    if any(part.get("type") in ("file", "input_file") for part in parts):
+        raise Refused(400, "Unsupported content part type: file", code="unsupported_content_type")
+    images = [part.get("image_url") for part in parts if part.get("type") in ("image_url", "input_image")]
+    if not all(map(is_image, images)):
+        raise Refused(400, "Image URLs must be http(s) or data:image URLs", code="invalid_image_url")
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    return "\n".join(texts)[:65536] or ("[image]" if images else "")
+
+
+def is_image(told):
+    url = told.get("url") if isinstance(told, dict) else told
+    return isinstance(url, str) and url.startswith(("http://", "https://", "data:image/"))
 
 
 def known(session):

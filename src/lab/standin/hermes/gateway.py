@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from hermes_cli import api, channels, mcp, model, rules, store
+from hermes_cli import api, channels, handoff, mcp, model, proxy, rules, store
 from hermes_cli.logs import start_logging
 from hermes_cli.settings import bridge, home, load_config, load_env, since, switches, write_whole
 
@@ -83,6 +83,7 @@ class Gateway:
 
     def start(self):
         store.prepare()
+        store.hold()
         keep_credentials()
         if said := switches().get("say"):
             log.error("%s", " ".join(said))
@@ -110,6 +111,9 @@ class Gateway:
             log.error("Unhandled exception in the gateway (a switch of the stand-in)")
             self.code = self.code or 1
             return
+        if since(14):
+            asked = (self.config, self.state.told["platforms"], self.ending.wait)
+            threading.Thread(target=handoff.watch, args=asked, daemon=True).start()
         while not self.ending.wait(RETRY_SECONDS):
             self.reconnect()
 
@@ -150,6 +154,7 @@ class Gateway:
         if self.server:
             self.server.shutdown()
             self.server.server_close()
+        store.let_go()
         log_neighbours()
         if self.state.told["gateway_state"] != "startup_failed":
             self.state.say(gateway_state="stopped")
@@ -228,7 +233,7 @@ def keep_credentials():
                 mark = {"fingerprint": hashlib.sha256(key.encode()).hexdigest()[:16]}
                 pool.setdefault(provider, []).append({"source": f"env:{name}", **(mark if since(18) else {"access_token": key})})
     if pool:
-        write_whole(home() / "auth.json", json.dumps({"version": 1, "credential_pool": pool}, indent=2))
+        proxy.keep_pool(pool)
 
 
 def log_neighbours():

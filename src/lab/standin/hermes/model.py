@@ -1,12 +1,14 @@
 """Which provider a request goes to, as this release finds it in `.env` and `config.yaml`, and the request itself."""
 
+import http.client
+import io
 import json
 import os
 import re
 import socket
+import threading
 import time
 import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -216,7 +218,7 @@ def only_model(route):
     try:
         listed = ask(f"{route.base.rstrip('/')}/models", {"Authorization": f"Bearer {route.key}"}, None)["data"]
         return listed[0]["id"] if len(listed) == 1 else ""
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
         return ""
 
 
@@ -241,7 +243,7 @@ def answer(config, system, messages):
                 failure = failure or f"HTTP {error.code}: {reason_in(error)}"
                 if error.code < 500 and error.code != 429:
                     break
-            except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+            except (OSError, http.client.HTTPException, ValueError, KeyError, IndexError, TypeError) as error:
                 failure = failure or ("Request timed out." if isinstance(error, socket.timeout) else "Connection error.")
             if attempt + 1 < attempts:
                 time.sleep(0.2)
@@ -278,11 +280,35 @@ def tokens(usage, asked, said):
     return {**count, "total_tokens": sum(count.values())}
 
 
+# Of each thread its own, by scheme and host: as the real one, it does not connect anew for every question.
+connections = threading.local()
+
+
 def ask(url, headers, body):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json", **headers})
-    with urllib.request.urlopen(request, timeout=60) as response:
-        return json.load(response)
+    parts = urlsplit(url)
+    place = f"{parts.scheme}://{parts.netloc}"
+    asked = ("GET" if body is None else "POST", parts.path + (f"?{parts.query}" if parts.query else ""))
+    asked += (None if body is None else json.dumps(body), {"Content-Type": "application/json", **headers})
+    connection = vars(connections).pop(place, None)
+    try:
+        response = connection and answered(connection, asked)
+    except (ConnectionError, http.client.HTTPException):
+        response = None  # whoever is there had closed it
+    if response is None:
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(parts.netloc, timeout=60)
+        response = answered(connection, asked)
+    told = response.read()
+    if not response.will_close:
+        vars(connections)[place] = connection
+    if response.status >= 300:
+        raise urllib.error.HTTPError(url, response.status, response.reason, response.headers, io.BytesIO(told))
+    return json.loads(told)
+
+
+def answered(connection, asked):
+    connection.request(*asked)
+    return connection.getresponse()
 
 
 def reason_in(error):

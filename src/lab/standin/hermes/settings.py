@@ -4,6 +4,7 @@ Here: which release this is, where its files are, and what `.env`, `config.yaml`
 """
 
 import copy
+import functools
 import os
 import re
 import sys
@@ -58,6 +59,9 @@ def switches():
     mcp-slow N     each of its MCP servers (one called slow when it has none) keeps it waiting for N seconds, and is given up
     channel-refused NAME…
                    those channels do not take its token: tried again for ever at 0.13, given up at 0.18
+    handoff-stuck  a session that is to go on in a channel stays `running`, as after a crash
+    handoff-fails TEXT
+                   it fails, for that reason
     """
     try:
         lines = (home() / ".standin").read_text().splitlines()
@@ -74,7 +78,7 @@ def load_env():
 
 def load_config():
     try:
-        given = yaml.safe_load((home() / "config.yaml").read_text()) or {}
+        given = parsed_config(*standing(home() / "config.yaml")) or {}
     except FileNotFoundError:
         given = {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -82,12 +86,24 @@ def load_config():
         given = {}
     if not isinstance(given, dict):
         given = {}
+    given = expand(given)
     if isinstance(given.get("model"), str):
         given["model"] = {"default": given["model"]}
-    config = merge(copy.deepcopy(DEFAULTS), expand(given))
+    config = merge(copy.deepcopy(DEFAULTS), given)
     if config["model"].get("model") and not config["model"].get("default"):
         config["model"]["default"] = config["model"]["model"]
     return config
+
+
+def standing(path):
+    told = path.stat()
+    return path, told.st_ino, told.st_size, told.st_mtime_ns
+
+
+@functools.lru_cache(maxsize=1)
+def parsed_config(path, *_):
+    """It is asked for at every turn, and PyYAML is slow."""
+    return yaml.safe_load(path.read_text())
 
 
 def expand(value):

@@ -45,9 +45,29 @@ CREATE TRIGGER IF NOT EXISTS {fts}_update AFTER UPDATE ON messages BEGIN
 """
 
 
+held = []
+
+
+def hold():
+    """The real one never lets go of its database while it runs: closed by the last, it is written back as a whole."""
+    held.append(connected())
+    held[0].execute("SELECT count(*) FROM sessions").fetchall()
+
+
+def let_go():
+    while held:
+        held.pop().close()
+
+
+def connected():
+    db = sqlite3.connect(home() / "state.db", timeout=30)
+    db.execute("PRAGMA synchronous=NORMAL")
+    return db
+
+
 @contextmanager
 def database():
-    db = sqlite3.connect(home() / "state.db", timeout=30)
+    db = connected()
     try:
         db.row_factory = sqlite3.Row
         yield db

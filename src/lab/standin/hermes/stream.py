@@ -59,7 +59,8 @@ def tell(write, head, *asked):
         write(chunk(head, {"role": "assistant"}))
         threading.Thread(target=stream.run, args=asked, daemon=True).start()
         for kind, what in stream.events():
-            write(TOLD[kind](head, what))
+            if kind in TOLD:
+                write(TOLD[kind](head, what))
         write("data: [DONE]\n\n")
     except OSError:
         stream.gone.set()

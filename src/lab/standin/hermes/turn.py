@@ -86,16 +86,18 @@ def do_as_told(said, config):
 
 
 def use_tool(listener):
-    call = f"call_{uuid.uuid4().hex[:24]}"
-    progress = {"tool": "terminal", "emoji": "💻", "label": "uname -s", "toolCallId": call, "status": "running"}
+    call = {"id": f"call_{uuid.uuid4().hex[:24]}", "name": "terminal", "arguments": json.dumps({"command": "uname -s"})}
+    progress = {"tool": "terminal", "emoji": "💻", "label": "uname -s", "toolCallId": call["id"], "status": "running"}
     listener.hear("tool", progress)
-    listener.hear("tool", {"tool": "terminal", "toolCallId": call, "status": "completed"})
+    listener.hear("call", call)
+    listener.hear("tool", {"tool": "terminal", "toolCallId": call["id"], "status": "completed"})
+    listener.hear("result", {**call, "output": "Linux\n"})
     agent_log.info("tool terminal completed (0.01s, 6 chars)")
-    function = {"name": "terminal", "arguments": json.dumps({"command": "uname -s"})}
-    calls = json.dumps([{"id": call, "type": "function", "function": function}])
+    function = {"name": call["name"], "arguments": call["arguments"]}
+    calls = json.dumps([{"id": call["id"], "type": "function", "function": function}])
     return [
         {"role": "assistant", "content": "", "tool_calls": calls, "finish_reason": "tool_calls"},
-        {"role": "tool", "content": "Linux\n", "tool_call_id": call, "tool_name": "terminal"},
+        {"role": "tool", "content": "Linux\n", "tool_call_id": call["id"], "tool_name": "terminal"},
     ]
 
 
