@@ -29,6 +29,15 @@ export function providerNameFrom(text: string): string {
   });
 }
 
+export function gatewayKeyNameFrom(text: string): string {
+  // What looks like a key is not repeated: it may be one, typed in the wrong place.
+  if (providerName.test(text) && !text.startsWith("clm_")) return text;
+  const what = text.startsWith("clm_") ? "that cannot be" : `'${text}' cannot be`;
+  throw new Fault("bad-input", `${what} a gateway key's name`, {
+    why: "a name is 1 to 63 of a-z 0-9 . _ -, starts with a letter or digit and not with clm_",
+  });
+}
+
 const labelKey = /^[a-z0-9][a-z0-9._/-]{0,62}$/i;
 const labelValue = /^[a-z0-9._-]{0,63}$/i;
 

@@ -94,11 +94,15 @@ function unlessBroken(session: Session, check: (session: Session) => Verdict): V
 function checkOrphans({ hosts, providers, secrets }: Session): Verdict {
   const agents = new Set(agentsOf(hosts.read()).map(({ host, name, record }) => `${host.name}:${record.type}:${name}`));
   const known = providers.read().providers;
-  const isOrphan = (instance: Instance): boolean =>
+  // What is left of a gateway key is put away by the next command that changes keys.
+  const judged = secrets
+    .instances()
+    .filter((each): each is Exclude<Instance, { gateway: string }> => !("gateway" in each));
+  const orphans = judged.filter((instance) =>
     "provider" in instance
       ? !Object.hasOwn(known, instance.provider)
-      : !agents.has(`${instance.host}:${instance.type}:${instance.agent}`);
-  const orphans = secrets.instances().filter(isOrphan);
+      : !agents.has(`${instance.host}:${instance.type}:${instance.agent}`),
+  );
   if (orphans.length === 0) return ok("every secret belongs to something that is there");
   const names = orphans.map((each) =>
     "provider" in each ? `provider ${each.provider}` : `${each.host}/${each.agent}`,

@@ -53,6 +53,8 @@ export function settle(taken: Taken, present: Present, inPlace: boolean): Settle
 
   const secrets = taken.secrets.filter((secret) => {
     const { instance } = secret;
+    // Clawrium knows no gateway.
+    if ("gateway" in instance) return false;
     const title = "provider" in instance ? `provider ${instance.provider}` : `agent ${instance.host}/${instance.agent}`;
     return !there.has(title) && !secretThere(secret, present);
   });

@@ -1,0 +1,100 @@
+import { Fault } from "../../../errors.js";
+import type { GatewayKey } from "../../../gateway/keys/key.js";
+import { hashOf, newId, newKeyFor } from "../../../gateway/keys/mint.js";
+import { mayUse } from "../../../gateway/keys/rights.js";
+import { gatewayKeyNameFrom } from "../../../names.js";
+import type { Secret } from "../../../secret.js";
+import { agentsOf } from "../../../state/agents.js";
+import type { GatewayKeys } from "../../../state/gateway-keys.js";
+import type { Session } from "../../session.js";
+import { keepSigning, pepperOf, tidySigning } from "./secrets.js";
+import { keyStoreOf } from "./stores.js";
+
+/** What a new key is to be. */
+export type KeyWish = Pick<GatewayKey, "name" | "agents" | "role" | "rpm" | "tokens_per_day" | "budget" | "signed"> & {
+  expires?: Date | undefined;
+};
+
+const patternForm = /^[a-z0-9*?._-]+(?:\/[a-z0-9*?._-]+)?$/;
+
+/** Create: a key that is handed out this once. That it was made is in the audit log before anybody can use it. */
+export async function createKey(
+  session: Session,
+  wish: KeyWish,
+  handOut: (record: GatewayKey, key: Secret) => void,
+): Promise<void> {
+  const { gate, ui, now } = session;
+  const store = keyStoreOf(session);
+  const name = gatewayKeyNameFrom(wish.name);
+  const agents = patternsFrom(wish.agents);
+  if (wish.expires && !(wish.expires > now())) {
+    throw new Fault("bad-input", `--expires ${wish.expires.toISOString()} is past`, {
+      why: "the key would open nothing",
+    });
+  }
+  mustBeFree(store.read(), name);
+  warnOfNobody(session, agents);
+  const { role, signed, rpm, tokens_per_day, budget } = wish;
+  const deed = { verb: "gateway key create", target: name, summary: `make gateway key ${name} (${role})` };
+  await gate.pass(deed, () =>
+    session.inFleet(async () => {
+      const before = store.read();
+      mustBeFree(before, name);
+      const id = freeId(before);
+      const key = newKeyFor(id);
+      ui.hide(key);
+      const pepper = await pepperOf(session, Object.values(before.keys), now());
+      const hash = hashOf(pepper, key.reveal()).toString("hex");
+      if (signed) await keepSigning(session, { id, hash, key });
+      const record: GatewayKey = {
+        ...{ id, name, hash, agents, role, signed, created_at: now().toISOString() },
+        ...(wish.expires && { expires_at: wish.expires.toISOString() }),
+        ...(rpm !== undefined && { rpm }),
+        ...(tokens_per_day !== undefined && { tokens_per_day }),
+        ...(budget && { budget }),
+      };
+      const after = await store.update(({ keys, ...rest }) => ({ ...rest, keys: { ...keys, [id]: record } }));
+      handOut(record, key);
+      await tidySigning(session, after, now());
+    }),
+  );
+}
+
+function patternsFrom(texts: string[]): string[] {
+  const patterns = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ""))];
+  const bad = patterns.findIndex((pattern) => !patternForm.test(pattern));
+  if (patterns.length === 0 || bad >= 0) {
+    const which = bad < 0 ? "--agents names none" : `pattern ${bad + 1} of --agents is none`;
+    throw new Fault("bad-input", which, {
+      why: "patterns are NAME or HOST/NAME with * and ?, parted by commas: 'web-*,lab-1/ada'; '*' is every agent",
+      next: "clm agent list",
+    });
+  }
+  return patterns;
+}
+
+function mustBeFree({ keys }: GatewayKeys, name: string): void {
+  const taken = Object.values(keys).find((key) => key.name === name && key.revoked_at === undefined);
+  if (!taken) return;
+  throw new Fault("already-exists", `there is a gateway key called ${name}`, {
+    why: `its id is ${taken.id}`,
+    next: [`clm gateway key rotate ${name}`, `clm gateway key revoke ${name}`],
+  });
+}
+
+/** The agent may come later, and a typing error is found now. */
+function warnOfNobody({ hosts, ui }: Session, agents: string[]): void {
+  const all = agentsOf(hosts.read());
+  for (const pattern of agents) {
+    const probe = { agents: [pattern] } as GatewayKey;
+    if (!all.some(({ host, name }) => mayUse(probe, { host: host.name, name })))
+      ui.warn(`no agent matches '${pattern}' now`);
+  }
+}
+
+function freeId({ keys }: GatewayKeys): string {
+  for (;;) {
+    const id = newId();
+    if (!Object.hasOwn(keys, id)) return id;
+  }
+}

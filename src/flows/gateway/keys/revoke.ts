@@ -1,0 +1,41 @@
+import type { GatewayKey } from "../../../gateway/keys/key.js";
+import { findGatewayKey } from "../../../state/gateway-keys.js";
+import type { Session } from "../../session.js";
+import { tidySigning } from "./secrets.js";
+import { keyStoreOf } from "./stores.js";
+
+export interface Revoked {
+  key: GatewayKey;
+  /** It was before, and nothing was done. */
+  already: boolean;
+}
+
+/** Revoke: the key opens nothing from the next request on. Its record stays, for whoever reads the audit log. */
+export async function revokeKey(session: Session, word: string): Promise<Revoked> {
+  const store = keyStoreOf(session);
+  const found = findGatewayKey(store.read(), word);
+  if (found.revoked_at !== undefined) return { key: found, already: true };
+  const { id, name } = found;
+  const deed = {
+    verb: "gateway key revoke",
+    target: name,
+    summary: `revoke gateway key ${name} (${id})`,
+    question: `Revoke gateway key ${name}? Whoever uses it is refused from the next request on.`,
+  };
+  const after = await session.gate.pass(deed, () =>
+    session.inFleet(async () => {
+      const revoked_at = session.now().toISOString();
+      // Also in the backups: one that is put back must not let anybody in again.
+      const changed = await store.update(
+        ({ keys, ...rest }) => {
+          const { former: _, ...key } = findGatewayKey({ keys }, id);
+          return { ...rest, keys: { ...keys, [id]: { ...key, revoked_at: key.revoked_at ?? revoked_at } } };
+        },
+        { forget: true },
+      );
+      await tidySigning(session, changed, session.now());
+      return changed;
+    }),
+  );
+  return { key: after ? findGatewayKey(after, id) : found, already: false };
+}

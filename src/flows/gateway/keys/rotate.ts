@@ -1,0 +1,66 @@
+import { Fault } from "../../../errors.js";
+import { type GatewayKey, stateOf } from "../../../gateway/keys/key.js";
+import { hashOf, newKeyFor } from "../../../gateway/keys/mint.js";
+import type { Secret } from "../../../secret.js";
+import { findGatewayKey } from "../../../state/gateway-keys.js";
+import type { Session } from "../../session.js";
+import { keepSigning, pepperOf, tidySigning } from "./secrets.js";
+import { keyStoreOf } from "./stores.js";
+
+/**
+ * Rotate: another secret for the same key, which stays who it is: name, limits and what it used. The old secret ends at once, or
+ * after the grace. One that was in its grace already ends now.
+ */
+export async function rotateGatewayKey(
+  session: Session,
+  word: string,
+  { grace }: { grace: number | undefined },
+  handOut: (record: GatewayKey, key: Secret) => void,
+): Promise<void> {
+  const { gate, ui, now } = session;
+  const store = keyStoreOf(session);
+  const { id, name } = mustBeActive(findGatewayKey(store.read(), word), now());
+  const deed = {
+    verb: "gateway key rotate",
+    target: name,
+    summary: `give gateway key ${name} another secret${grace === undefined ? "" : `; the old one ends in ${grace / 1000} s`}`,
+  };
+  await gate.pass(deed, () =>
+    session.inFleet(async () => {
+      const { keys } = store.read();
+      const old = mustBeActive(findGatewayKey({ keys }, id), now());
+      const key = newKeyFor(id);
+      ui.hide(key);
+      const others = Object.values(keys).filter((each) => each.id !== id);
+      const pepper = await pepperOf(session, others, now());
+      const hash = hashOf(pepper, key.reveal()).toString("hex");
+      if (old.signed) await keepSigning(session, { id, hash, key });
+      const { former: _, ...kept } = old;
+      const record: GatewayKey = {
+        ...{ ...kept, hash, rotated_at: now().toISOString() },
+        ...(grace !== undefined && {
+          former: { hash: old.hash, until: new Date(now().getTime() + grace).toISOString() },
+        }),
+      };
+      // Also in the backups: one that is put back must not open to the old secret.
+      const after = await store.update(
+        ({ keys, ...rest }) => {
+          mustBeActive(findGatewayKey({ keys }, id), now());
+          return { ...rest, keys: { ...keys, [id]: record } };
+        },
+        { forget: true },
+      );
+      handOut(record, key);
+      await tidySigning(session, after, now());
+    }),
+  );
+}
+
+function mustBeActive(key: GatewayKey, now: Date): GatewayKey {
+  const state = stateOf(key, now);
+  if (state === "active") return key;
+  throw new Fault("not-ready", `gateway key ${key.name} ${state === "revoked" ? "is revoked" : "has expired"}`, {
+    why: state === "revoked" ? `since ${key.revoked_at}` : `at ${key.expires_at}; another secret would not change that`,
+    next: state === "revoked" ? "clm gateway key create --help" : `clm gateway key revoke ${key.name}`,
+  });
+}

@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import { before, dayOf, none, sumOf, type Tally, type Totals, type UsageRow } from "../../gateway/allowance/totals.js";
+import { readUsage } from "../../gateway/allowance/usage.js";
+import { readRequestLines } from "../../gateway/audit/log.js";
+import { findAgent } from "../../state/agents.js";
+import { findGatewayKey, type GatewayKeys, gatewayKeyStore } from "../../state/gateway-keys.js";
+import { hostStore } from "../../state/hosts.js";
+import { isGlob, matchesPattern } from "../../wildcard.js";
+
+export const groupings = ["key", "agent", "day"] as const;
+export type Grouping = (typeof groupings)[number];
+
+export interface UsageQuestion {
+  key?: string | undefined;
+  /** NAME, HOST/NAME or a pattern of one. */
+  agent?: string | undefined;
+  since?: Date | undefined;
+  by: Grouping;
+}
+
+/** Totals of one key, agent or day. */
+export interface Used extends Totals {
+  /** The key's name, the agent as `host/agent`, or the day. */
+  of: string;
+  /** The key's id, where it is one. */
+  id?: string;
+}
+
+export interface UsageAnswer {
+  rows: Used[];
+  total: Totals;
+}
+
+/** The totals as they are now, whether a gateway runs or not. */
+export function usageIn(configDir: string): Promise<Tally> {
+  const dir = join(configDir, "gateway");
+  return readUsage(dir, (from) => readRequestLines(dir, { from }));
+}
+
+/** Usage: what went through the gateway, and what it cost. */
+export async function usageOf(configDir: string, question: UsageQuestion): Promise<UsageAnswer> {
+  const keys = gatewayKeyStore(configDir).read();
+  const all = (await usageIn(configDir)).rows();
+  const rows = all.filter(chosen(configDir, keys, all, question));
+  const groups = new Map<string, UsageRow[]>();
+  for (const row of rows) {
+    const group = { key: row.key, agent: row.target, day: row.day }[question.by];
+    groups.set(group, [...(groups.get(group) ?? []), row]);
+  }
+  const used = [...groups].map(([group, those]) => ({ ...named(group, question.by, keys), ...sumOf(those) }));
+  return { rows: used.sort((a, b) => inOrder(a.of, b.of)), total: sumOf(rows) };
+}
+
+/** Which rows are asked for. What was named must be there or have been. */
+function chosen(configDir: string, keys: GatewayKeys, all: UsageRow[], { key, agent, since }: UsageQuestion) {
+  const id = key === undefined ? undefined : findGatewayKey(keys, key).id;
+  const first = since && dayOf(since);
+  const isIts = ({ target }: UsageRow) => agent === undefined || isTarget(agent, target);
+  // Removed agents have used something too; a word that never meant anything is a typing error.
+  if (agent !== undefined && !isGlob(agent) && !all.some(isIts)) findAgent(hostStore(configDir).read(), agent);
+  return (row: UsageRow): boolean =>
+    (id === undefined || row.key === id) &&
+    (first === undefined || (row.day !== before && row.day >= first)) &&
+    isIts(row);
+}
+
+/** `host/agent/proxy` is the agent's too. */
+function isTarget(word: string, target: string): boolean {
+  const [host = "", name = ""] = target.split("/");
+  return target !== none && matchesPattern(word, word.includes("/") ? `${host}/${name}` : name);
+}
+
+function named(group: string, by: Grouping, { keys }: GatewayKeys): Pick<Used, "of" | "id"> {
+  if (by !== "key") return { of: group };
+  return { of: (Object.hasOwn(keys, group) ? keys[group]?.name : undefined) ?? group, id: group };
+}
+
+/** `before` is older than every day. */
+const inOrder = (a: string, b: string): number => Number(b === before) - Number(a === before) || (a < b ? -1 : 1);

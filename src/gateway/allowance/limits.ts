@@ -1,0 +1,71 @@
+import type { GatewayKey } from "../keys/key.js";
+import { Refusal } from "../refusal.js";
+import { dayOf, nanoOf, type Spent } from "./totals.js";
+
+/** What a key may use of one thing until it is counted anew. */
+export interface Limit {
+  of: keyof Spent;
+  most: number;
+  /** As `spent` of usage has it: a day, a month, or `ever`. */
+  period: string;
+  /** When it is counted anew; nothing when never. */
+  resets?: Date;
+}
+
+/** Days and months are UTC's. */
+export function limitsOf({ tokens_per_day, budget }: GatewayKey, now: Date): Limit[] {
+  if (tokens_per_day === undefined && !budget) return [];
+  const day = dayOf(now);
+  const [year, month, date] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  const midnight = new Date(Date.UTC(year, month, date + 1));
+  const limits: Limit[] = [];
+  if (tokens_per_day !== undefined) limits.push({ of: "tokens", most: tokens_per_day, period: day, resets: midnight });
+  if (budget) {
+    const most = nanoOf(budget.usd);
+    if (budget.per === "ever") limits.push({ of: "nano", most, period: "ever" });
+    else if (budget.per === "day") limits.push({ of: "nano", most, period: day, resets: midnight });
+    else limits.push({ of: "nano", most, period: day.slice(0, 7), resets: new Date(Date.UTC(year, month + 1, 1)) });
+  }
+  return limits;
+}
+
+const secondsUntil = (then: Date, now: Date): number => Math.max(1, Math.ceil((then.getTime() - now.getTime()) / 1000));
+
+/** All of it is used. */
+export function usedUp(key: GatewayKey, { of, resets }: Limit, now: Date): Refusal {
+  const again = resets
+    ? `More from ${resets.toISOString().replace(":00.000Z", "Z")} on.`
+    : "It is not counted anew; another key is made with: clm gateway key create";
+  const retryAfter = resets && secondsUntil(resets, now);
+  return limitRefusal(key, of, `is used up. ${again}`, retryAfter);
+}
+
+/** Others hold what is left, and none of them ended in time. */
+export const heldByOthers = (key: GatewayKey, { of }: Limit, waited: number): Refusal =>
+  limitRefusal(key, of, `is held by other requests, and none ended within ${waited / 1000} s.`, 5);
+
+function limitRefusal(key: GatewayKey, of: Limit["of"], what: string, retryAfter: number | undefined): Refusal {
+  const rest = retryAfter === undefined ? {} : { retryAfter };
+  if (of === "tokens") {
+    const message = `What this key (${key.name}) may use, ${key.tokens_per_day} tokens a day, ${what}`;
+    return new Refusal(429, "tokens_per_day_exceeded", message, rest);
+  }
+  const { usd = 0, per = "ever" } = key.budget ?? {};
+  const budget = `${usd} USD${per === "ever" ? "" : ` a ${per}`}`;
+  const message = `What this key (${key.name}) may spend, ${budget}, ${what}`;
+  // OpenAI's own type for it, which its clients do not take for too many requests.
+  return new Refusal(429, "insufficient_quota", message, { type: "insufficient_quota", ...rest });
+}
+
+export const tooFast = (key: GatewayKey, milliseconds: number): Refusal => {
+  const retryAfter = Math.max(1, Math.ceil(milliseconds / 1000));
+  const message = `This key (${key.name}) may send ${key.rpm} requests a minute. Try again in ${retryAfter} s.`;
+  return new Refusal(429, "rate_limit_exceeded", message, { retryAfter });
+};
+
+export const noPrice = (key: GatewayKey, model: string): Refusal =>
+  new Refusal(
+    403,
+    "price_unknown",
+    `This key (${key.name}) has a budget, and what ${model} costs is not known. Who runs the gateway can say so in models.yaml of clm's config directory, or make a key without --budget-usd.`,
+  );
