@@ -62,6 +62,8 @@ export function flawsIn(manifest: Manifest): Flaw[] {
     ...templateFlaws(manifest.version.line, ["reports", "version"], "version.line"),
     ...templateFlaws(manifest.unit.name, ["name"], "unit.name"),
     ...templateFlaws(manifest.dashboard?.args, ["port"], "dashboard.args"),
+    ...templateFlaws(manifest.proxy?.unit, ["name"], "proxy.unit"),
+    ...templateFlaws(manifest.proxy?.args, ["provider", "port"], "proxy.args"),
     ...templateFlaws(
       Object.values(manifest.memory).map(({ path }) => path),
       placeNames,

@@ -229,6 +229,40 @@ export const manifestSchema = z.strictObject({
       patience: z.number().int().positive(),
     })
     .optional(),
+  /** A server beside the agent that lends the login of a subscription. It asks nobody for a key. */
+  proxy: z
+    .strictObject({
+      /** Versions that have it. */
+      when: range,
+      /** Template: `name`. */
+      unit: z.string(),
+      /** What its unit runs, after the launcher. It must bind the loopback alone. Templates: `provider`, `port`. */
+      args: z.array(z.string()),
+      /** The first that nobody has on the host is taken. */
+      ports: z.strictObject({ first: z.number().int(), last: z.number().int() }),
+      /** Answers with JSON: `upstream`, and `authenticated` when it has a login to lend. */
+      health: z.string().startsWith("/"),
+      /** Bytes of a request that it reads; a larger one is refused. */
+      largest: z.number().int().positive(),
+      /** Milliseconds until it must answer. */
+      patience: z.number().int().positive(),
+      /** Exit codes after which starting it again does not help. */
+      hopeless: z.array(z.number().int()).default([]),
+      /** How the agent's program tells whether it is logged in: `line` has the groups `provider` and `state`. */
+      status: z.strictObject({ args: z.array(z.string()), line: pattern, ready: pattern }),
+      providers: z.record(
+        word,
+        z.strictObject({
+          title: z.string(),
+          when: range,
+          /** Below /v1; any other is refused. */
+          paths: z.array(z.string().startsWith("/")),
+          /** What to type in a shell of the agent to log in. */
+          login: z.string(),
+        }),
+      ),
+    })
+    .optional(),
   /** Always rendered. Templates: `port`, `api_key`, `provider` (the rendered model.provider). */
   render: z.array(rendering).default([]),
   /**

@@ -21,9 +21,13 @@ export function channelPorts({ type, channels: types }: Manifest, record: AgentR
   });
 }
 
+/** Every port an agent listens on, or would if all of it were up. */
+export const portsOf = (manifest: Manifest, record: AgentRecord): number[] =>
+  [record, ...channelPorts(manifest, record), ...(record.proxy ? [record.proxy] : [])].map(({ port }) => port);
+
 /** Who has which port among a host's other agents, running or not. */
 export function takenPorts({ agents }: Host, name: string, manifest: Manifest): { agent: string; port: number }[] {
   return Object.entries(agents)
     .filter(([other]) => other !== name)
-    .flatMap(([agent, record]) => [record, ...channelPorts(manifest, record)].map(({ port }) => ({ agent, port })));
+    .flatMap(([agent, record]) => portsOf(manifest, record).map((port) => ({ agent, port })));
 }

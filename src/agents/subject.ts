@@ -24,6 +24,8 @@ export interface Subject {
   relaxed: boolean;
   /** It was taken over, not made by clm. */
   adopted: boolean;
+  /** What its proxy is to serve, and where, when it is to have one. */
+  proxy?: { provider: string; port: number };
   places: Places;
 }
 
@@ -79,6 +81,7 @@ export function subjectOf(manifest: Manifest, { name, word, host, record }: Agen
     port: record.port,
     relaxed: record.relaxed ?? false,
     adopted: record.mark === undefined,
+    ...(record.proxy && { proxy: record.proxy }),
     places: placesFor(manifest, record.user, record.home),
   };
 }

@@ -32,6 +32,8 @@ export const agent = object({
   channels: optional(record(record(text))),
   /** By server: `fields` for one the manifest knows, `server` for one of the user's own, as config.yaml wants it. */
   mcp: optional(record(object({ fields: optional(record(text)), server: optional(record(anything)) }))),
+  /** Its proxy, a unit beside its own, and what that is to serve. */
+  proxy: optional(object({ provider: text, port: whole(1, 65535) })),
   onboarding: object({
     state: oneOf("providers", "identity", "channels", "validate", "ready"),
     stages: record(stage),

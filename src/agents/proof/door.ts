@@ -24,10 +24,12 @@ export function doorTrouble(subject: Subject, seen: Seen): Fault | undefined {
     return new Fault("check-failed", what, { why, next: doctor, data: { listeners: seen.listeners } });
   }
   if (LoadState === "not-found" || !seen.account) {
-    return new Fault("not-ready", `${name} is not on ${host} any more`, { why, next: doctor });
+    return new Fault("not-ready", `${name} is not on ${host} any more`, { why, next: doctor, data: { door: "gone" } });
   }
   if (ActiveState === "inactive") {
-    return new Fault("not-ready", `${name} is stopped`, { why: `${unit} on ${host}`, next: `clm agent start ${word}` });
+    return new Fault("not-ready", `${name} is stopped`, {
+      ...{ why: `${unit} on ${host}`, next: `clm agent start ${word}`, data: { door: "stopped" } },
+    });
   }
-  return new Fault("not-ready", `${name} does not listen on ${host}`, { why, next: doctor });
+  return new Fault("not-ready", `${name} does not listen on ${host}`, { why, next: doctor, data: { door: "silent" } });
 }

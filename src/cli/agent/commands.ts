@@ -2,6 +2,7 @@ import { choice, command, flag, number, list as repeated, text, type Verbs } fro
 import { agentName, agentNames, choosing, pacing, sudo } from "../recurring.js";
 import { inside } from "./inside/commands.js";
 import { memory } from "./memory/commands.js";
+import { proxy } from "./proxy/commands.js";
 import { secret } from "./secret/commands.js";
 import { seeing } from "./see/commands.js";
 import { sessions } from "./sessions/commands.js";
@@ -138,7 +139,7 @@ export const stop = command({
   path: "agent stop",
   summary: "stop an agent and keep its data",
   description:
-    "Stops its unit and disables it, so that it does not come up at boot. Everything it has stays where it is.",
+    "Stops its unit and disables it, so that it does not come up at boot. Everything it has stays where it is. Its proxy, if it has one, goes on: 'clm agent proxy NAME disable' ends that.",
   args: { names: agentNames },
   options: many,
   formats,
@@ -240,6 +241,7 @@ export const agent: Verbs = {
     ...seeing,
     ...truth,
     ...inside,
+    proxy,
   ],
   nouns: [memory, secret, sessions],
 };

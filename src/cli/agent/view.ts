@@ -86,6 +86,7 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
     ["Auxiliary", auxiliary.join(", ")],
     ["Channels", names(record.channels)],
     ["MCP", names(record.mcp)],
+    ["Proxy", record.proxy && `${record.proxy.provider}, 127.0.0.1:${record.proxy.port} on ${host.name}`],
     ["Installed", record.installed_at],
     ["Proven", record.proven?.at],
     ["Next", next],

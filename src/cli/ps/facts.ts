@@ -51,7 +51,7 @@ export function factsOf(found: Found): object {
     ...{ reason: reason ?? null, seen_at: at, proven_at: provenAt ?? null },
     version: subject && said && saysVersion(subject, said) ? recorded : (said ?? null),
     recorded_version: recorded,
-    ...{ provider: agent.record.provider ?? null, model: model ?? null },
+    ...{ provider: agent.record.provider ?? null, model: model ?? null, proxy: agent.record.proxy ?? null },
     unit: unit
       ? {
           ...{ name: agent.record.unit, load: unit.LoadState ?? null, active: unit.ActiveState ?? null },

@@ -34,6 +34,10 @@ export function describeFound(found: Found, now: Date): string {
     ["Port", portText(found)],
     ["Provider", [record.provider, model].filter(Boolean).join(", ")],
     ["Reached", reachLines(found)],
+    [
+      "Proxy",
+      record.proxy && `${record.proxy.provider}, 127.0.0.1:${record.proxy.port}; clm agent proxy ${agent.word} status`,
+    ],
     ["Channels", channelLines(found)],
     ["Drift", driftLines(drift)],
     ["Last error", sight?.lastError],

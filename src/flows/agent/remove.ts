@@ -1,4 +1,7 @@
 import { accountComment } from "../../agents/mark.js";
+import { proxyOf } from "../../agents/proxy/proxy.js";
+import { loadType } from "../../agents/registry.js";
+import { subjectOf } from "../../agents/subject.js";
 import { goneWish } from "../../agents/wish.js";
 import { Fault, isFault } from "../../errors.js";
 import { sh } from "../../quote.js";
@@ -54,7 +57,7 @@ async function remove(session: Session, word: string, options: RemoveOptions): P
   const connection = await reach(session, agent, word);
   const root = connection.as("root");
   const account = await mustBeOurs(root, agent, { word, login: connection.user, signal });
-  const wishes = goneWishes(agent);
+  const wishes = await goneWishes(session, agent);
   const changes = changesOf(await converge(root, wishes, { mode: "check", signal })).map(withHome(agent));
   // A backup was made, or declined, before the first thing was taken away.
   const wantsBackup = options.backup && account && !isBegun(agent);
@@ -160,8 +163,18 @@ async function mustBeTheAgents(root: Shell, agent: Agent, { word, login, signal 
 }
 
 /** In the order in which each can go: what runs first, the user with all that is its own last. */
-function goneWishes({ name, record }: Agent): Operation[] {
-  return [...installerGone(name), absent({ path: `${record.home}.clm-new` }), ...goneWish(record)];
+async function goneWishes(session: Session, agent: Agent): Promise<Operation[]> {
+  const { name, record } = agent;
+  const proxy = await proxyGone(session, agent);
+  return [...installerGone(name), ...proxy, absent({ path: `${record.home}.clm-new` }), ...goneWish(record)];
+}
+
+/** Its manifest is asked only when there is a proxy: an agent whose type nobody knows any more can be removed, too. */
+async function proxyGone({ configDir }: Session, agent: Agent): Promise<Operation[]> {
+  if (!agent.record.proxy) return [];
+  const { manifest } = await loadType(configDir, agent.record.type);
+  const proxy = proxyOf(subjectOf(manifest, agent));
+  return proxy ? [absent({ unit: proxy.unit })] : [];
 }
 
 /** What is left, when it was told to go on. */

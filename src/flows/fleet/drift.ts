@@ -1,5 +1,6 @@
 import { judge } from "../../agents/proof/judge.js";
 import type { Seen } from "../../agents/proof/seen.js";
+import { proxyWish } from "../../agents/proxy/wish.js";
 import { loadType } from "../../agents/registry.js";
 import { type Subject, subjectOf } from "../../agents/subject.js";
 import { unitFile } from "../../agents/unit-file.js";
@@ -114,7 +115,8 @@ function orLoss<T>(plan: () => T): T | Lost {
 export function installedWish(subject: Subject, seen: Seen, mark: string | undefined): Operation[] {
   mustBeOurs(subject, seen, mark);
   const { enabled: _, ...unit } = unitWish(subject, seen.systemd);
-  return mark === undefined ? [] : [...accountWish(subject, mark), unit];
+  const proxy = proxyWish(subject, seen.systemd);
+  return mark === undefined ? proxy : [...accountWish(subject, mark), unit, ...proxy];
 }
 
 /** Its account and its program: clm wishes for both only when it installs. */

@@ -46,7 +46,7 @@ export function portFor(
 ): number {
   if (wanted === undefined || wanted === record.port) return record.port;
   const range = manifest.api.port;
-  const taken = [...takenPorts(host, name, manifest), ...channelPorts(manifest, draft)];
+  const taken = [...takenPorts(host, name, manifest), ...channelPorts(manifest, draft), ...ownProxy(record)];
   const question = { range, recorded: taken.map(({ port }) => port), listening: ports, uid };
   if (wanted === "auto") {
     // The one it has will do, unless somebody else listens there.
@@ -66,7 +66,7 @@ export function portFor(
 export function mustHaveOwnPorts({ argv }: Session, agent: Agent, { manifest, record, seen }: Asked): void {
   const { host, name } = agent;
   const { ports: listening, uid } = seen;
-  const taken = [{ agent: "its own API", port: record.port }, ...takenPorts(host, name, manifest)];
+  const taken = [{ agent: "its own API", port: record.port }, ...ownProxy(record), ...takenPorts(host, name, manifest)];
   const fresh = newPorts(agent, manifest, record).map(({ port }) => port);
   for (const { field, port } of channelPorts(manifest, record)) {
     const question = { range: manifest.api.port, recorded: [], listening, uid };
@@ -83,6 +83,8 @@ export function mustHaveOwnPorts({ argv }: Session, agent: Agent, { manifest, re
     });
   }
 }
+
+const ownProxy = ({ proxy }: AgentRecord) => (proxy ? [{ agent: "its own proxy", port: proxy.port }] : []);
 
 /** One that a person chose at a question is on no command line yet. */
 function withChannel(argv: string[], { record }: Agent, field: string): string[] {

@@ -3,6 +3,7 @@ import { dotenvFile } from "../../../agents/env-file.js";
 import type { Manifest } from "../../../agents/manifest.js";
 import { accountComment } from "../../../agents/mark.js";
 import type { Seen } from "../../../agents/proof/seen.js";
+import { proxyWish } from "../../../agents/proxy/wish.js";
 import { render } from "../../../agents/rendering.js";
 import { type Answers, type Rendering, type Subject, subjectOf } from "../../../agents/subject.js";
 import { directoriesWish, filesWish, unitWish, userWish } from "../../../agents/wish.js";
@@ -51,7 +52,8 @@ export function planFor(
   const rendering = render(subject, answers);
   const files = filesFor(subject, rendering, seen, agent.record.rendered?.config ?? []);
   const sides = { subject, rendering, ...files, seen, salt };
-  return { ...sides, wish: [...userWish(subject, record.mark), ...wishOf(sides, standing)] };
+  const wish = [...userWish(subject, record.mark), ...wishOf(sides, standing), ...proxyWish(subject, seen.systemd)];
+  return { ...sides, wish };
 }
 
 /** The two files an agent reads, as a rendering makes them of what is there. */

@@ -1,0 +1,29 @@
+# What is to be seen of an agent's proxy. Used with the functions of proof.sh, which see the account, the unit and the port
+# first; `unit` and `port` are the proxy's.
+
+# As whom the unit runs: one of another user is not this agent's, whatever its name.
+see_runs_as() {
+  say runs_as "$(systemctl show --property User --value -- "$unit" 2>/dev/null)"
+}
+
+# see_login SECONDS LAUNCHER ARG...: what the program says of its logins, with the agent's own rights. Something that it
+# started may keep the pipe open after its end.
+see_login() {
+  [ -n "$uid" ] || return 0
+  cd "$home" && ask_agent "$@" | timeout -k 2 "$1" head -c 20000 | in_pieces login
+}
+
+# What it says of itself. No key is sent.
+see_proxy() {
+  [ "$ours" = yes ] || return 0
+  command -v curl >/dev/null || { say curl missing; return 0; }
+  printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = 10\n' "$port" "$health" |
+    curl -q --config - 2>/dev/null | head -c 4000 | in_pieces proxy
+}
+
+# Its last words, when it is not up.
+see_last_words() {
+  case $properties in *ActiveState=active*) return 0 ;; esac
+  see_began
+  [ -z "$began" ] || journal_since "$began" 20 cat | pieces word
+}

@@ -1,0 +1,22 @@
+import { Fault } from "../../errors.js";
+import { fixes, judge } from "../proof/judge.js";
+import type { Seen } from "../proof/seen.js";
+import type { Subject } from "../subject.js";
+import type { AgentProxy } from "./proxy.js";
+
+/** Why nobody may be sent to a proxy's port: its own processes do not hold it, on the loopback only. */
+export function proxyTrouble(subject: Subject, proxy: AgentProxy, seen: Seen): Fault | undefined {
+  const { word, host, name } = subject;
+  const as = { ...subject, unit: proxy.unit, port: proxy.port };
+  const failed = judge(as, seen).filter(({ id, result }) => (id === "unit" || id === "port") && result === "fail");
+  if (!failed.some(({ id }) => id === "port")) return undefined;
+  const why = failed.map(({ reason }) => reason);
+  const again = `clm agent proxy ${word} enable --provider ${proxy.provider}`;
+  if (seen.listeners.length > 0) {
+    return new Fault("check-failed", `the port of the proxy of ${name} on ${host} is not its own alone`, {
+      ...{ why, next: again, data: { listeners: seen.listeners } },
+    });
+  }
+  const next = seen.unit.ActiveState === "failed" ? [again, fixes(as).journal] : again;
+  return new Fault("not-ready", `the proxy of ${name} does not run on ${host}`, { why, next });
+}

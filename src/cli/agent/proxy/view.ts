@@ -1,0 +1,49 @@
+import type { AgentProxy } from "../../../agents/proxy/proxy.js";
+import type { ProxyStatus } from "../../../flows/agent/proxy/status.js";
+import type { Agent } from "../../../state/agents.js";
+
+/** What its models are called at the gateway. */
+const asModel = ({ word }: Agent): string => `${word}/proxy/MODEL`;
+
+/** What a program reads of a proxy. */
+export const plainProxy = (agent: Agent, { provider, port, unit, paths, largest }: AgentProxy): object => ({
+  ...{ provider, port, unit, paths: paths.map((path) => `/v1${path}`) },
+  ...{ largest_body: largest, model: asModel(agent) },
+});
+
+export function plainStatus(seen: ProxyStatus): object {
+  const { agent, proxy, unit, enabled, holders, logins, upstream, authenticated, trouble } = seen;
+  return {
+    proxy: proxy ? plainProxy(agent, proxy) : null,
+    serves: proxy !== undefined && trouble === undefined,
+    unit: unit ?? null,
+    enabled,
+    held_by: holders,
+    logins,
+    ...(upstream !== undefined && { upstream }),
+    ...(authenticated !== undefined && { authenticated }),
+    ...(trouble && { reason: [trouble.message, ...trouble.why].join(": ") }),
+  };
+}
+
+/** A status for a person. */
+export function describeStatus({ agent, proxy, unit, enabled, holders, logins, upstream }: ProxyStatus): string {
+  const lines: [string, string | undefined][] = [
+    ["Proxy", proxy ? `${proxy.provider}, 127.0.0.1:${proxy.port} on ${agent.host.name}` : "none"],
+    ["Unit", unit && `${proxy?.unit ?? ""} ${unit}${enabled ? "" : ", not enabled"}`.trim()],
+    ["Held by", holders.map(({ pid, user, command, own }) => holderText(pid, user, command, own)).join("; ")],
+    ["Upstream", upstream],
+    ["Paths", proxy?.paths.map((path) => `/v1${path}`).join(" ")],
+    ...logins.map(({ provider, state }): [string, string] => [`Login ${provider}`, state]),
+  ];
+  return lines.map(([title, value]) => `${`${title}:`.padEnd(12)} ${value || "-"}`).join("\n");
+}
+
+const holderText = (pid: number, user: string, command: string, own: boolean): string =>
+  own ? `its own process ${pid}` : `ANOTHER process: pid ${pid}, user ${user}, ${command || "?"}`;
+
+/** What its port means: told whenever there is one. */
+export const howToReach = (agent: Agent, { port }: AgentProxy): string[] => [
+  `use it as ${asModel(agent)} through 'clm gateway serve', with keys, limits and a log`,
+  `it has none of these itself: every user of ${agent.host.name} can use 127.0.0.1:${port} there`,
+];
