@@ -1,0 +1,65 @@
+import { type Command, choice, command, flag, number, required, text } from "../../command.js";
+
+const toolChoices = ["codex", "aider", "cline", "curl", "python", "node", "shell", "all"] as const;
+
+export const signProxy = command({
+  path: "gateway sign-proxy",
+  summary: "sign requests for tools that cannot",
+  description: `Opens a port on 127.0.0.1 here, until Ctrl-C. What a tool sends there is signed with the key and passed to the gateway; answers come
+back as they come. For keys made with --signed: such a key never travels, and what is caught on the way is of no use a second time.
+
+The key comes from --key-file, --key-env or stdin and is never an argument. Whoever has an account on this machine can connect to the
+port, so a tool must send a local key as its bearer: a random one that is shown once, as part of the settings, or one of your own with
+--local-key. It goes no further than this machine; the tool's own Authorization is dropped. --open asks for none, and then every user
+and program of this machine can spend what the key may spend.
+
+A gateway on another machine is reached with https only; a certificate of your own is trusted with NODE_EXTRA_CA_CERTS. With -o json
+one line is printed when it is ready, with the local key in it.`,
+  options: {
+    keyFile: text("FILE", "read the gateway key from FILE", { completes: "file" }),
+    keyEnv: text("NAME", "take the gateway key from this variable"),
+    to: text("URL", "the gateway (default: http://127.0.0.1:4141)"),
+    port: number("PORT", "port here (default: 4142, or any that is free)", { min: 1, max: 65535 }),
+    localKey: text(
+      "SOURCE",
+      "what tools must send: env:NAME, file:PATH or cmd:COMMAND (default: a random one, shown once)",
+    ),
+    open: flag("ask tools for no local key: every user of this machine can use the gateway key"),
+    tool: choice("TOOL", toolChoices, "settings to print", { default: "shell" }),
+  },
+  formats: ["table", "json"],
+  examples: [
+    { run: "clm gateway sign-proxy --key-file ~/.clm-gateway-key" },
+    { run: "clm gateway sign-proxy --key-env CLM_SIGNED_KEY --tool codex" },
+    {
+      run: "clm gateway sign-proxy --key-file key --local-key file:local-key --port 4142",
+      note: "settings of tools stay as they are",
+    },
+    { run: "clm gateway sign-proxy --to https://gateway.example:4141 < key", note: "a gateway on another machine" },
+  ],
+  load: () => import("./sign-proxy.js"),
+});
+
+export const env = command({
+  path: "gateway env",
+  summary: "print settings with which tools use a key",
+  description: `For Codex, Aider, Cline, curl and the openai libraries. The key itself cannot be shown, because only a hash of it is kept: the settings
+read it from the variable CLM_GATEWAY_KEY. For a key that demands signatures they lead to 'clm gateway sign-proxy'. Nobody is
+contacted: the models are the agents that the key may use, as they are recorded, and the first that was seen to answer is chosen.`,
+  args: { key: required("the key's name or id") },
+  options: {
+    tool: choice("TOOL", toolChoices, "whose settings", { default: "all" }),
+    url: text("URL", "the gateway (default: http://127.0.0.1:4141)"),
+    model: text("MODEL", "AGENT, HOST/AGENT or AGENT/proxy/MODEL (default: an agent the key may use)"),
+  },
+  formats: ["table", "json", "yaml"],
+  examples: [
+    { run: "clm gateway env ci" },
+    { run: "clm gateway env ci --tool codex --model hermes-test" },
+    { run: "clm gateway env ci --tool curl -o json | jq -r '.settings[0].text'" },
+  ],
+  load: () => import("./env.js"),
+});
+
+/** How tools come in. */
+export const signing: Command[] = [signProxy, env];

@@ -1,0 +1,61 @@
+import { Fault } from "../../../errors.js";
+import { type Opened, signProxy } from "../../../flows/gateway/signing/sign-proxy.js";
+import { keyVariable } from "../../../flows/gateway/signing/tools.js";
+import { parseSource, type SecretSource } from "../../../flows/secret-source.js";
+import { withSession } from "../../../flows/session.js";
+import type { Context, Handler } from "../../command.js";
+import type { signProxy as command } from "./commands.js";
+import { settingsOf, settingsText } from "./text.js";
+
+type Options = Parameters<Handler<typeof command>>[0]["options"];
+
+export const run: Handler<typeof command> = async ({ options }, clm) => {
+  const { to, port, localKey, open } = options;
+  const key = sourceOf(options);
+  await withSession(clm, (session) =>
+    signProxy(session, { key, to, port, localKey, open }, (opened) => {
+      clm.untilStopped();
+      tell(clm, options, opened);
+    }),
+  );
+  if (clm.format !== "json") clm.ui.note("nobody is signed for any more");
+  return 0;
+};
+
+function sourceOf({ keyFile, keyEnv }: Options): SecretSource {
+  if (keyFile !== undefined && keyEnv !== undefined)
+    throw new Fault("usage", "--key-file and --key-env both name a key");
+  // Many a key could also be the name of a variable or a file, which would be repeated when it is not there.
+  if ([keyFile, keyEnv].some((word) => word?.startsWith("clm_"))) throw neverAnArgument();
+  if (keyFile !== undefined) return parseSource(`file:${keyFile}`);
+  if (keyEnv === undefined) return { kind: "stdin" };
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(keyEnv)) return { kind: "env", name: keyEnv };
+  throw neverAnArgument();
+}
+
+const neverAnArgument = (): Fault =>
+  new Fault("bad-input", "a key is never an argument", {
+    why: [
+      "every user of this machine can read the arguments of every process",
+      "--key-env wants the name of a variable, --key-file that of a file; without both the key is read from stdin",
+    ],
+  });
+
+function tell({ ui, format }: Context, { tool }: Options, opened: Opened): void {
+  const { keyId, gateway, reached, look, made, open } = opened;
+  const settings = settingsOf(tool, reached);
+  if (format === "json") {
+    const { base: base_url, model } = reached;
+    const line = { event: "ready", base_url, gateway, key: keyId, open, model, models: look.models, settings };
+    const more = { ...(made && { local_key: made.reveal() }), ...(look.trouble && { trouble: look.trouble }) };
+    ui.out(`${JSON.stringify({ ...line, ...more })}\n`);
+    return;
+  }
+  if (look.trouble) ui.warn(look.trouble);
+  if (made) ui.handOut(made, `export ${keyVariable}=`);
+  // Tools want some key, and nobody looks at it.
+  else if (open) ui.out(`export ${keyVariable}=none\n`);
+  ui.out(`${settingsText(settings)}`);
+  if (open) ui.warn(`every user and program of this machine can now use the key ${keyId} at ${reached.base}`);
+  ui.note(`what is sent to ${reached.base} is signed with ${keyId} and passed to ${gateway}, until Ctrl-C`);
+}

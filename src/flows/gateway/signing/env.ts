@@ -1,0 +1,86 @@
+import { Fault } from "../../../errors.js";
+import { stateOf } from "../../../gateway/keys/key.js";
+import { mayUse } from "../../../gateway/keys/rights.js";
+import { nearest } from "../../../nearest.js";
+import { quote } from "../../../quote.js";
+import { type Agent, agentsOf, fullName } from "../../../state/agents.js";
+import { findGatewayKey, type GatewayKey, gatewayKeyStore } from "../../../state/gateway-keys.js";
+import type { Session } from "../../session.js";
+import { baseOf, gatewayFrom, usualGateway, usualSignProxy } from "./address.js";
+import { aroundProxy, modelFrom, type Reached } from "./tools.js";
+
+export interface Asked {
+  url?: string | undefined;
+  model?: string | undefined;
+}
+
+/** What a tool needs to know to come through the gateway with a key. */
+export interface Environment {
+  key: GatewayKey;
+  /** Where the gateway is; a signed key's tools are told of the sign-proxy before it. */
+  gateway: string;
+  reached: Reached;
+  /** Agents that the key may use, the likeliest first. */
+  models: string[];
+}
+
+/** Env: the settings with which tools use a key. The key itself is not among them: only a hash of it is kept. */
+export function environmentOf({ configDir, hosts, env, now, ui }: Session, word: string, asked: Asked): Environment {
+  if (word.startsWith("clm_")) {
+    throw new Fault("usage", "a key is never an argument", {
+      why: [
+        "every user of this machine can read the arguments of every process; give the key's name or its id",
+        "what was typed may be in your shell's history: better replace that key",
+      ],
+      next: "clm gateway key list",
+    });
+  }
+  const gateway = gatewayFrom("--url", asked.url ?? usualGateway);
+  const key = findGatewayKey(gatewayKeyStore(configDir).read(), word);
+  mustBeActive(key, now());
+  const agents = agentsOf(hosts.read()).filter(({ name, host }) => mayUse(key, { name, host: host.name }));
+  const models = agents.sort((a, b) => liveliness(b) - liveliness(a)).map((agent) => agent.word);
+  const model = modelAmong(key, agents, models, asked.model);
+  if (key.role === "read") ui.warn(`the role of ${key.name} is read: it may list models, and not talk with them`);
+  const base = key.signed ? new URL(`http://127.0.0.1:${usualSignProxy}`) : gateway;
+  return {
+    ...{ key, models },
+    gateway: gateway.origin,
+    reached: { base: baseOf(base), model, around: aroundProxy(base, env) },
+  };
+}
+
+function mustBeActive(key: GatewayKey, now: Date): void {
+  const state = stateOf(key, now);
+  if (state === "active") return;
+  throw new Fault("not-ready", `the key ${key.name} ${state === "revoked" ? "was revoked" : "has expired"}`, {
+    why: `at ${key.revoked_at ?? key.expires_at}`,
+    next: "clm gateway key create --help",
+  });
+}
+
+/** One that was seen to answer before one that may, and that before one that cannot. */
+function liveliness({ record: { onboarding, down, proven } }: Agent): number {
+  return (onboarding.state === "ready" ? 4 : 0) + (down ? 0 : 2) + (proven ? 1 : 0);
+}
+
+function modelAmong(key: GatewayKey, agents: Agent[], models: string[], asked: string | undefined): string {
+  if (asked === undefined) {
+    const [first] = models;
+    if (first !== undefined) return first;
+    throw new Fault("not-ready", `the key ${key.name} may use no agent that there is`, {
+      why: `it is for ${key.agents.join(", ") || "none"}`,
+      next: "clm agent list",
+    });
+  }
+  const model = modelFrom(asked);
+  // A proxy's models are its own: only whose proxy it is can be told here.
+  const [agent = ""] = model.split("/proxy/");
+  if (agents.some((each) => each.word === agent || fullName(each) === agent)) return model;
+  const guess = nearest(agent, models);
+  throw new Fault("not-found", `the key ${key.name} may use no model called ${quote(model)}`, {
+    why: guess ? `did you mean '${guess}'?` : models.length > 0 ? `it may use ${models.join(", ")}` : [],
+    next: `clm gateway env ${quote(key.name)}`,
+    data: { flag: "--model", ...(guess && { guess }) },
+  });
+}

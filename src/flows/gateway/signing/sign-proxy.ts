@@ -1,0 +1,88 @@
+import { randomBytes } from "node:crypto";
+import { Fault } from "../../../errors.js";
+import { relay } from "../../../gateway/signing/relay.js";
+import { type Signer, signerOf } from "../../../gateway/signing/signing-secret.js";
+import { Secret } from "../../../secret.js";
+import { parseSource, type SecretSource, secretFrom } from "../../secret-source.js";
+import type { Session } from "../../session.js";
+import { listening } from "../../tunnel/listening.js";
+import { baseOf, gatewayFrom, usualGateway, usualSignProxy } from "./address.js";
+import { type Look, lookAtGateway } from "./look.js";
+import { aroundProxy, type Reached } from "./tools.js";
+
+export interface Asked {
+  key: SecretSource;
+  to?: string | undefined;
+  port?: number | undefined;
+  /** Where the local key is, as `env:NAME` and the like. */
+  localKey?: string | undefined;
+  /** Nobody needs a local key. */
+  open: boolean;
+}
+
+/** What stands open here. */
+export interface Opened {
+  port: number;
+  keyId: string;
+  gateway: string;
+  reached: Reached;
+  /** What the gateway said to this key, as it opened. */
+  look: Look;
+  /** What tools must send: one that was made now, which nobody has seen yet. */
+  made: Secret | undefined;
+  open: boolean;
+}
+
+/** Sign-proxy: a port here that signs for tools that cannot, as long as nobody says stop. */
+export async function signProxy(session: Session, asked: Asked, tell: (opened: Opened) => void): Promise<void> {
+  const { ui, now, signal, env } = session;
+  const to = gatewayFrom("--to", asked.to ?? usualGateway);
+  const source = asked.localKey === undefined ? undefined : parseSource(asked.localKey);
+  if (source && asked.open) throw new Fault("usage", "--open takes the local key away that --local-key gives");
+  const signer = await signerFrom(session, asked.key);
+  const given = source && (await secretFrom(session, source, { what: "the local key", flag: "--local-key env:NAME" }));
+  if (given) mustBeBearer(given);
+  const made = given || asked.open ? undefined : new Secret(`local_${randomBytes(24).toString("base64url")}`);
+
+  const server = relay({ signer, to, local: given ?? made, now });
+  const wanted = { port: asked.port, rather: usualSignProxy, otherwise: "clm gateway sign-proxy --help" };
+  const here = await listening(wanted, (socket) => {
+    server.emit("connection", socket);
+    socket.resume();
+  });
+  try {
+    const look = await lookAtGateway({ signer, to, now, signal });
+    const base = new URL(`http://127.0.0.1:${here.port}`);
+    const reached = {
+      ...{ base: baseOf(base), model: look.models[0] ?? "AGENT", around: aroundProxy(base, env) },
+    };
+    const stopped = new Promise<void>((stop) => signal.addEventListener("abort", () => stop(), { once: true }));
+    signal.throwIfAborted();
+    tell({ port: here.port, keyId: signer.id, gateway: to.origin, reached, look, made, open: asked.open });
+    if (made) ui.hide(made);
+    await stopped;
+  } finally {
+    await here.close();
+  }
+}
+
+async function signerFrom(session: Session, source: SecretSource): Promise<Signer> {
+  const key = await secretFrom(session, source, { what: "the gateway key", flag: "--key-file FILE or --key-env NAME" });
+  const signer = signerOf(key);
+  if (!signer) {
+    throw new Fault("bad-input", "that is no key of a gateway", {
+      why: "a key is clm_, its id, _ and 43 characters more; it is shown once, when it is made",
+      next: "clm gateway key create --help",
+    });
+  }
+  session.ui.hide(signer.secret);
+  return signer;
+}
+
+function mustBeBearer(local: Secret): void {
+  if (/^[\x21-\x7e]{16,}$/.test(local.reveal())) return;
+  throw new Fault("bad-input", "the local key cannot be sent, or is soon guessed", {
+    why: "it should be at least 16 letters, digits and signs, without spaces",
+    data: { flag: "--local-key" },
+  });
+}

@@ -1,0 +1,149 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import {
+  createServer,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { pipeline } from "node:stream";
+import type { Secret } from "../../secret.js";
+import { bodyOf } from "../body.js";
+import { Refusal } from "../refusal.js";
+import { signedHeaders } from "./sign.js";
+import type { Signer } from "./signing-secret.js";
+
+export interface Relaying {
+  signer: Signer;
+  /** The gateway; its path is not looked at. */
+  to: URL;
+  /** What a tool must send as its bearer; without one, whoever connects is served. */
+  local: Secret | undefined;
+  now: () => Date;
+}
+
+/** Signs whatever tools send and passes it to a gateway, and its answers back as they come. It does not listen yet. */
+export function relay(relaying: Relaying): Server {
+  const send = sender(relaying);
+  const pass = async (request: IncomingMessage, response: ServerResponse) => {
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    try {
+      mustBeTool(request, relaying.local);
+      // Signed is what the body is, so it must be here as a whole.
+      const body = await bodyOf(request, response, gone.signal);
+      const answer = await send(request, body, gone.signal);
+      response.writeHead(answer.statusCode ?? 502, passedOn(answer.headers));
+      response.flushHeaders();
+      pipeline(answer, response, () => {});
+    } catch (error) {
+      if (!gone.signal.aborted) refuse(request, response, error);
+    }
+  };
+  return createServer(pass).on("checkContinue", pass);
+}
+
+function sender({ signer: { id, secret }, to, now }: Relaying) {
+  const secure = to.protocol === "https:";
+  const agent = secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+  const port = to.port === "" ? (secure ? 443 : 80) : Number(to.port);
+  const place = { hostname: to.hostname.replace(/^\[|\]$/g, ""), port, agent };
+
+  return (asked: IncomingMessage, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> => {
+    const { method = "GET", url = "/" } = asked;
+    const had = asked.headers["content-length"] ?? asked.headers["transfer-encoding"];
+    const nonce = randomBytes(18).toString("base64url");
+    const headers = {
+      ...passedOn(asked.headers, isOurs),
+      host: to.host,
+      ...(had !== undefined && { "content-length": body.length }),
+      ...signedHeaders(secret, { method, url, body, keyId: id, now: now(), nonce }),
+    };
+    const once = (again: boolean): Promise<IncomingMessage> =>
+      new Promise((done, failed) => {
+        const options = { ...place, method, path: url, headers, signal };
+        const sent = secure ? httpsRequest(options) : httpRequest(options);
+        let answered = false;
+        sent.on("response", (answer) => {
+          answered = true;
+          done(answer);
+        });
+        sent.on("error", (error: NodeJS.ErrnoException) => {
+          // A connection that had served before may have been closed just then. Its nonce makes it safe to send the same once
+          // more: a gateway that has seen it refuses it.
+          if (again && !answered && sent.reusedSocket && error.code === "ECONNRESET") once(false).then(done, failed);
+          else failed(unreachable(to, error));
+        });
+        sent.end(body);
+      });
+    return once(true);
+  };
+}
+
+/** Of the connection and not of the request, by RFC 9110. */
+const ofConnection = new Set([
+  ...["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer"],
+  ...["transfer-encoding", "upgrade"],
+]);
+/** Of the tool and this relay alone, or set anew. */
+const isOurs = (name: string): boolean =>
+  ["authorization", "host", "expect"].includes(name) || name.startsWith("x-clm-");
+
+function passedOn(headers: IncomingHttpHeaders, without?: (name: string) => boolean): OutgoingHttpHeaders {
+  const named = new Set((headers.connection ?? "").toLowerCase().split(/[\s,]+/));
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !ofConnection.has(name) && !named.has(name) && !without?.(name)),
+  );
+}
+
+function mustBeTool({ headers, url = "" }: IncomingMessage, local: Secret | undefined): void {
+  if (!url.startsWith("/"))
+    throw new Refusal(400, "bad_target", "This signs for one gateway, and is no proxy to others.");
+  if (local) {
+    const [, bearer = ""] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "") ?? [];
+    if (timingSafeEqual(digest(bearer), digest(local.reveal()))) return;
+    throw new Refusal(
+      401,
+      "local_key_invalid",
+      "clm gateway sign-proxy takes its own local key as the bearer: the one it showed when it started.",
+    );
+  }
+  // A page in a browser here can send to every port of this machine, from wherever it came.
+  if (headers.origin !== undefined || headers["sec-fetch-site"] !== undefined || !isHere(headers.host)) {
+    throw new Refusal(403, "browser_refused", "This signs for tools on this machine, and not for pages in a browser.");
+  }
+}
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+const isHere = (host = ""): boolean => /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(host);
+
+function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  const refusal =
+    error instanceof Refusal ? error : new Refusal(500, "sign_proxy_failed", "clm gateway sign-proxy failed.");
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const answer = () => response.writeHead(refusal.status, { "content-type": "application/json" }).end(refusal.body());
+  if (request.headers.expect !== undefined) {
+    // Nothing was sent yet, and need not be; what is sent all the same is no next request.
+    response.shouldKeepAlive = false;
+    answer();
+  } else if (request.readableEnded) answer();
+  else {
+    // Who is still sending would take the end of the connection for the answer.
+    request.once("end", answer).resume();
+  }
+}
+
+const unreachable = ({ origin }: URL, { code, message }: NodeJS.ErrnoException): Refusal =>
+  new Refusal(
+    502,
+    "gateway_unreachable",
+    `The gateway at ${origin} does not answer (${code ?? message}). It is started with: clm gateway serve`,
+  );

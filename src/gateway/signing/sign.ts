@@ -1,0 +1,69 @@
+import { createHash, createHmac } from "node:crypto";
+import type { Secret } from "../../secret.js";
+
+/**
+ * A signature says who asks for what, when and for the first time. It is the HMAC-SHA256 of this text, whose lines are
+ * separated by one newline each and of which the last has none:
+ *
+ *     clm1
+ *     METHOD      in capitals
+ *     TARGET      path and query as on the request line, byte for byte: nothing is decoded, sorted or normalised
+ *     TIMESTAMP   seconds since 1970, as in x-clm-timestamp
+ *     NONCE       as in x-clm-nonce
+ *     DIGEST      SHA-256 of the body's bytes as they travel, in lower-case hex; of no bytes when there is no body
+ *
+ * No line can hold a newline, so no two requests have the same text. The HMAC's key is the signing secret as text, the 64
+ * characters of its hex, so that `openssl dgst -sha256 -hmac` says the same. Each key has a secret of its own: the id need
+ * not be part of the text.
+ */
+export interface Signed {
+  method: string;
+  url: string;
+  body: Uint8Array;
+  stamp: string;
+  nonce: string;
+}
+
+export const headerNames = {
+  key: "x-clm-key",
+  stamp: "x-clm-timestamp",
+  nonce: "x-clm-nonce",
+  signature: "x-clm-signature",
+} as const;
+
+/** Seconds that the clocks of both ends may differ. */
+export const window = 300;
+
+/** Whether a target can stand on a request line, of which Node makes each byte a character and the other way round. */
+export const isTarget = (url: string): boolean => /^[\x21-\xff]+$/.test(url);
+
+export function signatureOf(secret: Secret, { method, url, body, stamp, nonce }: Signed): Buffer {
+  if (!isTarget(url)) throw new RangeError("a request target has no spaces and no characters beyond one byte");
+  const digest = createHash("sha256").update(body).digest("hex");
+  const text = ["clm1", method.toUpperCase(), url, stamp, nonce, digest].join("\n");
+  return createHmac("sha256", secret.reveal()).update(text, "latin1").digest();
+}
+
+export interface ToSign {
+  method: string;
+  /** As it will stand on the request line. */
+  url: string;
+  body: Uint8Array;
+  keyId: string;
+  now: Date;
+  /** 16 to 64 of A-Z a-z 0-9 _ -, never used before with this key. */
+  nonce: string;
+}
+
+/** The headers that make a request a signed one. */
+export function signedHeaders(secret: Secret, { keyId, now, ...request }: ToSign): Record<string, string> {
+  const stamp = String(unixSeconds(now));
+  return {
+    [headerNames.key]: keyId,
+    [headerNames.stamp]: stamp,
+    [headerNames.nonce]: request.nonce,
+    [headerNames.signature]: `v1=${signatureOf(secret, { ...request, stamp }).toString("hex")}`,
+  };
+}
+
+export const unixSeconds = (date: Date): number => Math.floor(date.getTime() / 1000);

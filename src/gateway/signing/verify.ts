@@ -1,0 +1,85 @@
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Secret } from "../../secret.js";
+import type { GatewayKey } from "../keys/key.js";
+import type { Keyring } from "../keys/keyring.js";
+import { Refusal } from "../refusal.js";
+import type { Nonces } from "./nonces.js";
+import { headerNames, isTarget, signatureOf, unixSeconds, window } from "./sign.js";
+
+export interface Request {
+  method: string;
+  /** As on the request line. */
+  url: string;
+  headers: IncomingHttpHeaders;
+  /** All of it, as it came. */
+  body: Buffer;
+}
+
+interface Checking {
+  keyring: Pick<Keyring, "signed">;
+  nonces: Pick<Nonces, "use">;
+  now: () => Date;
+}
+
+// A header that came twice reads `a, b` and has no such shape.
+const shapes = {
+  key: /^[a-z0-9]{8}$/,
+  stamp: /^(0|[1-9][0-9]{0,11})$/,
+  nonce: /^[A-Za-z0-9_-]{16,64}$/,
+  // One spelling only: capitals would be another signature for the same request.
+  signature: /^v1=[0-9a-f]{64}$/,
+};
+
+type Part = keyof typeof shapes;
+const parts = Object.keys(shapes) as Part[];
+
+/**
+ * Who signed a request, which is then known to be as it was signed, recent, and here for the first time. A nonce is used up
+ * by a right signature alone: else whoever has seen one could use up those of others.
+ */
+export async function mustBeSigned(
+  request: Request,
+  { keyring, nonces, now }: Checking,
+): Promise<{ key: GatewayKey; nonce: string }> {
+  const said = partsOf(request.headers);
+  const { key, secret, former } = keyring.signed(said.key);
+  mustBeRecent(Number(said.stamp), unixSeconds(now()));
+  const { method, url, body } = request;
+  if (!isTarget(url)) throw invalid();
+  const given = Buffer.from(said.signature.slice("v1=".length), "hex");
+  const text = { method, url, body, stamp: said.stamp, nonce: said.nonce };
+  const isBy = (signing: Secret) => timingSafeEqual(given, signatureOf(signing, text));
+  if (!isBy(secret) && !(former && isBy(former))) throw invalid();
+  await nonces.use(key.id, said.nonce, Number(said.stamp));
+  return { key, nonce: said.nonce };
+}
+
+function partsOf(headers: IncomingHttpHeaders): Record<Part, string> {
+  const given = parts.map((part) => [part, headers[headerNames[part]]] as const);
+  const missing = given.flatMap(([part, value]) => (value === undefined ? headerNames[part] : []));
+  if (missing.length > 0) {
+    throw new Refusal(
+      401,
+      "signature_missing",
+      `This request must be signed, and lacks ${missing.join(", ")}. 'clm gateway sign-proxy' signs for tools that cannot.`,
+    );
+  }
+  if (!given.every(([part, value]) => typeof value === "string" && shapes[part].test(value))) throw invalid();
+  return Object.fromEntries(given) as Record<Part, string>;
+}
+
+// What of it is wrong is told to nobody: who has the key can sign again, and who has not should not learn.
+const invalid = (): Refusal => new Refusal(401, "signature_invalid", "The signature of this request is not right.");
+
+function mustBeRecent(stamp: number, now: number): void {
+  const apart = now - stamp;
+  if (Math.abs(apart) <= window) return;
+  const which = apart > 0 ? "before" : "after";
+  throw new Refusal(
+    401,
+    "signature_stale",
+    `This request was signed ${Math.abs(apart)} s ${which} the gateway's time, and ${window} s is the most: ` +
+      "either it waited for long, or the clocks differ.",
+  );
+}

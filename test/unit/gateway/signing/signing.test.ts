@@ -1,0 +1,228 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
+import type { Keyring } from "../../../../src/gateway/keys/keyring.js";
+import { Refusal } from "../../../../src/gateway/refusal.js";
+import { signedHeaders } from "../../../../src/gateway/signing/sign.js";
+import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
+import { mustBeSigned, type Request } from "../../../../src/gateway/signing/verify.js";
+import { Secret } from "../../../../src/secret.js";
+import { refusalOf } from "./refusal-of.js";
+
+interface Vectors {
+  key: string;
+  id: string;
+  signing: string;
+  requests: {
+    about: string;
+    method: string;
+    url: string;
+    body: string;
+    stamp: number;
+    nonce: string;
+    signature: string;
+  }[];
+}
+
+const vectors: Vectors = parse(readFileSync("test/cases/gateway/signing.yaml", "utf8"));
+const secret = new Secret(vectors.signing);
+
+const gatewayKey: GatewayKey = {
+  ...{ id: vectors.id, name: "ci", hash: "", agents: ["*"], role: "chat", created_at: "2026-01-01T00:00:00Z" },
+  signed: true,
+};
+
+/** What a gateway knows: one key, another whose secret is another one, and the nonces that were used, in memory. */
+function gateway(now: Date) {
+  const used: string[] = [];
+  const other: GatewayKey = { ...gatewayKey, id: "0ther000" };
+  return {
+    used,
+    now: () => now,
+    keyring: {
+      signed(id: string): ReturnType<Keyring["signed"]> {
+        if (id === gatewayKey.id) return { key: gatewayKey, secret };
+        if (id === "r0tated0") return { key: gatewayKey, secret: new Secret("new"), former: secret };
+        if (id === other.id) return { key: other, secret: new Secret("another") };
+        throw new Refusal(401, "invalid_api_key", "no such key");
+      },
+    },
+    nonces: {
+      async use(id: string, nonce: string) {
+        if (used.includes(`${id} ${nonce}`)) throw new Refusal(401, "request_replayed", "again");
+        used.push(`${id} ${nonce}`);
+      },
+    },
+  };
+}
+
+const at = new Date("2026-01-01T00:00:00.900Z");
+const plain = { method: "POST", url: "/v1/chat/completions?x=1", body: Buffer.from('{"model":"ada"}') };
+const nonce = "abcdefghijklmnop";
+const signed = (request = plain, now = at): Request => ({
+  ...request,
+  headers: signedHeaders(secret, { ...request, keyId: vectors.id, now, nonce }),
+});
+
+describe("what openssl signed", () => {
+  it("has the same signing secret", () => {
+    const signer = signerOf(new Secret(vectors.key));
+    expect([signer?.id, signer?.secret.reveal()]).toEqual([vectors.id, vectors.signing]);
+  });
+
+  it.each(vectors.requests.map((each) => [each.about, each] as const))("%s", async (_, each) => {
+    const { method, url, stamp } = each;
+    const request = { method, url, body: Buffer.from(each.body, "base64") };
+    const now = new Date(stamp * 1000);
+    const headers = signedHeaders(secret, { ...request, keyId: vectors.id, now, nonce: each.nonce });
+    expect(headers).toEqual({
+      "x-clm-key": vectors.id,
+      "x-clm-timestamp": String(stamp),
+      "x-clm-nonce": each.nonce,
+      "x-clm-signature": `v1=${each.signature}`,
+    });
+    expect(await mustBeSigned({ ...request, headers }, gateway(now))).toEqual({ key: gatewayKey, nonce: each.nonce });
+  });
+});
+
+it.each(["", "clm_", "sk-123", `${vectors.key}x`, vectors.key.slice(1), vectors.key.toUpperCase(), `${vectors.key}\n`])(
+  "is no key: %j",
+  (text) => expect(signerOf(new Secret(text))).toBeUndefined(),
+);
+
+it("signs no target that cannot be sent as it is", () => {
+  for (const url of ["/a b", "/a\nb", "/Ł", ""]) {
+    expect(() => signedHeaders(secret, { ...plain, url, keyId: vectors.id, now: at, nonce })).toThrow(RangeError);
+  }
+});
+
+describe("is refused", () => {
+  const header = (name: string, value: string | string[] | undefined): Request => {
+    const request = signed();
+    return { ...request, headers: { ...request.headers, [name]: value } };
+  };
+
+  it.each(["x-clm-key", "x-clm-timestamp", "x-clm-nonce", "x-clm-signature"])("without %s", async (name) => {
+    const checking = gateway(at);
+    const refusal = await refusalOf(mustBeSigned(header(name, undefined), checking));
+    expect([refusal.status, refusal.code]).toEqual([401, "signature_missing"]);
+    expect(refusal.message).toContain(`lacks ${name}.`);
+    expect(checking.used).toEqual([]);
+  });
+
+  it.each([
+    ["an id in capitals", "x-clm-key", vectors.id.toUpperCase()],
+    ["an id that came twice", "x-clm-key", `${vectors.id}, ${vectors.id}`],
+    ["a list of ids", "x-clm-key", [vectors.id]],
+    ["no id in it", "x-clm-key", ""],
+    ["a name of every object", "x-clm-key", "__proto__"],
+    ["a stamp with a fraction", "x-clm-timestamp", "1767225600.5"],
+    ["a stamp with a zero before it", "x-clm-timestamp", "01767225600"],
+    ["a stamp below nothing", "x-clm-timestamp", "-1"],
+    ["a stamp in powers", "x-clm-timestamp", "17e8"],
+    ["a stamp without end", "x-clm-timestamp", "1".repeat(13)],
+    ["a short nonce", "x-clm-nonce", "a".repeat(15)],
+    ["a long nonce", "x-clm-nonce", "a".repeat(65)],
+    ["a nonce of another alphabet", "x-clm-nonce", "abcdefghijklmno="],
+    ["a nonce with a newline", "x-clm-nonce", `${nonce}\n`],
+    ["a signature of no version", "x-clm-signature", "a".repeat(64)],
+    ["a signature of the next version", "x-clm-signature", `v2=${"a".repeat(64)}`],
+    ["half a signature", "x-clm-signature", `v1=${"a".repeat(32)}`],
+    ["a signature that is no hex", "x-clm-signature", `v1=${"g".repeat(64)}`],
+    ["a megabyte of signature", "x-clm-signature", `v1=${"a".repeat(1_000_000)}`],
+    ["a right shape and nothing more", "x-clm-signature", `v1=${"a".repeat(64)}`],
+    ["the signature in capitals", "x-clm-signature", String(signed().headers["x-clm-signature"]).toUpperCase()],
+    ["another key's id", "x-clm-key", "0ther000"],
+  ])("%s", async (_, name, value) => {
+    const checking = gateway(at);
+    const refusal = await refusalOf(mustBeSigned(header(name, value), checking));
+    // Always the same words, whatever is wrong.
+    expect([refusal.status, refusal.code, refusal.message]).toEqual([
+      ...[401, "signature_invalid", "The signature of this request is not right."],
+    ]);
+    expect(checking.used).toEqual([]);
+  });
+
+  it("of a key that nobody knows, whatever else is wrong with it", async () => {
+    const request = signed(plain, new Date(0));
+    request.headers["x-clm-key"] = "n0b0dy00";
+    expect((await refusalOf(mustBeSigned(request, gateway(at)))).code).toBe("invalid_api_key");
+  });
+
+  it.each([
+    [-301, "signed 301 s before the gateway's time"],
+    [301, "signed 301 s after the gateway's time"],
+    [-86_400, "signed 86400 s before the gateway's time"],
+  ])("%i s from now", async (apart, told) => {
+    const checking = gateway(at);
+    const refusal = await refusalOf(mustBeSigned(signed(plain, seconds(apart)), checking));
+    expect([refusal.status, refusal.code]).toEqual([401, "signature_stale"]);
+    expect(refusal.message).toContain(told);
+    expect(checking.used).toEqual([]);
+  });
+
+  it("the second time", async () => {
+    const checking = gateway(at);
+    await mustBeSigned(signed(), checking);
+    expect((await refusalOf(mustBeSigned(signed(), checking))).code).toBe("request_replayed");
+  });
+});
+
+const seconds = (apart: number) => new Date(at.getTime() + apart * 1000);
+
+it.each([-300, 300, 0])("is taken %i s from now", async (apart) => {
+  expect(await mustBeSigned(signed(plain, seconds(apart)), gateway(at))).toEqual({ key: gatewayKey, nonce });
+});
+
+it("is taken from who still signs with what a key was before it was rotated", async () => {
+  const request = signed();
+  request.headers["x-clm-key"] = "r0tated0";
+  expect(await mustBeSigned(request, gateway(at))).toEqual({ key: gatewayKey, nonce });
+  const wrong = { ...request, url: "/v1/other" };
+  expect((await refusalOf(mustBeSigned(wrong, gateway(at)))).code).toBe("signature_invalid");
+});
+
+describe("whatever byte of it is changed", () => {
+  const text = (length: { minLength: number; maxLength: number }) =>
+    fc.string({ ...length, unit: fc.integer({ min: 0x21, max: 0xff }).map((code) => String.fromCharCode(code)) });
+  const request = fc.record({
+    method: fc.constantFrom("GET", "POST", "DELETE", "PATCH"),
+    url: text({ minLength: 0, maxLength: 60 }).map((rest) => `/${rest}`),
+    body: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+  });
+  const parts = ["method", "url", "body", "x-clm-key", "x-clm-timestamp", "x-clm-nonce", "x-clm-signature"] as const;
+
+  it("it is refused, and uses no nonce up", async () => {
+    await fc.assert(
+      fc.asyncProperty(request, fc.constantFrom(...parts), fc.nat(), fc.integer({ min: 1, max: 255 }), change),
+      { numRuns: 2000 },
+    );
+
+    async function change(whole: typeof plain, part: (typeof parts)[number], where: number, by: number) {
+      const right = signed(whole);
+      const flipped = (value: Buffer) => {
+        const bytes = Buffer.from(value);
+        if (bytes.length === 0) return Buffer.from([by]);
+        const index = where % bytes.length;
+        bytes[index] = (bytes[index] ?? 0) ^ by;
+        return bytes;
+      };
+      const other = (value: string) => flipped(Buffer.from(value, "latin1")).toString("latin1");
+      const wrong: Request =
+        part === "body"
+          ? { ...right, body: flipped(right.body) }
+          : part === "method" || part === "url"
+            ? { ...right, [part]: other(right[part]) }
+            : { ...right, headers: { ...right.headers, [part]: other(String(right.headers[part])) } };
+      // A method is signed in capitals: no server lets the small letters in.
+      fc.pre(part !== "method" || wrong.method.toUpperCase() !== right.method);
+      const checking = gateway(at);
+      const { code } = await refusalOf(mustBeSigned(wrong, checking));
+      expect(["signature_invalid", "signature_stale", "invalid_api_key"]).toContain(code);
+      expect(checking.used).toEqual([]);
+      await mustBeSigned(right, checking);
+    }
+  });
+});
