@@ -1,0 +1,37 @@
+import { Fault } from "../../../errors.js";
+import { followRequests, lastRequests, type RequestFilter, verifyRequests } from "../../../flows/gateway/audit.js";
+import type { Context, Handler } from "../../command.js";
+import { secondsSince } from "../../moment.js";
+import type { audit } from "./commands.js";
+import { requestRow, view } from "./view.js";
+
+export const run: Handler<typeof audit> = async ({ options }, clm) => {
+  const { verify: checks, follow, limit, key, agent, status } = options;
+  if (checks) {
+    const others = { follow: follow || undefined, limit, key, agent, status, since: options.since };
+    const [given] = Object.entries(others).filter(([, value]) => value !== undefined);
+    if (given) throw new Fault("usage", `--verify looks at the whole log, and --${given[0]} at a part of it`);
+    return verify(clm);
+  }
+  const since = options.since === undefined ? undefined : secondsSince("--since", options.since, clm.now()) * 1000;
+  const filter: RequestFilter = { key, agent, status, since };
+  const most = limit ?? (since === undefined ? (follow ? 10 : 50) : undefined);
+  if (follow) return followed(clm, filter, most);
+  clm.list(await lastRequests(clm.configDir, filter, most), view);
+  return undefined;
+};
+
+async function followed(clm: Context, filter: RequestFilter, limit: number | undefined): Promise<number> {
+  clm.untilStopped();
+  const text = clm.format === "json" ? (line: object) => JSON.stringify(line) : requestRow(clm);
+  for await (const lines of followRequests(clm.configDir, filter, { limit, signal: clm.signal })) {
+    if (lines.length > 0) await clm.ui.out(lines.map((line) => `${text(line)}\n`).join(""));
+  }
+  return 0;
+}
+
+async function verify(clm: Context): Promise<undefined> {
+  const { ok, entries, files } = await verifyRequests(clm.configDir);
+  const where = files > 1 ? ` in ${files} files` : "";
+  clm.show({ ok, entries, files }, () => `the gateway's audit log is whole: ${entries} lines${where}`);
+}

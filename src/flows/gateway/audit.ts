@@ -1,0 +1,73 @@
+import { join } from "node:path";
+import { Fault } from "../../errors.js";
+import type { RequestLine } from "../../gateway/audit/line.js";
+import { type Verdict, verifyRequestLog } from "../../gateway/audit/log.js";
+import { followRequestLines, lastRequestLines } from "../../gateway/audit/read.js";
+import { matchesPattern } from "../../wildcard.js";
+
+/** Which requests somebody wants to see. */
+export interface RequestFilter {
+  /** A key's name or id. */
+  key?: string | undefined;
+  /** NAME or HOST/NAME of an agent, or a pattern of one. */
+  agent?: string | undefined;
+  /** `429`, `4xx`, or the code of a refusal. */
+  status?: string | undefined;
+  /** Milliseconds since 1970. */
+  since?: number | undefined;
+}
+
+const dirOf = (configDir: string): string => join(configDir, "gateway");
+
+/** The last requests that are wanted, oldest first. */
+export const lastRequests = (configDir: string, filter: RequestFilter, limit?: number): Promise<RequestLine[]> =>
+  lastRequestLines(dirOf(configDir), { limit, since: filter.since, matches: wantedBy(filter) });
+
+/** The last ones, and then each that ends, until somebody says stop. */
+export async function* followRequests(
+  configDir: string,
+  filter: RequestFilter,
+  { limit, signal }: { limit?: number | undefined; signal: AbortSignal },
+): AsyncGenerator<RequestLine[]> {
+  // Where the log ends is known before it is searched, so that nothing that comes meanwhile is passed over.
+  const [newest] = await lastRequestLines(dirOf(configDir), { limit: 1 });
+  const end = newest?.seq ?? 0;
+  const matches = wantedBy(filter);
+  const isOld = (line: RequestLine) => line.seq <= end && matches(line);
+  yield await lastRequestLines(dirOf(configDir), { limit, since: filter.since, matches: isOld });
+  for await (const line of followRequestLines(dirOf(configDir), { from: end + 1, signal }))
+    if (matches(line)) yield [line];
+}
+
+/** Whether the log is as it was written; a fault that names the place when it is not. */
+export async function verifyRequests(configDir: string): Promise<Verdict> {
+  const verdict = await verifyRequestLog(dirOf(configDir));
+  const { ok, entries, firstBad } = verdict;
+  if (ok) return verdict;
+  throw new Fault("integrity", "the gateway's audit log is not as it was written", {
+    why: firstBad ? `${firstBad.file}${firstBad.line > 0 ? ` line ${firstBad.line}` : ""}: ${firstBad.reason}` : [],
+    data: { entries, ...firstBad },
+  });
+}
+
+function wantedBy({ key, agent, status }: RequestFilter): (line: RequestLine) => boolean {
+  const hasStatus = status === undefined ? () => true : statusIs(status);
+  return (line) =>
+    (key === undefined || line.key?.name === key || line.key?.id === key) &&
+    (agent === undefined || isFor(agent, line.target)) &&
+    hasStatus(line);
+}
+
+function isFor(agent: string, target: string | undefined): boolean {
+  const [host, name] = target?.split("/") ?? [];
+  return name !== undefined && (matchesPattern(agent, name) || matchesPattern(agent, `${host}/${name}`));
+}
+
+function statusIs(word: string): (line: RequestLine) => boolean {
+  if (/^[1-5]xx$/.test(word)) return ({ status }) => String(status)[0] === word[0];
+  if (/^[1-5]\d\d$/.test(word)) return ({ status }) => String(status) === word;
+  if (/^[a-z]+(_[a-z]+)*$/.test(word)) return ({ code }) => code === word;
+  throw new Fault("bad-input", `--status ${word} is no status`, {
+    why: "it can be 429, 4xx, or a refusal's code such as invalid_api_key",
+  });
+}

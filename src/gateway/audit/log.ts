@@ -1,0 +1,157 @@
+import { errnoOf } from "../../state/disk-fault.js";
+import type { Call, Ending } from "../call.js";
+import { Refusal } from "../refusal.js";
+import { openLedger } from "./ledger.js";
+import { type OpenLine, requestLine } from "./line.js";
+
+export type { RequestLine } from "./line.js";
+export { readRequestLines } from "./read.js";
+export { type Verdict, verifyRequestLog } from "./verify.js";
+
+/**
+ * The gateway's audit log: a line for each request, each with the hash of the one before. A line that was acknowledged is with the
+ * system, so killing the gateway loses none. It is on the disk about a second later, so a power cut loses no more than that.
+ * One process writes at a time: the one that holds the lock `gateway`.
+ */
+export interface RequestLog {
+  /** Throws Refusal 503 audit_unavailable while lines cannot be written. Cheap. Tries again by itself, at most once a second. */
+  mustBeWritable(): void;
+  /** Resolves with the line's number when it is with the system, not before; rejects with Refusal 503 audit_unavailable. */
+  write(call: Call, ending: Ending): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface RequestLogOptions {
+  /** A file that has grown beyond this is put away, and a new one begun. */
+  maxBytes?: number | undefined;
+  /** How many files that were put away are kept; without it, all. */
+  keep?: number | undefined;
+  now?: (() => Date) | undefined;
+}
+
+interface Waiting {
+  line: OpenLine;
+  written: (seq: number) => void;
+  refused: (why: Refusal) => void;
+}
+
+const aSecond = 1000;
+
+/** Opens the log in `<config dir>/gateway`, takes up what is there, and mends the end that a killed gateway left. */
+export async function openRequestLog(
+  dir: string,
+  { maxBytes = 64 * 1024 * 1024, keep = Number.POSITIVE_INFINITY, now = () => new Date() }: RequestLogOptions = {},
+): Promise<RequestLog> {
+  const ledger = await openLedger(dir, { maxBytes, keep });
+  let waiting: Waiting[] = [];
+  let trouble: Refusal | undefined;
+  let lookedAt = now().getTime();
+  let timer: NodeJS.Timeout | undefined;
+  let syncing: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
+
+  /** Once a second at most; a clock that was set back does not stop it. */
+  function isTimeToLook(): boolean {
+    const time = now().getTime();
+    if (Math.abs(time - lookedAt) < aSecond) return false;
+    lookedAt = time;
+    return true;
+  }
+
+  /** Does it, or remembers why lines cannot be written. */
+  function attempt(work: () => void): Refusal | undefined {
+    try {
+      work();
+      trouble = undefined;
+    } catch (error) {
+      trouble = unavailable(error);
+    }
+    return trouble;
+  }
+
+  function mustBeWritable(): void {
+    if (closing) throw unavailable(undefined);
+    if (isTimeToLook()) attempt(trouble ? mend : ledger.look);
+    if (trouble) throw trouble;
+  }
+
+  function mend(): void {
+    ledger.mend();
+    syncSoon();
+  }
+
+  function writeWaiting(): void {
+    const batch = waiting;
+    if (batch.length === 0) return;
+    waiting = [];
+    let seq = 0;
+    const refusal =
+      trouble ??
+      attempt(() => {
+        seq = ledger.add(batch.map(({ line }) => line));
+      });
+    if (refusal) ledger.missed(batch.length);
+    for (const { written, refused } of batch) refusal ? refused(refusal) : written(seq++);
+    if (refusal) return;
+    attempt(ledger.turnOver);
+    syncSoon();
+  }
+
+  function syncSoon(): void {
+    timer ??= setTimeout(() => {
+      syncing = sync().finally(() => {
+        syncing = undefined;
+      });
+    }, aSecond).unref();
+  }
+
+  async function sync(): Promise<void> {
+    timer = undefined;
+    await syncing;
+    if (trouble) return;
+    try {
+      await ledger.sync();
+    } catch (error) {
+      trouble = unavailable(error);
+    }
+  }
+
+  async function finish(): Promise<void> {
+    writeWaiting();
+    clearTimeout(timer);
+    await syncing;
+    await sync();
+    ledger.close();
+  }
+
+  return {
+    mustBeWritable,
+    async write(call, ending) {
+      try {
+        mustBeWritable();
+      } catch (refusal) {
+        ledger.missed(1);
+        throw refusal;
+      }
+      const line = requestLine(call, ending);
+      // All of one turn of the loop go out in one write.
+      if (waiting.length === 0) setImmediate(writeWaiting);
+      return new Promise<number>((written, refused) => waiting.push({ line, written, refused }));
+    },
+    close() {
+      closing ??= finish();
+      return closing;
+    },
+  };
+}
+
+/** Says what the system says, and no path: whoever asks need not know where things are here. */
+function unavailable(error: unknown): Refusal {
+  const code = errnoOf(error);
+  return new Refusal(
+    503,
+    "audit_unavailable",
+    `the gateway cannot write its audit log${code ? ` (${code})` : ""}, and answers nothing that is not in it`,
+    { retryAfter: 1 },
+  );
+}

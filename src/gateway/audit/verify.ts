@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from "node:util";
+import { beginning, entriesText, type Link, objectionTo, objectionToEnd } from "../../state/chain.js";
+import { current } from "./files.js";
+import { type Head, readHead } from "./head.js";
+import { lineReader, unsealed } from "./lines.js";
+import { type LogFile, type Snapshot, snapshotOf } from "./snapshot.js";
+
+/** Where the log is not as it was written, and why we think so. */
+export interface BadPlace {
+  file: string;
+  /** As an editor counts; 0 when there is none. */
+  line: number;
+  /** What the line says of itself. */
+  seq?: number;
+  reason: string;
+}
+
+export interface Verdict {
+  ok: boolean;
+  /** Lines that were looked at, and the files they are in. */
+  entries: number;
+  files: number;
+  firstBad?: BadPlace;
+}
+
+/** Whether every line is there, unchanged and in its place. Takes no lock, creates nothing, and may be asked while a gateway writes. */
+export async function verifyRequestLog(dir: string): Promise<Verdict> {
+  let before: Verdict | undefined;
+  for (let tries = 1; ; tries++) {
+    const head = readHead(dir);
+    const snapshot = await snapshotOf(dir);
+    try {
+      const verdict = await judge(snapshot, head);
+      // When the gateway moved on while we read, what looks wrong may be a file that it removed, or a refused line that it took
+      // back. What is really wrong stays where it is.
+      const isSure = verdict.ok || isDeepStrictEqual(verdict.firstBad, before?.firstBad) || tries >= 100;
+      if (isSure || !(await hasMoved(dir, head, snapshot))) return verdict;
+      before = verdict;
+    } finally {
+      await snapshot.close();
+    }
+  }
+}
+
+async function hasMoved(dir: string, head: Head | undefined, { files }: Snapshot): Promise<boolean> {
+  const now = await snapshotOf(dir);
+  await now.close();
+  const names = (all: LogFile[]) => all.map(({ name }) => name);
+  return !isDeepStrictEqual([readHead(dir), names(now.files)], [head, names(files)]);
+}
+
+async function judge(snapshot: Snapshot, head: Head | undefined): Promise<Verdict> {
+  const after = head?.after ?? beginning;
+  // What was to be removed is no part of the log any more, also when there was no time to do it.
+  const files = snapshot.files.filter(({ first }) => first === undefined || first > after.seq);
+  let previous: Link = after;
+  let entries = 0;
+  let firstBad: BadPlace | undefined;
+  let end: BadPlace = { file: current, line: 0, reason: "" };
+  const isKnown = ({ seq, hash }: Link) => seq !== head?.seq || hash === head.hash;
+
+  for (const file of files) {
+    const handle = await snapshot.open(file);
+    if (!handle) continue;
+    let count = 0;
+    const bad = (reason: string | undefined, seq?: number) => {
+      if (reason) firstBad ??= { file: file.name, line: count, ...(seq !== undefined && { seq }), reason };
+    };
+    try {
+      const reader = lineReader(handle);
+      for (let lines = await reader.more(); lines; lines = await reader.more()) {
+        for (const bytes of lines) {
+          count++;
+          const line = unsealed(bytes);
+          bad(objectionTo(line, previous) ?? nameObjection(file, count, line?.link), line?.link.seq);
+          if (!line) continue;
+          if (!isKnown(line.link)) bad("it is not the line that audit.head knows", line.link.seq);
+          previous = line.link;
+        }
+      }
+      // Only the newest file has an end that is being written.
+      if (file.name !== current && reader.torn() > 0) {
+        count++;
+        bad("its end is missing");
+      }
+    } finally {
+      if (file.name !== current) await handle.close();
+    }
+    entries += count;
+    if (count > 0) end = { file: file.name, line: count, seq: previous.seq, reason: "" };
+  }
+  // Before the first line there is nothing to be missed.
+  const missing = !head && entries === 0 ? undefined : endObjection(previous, head, entries);
+  if (missing) firstBad ??= { ...end, reason: missing };
+  return { ok: !firstBad, entries, files: files.length, ...(firstBad && { firstBad }) };
+}
+
+function nameObjection({ name, first }: LogFile, line: number, link: Link | undefined): string | undefined {
+  return line === 1 && first !== undefined && link && link.seq !== first
+    ? `${name} should begin with entry ${first}`
+    : undefined;
+}
+
+function endObjection(last: Link, head: Head | undefined, entries: number): string | undefined {
+  const reason = objectionToEnd(last, head);
+  return reason && head && entries === 0 && head.seq > head.after.seq
+    ? `the log is empty: ${entriesText(head.after.seq + 1, head.seq)} missing`
+    : reason;
+}
