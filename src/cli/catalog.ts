@@ -40,9 +40,19 @@ export const catalog: readonly Entry[] = [
     verbs: async () => (await import("./chat/commands.js")).chatNoun,
   },
   {
+    name: "handoff",
+    summary: "hand a conversation over to another agent",
+    verbs: async () => (await import("./handoff/commands.js")).handoffNoun,
+  },
+  {
     name: "tunnel",
     summary: "reach an agent's API from this machine",
     verbs: async () => (await import("./tunnel/commands.js")).tunnelNoun,
+  },
+  {
+    name: "gateway",
+    summary: "one OpenAI-compatible door to every agent, with keys of its own",
+    verbs: async () => (await import("./gateway/commands.js")).gateway,
   },
   {
     name: "doctor",

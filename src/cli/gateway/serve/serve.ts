@@ -1,0 +1,49 @@
+import { errorOf } from "../../../errors.js";
+import { askingUntilReady } from "../../../flows/gateway/asking.js";
+import { settingsFor } from "../../../flows/gateway/config.js";
+import { type Happening, serveGateway } from "../../../flows/gateway/serve.js";
+import { withSession } from "../../../flows/session.js";
+import type { Context, Handler } from "../../command.js";
+import type { serve } from "./commands.js";
+
+// Milliseconds a host may take to answer: whoever asks it something waits as long.
+const patience = 5000;
+
+export const run: Handler<typeof serve> = async ({ options }, clm) => {
+  const settings = await settingsFor(options);
+  const { ui, ready } = askingUntilReady(clm.ui);
+  clm.untilStopped();
+  await withSession({ ...clm, ui, patience, sudoPasswordFile: options.sudoPasswordFile }, (session) =>
+    serveGateway(session, { settings, ready, tell: (happening) => tell(clm, happening) }),
+  );
+  return 0;
+};
+
+/** Tells what becomes of it: to a person in words, to a program as one line of JSON each. */
+function tell(clm: Context, happening: Happening): void {
+  if (clm.format === "json") clm.ui.out(`${JSON.stringify(machine(clm, happening))}\n`);
+  else tellPerson(clm, happening);
+}
+
+function tellPerson({ ui }: Context, happening: Happening): void {
+  if (happening.event === "ready") {
+    const { url, agents } = happening;
+    ui.out(`${url}/v1\n`);
+    ui.note(`the gateway to ${agents} agent${agents === 1 ? "" : "s"} is open here until Ctrl-C`);
+    ui.note("  make a key:           clm gateway key create --name NAME --agents '*' --role chat");
+    ui.note("  settings for a tool:  clm gateway env KEY");
+  } else if (happening.event === "lost") {
+    const { message, code, why } = happening.why;
+    ui.warn(`${message}; tried again when it is asked for [${code}]`);
+    for (const line of why) ui.note(`  ${line}`);
+  } else if (happening.event === "back") ui.note(`${happening.host} is back`);
+  else ui.note("the gateway is closed");
+}
+
+function machine({ now }: Context, happening: Happening): object {
+  const { event } = happening;
+  const at = now().toISOString();
+  if (event === "lost") return { event, at, host: happening.host, error: errorOf(happening.why) };
+  if (event === "ready") return { event, at, url: `${happening.url}/v1`, agents: happening.agents };
+  return { event, at, ...(event === "back" && { host: happening.host }) };
+}

@@ -1,0 +1,74 @@
+import { lstatSync } from "node:fs";
+import { proxyOf } from "../../agents/proxy/proxy.js";
+import { loadType } from "../../agents/registry.js";
+import { subjectOf } from "../../agents/subject.js";
+import { asFault } from "../../errors.js";
+import { Directory, type Served } from "../../gateway/directory.js";
+import { type Agent, agentsOf } from "../../state/agents.js";
+import { modelOf, type Providers } from "../../state/providers.js";
+import { identityOf } from "../../state/state-file.js";
+import type { Session } from "../session.js";
+
+// Milliseconds for which the files are not looked at again.
+const moment = 100;
+
+/** The agents that can be asked, read anew when hosts.json or providers.json is another file than it was. */
+export async function servedFleet(session: Session): Promise<() => Directory | Promise<Directory>> {
+  const stamp = () => [session.hosts.path, session.providers.path].map(stampOf).join();
+  let seen = stamp();
+  let lookedAt = Date.now();
+  let known = await read(session);
+  let reading: Promise<Directory> | undefined;
+
+  async function again(): Promise<Directory> {
+    try {
+      known = await read(session);
+    } catch (error) {
+      // Somebody is at it with an editor, perhaps; what was known a moment ago is better than nothing.
+      session.ui.warn(`the gateway goes on with the agents it knew: ${asFault(error).message}`);
+    } finally {
+      reading = undefined;
+    }
+    return known;
+  }
+
+  return () => {
+    if (reading) return reading;
+    const now = Date.now();
+    if (Math.abs(now - lookedAt) < moment) return known;
+    lookedAt = now;
+    const stamped = stamp();
+    if (stamped === seen) return known;
+    seen = stamped;
+    reading = again();
+    return reading;
+  };
+}
+
+const stampOf = (path: string): string => identityOf(lstatSync(path, { throwIfNoEntry: false }));
+
+async function read(session: Session): Promise<Directory> {
+  const agents = agentsOf(session.hosts.read()).filter(({ record }) => record.status === "installed");
+  const providers = session.providers.read();
+  return new Directory(await Promise.all(agents.map((agent) => served(session.configDir, agent, providers))));
+}
+
+async function served(configDir: string, agent: Agent, providers: Providers): Promise<Served> {
+  const { name, host, word, record } = agent;
+  const { manifest } = await loadType(configDir, record.type);
+  const proxy = proxyOf(subjectOf(manifest, agent));
+  return {
+    ...{ host: host.name, name, word },
+    created: Math.floor(Date.parse(record.installed_at ?? host.added_at) / 1000) || 0,
+    provider: providers.providers[record.provider ?? ""]?.type,
+    model: modelOf(providers, record) ?? "",
+    failures: manifest.api.chat.failures,
+    ...(proxy && {
+      proxy: {
+        provider: proxy.provider,
+        paths: proxy.paths.map((path) => `/v1${path}`),
+        largest: proxy.largest,
+      },
+    }),
+  };
+}

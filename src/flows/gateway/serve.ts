@@ -1,0 +1,157 @@
+import { readFile } from "node:fs/promises";
+import { loadModels } from "../../agents/models.js";
+import { asFault, Fault, isFault } from "../../errors.js";
+import { openAllowance } from "../../gateway/allowance/allowance.js";
+import { openUsage } from "../../gateway/allowance/usage.js";
+import { openRequestLog, readRequestLines } from "../../gateway/audit/log.js";
+import { openKeyring } from "../../gateway/keys/keyring.js";
+import { mayUse, mustMay } from "../../gateway/keys/rights.js";
+import { createMetrics } from "../../gateway/metrics.js";
+import type { Parts } from "../../gateway/parts.js";
+import { type Gateway, openGateway } from "../../gateway/server.js";
+import { openNonces } from "../../gateway/signing/nonces.js";
+import { mustBeSigned } from "../../gateway/signing/verify.js";
+import { openSubdirectory } from "../../state/config-dir.js";
+import { type Lock, withLock } from "../../state/lock.js";
+import { hideSecrets } from "../hide-secrets.js";
+import type { Session } from "../session.js";
+import type { Settings } from "./config.js";
+import { servedFleet } from "./fleet.js";
+import { reachHosts } from "./reach-hosts.js";
+import { type HostEvent, roadsOf } from "./roads.js";
+
+export type Happening = { event: "ready"; url: string; agents: number } | HostEvent | { event: "stopped" };
+
+export interface Serving {
+  settings: Settings;
+  tell: (happening: Happening) => void;
+  /** Called before the first request is taken: from now on nobody is asked anything. */
+  ready: () => void;
+}
+
+/** Serve: one door to every agent, until somebody says stop. */
+export async function serveGateway(session: Session, serving: Serving): Promise<void> {
+  hideSecrets(session);
+  const lock = { what: "clm gateway serve", wait: 500, signal: session.signal };
+  const serve = (held: Lock) => whileLocked(session, serving, held);
+  await withLock(session.configDir, "gateway", lock, serve).catch((error) => {
+    throw isFault(error, "locked") && error.data.lock === "gateway" ? another(error) : error;
+  });
+}
+
+async function whileLocked(session: Session, { settings, tell, ready }: Serving, lock: Lock): Promise<void> {
+  const { configDir, now, ui } = session;
+  const tls = await tlsOf(settings);
+  const dir = openSubdirectory(configDir, "gateway");
+  const closing: (() => unknown)[] = [];
+  try {
+    const log = await openRequestLog(dir, { ...settings.audit, now });
+    closing.unshift(() => log.close());
+    const nonces = await openNonces(dir, now);
+    closing.unshift(() => nonces.close());
+    const usage = await openUsage(dir, { lines: (from) => readRequestLines(dir, { from }) });
+    closing.unshift(() => usage.close());
+    const allowance = openAllowance({ models: await loadModels(configDir), usage, now });
+    const keyring = openKeyring(configDir, session.secrets, now);
+    const fleet = await servedFleet(session);
+    await reachHosts(session);
+    const roads = roadsOf(session, tell);
+    closing.unshift(() => roads.close());
+
+    const parts: Parts = {
+      ...{ keyring, mustMay, mayUse, allowance, fleet, metrics: createMetrics() },
+      signed: (request) => mustBeSigned(request, { keyring, nonces, now }),
+      log: {
+        mustBeWritable: () => log.mustBeWritable(),
+        async write(call, ending) {
+          const seq = await log.write(call, ending);
+          const { at, key, target } = call;
+          const { status, tokens, usd } = ending;
+          allowance.recover({
+            ...{ seq, at, status, ...(key && { key }), ...(target !== undefined && { target }) },
+            ...{ ...(tokens && { tokens }), ...(usd !== undefined && { usd }) },
+          });
+        },
+      },
+      road: (place) => roads.to(place),
+      redact: (text) => ui.redact(text),
+      trouble: (error) => ui.warn(`a request failed: ${asFault(error).message}`),
+    };
+    ready();
+    const gateway = await opened(parts, settings, tls);
+    closing.unshift(() => gateway.stop());
+    tell({ event: "ready", url: gateway.url, agents: (await fleet()).agents.length });
+    await stopped(session.signal, lock);
+  } finally {
+    for (const close of closing) await close();
+  }
+  tell({ event: "stopped" });
+  lock.mustBeMine();
+}
+
+// Milliseconds between two looks whether the lock is still ours: a suspended gateway may wake up beside another one.
+const beat = 1000;
+
+/** Resolves when somebody says stop, or another gateway has taken this one's place. */
+function stopped(signal: AbortSignal, lock: Lock): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearInterval(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setInterval(() => {
+      if (!lock.stillMine()) end();
+    }, beat);
+    if (signal.aborted) end();
+    signal.addEventListener("abort", end);
+  });
+}
+
+type Tls = { cert: Buffer; key: Buffer } | undefined;
+
+async function tlsOf({ tls }: Settings): Promise<Tls> {
+  if (!tls) return undefined;
+  const read = (path: string) =>
+    readFile(path).catch((error: Error) => {
+      throw new Fault("bad-input", `${path} cannot be read`, { why: error.message, cause: error });
+    });
+  return { cert: await read(tls.cert), key: await read(tls.key) };
+}
+
+async function opened(parts: Parts, settings: Settings, tls: Tls): Promise<Gateway> {
+  const { address, port, drain, silence, logBodies } = settings;
+  const times = { drain: drain * 1000, silence: silence * 1000 };
+  try {
+    return await openGateway(parts, { address, port, logBodies, ...times, ...(tls && { tls }) });
+  } catch (error) {
+    throw notOpened(settings, error as NodeJS.ErrnoException);
+  }
+}
+
+function notOpened({ address, port, tls }: Settings, error: NodeJS.ErrnoException): Fault {
+  const cause = { cause: error };
+  if (error.code === "EADDRINUSE") {
+    return new Fault("in-use", `port ${port} of ${address} is taken`, {
+      ...{ why: "another program listens there", next: "clm gateway serve --port 0", ...cause },
+      data: { flag: "--port", port },
+    });
+  }
+  if (tls && error.code?.startsWith("ERR_OSSL")) {
+    return new Fault("bad-input", `${tls.cert} and ${tls.key} are no certificate and its key`, {
+      why: error.message,
+      ...cause,
+    });
+  }
+  return new Fault("bad-input", `the gateway cannot listen at ${address} port ${port}`, {
+    why: error.code === "EADDRNOTAVAIL" ? "this machine does not have that address" : error.message,
+    ...cause,
+  });
+}
+
+const another = ({ why, data }: Fault): Fault =>
+  new Fault("locked", "another gateway serves from this config directory", {
+    why: why[0] ?? [],
+    next: "clm gateway serve   # when that one has been stopped",
+    data,
+  });

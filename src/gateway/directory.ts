@@ -1,0 +1,61 @@
+/** An agent that can be asked, as far as the door must know it. */
+export interface Served {
+  host: string;
+  name: string;
+  /** How it is listed: with its host, when the name alone would mean several. */
+  word: string;
+  /** Seconds since 1970. */
+  created: number;
+  /** The type of its provider, and the model that one runs; empty when none was chosen. */
+  provider?: string | undefined;
+  model: string;
+  /** What the texts of failures begin with. */
+  failures: readonly string[];
+  proxy?: ServedProxy;
+}
+
+/** The proxy beside an agent. */
+export interface ServedProxy {
+  provider: string;
+  /** As the gateway's: `/v1/embeddings`. */
+  paths: readonly string[];
+  /** Bytes of a request that it reads. */
+  largest: number;
+}
+
+/** What a caller's `model` means. */
+export interface Found {
+  agent: Served;
+  /** A model of the agent's proxy; without it the agent itself is meant. */
+  proxied?: string;
+}
+
+const proxyPart = "/proxy/";
+
+/** The agents of one moment, and what they are called. */
+export class Directory {
+  readonly #byWord = new Map<string, Served>();
+
+  constructor(readonly agents: readonly Served[]) {
+    for (const agent of agents) this.#byWord.set(`${agent.host}/${agent.name}`, agent).set(agent.word, agent);
+  }
+
+  /** `agent`, `host/agent`, or one of them with `/proxy/MODEL`; a model's name may have slashes too. */
+  find(word: string): Found | undefined {
+    const agent = this.#byWord.get(word);
+    if (agent) return { agent };
+    for (let at = word.indexOf(proxyPart); at > 0; at = word.indexOf(proxyPart, at + 1)) {
+      const before = this.#byWord.get(word.slice(0, at));
+      const proxied = word.slice(at + proxyPart.length);
+      if (before?.proxy && proxied !== "") return { agent: before, proxied };
+    }
+    return undefined;
+  }
+}
+
+/** What the audit log and an allowance call it. */
+export const targetOf = ({ agent: { host, name }, proxied }: Found): string =>
+  `${host}/${name}${proxied === undefined ? "" : "/proxy"}`;
+
+/** How a proxied model is listed and asked for. */
+export const proxiedWord = ({ word }: Served, model: string): string => `${word}${proxyPart}${model}`;

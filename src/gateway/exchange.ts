@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Call, Ending } from "./call.js";
+import type { Parts, Reservation } from "./parts.js";
+import { Refusal } from "./refusal.js";
+import { MethodRefusal } from "./routes.js";
+
+/** Whoever asked is not there any more. */
+export const clientGone = new Refusal(499, "client_gone", "The caller went away.");
+
+/** One request and what becomes of it. Whatever happens, it ends once, with one line in the audit log. */
+export class Exchange {
+  readonly call: Call;
+  /** When something last came from where it was sent on to. */
+  heard = Date.now();
+  reservation: Reservation | undefined;
+  /** Only when bodies are logged. */
+  asked: string | undefined;
+  readonly #began = performance.now();
+  #first: number | undefined;
+  #over = false;
+  readonly #stop = new AbortController();
+
+  constructor(
+    readonly parts: Parts,
+    readonly request: IncomingMessage,
+    readonly response: ServerResponse,
+  ) {
+    const { method = "", url = "", socket } = request;
+    const query = url.indexOf("?");
+    this.call = {
+      id: `req_${randomUUID().replaceAll("-", "")}`,
+      at: this.heard,
+      method,
+      path: query < 0 ? url : url.slice(0, query),
+      from: socket.remoteAddress ?? "",
+    };
+    response.setHeader("x-request-id", this.call.id);
+    request.on("error", () => {});
+    response.on("error", () => {});
+    response.once("close", () => this.stop(clientGone));
+    parts.metrics.began(this.call);
+  }
+
+  /** Aborted, with the Refusal that says why, when it is not to be answered any more. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  stop(why: Refusal): void {
+    if (!this.#over) this.#stop.abort(why);
+  }
+
+  /** The first byte of an answer's body has come. */
+  begun(): void {
+    this.#first ??= performance.now() - this.#began;
+  }
+
+  /**
+   * Writes the one line, and settles what was reserved, or gives it back when no tokens were used. Returns why the answer may
+   * not be given: nothing is answered that is not in the log.
+   */
+  async conclude(ending: Omit<Ending, "took" | "first">, answered?: string): Promise<Refusal | undefined> {
+    this.#over = true;
+    const usd = ending.tokens ? this.reservation?.settle(ending.tokens).usd : this.reservation?.release();
+    const whole: Ending = {
+      ...ending,
+      ...(typeof usd === "number" && { usd }),
+      ...(this.#first !== undefined && { first: this.#first }),
+      took: performance.now() - this.#began,
+      ...(this.asked !== undefined && { bodies: { asked: this.asked, answered: this.#loggable(answered ?? "") } }),
+    };
+    let trouble: Refusal | undefined;
+    try {
+      await this.parts.log.write(this.call, whole);
+    } catch (error) {
+      trouble = asRefusal(error, this.parts);
+    }
+    this.parts.metrics.ended(this.call, trouble ? { ...whole, status: trouble.status, code: trouble.code } : whole);
+    return trouble;
+  }
+
+  /** Answers whole, when its line is written. */
+  async answer(
+    ending: Omit<Ending, "took" | "first">,
+    headers: OutgoingHttpHeaders,
+    body: string | Buffer,
+  ): Promise<void> {
+    if (this.#over) return;
+    this.begun();
+    const trouble = await this.conclude(ending, this.asked === undefined ? "" : body.toString());
+    if (trouble) this.#send(trouble.status, headersOf(trouble), trouble.body());
+    else this.#send(ending.status, headers, body);
+  }
+
+  async refuse(error: unknown, tokens?: Ending["tokens"]): Promise<void> {
+    if (this.#over) return;
+    const refusal = asRefusal(error, this.parts);
+    const { status, code } = refusal;
+    const ending = { status, code, ...(tokens && { tokens }) };
+    if (refusal === clientGone) await this.conclude(ending);
+    else if (this.response.headersSent) {
+      await this.conclude(ending);
+      this.response.destroy();
+    } else await this.answer(ending, headersOf(refusal), refusal.body());
+  }
+
+  /** What is logged of a body, without what must not show. */
+  keepAsked(body: Buffer): void {
+    this.asked = this.#loggable(body.toString());
+  }
+
+  #loggable(text: string): string {
+    const short = text.length > longestLogged ? `${text.slice(0, longestLogged)}…` : text;
+    return this.parts.redact(short);
+  }
+
+  #send(status: number, headers: OutgoingHttpHeaders, body: string | Buffer): void {
+    const { request, response } = this;
+    if (response.destroyed || response.headersSent) return;
+    // Who is still sending hears of it only when all was sent: on a socket closed before that, the answer would be lost. Who
+    // waits to be told to send must not take this connection for another request.
+    if (!request.complete) response.shouldKeepAlive = request.headers.expect === undefined;
+    response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
+    response.end(body);
+  }
+}
+
+// Characters: an image would make a line of millions.
+const longestLogged = 262_144;
+
+function headersOf(refusal: Refusal): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = { "content-type": "application/json" };
+  if (refusal.retryAfter !== undefined) headers["retry-after"] = String(refusal.retryAfter);
+  if (refusal instanceof MethodRefusal) headers.allow = refusal.allow;
+  return headers;
+}
+
+/** What nobody expected may say anything, so it says nothing to the caller. */
+function asRefusal(error: unknown, parts: Parts): Refusal {
+  if (error instanceof Refusal) return error;
+  parts.trouble(error);
+  return new Refusal(500, "internal_error", "The gateway failed. Its own output says more.");
+}

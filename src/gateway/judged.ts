@@ -1,0 +1,49 @@
+import { type Completion, completionFrom, errorText } from "../agents/chat/completion.js";
+import type { Ending, Tokens } from "./call.js";
+import type { Passing } from "./pass.js";
+import { Refusal } from "./refusal.js";
+import { plainTap } from "./tap.js";
+
+type Verdict =
+  | { ending: Pick<Ending, "status" | "code" | "tokens">; body: Buffer }
+  | { refusal: Refusal; tokens?: Tokens };
+
+/** What an answer that came whole really is: an answer, a failure told as one, or an error and whose. */
+export function judged(
+  status: number,
+  headers: Record<string, string>,
+  body: Buffer,
+  { input, failures, proxied }: Pick<Passing, "input" | "failures" | "proxied">,
+  redact: (text: string) => string,
+): Verdict {
+  if (status >= 200 && status < 300) {
+    const tap = plainTap(body);
+    const failure = proxied ? undefined : tap.failure(headers, failures);
+    if (failure === undefined) return { ending: { status, tokens: tap.tokens(input) }, body };
+    return { refusal: new Refusal(502, "agent_failed", redact(failure)), ...(tap.told && { tokens: tap.told }) };
+  }
+  const said = completionFrom(body.toString());
+  if (status === 401 || status === 403) return { refusal: refusedOurs(said, proxied, redact) };
+  const code = codeOf(said);
+  // An error in the shape that callers know says more than we could.
+  if (status >= 400 && isError(said)) {
+    return { ending: { status, code: code ?? "upstream_error" }, body: Buffer.from(redact(body.toString())) };
+  }
+  const own = status >= 400 && status < 500 ? status : 502;
+  return { refusal: new Refusal(own, "upstream_error", `The agent answered with HTTP ${status}.`) };
+}
+
+/** The caller's key was fine: it is between clm and the agent. */
+function refusedOurs(said: Completion | undefined, proxied: boolean, redact: (text: string) => string): Refusal {
+  const why = said ? redact(errorText(said)) : "";
+  if (proxied) return new Refusal(502, "proxy_refused", why || "The proxy's own login was refused.");
+  return new Refusal(502, "agent_refused_key", "The agent did not take the key that clm has for it.");
+}
+
+const isError = (said: Completion | undefined): boolean => typeof said?.error === "object" && said.error !== null;
+
+function codeOf(said: Completion | undefined): string | undefined {
+  const code = (said?.error as { code?: unknown } | undefined)?.code;
+  // It goes into the log and into metrics, where a text of any length has no place.
+  return typeof code === "string" && /^[\w.-]{1,64}$/.test(code) ? code : undefined;
+}

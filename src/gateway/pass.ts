@@ -1,0 +1,170 @@
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
+import type { Ending, Tokens } from "./call.js";
+import { clientGone, type Exchange } from "./exchange.js";
+import { judged } from "./judged.js";
+import { Refusal } from "./refusal.js";
+import type { Lane } from "./road/lane.js";
+import { streamTap } from "./tap.js";
+
+export interface Passing {
+  path: string;
+  body: Buffer;
+  /** Tokens, by the length of what is said. */
+  input: number;
+  /** What the texts of failures begin with. */
+  failures: readonly string[];
+  /** It goes to a proxy, which has no key of its own. */
+  proxied: boolean;
+}
+
+/** Of what the caller sent, this goes on. Hermes answers 403 to whoever names an Origin. */
+const sentOn: readonly string[] = [
+  "content-type",
+  "accept",
+  "user-agent",
+  "idempotency-key",
+  "x-hermes-session-id",
+  "x-hermes-session-key",
+];
+
+// Bytes. What is sent in one piece with its head goes through SSH in one packet.
+const small = 16_384;
+const longestAnswer = 64 * 1024 * 1024;
+
+/** Sends a request on and passes the answer back. Resolves when that is over and its line is written. */
+export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<void> {
+  const { signal } = exchange;
+  const { path, body } = passing;
+  return new Promise((done, failed) => {
+    exchange.heard = Date.now();
+    const asked = request({ agent: lane, method: "POST", path, headers: headersFor(exchange, lane, body) });
+    let ended = false;
+    /** Only the first of all ends counts. */
+    const end = (work: () => Promise<void>) => {
+      if (ended) return;
+      ended = true;
+      signal.removeEventListener("abort", stop);
+      work().then(done, failed);
+    };
+    let soFar = (): Tokens => ({ input: passing.input, output: 0, estimated: true });
+    const broken = (refusal: Refusal) =>
+      end(async () => {
+        asked.destroy();
+        lane.destroy();
+        if (exchange.response.headersSent) await cut(exchange, refusal, soFar());
+        else await exchange.refuse(refusal, soFar());
+      });
+    const stop = () => broken(signal.reason);
+    signal.addEventListener("abort", stop);
+
+    asked.on("error", () => broken(brokeOff()));
+    asked.on("response", (answer: IncomingMessage) => {
+      exchange.heard = Date.now();
+      answer.on("error", () => broken(brokeOff()));
+      answer.on("close", () => {
+        if (!answer.complete) broken(brokeOff());
+      });
+      if (answer.statusCode === 200 && answer.headers["content-type"]?.startsWith("text/event-stream")) {
+        const stream = streamed(exchange, answer, passing);
+        soFar = stream.tokens;
+        answer.on("end", () => answer.complete && end(stream.end));
+        return;
+      }
+      const chunks: Buffer[] = [];
+      let length = 0;
+      answer.on("data", (chunk: Buffer) => {
+        exchange.heard = Date.now();
+        length += chunk.length;
+        if (length > longestAnswer) broken(new Refusal(502, "answer_too_large", "The answer has no end."));
+        else chunks.push(chunk);
+      });
+      answer.on("end", () => {
+        if (answer.complete) end(() => whole(exchange, answer, Buffer.concat(chunks), passing));
+      });
+    });
+    if (body.length <= small) asked.end(body.toString("latin1"), "latin1");
+    else asked.end(body);
+  });
+}
+
+function headersFor({ request: { headers } }: Exchange, lane: Lane, body: Buffer): OutgoingHttpHeaders {
+  const sent: OutgoingHttpHeaders = { host: lane.authority, "content-length": body.length };
+  for (const name of sentOn) {
+    const value = headers[name];
+    if (typeof value === "string") sent[name] = value;
+  }
+  if (lane.bearer) sent.authorization = `Bearer ${lane.bearer.reveal()}`;
+  return sent;
+}
+
+/** Of what came back, this goes to the caller. */
+function headersBack({ headers }: IncomingMessage): Record<string, string> {
+  const back: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    const passes = name === "content-type" || name === "cache-control" || name === "retry-after";
+    if ((passes || name.startsWith("x-hermes-")) && typeof value === "string") back[name] = value;
+  }
+  return back;
+}
+
+function brokeOff(): Refusal {
+  return new Refusal(502, "upstream_broke_off", "The connection to the agent ended in the middle of its answer.");
+}
+
+async function whole(exchange: Exchange, answer: IncomingMessage, body: Buffer, passing: Passing): Promise<void> {
+  const headers = headersBack(answer);
+  const verdict = judged(answer.statusCode ?? 0, headers, body, passing, exchange.parts.redact);
+  if ("refusal" in verdict) return exchange.refuse(verdict.refusal, verdict.tokens);
+  await exchange.answer(verdict.ending, headers, verdict.body);
+}
+
+/** Writes each chunk as it comes. What holds the answer's last word waits for the end, and that for the line in the log. */
+function streamed(exchange: Exchange, answer: IncomingMessage, { input, failures }: Passing) {
+  const { response, call } = exchange;
+  const tap = streamTap();
+  const held: Buffer[] = [];
+  const logged: Buffer[] = [];
+  const headers = headersBack(answer);
+  call.streamed = true;
+  response.writeHead(200, headers);
+  response.flushHeaders();
+  answer.on("data", (chunk: Buffer) => {
+    exchange.heard = Date.now();
+    exchange.begun();
+    tap.push(chunk);
+    if (exchange.asked !== undefined) logged.push(chunk);
+    if (tap.over) held.push(chunk);
+    else if (!response.write(chunk)) {
+      answer.pause();
+      response.once("drain", () => answer.resume());
+    }
+  });
+  const tokens = (): Tokens => tap.tokens(input);
+  return {
+    tokens,
+    async end(): Promise<void> {
+      const failed = tap.failure(headers, failures) !== undefined;
+      const ending = { status: 200, ...(failed && { code: "agent_failed" }), tokens: tokens() };
+      const trouble = await exchange.conclude(ending, Buffer.concat(logged).toString());
+      if (trouble) endWith(exchange, trouble);
+      else response.end(Buffer.concat(held));
+    },
+  };
+}
+
+/** A stream that does not come to its end: its line first, then what happened, and no `[DONE]`. */
+async function cut(exchange: Exchange, refusal: Refusal, tokens: Ending["tokens"]): Promise<void> {
+  const { status, code } = refusal;
+  await exchange.conclude({ status, code, ...(tokens && { tokens }) });
+  if (refusal !== clientGone) endWith(exchange, refusal);
+}
+
+// Milliseconds for somebody who does not read.
+const patience = 1000;
+
+function endWith({ response }: Exchange, refusal: Refusal): void {
+  const destroy = () => response.destroy();
+  response.write(`\n\ndata: ${refusal.body()}\n\n`, destroy);
+  setTimeout(destroy, patience).unref();
+}

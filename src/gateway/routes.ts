@@ -1,0 +1,47 @@
+import { Refusal } from "./refusal.js";
+
+export type Route =
+  | { does: "health" | "metrics" | "models" }
+  | { does: "model"; id: string }
+  /** Passed on to an agent or its proxy. */
+  | { does: "talk" };
+
+/** What an agent itself answers; the other paths are for proxies that have them. */
+export const agentPaths: readonly string[] = ["/v1/chat/completions", "/v1/responses"];
+
+const onlyGet = new Map<string, Route>([
+  ["/health", { does: "health" }],
+  ["/metrics", { does: "metrics" }],
+  ["/v1/models", { does: "models" }],
+]);
+const onlyPost: readonly string[] = [...agentPaths, "/v1/completions", "/v1/embeddings"];
+const oneModel = "/v1/models/";
+const talk: Route = { does: "talk" };
+
+/** What is asked for, or a refusal that says what could have been. */
+export function routeOf(method: string, path: string): Route {
+  if (onlyPost.includes(path)) return method === "POST" ? talk : wrongMethod("POST");
+  const route = onlyGet.get(path) ?? modelIn(path);
+  if (!route) throw new Refusal(404, "unknown_path", "There is nothing at this path.");
+  return method === "GET" ? route : wrongMethod("GET");
+}
+
+/** A name has slashes in it, as they are or encoded. */
+function modelIn(path: string): Route | undefined {
+  if (!path.startsWith(oneModel) || path.length === oneModel.length) return undefined;
+  try {
+    return { does: "model", id: decodeURIComponent(path.slice(oneModel.length)) };
+  } catch {
+    return undefined;
+  }
+}
+
+export class MethodRefusal extends Refusal {
+  constructor(readonly allow: string) {
+    super(405, "method_not_allowed", `Only ${allow} is answered here.`);
+  }
+}
+
+function wrongMethod(allow: string): never {
+  throw new MethodRefusal(allow);
+}

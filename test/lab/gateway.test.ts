@@ -1,0 +1,298 @@
+import { type ChildProcess, execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import OpenAI, { APIError } from "openai";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { openSecrets } from "../../src/state/secrets.js";
+import { agentsIn, misbehave, unitOf } from "./agents.js";
+import { clm, copyOfHome, inHost, type Result } from "./clm.js";
+
+const host = "trial-1";
+const newer = "trial13-1";
+let home: string;
+let removeHome: () => Promise<void>;
+
+interface Event {
+  event: string;
+  url: string;
+  host?: string;
+}
+
+/** A gateway that runs until it is stopped. */
+class Serving {
+  readonly events: Event[] = [];
+  over: Result | undefined;
+  readonly result: Promise<Result>;
+  #child: ChildProcess | undefined;
+
+  constructor(...words: string[]) {
+    let told = "";
+    this.result = clm(["gateway", "serve", "--port", "0", "-o", "json", ...words], {
+      home,
+      during: (child) => {
+        this.#child = child;
+        child.stdout?.on("data", (chunk) => {
+          const lines = (told + chunk).split("\n");
+          told = lines.pop() ?? "";
+          this.events.push(...lines.map((line) => JSON.parse(line)));
+        });
+      },
+    });
+    void this.result.then((over) => {
+      this.over = over;
+    });
+  }
+
+  async until(name: string, from = 0): Promise<Event> {
+    for (;;) {
+      const found = this.events.slice(from).find(({ event }) => event === name);
+      if (found) return found;
+      if (this.over) throw new Error(`ended with ${this.over.code} before '${name}':\n${this.over.stderr}`);
+      await sleep(50);
+    }
+  }
+
+  stop(signal: NodeJS.Signals = "SIGINT"): Promise<Result> {
+    this.#child?.kill(signal);
+    return this.result;
+  }
+}
+
+let serving: Serving;
+let url: string;
+let key: string;
+
+async function newKey(...words: string[]): Promise<string> {
+  const { must } = agentsIn(home);
+  const { stdout } = await must("gateway", "key", "create", ...words);
+  return /clm_[a-z0-9]{8}_[\w-]{43}/.exec(stdout)?.[0] ?? "";
+}
+
+beforeAll(async () => {
+  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
+  const { addEcho, install, configure } = agentsIn(home);
+  await addEcho();
+  await Promise.all([install(host, "ada", "2026.7.1+standin"), install(newer, "ben", "2026.5.7+standin")]);
+  for (const name of ["ada", "ben"]) {
+    const { code, stderr } = await configure(name, "--provider", "echo");
+    expect(code, stderr).toBe(0);
+  }
+  serving = new Serving();
+  ({ url } = await serving.until("ready"));
+  key = await newKey("--name", "all", "--agents", "*", "--role", "admin");
+});
+afterAll(async () => {
+  await serving?.stop();
+  const { remove } = agentsIn(home);
+  await Promise.all([remove("ada"), remove("ben")]);
+  await removeHome();
+});
+
+const client = (more: object = {}) =>
+  new OpenAI({ baseURL: url, apiKey: key, maxRetries: 0, timeout: 60_000, ...more });
+const say = (model: string, content: string, options: object = {}) =>
+  client().chat.completions.create({ model, messages: [{ role: "user", content }] }, options);
+const codeOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => "answered",
+    (error) => (error instanceof APIError ? [error.status, error.code] : error),
+  );
+
+async function curl(...words: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)("curl", ["-sS", "--noproxy", "*", ...words], { maxBuffer: 1 << 26 });
+  return stdout;
+}
+
+const agentKeys = () =>
+  [
+    [host, "ada"],
+    [newer, "ben"],
+  ].map(
+    ([where = "", agent = ""]) =>
+      openSecrets(home).get({ host: where, type: "hermes", agent }, "HERMES_API_SERVER_KEY")?.reveal() ?? "",
+  );
+
+describe("two agents on two hosts", () => {
+  it("the openai client lists them and talks with both, plain and streamed", async () => {
+    const models = (await client().models.list()).data.map(({ id }) => id);
+    expect(models).toEqual(expect.arrayContaining(["ada", "ben"]));
+    expect((await client().models.retrieve(`${host}/ada`)).owned_by).toBe("clm");
+    for (const model of ["ada", `${newer}/ben`]) {
+      const { choices, usage } = await say(model, "good morning");
+      expect(choices[0]?.message.content).toContain("good morning");
+      expect(usage?.total_tokens).toBeGreaterThan(0);
+      const stream = await client().chat.completions.create({
+        ...{ model, stream: true },
+        messages: [{ role: "user", content: "slowly: one two three" }],
+      });
+      const pieces: string[] = [];
+      for await (const chunk of stream) pieces.push(chunk.choices[0]?.delta.content ?? "");
+      expect(pieces.length).toBeGreaterThan(2);
+      expect(pieces.join("")).toContain("one two three");
+    }
+    const { output_text } = await client().responses.create({ model: "ada", input: "good evening" });
+    expect(output_text).toContain("good evening");
+  });
+
+  it("curl with nothing but the address and the key", async () => {
+    const body = JSON.stringify({ model: "ada", messages: [{ role: "user", content: "hello" }] });
+    const said = await curl(`${url}/chat/completions`, "-H", `Authorization: Bearer ${key}`, "-d", body);
+    expect(JSON.parse(said).choices[0].message.content).toContain("hello");
+    // A page in a browser names where it comes from, which an agent itself would not take.
+    const named = await curl(
+      ...[
+        `${url}/chat/completions`,
+        "-H",
+        `Authorization: Bearer ${key}`,
+        "-H",
+        "Origin: http://a.example",
+        "-d",
+        body,
+      ],
+    );
+    expect(JSON.parse(named).choices[0].message.content).toContain("hello");
+    expect(await curl(`${url.replace(/\/v1$/, "")}/health`)).toBe(`{"status":"ok"}`);
+  });
+
+  it("a session goes on by its header", async () => {
+    const headers = { "X-Hermes-Session-Id": `gateway-${randomBytes(4).toString("hex")}` };
+    await say("ada", "one", { headers });
+    const { choices } = await say("ada", "how many turns", { headers });
+    expect(choices[0]?.message.content).toBe("turns: 2");
+  });
+
+  it("an image of 9 MB passes, 11 MB is refused before it is sent", async () => {
+    const withImage = (bytes: number) => {
+      const picture = `data:image/png;base64,${"A".repeat(bytes)}`;
+      const content = [
+        { type: "text" as const, text: "what is this" },
+        { type: "image_url" as const, image_url: { url: picture } },
+      ];
+      return client().chat.completions.create({ model: "ada", messages: [{ role: "user", content }] });
+    };
+    expect((await withImage(9_000_000)).choices).toHaveLength(1);
+    expect(await codeOf(withImage(11_000_000))).toEqual([413, "body_too_large"]);
+    writeFileSync(join(home, "big.json"), Buffer.alloc(11_000_000, 32));
+    const words = ["-H", `Authorization: Bearer ${key}`, "--data-binary", `@${home}/big.json`];
+    expect(JSON.parse(await curl(`${url}/chat/completions`, ...words)).error.code).toBe("body_too_large");
+  });
+
+  it("whoever goes away stops the agent", async () => {
+    const gone = new AbortController();
+    const stream = await client().chat.completions.create(
+      { model: "ada", stream: true, messages: [{ role: "user", content: `slowly ${"word ".repeat(200)}` }] },
+      { signal: gone.signal },
+    );
+    for await (const _ of stream) break;
+    gone.abort();
+    const audit = async () => JSON.parse((await clm(["gateway", "audit", "-o", "json"], { home })).stdout);
+    for (;;) {
+      const lines: { code?: string; status: number }[] = await audit();
+      if (lines.some(({ code, status }) => code === "client_gone" && status === 499)) break;
+      await sleep(100);
+    }
+  });
+
+  it("a second gateway is refused, and told of the first", async () => {
+    const { code, stderr } = await clm(["gateway", "serve", "--port", "0"], { home });
+    expect([code, stderr]).toEqual([
+      24,
+      expect.stringMatching(/another gateway serves[\s\S]*clm gateway serve \(pid \d+/),
+    ]);
+  });
+});
+
+describe("who is not let in", () => {
+  it("is told why, as OpenAI would", async () => {
+    const { must } = agentsIn(home);
+    const narrow = await newKey("--name", "narrow", "--agents", "ben", "--role", "chat");
+    const reader = await newKey("--name", "reader", "--agents", "*", "--role", "read");
+    const talk = (apiKey: string) =>
+      codeOf(client({ apiKey }).chat.completions.create({ model: "ada", messages: [{ role: "user", content: "x" }] }));
+    expect(await talk("clm_nobodyxx_nothing")).toEqual([401, "invalid_api_key"]);
+    expect(await talk(narrow)).toEqual([404, "model_not_found"]);
+    expect(await talk(reader)).toEqual([403, "role_not_allowed"]);
+    await must("gateway", "key", "revoke", "reader", "--yes");
+    expect(await talk(reader)).toEqual([401, "revoked_api_key"]);
+  });
+});
+
+describe("what is down", () => {
+  it("an agent that is stopped, and one that lives without listening, are told at once and reached when they are back", async () => {
+    await inHost(host, `systemctl stop ${unitOf("ada")}`);
+    expect(await codeOf(say("ada", "x"))).toEqual([503, "agent_stopped"]);
+    expect((await say("ben", "still here")).choices[0]?.message.content).toContain("still here");
+    await misbehave(host, "ada", "slow-start 4");
+    expect(await codeOf(say("ada", "x"))).toEqual([503, expect.stringMatching(/^agent_(stopped|not_listening)$/)]);
+    await inHost(host, "rm /home/ada/.hermes/.standin");
+    for (let answer = await codeOf(say("ada", "x")); answer !== "answered"; answer = await codeOf(say("ada", "x"))) {
+      expect(answer).toEqual([503, expect.any(String)]);
+      await sleep(200);
+    }
+  });
+
+  it("an agent that dies in the middle of an answer", async () => {
+    const stream = await client().chat.completions.create({
+      ...{ model: "ada", stream: true },
+      messages: [{ role: "user", content: `slowly ${"word ".repeat(100)}` }],
+    });
+    const heard = (async () => {
+      for await (const _ of stream);
+    })();
+    await sleep(1000);
+    await inHost(host, `systemctl kill -s KILL ${unitOf("ada")}`);
+    await expect(heard).rejects.toThrow(/ended in the middle/);
+    while ((await codeOf(say("ada", "x"))) !== "answered") await sleep(200);
+  });
+
+  it("a host that goes down under load and comes back: each request ends, and traffic goes on by itself", async () => {
+    const from = serving.events.length;
+    const ends: unknown[] = [];
+    let over = false;
+    const load = Array.from({ length: 8 }, async () => {
+      while (!over) {
+        ends.push(await codeOf(say("ada", "x")));
+        await sleep(20);
+      }
+    });
+    const others = (async () => {
+      while (!over) {
+        expect(await codeOf(say("ben", "x"))).toBe("answered");
+        await sleep(100);
+      }
+    })();
+    await sleep(1000);
+    await inHost(host, "systemd-run --quiet --on-active=1 systemctl reboot --force");
+    await serving.until("lost", from);
+    await serving.until("back", from);
+    for (let at = ends.length; !ends.slice(at).includes("answered"); ) await sleep(200);
+    over = true;
+    await Promise.all([...load, others]);
+    const kinds = new Set(ends.map((end) => JSON.stringify(end)));
+    expect(kinds.size).toBeGreaterThan(1);
+    for (const kind of kinds) {
+      expect(kind).toMatch(
+        /^("answered"|\[50[234],"(host_unreachable|upstream_broke_off|agent_stopped|agent_not_listening|host_refused_login)"\])$/,
+      );
+    }
+  });
+});
+
+describe("what it leaves", () => {
+  it("no key anywhere, and a line for each request", async () => {
+    await serving.stop();
+    expect(serving.over).toMatchObject({ code: 0 });
+    expect(serving.events.at(-1)?.event).toBe("stopped");
+    const { code, stdout } = await clm(["gateway", "audit", "--verify"], { home });
+    expect([code, stdout]).toEqual([0, expect.stringContaining("whole")]);
+    const texts = readdirSync(join(home, "gateway"), { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => readFileSync(join(home, "gateway", name), "utf8"));
+    for (const text of [...texts, serving.over?.stdout ?? "", serving.over?.stderr ?? ""]) {
+      for (const secret of [...agentKeys(), key]) expect(text).not.toContain(secret);
+    }
+  });
+});

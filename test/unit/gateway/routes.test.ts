@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { askedIn } from "../../../src/gateway/asked.js";
+import { Directory } from "../../../src/gateway/directory.js";
+import { routeOf } from "../../../src/gateway/routes.js";
+import { served } from "./door.js";
+
+describe("routes", () => {
+  const cases: [method: string, path: string, found: object | number][] = [
+    ["GET", "/health", { does: "health" }],
+    ["GET", "/metrics", { does: "metrics" }],
+    ["GET", "/v1/models", { does: "models" }],
+    ["GET", "/v1/models/wolf-i/ada", { does: "model", id: "wolf-i/ada" }],
+    ["GET", "/v1/models/wolf-i%2Fada%2Fproxy%2Fa%3Ab", { does: "model", id: "wolf-i/ada/proxy/a:b" }],
+    ["POST", "/v1/chat/completions", { does: "talk" }],
+    ["POST", "/v1/responses", { does: "talk" }],
+    ["POST", "/v1/completions", { does: "talk" }],
+    ["POST", "/v1/embeddings", { does: "talk" }],
+    ["GET", "/v1/models/", 404],
+    ["GET", "/v1/models/%E0", 404],
+    ["GET", "/v1/chat/completions/", 404],
+    ["GET", "/", 404],
+    ["GET", "//health", 404],
+    ["HEAD", "/health", 405],
+    ["OPTIONS", "/v1/responses", 405],
+    ["DELETE", "/v1/models/ada", 405],
+  ];
+  it.each(cases)("%s %s", (method, path, found) => {
+    if (typeof found === "object") expect(routeOf(method, path)).toEqual(found);
+    else expect(() => routeOf(method, path)).toThrow(expect.objectContaining({ status: found }));
+  });
+});
+
+describe("what a model means", () => {
+  const proxy = { provider: "nous", paths: [], largest: 1 };
+  const fleet = new Directory([
+    served({ proxy }),
+    served({ name: "ben", word: "wolf-i/ben" }),
+    served({ host: "wolf-j", name: "ben", word: "wolf-j/ben", proxy }),
+    served({ host: "wolf-j", name: "proxy", word: "proxy", proxy }),
+  ]);
+  const cases: [word: string, found: [host: string, name: string, proxied?: string] | undefined][] = [
+    ["ada", ["wolf-i", "ada"]],
+    ["wolf-i/ada", ["wolf-i", "ada"]],
+    ["ada/proxy/vendor/m:1", ["wolf-i", "ada", "vendor/m:1"]],
+    ["wolf-j/ben/proxy/m", ["wolf-j", "ben", "m"]],
+    ["wolf-j/proxy", ["wolf-j", "proxy"]],
+    ["wolf-j/proxy/proxy/m", ["wolf-j", "proxy", "m"]],
+    ["proxy/proxy/proxy/m", ["wolf-j", "proxy", "proxy/m"]],
+    ["ben", undefined],
+    ["wolf-i/ben/proxy/m", undefined],
+    ["ada/proxy/", undefined],
+    ["ada/proxy", undefined],
+    ["ada/", undefined],
+    ["__proto__", undefined],
+  ];
+  it.each(cases)("%s", (word, expected) => {
+    const found = fleet.find(word);
+    const seen = found && [found.agent.host, found.agent.name, ...(found.proxied === undefined ? [] : [found.proxied])];
+    expect(seen).toEqual(expected);
+  });
+});
+
+describe("what is asked", () => {
+  const asked = (body: object) => askedIn(Buffer.from(JSON.stringify({ model: "ada", ...body })));
+
+  it("is counted by its length, an image as one", () => {
+    expect(asked({ messages: [{ role: "user", content: "x".repeat(396) }] }).input).toBe(100);
+    const url = `data:image/png;base64,${"A".repeat(1_000_000)}`;
+    expect(asked({ input: [{ type: "input_image", image_url: url }] }).input).toBeLessThan(1100);
+    expect(asked({}).input).toBe(0);
+  });
+
+  it("may say how long the answer is to be at most", () => {
+    expect(asked({ max_tokens: 5 }).output).toBe(5);
+    expect(asked({ max_output_tokens: 6 }).output).toBe(6);
+    expect(asked({ max_tokens: 5, max_completion_tokens: 7 }).output).toBe(7);
+    expect([asked({ max_tokens: "5" }).output, asked({ max_tokens: -1 }).output]).toEqual([undefined, undefined]);
+  });
+
+  it("is the same for another model but for that", () => {
+    expect(
+      JSON.parse(
+        asked({ a: [1, { b: null }] })
+          .as("m")
+          .toString(),
+      ),
+    ).toEqual({ model: "m", a: [1, { b: null }] });
+  });
+});
