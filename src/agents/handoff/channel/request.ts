@@ -1,0 +1,52 @@
+import { byPython } from "../../by-python.js";
+import program from "./program.py?raw";
+
+/** What is asked about a session that is to go on in a channel. */
+export type ChannelRequest =
+  | { verb: "look"; session?: string }
+  | { verb: "hand"; session: string; platform: string; reset: boolean; wait: number };
+
+/** How Hermes keeps such a request in the row of its session. */
+export interface Standing {
+  id: string;
+  title: string | null;
+  source: string | null;
+  messages: number | null;
+  state: string | null;
+  platform: string | null;
+  error: string | null;
+}
+
+/** How it ended: as the agent said, or because nobody waited any longer. */
+export type Ended =
+  | "completed"
+  | "failed"
+  /** Nobody had begun with it, and it was taken back. */
+  | "timed-out"
+  | "taken-back"
+  /** Somebody has begun with it, and it is not ours to take back. */
+  | "stuck"
+  | "left-running"
+  /** Another request is in its place. */
+  | "replaced";
+
+/** A line of what the host answers. */
+export interface Said {
+  session?: Standing;
+  state?: string;
+  /** Somebody had asked the same already. */
+  joined?: boolean;
+  ended?: Ended;
+  error?: string | null;
+  busy?: string;
+  platform?: string | null;
+  absent?: boolean;
+  unknown?: string;
+  like?: string[];
+  fault?: string;
+  why?: string;
+  end?: boolean;
+}
+
+export const channelAsking = (request: ChannelRequest, { data, code }: { data: string; code: string }) =>
+  byPython(program, { ...request, db: `${data}/state.db` }, code);

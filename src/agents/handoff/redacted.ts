@@ -1,0 +1,29 @@
+/** What stands for a secret, wherever clm shows one. */
+const shown = "[secret]";
+
+/** Secrets that clm does not keep, by how they are written. Each gives back what may stay. */
+const shapes: [RegExp, string][] = [
+  [/-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----[\s\S]*?(?:-----END \1-----|$)/g, shown],
+  [/\b(Bearer|Basic)(\s+)[A-Za-z0-9._~+/=-]{8,}/gi, `$1$2${shown}`],
+  // The password of an address: `postgres://user:password@host`.
+  [/\b([a-z][a-z0-9+.-]*:\/\/[^\s/:@"'<>]*):[^\s/@"'<>]+@/gi, `$1:${shown}@`],
+  [/\bsk-[A-Za-z0-9_-]{16,}/g, shown],
+  [/\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})/g, shown],
+  [/\bglpat-[A-Za-z0-9_-]{16,}/g, shown],
+  [/\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g, shown],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, shown],
+  [/\bAIza[A-Za-z0-9_-]{35}/g, shown],
+  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g, shown],
+];
+
+/** A text without secrets: those that clm keeps, which `kept` takes out, and what is written as one. */
+export function redacting(kept: (text: string) => string): (text: string) => string {
+  return (text) => {
+    const clean = shapes.reduce((left, [shape, instead]) => left.replace(shape, instead), text);
+    // What was taken out already is not looked at: somebody's password may be `secret`.
+    return clean
+      .split(shown)
+      .map((part) => kept(part))
+      .join(shown);
+  };
+}

@@ -1,0 +1,25 @@
+import type { Part, Said } from "./transcript.js";
+
+/** What a picture counts for, whatever its size: what a large one costs with most models. */
+const picture = 765;
+const charactersPerToken = 4;
+
+/** About how many tokens a model reads in these. Nobody here knows its tokenizer: four characters are taken for one. */
+export const tokensIn = (said: readonly Said[]): number => said.reduce((sum, message) => sum + tokensOf(message), 0);
+
+function tokensOf({ content, calls, answers }: Said): number {
+  const texts =
+    typeof content === "string" ? [content] : content.flatMap((part) => (isPicture(part) ? [] : textOf(part)));
+  const called = calls.flatMap(({ id, name, arguments: given }) => [id, name, given]);
+  const all = [...texts, ...called, ...(answers ? [answers.id] : [])];
+  const characters = all.reduce((sum, text) => sum + text.length, 0);
+  return Math.ceil(characters / charactersPerToken) + picture * picturesIn([{ content }]);
+}
+
+const textOf = (part: Part): string => (typeof part.text === "string" ? part.text : JSON.stringify(part));
+
+/** The pictures that are parts of messages. */
+export const picturesIn = (said: readonly Pick<Said, "content">[]): number =>
+  said.reduce((sum, { content }) => sum + (typeof content === "string" ? 0 : content.filter(isPicture).length), 0);
+
+const isPicture = ({ type }: Part): boolean => type === "image_url" || type === "input_image" || type === "image";

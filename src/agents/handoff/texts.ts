@@ -1,0 +1,61 @@
+import type { Part, Said } from "./transcript.js";
+
+type Change = (text: string) => string;
+
+/** Changes every text of a message: what was said, what a tool was given, and where a picture is. */
+export function withTexts(message: Said, change: Change): Said {
+  const { content, calls } = message;
+  return {
+    ...message,
+    content: typeof content === "string" ? change(content) : content.map((part) => changed(part, change) as Part),
+    calls: calls.map((call) => ({ ...call, arguments: withinJson(call.arguments, change) })),
+  };
+}
+
+/** The texts in a JSON document; the document as it is when nothing in it changes, or as a text when it is none. */
+function withinJson(json: string, change: Change): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return change(json);
+  }
+  const after = JSON.stringify(changed(value, change, change));
+  const text = after === JSON.stringify(value) ? json : after;
+  // What is spelled over several texts of it is seen only in the whole, and cannot be taken out of that.
+  return change(text) === text ? text : "{}";
+}
+
+/** `naming` changes names too: those that a model made up. */
+function changed(value: unknown, change: Change, naming: Change = (name) => name): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((each) => changed(each, change, naming));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [naming(name), changed(each, change, naming)]));
+}
+
+/** Every text in what a tool answered: the whole, and those within when it is JSON, as most tools answer. */
+export function textsIn(content: Said["content"]): string[] {
+  const found: string[] = [];
+  const look = (value: unknown, depth: number): void => {
+    if (typeof value === "string") {
+      found.push(value);
+      if (depth < 4 && /^\s*[[{"]/.test(value)) look(parsed(value), depth + 1);
+    } else if (typeof value === "object" && value !== null) {
+      for (const [name, each] of Object.entries(value)) {
+        if (!Array.isArray(value)) found.push(name);
+        look(each, depth);
+      }
+    }
+  };
+  look(content, 0);
+  return found;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

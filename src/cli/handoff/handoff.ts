@@ -1,0 +1,71 @@
+import { Fault } from "../../errors.js";
+import { handToChannel } from "../../flows/handoff/channel/hand.js";
+import { handOver } from "../../flows/handoff/hand-over.js";
+import { abandon } from "../../flows/handoff/open.js";
+import { withSession } from "../../flows/session.js";
+import { openHandoffs } from "../../state/handoffs.js";
+import type { Context, Handler } from "../command.js";
+import type { handoff } from "./commands.js";
+import { openView, planText, told, toldInChannel } from "./text.js";
+
+type Given = Parameters<Handler<typeof handoff>>[0];
+
+export const run: Handler<typeof handoff> = async ({ args, options }, clm) => {
+  mustGoTogether({ args, options });
+  if (options.list) return void clm.list(openHandoffs(clm.configDir).all(), openView);
+  const setting = { ...clm, sudoPasswordFile: options.sudoPasswordFile };
+  const { abandon: id } = options;
+  if (id !== undefined) return giveUp(setting, clm, id);
+  const { src: from = "", dst: to = "" } = args;
+  return withSession(setting, async (session) => {
+    if (options.toChannel !== undefined) {
+      const { toChannel: channel, reset, wait = 90, session: which } = options;
+      const handed = await handToChannel(session, from, {
+        channel,
+        reset,
+        wait,
+        ...(which !== undefined && { session: which }),
+      });
+      if (handed) clm.show(handed, () => toldInChannel(handed));
+      return undefined;
+    }
+    const { plan, done } = await handOver(session, { from, to }, options, (plan) => {
+      if (clm.format === "table") clm.show(plan, () => planText(plan));
+    });
+    if (clm.format !== "table") clm.show({ ...plan, done: done ?? null }, () => "");
+    else if (done) clm.show(done, () => told(done));
+    return undefined;
+  });
+};
+
+async function giveUp(setting: Parameters<typeof withSession>[0], clm: Context, id: string): Promise<undefined> {
+  const { to } = await withSession(setting, (session) => abandon(session, id));
+  if (!clm.dryRun) clm.show({ id, abandoned: true }, () => `nothing of ${id} is left on ${to.host}/${to.agent}`);
+}
+
+const besides = ["fit", "context", "onlyLast", "as"] as const;
+const flags = ["noTools", "redact", "close"] as const;
+
+/** Two agents, or one and a channel, or none and what is open. */
+function mustGoTogether({ args: { src: from, dst: to }, options }: Given): void {
+  const { list, abandon: id, toChannel, reset, wait } = options;
+  const wrong = (what: string, why = "") =>
+    new Fault("usage", what, { ...(why && { why }), next: "clm handoff --help" });
+  if (list || id !== undefined) {
+    if (list && id !== undefined) throw wrong("--list and --abandon exclude each other");
+    if (from !== undefined) throw wrong(`${list ? "--list" : "--abandon"} goes with no agent`);
+    return;
+  }
+  if (from === undefined) throw wrong("say whose conversation, and who takes it over");
+  if (toChannel === undefined) {
+    if (to === undefined)
+      throw wrong("say who takes the conversation over", "an agent, or --to-channel with one of its channels");
+    if (reset || wait !== undefined) throw wrong("--reset and --wait go with --to-channel");
+    return;
+  }
+  if (to !== undefined) throw wrong("--to-channel goes with one agent", "the session stays with the agent that has it");
+  const others = [...besides.filter((name) => options[name] !== undefined), ...flags.filter((name) => options[name])];
+  if (others.length > 0 || options.denyTool.length > 0) {
+    throw wrong("--to-channel moves a session as it is", "a boundary, --fit, --close and --as are for another agent");
+  }
+}

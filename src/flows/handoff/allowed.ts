@@ -1,0 +1,28 @@
+import { Fault } from "../../errors.js";
+import { type GatewayKey, stateOf } from "../../gateway/keys/key.js";
+import { mayUse, mustMay } from "../../gateway/keys/rights.js";
+import { type Agent, fullName } from "../../state/agents.js";
+import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
+import type { Session } from "../session.js";
+
+/** The key in whose name a handoff is done: it must be live, and may talk with both ends. */
+export function mustBeAllowed({ configDir, now }: Session, word: string, agents: readonly Agent[]): GatewayKey {
+  const key = findGatewayKey(gatewayKeyStore(configDir).read(), word);
+  const state = stateOf(key, now());
+  if (state !== "active") throw mayNot(key, `it is ${state}`);
+  try {
+    mustMay(key, "talk");
+  } catch {
+    throw mayNot(key, `its role is ${key.role}, which may not talk with agents`);
+  }
+  const closed = agents.filter(({ host, name }) => !mayUse(key, { host: host.name, name }));
+  if (closed.length > 0) throw mayNot(key, `it may not use ${closed.map(fullName).join(" and ")}`);
+  return key;
+}
+
+const mayNot = ({ name, id }: GatewayKey, why: string): Fault =>
+  new Fault("bad-input", `the gateway key ${name} may not hand this conversation over`, {
+    why: [why, "nothing was changed"],
+    next: "clm gateway key list",
+    data: { key: id },
+  });

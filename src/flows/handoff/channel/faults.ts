@@ -1,0 +1,75 @@
+import type { Ended, Said, Standing } from "../../../agents/handoff/channel/request.js";
+import { Fault } from "../../../errors.js";
+import { sh } from "../../../quote.js";
+import type { Target } from "../../agent/target.js";
+
+/** The request that a fault is about. */
+export interface Asked extends Target {
+  channel: string;
+  session: string;
+  wait: number;
+}
+
+const again = ({ agent, session }: Asked, channel: string, more: string[] = []): string =>
+  sh`clm handoff ${agent.word} --to-channel ${channel} --session ${session} ${more}`.trimEnd();
+
+const neverGivenUp = "Hermes never gives up by itself what its process left in the middle";
+
+/** Why no request may be made of a session as it stands, unless it is reset. */
+export function inTheWay(asked: Asked, { state, platform }: Pick<Standing, "state" | "platform">): Fault | undefined {
+  const { session, channel } = asked;
+  const where = platform ?? "a channel";
+  if (state === "running") {
+    return new Fault("conflict", `session ${session} is being handed to ${where}`, {
+      why: ["either the agent is at work on it, or it ended in the middle of it", neverGivenUp],
+      next: again(asked, channel, ["--reset"]),
+    });
+  }
+  if (state === "pending" && platform !== channel) {
+    return new Fault("conflict", `session ${session} is about to be handed to ${where}`, {
+      next: platform ? again(asked, platform) : [],
+    });
+  }
+  return undefined;
+}
+
+/** Why it was not handed over. Whatever is no end of our own request is that of somebody else's. */
+export function failureIn(asked: Asked, { ended = "replaced", error, ...said }: Said): Fault {
+  const { agent, channel, session, wait } = asked;
+  const { name, word } = agent;
+  const replaced = () =>
+    new Fault("conflict", `somebody else asked for session ${session} meanwhile`, {
+      why: `it is ${said.busy ?? said.state ?? "free"}${said.platform ? `, for ${said.platform}` : ""}`,
+      next: again(asked, channel),
+    });
+  const told: Partial<Record<Ended, () => Fault>> = {
+    failed: () =>
+      new Fault("remote-failed", `${name} did not hand session ${session} to ${channel}`, {
+        why: error ?? "it does not say why",
+        next: afterError(asked, error ?? ""),
+        data: { error },
+      }),
+    "timed-out": () =>
+      new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
+        why: "it was taken back: nothing will happen later",
+        next: `clm agent doctor ${word}`,
+      }),
+    stuck: () =>
+      new Fault(
+        "remote-timeout",
+        `${name} began to hand session ${session} to ${channel} and did not end in ${wait} s`,
+        {
+          why: [neverGivenUp, "until it is reset, this session can be handed to no channel"],
+          next: again(asked, channel, ["--reset"]),
+        },
+      ),
+  };
+  return (told[ended] ?? replaced)();
+}
+
+function afterError({ agent, subject, channel }: Asked, error: string): string {
+  const home = subject.manifest.channels[channel]?.fields.find(({ env }) => /_HOME_[A-Z]+$/.test(env ?? ""));
+  if (/no home channel/i.test(error) && home)
+    return `clm agent configure ${agent.word} --channel ${channel} --set ${channel}.${home.name}=ID`;
+  return /not active|unknown platform/i.test(error) ? `clm agent doctor ${agent.word}` : `clm agent logs ${agent.word}`;
+}

@@ -1,0 +1,158 @@
+import { digestOf, transcriptFrom } from "../../agents/handoff/transcript.js";
+import { Fault, isFault } from "../../errors.js";
+import { type Agent, findAgent } from "../../state/agents.js";
+import { type Handoff, openHandoffs } from "../../state/handoffs.js";
+import { alone } from "../agent/alone.js";
+import type { Session } from "../session.js";
+import { request } from "./on-host.js";
+
+/** A handoff that came to its end. */
+export interface Done {
+  id: string;
+  from: { agent: string; session: string };
+  to: { agent: string; session: string };
+  messages: number;
+  hash: string;
+  /** The source was closed; false when it went on meanwhile and was left open. */
+  closed?: boolean;
+  /** The gateway key in whose name. */
+  as?: string;
+}
+
+/** What stays in the audit log of one. */
+export const outcomeOf = (done: Done) => ({ result: "ok" as const, detail: { handoff: { ...done } } });
+
+// An agent writes down what it said before its answer ends, or very soon after.
+const tries = 25;
+const pause = 200;
+
+/** What is proven is brought to its end: the note and the proof are taken out, and what is left is what was meant. */
+export async function finish(session: Session, handoff: Handoff): Promise<Done> {
+  const { id, moved, from, to, close } = handoff;
+  if (!moved) throw new Error("what is proven was seeded");
+  const target = agentAt(session, to);
+  const rows = await settle(session, target, handoff, moved);
+  if (digestOf(transcriptFrom(rows)) !== moved.hash) {
+    await forget(session, handoff, session.signal);
+    throw new Fault("integrity", `what ${target.name} kept is not what was handed to it`, {
+      why: [`${rows.length} messages are there, and ${moved.messages} should be`, "the session was taken away again"],
+      data: { id },
+    });
+  }
+  const done: Done = {
+    id,
+    from: { agent: `${from.host}/${from.agent}`, session: from.session },
+    to: { agent: `${to.host}/${to.agent}`, session: id },
+    ...{ messages: moved.messages, hash: moved.hash },
+    ...(handoff.as !== undefined && { as: handoff.as }),
+  };
+  return close ? { ...done, closed: await closeSource(session, handoff, close.last) } : done;
+}
+
+async function settle(session: Session, target: Agent, { id, planted }: Handoff, moved: NonNullable<Handoff["moved"]>) {
+  const counts = { message_count: moved.messages, tool_call_count: moved.calls };
+  for (let left = tries; ; left--) {
+    const asked = { verb: "settle" as const, id, planted, counts, wait: left > 0 };
+    const { early, messages = [] } = await request(session, target, asked, session.signal);
+    if (!early) return messages;
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
+async function closeSource(session: Session, { from }: Handoff, last: number | null): Promise<boolean> {
+  const asked = { verb: "close" as const, id: from.session, last, at: session.now().getTime() / 1000 };
+  const { closed = false } = await request(session, agentAt(session, from), asked, session.signal);
+  if (!closed) session.ui.warn(`${from.session} of ${from.agent} went on since it was read, and was not closed`);
+  return closed;
+}
+
+// What was under way when clm ended may write after we took it away: the agent writes down a turn that nobody hears any more, and
+// so does a program that had its request already. Both do it at once, if they do.
+const comesLate = 2000;
+const rounds = 5;
+
+/** Takes everything of a handoff away from its target, until nothing of it comes back, and then its record. */
+export async function forget(session: Session, { id, to, moved }: Handoff, signal: AbortSignal): Promise<void> {
+  const target = agentAt(session, to);
+  for (let round = 0; round < rounds; round++) {
+    const { forgotten = 0 } = await request(session, target, { verb: "forget", id }, signal);
+    // Before it was known what moves, nothing was asked of anybody but for summaries.
+    if ((round > 0 || !moved) && forgotten === 0) break;
+    await new Promise((resolve) => setTimeout(resolve, comesLate));
+  }
+  await handoffsOf(session).drop(id);
+}
+
+/**
+ * What earlier handoffs to this agent left behind. Whoever calls it works on the agent alone, so none of them is under way any
+ * more. What was proven is finished; of what was not, nothing stays.
+ */
+export async function clearUp(session: Session, { host, name }: Agent): Promise<Map<string, Done>> {
+  const finished = new Map<string, Done>();
+  const open = handoffsOf(session).all();
+  for (const handoff of open.filter(({ to }) => to.host === host.name && to.agent === name)) {
+    const { id, stage, asked } = handoff;
+    if (stage !== "proven") {
+      session.ui.note(`a handoff to ${name} was cut short before it was proven: ${id}`);
+      await abandonAlone(session, handoff);
+      continue;
+    }
+    const deed = { verb: "handoff", target: `${host.name}/${name}`, summary: `finish the handoff ${id}` };
+    session.ui.note(`a handoff to ${name} was cut short when it was proven already: ${id}`);
+    const done = await session.gate.pass(deed, () => finish(session, handoff), outcomeOf).catch(goneIs(session, id));
+    if (!done) continue;
+    await handoffsOf(session).drop(id);
+    finished.set(asked, done);
+  }
+  return finished;
+}
+
+/** What somebody removed on the target meanwhile cannot be finished. */
+const goneIs =
+  (session: Session, id: string) =>
+  async (error: unknown): Promise<undefined> => {
+    if (!isFault(error, "conflict") || error.data.reason !== "gone") throw error;
+    session.ui.warn(`${id} was removed meanwhile; it is not finished`);
+    await handoffsOf(session).drop(id);
+    return undefined;
+  };
+
+/** Gives up a handoff that was cut short: the target is left without it. */
+export async function abandon(session: Session, id: string): Promise<Handoff> {
+  const open = handoffsOf(session).all();
+  const handoff = open.find((each) => each.id === id);
+  if (!handoff) {
+    throw new Fault("not-found", `there is no open handoff '${id}'`, {
+      why: open.length === 0 ? "none is open" : `open: ${open.map((each) => each.id).join(", ")}`,
+      next: "clm handoff --list",
+    });
+  }
+  const { host, agent: name } = handoff.to;
+  await alone(session, { host, name }, () => abandonAlone(session, handoff));
+  return handoff;
+}
+
+async function abandonAlone(session: Session, handoff: Handoff): Promise<void> {
+  const { id, to } = handoff;
+  const deed = {
+    verb: "handoff",
+    target: `${to.host}/${to.agent}`,
+    summary: `take away what is left of the handoff ${id}`,
+  };
+  await session.gate.pass(deed, async () => {
+    try {
+      agentAt(session, to);
+    } catch (error) {
+      // With the agent went all that was its own.
+      if (!isFault(error, "not-found")) throw error;
+      return handoffsOf(session).drop(id);
+    }
+    return forget(session, handoff, session.signal);
+  });
+}
+
+export const agentAt = ({ hosts }: Pick<Session, "hosts">, { host, agent }: { host: string; agent: string }): Agent =>
+  findAgent(hosts.read(), `${host}/${agent}`);
+
+export const handoffsOf = ({ configDir }: Pick<Session, "configDir">) =>
+  openHandoffs(configDir, { what: "clm handoff" });

@@ -1,0 +1,52 @@
+import type { LockOptions } from "./lock.js";
+import { nullable, number, object, oneOf, optional, record, type Shaped, text, whole } from "./shape.js";
+import { jsonStore, type Store } from "./store.js";
+
+const handoff = object({
+  /** Also the id of the session on the target. */
+  id: text,
+  from: object({ host: text, agent: text, session: text }),
+  to: object({ host: text, agent: text }),
+  /** A digest of everything that was asked for: the same command again gives the same one. */
+  asked: text,
+  /** The note that is planted for the proof. */
+  planted: text,
+  /** Until it is `proven` nothing of it may stay on the target; then it only has to be finished. */
+  stage: oneOf("begun", "seeded", "proven"),
+  /** Of what moves. Known when it is seeded. */
+  moved: optional(object({ hash: text, messages: whole(0, 2 ** 40), calls: whole(0, 2 ** 40) })),
+  /** The source is to be closed, if this is still its last message. */
+  close: optional(object({ last: nullable(number) })),
+  /** The gateway key in whose name it is done. */
+  as: optional(text),
+  at: text,
+});
+
+const handoffs = object({ handoffs: record(handoff) });
+
+/** A handoff that is under way, or was cut short. */
+export type Handoff = Shaped<typeof handoff>;
+export type Handoffs = Shaped<typeof handoffs>;
+
+/** `handoffs.json`: handoffs that are not at their end. What was said is not in it. */
+export interface OpenHandoffs {
+  all(): Handoff[];
+  put(handoff: Handoff): Promise<void>;
+  drop(id: string): Promise<void>;
+}
+
+export function openHandoffs(dir: string, lock: LockOptions = {}): OpenHandoffs {
+  const store: Store<Handoffs> = jsonStore<Handoffs>({
+    ...{ dir, file: "handoffs.json", version: 1, shape: handoffs, empty: () => ({ handoffs: {} }), lock },
+  });
+  return {
+    all: () => Object.values(store.read().handoffs),
+    async put(handoff) {
+      await store.update(({ handoffs, ...rest }) => ({ ...rest, handoffs: { ...handoffs, [handoff.id]: handoff } }));
+    },
+    async drop(id) {
+      if (!Object.hasOwn(store.read().handoffs, id)) return;
+      await store.update(({ handoffs: { [id]: _, ...others }, ...rest }) => ({ ...rest, handoffs: others }));
+    },
+  };
+}

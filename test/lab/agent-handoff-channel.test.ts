@@ -1,0 +1,186 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { agentsIn, misbehave, unitOf } from "./agents.js";
+import { type Call, clm, copyOfHome, inHost } from "./clm.js";
+
+// Sessions that go on in a channel: one agent of a version that can do that, one of a version that cannot.
+
+const host = "trial-1";
+const data = "/home/ada/.hermes";
+const channelId = "123456789012345678";
+let home: string;
+let removeHome: () => Promise<void>;
+
+beforeAll(async () => {
+  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
+  const { addEcho, install, must } = agentsIn(home);
+  await addEcho();
+  await install(host, "ada", "2026.7.1+standin");
+  await install(host, "old", "2026.5.7+standin");
+  for (const name of ["ada", "old"]) {
+    const discord = ["--channel", "discord", "--no-test", "--secret", "discord.token=env:BOT"];
+    const set = [`discord.allowed_users=${channelId}`, `discord.home_channel=${channelId}`].flatMap((each) => [
+      "--set",
+      each,
+    ]);
+    const words = ["agent", "configure", name, "--provider", "echo", ...discord, ...set];
+    const { code, stderr } = await clm(words, { home, env: { BOT: `MTA.planted.${"x".repeat(50)}` } });
+    expect(code, stderr).toBe(0);
+  }
+  await must("chat", "ada", "--session", "tea", "--once", "the kettle is on");
+});
+
+afterAll(async () => {
+  for (const name of ["ada", "old"]) await agentsIn(home).remove(name);
+  await removeHome();
+});
+
+const hand = (words: string[] = [], call: Partial<Call> = {}, channel = "discord") =>
+  clm(["handoff", "ada", "--to-channel", channel, "--session", "tea", ...words], { home, ...call });
+
+const sql = (text: string) => {
+  const code = `import json,sqlite3,sys
+d=sqlite3.connect("${data}/state.db",timeout=10)
+print(json.dumps(d.execute(sys.argv[1]).fetchall()))
+d.commit()`;
+  return inHost(host, `runuser -u ada -- /usr/bin/python3 -c '${code}' "${text}"`).then((out) => JSON.parse(out));
+};
+const row = async () =>
+  (await sql("SELECT handoff_state, handoff_platform, handoff_error FROM sessions WHERE id = 'tea'"))[0];
+const standing = (state: string) =>
+  sql(
+    `UPDATE sessions SET handoff_state = ${state}, handoff_platform = 'discord', handoff_error = NULL WHERE id = 'tea'`,
+  );
+/** Read with every request: it needs no restart. */
+const switched = (words: string) => inHost(host, `echo '${words}' >${data}/.standin`);
+/** Its process is there and does nothing, while `work` goes on. */
+const frozen = async (work: () => Promise<void>) => {
+  await inHost(host, `systemctl kill -s STOP ${unitOf("ada")}`);
+  await work().finally(() => inHost(host, `systemctl kill -s CONT ${unitOf("ada")}`));
+};
+const whenState = async (state: string): Promise<void> => {
+  for (let tries = 0; tries < 100; tries++) if ((await row())[0] === state) return;
+  throw new Error(`the request never was ${state}`);
+};
+
+beforeEach(async () => {
+  await switched("");
+  await standing("NULL");
+});
+
+describe("a session", () => {
+  it("goes on in a channel, and is there when it is handed over again", async () => {
+    const { code, stdout, stderr } = await hand(["-o", "json"]);
+    expect(code, stderr).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ agent: "ada", session: "tea", channel: "discord", result: "handed" });
+    expect(await row()).toEqual(["completed", "discord", null]);
+    const bound = JSON.parse(await inHost(host, `cat ${data}/sessions/sessions.json`));
+    const keys = Object.keys(bound).filter((each) => bound[each].session_id === "tea");
+    expect(keys).toEqual([expect.stringMatching(`^agent:main:discord:thread:${channelId}:`)]);
+    expect(await inHost(host, `cat ${data}/logs/gateway.log`)).toContain(`posted to ${channelId}`);
+    const audit = await readFile(join(home, "audit.jsonl"), "utf8");
+    expect(audit).toContain('"verb":"handoff"');
+
+    const again = await hand(["-o", "json"]);
+    expect(JSON.parse(again.stdout)).toMatchObject({ result: "already-there" });
+    const anew = await hand(["-o", "json", "--reset"]);
+    expect(JSON.parse(anew.stdout)).toMatchObject({ result: "handed" });
+  });
+
+  it("is the one that was used last, when none is named", async () => {
+    const { stdout } = await clm(["handoff", "ada", "--to-channel", "discord", "-o", "json"], { home });
+    expect(JSON.parse(stdout)).toMatchObject({ session: "tea", result: "handed" });
+  });
+
+  it("stays where it is in a dry run", async () => {
+    expect(await hand(["--dry-run"])).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("would hand session tea"),
+    });
+    expect((await row())[0]).toBeNull();
+  });
+
+  it.each<[string, string[], number, string]>([
+    ["a channel that is none", ["ada", "--to-channel", "discrod"], 4, "did you mean 'discord'?"],
+    ["a channel it has not", ["ada", "--to-channel", "telegram"], 8, "clm agent configure ada --channel telegram"],
+    ["a session that is not there", ["ada", "--to-channel", "discord", "--session", "nope"], 4, "no session 'nope'"],
+    ["a version that cannot", ["old", "--to-channel", "discord"], 17, "does not hand sessions to channels"],
+  ])("is not handed to %s", async (_, words, exit, says) => {
+    const { code, stderr } = await clm(["handoff", ...words], { home });
+    expect([code, stderr]).toEqual([exit, expect.stringContaining(says)]);
+  });
+
+  it("tells in the agent's own words why it was not", async () => {
+    await switched("handoff-fails the moon is full");
+    const { code, stderr } = await hand();
+    expect([code, stderr]).toEqual([16, expect.stringContaining("the moon is full")]);
+    expect(await row()).toEqual(["failed", "discord", "the moon is full"]);
+  });
+
+  it("is not handed to a channel that the agent could not connect to", async () => {
+    await misbehave(host, "ada", "channel-refused discord");
+    try {
+      const { code, stderr } = await hand();
+      expect([code, stderr]).toEqual([16, expect.stringContaining("not active in this gateway")]);
+      expect(stderr).toContain("clm agent doctor ada");
+    } finally {
+      await misbehave(host, "ada", "");
+    }
+  });
+});
+
+describe("a request", () => {
+  it("that the agent left in the middle is told, and reset when somebody says so", async () => {
+    await switched("handoff-stuck");
+    const reset = "clm handoff ada --to-channel discord --session tea --reset";
+    const stuck = await hand(["--wait", "20"]);
+    expect([stuck.code, stuck.stderr]).toEqual([18, expect.stringContaining(reset)]);
+    expect((await row())[0]).toBe("running");
+    await switched("");
+    const blocked = await hand();
+    expect([blocked.code, blocked.stderr]).toEqual([5, expect.stringContaining(reset)]);
+    expect((await hand(["--reset"])).code).toBe(6);
+    expect((await row())[0]).toBe("running");
+    const done = await hand(["--reset", "--yes"]);
+    expect(done.code, done.stderr).toBe(0);
+    expect(await row()).toEqual(["completed", "discord", null]);
+  });
+
+  it("that nobody takes up is taken back", async () => {
+    await frozen(async () => {
+      const { code, stderr } = await hand(["--wait", "2"]);
+      expect([code, stderr]).toEqual([18, expect.stringContaining("taken back")]);
+      expect(await row()).toEqual(["failed", "discord", "timed out waiting for gateway"]);
+    });
+  });
+
+  it.each(["SIGINT", "SIGKILL"] as const)("is taken back when clm ends with %s", async (signal) => {
+    await frozen(async () => {
+      const result = await hand([], {
+        during: (child) => void whenState("pending").then(() => child.kill(signal)),
+      });
+      expect(result).toMatchObject(signal === "SIGINT" ? { code: 130 } : { signal });
+      await whenState("failed");
+      expect(await row()).toEqual(["failed", "discord", "taken back"]);
+    });
+  });
+
+  it("that is there already is waited for", async () => {
+    await standing("'pending'");
+    const { code, stderr } = await hand();
+    expect(code, stderr).toBe(0);
+  });
+
+  it("is not made of an agent that is down", async () => {
+    const { must } = agentsIn(home);
+    await must("agent", "stop", "ada");
+    try {
+      const { code, stderr } = await hand();
+      expect([code, stderr]).toEqual([8, expect.stringContaining("clm agent start ada")]);
+      expect((await row())[0]).toBeNull();
+    } finally {
+      await must("agent", "start", "ada");
+    }
+  });
+});

@@ -1,0 +1,306 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { agentsIn } from "./agents.js";
+import { clm, copyOfHome, inHost } from "./clm.js";
+
+/** One of each generation, on two hosts. */
+const old = { name: "olga", host: "trial-1", version: "2026.5.7+standin" };
+const young = { name: "nils", host: "trial-2", version: "2026.7.1+standin" };
+type Party = typeof old;
+const both = [old, young];
+let home: string;
+let removeHome: () => Promise<void>;
+let agents: ReturnType<typeof agentsIn>;
+const scratch = mkdtempSync(join(tmpdir(), "clm-handoff-"));
+
+const run = (args: string[], env: NodeJS.ProcessEnv = {}) => clm(args, { home, env });
+const chat = async (party: Party, id: string, text: string) =>
+  (await agents.must("chat", party.name, "--session", id, "--once", text)).stdout.trim();
+/** Hands over, and gives back what a program reads. */
+async function handed(from: Party, to: Party, ...more: string[]) {
+  const { stdout } = await agents.must("handoff", from.name, to.name, "--yes", "-o", "json", ...more);
+  return JSON.parse(stdout);
+}
+
+interface Said {
+  role: string;
+  content: unknown;
+  tool_calls: unknown;
+  tool_call_id: string | null;
+  tool_name: string | null;
+  timestamp: number;
+}
+
+/** A session as the agent itself exports it, message by message. */
+async function saidIn({ name }: Party, id: string): Promise<Said[]> {
+  const { stdout } = await agents.must("agent", "sessions", "export", name, id);
+  return JSON.parse(stdout).messages.map((row: Said) => ({
+    ...{ role: row.role, content: row.content || "", tool_calls: row.tool_calls ?? null },
+    ...{ tool_call_id: row.tool_call_id, tool_name: row.tool_name, timestamp: row.timestamp },
+  }));
+}
+
+const idsOf = async ({ name }: Party): Promise<string[]> =>
+  JSON.parse((await agents.must("agent", "sessions", "list", name, "--limit", "1000", "-o", "json")).stdout).map(
+    (row: { id: string }) => row.id,
+  );
+
+/** Every byte the agent keeps of sessions, also what is in the log and on pages that are free. */
+const bytesHold = async ({ host, name }: Party, text: string) =>
+  (
+    await inHost(
+      host,
+      `cat /home/${name}/.hermes/state.db* /home/${name}/.hermes/sessions/* 2>/dev/null | grep -c -a -F '${text}' || true`,
+    )
+  ).trim() !== "0";
+
+const query = ({ host, name }: Party, sql: string) =>
+  inHost(
+    host,
+    `runuser -u ${name} -- /usr/bin/python3 -c 'import sqlite3,sys
+db=sqlite3.connect("/home/${name}/.hermes/state.db")
+print(db.execute(sys.argv[1]).fetchall()); db.commit()' "${sql}"`,
+  );
+
+/** A conversation with a tool in it. */
+async function conversation(party: Party, id: string): Promise<string> {
+  await chat(party, id, "the number is 4711");
+  await chat(party, id, "use a tool");
+  await chat(party, id, "größer 東京タワー");
+  return id;
+}
+
+beforeAll(async () => {
+  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
+  agents = agentsIn(home);
+  await agents.addEcho();
+  for (const { host, name, version } of both) {
+    await agents.install(host, name, version);
+    await agents.must("agent", "configure", name, "--provider", "echo");
+  }
+});
+afterAll(async () => {
+  for (const { name } of both) await agents.remove(name);
+  await removeHome();
+  rmSync(scratch, { recursive: true });
+});
+
+describe.each([
+  [old, young],
+  [young, old],
+])("from $version to another", (from, to) => {
+  it("keeps the transcript, message by message, and the target answers from it", async () => {
+    const id = await conversation(from, `talk-${from.name}`);
+    const meant = await saidIn(from, id);
+    const before = await query(from, `SELECT * FROM sessions WHERE id = '${id}'`);
+    const chats = readFileSync(join(home, "chats.json"), "utf8");
+    const { done, messages, tools } = await handed(from, to, "--session", id);
+    expect(done).toMatchObject({ messages: meant.length, from: { session: id }, to: { session: done.id } });
+    expect(done.id).toMatch(/^handoff-[0-9a-f]{12}$/);
+    expect([messages, tools]).toMatchObject([{ user: 3, tool: 1, all: meant.length }, { terminal: 1 }]);
+    expect(await saidIn(to, done.id)).toEqual(meant);
+    expect(await query(from, `SELECT * FROM sessions WHERE id = '${id}'`)).toBe(before);
+    expect(readFileSync(join(home, "chats.json"), "utf8")).toBe(chats);
+    // Three turns of the source and this one: what was planted is gone.
+    expect(await chat(to, done.id, "how many turns")).toBe("turns: 4");
+    const { stdout } = await agents.must("audit", "--last", "1", "-o", "json");
+    const [deed] = JSON.parse(stdout);
+    expect([deed.verb, deed.detail?.handoff]).toEqual(["handoff", done]);
+    expect((await run(["handoff", "--list", "-o", "json"])).stdout.trim()).toBe("[]");
+  });
+
+  it("and back again, what is there is the same", async () => {
+    const id = await conversation(from, `back-${from.name}`);
+    const there = await handed(from, to, "--session", id);
+    const back = await handed(to, from, "--session", there.done.id);
+    expect(await saidIn(from, back.done.id)).toEqual(await saidIn(from, id));
+    expect(back.done.hash).toBe(there.done.hash);
+  });
+});
+
+describe("what may not travel", () => {
+  it("shows it first, and a dry run changes nothing", async () => {
+    const id = await conversation(old, "dry");
+    const ids = await idsOf(young);
+    const { code, stdout, stderr } = await run(["handoff", old.name, young.name, "--session", id, "--dry-run"]);
+    expect([code, stderr], stderr).toEqual([0, expect.stringContaining("would hand 8 messages")]);
+    expect(stdout).toMatch(/^Messages: +8: 3 of the user, 4 of the assistant, 1 of tools$/m);
+    expect(stdout).toMatch(/^Tool calls: +terminal 1$/m);
+    expect(await idsOf(young)).toEqual(ids);
+    const unasked = await run(["handoff", old.name, young.name, "--session", id]);
+    expect([unasked.code, unasked.stderr]).toEqual([6, expect.stringContaining("--yes")]);
+  });
+
+  it("a denied tool's output is nowhere on the target", async () => {
+    const id = await conversation(old, "denied");
+    const secret = "the-salary-of-ada-is-4711-0815";
+    await query(
+      old,
+      `UPDATE messages SET content = 'first line\n${secret}' WHERE session_id = '${id}' AND role = 'tool'`,
+    );
+    await chat(old, id, `so it is ${secret}, is it`);
+    const { done, taken } = await handed(old, young, "--session", id, "--deny-tool", "web,term*");
+    expect(taken).toMatchObject({ outputs: 1 });
+    const said = await saidIn(young, done.id);
+    expect(said.find(({ role }) => role === "tool")?.content).toBe("[the output of terminal was not handed over]");
+    expect(await bytesHold(old, secret)).toBe(true);
+    expect(await bytesHold(young, secret)).toBe(false);
+  });
+
+  it("secrets, tools, and all but the last turn", async () => {
+    const id = await conversation(old, "bounded");
+    const key = "sk-proj-0123456789abcdef0123456789";
+    await chat(old, id, `my key is ${key}`);
+    const { done } = await handed(old, young, "--session", id, "--redact", "--no-tools", "--only-last", "3");
+    const said = await saidIn(young, done.id);
+    expect(said.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant", "user", "assistant"]);
+    expect(said.at(-2)?.content).toBe("my key is [secret]");
+    expect(await bytesHold(young, key)).toBe(false);
+  });
+});
+
+describe("a small window", () => {
+  const overlay = () => join(home, "models.yaml");
+  afterAll(() => rmSync(overlay(), { force: true }));
+
+  it("is refused, trimmed or summarised as asked", async () => {
+    const id = await conversation(old, "small");
+    for (let turn = 0; turn < 8; turn++) await chat(old, id, `turn ${turn}: ${"word ".repeat(20)}`);
+    writeFileSync(overlay(), "models:\n  ollama:\n    echo-1: { context: 200 }\n");
+    const ids = await idsOf(young);
+    const refused = await run(["handoff", old.name, young.name, "--session", id, "--yes"]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/does not fit[\s\S]*--fit trim/)]);
+    expect(await idsOf(young)).toEqual(ids);
+    const trimmed = await handed(old, young, "--session", id, "--fit", "trim");
+    const [first, ...rest] = await saidIn(young, trimmed.done.id);
+    expect(first).toMatchObject({
+      role: "user",
+      content: expect.stringMatching(/^\[\d+ earlier messages .* left out/),
+    });
+    expect(rest).toEqual((await saidIn(old, id)).slice(-rest.length));
+    writeFileSync(overlay(), "models:\n  ollama:\n    echo-1: { context: 400 }\n");
+    const summed = await handed(old, young, "--session", id, "--fit", "summarise");
+    const [summary] = await saidIn(young, summed.done.id);
+    expect(summary).toMatchObject({
+      role: "user",
+      content: expect.stringMatching(/^\[summary of \d+ earlier messages/),
+    });
+    expect((await idsOf(young)).filter((each) => each.includes("-summary-"))).toEqual([]);
+  });
+
+  it("that nobody knows is taken for large, unless somebody wants it fitted", async () => {
+    rmSync(overlay(), { force: true });
+    const id = await conversation(old, "unknown-window");
+    const fitted = await run(["handoff", old.name, young.name, "--session", id, "--fit", "trim", "--yes"]);
+    expect([fitted.code, fitted.stderr]).toEqual([2, expect.stringContaining("--context")]);
+    const told = await run(["handoff", old.name, young.name, "--session", id, "--yes"]);
+    expect([told.code, told.stderr], told.stderr).toEqual([0, expect.stringContaining("is not known")]);
+  });
+});
+
+describe("who may, and who can", () => {
+  it("a key that may not talk with both hands nothing over", async () => {
+    const id = await conversation(old, "as");
+    await agents.must("gateway", "key", "create", "--name", "half", "--agents", old.name, "--role", "chat");
+    await agents.must("gateway", "key", "create", "--name", "reader", "--agents", "*", "--role", "read");
+    await agents.must("gateway", "key", "create", "--name", "whole", "--agents", "*", "--role", "chat");
+    for (const [key, why] of [
+      ["half", young.name],
+      ["reader", "role is read"],
+      ["nobody", "no gateway key"],
+    ] as const) {
+      const { code, stderr } = await run(["handoff", old.name, young.name, "--session", id, "--as", key, "--yes"]);
+      expect([code === 0, stderr]).toEqual([false, expect.stringContaining(why)]);
+    }
+    expect((await handed(old, young, "--session", id, "--as", "whole")).done.as).toMatch(/^[a-z0-9]{8}$/);
+  });
+
+  it("a target that is down, or whose model fails, changes nothing", async () => {
+    const id = await conversation(old, "down");
+    const ids = await idsOf(young);
+    await inHost(young.host, `echo dead-upstream >/home/${young.name}/.hermes/.standin`);
+    const failed = await run(["handoff", old.name, young.name, "--session", id, "--yes"]);
+    await inHost(young.host, `: >/home/${young.name}/.hermes/.standin`);
+    expect([failed.code, failed.stderr]).toEqual([16, expect.stringContaining("nothing of it is left on the target")]);
+    await agents.must("agent", "stop", young.name);
+    const down = await run(["handoff", old.name, young.name, "--session", id, "--yes"]);
+    await agents.must("agent", "start", young.name);
+    expect([down.code, down.stderr]).toEqual([8, expect.stringContaining("is stopped")]);
+    expect(await idsOf(young)).toEqual(ids);
+  });
+
+  it("the source can be closed, when all is proven", async () => {
+    const id = await conversation(old, "closing");
+    const { done } = await handed(old, young, "--session", id, "--close");
+    expect(done.closed).toBe(true);
+    expect(await query(old, `SELECT ended_at > 0, end_reason FROM sessions WHERE id = '${id}'`)).toContain(
+      "(1, 'handed_over')",
+    );
+    expect(await saidIn(young, done.id)).toEqual(await saidIn(old, id));
+  });
+});
+
+describe("killed or cut at any step, and run again", () => {
+  const steps = resolve("test/faults/steps.cjs");
+  const disturbed = (args: string[], env: Record<string, string>) =>
+    run([...args, "--debug"], { NODE_OPTIONS: `--require ${steps}`, ...env });
+
+  it("ends with one session that is whole", async () => {
+    const id = await conversation(old, "killed");
+    const meant = await saidIn(old, id);
+    const args = ["handoff", old.name, young.name, "--session", id, "--yes"];
+    const list = join(scratch, "steps.json");
+    const undisturbed = await disturbed(args, { CLM_STEPS_TO: list });
+    expect(undisturbed, undisturbed.stderr).toMatchObject({ code: 0 });
+    const count = JSON.parse(readFileSync(list, "utf8")).length;
+    expect(count).toBeGreaterThan(10);
+    const size = process.env.CLM_TEST_EXHAUSTIVE ? count : 12;
+    const places = Array.from({ length: size }, (_, at) => 1 + Math.floor(((at + 0.5) * count) / size));
+    const failures: string[] = [];
+    for (const [index, step] of places.entries()) {
+      const deed = index % 2 === 0 ? "kill" : "cut";
+      const before = await idsOf(young);
+      const hit = await disturbed(args, { CLM_STEP: String(step), CLM_STEP_DO: deed });
+      const again = await run([...args, "-o", "json"]);
+      const name = `${deed} at step ${step} of ${count}`;
+      if (again.code !== 0) {
+        failures.push(`${name}: the rerun ended with ${again.code}: ${again.stderr}`);
+        continue;
+      }
+      const { done } = JSON.parse(again.stdout);
+      const added = (await idsOf(young)).filter((each) => !before.includes(each));
+      // One that was at its end when it was hit is whole too.
+      const whole = hit.code === 0 || hit.stdout.includes("go on with") ? 2 : 1;
+      if (added.length > whole || !added.includes(done.id)) failures.push(`${name}: added ${added.join(", ")}`);
+      for (const each of added) {
+        const said = await saidIn(young, each);
+        if (JSON.stringify(said) !== JSON.stringify(meant)) failures.push(`${name}: ${each} is not what was meant`);
+      }
+      const open = (await run(["handoff", "--list", "-o", "json"])).stdout.trim();
+      if (open !== "[]") failures.push(`${name}: ${open} is open`);
+    }
+    expect(failures).toEqual([]);
+    expect((await run(["audit", "--verify"])).code).toBe(0);
+  }, 900_000);
+
+  it("can be given up instead", async () => {
+    const id = await conversation(old, "given-up");
+    const args = ["handoff", old.name, young.name, "--session", id, "--yes"];
+    const before = await idsOf(young);
+    // The agent thinks before it proves, which is when clm is killed.
+    const killed = await clm([...args], {
+      home,
+      during: (child) =>
+        child.stderr?.on("data", (chunk) => {
+          if (String(chunk).includes("prove")) child.kill("SIGKILL");
+        }),
+    });
+    const open = JSON.parse((await run(["handoff", "--list", "-o", "json"])).stdout);
+    if (killed.signal === "SIGKILL") expect(open).toHaveLength(1);
+    for (const { id: each } of open) await agents.must("handoff", "--abandon", each);
+    expect(JSON.parse((await run(["handoff", "--list", "-o", "json"])).stdout)).toEqual([]);
+    if (open.length > 0) expect(await idsOf(young)).toEqual(before);
+  });
+});
