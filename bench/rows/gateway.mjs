@@ -1,0 +1,173 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { ensurePackages, ensureRoot } from "../../scripts/setup.mjs";
+import { Caller } from "../gateway/caller.mjs";
+import { compared } from "../gateway/compared.mjs";
+import { memory } from "../gateway/memory.mjs";
+import { startNginx } from "../gateway/nginx.mjs";
+import { onLab, sshTrue } from "../lab.mjs";
+import { clm, time } from "../measure.mjs";
+
+const lab = { name: "benchgateway", hosts: 1 };
+const host = `${lab.name}-1`;
+const agentPort = 8642;
+const model = "bench";
+const atOnce = 16;
+
+// CLM_BENCH_SHORT=1 is for trying whether it works; what it then measures says nothing.
+const short = process.env.CLM_BENCH_SHORT === "1";
+const turns = short ? { rounds: 2, seconds: 0.4, warm: 200 } : { rounds: 10, seconds: 1.5, warm: 3000 };
+const counts = short ? { few: 500, many: 2000, looks: 2 } : { few: 5000, many: 50_000, looks: 16 };
+
+/**
+ * The same small request sixteen at once through the gateway, and on three other ways to the same port of the same host: a
+ * bare `ssh -L`, nginx in front of that, and a listener in Node that passes bytes through ssh2 and knows nothing of HTTP,
+ * which is the floor of anything that is made as the gateway is. All take turns, so that a busy moment hits all of them.
+ */
+export async function measure() {
+  if (!ensureRoot("npm run bench") || !ensurePackages()) return [skipped("lab hosts need root")];
+  return onLab(lab, async (setting) => {
+    const children = [];
+    const start = (child) => {
+      if (child) children.push(child);
+      return child;
+    };
+    try {
+      const bearer = agentInPlace(setting);
+      const key = said(setting, "gateway", "key", "create", "--name", "bench", "--agents", "*", "--yes").trim();
+      const used = await startGateway(setting, start);
+      const rows = await compared(await openWays(setting, { bearer, key, gateway: used.port, start }), turns);
+      await ended(used.child);
+      const { child, port } = await startGateway(setting, start);
+      return [...rows, await memory(child.pid, callersOf({ port, bearer: key, model }), counts)];
+    } finally {
+      await Promise.all(children.map(ended));
+    }
+  });
+}
+
+/** An agent whose unit runs something faster than an agent, on the agent's port. Gives the agent's key. */
+function agentInPlace(setting) {
+  const { env } = setting;
+  const say = (...words) => time([...clm, ...words], env);
+  say("provider", "add", "echo", "--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo");
+  say("agent", "install", "--type", "hermes", "--host", host, "--name", "bench", "--yes");
+  say("agent", "configure", "bench", "--provider", "echo");
+  const program = "/usr/local/lib/clm-bench.py";
+  inHost(setting, `cat >${program}`, readFileSync(new URL("../gateway/responder.py", import.meta.url)));
+  inHost(
+    setting,
+    `mkdir -p /etc/systemd/system/hermes-bench.service.d
+printf '[Service]\\nExecStart=\\nExecStart=/usr/bin/python3 ${program} ${agentPort}\\n' >/etc/systemd/system/hermes-bench.service.d/bench.conf
+systemctl daemon-reload
+systemctl restart hermes-bench.service`,
+  );
+  return said(setting, "agent", "key", "bench", "--header")
+    .trim()
+    .replace(/^Authorization: Bearer /i, "");
+}
+
+function inHost({ env }, script, input = "") {
+  const words = [...clm.slice(1), "lab", "exec", host, "--", "/bin/sh", "-ec", script];
+  const { status, stderr } = spawnSync(clm[0], words, { env: { ...process.env, ...env }, input, encoding: "utf8" });
+  if (status !== 0) throw new Error(`a script in ${host} ended with ${status}: ${stderr}`);
+}
+
+function said({ env }, ...words) {
+  const { status, stdout, stderr } = spawnSync(clm[0], [...clm.slice(1), ...words], {
+    env: { ...process.env, ...env },
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`clm ${words.join(" ")} ended with ${status}: ${stderr}`);
+  return stdout;
+}
+
+/** Sixteen callers on each way, each of which has been answered once. */
+async function openWays(setting, { bearer, key, gateway, start }) {
+  const { folder, fleet } = setting;
+  const [tunnel, front] = [await freePort(), await freePort()];
+  const words = sshTrue(setting).slice(1, -1);
+  start(spawn("ssh", ["-N", "-L", `127.0.0.1:${tunnel}:127.0.0.1:${agentPort}`, ...words], { stdio: "ignore" }));
+  const nginx = start(startNginx(folder, { port: front, to: tunnel }));
+  const ports = {
+    direct: tunnel,
+    gateway,
+    ...(nginx && { nginx: front }),
+    floor: await startFloor(fleet[0], start),
+  };
+  const ways = Object.entries(ports).map(([name, port]) => {
+    const who = name === "gateway" ? { bearer: key, model } : { bearer, model: "hermes-agent" };
+    return { name, callers: callersOf({ port, ...who }) };
+  });
+  for (const { callers } of ways) await answered(callers);
+  return ways;
+}
+
+const callersOf = (who) => Array.from({ length: atOnce }, () => new Caller(who));
+
+/** Programs that were just started may not listen yet. */
+async function answered(callers) {
+  for (let tries = 0; ; tries++) {
+    const ends = await Promise.allSettled(callers.map((caller) => caller.ask()));
+    const failed = ends.find(({ status }) => status === "rejected");
+    if (!failed) return;
+    if (tries === 100) throw failed.reason;
+    await pause(100);
+  }
+}
+
+async function startGateway({ env }, start) {
+  const child = start(
+    spawn(clm[0], [...clm.slice(1), "gateway", "serve", "--port", "0", "-o", "json"], {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "inherit"],
+    }),
+  );
+  const { url } = JSON.parse(await firstLine(child, "ready"));
+  return { child, port: Number(new URL(url).port) };
+}
+
+async function startFloor({ address, user, identity }, start) {
+  const program = new URL("../gateway/floor.mjs", import.meta.url).pathname;
+  const child = start(spawn("node", [program], { stdio: ["pipe", "pipe", "inherit"] }));
+  child.stdin.end(JSON.stringify({ host: address, username: user, identity, port: agentPort }));
+  return Number(await firstLine(child, ""));
+}
+
+function firstLine(child, word) {
+  return new Promise((found, failed) => {
+    let text = "";
+    child.once("exit", (code) => failed(new Error(`${child.spawnargs.join(" ")} ended with ${code}`)));
+    child.stdout.on("data", (chunk) => {
+      text += chunk;
+      const line = text
+        .split("\n")
+        .slice(0, -1)
+        .find((each) => each.includes(word));
+      if (line !== undefined) found(line);
+    });
+  });
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function ended(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const over = once(child, "exit");
+  child.kill();
+  await over;
+}
+
+const skipped = (note) => ({
+  ...{ what: "gateway, a small request", against: "ssh -L", goal: "<= +0.5 ms", note: `skipped: ${note}` },
+});
