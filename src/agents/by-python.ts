@@ -21,11 +21,13 @@ done
 echo no-python`;
 
 /**
- * How a program of ours that reads an agent's database is run on the host, and what is written to it: itself, and a line
- * of JSON with what it is asked. `code` is where the agent's own program is, whose Python will do too.
+ * How a program of ours that works on an agent's database is run on the host, and what is written to it: itself, and a line
+ * of JSON with what it is asked. `code` is where the agent's own program is, whose Python will do too; who writes what that
+ * one's SQLite made takes it first, for an older one may not know how the search index is kept.
  */
-export function byPython(program: string, asked: object, code: string) {
-  const pythons = ["python3", `${code}/venv/bin/python3`, `${code}/venv/bin/python`];
+export function byPython(program: string, asked: object, code: string, first: "any" | "its own" = "any") {
+  const own = [`${code}/venv/bin/python3`, `${code}/venv/bin/python`];
+  const pythons = first === "any" ? ["python3", ...own] : [...own, "python3"];
   const words = [String(Buffer.byteLength(program)), ...pythons];
   return { script: anyPython, words, stdin: `${program}${ascii(JSON.stringify(asked))}\n` };
 }

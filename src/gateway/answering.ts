@@ -1,12 +1,15 @@
 import { isSpeakable } from "../state/agents.js";
 import { askedIn } from "./asked.js";
 import { bodyOf, tooLarge } from "./body.js";
-import { targetOf } from "./directory.js";
+import { type Directory, targetOf } from "./directory.js";
 import type { Exchange } from "./exchange.js";
 import type { GatewayKey } from "./keys/key.js";
+import type { Right } from "./keys/rights.js";
+import { metricsType, type View } from "./metrics.js";
 import type { Models } from "./models.js";
 import { pass } from "./pass.js";
 import { Refusal } from "./refusal.js";
+import type { Lane } from "./road/lane.js";
 import { agentPaths, routeOf } from "./routes.js";
 
 const json = { "content-type": "application/json" };
@@ -15,17 +18,15 @@ const nothing = Buffer.alloc(0);
 /** One request, in order. Whatever does not let it pass throws a Refusal. */
 export async function answer(exchange: Exchange, models: Models, logBodies: boolean): Promise<void> {
   const { parts, call, request } = exchange;
+  if (request.headers.host === undefined && request.httpVersion === "1.1") throw noHost();
   const route = routeOf(call.method, call.path);
   parts.log.mustBeWritable();
   if (route.does === "health") return exchange.answer({ status: 200 }, json, `{"status":"ok"}`);
-  const body = await bodyIn(exchange);
-  const key = await whose(exchange, body);
-  call.key = key;
+  const { key, body } = await admitted(exchange, route.does === "model" ? "models" : route.does);
   if (route.does === "metrics") {
-    parts.mustMay(key, "metrics");
-    return exchange.answer({ status: 200 }, { "content-type": "text/plain; version=0.0.4" }, parts.metrics.render());
+    const text = parts.metrics.render(key.role === "admin" ? undefined : viewOf(exchange, key));
+    return exchange.answer({ status: 200 }, { "content-type": metricsType }, text);
   }
-  parts.mustMay(key, route.does === "talk" ? "talk" : "models");
   const known = parts.fleet();
   const fleet = known instanceof Promise ? await known : known;
   if (route.does === "models") {
@@ -56,11 +57,11 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   exchange.reservation = await parts.allowance.reserve(key, { target: call.target, ...runs, input, output }, signal);
   signal.throwIfAborted();
   const { host, name, failures } = agent;
-  const taken = parts.road({ host, name, proxy: proxy !== undefined }).take(signal);
-  const lane = taken instanceof Promise ? await taken : taken;
-  // With the query, though nothing an agent has reads one.
-  const path = request.url ?? call.path;
-  await pass(exchange, lane, { path, body: sent, input, failures, proxied: proxy !== undefined });
+  const lane = await laneTo(exchange, key, { host, name, proxy: proxy !== undefined, asked: asked.model });
+  // Without the query: nothing that an agent has reads one, and a key that was put there would stand in its log.
+  const { path } = call;
+  const ownTools = proxy === undefined && call.path === "/v1/responses";
+  await pass(exchange, lane, { path, body: sent, input, failures, proxied: proxy !== undefined, ownTools });
 }
 
 function bodyIn({ request, response, signal }: Exchange): Buffer | Promise<Buffer> {
@@ -68,16 +69,70 @@ function bodyIn({ request, response, signal }: Exchange): Buffer | Promise<Buffe
   return coding === undefined && (length === undefined || length === "0") ? nothing : bodyOf(request, response, signal);
 }
 
-function whose({ parts, call, request }: Exchange, body: Buffer): GatewayKey | Promise<GatewayKey> {
+interface Admitted {
+  key: GatewayKey;
+  body: Buffer;
+}
+
+/** Who asks, and their body: that of a stranger is not read, unless it may be signed by somebody who is none. */
+async function admitted(exchange: Exchange, right: Right): Promise<Admitted> {
+  const { parts, call, request } = exchange;
   const { headers, url = "" } = request;
   if (headers["x-clm-signature"] === undefined && headers["x-clm-key"] === undefined) {
-    return parts.keyring.whose(/^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1]);
+    const key = parts.keyring.whose(/^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1]);
+    call.key = key;
+    parts.mustMay(key, right);
+    return { key, body: await bodyIn(exchange) };
   }
-  return parts.signed({ method: call.method, url, headers, body }).then(({ key, nonce }) => {
-    call.nonce = nonce;
-    return key;
-  });
+  parts.mustBeSignable(headers);
+  const body = await bodyIn(exchange);
+  const { key, nonce } = await parts.signed({ method: call.method, url, headers, body });
+  Object.assign(call, { key, nonce });
+  parts.mustMay(key, right);
+  return { key, body };
 }
+
+interface Wanted {
+  host: string;
+  name: string;
+  proxy: boolean;
+  /** The model, as it was asked for. */
+  asked: string;
+}
+
+/**
+ * A lane to where the agent is now, for who may still use it. There may have been a wait for an allowance, and for the lane:
+ * meanwhile a key can be revoked and a host can become another, so both are looked at right before anything is sent.
+ */
+async function laneTo(exchange: Exchange, key: GatewayKey, { host, name, proxy, asked }: Wanted): Promise<Lane> {
+  const { parts, signal } = exchange;
+  const markIn = (fleet: Directory) => {
+    const agent = fleet.find(`${host}/${name}`)?.agent;
+    if (!agent || (proxy && !agent.proxy)) throw noSuchModel(asked);
+    return agent.mark;
+  };
+  for (;;) {
+    const mark = markIn(await parts.fleet());
+    const lane = await parts.road({ host, name, proxy, mark }).take(signal);
+    let isRight = false;
+    try {
+      parts.keyring.mustStillOpen(key);
+      isRight = markIn(await parts.fleet()) === mark;
+      if (isRight) return lane;
+    } finally {
+      if (!isRight) lane.giveBack();
+    }
+  }
+}
+
+/** A key that does not see everything sees its agents, and of keys itself. */
+const viewOf = ({ parts }: Exchange, key: GatewayKey): View => ({
+  key: key.name,
+  target(target) {
+    const [host = "", name = ""] = target.split("/");
+    return parts.mayUse(key, { host, name });
+  },
+});
 
 /** The same for what is not there and for what the key may not use: who may not use it does not learn that it is there. */
 function noSuchModel(word: string): Refusal {
@@ -88,6 +143,8 @@ function noSuchModel(word: string): Refusal {
 
 /** A key may have been typed in the wrong place. */
 const mayRepeat = (word: string): boolean => word.length <= 100 && isSpeakable(word) && !/(clm_|sk-)/.test(word);
+
+const noHost = (): Refusal => new Refusal(400, "missing_host", "A request must say which Host it is for.");
 
 const notSupported = (path: string, target: string): Refusal =>
   new Refusal(404, "not_supported_by_target", `${target} does not answer ${path}.`, { param: "model" });

@@ -1,3 +1,4 @@
+import { tokensInBytes } from "../agents/tokens.js";
 import { Refusal } from "./refusal.js";
 
 /** What must be known of a request to send it on. */
@@ -19,13 +20,28 @@ export function askedIn(body: Buffer): Asked {
       param: "model",
     });
   }
-  const output = [said.max_completion_tokens, said.max_output_tokens, said.max_tokens].find(isCount);
+  const most = [said.max_completion_tokens, said.max_output_tokens, said.max_tokens].find(isCount);
   return {
     model,
-    input: tokensIn(lengthOf([said.messages, said.input, said.instructions, said.prompt, said.tools])),
-    ...(output !== undefined && { output }),
-    as: (other) => Buffer.from(JSON.stringify({ ...said, model: other })),
+    input: tokensInBytes(bytesIn([said.messages, said.input, said.instructions, said.prompt, said.tools])),
+    ...(most !== undefined && { output: Math.min(most, longestOutput) }),
+    as: (other) => Buffer.from(written({ ...said, model: other })),
   };
+}
+
+// Tokens. No answer is as long; what is reserved by a number that a double cannot count would never be given back whole.
+const longestOutput = 10_000_000;
+// Nothing that is said to a model is nested as deeply, and whoever goes down there does not come back.
+const deepest = 200;
+
+const tooDeep = (): Refusal => new Refusal(400, "invalid_json", "The body is nested too deeply.");
+
+function written(said: object): string {
+  try {
+    return JSON.stringify(said);
+  } catch {
+    throw tooDeep();
+  }
 }
 
 function parsed(body: Buffer): Record<string, unknown> {
@@ -42,17 +58,27 @@ function parsed(body: Buffer): Record<string, unknown> {
 
 const isCount = (value: unknown): value is number => typeof value === "number" && Number.isInteger(value) && value > 0;
 
-/** Four characters are about a token. */
-export const tokensIn = (length: number): number => Math.ceil(length / 4);
+// An image is one to a model however many bytes it has.
+const imageBytes = 4000;
 
-// In characters. An image is one to a model however many bytes it has.
-const imageLength = 4000;
-
-/** Characters of text anywhere inside, and so many for each image. */
-function lengthOf(value: unknown): number {
-  if (typeof value === "string") return value.startsWith("data:") ? imageLength : value.length;
+/** Bytes of text anywhere inside, and so many for each image. */
+function bytesIn(value: unknown, depth = 0): number {
+  if (typeof value === "string") return Buffer.byteLength(value);
   if (typeof value !== "object" || value === null) return 0;
+  if (depth > deepest) throw tooDeep();
+  if (isImage(value)) {
+    const { image_url: _, ...rest } = value;
+    return imageBytes + bytesIn(rest, depth + 1);
+  }
   let sum = 0;
-  for (const each of Array.isArray(value) ? value : Object.values(value)) sum += lengthOf(each);
+  for (const each of Array.isArray(value) ? value : Object.values(value)) sum += bytesIn(each, depth + 1);
   return sum;
+}
+
+/** A part of a message, as chat completions and responses have it. A text is none, whatever it begins with. */
+function isImage(value: { type?: unknown; image_url?: unknown }): value is { image_url: unknown } {
+  const { type, image_url: image } = value;
+  if (type !== "image_url" && type !== "input_image") return false;
+  const url = typeof image === "object" && image !== null ? (image as { url?: unknown }).url : image;
+  return typeof url === "string" && url.startsWith("data:image/");
 }

@@ -12,6 +12,8 @@ export interface Served {
   /** What the texts of failures begin with. */
   failures: readonly string[];
   proxy?: ServedProxy;
+  /** Another one when its host's address, its port, its key or anything else on the way to it is another. */
+  mark?: string;
 }
 
 /** The proxy beside an agent. */

@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Reservation } from "./allowance/allowance.js";
 import type { Call, Ending } from "./call.js";
-import type { Parts, Reservation } from "./parts.js";
+import type { Parts } from "./parts.js";
 import { Refusal } from "./refusal.js";
-import { MethodRefusal } from "./routes.js";
+import { leavesLine, MethodRefusal } from "./routes.js";
 
 /** Whoever asked is not there any more. */
 export const clientGone = new Refusal(499, "client_gone", "The caller went away.");
 
-/** One request and what becomes of it. Whatever happens, it ends once, with one line in the audit log. */
+/** One request and what becomes of it. Whatever happens, it ends once, with one line in the audit log if it is to leave one. */
 export class Exchange {
   readonly call: Call;
   /** When something last came from where it was sent on to. */
@@ -38,7 +39,13 @@ export class Exchange {
     response.setHeader("x-request-id", this.call.id);
     request.on("error", () => {});
     response.on("error", () => {});
-    response.once("close", () => this.stop(clientGone));
+    const gone = () => this.stop(clientGone);
+    response.once("close", gone);
+    // Behind another one on the same connection, it is not told of that one's end before its turn comes.
+    if (!response.socket) {
+      socket.once("close", gone);
+      response.once("close", () => socket.off("close", gone));
+    }
     parts.metrics.began(this.call);
   }
 
@@ -72,7 +79,7 @@ export class Exchange {
     };
     let trouble: Refusal | undefined;
     try {
-      await this.parts.log.write(this.call, whole);
+      if (leavesLine(this.call.path, this.request.headers)) await this.parts.log.write(this.call, whole);
     } catch (error) {
       trouble = asRefusal(error, this.parts);
     }
@@ -96,6 +103,7 @@ export class Exchange {
   async refuse(error: unknown, tokens?: Ending["tokens"]): Promise<void> {
     if (this.#over) return;
     const refusal = asRefusal(error, this.parts);
+    Object.assign(this.call, refusal.by);
     const { status, code } = refusal;
     const ending = { status, code, ...(tokens && { tokens }) };
     if (refusal === clientGone) await this.conclude(ending);
@@ -111,8 +119,10 @@ export class Exchange {
   }
 
   #loggable(text: string): string {
-    const short = text.length > longestLogged ? `${text.slice(0, longestLogged)}…` : text;
-    return this.parts.redact(short);
+    if (text.length <= longestLogged) return this.parts.redact(text);
+    // A secret that is cut through would not be known: the end, where that may be, is left out afterwards.
+    const shown = this.parts.redact(text.slice(0, longestLogged + longestSecret));
+    return `${shown.slice(0, Math.min(longestLogged, Math.max(0, shown.length - longestSecret)))}…`;
   }
 
   #send(status: number, headers: OutgoingHttpHeaders, body: string | Buffer): void {
@@ -128,6 +138,10 @@ export class Exchange {
 
 // Characters: an image would make a line of millions.
 const longestLogged = 262_144;
+const longestSecret = 8192;
+
+/** Bytes of a body that are sure to have all that is logged of it: no character takes more than three. */
+export const mostForLog = 3 * (longestLogged + longestSecret);
 
 function headersOf(refusal: Refusal): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { "content-type": "application/json" };
@@ -136,9 +150,10 @@ function headersOf(refusal: Refusal): OutgoingHttpHeaders {
   return headers;
 }
 
-/** What nobody expected may say anything, so it says nothing to the caller. */
+/** What nobody expected may say anything, so it says nothing to the caller; nor does a cause. */
 function asRefusal(error: unknown, parts: Parts): Refusal {
-  if (error instanceof Refusal) return error;
-  parts.trouble(error);
+  const known = error instanceof Refusal;
+  if (!known || error.cause !== undefined) parts.trouble(error);
+  if (known) return error;
   return new Refusal(500, "internal_error", "The gateway failed. Its own output says more.");
 }

@@ -1,5 +1,6 @@
 import { type Completion, completionFrom, errorText } from "../agents/chat/completion.js";
 import type { Ending, Tokens } from "./call.js";
+import { withoutOwnTools } from "./own-tools.js";
 import type { Passing } from "./pass.js";
 import { Refusal } from "./refusal.js";
 import { plainTap } from "./tap.js";
@@ -13,13 +14,14 @@ export function judged(
   status: number,
   headers: Record<string, string>,
   body: Buffer,
-  { input, failures, proxied }: Pick<Passing, "input" | "failures" | "proxied">,
+  { input, failures, proxied, ownTools }: Pick<Passing, "input" | "failures" | "proxied" | "ownTools">,
   redact: (text: string) => string,
 ): Verdict {
   if (status >= 200 && status < 300) {
     const tap = plainTap(body);
     const failure = proxied ? undefined : tap.failure(headers, failures);
-    if (failure === undefined) return { ending: { status, tokens: tap.tokens(input) }, body };
+    const ending = { status, tokens: tap.tokens(input) };
+    if (failure === undefined) return { ending, body: ownTools ? withoutOwnTools(body) : body };
     return { refusal: new Refusal(502, "agent_failed", redact(failure)), ...(tap.told && { tokens: tap.told }) };
   }
   const said = completionFrom(body.toString());

@@ -3,8 +3,14 @@ import type { Call, Ending } from "./call.js";
 export interface Metrics {
   began(call: Call): void;
   ended(call: Call, ending: Ending): void;
-  /** Everything counted so far, as Prometheus reads it (text format 0.0.4). */
-  render(): string;
+  /** What was counted so far, as Prometheus reads it (text format 0.0.4): all of it, or what somebody may see. */
+  render(view?: View): string;
+}
+
+/** What somebody may see: some targets, and the name of one key; other keys are one. */
+export interface View {
+  key: string;
+  target(target: string): boolean;
 }
 
 export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
@@ -25,7 +31,7 @@ export function createMetrics({ roads = () => [] }: MetricsSources = {}): Metric
   const requests = counted(["target", "key", "status"]);
   const refusals = counted(["code"]);
   const tokens = counted(["target", "key", "direction"]);
-  const usd = counted(["key"]);
+  const usd = counted(["target", "key"]);
   const took = timed();
   const first = timed();
   let inFlight = 0;
@@ -43,20 +49,23 @@ export function createMetrics({ roads = () => [] }: MetricsSources = {}): Metric
         tokens.add([target, name, "input"], used.input);
         tokens.add([target, name, "output"], used.output);
       }
-      if (cost !== undefined) usd.add([name], cost);
+      if (cost !== undefined) usd.add([target, name], cost);
       took.add(target, ms / 1000);
       if (firstMs !== undefined) first.add(target, firstMs / 1000);
     },
-    render() {
-      const open = [...roads()].map(([host, count]) => sample({ host }, count));
+    render(view) {
+      const hosts = new Set(requests.targets(view).map((target) => target.split("/")[0]));
+      const open = [...roads()]
+        .filter(([host]) => !view || hosts.has(host))
+        .map(([host, count]) => sample({ host }, count));
       const families: [name: string, type: string, help: string, lines: Line[]][] = [
-        ["clm_gateway_requests_total", "counter", "Requests that have ended.", requests.lines()],
+        ["clm_gateway_requests_total", "counter", "Requests that have ended.", requests.lines(view)],
         ["clm_gateway_refusals_total", "counter", "Requests that ended with an error, by its code.", refusals.lines()],
-        ["clm_gateway_tokens_total", "counter", "Tokens used.", tokens.lines()],
-        ["clm_gateway_usd_total", "counter", "US dollars spent, by the prices that are known.", usd.lines()],
+        ["clm_gateway_tokens_total", "counter", "Tokens used.", tokens.lines(view)],
+        ["clm_gateway_usd_total", "counter", "US dollars spent, by the prices that are known.", usd.lines(view)],
         ["clm_gateway_in_flight", "gauge", "Requests that have not ended.", [sample({}, inFlight)]],
-        ["clm_gateway_request_seconds", "histogram", "Seconds until an answer's last byte.", took.lines()],
-        ["clm_gateway_first_byte_seconds", "histogram", "Seconds until an answer's first byte.", first.lines()],
+        ["clm_gateway_request_seconds", "histogram", "Seconds until an answer's last byte.", took.lines(view)],
+        ["clm_gateway_first_byte_seconds", "histogram", "Seconds until an answer's first byte.", first.lines(view)],
         ["clm_gateway_roads_open", "gauge", "Connections that are open to a host.", open],
         ["process_start_time_seconds", "gauge", "When the process began, since 1970.", [sample({}, startedAt)]],
         ["process_resident_memory_bytes", "gauge", "Memory in use.", [sample({}, process.memoryUsage.rss())]],
@@ -109,12 +118,22 @@ function kept<Kept>(labels: readonly string[], make: () => Kept) {
     all.set(id, fresh);
     return fresh.kept;
   };
-  const list = () =>
-    [...all.values()].map(({ values, kept }) => ({
-      labels: Object.fromEntries(labels.map((label, index) => [label, values[index] ?? none])),
-      kept,
-    }));
+  const list = (view?: View) => [...all.values()].map(labelled).filter(({ labels }) => isSeen(labels.target, view));
+  const labelled = ({ values, kept }: { values: readonly string[]; kept: Kept }) => ({
+    labels: Object.fromEntries(labels.map((label, index) => [label, values[index] ?? none])) as Record<string, string>,
+    kept,
+  });
   return { find, list };
+}
+
+/** What has no target is of nobody in particular. */
+const isSeen = (target: string | undefined, view: View | undefined): boolean =>
+  !view || target === undefined || target === none || view.target(target);
+
+function withoutKeys(labels: Record<string, string>, view: View | undefined): Record<string, string> {
+  const { key } = labels;
+  if (!view || key === undefined || key === none || key === view.key) return labels;
+  return { ...labels, key: "others" };
 }
 
 function counted(labels: readonly string[]) {
@@ -123,7 +142,16 @@ function counted(labels: readonly string[]) {
     add(values: readonly string[], amount: number) {
       find(values).sum += amount;
     },
-    lines: (): Line[] => list().map(({ labels, kept: { sum } }) => sample(labels, sum)),
+    targets: (view?: View): string[] => list(view).flatMap(({ labels: { target } }) => target ?? []),
+    lines(view?: View): Line[] {
+      const sums = new Map<string, { labels: Record<string, string>; sum: number }>();
+      for (const { labels, kept } of list(view)) {
+        const shown = withoutKeys(labels, view);
+        const id = Object.values(shown).join("\0");
+        sums.set(id, { labels: shown, sum: (sums.get(id)?.sum ?? 0) + kept.sum });
+      }
+      return [...sums.values()].map(({ labels, sum }) => sample(labels, sum));
+    },
   };
 }
 
@@ -137,8 +165,8 @@ function timed() {
       found.counts[at] = (found.counts[at] ?? 0) + 1;
       found.sum += seconds;
     },
-    lines: (): Line[] =>
-      list().flatMap(({ labels, kept: { counts, sum } }) => {
+    lines: (view?: View): Line[] =>
+      list(view).flatMap(({ labels, kept: { counts, sum } }) => {
         let total = 0;
         const buckets = [...counts].map((count, index) => {
           total += count;

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
 import { completionFrom } from "../agents/chat/completion.js";
+import { unlessStopped } from "../unless-stopped.js";
 import { type Directory, proxiedWord, type Served } from "./directory.js";
 import type { GatewayKey } from "./keys/key.js";
 import type { Parts } from "./parts.js";
@@ -26,11 +27,13 @@ const patience = 2000;
 export function modelsOf({ mayUse, road }: Pick<Parts, "mayUse" | "road">): Models {
   const known = new Map<string, { at: number; ids: Promise<string[]> }>();
 
-  function proxiedBy({ host, name }: Served): Promise<string[]> {
+  function proxiedBy({ host, name, mark }: Served): Promise<string[]> {
     const key = `${host}/${name}`;
     const before = known.get(key);
     if (before && Date.now() - before.at < holds) return before.ids;
-    const ids = askProxy(road({ host, name, proxy: true })).catch(() => {
+    // A lane to a host that is gone may take long to end: nobody waits for that.
+    const signal = AbortSignal.timeout(patience);
+    const ids = unlessStopped(askProxy(road({ host, name, proxy: true, mark }), signal), signal).catch(() => {
       known.delete(key);
       return [];
     });
@@ -61,8 +64,7 @@ export function modelsOf({ mayUse, road }: Pick<Parts, "mayUse" | "road">): Mode
 
 const model = (id: string, { created }: Served): Model => ({ id, object: "model", created, owned_by: "clm" });
 
-async function askProxy(road: ReturnType<Parts["road"]>): Promise<string[]> {
-  const signal = AbortSignal.timeout(patience);
+async function askProxy(road: ReturnType<Parts["road"]>, signal: AbortSignal): Promise<string[]> {
   const answer = await answerFrom(await road.take(signal), signal);
   const chunks: Buffer[] = [];
   for await (const chunk of answer) chunks.push(chunk);
@@ -74,5 +76,5 @@ async function askProxy(road: ReturnType<Parts["road"]>): Promise<string[]> {
 const answerFrom = (lane: Lane, signal: AbortSignal): Promise<IncomingMessage> =>
   new Promise((done, failed) => {
     const asked = request({ agent: lane, path: "/v1/models", headers: { host: lane.authority }, signal });
-    asked.once("response", done).once("error", failed).end();
+    asked.once("response", done).on("error", failed).end();
   });

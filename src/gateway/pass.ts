@@ -1,7 +1,15 @@
-import { type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestOptions,
+  request,
+} from "node:http";
+import { endsItself } from "../remote/http.js";
 import type { Ending, Tokens } from "./call.js";
-import { clientGone, type Exchange } from "./exchange.js";
+import { clientGone, type Exchange, mostForLog } from "./exchange.js";
 import { judged } from "./judged.js";
+import { withoutOwnToolEvents } from "./own-tools.js";
 import { Refusal } from "./refusal.js";
 import type { Lane } from "./road/lane.js";
 import { streamTap } from "./tap.js";
@@ -15,6 +23,8 @@ export interface Passing {
   failures: readonly string[];
   /** It goes to a proxy, which has no key of its own. */
   proxied: boolean;
+  /** Whoever answers tells of tools that it runs itself, in a way that looks as if the caller were to run them. */
+  ownTools: boolean;
 }
 
 /** Of what the caller sent, this goes on. Hermes answers 403 to whoever names an Origin. */
@@ -37,7 +47,7 @@ export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<
   const { path, body } = passing;
   return new Promise((done, failed) => {
     exchange.heard = Date.now();
-    const asked = request({ agent: lane, method: "POST", path, headers: headersFor(exchange, lane, body) });
+    const asked = begun(lane, { method: "POST", path, headers: headersFor(exchange, lane, body) });
     let ended = false;
     /** Only the first of all ends counts. */
     const end = (work: () => Promise<void>) => {
@@ -59,15 +69,26 @@ export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<
 
     asked.on("error", () => broken(brokeOff()));
     asked.on("response", (answer: IncomingMessage) => {
+      // What was on its way when its lane was closed still comes.
+      if (ended) return void answer.resume();
       exchange.heard = Date.now();
+      if (answer.statusCode === 401 && lane.bearer) lane.bearerRefused();
       answer.on("error", () => broken(brokeOff()));
       answer.on("close", () => {
         if (!answer.complete) broken(brokeOff());
       });
+      const whenOver = (work: () => Promise<void>) =>
+        answer.on("end", async () => {
+          if (!answer.complete) return;
+          // A body that only the end of its lane ends looks whole wherever that was cut; that the host is gone is known by now.
+          if (!endsItself(answer)) await new Promise(setImmediate);
+          if (!endsItself(answer) && !lane.connection.open) broken(brokeOff());
+          else end(work);
+        });
       if (answer.statusCode === 200 && answer.headers["content-type"]?.startsWith("text/event-stream")) {
-        const stream = streamed(exchange, answer, passing);
+        const stream = streamed(exchange, answer, passing, () => broken(brokeOff()));
         soFar = stream.tokens;
-        answer.on("end", () => answer.complete && end(stream.end));
+        whenOver(stream.end);
         return;
       }
       const chunks: Buffer[] = [];
@@ -78,13 +99,23 @@ export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<
         if (length > longestAnswer) broken(new Refusal(502, "answer_too_large", "The answer has no end."));
         else chunks.push(chunk);
       });
-      answer.on("end", () => {
-        if (answer.complete) end(() => whole(exchange, answer, Buffer.concat(chunks), passing));
-      });
+      whenOver(() => whole(exchange, answer, Buffer.concat(chunks), passing));
     });
-    if (body.length <= small) asked.end(body.toString("latin1"), "latin1");
+    // It may have been stopped on the way here, which is told nobody again.
+    if (signal.aborted) stop();
+    else if (body.length <= small) asked.end(body.toString("latin1"), "latin1");
     else asked.end(body);
   });
+}
+
+/** A header that Node does not send is refused at once, and nobody else would let go of the lane. */
+function begun(lane: Lane, options: RequestOptions): ClientRequest {
+  try {
+    return request({ ...options, agent: lane });
+  } catch (error) {
+    lane.destroy();
+    throw error;
+  }
 }
 
 function headersFor({ request: { headers } }: Exchange, lane: Lane, body: Buffer): OutgoingHttpHeaders {
@@ -120,30 +151,55 @@ async function whole(exchange: Exchange, answer: IncomingMessage, body: Buffer, 
 }
 
 /** Writes each chunk as it comes. What holds the answer's last word waits for the end, and that for the line in the log. */
-function streamed(exchange: Exchange, answer: IncomingMessage, { input, failures }: Passing) {
+function streamed(
+  exchange: Exchange,
+  answer: IncomingMessage,
+  { input, failures, ownTools }: Passing,
+  giveUp: () => void,
+) {
   const { response, call } = exchange;
   const tap = streamTap();
+  const filter = ownTools ? withoutOwnToolEvents() : undefined;
   const held: Buffer[] = [];
   const logged: Buffer[] = [];
+  let loggedBytes = 0;
   const headers = headersBack(answer);
   call.streamed = true;
   response.writeHead(200, headers);
   response.flushHeaders();
-  answer.on("data", (chunk: Buffer) => {
+  let heldBytes = 0;
+  const take = (chunk: Buffer) => {
     exchange.heard = Date.now();
     exchange.begun();
     tap.push(chunk);
-    if (exchange.asked !== undefined) logged.push(chunk);
-    if (tap.over) held.push(chunk);
-    else if (!response.write(chunk)) {
+    const passed = filter ? filter.push(chunk) : chunk;
+    if (exchange.asked !== undefined && loggedBytes <= mostForLog) {
+      logged.push(passed);
+      loggedBytes += passed.length;
+    }
+    if (tap.over) {
+      held.push(passed);
+      heldBytes += passed.length;
+      if (heldBytes > longestAnswer) throw new Error("an agent goes on after its last word");
+    } else if (passed.length > 0 && !response.write(passed)) {
       answer.pause();
       response.once("drain", () => answer.resume());
+    }
+  };
+  // Whatever an agent says, it ends no more than its own answer.
+  answer.on("data", (chunk: Buffer) => {
+    try {
+      take(chunk);
+    } catch (error) {
+      exchange.parts.trouble(error);
+      giveUp();
     }
   });
   const tokens = (): Tokens => tap.tokens(input);
   return {
     tokens,
     async end(): Promise<void> {
+      if (filter) held.push(filter.end());
       const failed = tap.failure(headers, failures) !== undefined;
       const ending = { status: 200, ...(failed && { code: "agent_failed" }), tokens: tokens() };
       const trouble = await exchange.conclude(ending, Buffer.concat(logged).toString());

@@ -1,9 +1,13 @@
+import type { Call } from "./call.js";
+
 /** Why a request is not answered, in the shape that clients of OpenAI understand. Never holds what the caller sent as a credential. */
 export class Refusal extends Error {
   readonly type: string;
   readonly param: string | null;
   /** Seconds after which it may be worth to ask again. */
   readonly retryAfter: number | undefined;
+  /** Who was refused, where that is certain all the same. For the audit log: the caller is told nothing of it. */
+  by?: Pick<Call, "key" | "nonce">;
 
   constructor(
     readonly status: number,
@@ -14,9 +18,10 @@ export class Refusal extends Error {
       type = typeFor(status),
       param = null,
       retryAfter,
-    }: { type?: string; param?: string | null; retryAfter?: number } = {},
+      cause,
+    }: { type?: string; param?: string | null; retryAfter?: number; cause?: unknown } = {},
   ) {
-    super(message);
+    super(message, cause === undefined ? {} : { cause });
     this.type = type;
     this.param = param;
     this.retryAfter = retryAfter;

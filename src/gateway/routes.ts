@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { Refusal } from "./refusal.js";
 
 export type Route =
@@ -18,11 +19,22 @@ const onlyPost: readonly string[] = [...agentPaths, "/v1/completions", "/v1/embe
 const oneModel = "/v1/models/";
 const talk: Route = { does: "talk" };
 
+const keyHeaders = ["authorization", "x-clm-key", "x-clm-signature"];
+
+/**
+ * Whether a request has its line in the audit log: not a probe of /health, nor one without a key for what nobody has a key for.
+ * Whoever can connect could fill the log with them.
+ */
+export const leavesLine = (path: string, headers: IncomingHttpHeaders): boolean =>
+  path !== "/health" &&
+  (path.startsWith("/v1") || onlyGet.has(path) || keyHeaders.some((name) => headers[name] !== undefined));
+
 /** What is asked for, or a refusal that says what could have been. */
 export function routeOf(method: string, path: string): Route {
   if (onlyPost.includes(path)) return method === "POST" ? talk : wrongMethod("POST");
   const route = onlyGet.get(path) ?? modelIn(path);
-  if (!route) throw new Refusal(404, "unknown_path", "There is nothing at this path.");
+  if (!route)
+    throw new Refusal(404, "unknown_path", "There is nothing at this path. The base URL for tools ends in /v1.");
   return method === "GET" ? route : wrongMethod("GET");
 }
 

@@ -1,17 +1,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { answer } from "./answering.js";
 import { Exchange } from "./exchange.js";
 import { modelsOf } from "./models.js";
 import type { Parts } from "./parts.js";
 import { Refusal, shuttingDown } from "./refusal.js";
+import { toldOnce } from "./told-once.js";
 
 export interface ServerSettings {
   address: string;
   /** 0 for any that is free. */
   port: number;
   tls?: { cert: Buffer; key: Buffer };
+  /** How many there may be at once; those beyond are closed. As many as there are when it is not said. */
+  connections?: number;
   /** Milliseconds that requests may go on when it is to stop. */
   drain: number;
   /** Milliseconds an agent may say nothing in the middle of an answer. */
@@ -33,9 +37,12 @@ const timeouts = {
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 5000,
 };
+// Without it Node would refuse who names no host by itself, with nothing in its answer.
+const options = { ...timeouts, requireHostHeader: false };
 
 /** The door: listens, and answers each request by what its parts say. */
-export async function openGateway(parts: Parts, settings: ServerSettings): Promise<Gateway> {
+export async function openGateway(given: Parts, settings: ServerSettings): Promise<Gateway> {
+  const parts: Parts = { ...given, trouble: toldOnce(given.trouble) };
   const exchanges = new Set<Exchange>();
   const models = modelsOf(parts);
   let stopping = false;
@@ -63,9 +70,13 @@ export async function openGateway(parts: Parts, settings: ServerSettings): Promi
   };
 
   const { tls, silence, drain } = settings;
-  const server = tls ? createTlsServer({ ...timeouts, ...tls }, onRequest) : createServer(timeouts, onRequest);
+  const server = tls ? createTlsServer({ ...options, ...tls }, onRequest) : createServer(options, onRequest);
+  if (settings.connections !== undefined) server.maxConnections = settings.connections;
   // A body that would be refused is not asked for.
   server.on("checkContinue", onRequest);
+  // Node would answer whoever expects something else by itself, without a line.
+  server.on("checkExpectation", onRequest);
+  server.on("connect", (_request, socket) => tell(socket, "405 Method Not Allowed", noTunnel));
   server.on("clientError", notHttp);
   await listen(server, settings);
   const port = (server.address() as AddressInfo).port;
@@ -127,15 +138,31 @@ const silent = (milliseconds: number): Refusal =>
 
 /** What is not HTTP is no request: it is told so, in the shape that callers know, and has no line. */
 function notHttp(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const [status, code] =
+  // Who does not come to an end with TLS cannot be told anything, and would be waited for.
+  const isHttp = /^(HPE_|ERR_HTTP_)/.test(error.code ?? "");
+  if (!isHttp || !socket.writable) return void socket.destroy();
+  const [status, code]: [string, string] =
     error.code === "HPE_HEADER_OVERFLOW"
       ? ["431 Request Header Fields Too Large", "headers_too_large"]
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? ["408 Request Timeout", "request_timeout"]
         : ["400 Bad Request", "invalid_http"];
-  const body = new Refusal(400, code as string, "This is not a request that can be read.").body();
+  tell(socket, status, new Refusal(400, code, "This is not a request that can be read."));
+}
+
+const noTunnel = new Refusal(405, "method_not_allowed", "This is no proxy: CONNECT is not answered.");
+
+/** To who has a connection and no request that Node would let us answer. */
+function tell(socket: Duplex, status: string, refusal: Refusal): void {
+  const body = refusal.body();
+  socket.on("error", () => {});
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+  // Who is told may not hang up, and nobody else looks after it any more.
+  socket.resume();
+  setTimeout(() => socket.destroy(), hearing).unref();
 }
+
+// Milliseconds.
+const hearing = 1000;

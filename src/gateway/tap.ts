@@ -1,6 +1,6 @@
 import { type Completion, completionFrom, failureIn, textOf } from "../agents/chat/completion.js";
 import { eventReader } from "../agents/chat/events.js";
-import { tokensIn } from "./asked.js";
+import { tokensInBytes } from "../agents/tokens.js";
 import type { Tokens } from "./call.js";
 
 /** Reads along what passes: how many tokens it took, and whether it is the answer it seems to be. */
@@ -32,11 +32,13 @@ interface Said extends Completion {
 export function tokensTold(usage: Usage | null | undefined): Tokens | undefined {
   const input = usage?.prompt_tokens ?? usage?.input_tokens;
   const output = usage?.completion_tokens ?? usage?.output_tokens ?? 0;
-  if (typeof input !== "number" || typeof output !== "number" || input + output === 0) return undefined;
-  return { input, output };
+  return isCount(input) && isCount(output) && input + output > 0 ? { input, output } : undefined;
 }
 
-const estimated = (input: number, length: number): Tokens => ({ input, output: tokensIn(length), estimated: true });
+/** An agent may say anything; what no call can come to would make nonsense of every sum that it is part of. */
+const isCount = (told: unknown): told is number => Number.isInteger(told) && Number(told) >= 0 && Number(told) <= 1e9;
+
+const estimated = (input: number, bytes: number): Tokens => ({ input, output: tokensInBytes(bytes), estimated: true });
 
 // The texts of failures are told by how they begin.
 const beginning = 400;
@@ -45,7 +47,7 @@ const beginning = 400;
 export function streamTap(): Tap {
   const decoder = new TextDecoder();
   let told: Tokens | undefined;
-  let length = 0;
+  let bytes = 0;
   let text = "";
   let finish: unknown;
   let last: Completion = {};
@@ -53,7 +55,7 @@ export function streamTap(): Tap {
   let useful = true;
 
   const say = (piece: string) => {
-    length += piece.length;
+    bytes += Buffer.byteLength(piece);
     if (text.length < beginning) text += piece.slice(0, beginning);
   };
   const events = eventReader(({ data }) => {
@@ -70,7 +72,7 @@ export function streamTap(): Tap {
       if (lastWords.has(said.type)) over = true;
     }
     if (said.hermes || said.error) last = { ...last, ...said };
-    const [choice] = said.choices ?? [];
+    const choice = firstOf(said);
     if (choice?.finish_reason) finish = choice.finish_reason;
     if (choice?.delta) say(textOf(choice.delta.content));
   });
@@ -82,7 +84,7 @@ export function streamTap(): Tap {
     get over() {
       return over;
     },
-    tokens: (input) => told ?? estimated(input, length),
+    tokens: (input) => told ?? estimated(input, bytes),
     failure: (headers, failures) =>
       text === "" ? undefined : failureIn({ text, finish, headers, said: last, failures }),
   };
@@ -99,7 +101,7 @@ export function plainTap(body: Buffer): Omit<Tap, "push" | "over"> & { told: Tok
     told,
     tokens: (input) => told ?? estimated(input, spokenIn(said, text)),
     failure(headers, failures) {
-      const [choice] = said?.choices ?? [];
+      const choice = said && firstOf(said);
       // Only chat completions tell their failures as answers.
       if (!said || !choice?.message) return undefined;
       // An answer that only calls tools says nothing, and is one.
@@ -111,7 +113,9 @@ export function plainTap(body: Buffer): Omit<Tap, "push" | "over"> & { told: Tok
   };
 }
 
+const firstOf = ({ choices }: Completion) => (Array.isArray(choices) ? choices[0] : undefined);
+
 function spokenIn(said: Completion | undefined, text: string): number {
   const content = said?.choices?.[0]?.message?.content;
-  return content === undefined ? text.length : textOf(content).length;
+  return Buffer.byteLength(content === undefined ? text : textOf(content));
 }

@@ -93,7 +93,8 @@ async function* bodyOf(connection: Connection, answer: IncomingMessage, asking: 
   }
 }
 
-const endsItself = ({ headers }: IncomingMessage): boolean =>
+/** Its length was told, or its last chunk says that it is one. */
+export const endsItself = ({ headers }: IncomingMessage): boolean =>
   headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
 
 /** A server that hangs up and a road that ended look the same to HTTP; the road knows a moment later. */

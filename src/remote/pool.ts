@@ -9,7 +9,7 @@ import type { Target } from "./target.js";
 const startsAtOnce = 32;
 const tries = 4;
 
-/** One connection per host, made when first asked for and shared. */
+/** One connection per host, made when first asked for and shared, for as long as the host is at the same place. */
 export interface Pool {
   connect(target: Target): Promise<Connection>;
   close(): void;
@@ -17,20 +17,27 @@ export interface Pool {
 
 export function createPool(means: Means): Pool {
   const start = limit(startsAtOnce);
-  const connections = new Map<string, Promise<Connection>>();
+  const connections = new Map<string, { to: string; made: Promise<Connection> }>();
+  /** All that may be open: what is under way on one to a host's former place comes to its end there. */
+  const all = new Set<Promise<Connection>>();
 
   return {
     connect(target) {
+      const to = placeOf(target);
       const known = connections.get(target.name);
-      if (known) return known;
+      if (known?.to === to) return known.made;
       const made = start(() => patiently(target, means));
-      connections.set(target.name, made);
-      const forget = () => connections.get(target.name) === made && connections.delete(target.name);
+      connections.set(target.name, { to, made });
+      all.add(made);
+      const forget = () => {
+        all.delete(made);
+        if (connections.get(target.name)?.made === made) connections.delete(target.name);
+      };
       made.then((connection) => connection.closed.then(forget), forget);
       return made;
     },
     close() {
-      for (const made of connections.values())
+      for (const made of all)
         made.then(
           (connection) => connection.close(),
           () => {},
@@ -38,6 +45,8 @@ export function createPool(means: Means): Pool {
     },
   };
 }
+
+const placeOf = ({ address, port, user, jump }: Target): string => JSON.stringify([address, port, user, jump]);
 
 /** A default sshd drops some of many connections that start together (MaxStartups 10:30:100): wait a little, try again. */
 async function patiently(target: Target, means: Means): Promise<Connection> {

@@ -22,7 +22,10 @@ const handoff = object({
   at: text,
 });
 
-const handoffs = object({ handoffs: record(handoff) });
+/** A session that was taken away from a target. A turn of it that nobody hears any more may still write it down again. */
+const removed = object({ to: object({ host: text, agent: text }), at: text });
+
+const handoffs = object({ handoffs: record(handoff), removed: optional(record(removed)) });
 
 /** A handoff that is under way, or was cut short. */
 export type Handoff = Shaped<typeof handoff>;
@@ -33,7 +36,16 @@ export interface OpenHandoffs {
   all(): Handoff[];
   put(handoff: Handoff): Promise<void>;
   drop(id: string): Promise<void>;
+  /** Its session, or one that was made for it, is not on the target any more. The handoff itself is dropped with it. */
+  remove(id: string, to: Handoff["to"], at: Date): Promise<void>;
+  /** What was removed from a target, and is looked for again by who hands something to it. */
+  removed(to: Handoff["to"]): string[];
+  /** They were looked for again. Those that nothing can write any more are not remembered any longer. */
+  swept(ids: readonly string[], at: Date): Promise<void>;
 }
+
+/** Milliseconds that a turn may go on for when nobody hears it any more. */
+const longestTurn = 15 * 60_000;
 
 export function openHandoffs(dir: string, lock: LockOptions = {}): OpenHandoffs {
   const store: Store<Handoffs> = jsonStore<Handoffs>({
@@ -47,6 +59,27 @@ export function openHandoffs(dir: string, lock: LockOptions = {}): OpenHandoffs 
     async drop(id) {
       if (!Object.hasOwn(store.read().handoffs, id)) return;
       await store.update(({ handoffs: { [id]: _, ...others }, ...rest }) => ({ ...rest, handoffs: others }));
+    },
+    async remove(id, { host, agent }, at) {
+      const entry = { to: { host, agent }, at: at.toISOString() };
+      await store.update(({ handoffs: { [id]: _, ...others }, removed, ...rest }) => ({
+        ...rest,
+        handoffs: others,
+        removed: { ...removed, [id]: entry },
+      }));
+    },
+    removed: ({ host, agent }) =>
+      Object.entries(store.read().removed ?? {}).flatMap(([id, { to }]) =>
+        to.host === host && to.agent === agent ? id : [],
+      ),
+    async swept(ids, at) {
+      const isOver = ([id, entry]: [string, { at: string }]) =>
+        ids.includes(id) && at.getTime() - Date.parse(entry.at) > longestTurn;
+      if (!Object.entries(store.read().removed ?? {}).some(isOver)) return;
+      await store.update(({ removed = {}, ...rest }) => ({
+        ...rest,
+        removed: Object.fromEntries(Object.entries(removed).filter((each) => !isOver(each))),
+      }));
     },
   };
 }

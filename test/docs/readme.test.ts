@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { program, runProgram } from "../lab/clm.js";
 
@@ -8,7 +8,7 @@ import { program, runProgram } from "../lab/clm.js";
  * The commands a reader of these pages would type, typed. What they print differs in addresses and times, so only
  * the headings of tables are compared.
  */
-const pages = ["README.md", "docs/agents.md", "docs/fleet.md", "docs/talk.md"];
+const pages = ["README.md", "docs/agents.md", "docs/fleet.md", "docs/talk.md", "docs/gateway.md"];
 
 interface Step {
   command: string;
@@ -28,6 +28,7 @@ function stepsIn(page: string): Step[] {
 describe.each(pages)("%s", (page) => {
   const folder = mkdtempSync(join(tmpdir(), "clm-docs-"));
   symlinkSync(program, join(folder, "clm"));
+  symlinkSync(resolve("LICENSE"), join(folder, "LICENSE"));
   const env = {
     CLM_HOME: join(folder, "home"),
     // A lab of the reader's own, called `lab` as in the text, must not be taken for this one.
@@ -41,7 +42,7 @@ describe.each(pages)("%s", (page) => {
   });
 
   it.each(stepsIn(page))("$command", async ({ command, heading }) => {
-    const { code, stdout, stderr } = await runProgram("sh", ["-c", command], env);
+    const { code, stdout, stderr } = await runProgram("sh", ["-c", `cd '${folder}'\n${command}`], env);
     expect([code, stderr]).toEqual([0, code === 0 ? expect.any(String) : ""]);
     if (heading) expect(stdout.split("\n")[0]?.split(/ {2,}/)).toEqual(heading.split(/ {2,}/));
   });

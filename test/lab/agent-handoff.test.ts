@@ -174,11 +174,13 @@ describe("a small window", () => {
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/does not fit[\s\S]*--fit trim/)]);
     expect(await idsOf(young)).toEqual(ids);
     const trimmed = await handed(old, young, "--session", id, "--fit", "trim");
-    const [first, ...rest] = await saidIn(young, trimmed.done.id);
+    const [first, noted, ...rest] = await saidIn(young, trimmed.done.id);
     expect(first).toMatchObject({
       role: "user",
       content: expect.stringMatching(/^\[\d+ earlier messages .* left out/),
     });
+    expect(noted).toMatchObject({ role: "assistant", content: "Noted." });
+    expect(rest.length).toBeGreaterThan(1);
     expect(rest).toEqual((await saidIn(old, id)).slice(-rest.length));
     writeFileSync(overlay(), "models:\n  ollama:\n    echo-1: { context: 400 }\n");
     const summed = await handed(old, young, "--session", id, "--fit", "summarise");
@@ -263,6 +265,9 @@ describe("killed or cut at any step, and run again", () => {
       const deed = index % 2 === 0 ? "kill" : "cut";
       const before = await idsOf(young);
       const hit = await disturbed(args, { CLM_STEP: String(step), CLM_STEP_DO: deed });
+      const made = (await idsOf(young)).filter((each) => !before.includes(each));
+      // One that was at its end when it was hit is whole too, and nothing is open of it.
+      const ended = made.length === 1 && (await run(["handoff", "--list", "-o", "json"])).stdout.trim() === "[]";
       const again = await run([...args, "-o", "json"]);
       const name = `${deed} at step ${step} of ${count}`;
       if (again.code !== 0) {
@@ -271,9 +276,9 @@ describe("killed or cut at any step, and run again", () => {
       }
       const { done } = JSON.parse(again.stdout);
       const added = (await idsOf(young)).filter((each) => !before.includes(each));
-      // One that was at its end when it was hit is whole too.
-      const whole = hit.code === 0 || hit.stdout.includes("go on with") ? 2 : 1;
-      if (added.length > whole || !added.includes(done.id)) failures.push(`${name}: added ${added.join(", ")}`);
+      if (hit.code === 0 && !ended) failures.push(`${name}: it ended well, and left ${made.join(", ") || "nothing"}`);
+      if (added.length !== (ended ? 2 : 1) || !added.includes(done.id))
+        failures.push(`${name}: added ${added.join(", ")}`);
       for (const each of added) {
         const said = await saidIn(young, each);
         if (JSON.stringify(said) !== JSON.stringify(meant)) failures.push(`${name}: ${each} is not what was meant`);
@@ -288,19 +293,30 @@ describe("killed or cut at any step, and run again", () => {
   it("can be given up instead", async () => {
     const id = await conversation(old, "given-up");
     const args = ["handoff", old.name, young.name, "--session", id, "--yes"];
-    const before = await idsOf(young);
-    // The agent thinks before it proves, which is when clm is killed.
-    const killed = await clm([...args], {
+    const before = (await idsOf(young)).sort();
+    // As soon as it says so: the session is written, and an agent needs longer to prove it than a signal to come.
+    const killed = await clm(args, {
       home,
       during: (child) =>
         child.stderr?.on("data", (chunk) => {
-          if (String(chunk).includes("prove")) child.kill("SIGKILL");
+          if (String(chunk).includes("prove that it read")) child.kill("SIGKILL");
         }),
     });
+    expect(killed.signal, killed.stderr).toBe("SIGKILL");
     const open = JSON.parse((await run(["handoff", "--list", "-o", "json"])).stdout);
-    if (killed.signal === "SIGKILL") expect(open).toHaveLength(1);
-    for (const { id: each } of open) await agents.must("handoff", "--abandon", each);
+    expect(open).toMatchObject([{ from: { session: id }, stage: expect.stringMatching(/^(seeded|proven)$/) }]);
+    expect(await idsOf(young)).toContain(open[0].id);
+    await agents.must("handoff", "--abandon", open[0].id);
     expect(JSON.parse((await run(["handoff", "--list", "-o", "json"])).stdout)).toEqual([]);
-    if (open.length > 0) expect(await idsOf(young)).toEqual(before);
+    expect((await idsOf(young)).sort()).toEqual(before);
+    // A turn that nobody hears any more may write it down long after: who hands something over next takes it away.
+    const late = open[0].id;
+    await query(young, `INSERT INTO sessions (id, source, started_at) VALUES ('${late}', 'api_server', 1)`);
+    await query(
+      young,
+      `INSERT INTO messages (session_id, role, content, timestamp) VALUES ('${late}', 'user', 'late', 1)`,
+    );
+    const { done } = await handed(old, young, "--session", id);
+    expect((await idsOf(young)).filter((each) => !before.includes(each))).toEqual([done.id]);
   });
 });

@@ -137,6 +137,29 @@ describe("two agents on two hosts", () => {
     expect(output_text).toContain("good evening");
   });
 
+  it("a tool that an agent ran itself is no task for the caller", async () => {
+    const asked = { model: "ada", input: "use a tool" };
+    const { output } = await client().responses.create(asked);
+    expect(output.map(({ type }) => type)).toEqual(["message"]);
+    const seen: [type: string, place: number | undefined][] = [];
+    for await (const event of await client().responses.create({ ...asked, stream: true })) {
+      if (event.type.startsWith("response.output_item."))
+        seen.push([event.type, "output_index" in event ? event.output_index : undefined]);
+      if (event.type === "response.completed")
+        expect(event.response.output.map(({ type }) => type)).toEqual(["message"]);
+    }
+    expect(seen).toEqual([
+      ["response.output_item.added", 0],
+      ["response.output_item.done", 0],
+    ]);
+  });
+
+  it("counts the connections that are open to each host", async () => {
+    await say("ada", "hello");
+    const text = await curl(`${url.replace(/\/v1$/, "")}/metrics`, "-H", `Authorization: Bearer ${key}`);
+    expect(text).toMatch(new RegExp(`^clm_gateway_roads_open\\{host="${host}"\\} [1-9]`, "m"));
+  });
+
   it("curl with nothing but the address and the key", async () => {
     const body = JSON.stringify({ model: "ada", messages: [{ role: "user", content: "hello" }] });
     const said = await curl(`${url}/chat/completions`, "-H", `Authorization: Bearer ${key}`, "-d", body);
@@ -217,6 +240,31 @@ describe("who is not let in", () => {
     expect(await talk(reader)).toEqual([403, "role_not_allowed"]);
     await must("gateway", "key", "revoke", "reader", "--yes");
     expect(await talk(reader)).toEqual([401, "revoked_api_key"]);
+  });
+});
+
+describe("what becomes another while it serves", () => {
+  it("an agent's key: the next request brings the new one", async () => {
+    await say("ada", "before");
+    await agentsIn(home).must("agent", "rotate-key", "ada", "--yes");
+    expect((await say("ada", "after")).choices[0]?.message.content).toContain("after");
+  });
+
+  it("a host's address: nothing goes to where it was", async () => {
+    const { must } = agentsIn(home);
+    const { hosts } = JSON.parse(readFileSync(join(home, "hosts.json"), "utf8")) as {
+      hosts: { name: string; address: string }[];
+    };
+    const addressOf = (wanted: string) => hosts.find(({ name }) => name === wanted)?.address ?? "";
+    await say("ada", "before");
+    await must("host", "update", host, "--address", addressOf(newer), "--offline");
+    // Another machine answers there, and is not taken for this one.
+    expect(await codeOf(say("ada", "x"))).toEqual([503, "host_not_trusted"]);
+    await must("host", "update", host, "--address", addressOf(host), "--offline");
+    for (let answer = await codeOf(say("ada", "x")); answer !== "answered"; answer = await codeOf(say("ada", "x"))) {
+      expect(answer).toEqual([503, expect.any(String)]);
+      await sleep(200);
+    }
   });
 });
 

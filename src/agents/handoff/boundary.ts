@@ -23,6 +23,13 @@ export interface TakenAway {
   changed: number;
 }
 
+export interface Given {
+  said: readonly Said[];
+  title: string;
+  /** What was said before it, and what the agent put a summary in place of. */
+  earlier?: readonly Said[];
+}
+
 export interface Bounded {
   said: Said[];
   title: string;
@@ -33,9 +40,9 @@ export interface Bounded {
  * The part of a conversation that may travel. Outputs are taken out before anything else is, so that a quote is known by all
  * that was answered, also by what does not travel itself.
  */
-export function within(boundary: Boundary, given: { said: readonly Said[]; title: string }): Bounded {
+export function within(boundary: Boundary, given: Given): Bounded {
   const { noTools, redact = (text) => text, onlyLast, deny } = boundary;
-  const { said, outputs, withhold } = withoutOutputs(given.said, deny);
+  const { said, outputs, withhold } = withoutOutputs(given.said, deny, given.earlier);
   const changed = said.filter((message, at) => textIn(message) !== textIn(given.said[at] as Said));
   const spoken = paired(noTools ? said.flatMap(withoutTools) : said);
   const last = onlyLast === undefined ? spoken : turnsOf(spoken).slice(-onlyLast).flat();

@@ -1,3 +1,5 @@
+import { bytesPerToken } from "../tokens.js";
+import { noted } from "./proof.js";
 import { tokensIn } from "./size.js";
 import { type Said, turnsOf } from "./transcript.js";
 
@@ -36,39 +38,62 @@ export function splitFor(said: readonly Said[], room: number): Split | undefined
 export function trimmed(said: readonly Said[], room: number): (Split & { said: Said[] }) | undefined {
   if (tokensIn(said) <= room) return { older: [], kept: [...said], said: [...said] };
   // A number more makes the message no longer than this one.
-  const split = splitFor(said, room - tokensIn([leftOut(said.length, 0)]));
+  const split = splitFor(said, room - tokensIn(told(leftOut(said.length), 0)));
   if (!split) return undefined;
-  return { ...split, said: [leftOut(split.older.length, split.kept[0]?.at ?? 0), ...split.kept] };
+  return { ...split, said: [...told(leftOut(split.older.length), split.kept[0]?.at ?? 0), ...split.kept] };
 }
 
-const leftOut = (count: number, at: number): Said => ({
-  ...{ role: "user", calls: [], at },
-  content: `[${count} earlier ${count === 1 ? "message" : "messages"} of this conversation ${count === 1 ? "was" : "were"} left out when it was handed over]`,
-});
+const leftOut = (count: number): string =>
+  `[${count} earlier ${count === 1 ? "message" : "messages"} of this conversation ${count === 1 ? "was" : "were"} left out when it was handed over]`;
+
+/**
+ * What is said to the target in place of what is missing, and that it was heard. An agent makes one of two messages of the user's
+ * in a row, and does not write down then what is said next.
+ */
+const told = (content: string, at: number): Said[] => [
+  { role: "user", content, calls: [], at },
+  { role: "assistant", content: noted, calls: [], at },
+];
 
 /** The last turns, behind a summary of the others. */
 export function summarised({ older, kept }: Split, summary: string, room: number): Said[] {
   const head = `[summary of ${older.length} earlier ${older.length === 1 ? "message" : "messages"}, made when this conversation was handed over]\n`;
-  const most = Math.max(0, summaryRoom(room) * 4 - head.length);
+  const most = Math.max(0, (summaryRoom(room) - tokensIn(told("", 0))) * bytesPerToken - Buffer.byteLength(head));
   const text = summary.trim();
-  const cut = text.length > most ? `${text.slice(0, Math.max(0, most - 1)).replace(/[\ud800-\udbff]$/, "")}…` : text;
-  return [{ role: "user", content: head + cut, calls: [], at: kept[0]?.at ?? 0 }, ...kept];
+  const cut = cutTo(text, most) === text ? text : `${cutTo(text, Math.max(0, most - Buffer.byteLength("…")))}…`;
+  return [...told(head + cut, kept[0]?.at ?? 0), ...kept];
 }
 
-/** Messages as text to read, in pieces none of which is longer than this: for who is asked to summarise them. */
+/** Messages as text to read, in pieces of at most so many bytes: for who is asked to summarise them. */
 export function piecesOf(said: readonly Said[], longest: number): string[] {
   const pieces: string[] = [];
+  let size = longest;
   for (const line of said.map(lineOf)) {
-    for (let rest = line; rest !== ""; rest = rest.slice(longest)) {
-      const part = rest.slice(0, longest);
-      const last = pieces.at(-1);
-      if (last !== undefined && last.length + 1 + part.length <= longest)
-        pieces[pieces.length - 1] = `${last}\n${part}`;
+    for (let rest = line; rest !== ""; ) {
+      const part = cutTo(rest, longest);
+      rest = rest.slice(part.length);
+      const more = Buffer.byteLength(part);
+      const fitsIn = size + 1 + more <= longest;
+      if (fitsIn) pieces[pieces.length - 1] += `\n${part}`;
       else pieces.push(part);
+      size = fitsIn ? size + 1 + more : more;
     }
   }
   return pieces;
 }
+
+/** The beginning of a text, at most so many bytes and in whole characters: half of one is nothing that an agent could write down. */
+export function cutTo(text: string, longest: number): string {
+  // No character is less than a byte.
+  const head = text.slice(0, longest);
+  const bytes = Buffer.from(head);
+  if (head === text && bytes.length <= longest) return text;
+  let end = longest;
+  while (end > 0 && isWithin(bytes[end])) end--;
+  return bytes.toString("utf8", 0, end);
+}
+
+const isWithin = (byte = 0): boolean => (byte & 0xc0) === 0x80;
 
 function lineOf({ role, content, calls, answers }: Said): string {
   const text = typeof content === "string" ? content : content.map((part) => part.text ?? `[${part.type}]`).join("\n");

@@ -9,6 +9,7 @@ import sys
 
 question = json.loads(sys.stdin.buffer.read())
 path = question["db"]
+HANDED_OVER = "handed_over"
 
 
 class Refusal(Exception):
@@ -31,6 +32,9 @@ def main():
         # Nobody else writes from here on.
         db.execute("BEGIN IMMEDIATE")
         try:
+            # What was taken away before may have been written once more, by a turn that nobody hears any more.
+            for gone in question.get("gone", []):
+                take_away(db, has, gone)
             answer = verbs[question["verb"]](db, has)
             db.execute("COMMIT")
         except BaseException:
@@ -38,8 +42,8 @@ def main():
             raise
     finally:
         db.close()
-    if question["verb"] in ("settle", "forget"):
-        sweep()
+    for gone in [*([question["id"]] if question["verb"] in ("settle", "forget") else []), *question.get("gone", [])]:
+        sweep(gone)
     return answer
 
 
@@ -92,23 +96,37 @@ def stored(message):
     return row
 
 
-# Takes out what was planted and everything behind it. Where nothing is planted any more, nothing is taken.
+# Takes out what was planted, and the turn that proved it. What people said behind that is theirs, and stays. Where nothing is
+# planted any more, nothing is taken.
 def settle(db, has):
     if not there(db):
         raise Refusal(fault="gone", why="the session is not there any more")
-    first = db.execute(
-        "SELECT min(id) FROM messages WHERE session_id = ? AND content = ?", [question["id"], question["planted"]]
-    ).fetchone()[0]
-    if first is not None:
-        last = db.execute("SELECT role, id FROM messages WHERE session_id = ? ORDER BY id DESC LIMIT 1", [question["id"]]).fetchone()
-        # Note and acknowledgement are two: an answer is at least the fourth.
-        behind = db.execute("SELECT count(*) FROM messages WHERE session_id = ? AND id >= ?", [question["id"], first]).fetchone()[0]
-        if question["wait"] and (behind < 4 or last["role"] != "assistant"):
+    rows = db.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY id", [question["id"]]).fetchall()
+    behind = []
+    note = next((at for at, row in enumerate(rows) if row["content"] == question["planted"]), None)
+    if note is not None:
+        end = end_of_proof(rows, note)
+        # Note and acknowledgement are two: an answer is at least the third, for the question may not have been written down.
+        if question["wait"] and (end - note < 3 or rows[end - 1]["role"] != "assistant"):
             return {"early": True}
-        db.execute("DELETE FROM messages WHERE session_id = ? AND id >= ?", [question["id"], first])
-        update(db, has, question["id"], question["counts"])
+        counts = question["counts"]
+        # Between what moved and the note there may be what keeps the roles in turn.
+        for row in rows[min(counts["message_count"], note) : end]:
+            db.execute("DELETE FROM messages WHERE id = ?", [row["id"]])
+        behind = [message(row) for row in rows[end:]]
+        calls = sum(len(each["tool_calls"]) for each in behind if isinstance(each.get("tool_calls"), list))
+        more = {"message_count": len(behind), "tool_call_count": calls}
+        update(db, has, question["id"], {name: counts[name] + more[name] for name in counts})
     rows = db.execute(f"SELECT * FROM messages WHERE session_id = ?{active(has)} ORDER BY id", [question["id"]]).fetchall()
-    return {"messages": [message(row) for row in rows]}
+    return {"messages": [message(row) for row in rows], "planted": note is not None, "behind": len(behind)}
+
+
+# Up to what the next user says who does not ask our question.
+def end_of_proof(rows, note):
+    end = note + 1
+    while end < len(rows) and (rows[end]["role"] != "user" or question["question"] in str(rows[end]["content"])):
+        end += 1
+    return end
 
 
 # Later versions hide what was taken back, and keep it.
@@ -123,10 +141,17 @@ def update(db, has, session, values):
         db.execute(f"UPDATE sessions SET {sets} WHERE id = ?", [*(values[name] for name in names), session])
 
 
-# Also what a summary was asked for in, and what the agent went on in when it folded the conversation.
 def forget(db, has):
-    start = question["id"] + "-"
-    found = {row["id"] for row in db.execute("SELECT id FROM sessions WHERE id = ? OR substr(id, 1, ?) = ?", [question["id"], len(start), start])}
+    return {"forgotten": take_away(db, has, question["id"])}
+
+
+# Also what a summary was asked for in, and what the agent went on in when it folded the conversation.
+def take_away(db, has, session):
+    start = session + "-"
+    # Messages may be there without their session: of a turn that ended when that had been taken away.
+    some = "SELECT {0} AS id FROM {1} WHERE {0} = ? OR substr({0}, 1, ?) = ?"
+    both = some.format("id", "sessions") + " UNION " + some.format("session_id", "messages")
+    found = {row["id"] for row in db.execute(both, [session, len(start), start] * 2)}
     if "parent_session_id" in has["sessions"]:
         while True:
             marks = ", ".join("?" for _ in found)
@@ -142,12 +167,12 @@ def forget(db, has):
             db.execute("UPDATE sessions SET parent_session_id = NULL WHERE id = ?", [name])
     for name in found:
         db.execute("DELETE FROM sessions WHERE id = ?", [name])
-    return {"forgotten": len(found)}
+    return len(found)
 
 
 # Older ones keep a copy of every session beside the database.
-def sweep():
-    for kept in glob.glob(os.path.join(glob.escape(os.path.dirname(path)), "sessions", "*" + glob.escape(question["id"]) + "*.json")):
+def sweep(session):
+    for kept in glob.glob(os.path.join(glob.escape(os.path.dirname(path)), "sessions", "*" + glob.escape(session) + "*.json")):
         if os.path.isfile(kept) and not os.path.islink(kept):
             os.unlink(kept)
 
@@ -156,8 +181,11 @@ def close(db, has):
     row = db.execute(f"SELECT max(id) AS last FROM messages WHERE session_id = ?{active(has)}", [question["id"]]).fetchone()
     if not there(db) or row["last"] != question["last"]:
         return {"went_on": True}
-    ended = dict(db.execute("SELECT * FROM sessions WHERE id = ?", [question["id"]]).fetchone()).get("ended_at")
-    update(db, has, question["id"], {"ended_at": question["at"] if ended is None else ended, "end_reason": "handed_over"})
+    ended = dict(db.execute("SELECT * FROM sessions WHERE id = ?", [question["id"]]).fetchone())
+    if ended.get("ended_at") is not None:
+        # Whatever ended it; a run that was cut short may have.
+        return {"closed": True, "before": ended.get("end_reason") != HANDED_OVER}
+    update(db, has, question["id"], {"ended_at": question["at"], "end_reason": HANDED_OVER})
     return {"closed": True}
 
 

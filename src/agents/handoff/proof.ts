@@ -6,14 +6,22 @@ export const newCode = (): string => randomBytes(5).toString("hex");
 
 export const newHandoffId = (): string => `handoff-${randomBytes(6).toString("hex")}`;
 
-/** What only who was given the whole transcript can know. Planted behind it, and taken out again when it was told. */
-export const planted = (from: string, code: string, at: number): Said[] => [
-  {
-    ...{ role: "user", calls: [], at },
-    content: `(A note by clm: this conversation was handed over from ${from}. To check that all of it arrived: the handoff code is ${code} )`,
-  },
-  { role: "assistant", calls: [], at, content: "Noted." },
-];
+/** What the target is made to have said to a message of ours. */
+export const noted = "Noted.";
+
+/** What only who was given the whole transcript can know. */
+export const noteOf = (from: string, code: string): string =>
+  `(A note by clm: this conversation was handed over from ${from}. To check that all of it arrived: the handoff code is ${code} )`;
+
+/**
+ * The note, as it is planted behind what was said and taken out again when it was told. Behind a message that nobody answered
+ * stands an acknowledgement first: an agent makes one of two messages of the user's in a row.
+ */
+export function planted(note: string, said: readonly Said[], at: number): Said[] {
+  const heard: Said = { role: "assistant", calls: [], at, content: noted };
+  const last = said.at(-1)?.role ?? "assistant";
+  return [...(last === "assistant" ? [] : [heard]), { role: "user", calls: [], at, content: note }, heard];
+}
 
 export const question = "What is the handoff code? Answer with the code only, and do nothing else.";
 

@@ -4,9 +4,19 @@ const shown = "[secret]";
 /** Secrets that clm does not keep, by how they are written. Each gives back what may stay. */
 const shapes: [RegExp, string][] = [
   [/-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----[\s\S]*?(?:-----END \1-----|$)/g, shown],
-  [/\b(Bearer|Basic)(\s+)[A-Za-z0-9._~+/=-]{8,}/gi, `$1$2${shown}`],
+  [/\b(Bearer)(\s+)[A-Za-z0-9._~+/=-]{8,}/gi, `$1$2${shown}`],
+  // Base64, which `basic principles` and `Basic JavaScript` are not: it has a number, or is now large and now small.
+  [
+    /\b([Bb]asic|BASIC)(\s+)(?=[A-Za-z+/]*(?:[0-9=]|[a-z][A-Z][A-Za-z+/]*[a-z][A-Z]))[A-Za-z0-9+/]{8,}={0,2}/g,
+    `$1$2${shown}`,
+  ],
   // The password of an address: `postgres://user:password@host`.
   [/\b([a-z][a-z0-9+.-]*:\/\/[^\s/:@"'<>]*):[^\s/@"'<>]+@/gi, `$1:${shown}@`],
+  // A key of our own gateway: clm keeps only a hash of it.
+  [/\bclm_[a-z0-9]{8}_[A-Za-z0-9_-]{43}/g, shown],
+  // Bots of Telegram and of Discord.
+  [/\b\d{8,10}:[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])/g, shown],
+  [/\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}/g, shown],
   [/\bsk-[A-Za-z0-9_-]{16,}/g, shown],
   [/\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})/g, shown],
   [/\bglpat-[A-Za-z0-9_-]{16,}/g, shown],

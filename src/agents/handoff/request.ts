@@ -1,4 +1,4 @@
-import { sh } from "../../quote.js";
+import { byPython } from "../by-python.js";
 import type { Row } from "../sessions/session.js";
 import program from "./program.py?raw";
 import type { Said } from "./transcript.js";
@@ -6,13 +6,27 @@ import type { Said } from "./transcript.js";
 /** What can be asked of an agent's state.db for a handoff. `id` is the session it is about. */
 export type Request = { id: string } & (
   | { verb: "look" }
-  | { verb: "seed"; session: Row; messages: Row[] }
-  /** `planted` is the text of the note; with `wait` nothing is taken out before the answer to it is there. */
-  | { verb: "settle"; planted: string; wait: boolean; counts: Row }
+  | ({ verb: "seed"; session: Row; messages: Row[] } & Sweeping)
+  /**
+   * `planted` is the text of the note and `question` what was asked about it; with `wait` nothing is taken out before the answer
+   * is there. `counts` are those of what moved.
+   */
+  | ({ verb: "settle"; planted: string; question: string; wait: boolean; counts: Counts } & Sweeping)
   | { verb: "forget" }
   /** `last` is the last message that was read: a session that went on since is left as it is. */
   | { verb: "close"; last: number | null; at: number }
 );
+
+/** Sessions that were taken away before, and are taken away again if something wrote them since. */
+interface Sweeping {
+  gone?: string[];
+}
+
+/** As a session's row has them. */
+export interface Counts {
+  message_count: number;
+  tool_call_count: number;
+}
 
 /** What it answers. */
 export interface Reply {
@@ -25,44 +39,20 @@ export interface Reply {
   title?: string | null;
   early?: boolean;
   messages?: Row[];
+  /** The note was there until now. */
+  planted?: boolean;
+  /** Messages behind the proof: people went on already. */
+  behind?: number;
   forgotten?: number;
   closed?: boolean;
+  /** It had ended before, for another reason. */
+  before?: boolean;
   went_on?: boolean;
 }
 
-// The program is the first bytes of stdin and the request all the others: neither is anybody's argument.
-const start = `
-import sys
-try:
-    import sqlite3
-except ImportError:
-    sys.exit(87)
-exec(compile(sys.stdin.buffer.read(int(sys.argv[1])), "handoff", "exec"))`;
-
-const anyPython = sh`size=$1
-shift
-for python; do
-  command -v "$python" >/dev/null || continue
-  "$python" -I -c ${start} "$size"
-  code=$?
-  [ "$code" = 87 ] || exit "$code"
-done
-echo no-python`;
-
-/**
- * What to run on the host, and what to write to it. The agent's own Python comes first: its SQLite made the database, and an
- * older one may not know how its search index is kept.
- */
-export function requesting(request: Request, { data, code }: { data: string; code: string }) {
-  const words = [
-    String(Buffer.byteLength(program)),
-    ...[`${code}/venv/bin/python3`, `${code}/venv/bin/python`, "python3"],
-  ];
-  return { script: anyPython, words, stdin: program + ascii(JSON.stringify({ ...request, db: `${data}/state.db` })) };
-}
-
-const ascii = (json: string): string =>
-  json.replace(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+/** What to run on the host, and what to write to it. */
+export const requesting = (request: Request, { data, code }: { data: string; code: string }) =>
+  byPython(program, { ...request, db: `${data}/state.db` }, code, "its own");
 
 /** A message as a row. Every version has these columns. */
 export const rowOf = ({ role, content, calls, answers, at }: Said): Row => ({
@@ -75,8 +65,7 @@ export const rowOf = ({ role, content, calls, answers, at }: Said): Row => ({
   ...(role === "assistant" && { finish_reason: calls.length > 0 ? "tool_calls" : "stop" }),
 });
 
-/** How many there are, as a session's row has it. */
-export const countsOf = (said: readonly Said[]): Row => ({
+export const countsOf = (said: readonly Said[]): Counts => ({
   message_count: said.length,
   tool_call_count: said.reduce((sum, { calls }) => sum + calls.length, 0),
 });

@@ -1,10 +1,10 @@
+import { tokensInBytes } from "../tokens.js";
 import type { Part, Said } from "./transcript.js";
 
 /** What a picture counts for, whatever its size: what a large one costs with most models. */
 const picture = 765;
-const charactersPerToken = 4;
 
-/** About how many tokens a model reads in these. Nobody here knows its tokenizer: four characters are taken for one. */
+/** About how many tokens a model reads in these. */
 export const tokensIn = (said: readonly Said[]): number => said.reduce((sum, message) => sum + tokensOf(message), 0);
 
 function tokensOf({ content, calls, answers }: Said): number {
@@ -12,8 +12,8 @@ function tokensOf({ content, calls, answers }: Said): number {
     typeof content === "string" ? [content] : content.flatMap((part) => (isPicture(part) ? [] : textOf(part)));
   const called = calls.flatMap(({ id, name, arguments: given }) => [id, name, given]);
   const all = [...texts, ...called, ...(answers ? [answers.id] : [])];
-  const characters = all.reduce((sum, text) => sum + text.length, 0);
-  return Math.ceil(characters / charactersPerToken) + picture * picturesIn([{ content }]);
+  const bytes = all.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return tokensInBytes(bytes) + picture * picturesIn([{ content }]);
 }
 
 const textOf = (part: Part): string => (typeof part.text === "string" ? part.text : JSON.stringify(part));

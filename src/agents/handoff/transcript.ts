@@ -120,3 +120,7 @@ const isPlain = (value: unknown): value is object =>
 const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export const digestOf = (said: readonly Said[]): string => createHash("sha256").update(canonical(said)).digest("hex");
+
+/** Whether what moved is there as it was, and first: people may have gone on since, and what they said is their own. */
+export const hasArrived = (said: readonly Said[], { hash, messages }: { hash: string; messages: number }): boolean =>
+  digestOf(said.slice(0, messages)) === hash;

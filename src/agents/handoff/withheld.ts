@@ -3,7 +3,10 @@ import { textsIn, withTexts } from "./texts.js";
 import type { Said } from "./transcript.js";
 
 /** A line of an output is known again by this many characters; of a shorter one, such as `}`, every text is full. */
-const knownBy = 12;
+const shortestLine = 12;
+/** So is a word that is no word of a language but a password, a token or an id. */
+const shortestWord = 8;
+const knownBy = shortestWord;
 
 export const inPlaceOf = (tool: string): string => `[the output of ${tool} was not handed over]`;
 
@@ -18,19 +21,26 @@ export interface WithoutOutputs {
 }
 
 /**
- * Takes out what denied tools answered, what they were given, and every line of their answers that another message quotes.
+ * Takes out what denied tools answered, what they were given, and what another message quotes of their answers: whole lines, and
+ * words that may be a secret.
+ * `earlier` is what was said before and does not travel itself: a summary of it may quote it.
  */
-export function withoutOutputs(said: readonly Said[], patterns: readonly string[]): WithoutOutputs {
+export function withoutOutputs(
+  said: readonly Said[],
+  patterns: readonly string[],
+  earlier: readonly Said[] = [],
+): WithoutOutputs {
   if (patterns.length === 0) return { said: [...said], outputs: 0, withhold: (text) => text };
   const isDenied = (tool: string) => tool !== "" && patterns.some((pattern) => matchesPattern(pattern, tool));
-  const tools = toolsOf(said).map((names) => names.find(isDenied));
+  const deniedIn = (some: readonly Said[]) => toolsOf(some).map((names) => names.find(isDenied));
+  const [tools, before] = [deniedIn(said), deniedIn(earlier)];
   const lines = new Map<string, string>();
-  for (const [at, message] of said.entries()) {
-    const tool = tools[at];
+  for (const [at, { content }] of [...earlier, ...said].entries()) {
+    const tool = at < earlier.length ? before[at] : tools[at - earlier.length];
     if (tool === undefined) continue;
-    for (const line of textsIn(message.content).flatMap(linesOf)) lines.set(line, lines.get(line) ?? tool);
+    for (const line of textsIn(content).flatMap(linesOf)) lines.set(line, lines.get(line) ?? tool);
   }
-  const marks = [...new Set(tools.flatMap((tool) => tool ?? []))].map(inPlaceOf);
+  const marks = [...new Set([...before, ...tools].flatMap((tool) => tool ?? []))].map(inPlaceOf);
   for (const line of lines.keys()) if (marks.some((mark) => mark.includes(line))) lines.delete(line);
   const withhold = quotesOf(lines);
   const clean = said.map((message, at): Said => {
@@ -41,22 +51,30 @@ export function withoutOutputs(said: readonly Said[], patterns: readonly string[
   return { said: clean, outputs: tools.filter((tool) => tool !== undefined).length, withhold };
 }
 
-/** Whose answer each message is: by the call it answers, the last one with its id, and by what it says itself. */
+/** Whose answer each message may be: by every call with its id in the last message that has one, and by what it says itself. */
 function toolsOf(said: readonly Said[]): string[][] {
-  const names = new Map<string, string>();
+  const names = new Map<string, string[]>();
   return said.map(({ calls, answers }) => {
-    for (const { id, name } of calls) names.set(id, name);
-    return answers ? [names.get(answers.id) ?? "", answers.tool] : [];
+    for (const { id } of calls)
+      names.set(
+        id,
+        calls.filter((call) => call.id === id).map(({ name }) => name),
+      );
+    return answers ? [...(names.get(answers.id) ?? []), answers.tool] : [];
   });
 }
 
-/** The lines an output is known by, also as they are spelled within JSON. */
-export const linesOf = (text: string): string[] =>
-  text
+/** What an output is known by: its lines, also as they are spelled within JSON, and those of its words that may be a secret. */
+export const linesOf = (text: string): string[] => [
+  ...text
     .split(/\r\n|[\n\r\u2028\u2029]/)
     .map((line) => line.trim())
     .flatMap((line) => [line, JSON.stringify(line).slice(1, -1)])
-    .filter((line) => line.length >= knownBy);
+    .filter((line) => line.length >= shortestLine),
+  ...text
+    .split(/[^\w+~!@#$%^&*?-]+/)
+    .filter((word) => word.length >= shortestWord && /\d/.test(word) && /[a-z]/i.test(word)),
+];
 
 /** Finds lines wherever they stand: by how they begin, then by their lengths. Many that begin alike cost no more than a few. */
 function quotesOf(lines: ReadonlyMap<string, string>): Withholding {

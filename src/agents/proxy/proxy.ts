@@ -47,6 +47,10 @@ export function proxyTypeOf({ manifest, name, version }: Subject): ProxyType {
   });
 }
 
+/** The same of the proxy that an agent is recorded to have, which may be of a later version than the agent is by now. */
+export const proxyTypeHad = (subject: Subject): ProxyType =>
+  (subject.proxy && subject.manifest.proxy) ?? proxyTypeOf(subject);
+
 /** The providers whose login this version can lend. */
 export const proxyProviders = ({ version }: Subject, { providers }: ProxyType): string[] =>
   Object.keys(providers).filter((name) => inRange(version, providers[name]?.when ?? "*"));

@@ -17,6 +17,9 @@ export function proxyTrouble(subject: Subject, proxy: AgentProxy, seen: Seen): F
       ...{ why, next: again, data: { listeners: seen.listeners } },
     });
   }
-  const next = seen.unit.ActiveState === "failed" ? [again, fixes(as).journal] : again;
-  return new Fault("not-ready", `the proxy of ${name} does not run on ${host}`, { why, next });
+  const { LoadState, ActiveState } = seen.unit;
+  const next = ActiveState === "failed" ? [again, fixes(as).journal] : again;
+  const gone = LoadState === "not-found" || !seen.account;
+  const door = gone ? "gone" : ActiveState === "inactive" ? "stopped" : "silent";
+  return new Fault("not-ready", `the proxy of ${name} does not run on ${host}`, { why, next, data: { door } });
 }

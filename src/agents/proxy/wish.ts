@@ -6,18 +6,21 @@ import { fill } from "../../render/template.js";
 import { environmentOf } from "../environment.js";
 import type { Subject } from "../subject.js";
 import { hardeningOf } from "../unit-file.js";
-import { type AgentProxy, type ProxyType, proxyOf } from "./proxy.js";
+import { inRange } from "../versions.js";
+import { type AgentProxy, type ProxyType, proxyOf, proxyProviders } from "./proxy.js";
 
 const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
 
 /**
  * The proxy's unit: up, and up again after a boot. It lends a login that is the agent's and needs nothing else of it, so
- * it does not go down when the agent does.
+ * it does not go down when the agent does. Nothing is wished for that the agent's version cannot run: it may be an earlier one
+ * than that of the record.
  */
 export function proxyWish(subject: Subject, systemd: number): UnitOperation[] {
   const proxy = proxyOf(subject);
   const type = subject.manifest.proxy;
-  if (!proxy || !type) return [];
+  if (!proxy || !type || !inRange(subject.version, type.when)) return [];
+  if (!proxyProviders(subject, type).includes(proxy.provider)) return [];
   return [unit(proxy.unit, { content: unitFile(subject, proxy, type, systemd), enabled: true, state: "started" })];
 }
 

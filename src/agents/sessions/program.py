@@ -98,7 +98,28 @@ def whole(db, has):
     for name in wanted(db):
         row = db.execute(f"SELECT s.*, {LAST} AS last_active FROM sessions s WHERE s.id = ?", [name]).fetchone()
         rows = db.execute(f"SELECT * FROM messages m WHERE m.session_id = ?{active(has)} ORDER BY m.id", [name])
-        yield {"session": plain(row), "messages": [message(each) for each in rows]}
+        answer = {"session": plain(row), "messages": [message(each) for each in rows]}
+        if question.get("earlier"):
+            answer["earlier"] = [message(each) for each in earlier(db, has, name)]
+        yield answer
+
+
+# What a session does not show any more: all of those it goes on from, and all of itself when some of it was taken back.
+def earlier(db, has, name):
+    names = []
+    if "active" in has["messages"]:
+        if db.execute("SELECT 1 FROM messages WHERE session_id = ? AND active IS 0 LIMIT 1", [name]).fetchone():
+            names.append(name)
+    seen = {name}
+    while "parent_session_id" in has["sessions"]:
+        row = db.execute("SELECT parent_session_id AS parent FROM sessions WHERE id = ?", [name]).fetchone()
+        if row is None or row["parent"] is None or row["parent"] in seen:
+            break
+        name = row["parent"]
+        seen.add(name)
+        names.append(name)
+    for each in reversed(names):
+        yield from db.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY id", [each])
 
 
 # Every name is known to mean one session before the first is told.

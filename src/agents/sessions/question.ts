@@ -4,7 +4,8 @@ import program from "./program.py?raw";
 /** What can be asked of an agent's sessions. */
 export type Question =
   | ({ verb: "list"; limit: number } & Narrowing)
-  | { verb: "whole"; ids: string[]; all: boolean }
+  /** With `earlier` also what a session no longer shows: what it goes on from, and what was taken back or folded in it. */
+  | { verb: "whole"; ids: string[]; all: boolean; earlier?: boolean | undefined }
   | ({ verb: "search"; limit: number; text: string } & Narrowing);
 
 export interface Narrowing {

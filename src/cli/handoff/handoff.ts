@@ -46,14 +46,25 @@ async function giveUp(setting: Parameters<typeof withSession>[0], clm: Context, 
 const besides = ["fit", "context", "onlyLast", "as"] as const;
 const flags = ["noTools", "redact", "close"] as const;
 
+/** Whether something was said of how a conversation is to travel. */
+const hasBoundary = (options: Given["options"]): boolean =>
+  besides.some((name) => options[name] !== undefined) ||
+  flags.some((name) => options[name]) ||
+  options.denyTool.length > 0;
+
 /** Two agents, or one and a channel, or none and what is open. */
 function mustGoTogether({ args: { src: from, dst: to }, options }: Given): void {
-  const { list, abandon: id, toChannel, reset, wait } = options;
+  const { list, abandon: id, toChannel, reset, wait, session } = options;
   const wrong = (what: string, why = "") =>
     new Fault("usage", what, { ...(why && { why }), next: "clm handoff --help" });
   if (list || id !== undefined) {
     if (list && id !== undefined) throw wrong("--list and --abandon exclude each other");
-    if (from !== undefined) throw wrong(`${list ? "--list" : "--abandon"} goes with no agent`);
+    const word = list ? "--list" : "--abandon";
+    if (from !== undefined) throw wrong(`${word} goes with no agent`);
+    const said = [session, toChannel, wait, list ? options.sudoPasswordFile : undefined];
+    if (reset || said.some((each) => each !== undefined) || hasBoundary(options)) {
+      throw wrong(`${word} goes with no other option`, "what is open was asked for with its own");
+    }
     return;
   }
   if (from === undefined) throw wrong("say whose conversation, and who takes it over");
@@ -64,8 +75,7 @@ function mustGoTogether({ args: { src: from, dst: to }, options }: Given): void 
     return;
   }
   if (to !== undefined) throw wrong("--to-channel goes with one agent", "the session stays with the agent that has it");
-  const others = [...besides.filter((name) => options[name] !== undefined), ...flags.filter((name) => options[name])];
-  if (others.length > 0 || options.denyTool.length > 0) {
+  if (hasBoundary(options)) {
     throw wrong("--to-channel moves a session as it is", "a boundary, --fit, --close and --as are for another agent");
   }
 }

@@ -7,7 +7,8 @@ import { type Change, changesOf } from "./change.js";
 
 interface Bringing {
   root: Shell;
-  wish: Operation[];
+  /** A function where it is known only when what is done first is done. */
+  wish: Operation[] | (() => Operation[]);
   title: string;
   /** Done before the host is changed, as a part of the same deed. */
   first?: () => Promise<unknown>;
@@ -19,9 +20,10 @@ export async function bring(
   deed: Deed,
   { root, wish, title, first = async () => {} }: Bringing,
 ): Promise<Change[]> {
+  const wished = () => (typeof wish === "function" ? wish() : wish);
   const done = await gate.pass(deed, async (works) => {
     await first();
-    return step(ui, title, () => works.converge(root, wish));
+    return step(ui, title, () => works.converge(root, wished()));
   });
-  return changesOf(done ?? (await gate.converge(deed, root, wish)));
+  return changesOf(done ?? (await gate.converge(deed, root, wished())));
 }

@@ -18,6 +18,7 @@ import { step } from "../step.js";
 import { alone } from "./alone.js";
 import { type Change, changesOf } from "./change.js";
 import { installerGone } from "./install/job.js";
+import { lookAtProxy, strangerIn } from "./proxy/look.js";
 import { type Backup, backUp, newestBackup } from "./remove/backup.js";
 import { doubtsAbout, lookScript, shownFrom } from "./remove/taken-over.js";
 
@@ -57,7 +58,8 @@ async function remove(session: Session, word: string, options: RemoveOptions): P
   const connection = await reach(session, agent, word);
   const root = connection.as("root");
   const account = await mustBeOurs(root, agent, { word, login: connection.user, signal });
-  const wishes = await goneWishes(session, agent);
+  const proxy = await proxyOn(session, root, agent);
+  const wishes = goneWishes(agent, proxy.wishes);
   const changes = changesOf(await converge(root, wishes, { mode: "check", signal })).map(withHome(agent));
   // A backup was made, or declined, before the first thing was taken away.
   const wantsBackup = options.backup && account && !isBegun(agent);
@@ -86,7 +88,7 @@ async function remove(session: Session, word: string, options: RemoveOptions): P
   });
   const backup = done?.backup ?? (await earlierBackup(session, agent));
   const backedUp = backup !== undefined || (gate.dryRun && wantsBackup);
-  const left = [...(done?.left ?? []), ...(account ? [] : await orphaned(root, agent, signal))];
+  const left = [...(done?.left ?? []), ...proxy.left, ...(account ? [] : await orphaned(root, agent, signal))];
   return { agent, changes, left, backedUp, backup };
 }
 
@@ -163,18 +165,25 @@ async function mustBeTheAgents(root: Shell, agent: Agent, { word, login, signal 
 }
 
 /** In the order in which each can go: what runs first, the user with all that is its own last. */
-async function goneWishes(session: Session, agent: Agent): Promise<Operation[]> {
-  const { name, record } = agent;
-  const proxy = await proxyGone(session, agent);
+function goneWishes({ name, record }: Agent, proxy: Operation[]): Operation[] {
   return [...installerGone(name), ...proxy, absent({ path: `${record.home}.clm-new` }), ...goneWish(record)];
 }
 
-/** Its manifest is asked only when there is a proxy: an agent whose type nobody knows any more can be removed, too. */
-async function proxyGone({ configDir }: Session, agent: Agent): Promise<Operation[]> {
-  if (!agent.record.proxy) return [];
-  const { manifest } = await loadType(configDir, agent.record.type);
-  const proxy = proxyOf(subjectOf(manifest, agent));
-  return proxy ? [absent({ unit: proxy.unit })] : [];
+/**
+ * What of its proxy goes, and what is left because it is somebody else's. Its manifest is asked only when there is a proxy: an
+ * agent whose type nobody knows any more can be removed, too.
+ */
+async function proxyOn(session: Session, root: Shell, agent: Agent): Promise<{ wishes: Operation[]; left: string[] }> {
+  const none = { wishes: [], left: [] };
+  if (!agent.record.proxy) return none;
+  const { manifest } = await loadType(session.configDir, agent.record.type);
+  const subject = subjectOf(manifest, agent);
+  const proxy = proxyOf(subject);
+  if (!proxy || !manifest.proxy) return none;
+  const why = strangerIn(subject, await lookAtProxy(session, root, subject, manifest.proxy, {}));
+  return why === undefined
+    ? { wishes: [absent({ unit: proxy.unit })], left: [] }
+    : { wishes: [], left: [`${proxy.unit}: ${why}`] };
 }
 
 /** What is left, when it was told to go on. */

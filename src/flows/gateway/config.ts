@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { Fault } from "../../errors.js";
+import { usualPort } from "./usual.js";
 
 /** How a gateway is to run. */
 export interface Settings {
@@ -27,7 +28,8 @@ export interface Flags {
   logBodies?: boolean | undefined;
 }
 
-export const usualPort = 4141;
+/** Old files of the audit log, of 64 MiB each: whoever can connect can make lines, and must not fill the disk with them. */
+const usualKeep = 20;
 
 export async function settingsFor(flags: Flags): Promise<Settings> {
   // YAML is read only by who has a file.
@@ -47,7 +49,7 @@ export async function settingsFor(flags: Flags): Promise<Settings> {
     logBodies: flags.logBodies || (file.logBodies ?? false),
     drain: file.drain ?? 10,
     silence: file.silence ?? 900,
-    audit: file.audit ?? {},
+    audit: { keep: usualKeep, ...file.audit },
   };
   mustBeSafe(settings);
   return settings;

@@ -1,10 +1,11 @@
+import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { proxyOf } from "../../agents/proxy/proxy.js";
 import { loadType } from "../../agents/registry.js";
 import { subjectOf } from "../../agents/subject.js";
 import { asFault } from "../../errors.js";
 import { Directory, type Served } from "../../gateway/directory.js";
-import { type Agent, agentsOf } from "../../state/agents.js";
+import { type Agent, agentsOf, instanceOf } from "../../state/agents.js";
 import { modelOf, type Providers } from "../../state/providers.js";
 import { identityOf } from "../../state/state-file.js";
 import type { Session } from "../session.js";
@@ -12,20 +13,26 @@ import type { Session } from "../session.js";
 // Milliseconds for which the files are not looked at again.
 const moment = 100;
 
-/** The agents that can be asked, read anew when hosts.json or providers.json is another file than it was. */
+/** The agents that can be asked, read anew when hosts.json, providers.json or secrets.json is another file than it was. */
 export async function servedFleet(session: Session): Promise<() => Directory | Promise<Directory>> {
-  const stamp = () => [session.hosts.path, session.providers.path].map(stampOf).join();
+  const { hosts, providers, secrets } = session;
+  const stamp = () => [hosts, providers, secrets].map(({ path }) => stampOf(path)).join();
   let seen = stamp();
   let lookedAt = Date.now();
   let known = await read(session);
   let reading: Promise<Directory> | undefined;
+  let told = "";
 
   async function again(): Promise<Directory> {
     try {
       known = await read(session);
+      told = "";
     } catch (error) {
-      // Somebody is at it with an editor, perhaps; what was known a moment ago is better than nothing.
-      session.ui.warn(`the gateway goes on with the agents it knew: ${asFault(error).message}`);
+      // Somebody is at it with an editor, perhaps; what was known a moment ago is better than nothing. The next one looks again.
+      seen = "";
+      const { message } = asFault(error);
+      if (message !== told) session.ui.warn(`the gateway goes on with the agents it knew: ${message}`);
+      told = message;
     } finally {
       reading = undefined;
     }
@@ -50,19 +57,23 @@ const stampOf = (path: string): string => identityOf(lstatSync(path, { throwIfNo
 async function read(session: Session): Promise<Directory> {
   const agents = agentsOf(session.hosts.read()).filter(({ record }) => record.status === "installed");
   const providers = session.providers.read();
-  return new Directory(await Promise.all(agents.map((agent) => served(session.configDir, agent, providers))));
+  return new Directory(await Promise.all(agents.map((agent) => served(session, agent, providers))));
 }
 
-async function served(configDir: string, agent: Agent, providers: Providers): Promise<Served> {
+async function served({ configDir, secrets }: Session, agent: Agent, providers: Providers): Promise<Served> {
   const { name, host, word, record } = agent;
   const { manifest } = await loadType(configDir, record.type);
-  const proxy = proxyOf(subjectOf(manifest, agent));
+  const subject = subjectOf(manifest, agent);
+  const proxy = proxyOf(subject);
+  const key = secrets.get(instanceOf(agent), manifest.api.secret);
+  const way = [host.address, host.port, host.user, subject.unit, subject.port, proxy?.unit, proxy?.port, key?.reveal()];
   return {
     ...{ host: host.name, name, word },
     created: Math.floor(Date.parse(record.installed_at ?? host.added_at) / 1000) || 0,
     provider: providers.providers[record.provider ?? ""]?.type,
     model: modelOf(providers, record) ?? "",
     failures: manifest.api.chat.failures,
+    mark: createHash("sha256").update(JSON.stringify(way)).digest("base64"),
     ...(proxy && {
       proxy: {
         provider: proxy.provider,

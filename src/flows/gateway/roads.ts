@@ -15,7 +15,8 @@ export type HostEvent = { event: "lost"; host: string; why: Fault } | { event: "
 /** The roads to every agent and proxy, over the session's connections. Each is looked at before anything is sent along it. */
 export function roadsOf(session: Session, tell: (event: HostEvent) => void): Roads {
   const lost = new Set<string>();
-  const watched = new WeakSet<Connection>();
+  /** By host, the connection that leads there now. */
+  const watched = new Map<string, Connection>();
 
   function lose(host: string, why: Fault): void {
     if (session.signal.aborted || lost.has(host)) return;
@@ -28,9 +29,12 @@ export function roadsOf(session: Session, tell: (event: HostEvent) => void): Roa
     const agent = findAgent(session.hosts.read(), `${place.host}/${place.name}`);
     const way = place.proxy ? await proxyWay(session, agent, stop) : await ownWay(session, agent, stop);
     const { connection } = way;
-    if (!watched.has(connection)) {
-      watched.add(connection);
-      void connection.closed.then(() => lose(place.host, connection.lost()));
+    if (watched.get(place.host) !== connection) {
+      watched.set(place.host, connection);
+      void connection.closed.then(() => {
+        // One to where the host was before is of no interest.
+        if (watched.get(place.host) === connection) lose(place.host, connection.lost());
+      });
     }
     return way;
   }

@@ -8,16 +8,18 @@ import { openKeyring } from "../../gateway/keys/keyring.js";
 import { mayUse, mustMay } from "../../gateway/keys/rights.js";
 import { createMetrics } from "../../gateway/metrics.js";
 import type { Parts } from "../../gateway/parts.js";
+import { Refusal } from "../../gateway/refusal.js";
 import { type Gateway, openGateway } from "../../gateway/server.js";
 import { openNonces } from "../../gateway/signing/nonces.js";
-import { mustBeSigned } from "../../gateway/signing/verify.js";
+import { mustBeSignable, mustBeSigned } from "../../gateway/signing/verify.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { type Lock, withLock } from "../../state/lock.js";
-import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import type { Settings } from "./config.js";
+import { closing } from "./closing.js";
+import { isLoopback, type Settings } from "./config.js";
 import { servedFleet } from "./fleet.js";
 import { reachHosts } from "./reach-hosts.js";
+import { redacting } from "./redacting.js";
 import { type HostEvent, roadsOf } from "./roads.js";
 
 export type Happening = { event: "ready"; url: string; agents: number } | HostEvent | { event: "stopped" };
@@ -31,7 +33,6 @@ export interface Serving {
 
 /** Serve: one door to every agent, until somebody says stop. */
 export async function serveGateway(session: Session, serving: Serving): Promise<void> {
-  hideSecrets(session);
   const lock = { what: "clm gateway serve", wait: 500, signal: session.signal };
   const serve = (held: Lock) => whileLocked(session, serving, held);
   await withLock(session.configDir, "gateway", lock, serve).catch((error) => {
@@ -41,25 +42,27 @@ export async function serveGateway(session: Session, serving: Serving): Promise<
 
 async function whileLocked(session: Session, { settings, tell, ready }: Serving, lock: Lock): Promise<void> {
   const { configDir, now, ui } = session;
+  const redact = redacting(session);
   const tls = await tlsOf(settings);
   const dir = openSubdirectory(configDir, "gateway");
-  const closing: (() => unknown)[] = [];
+  const opened = closing();
   try {
-    const log = await openRequestLog(dir, { ...settings.audit, now });
-    closing.unshift(() => log.close());
+    const log = await openRequestLog(dir, { ...settings.audit, now, isOurs: () => lock.stillMine() });
+    opened.add(() => log.close());
     const nonces = await openNonces(dir, now);
-    closing.unshift(() => nonces.close());
+    opened.add(() => nonces.close());
     const usage = await openUsage(dir, { lines: (from) => readRequestLines(dir, { from }) });
-    closing.unshift(() => usage.close());
+    opened.add(() => usage.close());
     const allowance = openAllowance({ models: await loadModels(configDir), usage, now });
     const keyring = openKeyring(configDir, session.secrets, now);
     const fleet = await servedFleet(session);
     await reachHosts(session);
     const roads = roadsOf(session, tell);
-    closing.unshift(() => roads.close());
+    opened.add(() => roads.close());
 
     const parts: Parts = {
-      ...{ keyring, mustMay, mayUse, allowance, fleet, metrics: createMetrics() },
+      ...{ keyring, mustMay, mayUse, allowance, fleet, metrics: createMetrics({ roads: () => roads.open() }) },
+      mustBeSignable: (headers) => void mustBeSignable(headers, { keyring, now }),
       signed: (request) => mustBeSigned(request, { keyring, nonces, now }),
       log: {
         mustBeWritable: () => log.mustBeWritable(),
@@ -74,19 +77,25 @@ async function whileLocked(session: Session, { settings, tell, ready }: Serving,
         },
       },
       road: (place) => roads.to(place),
-      redact: (text) => ui.redact(text),
-      trouble: (error) => ui.warn(`a request failed: ${asFault(error).message}`),
+      redact,
+      trouble: (error) => ui.warn(redact(troubleIn(error))),
     };
     ready();
-    const gateway = await opened(parts, settings, tls);
-    closing.unshift(() => gateway.stop());
+    const gateway = await listening(parts, settings, tls);
+    opened.add(() => gateway.stop());
     tell({ event: "ready", url: gateway.url, agents: (await fleet()).agents.length });
     await stopped(session.signal, lock);
   } finally {
-    for (const close of closing) await close();
+    await opened.all();
   }
   tell({ event: "stopped" });
   lock.mustBeMine();
+}
+
+/** The caller was told what a refusal says; what is behind it is for who runs the gateway. */
+function troubleIn(error: unknown): string {
+  if (!(error instanceof Refusal)) return `a request failed: ${asFault(error).message}`;
+  return `requests are refused (${error.code}): ${asFault(error.cause).message}`;
 }
 
 // Milliseconds between two looks whether the lock is still ours: a suspended gateway may wake up beside another one.
@@ -119,11 +128,17 @@ async function tlsOf({ tls }: Settings): Promise<Tls> {
   return { cert: await read(tls.cert), key: await read(tls.key) };
 }
 
-async function opened(parts: Parts, settings: Settings, tls: Tls): Promise<Gateway> {
+// As many as one machine's tools never have, and few enough that strangers cannot take all of this one's memory.
+const mostConnections = 1000;
+
+async function listening(parts: Parts, settings: Settings, tls: Tls): Promise<Gateway> {
   const { address, port, drain, silence, logBodies } = settings;
   const times = { drain: drain * 1000, silence: silence * 1000 };
   try {
-    return await openGateway(parts, { address, port, logBodies, ...times, ...(tls && { tls }) });
+    return await openGateway(parts, {
+      ...{ address, port, logBodies, ...times, ...(tls && { tls }) },
+      ...(!isLoopback(address) && { connections: mostConnections }),
+    });
   } catch (error) {
     throw notOpened(settings, error as NodeJS.ErrnoException);
   }

@@ -1,4 +1,5 @@
-import { digestOf, transcriptFrom } from "../../agents/handoff/transcript.js";
+import { question } from "../../agents/handoff/proof.js";
+import { hasArrived, transcriptFrom } from "../../agents/handoff/transcript.js";
 import { Fault, isFault } from "../../errors.js";
 import { type Agent, findAgent } from "../../state/agents.js";
 import { type Handoff, openHandoffs } from "../../state/handoffs.js";
@@ -13,7 +14,7 @@ export interface Done {
   to: { agent: string; session: string };
   messages: number;
   hash: string;
-  /** The source was closed; false when it went on meanwhile and was left open. */
+  /** The source was closed, or had ended before; false when it went on meanwhile and was left open. */
   closed?: boolean;
   /** The gateway key in whose name. */
   as?: string;
@@ -31,8 +32,10 @@ export async function finish(session: Session, handoff: Handoff): Promise<Done> 
   const { id, moved, from, to, close } = handoff;
   if (!moved) throw new Error("what is proven was seeded");
   const target = agentAt(session, to);
-  const rows = await settle(session, target, handoff, moved);
-  if (digestOf(transcriptFrom(rows)) !== moved.hash) {
+  const { messages: rows = [], planted, behind = 0 } = await settle(session, target, handoff, moved);
+  if (!hasArrived(transcriptFrom(rows), moved)) {
+    // People went on, or an earlier run had taken the note out: what became of the session since is not ours to take away.
+    if (!planted || behind > 0) throw changed(target, id);
     await forget(session, handoff, session.signal);
     throw new Fault("integrity", `what ${target.name} kept is not what was handed to it`, {
       why: [`${rows.length} messages are there, and ${moved.messages} should be`, "the session was taken away again"],
@@ -46,41 +49,56 @@ export async function finish(session: Session, handoff: Handoff): Promise<Done> 
     ...{ messages: moved.messages, hash: moved.hash },
     ...(handoff.as !== undefined && { as: handoff.as }),
   };
-  return close ? { ...done, closed: await closeSource(session, handoff, close.last) } : done;
+  return close ? { ...done, closed: await closeSource(session, from, close.last) } : done;
 }
 
-async function settle(session: Session, target: Agent, { id, planted }: Handoff, moved: NonNullable<Handoff["moved"]>) {
+async function settle(
+  session: Session,
+  target: Agent,
+  { id, planted, to }: Handoff,
+  moved: NonNullable<Handoff["moved"]>,
+) {
   const counts = { message_count: moved.messages, tool_call_count: moved.calls };
   for (let left = tries; ; left--) {
-    const asked = { verb: "settle" as const, id, planted, counts, wait: left > 0 };
-    const { early, messages = [] } = await request(session, target, asked, session.signal);
-    if (!early) return messages;
+    const gone = handoffsOf(session).removed(to);
+    const asked = { verb: "settle" as const, id, planted, question, counts, wait: left > 0, gone };
+    const reply = await request(session, target, asked, session.signal);
+    if (!reply.early) return reply;
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 
-async function closeSource(session: Session, { from }: Handoff, last: number | null): Promise<boolean> {
+/** An agent that was removed since it was read has nothing to close, and keeps nobody from the end. */
+export async function closeSource(session: Session, from: Handoff["from"], last: number | null): Promise<boolean> {
+  const source = recorded(session, from);
+  if (!source) {
+    session.ui.warn(`${from.host}/${from.agent} is not there any more, and ${from.session} was not closed`);
+    return false;
+  }
   const asked = { verb: "close" as const, id: from.session, last, at: session.now().getTime() / 1000 };
-  const { closed = false } = await request(session, agentAt(session, from), asked, session.signal);
+  const { closed = false, before } = await request(session, source, asked, session.signal);
+  if (before) session.ui.note(`${from.session} of ${from.agent} had ended before, and was left as it was`);
   if (!closed) session.ui.warn(`${from.session} of ${from.agent} went on since it was read, and was not closed`);
   return closed;
 }
 
-// What was under way when clm ended may write after we took it away: the agent writes down a turn that nobody hears any more, and
-// so does a program that had its request already. Both do it at once, if they do.
+// What was under way when clm ended may write after we took it away: the agent writes down a turn that nobody hears any more, be
+// it the proof or a summary, and so does a program that had its request already. Both do it at once, if they do.
 const comesLate = 2000;
 const rounds = 5;
 
-/** Takes everything of a handoff away from its target, until nothing of it comes back, and then its record. */
-export async function forget(session: Session, { id, to, moved }: Handoff, signal: AbortSignal): Promise<void> {
+/**
+ * Takes everything of a handoff away from its target, until nothing of it comes back, and then its record. What comes later yet
+ * is found by whoever hands something to that target next.
+ */
+export async function forget(session: Session, { id, to }: Handoff, signal: AbortSignal): Promise<void> {
   const target = agentAt(session, to);
   for (let round = 0; round < rounds; round++) {
     const { forgotten = 0 } = await request(session, target, { verb: "forget", id }, signal);
-    // Before it was known what moves, nothing was asked of anybody but for summaries.
-    if ((round > 0 || !moved) && forgotten === 0) break;
+    if (round > 0 && forgotten === 0) break;
     await new Promise((resolve) => setTimeout(resolve, comesLate));
   }
-  await handoffsOf(session).drop(id);
+  await handoffsOf(session).remove(id, to, session.now());
 }
 
 /**
@@ -107,12 +125,17 @@ export async function clearUp(session: Session, { host, name }: Agent): Promise<
   return finished;
 }
 
-/** What somebody removed on the target meanwhile cannot be finished. */
+const changed = ({ name }: Agent, id: string): Fault =>
+  new Fault("conflict", `${id} of ${name} is not what was handed over any more`, { data: { reason: "changed" } });
+
+/** What somebody removed or changed on the target meanwhile cannot be finished. */
 const goneIs =
   (session: Session, id: string) =>
   async (error: unknown): Promise<undefined> => {
-    if (!isFault(error, "conflict") || error.data.reason !== "gone") throw error;
-    session.ui.warn(`${id} was removed meanwhile; it is not finished`);
+    if (!isFault(error, "conflict")) throw error;
+    const { reason } = error.data;
+    if (reason !== "gone" && reason !== "changed") throw error;
+    session.ui.warn(`${id} was ${reason === "gone" ? "removed" : "changed"} meanwhile; it is not finished`);
     await handoffsOf(session).drop(id);
     return undefined;
   };
@@ -139,19 +162,23 @@ async function abandonAlone(session: Session, handoff: Handoff): Promise<void> {
     target: `${to.host}/${to.agent}`,
     summary: `take away what is left of the handoff ${id}`,
   };
-  await session.gate.pass(deed, async () => {
-    try {
-      agentAt(session, to);
-    } catch (error) {
-      // With the agent went all that was its own.
-      if (!isFault(error, "not-found")) throw error;
-      return handoffsOf(session).drop(id);
-    }
-    return forget(session, handoff, session.signal);
-  });
+  // With an agent went all that was its own.
+  await session.gate.pass(deed, () =>
+    recorded(session, to) ? forget(session, handoff, session.signal) : handoffsOf(session).drop(id),
+  );
 }
 
-export const agentAt = ({ hosts }: Pick<Session, "hosts">, { host, agent }: { host: string; agent: string }): Agent =>
+/** The agent at one end, unless it was removed meanwhile. */
+function recorded(session: Pick<Session, "hosts">, end: { host: string; agent: string }): Agent | undefined {
+  try {
+    return agentAt(session, end);
+  } catch (error) {
+    if (isFault(error, "not-found")) return undefined;
+    throw error;
+  }
+}
+
+const agentAt = ({ hosts }: Pick<Session, "hosts">, { host, agent }: { host: string; agent: string }): Agent =>
   findAgent(hosts.read(), `${host}/${agent}`);
 
 export const handoffsOf = ({ configDir }: Pick<Session, "configDir">) =>

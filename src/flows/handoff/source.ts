@@ -11,6 +11,8 @@ export interface Source {
   agent: Agent;
   talk: Talk;
   said: Said[];
+  /** What is not in it any more, and may be quoted in it: what was said before it was folded. Only where that was asked for. */
+  earlier: Said[];
   /** The last message that was read. */
   last: number | null;
 }
@@ -19,24 +21,29 @@ export interface Source {
  * Reads a session with all that was said in it, and changes nothing. From state.db at every version: there is one way for all,
  * and it is there also when the agent is down.
  */
-export async function readSource(session: Session, agent: Agent, id: string | undefined): Promise<Source> {
+export async function readSource(
+  session: Session,
+  agent: Agent,
+  { id, earlier }: { id: string | undefined; earlier: boolean },
+): Promise<Source> {
   const word = `${agent.host.name}/${agent.name}`;
   const ids = [id ?? (await lastUsed(session, agent, word))];
-  for await (const { talk, row } of tellSessions(session, word, { ids, all: false })) {
+  for await (const { talk, row, earlier: before = [] } of tellSessions(session, word, { ids, all: false, earlier })) {
     if (id === undefined) session.ui.note(`the session of ${agent.name} that was used last: ${talk.id}`);
     const rows = row.messages as Row[];
     const began = talk.started === null ? 0 : Date.parse(talk.started) / 1000;
     const numbers = rows.flatMap((each) => (typeof each.id === "number" ? each.id : []));
-    return { agent, talk, said: transcriptFrom(rows, began), last: numbers.at(-1) ?? null };
+    const said = transcriptFrom(rows, began);
+    return { agent, talk, said, earlier: transcriptFrom(before), last: numbers.at(-1) ?? null };
   }
   throw new Error("a session that is there was not told");
 }
 
-/** Never what a handoff left half made. */
+/** Never what a handoff left half made, nor what was written of one when it had been taken away. */
 async function lastUsed(session: Session, agent: Agent, word: string): Promise<string> {
-  const open = openHandoffs(session.configDir)
-    .all()
-    .map(({ id }) => id);
+  const handoffs = openHandoffs(session.configDir);
+  const gone = handoffs.removed({ host: agent.host.name, agent: agent.name });
+  const open = [...handoffs.all().map(({ id }) => id), ...gone];
   const isHalf = (id: string) => open.some((each) => id === each || id.startsWith(`${each}-`));
   const sessions = await listSessions(session, word, { limit: 50 + open.length });
   const found = sessions.find(({ id, messages }) => messages > 0 && !isHalf(id));

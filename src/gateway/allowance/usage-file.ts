@@ -1,15 +1,15 @@
-import { open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
-import { tempName } from "../../state/atomic-file.js";
 import { list, object, objectionText, text, whole } from "../../state/shape.js";
 import { readStateFile } from "../../state/state-file.js";
+import { writeBeside } from "../../state/write-beside.js";
 import type { UsageRow } from "./totals.js";
 
-const count = whole(0, Number.MAX_SAFE_INTEGER);
+// Sums may be larger than doubles count exactly; a file that we wrote is never one that we refuse.
+const count = whole(0, Number.MAX_VALUE);
 const shape = object({
-  seq: count,
+  seq: whole(0, Number.MAX_SAFE_INTEGER),
   rows: list(
     object({
       ...{ day: text, key: text, target: text },
@@ -40,24 +40,7 @@ export function readUsageFile(dir: string): UsageFile {
   }
 }
 
-/** Not `writeAtomic`, which holds up the loop until the disk has it, and with the loop every request. */
-export async function writeUsageFile(dir: string, content: string): Promise<void> {
-  const path = usagePath(dir);
-  const temp = join(dir, tempName("usage.json"));
-  try {
-    const file = await open(temp, "wx", 0o600);
-    try {
-      await file.writeFile(content);
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-    await rename(temp, path);
-  } catch (error) {
-    await rm(temp, { force: true });
-    throw error;
-  }
-}
+export const writeUsageFile = (dir: string, content: string): Promise<void> => writeBeside(usagePath(dir), content);
 
 const damaged = (path: string, reason: string) =>
   new Fault("state-corrupt", `${path} cannot be read as what it should be`, {

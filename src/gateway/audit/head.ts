@@ -1,9 +1,8 @@
-import { open, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { tempName, writeAtomic } from "../../state/atomic-file.js";
+import { join } from "node:path";
+import { writeAtomic } from "../../state/atomic-file.js";
 import type { Link } from "../../state/chain.js";
-import { errnoOf } from "../../state/disk-fault.js";
 import { readStateFile } from "../../state/state-file.js";
+import { writeBeside } from "../../state/write-beside.js";
 
 /**
  * `audit.head` says between which two places of the chain every line must be there: after the last one that we removed with an
@@ -35,34 +34,5 @@ const isLink = (link: Link): boolean => Number.isSafeInteger(link.seq) && typeof
 
 export const writeHead = (dir: string, head: Head): void => writeAtomic(pathIn(dir), textOf(head));
 
-/** The same without holding up the requests: a disk may take as long for it as a hundred of them. */
-export async function writeHeadBeside(dir: string, head: Head): Promise<void> {
-  const path = pathIn(dir);
-  const temp = join(dir, tempName("audit.head"));
-  try {
-    const file = await open(temp, "wx", 0o600);
-    try {
-      await file.writeFile(textOf(head));
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temp, path);
-  } catch (error) {
-    await rm(temp, { force: true });
-    throw error;
-  }
-  await syncDirectory(dirname(path));
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, "r");
-  try {
-    await handle.sync();
-  } catch (error) {
-    // Some network file systems cannot sync a directory, and need not.
-    if (!["EINVAL", "ENOTSUP", "EBADF"].includes(errnoOf(error) ?? "")) throw error;
-  } finally {
-    await handle.close();
-  }
-}
+/** The same without holding up the requests. */
+export const writeHeadBeside = (dir: string, head: Head): Promise<void> => writeBeside(pathIn(dir), textOf(head));

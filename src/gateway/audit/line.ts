@@ -39,7 +39,7 @@ const longestBody = 64 * 1024;
 /**
  * What is written down of a call. There is no field that a secret belongs in: no headers, no query, no text of an error. Bodies
  * are given only when somebody wants them kept, and whoever gives them has taken the secrets he knows out of them: here nobody
- * knows any.
+ * knows any, only what a key of the gateway looks like.
  */
 export function requestLine(call: Call, ending: Ending): OpenLine {
   const { id, at, key, from, method, path, target, model, nonce, streamed } = call;
@@ -62,7 +62,7 @@ export function requestLine(call: Call, ending: Ending): OpenLine {
     ...(nonce !== undefined && { nonce: typed(nonce) }),
     ...(streamed && { streamed }),
     ...(bodies && {
-      bodies: { asked: bodies.asked.slice(0, longestBody), answered: bodies.answered.slice(0, longestBody) },
+      bodies: { asked: kept(bodies.asked), answered: kept(bodies.answered) },
     }),
   };
 }
@@ -70,12 +70,11 @@ export function requestLine(call: Call, ending: Ending): OpenLine {
 // Somebody who pastes his key in the wrong place has it in the path or the model. Also the beginning of one: what is cut could end in it.
 const gatewayKey = /clm_([a-z0-9]{8})_[\w-]*/g;
 
+const keyless = (text: string): string => text.replace(gatewayKey, "clm_$1_…");
+
 /** What somebody else chose the words of: short, and never a key of ours. */
-function typed(text: string): string {
-  return text
-    .slice(0, 2 * longestWord)
-    .replace(gatewayKey, "clm_$1_…")
-    .slice(0, longestWord);
-}
+const typed = (text: string): string => keyless(text.slice(0, 2 * longestWord)).slice(0, longestWord);
+
+const kept = (body: string): string => keyless(body).slice(0, longestBody);
 
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 100) / 100;

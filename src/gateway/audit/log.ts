@@ -27,6 +27,8 @@ export interface RequestLogOptions {
   /** How many files that were put away are kept; without it, all. */
   keep?: number | undefined;
   now?: (() => Date) | undefined;
+  /** Whether nobody else writes it; once somebody does, nothing more is written here. */
+  isOurs?: (() => boolean) | undefined;
 }
 
 interface Waiting {
@@ -36,11 +38,18 @@ interface Waiting {
 }
 
 const aSecond = 1000;
+// Milliseconds for which it is taken to be ours still. Who lost it was silent for much longer.
+const moment = 100;
 
 /** Opens the log in `<config dir>/gateway`, takes up what is there, and mends the end that a killed gateway left. */
 export async function openRequestLog(
   dir: string,
-  { maxBytes = 64 * 1024 * 1024, keep = Number.POSITIVE_INFINITY, now = () => new Date() }: RequestLogOptions = {},
+  {
+    maxBytes = 64 * 1024 * 1024,
+    keep = Number.POSITIVE_INFINITY,
+    now = () => new Date(),
+    isOurs = () => true,
+  }: RequestLogOptions = {},
 ): Promise<RequestLog> {
   const ledger = await openLedger(dir, { maxBytes, keep });
   let waiting: Waiting[] = [];
@@ -49,6 +58,17 @@ export async function openRequestLog(
   let timer: NodeJS.Timeout | undefined;
   let syncing: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
+  let askedAt = lookedAt;
+  let lost: Refusal | undefined;
+
+  /** Why nothing is to be written any more, whatever the disk says. */
+  function notOurs(): Refusal | undefined {
+    const time = now().getTime();
+    if (lost || Math.abs(time - askedAt) < moment) return lost;
+    askedAt = time;
+    if (!isOurs()) lost = unavailable(new Error("another gateway has taken this one's place"));
+    return lost;
+  }
 
   /** Once a second at most; a clock that was set back does not stop it. */
   function isTimeToLook(): boolean {
@@ -71,6 +91,8 @@ export async function openRequestLog(
 
   function mustBeWritable(): void {
     if (closing) throw unavailable(undefined);
+    const other = notOurs();
+    if (other) throw other;
     if (isTimeToLook()) attempt(trouble ? mend : ledger.look);
     if (trouble) throw trouble;
   }
@@ -86,6 +108,7 @@ export async function openRequestLog(
     waiting = [];
     let seq = 0;
     const refusal =
+      notOurs() ??
       trouble ??
       attempt(() => {
         seq = ledger.add(batch.map(({ line }) => line));
@@ -108,7 +131,7 @@ export async function openRequestLog(
   async function sync(): Promise<void> {
     timer = undefined;
     await syncing;
-    if (trouble) return;
+    if (trouble || notOurs()) return;
     try {
       await ledger.sync();
     } catch (error) {
@@ -145,13 +168,13 @@ export async function openRequestLog(
   };
 }
 
-/** Says what the system says, and no path: whoever asks need not know where things are here. */
+/** Says what the system says, and no path: whoever asks need not know where things are here. Who runs the gateway is told the rest. */
 function unavailable(error: unknown): Refusal {
   const code = errnoOf(error);
   return new Refusal(
     503,
     "audit_unavailable",
     `the gateway cannot write its audit log${code ? ` (${code})` : ""}, and answers nothing that is not in it`,
-    { retryAfter: 1 },
+    { retryAfter: 1, cause: error },
   );
 }

@@ -11,9 +11,19 @@ import { hashOf, idIn, newPepper, pepperPlace, signingName } from "./mint.js";
 export interface Keyring {
   /** The key behind a bearer, or a refusal. */
   whose(bearer: string | undefined): GatewayKey;
-  /** The key with this id and what it signs with; after a rotation with grace also what it signed with before. */
-  signed(id: string): { key: GatewayKey; secret: Secret; former?: Secret };
-  all(): GatewayKey[];
+  /** The key with this id and what it signs with; nothing when none signs. */
+  signed(id: string): Signing | undefined;
+  /** Throws when a key that was let in a while ago would not be any more. */
+  mustStillOpen(key: GatewayKey): void;
+}
+
+export interface Signing {
+  key: GatewayKey;
+  secret: Secret;
+  /** What it signed with before a rotation, while that still counts. */
+  former?: Secret;
+  /** Why it opens nothing any more: for who can sign, and nobody else. */
+  ended?: Refusal;
 }
 
 interface Entry {
@@ -43,13 +53,10 @@ export function openKeyring(configDir: string, secrets: Secrets, now: () => Date
       const seen = [store.path, secrets.path].map(stampOf).join();
       if (ring?.seen !== seen) ring = { seen, ...load() };
       return ring;
-    } catch {
-      // Whoever runs the gateway learns why from the command; the caller has no business with files.
-      throw new Refusal(
-        503,
-        "keys_unavailable",
-        "The gateway cannot read its keys. On its machine: clm gateway key list",
-      );
+    } catch (cause) {
+      // Whoever runs the gateway is told why; the caller has no business with files.
+      const what = "The gateway cannot read its keys. On its machine: clm gateway key list";
+      throw new Refusal(503, "keys_unavailable", what, { cause });
     }
   }
 
@@ -85,11 +92,12 @@ export function openKeyring(configDir: string, secrets: Secrets, now: () => Date
     return entry && (is || (was && formerOpens(entry.key, now()))) ? entry.key : undefined;
   }
 
-  function mustBeActive(key: GatewayKey): void {
+  /** Why a key opens nothing any more. */
+  function ended(key: GatewayKey): Refusal | undefined {
     const state = stateOf(key, now());
-    if (state === "active") return;
+    if (state === "active") return undefined;
     const how = state === "revoked" ? `was revoked at ${key.revoked_at}` : `expired at ${key.expires_at}`;
-    throw refused(
+    return refused(
       `${state}_api_key`,
       `This key (${key.name}) ${how}. Another one is made with: clm gateway key create`,
     );
@@ -105,25 +113,25 @@ export function openKeyring(configDir: string, secrets: Secrets, now: () => Date
       }
       const key = find(bearer);
       if (!key) throw unknown();
-      mustBeActive(key);
-      if (key.signed) {
-        throw refused(
-          "signature_required",
-          `This key (${key.name}) opens only to signed requests, and never travels itself. What signs for a tool that cannot: clm gateway sign-proxy`,
-        );
-      }
-      return key;
+      const refusal = ended(key) ?? (key.signed ? signatureRequired(key) : undefined);
+      if (!refusal) return key;
+      refusal.by = { key };
+      throw refusal;
     },
     signed(id) {
       const key = current().keys.get(id)?.key;
-      if (!key?.signed) throw unknown();
-      mustBeActive(key);
-      const secret = signingSecret(id, key.hash);
-      if (!secret) throw unknown();
+      const secret = key?.signed && signingSecret(id, key.hash);
+      if (!key || !secret) return undefined;
       const former = key.former && formerOpens(key, now()) ? signingSecret(id, key.former.hash) : undefined;
-      return { key, secret, ...(former && { former }) };
+      const refusal = ended(key);
+      return { key, secret, ...(former && { former }), ...(refusal && { ended: refusal }) };
     },
-    all: () => [...current().keys.values()].map(({ key }) => key),
+    mustStillOpen({ id, hash }) {
+      const key = current().keys.get(id)?.key;
+      const opens = key && (key.hash === hash || (key.former?.hash === hash && formerOpens(key, now())));
+      const refusal = opens ? ended(key) : unknown();
+      if (refusal) throw refusal;
+    },
   };
 }
 
@@ -133,6 +141,12 @@ function stampOf(path: string): string {
 }
 
 const refused = (code: string, message: string) => new Refusal(401, code, message);
+
+const signatureRequired = ({ name }: GatewayKey) =>
+  refused(
+    "signature_required",
+    `This key (${name}) opens only to signed requests, and never travels itself. What signs for a tool that cannot: clm gateway sign-proxy`,
+  );
 
 const unknown = () =>
   refused("invalid_api_key", "This is no key of this gateway. Which there are is shown by: clm gateway key list");

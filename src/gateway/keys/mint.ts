@@ -11,8 +11,13 @@ export const newId = (): string => Array.from({ length: 8 }, () => letters[rando
 
 export const newKeyFor = (id: string): Secret => new Secret(`clm_${id}_${randomBytes(32).toString("base64url")}`);
 
-/** The id in a key; nothing when it is none of ours. */
-export const idIn = (key: string): string | undefined => form.exec(key)?.[1];
+/** The id in a key, and its secret; nothing when it is none of ours. */
+export function partsIn(key: string): { id: string; secret: string } | undefined {
+  const [, id, secret] = form.exec(key) ?? [];
+  return id === undefined || secret === undefined ? undefined : { id, secret };
+}
+
+export const idIn = (key: string): string | undefined => partsIn(key)?.id;
 
 /** Where the pepper is: without it no key can be told from another text, so nobody gets in. */
 export const pepperPlace: { instance: Instance; name: string } = { instance: { gateway: "keys" }, name: "PEPPER" };

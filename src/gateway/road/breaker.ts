@@ -13,7 +13,7 @@ export class Breaker {
   #trying = 0;
 
   mustBeWorthTrying(): void {
-    if (this.#known && (this.#trying > 0 || Date.now() < this.#until)) throw this.#known;
+    if (this.#known && (this.#trying > 0 || performance.now() < this.#until)) throw this.#known;
   }
 
   begun(): void {
@@ -24,6 +24,7 @@ export class Breaker {
   ended(known?: Refusal): void {
     this.#trying--;
     this.#known = known;
-    this.#until = Date.now() + pause;
+    // Not the clock's time: were that set back, nobody would try until it is as late again.
+    this.#until = performance.now() + pause;
   }
 }

@@ -6,6 +6,8 @@ import type { Secret } from "../../secret.js";
 /** What becomes of a lane, told to the road it belongs to. */
 export interface LaneEvents {
   free(lane: Lane): void;
+  /** Whoever answers does not take its bearer. */
+  refused(): void;
   closed(lane: Lane): void;
 }
 
@@ -18,6 +20,8 @@ export class Lane extends Agent {
   idleSince = 0;
   /** Nothing more can be sent on it; that it has ended may be told later. */
   over = false;
+  /** What it was made by does not hold any more: whoever has it now is the last. */
+  retired = false;
   #closed = false;
   readonly #drop = () => this.destroy();
 
@@ -26,7 +30,9 @@ export class Lane extends Agent {
     /** As the server there knows itself. */
     readonly authority: string,
     readonly bearer: Secret | undefined,
-    events: LaneEvents,
+    /** What it runs in. */
+    readonly connection: Readonly<{ open: boolean }>,
+    private readonly events: LaneEvents,
   ) {
     super({ keepAlive: true });
     asSocket(stream);
@@ -55,6 +61,16 @@ export class Lane extends Agent {
 
   wake(): void {
     this.stream.off("data", this.#drop).off("end", this.#drop);
+  }
+
+  /** Nothing was sent on it, so it is as good as before. */
+  giveBack(): void {
+    this.events.free(this);
+  }
+
+  /** Who answers on it said that its bearer is none of theirs: nobody is to send that any more. */
+  bearerRefused(): void {
+    this.events.refused();
   }
 
   override destroy(): void {

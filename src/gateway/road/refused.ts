@@ -5,6 +5,8 @@ import { Refusal, shuttingDown } from "../refusal.js";
 export interface NoRoad {
   refusal: Refusal;
   ofHost: boolean;
+  /** The host was there, and said what is wrong. */
+  answered: boolean;
 }
 
 const ofHosts: Partial<Record<FaultName, string>> = {
@@ -31,14 +33,15 @@ const soon = 1;
 const later = 5;
 
 export function noRoad(error: unknown): NoRoad {
-  if (error instanceof Refusal) return { refusal: error, ofHost: error.code === "host_unreachable" };
+  if (error instanceof Refusal) return { refusal: error, ofHost: error.code === "host_unreachable", answered: false };
   const fault = asFault(error);
-  if (fault.fault === "interrupted") return { refusal: shuttingDown(), ofHost: false };
+  if (fault.fault === "interrupted") return { refusal: shuttingDown(), ofHost: false, answered: false };
   const host = ofHosts[fault.fault];
   const door = fault.data.listeners ? "agent_not_its_own" : ofDoors[String(fault.data.door)];
   const code = host ?? door ?? (fault.fault === "remote-failed" ? "agent_not_listening" : "agent_not_ready");
   const retryAfter = code === "host_unreachable" || code === "agent_not_listening" ? soon : later;
-  return { refusal: new Refusal(503, code, textOf(fault), { retryAfter }), ofHost: host !== undefined };
+  const refusal = new Refusal(503, code, textOf(fault), { retryAfter });
+  return { refusal, ofHost: host !== undefined, answered: host === undefined && door !== undefined };
 }
 
 /** What nobody expected may say anything. */

@@ -1,9 +1,10 @@
 import type { Connection } from "../../remote/connection.js";
 import type { Secret } from "../../secret.js";
-import { Refusal } from "../refusal.js";
+import type { Refusal } from "../refusal.js";
 import { Breaker } from "./breaker.js";
 import { Lane } from "./lane.js";
 import { noRoad } from "./refused.js";
+import { within } from "./within.js";
 
 /** A way to a port that was seen to be held by who should hold it. */
 export interface Way {
@@ -24,7 +25,7 @@ export interface RoadOptions {
   isFresh(at: number): boolean;
   /** Of the host, shared by the roads to it. */
   host: Breaker;
-  /** Told whenever it was tried to get there. */
+  /** Told whether its host answered, whenever it was tried to get there. */
   tried?(trouble: unknown): void;
   /** Connections at once. */
   most?: number;
@@ -43,7 +44,7 @@ interface Waiting {
  */
 export class Road {
   readonly #options: Required<Omit<RoadOptions, "tried">> & Pick<RoadOptions, "tried">;
-  readonly #own = new Breaker();
+  #own = new Breaker();
   readonly #idle: Lane[] = [];
   readonly #waiting: Waiting[] = [];
   readonly #lanes = new Set<Lane>();
@@ -51,6 +52,8 @@ export class Road {
   #count = 0;
   #way: Way | undefined;
   #looking: Promise<Way> | undefined;
+  /** Grows whenever what was known does not hold any more. */
+  #age = 0;
 
   constructor(options: RoadOptions) {
     this.#options = { most: 64, patience: 5000, ...options };
@@ -86,9 +89,24 @@ export class Road {
     });
   }
 
+  /** Connections that are open now. */
+  get open(): number {
+    return this.#lanes.size;
+  }
+
   /** Closes what nobody has used since then. */
   closeIdle(since: number): void {
     while (this.#idle[0] && this.#idle[0].idleSince <= since) this.#idle.shift()?.destroy();
+  }
+
+  /** Where it leads, or what is sent along it, is another: whoever comes now finds that, and who is under way comes to an end. */
+  renew(): void {
+    this.#age++;
+    this.#way = undefined;
+    this.#looking = undefined;
+    this.#own = new Breaker();
+    for (const lane of this.#lanes) lane.retired = true;
+    for (const lane of this.#idle.splice(0)) lane.destroy();
   }
 
   close(): void {
@@ -112,8 +130,9 @@ export class Road {
   }
 
   #free(lane: Lane): void {
-    const next = this.#waiting.shift();
-    if (next) next.give(lane);
+    const next = lane.retired ? undefined : this.#waiting.shift();
+    if (lane.retired) lane.destroy();
+    else if (next) next.give(lane);
     else {
       lane.rest();
       this.#idle.push(lane);
@@ -132,20 +151,26 @@ export class Road {
     const { isFresh, patience, title } = this.#options;
     const until = Date.now() + patience;
     for (;;) {
+      const age = this.#age;
       const way = await this.#found();
       const { connection, port, bearer, at } = way;
       try {
         const stream = await within(Math.max(until - Date.now(), 1), connection.forward(port), title, (late) => {
           late.destroy();
         });
-        if (isFresh(at)) {
-          const events = { free: (lane: Lane) => this.#free(lane), closed: (lane: Lane) => this.#closed(lane) };
-          const lane = new Lane(stream, `127.0.0.1:${port}`, bearer, events);
+        if (isFresh(at) && age === this.#age) {
+          const events = {
+            free: (lane: Lane) => this.#free(lane),
+            closed: (lane: Lane) => this.#closed(lane),
+            refused: () => this.renew(),
+          };
+          const lane = new Lane(stream, `127.0.0.1:${port}`, bearer, connection, events);
           this.#lanes.add(lane);
           return lane;
         }
         stream.destroy();
       } catch (error) {
+        if (age !== this.#age) continue;
         if (this.#way === way) this.#way = undefined;
         throw this.#told(error);
       }
@@ -158,29 +183,35 @@ export class Road {
     if (this.#way?.connection.open && isFresh(this.#way.at)) return this.#way;
     host.mustBeWorthTrying();
     this.#own.mustBeWorthTrying();
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
+    if (this.#looking) return this.#looking;
+    const looking = this.#look().finally(() => {
+      if (this.#looking === looking) this.#looking = undefined;
     });
-    return this.#looking;
+    this.#looking = looking;
+    return looking;
   }
 
   async #look(): Promise<Way> {
     const { find, patience, title, host, tried } = this.#options;
     const stop = new AbortController();
+    const age = this.#age;
+    const own = this.#own;
     host.begun();
-    this.#own.begun();
+    own.begun();
     try {
-      this.#way = await within(patience, find(stop.signal), title);
+      const way = await within(patience, find(stop.signal), title);
+      if (age === this.#age) this.#way = way;
       host.ended();
-      this.#own.ended();
+      own.ended();
       tried?.(undefined);
-      return this.#way;
+      return way;
     } catch (error) {
       stop.abort(error);
-      const { refusal, ofHost } = noRoad(error);
+      const { refusal, ofHost, answered } = noRoad(error);
       host.ended(ofHost ? refusal : undefined);
-      this.#own.ended(refusal);
+      own.ended(refusal);
       if (ofHost) tried?.(error);
+      else if (answered) tried?.(undefined);
       throw refusal;
     }
   }
@@ -192,32 +223,4 @@ export class Road {
     this.#own.ended(refusal);
     return refusal;
   }
-}
-
-/** Nobody waits longer for a host that does not answer; what comes too late is dropped. */
-function within<T>(
-  milliseconds: number,
-  work: Promise<T>,
-  title: string,
-  drop: (late: T) => void = () => {},
-): Promise<T> {
-  return new Promise((done, failed) => {
-    let late = false;
-    const timer = setTimeout(() => {
-      late = true;
-      const text = `no answer on the way to ${title} within ${milliseconds / 1000} s`;
-      failed(new Refusal(503, "host_unreachable", text, { retryAfter: 1 }));
-    }, milliseconds);
-    work.then(
-      (result) => {
-        clearTimeout(timer);
-        if (late) drop(result);
-        else done(result);
-      },
-      (error) => {
-        clearTimeout(timer);
-        failed(error);
-      },
-    );
-  });
 }

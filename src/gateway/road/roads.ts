@@ -13,13 +13,18 @@ export type Finding = Pick<RoadOptions, "isFresh" | "most" | "patience"> & {
 };
 
 export interface Roads {
+  /** The road to a place; made anew when the place has another mark than it had. */
   to(place: Place): Road;
+  /** How many connections are open to each host that was asked for. */
+  open(): Iterable<readonly [host: string, count: number]>;
   close(): void;
 }
 
 /** One road to each agent and each proxy, made when it is first asked for. */
 export function openRoads({ find, tried, ...options }: Finding): Roads {
   const roads = new Map<string, Road>();
+  const marks = new Map<string, string | undefined>();
+  const byHost = new Map<string, Road[]>();
   const hosts = new Map<string, Breaker>();
   const breakerOf = (host: string) => {
     const breaker = hosts.get(host) ?? new Breaker();
@@ -32,9 +37,11 @@ export function openRoads({ find, tried, ...options }: Finding): Roads {
 
   return {
     to(place) {
-      const { host, name, proxy } = place;
+      const { host, name, proxy, mark } = place;
       const key = `${host}/${name}${proxy ? "/proxy" : ""}`;
       const known = roads.get(key);
+      if (known && marks.get(key) !== mark) known.renew();
+      marks.set(key, mark);
       if (known) return known;
       const road = new Road({
         ...options,
@@ -44,8 +51,10 @@ export function openRoads({ find, tried, ...options }: Finding): Roads {
         tried: (trouble) => tried?.(host, trouble),
       });
       roads.set(key, road);
+      byHost.set(host, [...(byHost.get(host) ?? []), road]);
       return road;
     },
+    open: () => [...byHost].map(([host, roads]) => [host, roads.reduce((sum, { open }) => sum + open, 0)] as const),
     close() {
       clearInterval(sweep);
       for (const road of roads.values()) road.close();

@@ -179,14 +179,11 @@ const replayed = (): Refusal =>
     "This request was here before: its nonce has been used. Sign each request anew.",
   );
 
-const unavailable = (why: string, retryAfter?: number): Refusal =>
-  new Refusal(503, "nonces_unavailable", why, retryAfter === undefined ? {} : { retryAfter });
+const unavailable = (why: string, retryAfter?: number, cause?: unknown): Refusal =>
+  new Refusal(503, "nonces_unavailable", why, { ...(retryAfter !== undefined && { retryAfter }), cause });
 
-function notWritten(cause: unknown): Refusal {
-  const refusal = unavailable("The gateway cannot write down which requests were here, so it takes no signed ones.", 1);
-  refusal.cause = cause;
-  return refusal;
-}
+const notWritten = (cause: unknown): Refusal =>
+  unavailable("The gateway cannot write down which requests were here, so it takes no signed ones.", 1, cause);
 
 const tooMany = (): Refusal =>
   unavailable("The gateway remembers as many signed requests as it can hold; older ones are forgotten soon.", 60);

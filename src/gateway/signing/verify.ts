@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Secret } from "../../secret.js";
 import type { GatewayKey } from "../keys/key.js";
-import type { Keyring } from "../keys/keyring.js";
+import type { Keyring, Signing } from "../keys/keyring.js";
 import { Refusal } from "../refusal.js";
 import type { Nonces } from "./nonces.js";
 import { headerNames, isTarget, signatureOf, unixSeconds, window } from "./sign.js";
@@ -34,25 +34,47 @@ const shapes = {
 type Part = keyof typeof shapes;
 const parts = Object.keys(shapes) as Part[];
 
+/** What a request says of its signature, and the key that it names. */
+interface Announced extends Signing {
+  said: Record<Part, string>;
+}
+
+/**
+ * Whether one of our keys may have signed this, as far as can be told without its body. Whatever key is named, who cannot sign
+ * for it learns nothing of it.
+ */
+export function mustBeSignable(headers: IncomingHttpHeaders, { keyring, now }: Omit<Checking, "nonces">): Announced {
+  const said = partsOf(headers);
+  mustBeRecent(Number(said.stamp), unixSeconds(now()));
+  const signing = keyring.signed(said.key);
+  if (!signing) throw invalid();
+  return { ...signing, said };
+}
+
 /**
  * Who signed a request, which is then known to be as it was signed, recent, and here for the first time. A nonce is used up
  * by a right signature alone: else whoever has seen one could use up those of others.
  */
 export async function mustBeSigned(
   request: Request,
-  { keyring, nonces, now }: Checking,
+  { nonces, ...checking }: Checking,
 ): Promise<{ key: GatewayKey; nonce: string }> {
-  const said = partsOf(request.headers);
-  const { key, secret, former } = keyring.signed(said.key);
-  mustBeRecent(Number(said.stamp), unixSeconds(now()));
+  const { said, key, secret, former, ended } = mustBeSignable(request.headers, checking);
   const { method, url, body } = request;
   if (!isTarget(url)) throw invalid();
   const given = Buffer.from(said.signature.slice("v1=".length), "hex");
   const text = { method, url, body, stamp: said.stamp, nonce: said.nonce };
   const isBy = (signing: Secret) => timingSafeEqual(given, signatureOf(signing, text));
   if (!isBy(secret) && !(former && isBy(former))) throw invalid();
-  await nonces.use(key.id, said.nonce, Number(said.stamp));
-  return { key, nonce: said.nonce };
+  const by = { key, nonce: said.nonce };
+  try {
+    if (ended) throw ended;
+    await nonces.use(key.id, said.nonce, Number(said.stamp));
+  } catch (error) {
+    if (error instanceof Refusal) error.by = by;
+    throw error;
+  }
+  return by;
 }
 
 function partsOf(headers: IncomingHttpHeaders): Record<Part, string> {
@@ -70,7 +92,12 @@ function partsOf(headers: IncomingHttpHeaders): Record<Part, string> {
 }
 
 // What of it is wrong is told to nobody: who has the key can sign again, and who has not should not learn.
-const invalid = (): Refusal => new Refusal(401, "signature_invalid", "The signature of this request is not right.");
+const invalid = (): Refusal =>
+  new Refusal(
+    401,
+    "signature_invalid",
+    "The signature of this request is not right. Which keys there are, and which sign, is shown by: clm gateway key list",
+  );
 
 function mustBeRecent(stamp: number, now: number): void {
   const apart = now - stamp;

@@ -13,6 +13,7 @@ import {
   proxyOf,
   proxyPort,
   proxyProviders,
+  proxyTypeHad,
   proxyTypeOf,
 } from "../../../src/agents/proxy/proxy.js";
 import { loginsIn, proxyScript, proxySeenBy } from "../../../src/agents/proxy/seen.js";
@@ -22,13 +23,18 @@ import { type Subject, subjectOf } from "../../../src/agents/subject.js";
 import { hardeningOf } from "../../../src/agents/unit-file.js";
 import { Fault } from "../../../src/errors.js";
 import { mustHaveOwnPorts, portFor } from "../../../src/flows/agent/configure/objections.js";
+import { claim } from "../../../src/flows/agent/proxy/claim.js";
+import { mustBeItsUnit, mustBeNobodysUnit, strangerIn } from "../../../src/flows/agent/proxy/look.js";
 import { installedWish } from "../../../src/flows/fleet/drift.js";
 import type { AgentRecord } from "../../../src/state/agent.js";
-import type { Agent } from "../../../src/state/agents.js";
+import { type Agent, findAgent } from "../../../src/state/agents.js";
+import { hostStore } from "../../../src/state/hosts.js";
 import { sampleAgent } from "../state/sample-agent.js";
+import { scratchDirectories } from "../state/scratch.js";
 
 const manifest = manifestSchema.parse(parse(readFileSync("manifests/hermes.yaml", "utf8"), { merge: true }));
 const type = manifest.proxy as ProxyType;
+const freshDirectory = scratchDirectories();
 
 function subject(more: Partial<AgentRecord> = {}, given: Manifest = manifest): Subject {
   const record = sampleAgent("ada", { mark: "0123abcd", proxy: { provider: "nous", port: 8700 }, ...more });
@@ -64,6 +70,13 @@ describe("what a version can lend", () => {
       expect(fault).toMatchObject({ fault: "unsupported", message: "ada can have no proxy" });
       expect(fault.why).toEqual(["Hermes Agent 2026.5.7 has none; versions >=2026.5.16 do"]);
     }
+  });
+
+  it("can be taken away from a version that has none", () => {
+    const older = subject({ version: "2026.5.7" });
+    expect(proxyTypeHad(older)).toBe(type);
+    const { proxy: _, ...without } = older;
+    expect(faultOf(() => proxyTypeHad(without))).toMatchObject({ fault: "unsupported" });
   });
 
   it("is told when another is asked for", () => {
@@ -109,6 +122,15 @@ describe("a proxy's unit", () => {
     expect(proxyOf(without)).toBeUndefined();
   });
 
+  it.each([
+    ["2026.5.7", "nous", 0],
+    ["2026.5.16", "nous", 1],
+    ["2026.5.16", "xai", 0],
+    ["2026.5.29", "xai", 1],
+  ])("is wished for only where the version can run it: %s, %s", (version, provider, count) => {
+    expect(proxyWish(subject({ version, proxy: { provider, port: 8700 } }), 257)).toHaveLength(count);
+  });
+
   it("runs the program as the agent, and the manager reads no file of the agent's", () => {
     const lines = textOf(subject({ proxy: { provider: "xai", port: 8703 } })).split("\n");
     expect(lines).toContain(
@@ -138,7 +160,61 @@ describe("a proxy's unit", () => {
   });
 });
 
+describe("a proxy's name", () => {
+  const unit = "hermes-ada-proxy.service";
+  const among = (agents: Record<string, AgentRecord>) =>
+    ({ name: "ada", word: "ada", record: sampleAgent("ada"), host: { name: "wolf", agents } }) as unknown as Agent;
+
+  it("is not that of another agent's unit, be it there already or not", () => {
+    mustBeNobodysUnit(among({ ada: sampleAgent("ada", { unit }), ben: sampleAgent("ben") }), unit);
+    const taken = among({ "ada-proxy": sampleAgent("ada-proxy", { unit }) });
+    expect(faultOf(() => mustBeNobodysUnit(taken, unit))).toMatchObject({
+      fault: "in-use",
+      next: ["clm agent show wolf/ada-proxy"],
+    });
+  });
+});
+
+describe("a proxy's unit on a host", () => {
+  it.each([
+    ["the agent's own", ["runs_as=ada", "unit.LoadState=loaded"], undefined],
+    ["not there", ["runs_as=", "unit.LoadState=not-found"], undefined],
+    ["another's", ["runs_as=eve", "unit.LoadState=loaded"], "it runs as eve, and not as ada"],
+    ["root's", ["runs_as=", "unit.LoadState=loaded"], "it runs as root, and not as ada"],
+  ])("that is %s", (_, lines, why) => {
+    const seen = proxySeenBy(type)([...lines, "end=yes", ""].join("\n"));
+    if (!seen) throw new Error("the lines do not go to the end");
+    expect(strangerIn(subject(), seen)).toBe(why);
+    if (why) expect(faultOf(() => mustBeItsUnit(subject(), "x.service", seen))).toMatchObject({ why: [why] });
+  });
+});
+
 describe("a proxy's port", () => {
+  it("is chosen while nobody else can", async () => {
+    const hosts = hostStore(freshDirectory());
+    const agents = { ada: sampleAgent("ada"), ben: sampleAgent("ben", { port: 8643 }) };
+    const host = {
+      name: "wolf",
+      address: "127.0.0.1",
+      port: 22,
+      labels: {},
+      added_at: "",
+      agents,
+      sudo: "passwordless" as const,
+    };
+    await hosts.update((fleet) => ({ ...fleet, hosts: [host] }));
+    const looked = hosts.read();
+    const seen = { ports: [{ port: 8700, uid: 0 }], listeners: [] };
+    const claimed = await Promise.all(
+      ["ada", "ben"].map((name) =>
+        claim({ hosts }, findAgent(looked, name), { provider: "nous", manifest, type, seen: seen as never }),
+      ),
+    );
+    expect(claimed.map(({ proxy }) => proxy?.port).sort()).toEqual([8701, 8702]);
+    const kept = ["ada", "ben"].map((name) => findAgent(hosts.read(), name).record);
+    expect(kept).toEqual(claimed);
+  });
+
   it.each([
     { about: "the first", kept: undefined, taken: [8642], heard: [22], port: 8700 },
     { about: "the next, when another agent has the first", kept: undefined, taken: [8700], heard: [], port: 8701 },
@@ -233,22 +309,26 @@ describe("a look at it", () => {
 });
 
 describe("nobody is sent to a port that is not its own", () => {
-  const up = ["unit.LoadState=loaded", "unit.ActiveState=active", "unit.SubState=running"];
-  const down = ["unit.LoadState=loaded", "unit.ActiveState=failed", "unit.SubState=failed"];
+  const unit = (active: string, sub: string) => [
+    ...["uid=1001", "unit.LoadState=loaded", `unit.ActiveState=${active}`, `unit.SubState=${sub}`],
+  ];
+  const up = unit("active", "running");
   it.each([
     ["its own", [...up, "listen=0100007F/7", "holder=yes 7 ada hermes"], undefined],
     ["somebody else's", [...up, "listen=0100007F/7", "holder=no 9 eve nc"], "check-failed"],
     ["open to all", [...up, "listen=00000000/7", "holder=yes 7 ada hermes"], "check-failed"],
-    ["held by nobody", up, "not-ready"],
-    ["held by nobody, and its unit failed", down, "not-ready"],
-    ["gone with its unit", ["unit.LoadState=not-found", "unit.ActiveState=inactive"], "not-ready"],
-  ])("%s", (_, lines, fault) => {
+    ["held by nobody", up, "not-ready", "silent"],
+    ["held by nobody, and its unit failed", unit("failed", "failed"), "not-ready", "silent"],
+    ["held by nobody, and its unit is stopped", unit("inactive", "dead"), "not-ready", "stopped"],
+    ["gone with its unit", ["uid=1001", "unit.LoadState=not-found", "unit.ActiveState=inactive"], "not-ready", "gone"],
+    ["gone with its account", ["uid=", "unit.LoadState=loaded", "unit.ActiveState=failed"], "not-ready", "gone"],
+  ])("%s", (_, lines, fault, door?: string) => {
     const seen = seenFrom([...lines, "end=yes", ""].join("\n"));
     const one = subject();
     const proxy = proxyOf(one);
     if (!seen || !proxy) throw new Error("nothing to judge");
     const trouble = proxyTrouble(one, proxy, seen);
-    expect(trouble?.fault).toBe(fault);
+    expect([trouble?.fault, trouble?.data.door]).toEqual([fault, door]);
     if (trouble) expect(trouble.next[0]).toBe("clm agent proxy ada enable --provider nous");
   });
 });

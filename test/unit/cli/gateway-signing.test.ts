@@ -336,7 +336,7 @@ describe("gateway sign-proxy", () => {
   it("says that the gateway refuses the key", async () => {
     const other = `clm_zzzz1234_${"k".repeat(43)}`;
     const running = await started(["--to", await gateway()], { stdin: () => new PassThrough().end(other) });
-    expect(running.stderr.text()).toContain("the gateway refuses this key: no such key");
+    expect(running.stderr.text()).toContain("the gateway refuses this key: The signature");
     await running.end();
   });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Plan } from "../../../src/agents/handoff/plan.js";
 import { planText, told } from "../../../src/cli/handoff/text.js";
-import { patternsIn } from "../../../src/flows/handoff/hand-over.js";
+import { patternsIn } from "../../../src/flows/handoff/prepared.js";
 import { openHandoffs } from "../../../src/state/handoffs.js";
 import { clm } from "./world.js";
 
@@ -22,6 +22,14 @@ describe("clm handoff", () => {
     [["ada", "ben", "--reset"], 2, "go with --to-channel"],
     [["ada", "--list"], 2, "--list goes with no agent"],
     [["--list", "--abandon", "x"], 2, "exclude each other"],
+    [["--list", "--redact"], 2, "--list goes with no other option"],
+    [["--list", "--session", "x"], 2, "--list goes with no other option"],
+    [["--list", "--wait", "9"], 2, "--list goes with no other option"],
+    [["--list", "--sudo-password-file", "x"], 2, "--list goes with no other option"],
+    [["--abandon", "x", "--deny-tool", "y"], 2, "--abandon goes with no other option"],
+    [["--abandon", "x", "--to-channel", "discord"], 2, "--abandon goes with no other option"],
+    [["--abandon", "x", "--reset"], 2, "--abandon goes with no other option"],
+    [["--abandon", "x", "--fit", "trim"], 2, "--abandon goes with no other option"],
     [["--abandon", "handoff-x"], 4, "no open handoff"],
     [["ada", "ben", "--fit", "squeeze"], 2, "--fit is one of refuse, trim, summarise"],
     [["ada", "ben", "--only-last", "0"], 2, "--only-last"],

@@ -91,6 +91,18 @@ describe("what is told of a request", () => {
     expect([fault.fault, fault.next]).toEqual([name, [next]]);
   });
 
+  it("that is somebody else's, or cannot be seen, says what became of it", async () => {
+    const left = failureIn(await asked(), { ended: "left-pending" });
+    expect([left.fault, left.next[0], left.why.join()]).toEqual([
+      ...["remote-timeout", again, expect.stringContaining("left as it is")],
+    ]);
+    const locked = failureIn(await asked(), { ended: "in-use", state: "pending", error: "database is locked" });
+    expect([locked.fault, locked.why]).toEqual([
+      "remote-failed",
+      ["database is locked", "when it was last seen, the request for session s 1 was pending"],
+    ]);
+  });
+
   it("is that of the agent itself, word for word", async () => {
     expect(failureIn(await asked(), { ended: "failed", error: "the moon is full" }).why).toEqual(["the moon is full"]);
   });

@@ -76,6 +76,9 @@ export interface Door extends Gateway {
   /** Sees each line before it is written. */
   onWrite: (call: Call, ending: Ending) => Promise<void> | void;
   found: number;
+  /** Whether the connection to the host is there, as far as is known. */
+  connected: boolean;
+  opened(): (readonly [string, number])[];
 }
 
 export interface DoorOptions {
@@ -86,6 +89,7 @@ export interface DoorOptions {
   parts?: Partial<Parts>;
   settings?: Partial<ServerSettings>;
   isFresh?: (at: number) => boolean;
+  bearerNow?: () => string;
   find?: () => Promise<void>;
   most?: number;
 }
@@ -105,12 +109,13 @@ export async function door({
   parts = {},
   settings = {},
   isFresh = () => true,
+  bearerNow = () => bearer,
   find = async () => {},
   most = 64,
 }: DoorOptions): Promise<Door> {
   const lines: Door["lines"] = [];
   const settled: Door["settled"] = [];
-  const self = { found: 0, onWrite: (() => {}) as Door["onWrite"] };
+  const self = { found: 0, connected: true, onWrite: (() => {}) as Door["onWrite"] };
   const forward = async (to: number) => {
     const socket = connect(to, "127.0.0.1");
     await once(socket, "connect");
@@ -121,8 +126,14 @@ export async function door({
     async find({ proxy }) {
       self.found++;
       await find();
-      const way = { connection: { open: true, forward }, port: proxy ? proxyPort : port, at: Date.now() };
-      return proxy ? way : { ...way, bearer: new Secret(bearer) };
+      const connection = {
+        forward,
+        get open() {
+          return self.connected;
+        },
+      };
+      const way = { connection, port: proxy ? proxyPort : port, at: Date.now() };
+      return proxy ? way : { ...way, bearer: new Secret(bearerNow()) };
     },
   });
   const all: Parts = {
@@ -132,7 +143,9 @@ export async function door({
         if (!key) throw new Refusal(401, given ? "invalid_api_key" : "missing_api_key", "no");
         return key;
       },
+      mustStillOpen() {},
     },
+    mustBeSignable() {},
     signed: async () => {
       throw new Refusal(401, "signature_invalid", "no");
     },
@@ -167,7 +180,7 @@ export async function door({
     ...settings,
   });
   return Object.assign(self, {
-    ...{ port: gateway.port, url: gateway.url, lines, settled },
+    ...{ port: gateway.port, url: gateway.url, lines, settled, opened: () => [...roads.open()] },
     async stop() {
       await gateway.stop();
       roads.close();

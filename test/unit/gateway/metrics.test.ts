@@ -64,7 +64,7 @@ test("requests, refusals, tokens and money are counted by agent and key", () => 
     { labels: { ...who, direction: "input" }, value: 24 },
     { labels: { ...who, direction: "output" }, value: 60 },
   ]);
-  expect(of("clm_gateway_usd_total")).toEqual([{ labels: { key: "codex" }, value: 0.004 }]);
+  expect(of("clm_gateway_usd_total")).toEqual([{ labels: who, value: 0.004 }]);
   expect(of("clm_gateway_in_flight")).toEqual([{ labels: {}, value: 1 }]);
   expect(Object.fromEntries(types)).toMatchObject({
     clm_gateway_requests_total: "counter",
@@ -129,11 +129,43 @@ test.each(['a"b', "a\\b", "a\nb", "a\\nb", '"}', "grüße 日本", "\\"])("a key
   });
   metrics.ended(call(1, { key: { ...key, name } }), ending());
   const { of } = parsed(metrics.render());
-  expect(of("clm_gateway_usd_total")[0]?.labels).toEqual({ key: name });
+  expect(of("clm_gateway_usd_total")[0]?.labels).toEqual({ target: "wolf-i/ada", key: name });
   expect(of("clm_gateway_roads_open")).toEqual([
     { labels: { host: "wolf-i" }, value: 2 },
     { labels: { host: name }, value: 1 },
   ]);
+});
+
+test("who may not see everything sees their own agents, and no other key's name", () => {
+  const metrics = createMetrics({
+    roads: () => [
+      ["wolf-i", 2],
+      ["wolf-j", 3],
+    ],
+  });
+  const by = (name: string, target: string) =>
+    metrics.ended(call(1, { target, key: { ...key, name } }), ending({ usd: 1 }));
+  for (const name of ["mine", "codex", "aider"]) for (const target of ["wolf-i/ada", "wolf-j/ben"]) by(name, target);
+  const { key: _key, target: _target, ...nobodys } = call(2);
+  metrics.ended(nobodys, { status: 401, code: "invalid_api_key", took: 1 });
+
+  const view = { key: "mine", target: (target: string) => target.startsWith("wolf-i/") };
+  const text = metrics.render(view);
+  expect(text).not.toMatch(/codex|aider|wolf-j|ben/);
+  const { of } = parsed(text);
+  const target = "wolf-i/ada";
+  expect(of("clm_gateway_requests_total")).toEqual([
+    { labels: { target, key: "mine", status: "200" }, value: 1 },
+    { labels: { target, key: "others", status: "200" }, value: 2 },
+    { labels: { target: "none", key: "none", status: "401" }, value: 1 },
+  ]);
+  expect(of("clm_gateway_usd_total")).toEqual([
+    { labels: { target, key: "mine" }, value: 1 },
+    { labels: { target, key: "others" }, value: 2 },
+  ]);
+  expect(of("clm_gateway_request_seconds_count").map(({ labels }) => labels.target)).toEqual([target, "none"]);
+  expect(of("clm_gateway_roads_open")).toEqual([{ labels: { host: "wolf-i" }, value: 2 }]);
+  expect(parsed(metrics.render()).of("clm_gateway_requests_total")).toHaveLength(7);
 });
 
 test("however many keys come and go, it stays small and loses no count", () => {

@@ -1,8 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { Duplex } from "node:stream";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Fault, type FaultDetails, type FaultName } from "../../../src/errors.js";
 import { Breaker } from "../../../src/gateway/road/breaker.js";
 import { noRoad } from "../../../src/gateway/road/refused.js";
 import { Road } from "../../../src/gateway/road/road.js";
+import { openRoads } from "../../../src/gateway/road/roads.js";
 
 describe("why there is no road", () => {
   const cases: [fault: FaultName, details: FaultDetails, code: string, ofHost: boolean][] = [
@@ -33,6 +35,7 @@ describe("why there is no road", () => {
 });
 
 describe("a road", () => {
+  afterEach(() => void vi.useRealTimers());
   const never = new AbortController().signal;
   const road = (find: () => Promise<never>, patience = 1000) =>
     new Road({ title: "ada on wolf-i", host: new Breaker(), isFresh: () => true, find, patience });
@@ -64,11 +67,127 @@ describe("a road", () => {
     expect(stopped).toBe(true);
   });
 
+  describe("made anew", () => {
+    /** A road whose every look finds another port, as far as is said, and whose lanes are streams that go nowhere. */
+    function renewable() {
+      const made: Duplex[] = [];
+      let port = 0;
+      let gate: Promise<void> | undefined;
+      const connection = {
+        open: true,
+        async forward() {
+          const stream = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+          made.push(stream);
+          return stream;
+        },
+      };
+      const self = new Road({
+        ...{ title: "ada on wolf-i", host: new Breaker(), isFresh: () => true },
+        async find() {
+          const found = ++port;
+          await gate;
+          return { connection, port: found, at: 0 };
+        },
+      });
+      return {
+        ...{ road: self, made },
+        hold() {
+          let release = () => {};
+          gate = new Promise((done) => {
+            release = done;
+          });
+          return release;
+        },
+      };
+    }
+
+    it("closes what nobody uses, and what is used when it comes back", async () => {
+      const { road, made } = renewable();
+      const [idle, busy] = [await road.take(never), await road.take(never)];
+      idle.giveBack();
+      road.renew();
+      expect(made.map(({ destroyed }) => destroyed)).toEqual([true, false]);
+      const next = await road.take(never);
+      expect([busy.authority, next.authority]).toEqual(["127.0.0.1:1", "127.0.0.1:2"]);
+      busy.giveBack();
+      next.giveBack();
+      expect(made.map(({ destroyed }) => destroyed)).toEqual([true, true, false]);
+      expect(await road.take(never)).toBe(next);
+    });
+
+    it("takes nothing from a look that began before", async () => {
+      const { road, hold } = renewable();
+      const release = hold();
+      const early = road.take(never);
+      road.renew();
+      const late = road.take(never);
+      release();
+      expect([(await early).authority, (await late).authority]).toEqual(["127.0.0.1:2", "127.0.0.1:2"]);
+    });
+
+    it("when the place it leads to has another mark", async () => {
+      const ports = [1, 2, 3];
+      const connection = {
+        open: true,
+        forward: async () => new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() }),
+      };
+      const roads = openRoads({
+        ...{ isFresh: () => true },
+        find: async () => ({ connection, port: ports.shift() ?? 0, at: 0 }),
+      });
+      const portTo = async (mark: string) => {
+        const lane = await roads.to({ host: "wolf-i", name: "ada", proxy: false, mark }).take(never);
+        lane.giveBack();
+        return lane.authority;
+      };
+      expect([await portTo("a"), await portTo("a"), await portTo("b"), await portTo("b")]).toEqual(
+        [1, 1, 2, 2].map((port) => `127.0.0.1:${port}`),
+      );
+      roads.close();
+    });
+  });
+
+  const told: [what: string, fault: Fault, calls: string[]][] = [
+    ["the host is down", new Fault("unreachable", "no"), ["lost"]],
+    ["the agent is down on a host that answers", new Fault("not-ready", "no", { data: { door: "stopped" } }), ["back"]],
+    ["somebody else has its port", new Fault("check-failed", "no", { data: { listeners: [{}] } }), ["back"]],
+    ["nobody got as far as the host", new Fault("not-found", "no"), []],
+  ];
+  it.each(told)("tells of its host when %s", async (_what, fault, calls) => {
+    const heard: string[] = [];
+    const tried = new Road({
+      ...{ title: "ada on wolf-i", host: new Breaker(), isFresh: () => true },
+      find: async () => {
+        throw fault;
+      },
+      tried: (trouble) => heard.push(trouble === undefined ? "back" : "lost"),
+    });
+    await expect(tried.take(never)).rejects.toThrow();
+    expect(heard).toEqual(calls);
+  });
+
   it("nobody waits for who went away", async () => {
     const gone = new AbortController();
     const waiting = road(() => new Promise(() => {})).take(gone.signal);
     gone.abort(new Error("gone"));
     await expect(waiting).rejects.toThrow("gone");
+  });
+
+  it("is tried again after a moment, also when the clock was set back", async () => {
+    let looks = 0;
+    const tried = road(async () => {
+      looks++;
+      throw new Fault("unreachable", "no");
+    });
+    const refused = () => expect(tried.take(never)).rejects.toMatchObject({ code: "host_unreachable" });
+    await refused();
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 3_600_000 });
+    const until = performance.now() + 5000;
+    while (looks < 2 && performance.now() < until) {
+      await new Promise((soon) => setTimeout(soon, 20));
+      await refused();
+    }
+    expect(looks).toBe(2);
   });
 
   it("a host that is down keeps the others of its agents from trying", async () => {

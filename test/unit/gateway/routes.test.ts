@@ -65,6 +65,7 @@ describe("what is asked", () => {
 
   it("is counted by its length, an image as one", () => {
     expect(asked({ messages: [{ role: "user", content: "x".repeat(396) }] }).input).toBe(100);
+    expect(asked({ input: "\u{6771}".repeat(100) }).input).toBe(75);
     const url = `data:image/png;base64,${"A".repeat(1_000_000)}`;
     expect(asked({ input: [{ type: "input_image", image_url: url }] }).input).toBeLessThan(1100);
     expect(asked({}).input).toBe(0);
@@ -75,6 +76,9 @@ describe("what is asked", () => {
     expect(asked({ max_output_tokens: 6 }).output).toBe(6);
     expect(asked({ max_tokens: 5, max_completion_tokens: 7 }).output).toBe(7);
     expect([asked({ max_tokens: "5" }).output, asked({ max_tokens: -1 }).output]).toEqual([undefined, undefined]);
+    // What is held for it is added and taken away again: that must leave nothing.
+    const { output = 0 } = asked({ max_tokens: 1e300 });
+    expect(7 + output - output).toBe(7);
   });
 
   it("is the same for another model but for that", () => {

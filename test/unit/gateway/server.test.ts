@@ -1,40 +1,15 @@
 import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { eventReader } from "../../../src/agents/chat/events.js";
 import { Directory } from "../../../src/gateway/directory.js";
+import type { Parts } from "../../../src/gateway/parts.js";
 import { Refusal } from "../../../src/gateway/refusal.js";
-import {
-  type Answering,
-  ask,
-  bearer,
-  begin,
-  chat,
-  completion,
-  type Door,
-  type DoorOptions,
-  door,
-  keyOf,
-  says,
-  served,
-  talk,
-  type Upstream,
-  upstream,
-} from "./door.js";
+import { betweens } from "./between.js";
+import { type Answering, ask, bearer, begin, chat, completion, door, keyOf, says, served, talk } from "./door.js";
 
-const open: { stop(): Promise<void> }[] = [];
-const ups: Upstream[] = [];
-afterEach(async () => {
-  await Promise.all(ups.splice(0).map((each) => each.close()));
-  await Promise.all(open.splice(0).map((each) => each.stop()));
-});
-
-async function between(answering: Answering, options: DoorOptions = {}): Promise<{ up: Upstream; gateway: Door }> {
-  const up = await upstream(answering);
-  ups.push(up);
-  const gateway = await door({ port: up.port, proxyPort: up.port, ...options });
-  open.push(gateway);
-  return { up, gateway };
-}
+const { between, open } = betweens();
 
 const errorOf = (text: string) => JSON.parse(text).error;
 
@@ -153,35 +128,175 @@ describe("what is refused, before anything is sent on", () => {
     expect(gateway.settled).toEqual(Array(4).fill("released"));
   });
 
-  it("everything, while the log cannot be written", async () => {
+  it("everything, while the log cannot be written, which tries all the same and counts what it misses", async () => {
+    let missed = 0;
+    const told: unknown[] = [];
+    const full = () => new Refusal(503, "audit_unavailable", "full", { cause: new Error("ENOSPC, /root/x") });
     const { up, gateway } = await between(says("hi"), {
       parts: {
         log: {
           mustBeWritable() {
-            throw new Refusal(503, "audit_unavailable", "full");
+            throw full();
           },
           write: async () => {
-            throw new Refusal(503, "audit_unavailable", "full");
+            missed++;
+            throw full();
           },
         },
+        trouble: (error) => told.push(error),
       },
     });
-    expect([(await talk(gateway)).status, (await ask(gateway, "/health", { key: "" })).status]).toEqual([503, 503]);
-    expect(up.asked).toEqual([]);
+    const answers = [await talk(gateway), await ask(gateway, "/health", { key: "" })];
+    expect(answers.map(({ status, text }) => [status, errorOf(text).message])).toEqual(Array(2).fill([503, "full"]));
+    // A probe has no line that could be missed.
+    expect([up.asked, missed]).toEqual([[], 1]);
+    // Who runs it is told once, and of the cause.
+    expect(told).toMatchObject([{ cause: { message: "ENOSPC, /root/x" } }]);
   });
 
-  it("what is not HTTP, in the same shape", async () => {
+  const raw: [what: string, text: string, status: string, code: string][] = [
+    ["what is not HTTP", "HELO there", "400 Bad Request", "invalid_http"],
+    ["what names no host", "GET /v1/models HTTP/1.1\r\nconnection: close", "400 Bad Request", "missing_host"],
+    ["who wants a tunnel", "CONNECT x:1 HTTP/1.1\r\nhost: x:1", "405 Method Not Allowed", "method_not_allowed"],
+  ];
+  it.each(raw)("%s, in the same shape", async (_what, text, status, code) => {
     const { gateway } = await between(says("hi"));
     const socket = connect(gateway.port, "127.0.0.1");
-    socket.end("HELO there\r\n\r\n");
+    socket.end(`${text}\r\n\r\n`);
     const chunks: Buffer[] = [];
     for await (const chunk of socket) chunks.push(chunk);
     const [head = "", body = ""] = Buffer.concat(chunks).toString().split("\r\n\r\n");
-    expect([head.split("\r\n")[0], errorOf(body).code]).toEqual(["HTTP/1.1 400 Bad Request", "invalid_http"]);
+    expect([head.split("\r\n")[0], errorOf(body).code]).toEqual([`HTTP/1.1 ${status}`, code]);
+  });
+
+  const unread: [what: string, headers: Record<string, string>, code: string][] = [
+    ["nobody", { authorization: "" }, "missing_api_key"],
+    ["a stranger", { authorization: "Bearer x" }, "invalid_api_key"],
+    ["a role that may not", { authorization: "Bearer read" }, "role_not_allowed"],
+    ["a key that nobody has, which is said to have signed", { "x-clm-signature": "v1=0" }, "signature_invalid"],
+  ];
+  it.each(unread)("%s, before their body has come", async (_what, headers, code) => {
+    const { gateway } = await between(says("hi"), {
+      keys: { read },
+      parts: {
+        mustBeSignable() {
+          throw new Refusal(401, "signature_invalid", "no");
+        },
+      },
+    });
+    const asked = request({
+      ...{ port: gateway.port, host: "127.0.0.1", path: "/v1/chat/completions", method: "POST", agent: false },
+      headers: { "content-length": "1000", ...headers },
+    });
+    asked.on("error", () => {});
+    asked.flushHeaders();
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer) chunks.push(chunk);
+    expect(errorOf(Buffer.concat(chunks).toString()).code).toBe(code);
+    asked.destroy();
+  });
+
+  describe("a key that is revoked while its request waits", () => {
+    const revoked = () => new Refusal(401, "revoked_api_key", "no");
+
+    it("for its allowance", async () => {
+      let isOpen = true;
+      const { up, gateway } = await between(says("hi"), {
+        parts: {
+          keyring: {
+            whose: () => keyOf(),
+            mustStillOpen() {
+              if (!isOpen) throw revoked();
+            },
+          },
+          allowance: {
+            async reserve() {
+              isOpen = false;
+              return { settle: () => ({}), release() {} };
+            },
+          },
+        },
+      });
+      expect(errorOf((await talk(gateway)).text).code).toBe("revoked_api_key");
+      expect(up.asked).toEqual([]);
+      // The connection that was meant for it is there for others.
+      isOpen = true;
+      expect(gateway.opened()).toEqual([["wolf-i", 1]]);
+    });
+
+    it("for a connection, which others get then", async () => {
+      let open = 2;
+      const answers: (() => void)[] = [];
+      let first = () => {};
+      const reached = new Promise<void>((done) => {
+        first = done;
+      });
+      const { up, gateway } = await between(
+        (response) => {
+          answers.push(() => says("hi")(response, { url: "", body: "" }));
+          first();
+        },
+        {
+          most: 1,
+          parts: {
+            keyring: {
+              whose: () => keyOf(),
+              mustStillOpen() {
+                if (--open === 0) throw revoked();
+              },
+            },
+          },
+        },
+      );
+      const under = talk(gateway);
+      await reached;
+      const waits = talk(gateway);
+      answers.shift()?.();
+      expect([(await under).status, errorOf((await waits).text).code]).toEqual([200, "revoked_api_key"]);
+      const next = talk(gateway);
+      while (answers.length === 0) await new Promise(setImmediate);
+      answers.shift()?.();
+      expect([(await next).status, up.asked.length, up.sockets.size]).toEqual([200, 2, 1]);
+    });
   });
 });
 
 describe("what it answers by itself", () => {
+  it("leaves a line for who brings a key or tries a path of the API, and none for probes", async () => {
+    const { gateway } = await between(says("hi"));
+    const cases: [path: string, key: string, lines: number][] = [
+      ["/health", "", 0],
+      ["/health", "good", 0],
+      ["/favicon.ico", "", 0],
+      ["/favicon.ico", "x", 1],
+      ["/metrics", "", 1],
+      ["/v1/nothing", "", 1],
+      ["/v1", "", 1],
+    ];
+    for (const [path, key, lines] of cases) {
+      await ask(gateway, path, { key });
+      expect([path, key, gateway.lines.splice(0).length]).toEqual([path, key, lines]);
+    }
+  });
+
+  it("metrics as far as a key may see them", async () => {
+    const views: unknown[] = [];
+    const metrics: Parts["metrics"] = {
+      began() {},
+      ended() {},
+      render(view) {
+        views.push(view && [view.key, ["wolf-i/ada", "wolf-i/ada/proxy", "wolf-j/ben"].map(view.target)]);
+        return "";
+      },
+    };
+    const keys = { good: keyOf(), read: keyOf({ role: "read", name: "grafana", agents: ["wolf-i/*"] }) };
+    const { gateway } = await between(says("hi"), { keys, parts: { metrics } });
+    await ask(gateway, "/metrics");
+    await ask(gateway, "/metrics", { key: "read" });
+    expect(views).toEqual([undefined, ["grafana", [true, true, false]]]);
+  });
+
   it("health without a key, metrics with the right to them", async () => {
     const { gateway } = await between(says("hi"), { keys: { good: keyOf(), chat: keyOf({ role: "chat" }) } });
     expect(await ask(gateway, "/health?x=1", { key: "" })).toMatchObject({ status: 200, text: `{"status":"ok"}` });
@@ -320,6 +435,72 @@ describe("what it passes on", () => {
     expect((await talk(gateway)).status).toBe(404);
   });
 
+  it("to where an agent is now, with the key that it has now", async () => {
+    let mark = "a";
+    let now = bearer;
+    const { up, gateway } = await between(says("hi"), {
+      bearerNow: () => now,
+      parts: { fleet: () => new Directory([served({ mark })]) },
+    });
+    await talk(gateway);
+    now = "c".repeat(64);
+    await talk(gateway);
+    mark = "b";
+    await talk(gateway);
+    expect(up.asked.map(({ headers }) => headers.authorization)).toEqual(
+      [bearer, bearer, now].map((key) => `Bearer ${key}`),
+    );
+    expect(gateway.found).toBe(2);
+  });
+
+  it("nothing to where an agent was before its request had to wait", async () => {
+    let mark = "a";
+    const { up, gateway } = await between(says("hi"), {
+      find: async () => {
+        // The record is changed during the look.
+        mark = "b";
+      },
+      parts: { fleet: () => new Directory([served({ mark })]) },
+    });
+    expect((await talk(gateway)).status).toBe(200);
+    expect([gateway.found, up.asked.length]).toEqual([2, 1]);
+  });
+
+  it("looks again when the agent does not take its key any more", async () => {
+    let now = "c".repeat(64);
+    const { up, gateway } = await between(
+      (response) => {
+        const { authorization } = up.asked.at(-1)?.headers ?? {};
+        if (authorization === `Bearer ${bearer}`) return says("hi")(response, { url: "", body: "" });
+        response.writeHead(401, { "content-type": "application/json" });
+        response.end(`{"error":{"message":"Invalid API key"}}`);
+      },
+      { bearerNow: () => now },
+    );
+    expect(errorOf((await talk(gateway)).text).code).toBe("agent_refused_key");
+    now = bearer;
+    expect([(await talk(gateway)).status, gateway.found]).toEqual([200, 2]);
+  });
+
+  it("lets go of a connection whose request cannot even begin", async () => {
+    let fresh = true;
+    const told: unknown[] = [];
+    let now = "no\nheader";
+    const { gateway } = await between(says("hi"), {
+      ...{ most: 1, bearerNow: () => now },
+      isFresh: () => {
+        const was = fresh;
+        fresh = true;
+        return was;
+      },
+      parts: { trouble: (error) => told.push(error) },
+    });
+    expect([(await talk(gateway)).status, told.length]).toEqual([500, 1]);
+    now = bearer;
+    fresh = false;
+    expect((await talk(gateway)).status).toBe(200);
+  });
+
   it("no more connections than it may, and all get their answer in turn", async () => {
     const { up, gateway } = await between(
       (response) => void setImmediate(() => says("hi")(response, { url: "", body: "" })),
@@ -329,7 +510,7 @@ describe("what it passes on", () => {
     );
     const answers = await Promise.all(Array.from({ length: 20 }, () => talk(gateway)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
-    expect([up.asked.length, up.sockets.size]).toEqual([20, 2]);
+    expect([up.asked.length, up.sockets.size, gateway.opened()]).toEqual([20, 2, [["wolf-i", 2]]]);
   });
 
   it("looks again before another connection is opened, when the last look is old", async () => {
@@ -414,6 +595,37 @@ describe("what the agent says that is no answer", () => {
     });
     const { status, text } = await talk(gateway);
     expect([status, errorOf(text).code]).toEqual([502, "upstream_broke_off"]);
+  });
+
+  describe("one that only the end of its connection ends", () => {
+    const unmeasured = (type: string, body: string, end: (finish: () => void) => void): Answering => {
+      return (response) => {
+        response.shouldKeepAlive = false;
+        response.removeHeader("transfer-encoding");
+        response.writeHead(200, { "content-type": type });
+        response.write(body, () => end(() => response.end()));
+      };
+    };
+    const event = `data: {"choices":[{"delta":{"content":"one"}}]}\n\n`;
+    const cases: [what: string, type: string, body: string][] = [
+      ["plain", "application/json", completion("hi")],
+      ["streamed", "text/event-stream", event],
+    ];
+    it.each(cases)("%s: whole while the host is there, cut when it is not", async (_what, type, body) => {
+      let isThere = true;
+      const { gateway } = await between(
+        unmeasured(type, body, (finish) => {
+          gateway.connected = isThere;
+          finish();
+        }),
+      );
+      const whole = await talk(gateway);
+      expect(whole).toMatchObject({ status: 200, whole: true, text: body });
+      isThere = false;
+      const { text } = await talk(gateway);
+      expect(text).toContain(`"code":"upstream_broke_off"`);
+      expect(gateway.lines.map(({ ending }) => ending.code)).toEqual([undefined, "upstream_broke_off"]);
+    });
   });
 
   it("nothing at all, for too long", async () => {
@@ -504,6 +716,17 @@ describe("streams", () => {
     ]);
   });
 
+  it("that break off in the middle of an event say so in one of their own", async () => {
+    const { gateway } = await between((response) => {
+      response.writeHead(200, head);
+      response.write(`${event("one")}data: {"cho`, () => response.destroy());
+    });
+    const { text } = await talk(gateway, { body: chat({ stream: true }) });
+    const datas: string[] = [];
+    eventReader(({ data }) => datas.push(data)).push(text);
+    expect(errorOf(datas.at(-1) ?? "").code).toBe("upstream_broke_off");
+  });
+
   it("stop the agent when nobody listens any more", async () => {
     const { up, gateway } = await between((response) => {
       response.writeHead(200, head);
@@ -544,6 +767,67 @@ describe("streams", () => {
     let length = 0;
     for await (const each of answer) length += each.length;
     expect(length).toBe(1000 * chunk.length + last.length);
+  });
+});
+
+it("what is logged of a body has an end, and no half of a secret at it", async () => {
+  const secret = bearer;
+  const filling = "x".repeat(262_144 - 30);
+  const { gateway } = await between(
+    (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (let n = 0; n < 40; n++) response.write(`${filling}${secret}\n`);
+      response.end("data: [DONE]\n\n");
+    },
+    { settings: { logBodies: true } },
+  );
+  await talk(gateway, { body: chat({ messages: [{ role: "user", content: `${filling}${secret}` }], stream: true }) });
+  const { asked = "", answered = "" } = gateway.lines[0]?.ending.bodies ?? {};
+  for (const text of [asked, answered]) {
+    expect(text.length).toBeLessThan(262_200);
+    expect(text.length).toBeGreaterThan(250_000);
+    expect([text.endsWith("…"), text.includes("bbbb")]).toEqual([true, false]);
+  }
+});
+
+describe("tools that an agent runs itself", () => {
+  const called = { type: "function_call", id: "fc_1", call_id: "call_1", name: "terminal", arguments: "{}" };
+  const message = { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: "done" }] };
+  const response = { id: "resp_1", output: [called, message], usage: { input_tokens: 40, output_tokens: 60 } };
+  const sse = (type: string, more: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+  const added = sse("response.output_item.added", { output_index: 1, item: message });
+  const stream = [
+    sse("response.output_item.added", { output_index: 0, item: called }),
+    added,
+    sse("response.completed", { response }),
+  ].join("");
+  const answering: Answering = (up, { body }) => {
+    const streams = body.includes("stream");
+    up.writeHead(200, { "content-type": streams ? "text/event-stream" : "application/json" });
+    up.end(streams ? stream : JSON.stringify(response));
+  };
+  const agents = [served({ proxy: { provider: "xai", paths: ["/v1/responses"], largest: 1000 } })];
+  const to = (model: string, more: object = {}) => ({
+    path: "/v1/responses",
+    body: JSON.stringify({ model, input: "x", ...more }),
+  });
+
+  it("are not shown to who could take them for tasks of their own; their tokens count", async () => {
+    const { gateway } = await between(answering, { agents });
+    expect(JSON.parse((await talk(gateway, to("ada"))).text).output).toEqual([message]);
+    const { text, whole } = await talk(gateway, to("ada", { stream: true }));
+    expect([text.includes("function_call"), text.includes(`"output":[{"type":"message"`), whole]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(gateway.settled).toEqual(Array(2).fill({ input: 40, output: 60 }));
+  });
+
+  it("of a proxy's model are the caller's own, and pass", async () => {
+    const { gateway } = await between(answering, { agents });
+    expect((await talk(gateway, to("ada/proxy/grok"))).text).toBe(JSON.stringify(response));
+    expect((await talk(gateway, to("ada/proxy/grok", { stream: true }))).text).toBe(stream);
   });
 });
 

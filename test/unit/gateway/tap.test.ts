@@ -29,13 +29,13 @@ const streams: [what: string, text: string, seen: object][] = [
       event(completed, "response.completed"),
     { tokens: { input: 4, output: 6 }, over: true },
   ],
-  ["not told", `${chat.join("")}data: [DONE]\n\n`, { tokens: { input: 100, output: 3, estimated: true }, over: true }],
+  ["not told", `${chat.join("")}data: [DONE]\n\n`, { tokens: { input: 100, output: 4, estimated: true }, over: true }],
   [
     "told as zero",
     chat.join("") + event({ usage: { prompt_tokens: 0, completion_tokens: 0 } }),
-    { tokens: { input: 100, output: 3, estimated: true }, over: false },
+    { tokens: { input: 100, output: 4, estimated: true }, over: false },
   ],
-  ["broken off", `${chat.join("")}data: {"usa`, { tokens: { input: 100, output: 3, estimated: true }, over: false }],
+  ["broken off", `${chat.join("")}data: {"usa`, { tokens: { input: 100, output: 4, estimated: true }, over: false }],
   ["no events at all", "what is this", { tokens: { input: 100, output: 0, estimated: true }, over: false }],
 ];
 
@@ -74,7 +74,13 @@ describe("a whole answer's tokens", () => {
     ],
     ["of embeddings", Buffer.from(`{"data":[],"usage":{"prompt_tokens":8,"total_tokens":8}}`), { input: 8, output: 0 }],
     ["none", answer("12345678"), { input: 100, output: 2, estimated: true }],
+    ["none, in another script", answer("\u{6771}\u{4eac}\u{30bf}\u{30ef}"), { input: 100, output: 3, estimated: true }],
     ["null", answer([{ type: "text", text: "1234" }], { usage: null }), { input: 100, output: 1, estimated: true }],
+    ...[-5, 1.5, 1e300, "7"].map((told): [string, Buffer, object] => [
+      `nothing that can be: ${told}`,
+      answer("12345678", { usage: { prompt_tokens: told, completion_tokens: 3 } }),
+      { input: 100, output: 2, estimated: true },
+    ]),
     ["not even JSON", Buffer.from("12345678"), { input: 100, output: 2, estimated: true }],
   ];
   it.each(cases)("%s", (_what, body, tokens) => {

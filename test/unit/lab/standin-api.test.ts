@@ -128,6 +128,13 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in for %s", (versio
     expect(textOf(json(asked))).toBe("echo: the handoff code is K-7x");
   });
 
+  it("shows the model one message where the user said two, and keeps both", async () => {
+    const history = [user("one"), user("two"), { role: "assistant", content: "fine" }, user("three")];
+    expect(textOf(json(await respond("four", { conversation_history: history })))).toBe("echo: three\n\nfour");
+    const counted = await respond("how many turns", { conversation_history: history });
+    expect(textOf(json(counted))).toBe("turns: 4");
+  });
+
   it("lets pass what a client keeps besides messages", async () => {
     const asked = await respond([
       { type: "message", role: "developer", content: [{ type: "input_text", text: "be kind" }] },

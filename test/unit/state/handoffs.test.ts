@@ -30,6 +30,26 @@ it("keeps what is open, as far as it came, and nothing else", async () => {
   expect(statSync(join(dir, "handoffs.json")).mode & 0o777).toBe(0o600);
 });
 
+it("remembers what was taken away until nothing can write it any more", async () => {
+  const dir = join(scratch(), "config");
+  const handoffs = openHandoffs(dir);
+  const { id, to } = handoff;
+  expect(handoffs.removed(to)).toEqual([]);
+  await handoffs.put(handoff);
+  const at = new Date("2026-01-02T03:00:00Z");
+  await handoffs.remove(id, to, at);
+  await handoffs.remove(`${id}-summary`, { host: "wolf-i", agent: "ben" }, at);
+  expect([handoffs.all(), openHandoffs(dir).removed(to)]).toEqual([[], [id]]);
+  const later = (minutes: number) => new Date(at.getTime() + minutes * 60_000);
+  await handoffs.swept([id], later(14));
+  expect(handoffs.removed(to)).toEqual([id]);
+  // What was not looked for is looked for once more, however long ago it was.
+  await handoffs.swept(["another"], later(60));
+  expect(handoffs.removed(to)).toEqual([id]);
+  await handoffs.swept([id], later(16));
+  expect([handoffs.removed(to), handoffs.removed({ host: "wolf-i", agent: "ben" })]).toEqual([[], [`${id}-summary`]]);
+});
+
 it("refuses a stage that there is none of", async () => {
   const handoffs = openHandoffs(join(scratch(), "config"));
   await expect(handoffs.put({ ...handoff, stage: "half" as never })).rejects.toMatchObject({ fault: "bug" });

@@ -10,6 +10,10 @@ import time
 
 asked = json.loads(sys.stdin.buffer.readline())
 LOOK_SECONDS = 0.5
+# So long a request that is at its end is tried to be taken back, while somebody else writes to the database.
+PATIENCE_SECONDS = 5
+# Only who made a request may take it back.
+made = False
 LAST = "coalesce((SELECT max(timestamp) FROM messages WHERE session_id = s.id), s.ended_at, s.started_at)"
 
 
@@ -68,18 +72,20 @@ def shown(db, session):
 # Only from the states that are named, and only the row that is still so: whatever the agent does meanwhile is its own.
 def change(db, to, froms, platform=None, error=None):
     marks = ", ".join("?" for _ in froms)
-    guard = f"coalesce(handoff_state, '') IN ({marks}) AND (? = 'pending' OR handoff_platform = ?)"
+    guard = f"coalesce(handoff_state, '') IN ({marks}) AND (? = 'pending' OR handoff_platform IS ?)"
     text = "UPDATE sessions SET handoff_state = ?, handoff_platform = ?, handoff_error = ? WHERE id = ? AND "
     values = [to, platform, error, asked["session"], *froms, to, platform]
     return db.execute(text + guard, values).rowcount == 1
 
 
 def hand(db):
+    global made
     session, platform = asked["session"], asked["platform"]
     before = shown(db, session)
     if asked["reset"] and before["state"] == "running":
         change(db, "failed", ["running"], before["platform"], "given up: nobody was at work on it any more")
     if change(db, "pending", ["", "completed", "failed"], platform):
+        made = True
         tell(state="pending")
     else:
         now = shown(db, session)
@@ -90,27 +96,50 @@ def hand(db):
 
 
 def wait(db, session, platform):
+    # From here on a database that is in use is no reason to give up: it is asked again.
+    db.execute(f"PRAGMA busy_timeout = {int(LOOK_SECONDS * 1000)}")
     until = time.monotonic() + asked["wait"]
+    over = None
     told = "pending"
     while True:
-        now = shown(db, session)
-        state = now["state"]
-        if now["platform"] != platform or state not in ("pending", "running", "completed", "failed"):
-            return {"ended": "replaced", "state": state, "platform": now["platform"]}
-        if state in ("completed", "failed"):
-            return {"ended": state, "error": now["error"]}
-        if state != told:
-            tell(state=state)
-            told = state
         left = until - time.monotonic()
-        gone = is_alone(max(0, min(LOOK_SECONDS, left)))
-        if left > 0 and not gone:
-            continue
-        why = "timed out waiting for gateway" if not gone else "taken back"
-        if change(db, "failed", ["pending"], platform, why):
-            return {"ended": "taken-back" if gone else "timed-out"}
-        if shown(db, session)["state"] == "running":
-            return {"ended": "left-running" if gone else "stuck"}
+        gone = is_alone(0)
+        if over is None and (left <= 0 or gone):
+            over = time.monotonic()
+        try:
+            now = shown(db, session)
+            state = now["state"]
+            if now["platform"] != platform or state not in ("pending", "running", "completed", "failed"):
+                return {"ended": "replaced", "state": state, "platform": now["platform"]}
+            if state in ("completed", "failed"):
+                return {"ended": state, "error": now["error"]}
+            if state != told:
+                tell(state=state)
+                told = state
+            if over is not None and (ended := given_up(db, state, platform, gone)):
+                return {"ended": ended}
+        except sqlite3.OperationalError as error:
+            if not is_in_use(error):
+                raise
+            if over is not None and time.monotonic() - over > PATIENCE_SECONDS:
+                return {"ended": "in-use", "state": told, "error": str(error)}
+        if over is None:
+            is_alone(max(0, min(LOOK_SECONDS, left)))
+
+
+# How a request ends that nobody waits for any longer; nothing when the agent was faster.
+def given_up(db, state, platform, gone):
+    if state == "running":
+        return "left-running" if gone else "stuck"
+    if not made:
+        return "left-pending"
+    if change(db, "failed", ["pending"], platform, "taken back" if gone else "timed out waiting for gateway"):
+        return "taken-back" if gone else "timed-out"
+    return None
+
+
+def is_in_use(error):
+    return "locked" in str(error) or "busy" in str(error)
 
 
 # Nobody says anything more on stdin: when there is something to read, it is its end.
@@ -126,7 +155,9 @@ except Refusal as refusal:
     tell(**refusal.said)
 except BrokenPipeError:
     # Whoever waited has gone, and what was asked is taken back all the same.
-    change(database, "failed", ["pending"], asked["platform"], "taken back")
+    if made:
+        database.execute(f"PRAGMA busy_timeout = {PATIENCE_SECONDS * 1000}")
+        change(database, "failed", ["pending"], asked["platform"], "taken back")
     os._exit(0)
 except (sqlite3.Error, OSError) as error:
     tell(fault="unreadable", why=str(error))

@@ -27,6 +27,10 @@ export type Ended =
   /** Somebody has begun with it, and it is not ours to take back. */
   | "stuck"
   | "left-running"
+  /** Somebody else asked for it, and it is not ours to take back. */
+  | "left-pending"
+  /** Its database was in use to the end; `state` is the last that was seen. */
+  | "in-use"
   /** Another request is in its place. */
   | "replaced";
 

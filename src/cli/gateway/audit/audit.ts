@@ -17,7 +17,9 @@ export const run: Handler<typeof audit> = async ({ options }, clm) => {
   const filter: RequestFilter = { key, agent, status, since };
   const most = limit ?? (since === undefined ? (follow ? 10 : 50) : undefined);
   if (follow) return followed(clm, filter, most);
-  clm.list(await lastRequests(clm.configDir, filter, most), view);
+  const isAll = Object.values(filter).every((value) => value === undefined);
+  const nothingYet = { ...view, empty: "Nothing went through the gateway yet." };
+  clm.list(await lastRequests(clm.configDir, filter, most), isAll ? nothingYet : view);
   return undefined;
 };
 

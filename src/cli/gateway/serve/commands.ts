@@ -1,3 +1,4 @@
+import { usualPort } from "../../../flows/gateway/usual.js";
 import { command, flag, number, text } from "../../command.js";
 import { sudo } from "../../recurring.js";
 
@@ -9,14 +10,15 @@ streamed, /v1/embeddings where the target has it, /health and /metrics. A model 
 proxy has, called AGENT/proxy/MODEL. Whoever asks needs a key of 'clm gateway key create'; the agents' own keys stay here.
 
 Requests travel inside SSH connections that are kept. A host or an agent that is down gives an error at once, and is reached again
-when it is back. Every request has its line in the gateway's audit log; when that cannot be written, requests are refused. Ctrl-C
-lets what is under way come to its end, for ten seconds.
+when it is back. Every request has its line in the gateway's audit log, except for /health and, without a key, paths that are none;
+when that cannot be written, requests are refused. Of its files, of 64 MiB each, the last 20 are kept beside the one that is written.
+Ctrl-C lets what is under way come to its end, for ten seconds.
 
 Passwords are asked for before it is ready, and not after. With -o json one line is printed for each of ready, lost, back and
 stopped. --config names a YAML file with port, listen, tls {cert, key}, expose_to_network, log_bodies, drain and silence in
 seconds, and audit {max_bytes, keep}; what is typed wins.`,
   options: {
-    port: number("PORT", "port here; 0 takes any that is free (default: 4141)", { min: 0, max: 65535 }),
+    port: number("PORT", `port here; 0 takes any that is free (default: ${usualPort})`, { min: 0, max: 65535 }),
     config: text("FILE", "take settings from a YAML file", { completes: "file" }),
     listen: text("ADDRESS", "address to listen at (default: 127.0.0.1)"),
     tlsCert: text("FILE", "certificate, for https", { completes: "file" }),

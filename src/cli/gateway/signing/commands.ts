@@ -1,3 +1,4 @@
+import { usualGateway } from "../../../flows/gateway/usual.js";
 import { type Command, choice, command, flag, number, required, text } from "../../command.js";
 
 const toolChoices = ["codex", "aider", "cline", "curl", "python", "node", "shell", "all"] as const;
@@ -18,7 +19,7 @@ one line is printed when it is ready, with the local key in it.`,
   options: {
     keyFile: text("FILE", "read the gateway key from FILE", { completes: "file" }),
     keyEnv: text("NAME", "take the gateway key from this variable"),
-    to: text("URL", "the gateway (default: http://127.0.0.1:4141)"),
+    to: text("URL", `the gateway (default: ${usualGateway})`),
     port: number("PORT", "port here (default: 4142, or any that is free)", { min: 1, max: 65535 }),
     localKey: text(
       "SOURCE",
@@ -49,7 +50,7 @@ contacted: the models are the agents that the key may use, as they are recorded,
   args: { key: required("the key's name or id") },
   options: {
     tool: choice("TOOL", toolChoices, "whose settings", { default: "all" }),
-    url: text("URL", "the gateway (default: http://127.0.0.1:4141)"),
+    url: text("URL", `the gateway (default: ${usualGateway})`),
     model: text("MODEL", "AGENT, HOST/AGENT or AGENT/proxy/MODEL (default: an agent the key may use)"),
   },
   formats: ["table", "json", "yaml"],

@@ -1,4 +1,4 @@
-import { proxyTypeOf, proxyUnit } from "../../../agents/proxy/proxy.js";
+import { proxyTypeHad, proxyUnit } from "../../../agents/proxy/proxy.js";
 import { inOneShell } from "../../../remote/one-shell.js";
 import { absent } from "../../../remote/operations/operation.js";
 import type { AgentRecord } from "../../../state/agent.js";
@@ -26,7 +26,7 @@ export function disableProxy(session: Session, word: string): Promise<Disabled> 
 async function disable(session: Session, word: string): Promise<Disabled> {
   const { ui, gate } = session;
   const { agent, subject } = await targetOf(session, word);
-  const type = proxyTypeOf(subject);
+  const type = proxyTypeHad(subject);
   if (!agent.record.proxy) return { agent, changes: [] };
   const unit = proxyUnit(subject, type);
   const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));

@@ -1,10 +1,8 @@
-import { portsOf, takenPorts } from "../../../agents/ports.js";
 import {
   type AgentProxy,
   mustServe,
   type ProxyType,
   proxyOf,
-  proxyPort,
   proxyTypeOf,
   proxyUnit,
 } from "../../../agents/proxy/proxy.js";
@@ -14,6 +12,7 @@ import { type Subject, subjectOf } from "../../../agents/subject.js";
 import { Fault } from "../../../errors.js";
 import { inOneShell } from "../../../remote/one-shell.js";
 import { converge } from "../../../remote/operations/converge.js";
+import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, findAgent, fullName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
@@ -21,11 +20,11 @@ import { alone } from "../alone.js";
 import { bring } from "../bring.js";
 import { type Change, changesOf } from "../change.js";
 import { mustBeOurs } from "../configure/on-host.js";
-import { changeRecord } from "../configure/record.js";
 import { mustBeInstalled } from "../gates.js";
 import { gone } from "../rendered.js";
 import { targetOf } from "../target.js";
-import { lookAtProxy, mustBeItsUnit } from "./look.js";
+import { claim, withProxy } from "./claim.js";
+import { lookAtProxy, mustBeItsUnit, mustBeNobodysUnit } from "./look.js";
 import { mustAnswer } from "./prove.js";
 
 export interface Enabled {
@@ -51,6 +50,7 @@ async function enable(session: Session, word: string, wanted: string | undefined
   const provider = wanted ?? agent.record.proxy?.provider;
   if (provider === undefined) throw unsaid(before, type);
   mustServe(before, type, provider);
+  mustBeNobodysUnit(agent, proxyUnit(before, type));
 
   const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
   const kept = agent.record.proxy?.port;
@@ -63,21 +63,28 @@ async function enable(session: Session, word: string, wanted: string | undefined
     return seen;
   });
 
-  const record = { ...agent.record, proxy: { provider, port: portFor(agent, before, type, seen) } };
-  const subject = subjectOf(before.manifest, { ...agent, record });
-  const proxy = proxyOf(subject) as AgentProxy;
-  const wish = proxyWish(subject, seen.systemd);
+  const claiming = { provider, manifest: before.manifest, type, seen };
+  const planned = (record: AgentRecord) => {
+    const subject = subjectOf(before.manifest, { ...agent, record });
+    return { record, subject, proxy: proxyOf(subject) as AgentProxy, wish: proxyWish(subject, seen.systemd) };
+  };
+  let plan = planned(withProxy(agent, claiming));
   const deed = {
     verb: "agent proxy enable",
     target: fullName(agent),
-    summary: `lend ${agent.name}'s login at ${provider} on port ${proxy.port} of ${agent.host.name}`,
+    summary: `lend ${agent.name}'s login at ${provider} on port ${plan.proxy.port} of ${agent.host.name}`,
   };
   // Written down before the host is changed: killed in between, it is what is to be, and what a removal takes away.
-  const first = () => changeRecord(session, agent, (now) => ({ ...now, proxy: record.proxy }));
-  const differs = changesOf(await converge(root, wish, { mode: "check", signal })).length > 0;
-  const changes = differs ? await bring(session, deed, { root, wish, first, title: `start ${proxy.unit}` }) : [];
-  const isRecorded = kept === proxy.port && agent.record.proxy?.provider === provider;
-  if (!differs && !isRecorded) await gate.pass(deed, first);
+  const first = async () => {
+    plan = planned(await claim(session, agent, claiming));
+  };
+  const differs = changesOf(await converge(root, plan.wish, { mode: "check", signal })).length > 0;
+  const isRecorded = kept === plan.proxy.port && agent.record.proxy?.provider === provider;
+  const changes =
+    differs || !isRecorded
+      ? await bring(session, deed, { root, wish: () => plan.wish, first, title: `start ${plan.proxy.unit}` })
+      : [];
+  const { record, subject, proxy } = plan;
   const upstream = gate.dryRun ? undefined : await mustAnswer(session, { root, subject, type, proxy });
   return { agent: { ...agent, record: gate.dryRun ? agent.record : record }, proxy, changes, upstream };
 }
@@ -98,20 +105,5 @@ function mustBeLoggedIn({ name, word }: Subject, type: ProxyType, provider: stri
     why: [said, `log in as the agent's user: ${words}`],
     next: [`clm agent shell ${word}`, `clm agent exec ${word} -- ${words}`],
     data: { provider, login: words, ...(login && { state: login.state }) },
-  });
-}
-
-/** The one it has, unless somebody else took it meanwhile. */
-function portFor({ host, name, record }: Agent, { manifest }: Subject, type: ProxyType, seen: ProxySeen): number {
-  const { proxy, ...rest } = record;
-  const taken = [...takenPorts(host, name, manifest).map(({ port }) => port), ...portsOf(manifest, rest)];
-  const isOwn = (port: number) => port === proxy?.port && seen.listeners.every(({ own }) => own);
-  const heard = seen.ports.map(({ port }) => port).filter((port) => !isOwn(port));
-  const port = proxyPort(type, proxy?.port, taken, heard);
-  if (port !== undefined) return port;
-  const { first, last } = type.ports;
-  throw new Fault("in-use", `no port is free on ${host.name} for the proxy of ${name}`, {
-    why: `${first} to ${last} are all taken`,
-    next: `clm host exec ${host.name} --sudo -- ss -ltnp`,
   });
 }

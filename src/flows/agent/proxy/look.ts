@@ -4,6 +4,7 @@ import type { Subject } from "../../../agents/subject.js";
 import { Fault } from "../../../errors.js";
 import { askHost } from "../../../remote/ask-host.js";
 import type { Shell } from "../../../remote/process.js";
+import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 
 /** Looks at an agent's proxy in one exec. */
@@ -29,15 +30,26 @@ export async function lookAtProxy(
   };
 }
 
-/** A unit of that name which runs as somebody else is another agent's, or another program's. */
-export function mustBeItsUnit(
-  { user, host, name }: Subject,
-  unit: string,
-  { runsAs, unit: { LoadState } }: ProxySeen,
-): void {
-  if (LoadState !== "loaded" || runsAs === user) return;
+/** Why a unit of that name is not this agent's: it runs as somebody else, so it is another agent's, or another program's. */
+export function strangerIn({ user }: Subject, { runsAs, unit: { LoadState } }: ProxySeen): string | undefined {
+  return LoadState !== "loaded" || runsAs === user ? undefined : `it runs as ${runsAs || "root"}, and not as ${user}`;
+}
+
+export function mustBeItsUnit(subject: Subject, unit: string, seen: ProxySeen): void {
+  const why = strangerIn(subject, seen);
+  if (why === undefined) return;
+  const { host, name } = subject;
   throw new Fault("in-use", `${unit} on ${host} is not the proxy of ${name}; nothing was changed`, {
-    why: `it runs as ${runsAs || "root"}, and not as ${user}`,
+    why,
     next: `clm host exec ${host} --sudo -- systemctl cat ${unit}`,
+  });
+}
+
+/** Another agent may be called so that its own unit has that name, and may not have been started yet. */
+export function mustBeNobodysUnit({ host, name }: Agent, unit: string): void {
+  const other = Object.keys(host.agents).find((each) => each !== name && host.agents[each]?.unit === unit);
+  if (other === undefined) return;
+  throw new Fault("in-use", `${unit} on ${host.name} is the unit of the agent ${other}; nothing was changed`, {
+    next: `clm agent show ${host.name}/${other}`,
   });
 }

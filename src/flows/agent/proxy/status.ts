@@ -1,4 +1,4 @@
-import { type AgentProxy, proxyOf, proxyTypeOf } from "../../../agents/proxy/proxy.js";
+import { type AgentProxy, proxyOf, proxyTypeHad } from "../../../agents/proxy/proxy.js";
 import type { Login, ProxySeen } from "../../../agents/proxy/seen.js";
 import type { Fault } from "../../../errors.js";
 import { inOneShell } from "../../../remote/one-shell.js";
@@ -30,7 +30,7 @@ export interface ProxyStatus {
 /** Status: looks, and changes nothing. */
 export async function proxyStatus(session: Session, word: string): Promise<ProxyStatus> {
   const { agent, subject } = await targetOf(session, word);
-  const type = proxyTypeOf(subject);
+  const type = proxyTypeHad(subject);
   const proxy = proxyOf(subject);
   const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
   const seen = await lookAtProxy(session, root, subject, type, { port: proxy?.port, logins: true });

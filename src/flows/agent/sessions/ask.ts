@@ -12,6 +12,7 @@ import { targetOf } from "../target.js";
 export interface Answer {
   session?: Row;
   messages?: Row[];
+  earlier?: Row[];
   hit?: Row;
 }
 

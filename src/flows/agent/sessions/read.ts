@@ -32,21 +32,25 @@ export interface Told {
   messages: Message[];
   /** Every column, as the agent itself exports it. */
   row: Row;
+  /** What it no longer shows, when that was asked for. */
+  earlier?: Row[];
 }
 
 /** Whole sessions, one after the other: those that are named by their ids or how these begin, or all. */
 export async function* tellSessions(
   session: Session,
   word: string,
-  which: { ids: string[]; all: boolean },
+  which: { ids: string[]; all: boolean; earlier?: boolean },
 ): AsyncGenerator<Told> {
   const agent = findAgent(session.hosts.read(), word);
   let none = true;
-  for await (const { session: row, messages = [] } of askSessions(session, word, { verb: "whole", ...which })) {
+  const question = { verb: "whole" as const, ...which };
+  for await (const { session: row, messages = [], earlier = [] } of askSessions(session, word, question)) {
     if (!row) continue;
     none = false;
     const { last_active: _, ...columns } = row;
-    yield { agent, talk: sessionFrom(row), messages: messages.map(messageFrom), row: { ...columns, messages } };
+    const told = { agent, talk: sessionFrom(row), messages: messages.map(messageFrom), earlier };
+    yield { ...told, row: { ...columns, messages } };
   }
   // With no database there is nobody to say that it is not in it.
   if (none && !which.all) throw unknownSession(agent, which.ids[0] ?? "", []);

@@ -49,6 +49,7 @@ export async function tidySigning({ secrets }: Session, { keys }: GatewayKeys, n
 }
 
 function usedBy(key: GatewayKey, now: Date): string[] {
-  if (!key.signed || key.revoked_at !== undefined) return [];
+  // Also when it is revoked: only who signs rightly is told so.
+  if (!key.signed) return [];
   return [key.hash, ...(key.former && formerOpens(key, now) ? [key.former.hash] : [])].map(signingName);
 }

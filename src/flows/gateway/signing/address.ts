@@ -1,7 +1,7 @@
 import { Fault } from "../../../errors.js";
 import { isLoopback } from "../../service/loopback.js";
+import { usualGateway, usualPort } from "../usual.js";
 
-export const usualGateway = "http://127.0.0.1:4141";
 export const usualSignProxy = 4142;
 
 /** Where a gateway is, as it is typed. With or without `/v1` it means the same. */
@@ -23,7 +23,7 @@ export function gatewayFrom(flag: string, text: string): URL {
   if (url.protocol !== "https:" && !isLoopback(url)) {
     throw new Fault("bad-input", `${flag} ${url.origin} would send everything readable over the network`, {
       why: "http is for this machine alone; a gateway elsewhere is reached with https, or with ssh -L",
-      next: `ssh -L 4141:127.0.0.1:4141 ${url.hostname}`,
+      next: `ssh -L ${usualPort}:127.0.0.1:${usualPort} ${url.hostname}`,
       data: { flag },
     });
   }

@@ -6,7 +6,8 @@ import { quote } from "../../../quote.js";
 import { type Agent, agentsOf, fullName } from "../../../state/agents.js";
 import { findGatewayKey, type GatewayKey, gatewayKeyStore } from "../../../state/gateway-keys.js";
 import type { Session } from "../../session.js";
-import { baseOf, gatewayFrom, usualGateway, usualSignProxy } from "./address.js";
+import { usualGateway } from "../usual.js";
+import { baseOf, gatewayFrom, usualSignProxy } from "./address.js";
 import { aroundProxy, modelFrom, type Reached } from "./tools.js";
 
 export interface Asked {

@@ -6,7 +6,8 @@ import { Secret } from "../../../secret.js";
 import { parseSource, type SecretSource, secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
 import { listening } from "../../tunnel/listening.js";
-import { baseOf, gatewayFrom, usualGateway, usualSignProxy } from "./address.js";
+import { usualGateway } from "../usual.js";
+import { baseOf, gatewayFrom, usualSignProxy } from "./address.js";
 import { type Look, lookAtGateway } from "./look.js";
 import { aroundProxy, type Reached } from "./tools.js";
 

@@ -54,6 +54,20 @@ export function failureIn(asked: Asked, { ended = "replaced", error, ...said }: 
         why: "it was taken back: nothing will happen later",
         next: `clm agent doctor ${word}`,
       }),
+    "left-pending": () =>
+      new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
+        why: "somebody else made it, and it was left as it is: the agent may take it up later",
+        next: [again(asked, channel), `clm agent doctor ${word}`],
+      }),
+    "in-use": () =>
+      new Fault("remote-failed", `the sessions of ${name} were in use for too long`, {
+        why: [
+          error ?? "its database is locked",
+          `when it was last seen, the request for session ${session} was ${said.state}`,
+        ],
+        next: [again(asked, channel), `clm agent doctor ${word}`],
+        data: { state: said.state },
+      }),
     stuck: () =>
       new Fault(
         "remote-timeout",

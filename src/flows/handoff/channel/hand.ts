@@ -112,8 +112,10 @@ const progressOf = (name: string, { state, joined }: Said): string =>
       : `waiting for ${name}`;
 
 /** Who stopped is told what became of the request. */
-function stopped({ ui, signal }: Session, { agent, channel }: Asked, { ended }: Said): unknown {
+function stopped({ ui, signal }: Session, { agent, channel }: Asked, { ended, state }: Said): unknown {
   if (ended === "taken-back") ui.note("the request was taken back: nothing was handed over");
+  if (ended === "left-pending") ui.warn("somebody else made the request, and it was left as it is");
+  if (ended === "in-use") ui.warn(`the sessions of ${agent.name} were in use: the request may still be ${state}`);
   if (ended === "left-running") ui.warn(`${agent.name} had begun and goes on: the same command says what came of it`);
   if (ended === "completed") ui.note(`it was handed to ${channel} just before`);
   return signal.reason;

@@ -6,7 +6,7 @@ remember: …         adds to its memory
 use a tool          runs a command before it answers
 slowly              answers a word every 0.2 s
 think for N seconds is silent for so long first
-how many turns      answers `turns: N`, the user's turns that the model was shown
+how many turns      answers `turns: N`, the user's turns of the conversation
 log this: …         logs that as an error
 trace this: …       logs that as an error with a traceback
 """
@@ -51,7 +51,7 @@ def turn(session, extra, history, said, listener):
         try:
             if found := re.search(r"think for (\d+) seconds", said):
                 listener.wait(int(found[1]))
-            text, usage, route = model.answer(config, system, shown)
+            text, usage, route = model.answer(config, system, in_turn(shown))
             done = use_tool(listener) if "use a tool" in said else []
             if "how many turns" in said:
                 text = f"turns: {sum(message['role'] == 'user' for message in shown)}"
@@ -70,6 +70,17 @@ def turn(session, extra, history, said, listener):
         store.record(session, system, [asked, *done, answer], route, usage)
         agent_log.info("Turn ended: model=%s tools=%d response_len=%d", route.model, len(done) // 2, len(text))
         return text, usage
+
+
+def in_turn(messages):
+    """As the real one, it shows the model one message where the user said two in a row. What is kept stays two."""
+    told = []
+    for message in messages:
+        if told and message["role"] == told[-1]["role"] == "user":
+            told[-1] = {**told[-1], "content": f"{told[-1]['content']}\n\n{message['content']}"}
+        else:
+            told.append(message)
+    return told
 
 
 def do_as_told(said, config):

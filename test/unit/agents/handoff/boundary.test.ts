@@ -14,6 +14,7 @@ import { conversations, deniable } from "./conversations.js";
 interface Case {
   it: string;
   rows: Row[];
+  earlier?: Row[];
   title?: string;
   hidden?: string[];
   with?: { noTools?: boolean; redact?: boolean; onlyLast?: number; deny?: string[] };
@@ -33,7 +34,8 @@ describe("what may travel", () => {
     const redactor = createRedactor();
     for (const secret of each.hidden ?? []) redactor.hide(new Secret(secret));
     const boundary = { noTools, deny, onlyLast, ...(redact && { redact: redacting(redactor.text) }) };
-    const given = { said: transcriptFrom(each.rows), title: each.title ?? "" };
+    const earlier = transcriptFrom(each.earlier ?? []);
+    const given = { said: transcriptFrom(each.rows), earlier, title: each.title ?? "" };
     const { said, title } = within(boundary, given);
     expect(said.map(lineOf)).toEqual(each.moves);
     expect(title).toBe(each.titled ?? each.title ?? "");

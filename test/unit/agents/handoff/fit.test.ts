@@ -13,7 +13,7 @@ import {
   trimmed,
 } from "../../../../src/agents/handoff/fit.js";
 import { describe as described, fitted } from "../../../../src/agents/handoff/plan.js";
-import { isProof, newCode, newHandoffId, planted, question } from "../../../../src/agents/handoff/proof.js";
+import { isProof, newCode, newHandoffId, noteOf, planted, question } from "../../../../src/agents/handoff/proof.js";
 import { tokensIn } from "../../../../src/agents/handoff/size.js";
 import { paired, type Said, turnsOf } from "../../../../src/agents/handoff/transcript.js";
 import { conversations } from "./conversations.js";
@@ -67,7 +67,7 @@ describe("a window", () => {
       fc.property(
         conversations,
         fc.integer({ min: 200, max: 2000 }),
-        fc.string({ maxLength: 9000 }),
+        fc.oneof(fc.string({ maxLength: 9000 }), fc.string({ maxLength: 3000, unit: "grapheme" })),
         (all, context, text) => {
           const room = roomIn(context);
           const split = splitFor(paired(all), room - summaryRoom(room));
@@ -77,15 +77,39 @@ describe("a window", () => {
     );
   });
 
+  it("is filled with no two messages of the user's in a row that were not", () => {
+    const said = Array.from({ length: 20 }, (_, at) => saidFrom(at % 2 === 0 ? "user 40" : "assistant 40"));
+    const rows = [trimmed(said, 100)?.said, summarised({ older: said.slice(0, 4), kept: said.slice(4) }, "x", 400)];
+    for (const row of rows) {
+      expect(row?.length).toBeGreaterThan(2);
+      expect(row?.map(({ role }) => role)).toEqual(row?.map((_, at) => (at % 2 === 0 ? "user" : "assistant")));
+    }
+  });
+
   it("is read piece by piece, and nothing is lost", () => {
     fc.assert(
       fc.property(conversations, fc.integer({ min: 5, max: 300 }), (said, longest) => {
         const pieces = piecesOf(said, longest);
-        for (const piece of pieces) expect(piece.length).toBeLessThanOrEqual(longest);
+        for (const piece of pieces) expect(Buffer.byteLength(piece)).toBeLessThanOrEqual(longest);
         const whole = piecesOf(said, 1e9).join("\n");
         expect(pieces.join("").replaceAll("\n", "")).toBe(whole.replaceAll("\n", ""));
       }),
     );
+  });
+
+  it("is filled by what its model reads, and not by how many characters that is", () => {
+    const said: Said[] = [{ role: "user", content: "\u{6771}".repeat(400), calls: [], at: 1 }];
+    expect(tokensIn(said)).toBe(300);
+    expect(piecesOf(said, 606)).toHaveLength(2);
+  });
+
+  it("is read in whole characters", () => {
+    const said: Said[] = [{ role: "user", content: "\u{1f600}".repeat(50), calls: [], at: 1 }];
+    for (const longest of [6, 7, 9, 20]) {
+      const pieces = piecesOf(said, longest);
+      expect(pieces.filter((piece) => /\p{Surrogate}/u.test(piece))).toEqual([]);
+      expect(pieces.join("").replaceAll("\n", "")).toBe(`user: ${"\u{1f600}".repeat(50)}`);
+    }
   });
 
   it("is refused, trimmed or summarised", () => expect(fits).toEqual(["refuse", "trim", "summarise"]));
@@ -120,7 +144,7 @@ describe("what would move", () => {
 describe("the proof", () => {
   it("is a code that stands in the note alone", () => {
     const code = newCode();
-    const [note, noted] = planted("wolf-i:hermes:ada", code, 7);
+    const [note, noted] = planted(noteOf("wolf-i:hermes:ada", code), [saidFrom("assistant 1")], 7);
     expect(note).toMatchObject({ role: "user", at: 7 });
     expect(note?.content).toContain(`the handoff code is ${code} `);
     expect(noted).toMatchObject({ role: "assistant", at: 7 });

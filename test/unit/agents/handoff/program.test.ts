@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { planted } from "../../../../src/agents/handoff/proof.js";
+import { noteOf, planted, question } from "../../../../src/agents/handoff/proof.js";
 import {
   countsOf,
   type Reply,
@@ -11,7 +11,13 @@ import {
   rowOf,
   sessionRow,
 } from "../../../../src/agents/handoff/request.js";
-import { canonical, type Said, transcriptFrom } from "../../../../src/agents/handoff/transcript.js";
+import {
+  canonical,
+  digestOf,
+  hasArrived,
+  type Said,
+  transcriptFrom,
+} from "../../../../src/agents/handoff/transcript.js";
 import { asking } from "../../../../src/agents/sessions/question.js";
 import { scratchDirectories } from "../../state/scratch.js";
 
@@ -55,13 +61,15 @@ const said: Said[] = [
   },
   { role: "assistant", content: "nice", calls: [], at: 1767254404 },
 ];
-const notes = planted("wolf-i:hermes:ada", "c0de", 1767254405);
-const note = String(notes[0]?.content);
+const note = noteOf("wolf-i:hermes:ada", "c0de");
+const withNote = (some: Said[]) => [...some, ...planted(note, some, 1767254405)].map(rowOf);
 const seed = (more: object = {}): Request => ({
-  ...{ verb: "seed", id, session: sessionRow(said, "Tea", "m-1"), messages: [...said, ...notes].map(rowOf) },
+  ...{ verb: "seed", id, session: sessionRow(said, "Tea", "m-1"), messages: withNote(said) },
   ...more,
 });
-const settle = (wait = false): Request => ({ verb: "settle", id, planted: note, wait, counts: countsOf(said) });
+const settle = (wait = false, moved = said): Request => ({
+  ...{ verb: "settle", id, planted: note, question, wait, counts: countsOf(moved) },
+});
 
 function run(request: Request, prelude = ""): { reply: Reply | string; signal: string | null } {
   const { script, words, stdin } = requesting(request, { data, code: `${data}/code` });
@@ -87,14 +95,13 @@ print(json.dumps([dict(row) for row in db.execute(sys.argv[2])])); db.commit()`;
 }
 const execute = (sql: string) => query(`${sql} RETURNING 1`);
 const ids = () => query("SELECT id FROM sessions ORDER BY id").map((row) => row.id);
+const say = (role: string, content: string, calls = "NULL", session = id) =>
+  execute(
+    `INSERT INTO messages (session_id, role, content, tool_calls, timestamp) VALUES ('${session}', '${role}', '${content}', ${calls}, 9e9)`,
+  );
 const turn = (text = "it is c0de") => {
-  for (const [role, content] of [
-    ["user", "What is the handoff code?"],
-    ["assistant", text],
-  ])
-    execute(
-      `INSERT INTO messages (session_id, role, content, timestamp) VALUES ('${id}', '${role}', '${content}', 9e9)`,
-    );
+  say("user", question);
+  say("assistant", text);
 };
 
 describe.each(releases)("a database of Hermes 0.%d", (minor) => {
@@ -108,7 +115,8 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     expect(row).toMatchObject({ message_count: 5, tool_call_count: 1, system_prompt: null, ended_at: null });
     turn();
     execute(`UPDATE sessions SET message_count = 9, tool_call_count = 4 WHERE id = '${id}'`);
-    const { messages = [] } = ask(settle(true));
+    const { messages = [], planted: wasThere } = ask(settle(true));
+    expect(wasThere).toBe(true);
     expect(canonical(transcriptFrom(messages))).toBe(canonical(said));
     expect(messages.map(({ timestamp }) => timestamp)).toEqual(said.map(({ at }) => at));
     expect(query(`SELECT message_count, tool_call_count FROM sessions WHERE id = '${id}'`)).toEqual([
@@ -120,7 +128,75 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     expect(query("SELECT id FROM messages WHERE session_id = 'own'")).toHaveLength(2);
     // Again it changes nothing, also when people went on.
     execute(`INSERT INTO messages (session_id, role, content, timestamp) VALUES ('${id}', 'user', 'more', 9e9)`);
-    expect(ask(settle()).messages).toHaveLength(6);
+    const again = ask(settle());
+    expect(again.planted).toBe(false);
+    const gone = transcriptFrom(again.messages ?? []);
+    expect(gone).toHaveLength(6);
+    const moved = { hash: digestOf(said), messages: said.length };
+    expect([hasArrived(gone, moved), hasArrived(gone.slice(1), moved), hasArrived(gone.slice(0, 4), moved)]).toEqual([
+      ...[true, false, false],
+    ]);
+  });
+
+  it("keeps what people said behind the proof", () => {
+    make(minor);
+    ask(seed());
+    say("user", question);
+    say("assistant", "", `'[{"id":"p","type":"function","function":{"name":"read","arguments":"{}"}}]'`);
+    say("tool", "no code in here");
+    say("assistant", "c0de");
+    say("user", "and now?");
+    say("assistant", "", `'[{"id":"a","type":"function","function":{"name":"read","arguments":"{}"}}]'`);
+    say("tool", "more");
+    say("assistant", "this");
+    // Who is in the middle of a turn is not waited for.
+    say("user", "thanks");
+    const { messages = [], planted: wasThere, behind } = ask(settle(true));
+    expect([wasThere, behind]).toEqual([true, 5]);
+    const there = transcriptFrom(messages);
+    expect(there.slice(said.length).map(({ content }) => content)).toEqual(["and now?", "", "more", "this", "thanks"]);
+    expect(hasArrived(there, { hash: digestOf(said), messages: said.length })).toBe(true);
+    expect(query(`SELECT message_count, tool_call_count FROM sessions WHERE id = '${id}'`)).toEqual([
+      { message_count: 10, tool_call_count: 2 },
+    ]);
+  });
+
+  it("keeps what people said where the proof was never written down", () => {
+    make(minor);
+    ask(seed());
+    say("user", "and now?");
+    say("assistant", "this");
+    expect(transcriptFrom(ask(settle()).messages ?? []).map(({ content }) => content)).toEqual([
+      ...said.map(({ content }) => content),
+      ...["and now?", "this"],
+    ]);
+  });
+
+  it.each([4, 3])("takes a conversation that ends without an answer, behind message %d", (count) => {
+    make(minor);
+    const open = said.slice(0, count);
+    ask(seed({ messages: withNote(open), session: sessionRow(open, "Tea", "m-1") }));
+    turn();
+    const roles = query(`SELECT role FROM messages WHERE session_id = '${id}' ORDER BY id`).map(({ role }) => role);
+    expect(roles.slice(count)).toEqual(["assistant", "user", "assistant", "user", "assistant"]);
+    const { messages = [] } = ask(settle(true, open));
+    expect(canonical(transcriptFrom(messages))).toBe(canonical(open));
+  });
+
+  it("takes away again what was written of it when it was gone", () => {
+    make(minor);
+    const late = (name: string) => {
+      execute(`INSERT INTO sessions (id, source, started_at) VALUES ('${name}', 'api_server', 1)`);
+      say("user", "late", "NULL", name);
+      writeFileSync(join(data, "sessions", `session_${name}.json`), "{}");
+    };
+    const gone = ["handoff-gone", "handoff-other-summary"];
+    const left = () => query("SELECT DISTINCT session_id AS id FROM messages ORDER BY 1").map((row) => row.id);
+    for (const request of [seed({ gone }), { ...settle(), gone } as Request]) {
+      for (const name of ["handoff-gone", "handoff-gone-summary-1", "handoff-other-summary-2"]) late(name);
+      ask(request);
+      expect([ids(), left(), readdirSync(join(data, "sessions"))]).toEqual([[id, "own"], [id, "own"], []]);
+    }
   });
 
   it("is read by the program that reads sessions", () => {
@@ -155,6 +231,10 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     expect(query("SELECT DISTINCT session_id FROM messages")).toEqual([{ session_id: "own" }]);
     expect(readdirSync(join(data, "sessions")).sort()).toEqual([`session_${id}-x.json`, "session_own.json"]);
     expect(ask({ verb: "forget", id })).toEqual({ forgotten: 0 });
+    // What an agent says after that, it may say into a session that is not there any more.
+    turn();
+    expect(ask({ verb: "forget", id })).toEqual({ forgotten: 1 });
+    expect(query("SELECT DISTINCT session_id FROM messages")).toEqual([{ session_id: "own" }]);
   });
 
   it("closes a session that did not go on", () => {
@@ -165,6 +245,18 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     expect(query(state)).toEqual([{ ended_at: null, end_reason: null }]);
     expect(ask({ verb: "close", id: "own", last: 2, at: 7 })).toEqual({ closed: true });
     expect(query(state)).toEqual([{ ended_at: 7, end_reason: "handed_over" }]);
+    // A run that was cut short did that.
+    expect(ask({ verb: "close", id: "own", last: 2, at: 8 })).toEqual({ closed: true, before: false });
+    expect(query(state)).toEqual([{ ended_at: 7, end_reason: "handed_over" }]);
+  });
+
+  it("leaves a session that has ended as it is", () => {
+    make(minor);
+    execute("UPDATE sessions SET ended_at = 5, end_reason = 'cli_close' WHERE id = 'own'");
+    expect(ask({ verb: "close", id: "own", last: 2, at: 7 })).toEqual({ closed: true, before: true });
+    expect(query("SELECT ended_at, end_reason FROM sessions WHERE id = 'own'")).toEqual([
+      { ended_at: 5, end_reason: "cli_close" },
+    ]);
   });
 });
 
@@ -250,6 +342,10 @@ describe("what is not as it should be", () => {
     expect(ask(settle(true)).messages).toHaveLength(5);
     ask({ verb: "forget", id });
     expect(ask(settle(true))).toMatchObject({ fault: "gone" });
+    // An agent that made one of the question and what was said before it writes down the answer alone.
+    ask(seed());
+    execute(`INSERT INTO messages (session_id, role, content, timestamp) VALUES ('${id}', 'assistant', 'c0de', 9e9)`);
+    expect(ask(settle(true)).messages).toHaveLength(5);
   });
 
   it("titles are long, or have been taken often", () => {

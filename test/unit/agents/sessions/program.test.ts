@@ -81,6 +81,35 @@ describe.each(["old", "new"] as const)("a database of the %s kind", (age) => {
   });
 });
 
+describe("what a session does not show any more", () => {
+  const execute = (sql: string) =>
+    execFileSync(python, [
+      ...["-c", "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.executescript(sys.argv[2]); db.close()"],
+      ...[join(data, "state.db"), sql],
+    ]);
+  const texts = (rows: { content: unknown }[]) => rows.map(({ content }) => content);
+
+  it("is told only to who asks: what it goes on from, and all of it when some was taken back", () => {
+    make("new");
+    execute(`UPDATE sessions SET parent_session_id = '${tea}' WHERE id = '${picture}';
+      UPDATE sessions SET parent_session_id = '${picture}' WHERE id = '${tea}'`);
+    const whole = { verb: "whole" as const, ids: [picture], all: false };
+    expect(ask(whole)[0]).not.toHaveProperty("earlier");
+    const [{ messages, earlier }] = ask({ ...whole, earlier: true });
+    expect(texts(messages)).not.toContain("rewound");
+    expect(texts(earlier)).toEqual([
+      ...['deploy the invoice_100% "now" OR never', null, "README.md", "deployed; größer 東京タワー"],
+      ...[expect.any(Array), "rewound", expect.any(String)],
+    ]);
+    expect(earlier[1].tool_calls[0].function.name).toBe("terminal");
+  });
+
+  it("is nothing of one that was never folded", () => {
+    make("old");
+    expect(ask({ verb: "whole", ids: [tea], all: false, earlier: true })[0].earlier).toEqual([]);
+  });
+});
+
 describe("choosing", () => {
   it.each<[string, object, string[]]>([
     ["by source", { source: "telegram" }, [picture]],

@@ -132,6 +132,14 @@ describe("what is saved", () => {
     await again.close();
   });
 
+  it("is there again however much it came to", async () => {
+    const dir = directory();
+    const usage = await openUsage(dir, { lines: logOf([]) });
+    for (const seq of [1, 2]) usage.take(line(seq, { tokens: { input: 1e9, output: 1e9 }, usd: 8_000_000 }));
+    await usage.close();
+    expect(readUsageFile(dir).rows).toMatchObject([{ requests: 2, nano: 1.6e16 }]);
+  });
+
   it("is saved by itself, a while after the first line", async () => {
     const dir = directory();
     const usage = await openUsage(dir, { lines: logOf([]), pause: 1 });

@@ -100,7 +100,7 @@ describe("clm gateway audit", () => {
 
   it("says that there is nothing", async () => {
     const { code, stdout, stderr } = await clm(["gateway", "audit", "--config-dir", join(dir, "missing")]);
-    expect([code, stdout, stderr]).toEqual([0, "", "There is no such request.\n"]);
+    expect([code, stdout, stderr]).toEqual([0, "", "Nothing went through the gateway yet.\n"]);
   });
 
   it("verifies, also while the gateway runs, and names the place that was changed", async () => {

@@ -103,7 +103,7 @@ test("what a caller typed is cut, escaped, and never a key of ours", async () =>
   );
   await open.write(
     call(3, { model: `${"y".repeat(370)}${pasted}` }),
-    ending({ bodies: { asked: "a".repeat(70_000), answered: "b" } }),
+    ending({ bodies: { asked: "a".repeat(70_000), answered: `{"b":"${pasted}"}` } }),
   );
   await open.close();
   const text = readFileSync(log(dir), "utf8");
@@ -112,6 +112,7 @@ test("what a caller typed is cut, escaped, and never a key of ours", async () =>
   expect(first?.model).toHaveLength(200);
   expect(second?.path).toBe("/v1/clm_abcd1234_…");
   expect(third?.bodies?.asked).toHaveLength(65_536);
+  expect(third?.bodies?.answered).toBe(`{"b":"clm_abcd1234_…"}`);
   expect(linesOf(dir)).toHaveLength(3);
   expect(await verifyRequestLog(dir)).toEqual({ ok: true, entries: 3, files: 1 });
 });
@@ -320,4 +321,25 @@ test("how many lines a second (told, not judged)", async () => {
     `audit log: ${Math.round((entries / took) * 1000)} lines/s written 16 at a time, ${Math.round((entries / (performance.now() - again)) * 1000)} lines/s verified`,
   );
   expect(entries).toBe(20_000);
+});
+
+test("nothing is written once another gateway has the log, also what was on its way", async () => {
+  const dir = folder();
+  let time = 0;
+  let ours = true;
+  const open = await openRequestLog(dir, { now: () => new Date(time), isOurs: () => ours });
+  await open.write(call(1), ending());
+  const before = readFileSync(head(dir), "utf8");
+  ours = false;
+  const under = open.write(call(2), ending());
+  // Suspended here, say, and awake again.
+  time += 20_000;
+  await expect(under).rejects.toMatchObject({ status: 503, code: "audit_unavailable" });
+  expect(() => open.mustBeWritable()).toThrow("cannot write its audit log");
+  ours = true;
+  time += 20_000;
+  await expect(open.write(call(3), ending())).rejects.toMatchObject({ code: "audit_unavailable" });
+  await open.close();
+  expect((await all(dir)).map(({ id }) => id)).toEqual(["req-1"]);
+  expect(readFileSync(head(dir), "utf8")).toBe(before);
 });

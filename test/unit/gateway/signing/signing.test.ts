@@ -7,7 +7,7 @@ import type { Keyring } from "../../../../src/gateway/keys/keyring.js";
 import { Refusal } from "../../../../src/gateway/refusal.js";
 import { signedHeaders } from "../../../../src/gateway/signing/sign.js";
 import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
-import { mustBeSigned, type Request } from "../../../../src/gateway/signing/verify.js";
+import { mustBeSignable, mustBeSigned, type Request } from "../../../../src/gateway/signing/verify.js";
 import { Secret } from "../../../../src/secret.js";
 import { refusalOf } from "./refusal-of.js";
 
@@ -43,10 +43,11 @@ function gateway(now: Date) {
     now: () => now,
     keyring: {
       signed(id: string): ReturnType<Keyring["signed"]> {
+        if (id === "r3v0k3d0") return { key: gatewayKey, secret, ended: new Refusal(401, "revoked_api_key", "it was") };
         if (id === gatewayKey.id) return { key: gatewayKey, secret };
         if (id === "r0tated0") return { key: gatewayKey, secret: new Secret("new"), former: secret };
         if (id === other.id) return { key: other, secret: new Secret("another") };
-        throw new Refusal(401, "invalid_api_key", "no such key");
+        return undefined;
       },
     },
     nonces: {
@@ -140,15 +141,29 @@ describe("is refused", () => {
     const refusal = await refusalOf(mustBeSigned(header(name, value), checking));
     // Always the same words, whatever is wrong.
     expect([refusal.status, refusal.code, refusal.message]).toEqual([
-      ...[401, "signature_invalid", "The signature of this request is not right."],
+      ...[401, "signature_invalid"],
+      "The signature of this request is not right. Which keys there are, and which sign, is shown by: clm gateway key list",
     ]);
     expect(checking.used).toEqual([]);
   });
 
-  it("of a key that nobody knows, whatever else is wrong with it", async () => {
-    const request = signed(plain, new Date(0));
-    request.headers["x-clm-key"] = "n0b0dy00";
-    expect((await refusalOf(mustBeSigned(request, gateway(at)))).code).toBe("invalid_api_key");
+  it("of a key that nobody knows, with the same words as one that is only wrong", async () => {
+    const request = header("x-clm-key", "n0b0dy00");
+    const unknown = await refusalOf(mustBeSigned(request, gateway(at)));
+    const wrong = await refusalOf(mustBeSigned(header("x-clm-key", "0ther000"), gateway(at)));
+    expect([unknown.status, unknown.code, unknown.message]).toEqual([wrong.status, "signature_invalid", wrong.message]);
+    expect(() => mustBeSignable(request.headers, gateway(at))).toThrow(wrong.message);
+  });
+
+  it("of a key that was revoked: told to who can sign for it, and to nobody else", async () => {
+    const checking = gateway(at);
+    const request = header("x-clm-key", "r3v0k3d0");
+    const told = await refusalOf(mustBeSigned(request, checking));
+    expect([told.code, told.by]).toMatchObject(["revoked_api_key", { key: { id: vectors.id } }]);
+    const stranger = { ...request, url: "/v1/other" };
+    expect((await refusalOf(mustBeSigned(stranger, checking))).code).toBe("signature_invalid");
+    expect(() => mustBeSignable(stranger.headers, checking)).not.toThrow();
+    expect(checking.used).toEqual([]);
   });
 
   it.each([
@@ -165,8 +180,12 @@ describe("is refused", () => {
 
   it("the second time", async () => {
     const checking = gateway(at);
-    await mustBeSigned(signed(), checking);
-    expect((await refusalOf(mustBeSigned(signed(), checking))).code).toBe("request_replayed");
+    const request = signed();
+    await mustBeSigned(request, checking);
+    const { code, by } = await refusalOf(mustBeSigned(request, checking));
+    expect(code).toBe("request_replayed");
+    // Of whom this is certain, and goes into the audit log.
+    expect(by).toMatchObject({ key: { id: vectors.id }, nonce: request.headers["x-clm-nonce"] });
   });
 });
 
@@ -220,7 +239,7 @@ describe("whatever byte of it is changed", () => {
       fc.pre(part !== "method" || wrong.method.toUpperCase() !== right.method);
       const checking = gateway(at);
       const { code } = await refusalOf(mustBeSigned(wrong, checking));
-      expect(["signature_invalid", "signature_stale", "invalid_api_key"]).toContain(code);
+      expect(["signature_invalid", "signature_stale"]).toContain(code);
       expect(checking.used).toEqual([]);
       await mustBeSigned(right, checking);
     }

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -25,11 +26,11 @@ const gateway = (does: string): string =>
   `CREATE TRIGGER gateway AFTER UPDATE OF handoff_state ON sessions WHEN new.handoff_state = 'pending' BEGIN
      UPDATE sessions SET ${does} WHERE id = new.id; END;`;
 
-const standing = (state: string, platform = "discord"): string =>
-  `UPDATE sessions SET handoff_state = '${state}', handoff_platform = '${platform}' WHERE id = 'tea-1';`;
+const standing = (state: string, platform: string | null = "discord"): string =>
+  `UPDATE sessions SET handoff_state = '${state}', handoff_platform = ${platform ? `'${platform}'` : "NULL"} WHERE id = 'tea-1';`;
 
-/** What it answers; nobody waits any longer as soon as a line is like `until`. */
-async function ask(request: ChannelRequest, until?: Partial<Said>): Promise<Said[]> {
+/** What it answers; nobody waits any longer as soon as a line is like `until`, and `before` that was done. */
+async function ask(request: ChannelRequest, until?: Partial<Said>, before = async () => {}): Promise<Said[]> {
   const { script, words, stdin } = channelAsking(request, { data, code: `${data}/code` });
   const child = spawn("/bin/sh", ["-c", script, "handoff", ...words], {
     env: { PATH: `${dirname(python)}:/usr/bin:/bin`, LC_ALL: "C" },
@@ -40,7 +41,10 @@ async function ask(request: ChannelRequest, until?: Partial<Said>): Promise<Said
   for await (const line of createInterface(child.stdout)) {
     const said: Said = JSON.parse(line);
     answers.push(said);
-    if (until && Object.entries(until).every(([name, value]) => said[name as keyof Said] === value)) child.stdin.end();
+    if (!until || child.stdin.writableEnded) continue;
+    if (!Object.entries(until).every(([name, value]) => said[name as keyof Said] === value)) continue;
+    await before();
+    child.stdin.end();
   }
   child.stdin.end();
   expect(answers.pop()).toEqual({ end: true });
@@ -48,8 +52,8 @@ async function ask(request: ChannelRequest, until?: Partial<Said>): Promise<Said
 }
 
 const look = (session?: string) => ask({ verb: "look", ...(session && { session }) });
-const hand = (more: { reset?: boolean; wait?: number } = {}, until?: Partial<Said>) =>
-  ask({ verb: "hand", session: "tea-1", platform: "discord", reset: false, wait: 60, ...more }, until);
+const hand = (more: { reset?: boolean; wait?: number } = {}, until?: Partial<Said>, before?: () => Promise<void>) =>
+  ask({ verb: "hand", session: "tea-1", platform: "discord", reset: false, wait: 60, ...more }, until, before);
 
 function row(): unknown[] {
   const code = `import json, sqlite3, sys
@@ -147,10 +151,56 @@ describe("a request", () => {
   });
 });
 
+describe("a database that is in use", () => {
+  /** Keeps everybody else out as soon as it says so, does something when it is told to, and lets go. */
+  async function holding(): Promise<(sql: string) => Promise<void>> {
+    const code = `import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
+db.execute("BEGIN EXCLUSIVE"); print("held", flush=True)
+db.execute(sys.stdin.readline()); db.execute("COMMIT")`;
+    const child = spawn(python, ["-c", code, join(data, "state.db")], { stdio: ["pipe", "pipe", "inherit"] });
+    const over = once(child, "exit");
+    await once(child.stdout, "data");
+    return async (sql) => {
+      child.stdin.end(`${sql}\n`);
+      expect(await over).toEqual([0, null]);
+    };
+  }
+
+  it("is asked again until it is free", async () => {
+    make();
+    let done: Promise<void> | undefined;
+    const said = await hand({}, { state: "pending" }, async () => {
+      const release = await holding();
+      // Longer than it waits for the lock at once.
+      done = new Promise((resolve) => setTimeout(resolve, 1200)).then(() =>
+        release("UPDATE sessions SET handoff_state = 'completed' WHERE id = 'tea-1'"),
+      );
+    });
+    await done;
+    expect(said).toEqual([{ state: "pending" }, { ended: "completed", error: null }]);
+  });
+
+  it("to the end is told, with the state that was seen last", async () => {
+    make();
+    let release: ((sql: string) => Promise<void>) | undefined;
+    const said = await hand({}, { state: "pending" }, async () => {
+      release = await holding();
+    });
+    await release?.("SELECT 1");
+    expect(said.at(-1)).toEqual({ ended: "in-use", state: "pending", error: "database is locked" });
+    expect(row()).toEqual(["pending", "discord", null]);
+  }, 30_000);
+});
+
 describe("what is there already", () => {
-  it("is waited for when it is the same", async () => {
+  const joined = { state: "pending", joined: true };
+
+  it("is waited for when it is the same, and is not ours to take back", async () => {
     make(standing("pending"));
-    expect(await hand({ wait: 0.1 })).toEqual([{ state: "pending", joined: true }, { ended: "timed-out" }]);
+    expect(await hand({ wait: 0.1 })).toEqual([joined, { ended: "left-pending" }]);
+    expect(await hand({}, joined)).toEqual([joined, { ended: "left-pending" }]);
+    expect(row()).toEqual(["pending", "discord", null]);
   });
 
   it.each<[string, string, boolean]>([
@@ -164,7 +214,7 @@ describe("what is there already", () => {
     expect(row()).toEqual([state, platform, null]);
   });
 
-  it.each(["discord", "slack"])("running for %s is given up by a reset", async (platform) => {
+  it.each(["discord", "slack", null])("running for %s is given up by a reset", async (platform) => {
     make(standing("running", platform) + gateway("handoff_state = 'completed'"));
     expect((await hand({ reset: true })).at(-1)).toMatchObject({ ended: "completed" });
     expect(row()).toEqual(["completed", "discord", null]);

@@ -1,0 +1,51 @@
+import type { Manifest } from "../../../agents/manifest.js";
+import { portsOf, takenPorts } from "../../../agents/ports.js";
+import { type ProxyType, proxyPort } from "../../../agents/proxy/proxy.js";
+import type { ProxySeen } from "../../../agents/proxy/seen.js";
+import { Fault } from "../../../errors.js";
+import type { AgentRecord } from "../../../state/agent.js";
+import { type Agent, findAgent, fullName } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+
+export interface Claim {
+  provider: string;
+  manifest: Manifest;
+  type: ProxyType;
+  seen: Pick<ProxySeen, "ports" | "listeners">;
+}
+
+/**
+ * Writes down what is to be, with a port that is the proxy's from now on. It is chosen while nobody else can: another agent may
+ * have been given one since the host was looked at.
+ */
+export async function claim({ hosts }: Pick<Session, "hosts">, agent: Agent, claim: Claim): Promise<AgentRecord> {
+  let { record } = agent;
+  await hosts.update((fleet) => {
+    const now = findAgent(fleet, fullName(agent));
+    record = withProxy(now, claim);
+    const host = { ...now.host, agents: { ...now.host.agents, [now.name]: record } };
+    return { ...fleet, hosts: fleet.hosts.map((each) => (each === now.host ? host : each)) };
+  });
+  return record;
+}
+
+/** The same as it would be now. */
+export const withProxy = (agent: Agent, claim: Claim): AgentRecord => ({
+  ...agent.record,
+  proxy: { provider: claim.provider, port: portFor(agent, claim) },
+});
+
+/** The one it has, unless somebody else took it meanwhile. */
+function portFor({ host, name, record }: Agent, { manifest, type, seen }: Claim): number {
+  const { proxy, ...rest } = record;
+  const taken = [...takenPorts(host, name, manifest).map(({ port }) => port), ...portsOf(manifest, rest)];
+  const isOwn = (port: number) => port === proxy?.port && seen.listeners.every(({ own }) => own);
+  const heard = seen.ports.map(({ port }) => port).filter((port) => !isOwn(port));
+  const port = proxyPort(type, proxy?.port, taken, heard);
+  if (port !== undefined) return port;
+  const { first, last } = type.ports;
+  throw new Fault("in-use", `no port is free on ${host.name} for the proxy of ${name}`, {
+    why: `${first} to ${last} are all taken`,
+    next: `clm host exec ${host.name} --sudo -- ss -ltnp`,
+  });
+}

@@ -1,0 +1,23 @@
+import { lstatSync } from "node:fs";
+import { identityOf } from "../../state/state-file.js";
+import { hideSecrets } from "../hide-secrets.js";
+import type { Session } from "../session.js";
+
+/** Hides secrets, and takes them out of texts, also those that another command stored a moment ago. */
+export function redacting(session: Session): (text: string) => string {
+  const { ui, secrets, providers } = session;
+  const stamp = () =>
+    [secrets.path, providers.path].map((path) => identityOf(lstatSync(path, { throwIfNoEntry: false }))).join();
+  let seen = stamp();
+  hideSecrets(session);
+  return (text) => {
+    try {
+      const now = stamp();
+      if (now !== seen) hideSecrets(session);
+      seen = now;
+    } catch {
+      // Who asks next is refused, because keys cannot be read either; what is under way is cleaned of what is known.
+    }
+    return ui.redact(text);
+  };
+}

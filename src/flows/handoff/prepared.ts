@@ -1,0 +1,121 @@
+import { createHash } from "node:crypto";
+import { type Boundary, within } from "../../agents/handoff/boundary.js";
+import type { Fit } from "../../agents/handoff/fit.js";
+import { describe, type Fitted, fitted, type Plan } from "../../agents/handoff/plan.js";
+import { redacting } from "../../agents/handoff/redacted.js";
+import { digestOf, type Said } from "../../agents/handoff/transcript.js";
+import { Fault } from "../../errors.js";
+import { quote } from "../../quote.js";
+import { titleOf } from "../../state/agents.js";
+import type { Session } from "../session.js";
+import type { Source } from "./source.js";
+import { piecesFor } from "./summary.js";
+import type { Target } from "./target.js";
+
+export interface HandingOver {
+  /** The session, or how its id begins; without it the one that was used last. */
+  session?: string | undefined;
+  /** What becomes of a conversation that does not fit; refused when nobody said. */
+  fit?: Fit | undefined;
+  /** Tokens the window of the target's model holds. */
+  context?: number | undefined;
+  noTools: boolean;
+  redact: boolean;
+  onlyLast?: number | undefined;
+  /** Patterns of tools. */
+  denyTool: string[];
+  close: boolean;
+  /** A gateway key, by its name or id. */
+  as?: string | undefined;
+}
+
+/** What moves, and what is said of it before it does. */
+export interface Prepared extends Fitted {
+  plan: Plan;
+  title: string;
+  /** All that may travel, before anything of it was left out for its size. */
+  may: Said[];
+}
+
+export function prepared(
+  { ui }: Pick<Session, "ui">,
+  { agent, talk, said, earlier }: Source,
+  target: Target,
+  options: HandingOver,
+): Prepared {
+  const boundary: Boundary = {
+    ...{ noTools: options.noTools, onlyLast: options.onlyLast, deny: patternsIn(options.denyTool) },
+    ...(options.redact && { redact: redacting((text) => ui.redact(text)) }),
+  };
+  const { said: may, title, taken } = within(boundary, { said, earlier, title: talk.title ?? `from ${agent.name}` });
+  const fit = fitted(may, target.context, options.fit ?? "refuse");
+  const plan: Plan = {
+    from: { agent: titleOf(agent), session: talk.id },
+    to: { agent: titleOf(target.agent), model: target.model ?? null },
+    title,
+    ...describe(may),
+    ...{ taken, fit: fit.fit },
+  };
+  return { ...fit, plan, title, may };
+}
+
+/** `--deny-tool a,b --deny-tool c`. Who named none meant some, and nothing may travel for want of a name. */
+export function patternsIn(words: readonly string[]): string[] {
+  const patterns = words.flatMap((word) => word.split(",").map((each) => each.trim())).filter((each) => each !== "");
+  if (words.length === 0 || patterns.length > 0) return patterns;
+  throw new Fault("bad-input", "--deny-tool names no tool", { next: "clm handoff --help" });
+}
+
+/** Refuses what cannot move, before anything changes. */
+export function mustMove(
+  session: Pick<Session, "ui" | "argv">,
+  { plan, may, said, summarise }: Prepared,
+  source: Source,
+  target: Target,
+  options: HandingOver,
+): void {
+  const { agent, model } = target;
+  if (may.length === 0) {
+    throw new Fault("bad-input", "nothing of this conversation would be handed over", {
+      why: plan.taken.messages > 0 ? `the boundary takes all ${plan.taken.messages} messages away` : "it is empty",
+      next: `clm agent sessions show ${source.agent.word} ${plan.from.session}`,
+    });
+  }
+  if (plan.fit.context === null) {
+    if (options.fit !== undefined) {
+      throw new Fault("bad-input", `nobody knows how much the model of ${agent.name} can read`, {
+        why: `--fit needs the window of ${model ?? "its model"}: say it with --context, or write it to models.yaml`,
+        next: again(session, "--context TOKENS"),
+      });
+    }
+    session.ui.warn(
+      `the window of ${model ?? "the target's model"} is not known; taken for large enough (--context says it)`,
+    );
+  }
+  if (!said) throw tooLarge(session, plan);
+  if (summarise) piecesFor(target, summarise);
+}
+
+const tooLarge = (session: Pick<Session, "argv">, { tokens, fit, to }: Plan): Fault =>
+  new Fault("bad-input", `the conversation does not fit the window of ${to.model ?? "the target's model"}`, {
+    why: [
+      `it has about ${tokens} tokens; ${fit.room} of ${fit.context} are for a transcript`,
+      fit.by === "refuse" ? "nothing was changed" : "not even the last turn fits; nothing was changed",
+    ],
+    next:
+      fit.by === "refuse"
+        ? ["trim", "summarise"].map((how) => again(session, `--fit ${how}`))
+        : again(session, "--no-tools"),
+    data: { tokens, ...fit },
+  });
+
+/** What was typed, with something more: a boundary that was asked for must not be lost on the way. */
+export const again = ({ argv }: Pick<Session, "argv">, more: string): string =>
+  `clm ${argv.map(quote).join(" ")} ${more}`;
+
+/** The same for the same conversation and the same wishes. */
+export const askedFor = ({ plan, may }: Prepared, options: HandingOver): string => {
+  const { fit, context, close, as } = options;
+  const all = { from: plan.from, to: plan.to.agent, title: plan.title, fit, context, close, as, digest: digestOf(may) };
+  return createHash("sha256").update(JSON.stringify(all)).digest("hex");
+};

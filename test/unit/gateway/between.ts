@@ -1,0 +1,21 @@
+import { afterEach } from "vitest";
+import { type Answering, type Door, type DoorOptions, door, type Upstream, upstream } from "./door.js";
+
+/** Opens real gateways between their callers and real servers, and closes what was opened after each test. */
+export function betweens() {
+  const open: { stop(): Promise<void> }[] = [];
+  const ups: Upstream[] = [];
+  afterEach(async () => {
+    await Promise.all(ups.splice(0).map((each) => each.close()));
+    await Promise.all(open.splice(0).map((each) => each.stop()));
+  });
+
+  async function between(answering: Answering, options: DoorOptions = {}): Promise<{ up: Upstream; gateway: Door }> {
+    const up = await upstream(answering);
+    ups.push(up);
+    const gateway = await door({ port: up.port, proxyPort: up.port, ...options });
+    open.push(gateway);
+    return { up, gateway };
+  }
+  return { between, open };
+}
