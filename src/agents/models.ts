@@ -82,7 +82,7 @@ async function tableIn(file: string, text: string): Promise<Table> {
 const ours = (text: string): unknown => (text.startsWith("{") ? JSON.parse(text) : undefined);
 
 async function asYaml(file: string, text: string): Promise<unknown> {
-  const { parseDocument } = await import("yaml");
+  const { parseDocument } = await import("../yaml.js");
   const document = parseDocument(text);
   const [error] = document.errors;
   if (!error) return document.toJS();

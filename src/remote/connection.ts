@@ -1,10 +1,11 @@
-import type { Duplex } from "node:stream";
+import type { Duplex, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSSH } from "node-ssh";
 import type { ClientChannel } from "ssh2";
 import { Fault } from "../errors.js";
 import { limit } from "../limit.js";
 import type { HostKey } from "./host-keys/key.js";
+import { inOneWrite } from "./one-write.js";
 import type { Exit, Shell } from "./process.js";
 import { rootOnTerminal, type TerminalProcess, type Window } from "./root-terminal.js";
 import { type Passwords, withRightsOf } from "./sudo.js";
@@ -44,6 +45,7 @@ export interface Login {
 export function connection(client: NodeSSH, { target, user, hostKey, passwords }: Login): Connection {
   const ssh = client.connection;
   if (!ssh) throw lost(target, "it was closed at once");
+  inOneWrite((ssh as unknown as Socketed)._sock);
   const slot = limit(channelsPerHost);
   let reason = "the connection ended";
   let open = true;
@@ -123,6 +125,11 @@ const grace = 500;
 
 // RFC 4254, 5.1: administratively prohibited. sshd says so when its settings, and not the port, are against it.
 const prohibited = 1;
+
+/** The part of ssh2's client that its types leave out. */
+interface Socketed {
+  _sock: Writable;
+}
 
 /** The part of ssh2's channel that its types leave out. */
 interface Wired {

@@ -51,7 +51,7 @@ const left = () =>
     host,
     `ls -d ${path} ${path}.d /etc/systemd/system/*.wants/${service} /run/clm/restart/${service} 2>/dev/null
      systemctl list-units --all --no-legend '${service}'
-     pgrep -af '[h]ermes.*proxy start'
+     pgrep -af '[h]ermes.*proxy [s]tart'
      true`,
   );
 

@@ -47,11 +47,18 @@ export function openKeyring(configDir: string, secrets: Secrets, now: () => Date
   const decoy = randomBytes(32);
   const nobody = newPepper();
   let ring: Ring | undefined;
+  let looked = false;
 
   function current(): Ring {
+    if (ring && looked) return ring;
     try {
       const seen = [store.path, secrets.path].map(stampOf).join();
       if (ring?.seen !== seen) ring = { seen, ...load() };
+      // Good for whoever comes in the same turn of the loop; nobody can have been told of a change made meanwhile.
+      looked = true;
+      setImmediate(() => {
+        looked = false;
+      });
       return ring;
     } catch (cause) {
       // Whoever runs the gateway is told why; the caller has no business with files.

@@ -152,6 +152,7 @@ export class Road {
     const until = Date.now() + patience;
     for (;;) {
       const age = this.#age;
+      const known = this.#way;
       const way = await this.#found();
       const { connection, port, bearer, at } = way;
       try {
@@ -172,6 +173,8 @@ export class Road {
       } catch (error) {
         if (age !== this.#age) continue;
         if (this.#way === way) this.#way = undefined;
+        // What was seen a moment ago has ended since: a look of now says how.
+        if (way === known) continue;
         throw this.#told(error);
       }
     }

@@ -67,6 +67,28 @@ describe("a road", () => {
     expect(stopped).toBe(true);
   });
 
+  it("looks again when what it saw has ended since, and says what it sees then", async () => {
+    let looks = 0;
+    let listens = true;
+    const tried = new Road({
+      ...{ title: "ada on wolf-i", host: new Breaker(), isFresh: () => true },
+      async find() {
+        looks++;
+        if (!listens) throw new Fault("not-ready", "ada is stopped", { data: { door: "stopped" } });
+        const forward = async () => {
+          if (!listens) throw new Fault("remote-failed", "wolf-i cannot reach 127.0.0.1:8642");
+          return new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+        };
+        return { connection: { open: true, forward }, port: 8642, at: 0 };
+      },
+    });
+    await tried.take(never);
+    listens = false;
+    const ends = await Promise.allSettled([tried.take(never), tried.take(never)]);
+    expect(ends.map((end) => (end as PromiseRejectedResult).reason.code)).toEqual(["agent_stopped", "agent_stopped"]);
+    expect(looks).toBe(2);
+  });
+
   describe("made anew", () => {
     /** A road whose every look finds another port, as far as is said, and whose lanes are streams that go nowhere. */
     function renewable() {

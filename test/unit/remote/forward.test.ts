@@ -1,11 +1,13 @@
 import { EventEmitter } from "node:events";
+import { PassThrough } from "node:stream";
 import type { NodeSSH } from "node-ssh";
 import { expect, it } from "vitest";
 import { connection } from "../../../src/remote/connection.js";
 
 const refusing = (reason: number, jump = false) => {
   const error = Object.assign(new Error("(SSH) Channel open failure: open failed"), { reason });
-  const client = { connection: new EventEmitter(), forwardOut: () => Promise.reject(error) } as unknown as NodeSSH;
+  const ssh = Object.assign(new EventEmitter(), { _sock: new PassThrough() });
+  const client = { connection: ssh, forwardOut: () => Promise.reject(error) } as unknown as NodeSSH;
   return connection(client, {
     target: { name: "wolf", address: "192.0.2.1", jump },
     ...{ user: "me", hostKey: { type: "", blob: Buffer.alloc(0) }, passwords: {} as never },
