@@ -10,12 +10,12 @@ export function must(program, args, options = {}) {
 }
 
 /** Installs node modules when they are missing or older than the lockfile. */
-export function ensureModules() {
-  const installed = "node_modules/.package-lock.json";
-  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync("package-lock.json").mtimeMs) return;
+export function ensureModules(folder = ".") {
+  const installed = `${folder}/node_modules/.package-lock.json`;
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${folder}/package-lock.json`).mtimeMs) return;
   // Not `npm ci`: it refuses a lockfile without the optional binaries of every other platform, and a mirror may not have
   // them all. Versions and digests still come from the lockfile, which --no-save leaves alone.
-  must("npm", ["install", "--no-save", "--no-audit", "--no-fund"]);
+  must("npm", ["install", "--no-save", "--no-audit", "--no-fund"], { cwd: folder });
 }
 
 // What brings each program; only what is missing is installed.

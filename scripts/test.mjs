@@ -12,6 +12,7 @@ must("npx", ["tsc", "--noEmit"]);
 must("node", ["scripts/build.mjs"]);
 
 const hosts = scope !== "unit" && ensureRoot("npm test") && ensurePackages();
+if (hosts) ensureModules("test/clients");
 const folder = mkdtempSync(join(tmpdir(), "clm-test-"));
 const env = { ...process.env, ...(scope === "exhaustive" && { CLM_TEST_EXHAUSTIVE: "1" }) };
 

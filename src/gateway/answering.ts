@@ -42,10 +42,11 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   if (logBodies) exchange.keepAsked(body);
   const asked = askedIn(body);
   const found = fleet.find(asked.model);
-  if (!found || !parts.mayUse(key, found.agent)) throw noSuchModel(asked.model);
+  if (!found || !parts.mayUse(key, found.agent)) throw noSuchModel(parts.redact(asked.model));
   const { agent, proxied } = found;
   call.target = targetOf(found);
-  call.model = asked.model;
+  // The name behind a proxy is whatever the caller typed.
+  call.model = proxied === undefined ? asked.model : parts.redact(asked.model);
   const proxy = proxied === undefined ? undefined : agent.proxy;
   if (!(proxy?.paths ?? agentPaths).includes(call.path)) throw notSupported(call.path, call.target);
   const sent = proxied === undefined ? body : asked.as(proxied);
@@ -136,13 +137,10 @@ const viewOf = ({ parts }: Exchange, key: GatewayKey): View => ({
 
 /** The same for what is not there and for what the key may not use: who may not use it does not learn that it is there. */
 function noSuchModel(word: string): Refusal {
-  const what = mayRepeat(word) ? `The model \`${word}\`` : "The model";
+  const what = isSpeakable(word) ? `The model \`${word}\`` : "The model";
   const text = `${what} does not exist or this key may not use it. GET /v1/models lists what it may use.`;
   return new Refusal(404, "model_not_found", text, { param: "model" });
 }
-
-/** A key may have been typed in the wrong place. */
-const mayRepeat = (word: string): boolean => word.length <= 100 && isSpeakable(word) && !/(clm_|sk-)/.test(word);
 
 const noHost = (): Refusal => new Refusal(400, "missing_host", "A request must say which Host it is for.");
 

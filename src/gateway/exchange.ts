@@ -4,7 +4,7 @@ import type { Reservation } from "./allowance/allowance.js";
 import type { Call, Ending } from "./call.js";
 import type { Parts } from "./parts.js";
 import { Refusal } from "./refusal.js";
-import { leavesLine, MethodRefusal } from "./routes.js";
+import { isOurs, leavesLine, MethodRefusal } from "./routes.js";
 
 /** Whoever asked is not there any more. */
 export const clientGone = new Refusal(499, "client_gone", "The caller went away.");
@@ -33,7 +33,7 @@ export class Exchange {
       id: `req_${randomUUID().replaceAll("-", "")}`,
       at: this.heard,
       method,
-      path: query < 0 ? url : url.slice(0, query),
+      path: speakable(query < 0 ? url : url.slice(0, query), parts),
       from: socket.remoteAddress ?? "",
     };
     response.setHeader("x-request-id", this.call.id);
@@ -135,6 +135,9 @@ export class Exchange {
     response.end(body);
   }
 }
+
+/** A path goes into the log; one that is none of ours may be anything that somebody pasted. */
+const speakable = (path: string, { redact }: Parts): string => (isOurs(path) ? path : redact(path));
 
 // Characters: an image would make a line of millions.
 const longestLogged = 262_144;

@@ -29,6 +29,9 @@ export const leavesLine = (path: string, headers: IncomingHttpHeaders): boolean 
   path !== "/health" &&
   (path.startsWith("/v1") || onlyGet.has(path) || keyHeaders.some((name) => headers[name] !== undefined));
 
+/** Whether it is one of the gateway's own paths, to the letter. */
+export const isOurs = (path: string): boolean => onlyPost.includes(path) || onlyGet.has(path);
+
 /** What is asked for, or a refusal that says what could have been. */
 export function routeOf(method: string, path: string): Route {
   if (onlyPost.includes(path)) return method === "POST" ? talk : wrongMethod("POST");

@@ -61,7 +61,8 @@ export function findAgent(fleet: Fleet, word: string): Agent {
 }
 
 /** Could be a name or a pattern of names. Anything else may be a secret that was typed in the wrong place, and is not repeated. */
-export const isSpeakable = (word: string): boolean => /^[\w.*?/-]*$/.test(word);
+export const isSpeakable = (word: string): boolean =>
+  word.length <= 100 && /^[\w.*?/-]*$/.test(word) && !/(clm_|sk-)/.test(word);
 
 function noAgent(agents: Agent[], word: string): Fault {
   const guess = nearest(

@@ -1,75 +1,23 @@
-import { type ChildProcess, execFile } from "node:child_process";
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import OpenAI, { APIError } from "openai";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { openSecrets } from "../../src/state/secrets.js";
 import { agentsIn, misbehave, unitOf } from "./agents.js";
-import { clm, copyOfHome, inHost, type Result } from "./clm.js";
+import { clm, copyOfHome, inHost } from "./clm.js";
+import { newKey, Serving } from "./serving.js";
 
 const host = "trial-1";
 const newer = "trial13-1";
 let home: string;
 let removeHome: () => Promise<void>;
 
-interface Event {
-  event: string;
-  url: string;
-  host?: string;
-}
-
-/** A gateway that runs until it is stopped. */
-class Serving {
-  readonly events: Event[] = [];
-  over: Result | undefined;
-  readonly result: Promise<Result>;
-  #child: ChildProcess | undefined;
-
-  constructor(...words: string[]) {
-    let told = "";
-    this.result = clm(["gateway", "serve", "--port", "0", "-o", "json", ...words], {
-      home,
-      during: (child) => {
-        this.#child = child;
-        child.stdout?.on("data", (chunk) => {
-          const lines = (told + chunk).split("\n");
-          told = lines.pop() ?? "";
-          this.events.push(...lines.map((line) => JSON.parse(line)));
-        });
-      },
-    });
-    void this.result.then((over) => {
-      this.over = over;
-    });
-  }
-
-  async until(name: string, from = 0): Promise<Event> {
-    for (;;) {
-      const found = this.events.slice(from).find(({ event }) => event === name);
-      if (found) return found;
-      if (this.over) throw new Error(`ended with ${this.over.code} before '${name}':\n${this.over.stderr}`);
-      await sleep(50);
-    }
-  }
-
-  stop(signal: NodeJS.Signals = "SIGINT"): Promise<Result> {
-    this.#child?.kill(signal);
-    return this.result;
-  }
-}
-
 let serving: Serving;
 let url: string;
 let key: string;
-
-async function newKey(...words: string[]): Promise<string> {
-  const { must } = agentsIn(home);
-  const { stdout } = await must("gateway", "key", "create", ...words);
-  return /clm_[a-z0-9]{8}_[\w-]{43}/.exec(stdout)?.[0] ?? "";
-}
 
 beforeAll(async () => {
   ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
@@ -80,9 +28,9 @@ beforeAll(async () => {
     const { code, stderr } = await configure(name, "--provider", "echo");
     expect(code, stderr).toBe(0);
   }
-  serving = new Serving();
+  serving = new Serving(home);
   ({ url } = await serving.until("ready"));
-  key = await newKey("--name", "all", "--agents", "*", "--role", "admin");
+  key = await newKey(home, "--name", "all", "--agents", "*", "--role", "admin");
 });
 afterAll(async () => {
   await serving?.stop();
@@ -105,15 +53,6 @@ async function curl(...words: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)("curl", ["-sS", "--noproxy", "*", ...words], { maxBuffer: 1 << 26 });
   return stdout;
 }
-
-const agentKeys = () =>
-  [
-    [host, "ada"],
-    [newer, "ben"],
-  ].map(
-    ([where = "", agent = ""]) =>
-      openSecrets(home).get({ host: where, type: "hermes", agent }, "HERMES_API_SERVER_KEY")?.reveal() ?? "",
-  );
 
 describe("two agents on two hosts", () => {
   it("the openai client lists them and talks with both, plain and streamed", async () => {
@@ -228,21 +167,6 @@ describe("two agents on two hosts", () => {
   });
 });
 
-describe("who is not let in", () => {
-  it("is told why, as OpenAI would", async () => {
-    const { must } = agentsIn(home);
-    const narrow = await newKey("--name", "narrow", "--agents", "ben", "--role", "chat");
-    const reader = await newKey("--name", "reader", "--agents", "*", "--role", "read");
-    const talk = (apiKey: string) =>
-      codeOf(client({ apiKey }).chat.completions.create({ model: "ada", messages: [{ role: "user", content: "x" }] }));
-    expect(await talk("clm_nobodyxx_nothing")).toEqual([401, "invalid_api_key"]);
-    expect(await talk(narrow)).toEqual([404, "model_not_found"]);
-    expect(await talk(reader)).toEqual([403, "role_not_allowed"]);
-    await must("gateway", "key", "revoke", "reader", "--yes");
-    expect(await talk(reader)).toEqual([401, "revoked_api_key"]);
-  });
-});
-
 describe("what becomes another while it serves", () => {
   it("an agent's key: the next request brings the new one", async () => {
     await say("ada", "before");
@@ -287,12 +211,13 @@ describe("what is down", () => {
       ...{ model: "ada", stream: true },
       messages: [{ role: "user", content: `slowly ${"word ".repeat(100)}` }],
     });
-    const heard = (async () => {
+    const hear = async () => {
       for await (const _ of stream);
-    })();
+    };
+    const broken = expect(hear()).rejects.toThrow(/ended in the middle/);
     await sleep(1000);
     await inHost(host, `systemctl kill -s KILL ${unitOf("ada")}`);
-    await expect(heard).rejects.toThrow(/ended in the middle/);
+    await broken;
     while ((await codeOf(say("ada", "x"))) !== "answered") await sleep(200);
   });
 
@@ -330,17 +255,11 @@ describe("what is down", () => {
 });
 
 describe("what it leaves", () => {
-  it("no key anywhere, and a line for each request", async () => {
+  it("a whole log", async () => {
     await serving.stop();
     expect(serving.over).toMatchObject({ code: 0 });
     expect(serving.events.at(-1)?.event).toBe("stopped");
     const { code, stdout } = await clm(["gateway", "audit", "--verify"], { home });
     expect([code, stdout]).toEqual([0, expect.stringContaining("whole")]);
-    const texts = readdirSync(join(home, "gateway"), { withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map(({ name }) => readFileSync(join(home, "gateway", name), "utf8"));
-    for (const text of [...texts, serving.over?.stdout ?? "", serving.over?.stderr ?? ""]) {
-      for (const secret of [...agentKeys(), key]) expect(text).not.toContain(secret);
-    }
   });
 });

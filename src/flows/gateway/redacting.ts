@@ -1,9 +1,10 @@
 import { lstatSync } from "node:fs";
+import { keyless } from "../../gateway/keys/mint.js";
 import { identityOf } from "../../state/state-file.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 
-/** Hides secrets, and takes them out of texts, also those that another command stored a moment ago. */
+/** Hides secrets, and takes them out of texts, also those that another command stored a moment ago, and keys of the gateway. */
 export function redacting(session: Session): (text: string) => string {
   const { ui, secrets, providers } = session;
   const stamp = () =>
@@ -18,6 +19,6 @@ export function redacting(session: Session): (text: string) => string {
     } catch {
       // Who asks next is refused, because keys cannot be read either; what is under way is cleaned of what is known.
     }
-    return ui.redact(text);
+    return keyless(ui.redact(text));
   };
 }

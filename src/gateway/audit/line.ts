@@ -1,4 +1,5 @@
 import type { Call, Ending, Tokens } from "../call.js";
+import { keyless } from "../keys/mint.js";
 
 /** One line of the gateway's audit log: a request and how it ended. */
 export interface RequestLine {
@@ -66,11 +67,6 @@ export function requestLine(call: Call, ending: Ending): OpenLine {
     }),
   };
 }
-
-// Somebody who pastes his key in the wrong place has it in the path or the model. Also the beginning of one: what is cut could end in it.
-const gatewayKey = /clm_([a-z0-9]{8})_[\w-]*/g;
-
-const keyless = (text: string): string => text.replace(gatewayKey, "clm_$1_…");
 
 /** What somebody else chose the words of: short, and never a key of ours. */
 const typed = (text: string): string => keyless(text.slice(0, 2 * longestWord)).slice(0, longestWord);

@@ -17,6 +17,12 @@ export function partsIn(key: string): { id: string; secret: string } | undefined
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }
 
+/**
+ * A text in which no key can be read. Somebody who pastes his key in the wrong place has it in the path or the model. Also the
+ * beginning of one: what is cut could end in it.
+ */
+export const keyless = (text: string): string => text.replace(/clm_([a-z0-9]{8})_[\w-]*/g, "clm_$1_…");
+
 export const idIn = (key: string): string | undefined => partsIn(key)?.id;
 
 /** Where the pepper is: without it no key can be told from another text, so nobody gets in. */

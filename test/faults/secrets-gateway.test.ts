@@ -1,0 +1,226 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { signedHeaders } from "../../src/gateway/signing/sign.js";
+import { signerOf } from "../../src/gateway/signing/signing-secret.js";
+import { Secret } from "../../src/secret.js";
+import { openSecrets } from "../../src/state/secrets.js";
+import { agentsIn, misbehave } from "../lab/agents.js";
+import { clm, copyOfHome, inHost } from "../lab/clm.js";
+import { newKey, Running, Serving } from "../lab/serving.js";
+import { filesBelow, filesOnHost, journalOf, stopWatching, watchProcesses } from "./lookout.js";
+import { leaks, type Planted, plant, soughtIn } from "./planted.js";
+
+// Keys and secrets go through the gateway in every place that a request has, and an agent says them again in its errors; then
+// they are looked for in all that the gateway writes, says and counts. What an agent answers is the caller's, and is not looked at.
+
+const host = "trial-1";
+const name = "hid";
+const scratch = mkdtempSync(join(tmpdir(), "clm-gateway-secrets-"));
+
+/** A secret that clm keeps, in signs that a path and a header may have. */
+const kept = plant("the provider's key", "-_.~");
+/** Nobody but the caller knows it: it is what somebody said. */
+const said = plant("what a caller said", "+/=");
+
+let home: string;
+let removeHome: () => Promise<void>;
+let keys: Record<"usual" | "narrow" | "signed", string>;
+/** All that was to be seen, but for what an agent answered. */
+const seen: { where: string; text: string }[] = [];
+let onHost: Promise<{ stdout: string }>;
+
+const see = (where: string, text: string) => seen.push({ where, text });
+
+async function run(...args: string[]) {
+  const result = await clm(args, { home });
+  see(`clm ${args.join(" ")}`, result.stdout + result.stderr);
+  return result;
+}
+
+beforeAll(async () => {
+  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
+  const { install, must } = agentsIn(home);
+  await clm(
+    [
+      "provider",
+      "add",
+      "echo",
+      "--type",
+      "ollama",
+      "--endpoint",
+      "http://127.0.0.1:4180",
+      "--model",
+      "echo-1",
+      "--key-stdin",
+    ],
+    { home, input: kept.value },
+  );
+  await install(host, name, "2026.7.1+standin");
+  await must("agent", "configure", name, "--provider", "echo");
+  await must("agent", "exec", name, "--", "hermes", "login", "--provider", "nous");
+  await must("agent", "proxy", name, "enable", "--provider", "nous");
+  keys = {
+    usual: await newKey(home, "--name", "usual", "--agents", "*", "--role", "admin"),
+    narrow: await newKey(home, "--name", "narrow", "--agents", "nobody", "--rpm", "1000"),
+    signed: await newKey(home, "--name", "signed", "--agents", "*", "--signed"),
+  };
+  onHost = watchProcesses(host, [`/hermes-${name}.service`, `/hermes-${name}-proxy.service`]);
+});
+afterAll(async () => {
+  await stopWatching(host);
+  await agentsIn(home).remove(name);
+  await removeHome();
+  rmSync(scratch, { recursive: true });
+});
+
+/** What must be seen nowhere: with the agent's own key, and what gateway keys are hashed and signed with. */
+function hidden(): Planted[] {
+  const secrets = openSecrets(home);
+  const own = secrets.instances().flatMap((instance) =>
+    secrets.names(instance).map((each) => ({
+      name: `${JSON.stringify(instance)} ${each}`,
+      value: secrets.get(instance, each)?.reveal() ?? "",
+    })),
+  );
+  // Their beginning is their id, which is public.
+  const ofGateway = Object.entries(keys).map(([which, key]) => ({ name: `the ${which} key`, value: key.slice(13) }));
+  return [...own.filter(({ value }) => value.length > 12), ...ofGateway];
+}
+
+/** A request, of whose answer only what is an error is kept. */
+async function ask(url: string, path: string, { key = keys.usual, headers = {}, body = "" as string | object } = {}) {
+  const answer = await fetch(`${url.replace(/\/v1$/, "")}${path}`, {
+    method: body === "" ? "GET" : "POST",
+    headers: { authorization: `Bearer ${key}`, ...headers },
+    ...(body !== "" && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  if (answer.status >= 400 || path === "/metrics" || path.startsWith("/v1/models")) see(`the answer to ${path}`, text);
+  see(`the headers of the answer to ${path}`, JSON.stringify([...answer.headers]));
+  return { status: answer.status, text };
+}
+
+/** Everything that can be asked, with every secret in every place. */
+async function askEverything(url: string): Promise<void> {
+  // A key of the gateway is pasted whole: that it is one is known by how it begins.
+  const whole = ({ value }: Planted) => Object.values(keys).find((key) => key.endsWith(value)) ?? value;
+  const all = hidden().map(whole);
+  const chat = "/v1/chat/completions";
+  const messages = [{ role: "user", content: `repeat ${[...all, said.value].join(" and ")} please` }];
+  expect((await ask(url, chat, { body: { model: name, messages } })).text).toContain(said.value);
+  await ask(url, chat, { body: { model: name, messages, stream: true } });
+  await ask(url, "/v1/responses", { body: { model: name, input: messages[0]?.content } });
+  await ask(url, chat, { body: { model: `${name}/proxy/echo-1`, messages } });
+  for (const value of all) {
+    const path = encodeURIComponent(value);
+    await ask(url, chat, { key: value.replaceAll(/[^\x20-\x7e]/g, ""), body: { model: name, messages } });
+    await ask(url, chat, { body: { model: value, messages } });
+    await ask(url, chat, { body: { model: `${host}/${value}`, messages } });
+    // What answers there says the model's name again.
+    await ask(url, chat, { body: { model: `${name}/proxy/fail-${value}`, messages } });
+    await ask(url, chat, { body: `{"model": "${value}` });
+    await ask(url, `${chat}?api_key=${path}`, { body: { model: name, messages } });
+    await ask(url, `${chat}/${path}`, { body: { model: name, messages } });
+    await ask(url, `/v1/models/${path}`);
+    await ask(url, `/v1/${path}`);
+    await ask(url, `/${path}`);
+    // The session's id is the caller's own word: the agent keeps it, and says it again.
+    await ask(url, chat, {
+      headers: { "x-hermes-session-id": `${path.length}-x`, "user-agent": path, "x-request-id": path },
+      body: { model: name, messages },
+    });
+    await ask(url, chat, { headers: { "x-clm-key": path, "x-clm-signature": path }, body: { model: name, messages } });
+  }
+  await ask(url, chat, { body: `{"messages": "${said.value}` });
+  await ask(url, chat, { key: keys.narrow, body: { model: name, messages } });
+  await ask(url, chat, { key: keys.signed, body: { model: name, messages } });
+  const body = JSON.stringify({ model: name, messages });
+  const signer = signerOf(new Secret(keys.signed));
+  if (!signer) throw new Error("that is no key");
+  const nonce = `nonce-${Date.now()}-abcdef`;
+  const headers = signedHeaders(signer.secret, {
+    ...{ method: "POST", url: chat, body: Buffer.from(body), keyId: signer.id, now: new Date(), nonce },
+  });
+  expect((await ask(url, chat, { key: "none", headers, body })).status).toBe(200);
+  expect((await ask(url, chat, { key: "none", headers, body })).status).toBe(401);
+  // An agent whose model cannot be reached says so in words of its own.
+  await misbehave(host, name, "dead-upstream");
+  await agentsIn(home).must("agent", "status", name, "-o", "json");
+  await ask(url, chat, { body: { model: name, messages } });
+  await ask(url, chat, { body: { model: name, messages, stream: true } });
+  await inHost(host, `rm /home/${name}/.hermes/.standin`);
+  await ask(url, "/metrics");
+  await ask(url, "/v1/models");
+}
+
+async function serveAndAsk(...words: string[]): Promise<void> {
+  const serving = new Serving(home, "--debug", ...words);
+  const { url } = await serving.until("ready");
+  await askEverything(url);
+  const key = join(scratch, "key");
+  writeFileSync(key, keys.signed, { mode: 0o600 });
+  const relay = new Running<{ event: string; base_url: string; local_key: string }>(home, [
+    ...["gateway", "sign-proxy", "--key-file", key, "--to", url.replace(/\/v1$/, ""), "--debug"],
+  ]);
+  const { base_url: base, local_key: local } = await relay.until("ready");
+  await ask(base, "/v1/chat/completions", { key: local, body: { model: kept.value, messages: [] } });
+  const relayed = await relay.stop();
+  // It tells its local key, and nothing else.
+  see("the sign-proxy", (relayed.stdout + relayed.stderr).replaceAll(local, ""));
+  const { code, stdout, stderr } = await serving.stop();
+  expect(code).toBe(0);
+  see("the gateway", stdout + stderr);
+  await run("gateway", "key", "list", "-o", "json");
+  await run("gateway", "usage", "--by", "agent");
+  await run("gateway", "env", "usual");
+  await run("gateway", "key", "revoke", keys.usual, "--yes");
+  await run("handoff", name, keys.usual);
+  for (const more of [[], ["-o", "json"], ["--verify"]]) await run("gateway", "audit", ...more);
+  await run("audit", "-o", "json");
+}
+
+const isSecretsFile = (path: string): boolean => /^(backups\/)?secrets\.json(\.\d+)?$/.test(relative(home, path));
+
+function filesOfHome(): { where: string; text: string }[] {
+  const files = filesBelow(home).filter(([path]) => !isSecretsFile(path));
+  return files.map(([path, text]) => ({ where: relative(home, path), text }));
+}
+
+const leaksIn = (secrets: Planted[], texts: { where: string; text: string }[]): string[] => {
+  const sought = soughtIn(secrets);
+  return texts.flatMap(({ where, text }) => leaks(sought, text, where));
+};
+
+describe("with a gateway that logs no bodies", () => {
+  it("nothing that was secret, or was said, is in what it says, counts and keeps", { timeout: 300_000 }, async () => {
+    await serveAndAsk();
+    const files = filesOfHome();
+    expect(files.map(({ where }) => where)).toContain("gateway/audit.jsonl");
+    expect(readFileSync(join(home, "gateway", "audit.jsonl"), "utf8").split("\n").length).toBeGreaterThan(50);
+    expect(leaksIn([...hidden(), said], [...seen, ...files])).toEqual([]);
+  });
+});
+
+describe("with one that logs them", () => {
+  it("what was said is there, and what is secret is not", { timeout: 300_000 }, async () => {
+    await serveAndAsk("--log-bodies");
+    const files = filesOfHome();
+    expect(leaksIn([said], files)).not.toEqual([]);
+    expect(leaksIn(hidden(), [...seen, ...files])).toEqual([]);
+  });
+});
+
+describe("on the agent's host", () => {
+  it("is no key of the gateway, but in what was said to the agent; and no process ever had one", async () => {
+    await stopWatching(host);
+    const { stdout } = await onHost;
+    expect(stdout).toContain("sshd");
+    expect(leaks(soughtIn(hidden()), stdout, `a process of ${host}`)).toEqual([]);
+    expect(await journalOf(host, hidden())).toBe("");
+    const ofGateway = hidden().filter(({ name: each }) => each.startsWith("the "));
+    const found = await filesOnHost(host, ofGateway);
+    expect(found.filter((path) => !/\/\.hermes\/(state\.db|response_store\.db|sessions\/)/.test(path))).toEqual([]);
+  });
+});
