@@ -176,10 +176,13 @@ describe("the road", () => {
     writeFileSync(config, "Host *\n  ServerAliveInterval 60\n  ServerAliveCountMax 10\n");
     const { code, stdout, stderr } = await chat(name, ["--once", long], {
       env: { CLM_SSH_CONFIG: config },
-      during: (child) =>
-        child.stdout?.once("data", () => {
-          done = inHost(host, `pkill -${signal} -f '[s]shd: clm'`);
-        }),
+      during: (child) => {
+        let heard = "";
+        child.stdout?.on("data", (chunk) => {
+          heard += chunk;
+          if (heard.includes("slowly ")) done ??= inHost(host, `pkill -${signal} -f '[s]shd: clm'`);
+        });
+      },
     });
     await done;
     if (signal === "STOP") await inHost(host, "pkill -KILL -f '[s]shd: clm'");
