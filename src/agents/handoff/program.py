@@ -1,33 +1,17 @@
-# Writes to an agent's state.db what a handoff needs, with the agent's own rights. The request is JSON on stdin, the answer
-# one line of JSON. Every verb is one transaction: whoever is killed in the middle leaves what was there before.
+# Writes to an agent's state.db what a handoff needs. Every verb is one transaction: whoever is killed in the middle leaves
+# what was there before.
 import glob
-import json
-import math
-import os
-import sqlite3
-import sys
 
-question = json.loads(sys.stdin.buffer.read())
-path = question["db"]
 HANDED_OVER = "handed_over"
-
-
-class Refusal(Exception):
-    def __init__(self, **said):
-        self.said = said
 
 
 def main():
     if not os.path.exists(path):
         return {"absent": True}
-    name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    db = sqlite3.connect(f"file:{name}?mode=rw", uri=True, timeout=30)
+    db = connected("mode=rw", 30)
     try:
-        db.isolation_level = None
-        db.row_factory = sqlite3.Row
-        db.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        has = {table: {row["name"] for row in db.execute(f"PRAGMA table_info({table})")} for table in ("sessions", "messages")}
-        if not has["sessions"] or not has["messages"]:
+        has = columns(db)
+        if not has:
             return {"absent": True}
         # Nobody else writes from here on.
         db.execute("BEGIN IMMEDIATE")
@@ -88,7 +72,6 @@ def insert(db, has, table, row):
 
 def stored(message):
     row = {**message, "session_id": question["id"]}
-    # What has parts, as a text with pictures, is kept as JSON behind a mark.
     if isinstance(row["content"], list):
         row["content"] = "\0json:" + json.dumps(row["content"])
     if row.get("tool_calls") is not None:
@@ -189,35 +172,5 @@ def close(db, has):
     return {"closed": True}
 
 
-def message(row):
-    said = {name: sayable(value) for name, value in dict(row).items()}
-    content = said.get("content")
-    if isinstance(content, str) and content[:6] in ("\0json:", "\1json:"):
-        said["content"] = parsed(content[6:])
-    if isinstance(said.get("tool_calls"), str):
-        said["tool_calls"] = parsed(said["tool_calls"])
-    return said
-
-
-def sayable(value):
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def parsed(text):
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
 verbs = {"look": look, "seed": seed, "settle": settle, "forget": forget, "close": close}
-
-try:
-    told = main()
-except Refusal as refusal:
-    told = refusal.said
-except (sqlite3.Error, OSError) as error:
-    told = {"fault": "unwritable", "why": str(error)}
-sys.stdout.write(json.dumps(told) + "\n")
+conclude(lambda: tell(**main()), "unwritable")

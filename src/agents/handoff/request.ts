@@ -1,5 +1,5 @@
-import { byPython } from "../by-python.js";
 import type { Row } from "../sessions/session.js";
+import { onStateDb, type Told } from "../state-db/program.js";
 import program from "./program.py?raw";
 import type { Said } from "./transcript.js";
 
@@ -29,10 +29,7 @@ export interface Counts {
 }
 
 /** What it answers. */
-export interface Reply {
-  absent?: boolean;
-  fault?: string;
-  why?: string;
+export interface Reply extends Told {
   /** Columns without which nothing can be written. */
   missing?: string[];
   there?: boolean;
@@ -51,8 +48,8 @@ export interface Reply {
 }
 
 /** What to run on the host, and what to write to it. */
-export const requesting = (request: Request, { data, code }: { data: string; code: string }) =>
-  byPython(program, { ...request, db: `${data}/state.db` }, code, "its own");
+export const requesting = (request: Request, places: { data: string; code: string }) =>
+  onStateDb(program, request, places, "its own");
 
 /** A message as a row. Every version has these columns. */
 export const rowOf = ({ role, content, calls, answers, at }: Said): Row => ({

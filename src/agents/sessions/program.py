@@ -1,18 +1,4 @@
-# Reads what was said to an agent from its state.db. Run with the agent's own rights, and never writes. The question is JSON
-# on stdin; each answer is a line of JSON, and the last one says that it is the last.
-import json
-import math
-import os
-import sqlite3
-import sys
-
-question = json.loads(sys.stdin.buffer.read())
-path = question["db"]
-
-
-class Refusal(Exception):
-    def __init__(self, **said):
-        self.said = said
+# Reads what was said to an agent from its state.db. Never writes.
 
 
 def main():
@@ -38,11 +24,7 @@ def standing():
 def opened(alone):
     if not alone and os.path.exists(path + "-wal") and not os.path.exists(path + "-shm"):
         raise Refusal(fault="unshared", why=path + "-shm is missing beside its -wal, and reading would make it")
-    name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    db = sqlite3.connect(f"file:{name}?mode=ro{'&immutable=1' if alone else ''}", uri=True, timeout=10)
-    db.isolation_level = None
-    db.row_factory = sqlite3.Row
-    db.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    db = connected("mode=ro&immutable=1" if alone else "mode=ro", 10)
     # Everything that is read is of one moment.
     db.execute("BEGIN")
     return db
@@ -51,8 +33,8 @@ def opened(alone):
 def answers(alone):
     db = opened(alone)
     try:
-        has = {table: {row["name"] for row in db.execute(f"PRAGMA table_info({table})")} for table in ("sessions", "messages")}
-        if not has["sessions"] or not has["messages"]:
+        has = columns(db)
+        if not has:
             yield {"absent": True}
             return
         yield from verbs[question["verb"]](db, has)
@@ -62,9 +44,6 @@ def answers(alone):
 
 def active(has):
     return " AND m.active IS NOT 0" if "active" in has["messages"] else ""
-
-
-LAST = "coalesce((SELECT max(timestamp) FROM messages WHERE session_id = s.id), s.ended_at, s.started_at)"
 
 
 # Of both a list and a search: only this source, only since then.
@@ -129,15 +108,6 @@ def wanted(db):
     return list(dict.fromkeys(meant(db, word) for word in question["ids"]))
 
 
-def meant(db, word):
-    if db.execute("SELECT 1 FROM sessions WHERE id = ?", [word]).fetchone():
-        return word
-    rows = db.execute("SELECT id FROM sessions WHERE substr(id, 1, ?) = ? LIMIT 6", [len(word), word]).fetchall()
-    if len(rows) != 1:
-        raise Refusal(unknown=word, like=[row["id"] for row in rows])
-    return rows[0]["id"]
-
-
 def search(db, has):
     terms = question["text"].replace("\0", " ").split()
     where, values = narrowed("m.timestamp")
@@ -155,56 +125,21 @@ def search(db, has):
         pass
     # An index of words does not find what stands inside of one.
     if not rows:
-        columns = [name for name in ("content", "tool_calls") if name in has["messages"]]
-        some = "(" + " OR ".join(f"m.{name} LIKE ? ESCAPE '!'" for name in columns) + ")"
+        searched = [name for name in ("content", "tool_calls") if name in has["messages"]]
+        some = "(" + " OR ".join(f"m.{name} LIKE ? ESCAPE '!'" for name in searched) + ")"
         likes = ["%" + term.replace("!", "!!").replace("%", "!%").replace("_", "!_") + "%" for term in terms]
-        each = [like for like in likes for _ in columns]
+        each = [like for like in likes for _ in searched]
         rows = db.execute(shown.format("messages m", " AND ".join([some] * len(terms))), [*each, *values]).fetchall()
     for row in rows:
         yield {"hit": message(row)}
 
 
-def plain(row):
-    return {name: sayable(value) for name, value in dict(row).items()}
-
-
-# JSON knows neither bytes nor what is no number.
-def sayable(value):
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def message(row):
-    said = plain(row)
-    content = said.get("content")
-    # What has parts, as a text with pictures, is kept as JSON behind a mark.
-    if isinstance(content, str) and content[:6] in ("\0json:", "\1json:"):
-        said["content"] = parsed(content[6:])
-    if isinstance(said.get("tool_calls"), str):
-        said["tool_calls"] = parsed(said["tool_calls"])
-    return said
-
-
-def parsed(text):
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
 verbs = {"list": sessions, "whole": whole, "search": search}
 
 
-def tell(line):
-    sys.stdout.write(json.dumps(line) + "\n")
+def tell_all():
+    for answer in main():
+        tell(**answer)
 
 
-try:
-    for line in main():
-        tell(line)
-except Refusal as refusal:
-    tell(refusal.said)
-except (sqlite3.Error, OSError) as error:
-    tell({"fault": "unreadable", "why": str(error)})
-tell({"end": True})
+conclude(tell_all, "unreadable")

@@ -1,4 +1,4 @@
-import { byPython } from "../by-python.js";
+import { onStateDb } from "../state-db/program.js";
 import program from "./program.py?raw";
 
 /** What can be asked of an agent's sessions. */
@@ -15,5 +15,5 @@ export interface Narrowing {
 }
 
 /** What to run on the host, and what to write to it. */
-export const asking = (question: Question, { data, code }: { data: string; code: string }) =>
-  byPython(program, { ...question, db: `${data}/state.db` }, code);
+export const asking = (question: Question, places: { data: string; code: string }) =>
+  onStateDb(program, question, places);

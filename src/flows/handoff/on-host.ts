@@ -1,8 +1,7 @@
 import { type Reply, type Request, requesting } from "../../agents/handoff/request.js";
 import { Fault } from "../../errors.js";
-import { run } from "../../remote/run.js";
 import type { Agent } from "../../state/agents.js";
-import { commandAs, notOurs } from "../agent/memory/as-agent.js";
+import { askStateDb } from "../agent/state-db.js";
 import { targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
 
@@ -20,26 +19,12 @@ export async function request(
   signal: AbortSignal,
 ): Promise<Reply> {
   const { subject } = await targetOf(session, `${agent.host.name}/${agent.name}`);
-  const connection = await session.pool.connect(agent.host);
-  const { script, words, stdin } = requesting(asked, subject.places);
-  const command = commandAs(agent, { script, words }, seconds);
-  const options = { stdin: Buffer.from(stdin), signal, timeout: (seconds + 10) * 1000 };
-  const { code, stdout, stderr } = await run(connection.as("root"), command, options);
-  const reply = replyIn(agent, stdout.trim());
-  if (code !== 0 || !reply) throw brokenOff(agent, stderr, code);
+  const way = { verb: "changed", seconds, signal };
+  let reply: Reply = {};
+  for await (const said of askStateDb<Reply>(session, agent, requesting(asked, subject.places), way)) reply = said;
   if (reply.absent) throw noDatabase(agent);
   if (reply.fault !== undefined) throw refused(agent, reply);
   return reply;
-}
-
-function replyIn(agent: Agent, line: string): Reply | undefined {
-  if (line === "no-user" || line === "stranger") throw notOurs(agent, line);
-  if (line === "no-python") throw noPython(agent);
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 const noDatabase = ({ name, word }: Agent): Fault =>
@@ -53,16 +38,4 @@ const refused = ({ name, host, word }: Agent, { fault, why }: Reply): Fault =>
     why: why ?? `on ${host.name}`,
     next: `clm agent doctor ${word}`,
     data: { reason: fault },
-  });
-
-const noPython = ({ host, name }: Agent): Fault =>
-  new Fault("unsupported", `${host.name} has no Python that can write the sessions of ${name}`, {
-    why: "neither the agent's own nor python3 has the module sqlite3",
-    next: `clm host exec ${host.name} --sudo -- apt-get install -y python3`,
-  });
-
-const brokenOff = ({ name, host }: Agent, stderr: string, code: number | null): Fault =>
-  new Fault("remote-failed", `${host.name} broke off while the sessions of ${name} were changed`, {
-    why: stderr.trim() ? stderr.trim().split("\n").slice(-3) : `the program there ended with ${code}`,
-    next: `clm host check ${host.name}`,
   });

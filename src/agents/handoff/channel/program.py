@@ -1,64 +1,37 @@
 # Asks an agent's gateway, by the row of a session in its state.db, to let that session go on in a channel, and waits until
-# it has answered there. Run with the agent's own rights. What is asked is a line of JSON on stdin; as long as stdin stays
-# open, somebody waits. Every answer is a line of JSON.
-import json
-import os
+# it has answered there. As long as stdin stays open, somebody waits.
 import select
-import sqlite3
-import sys
 import time
 
-asked = json.loads(sys.stdin.buffer.readline())
 LOOK_SECONDS = 0.5
 # So long a request that is at its end is tried to be taken back, while somebody else writes to the database.
 PATIENCE_SECONDS = 5
 # Only who made a request may take it back.
 made = False
-LAST = "coalesce((SELECT max(timestamp) FROM messages WHERE session_id = s.id), s.ended_at, s.started_at)"
-
-
-class Refusal(Exception):
-    def __init__(self, **said):
-        self.said = said
-
-
-def tell(**said):
-    sys.stdout.write(json.dumps(said) + "\n")
-    sys.stdout.flush()
 
 
 def opened():
-    path = asked["db"]
     if not os.path.exists(path):
         raise Refusal(absent=True)
-    name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    db = sqlite3.connect(f"file:{name}?mode=rw", uri=True, timeout=10)
-    db.isolation_level = None
-    db.row_factory = sqlite3.Row
-    has = {row["name"] for row in db.execute("PRAGMA table_info(sessions)")}
+    db = connected("mode=rw", 10)
+    has = columns(db)
     if not has:
         raise Refusal(absent=True)
-    if "handoff_state" not in has:
+    if "handoff_state" not in has["sessions"]:
         raise Refusal(fault="too-old", why="its state.db has no columns for it")
     return db
 
 
 def look(db):
-    tell(session=shown(db, meant(db, asked.get("session"))))
+    word = question.get("session")
+    tell(session=shown(db, used_last(db) if word is None else meant(db, word)))
 
 
-def meant(db, word):
-    if word is None:
-        row = db.execute(f"SELECT id FROM sessions s ORDER BY {LAST} DESC, s.rowid DESC LIMIT 1").fetchone()
-        if row is None:
-            raise Refusal(absent=True)
-        return row["id"]
-    if db.execute("SELECT 1 FROM sessions WHERE id = ?", [word]).fetchone():
-        return word
-    rows = db.execute("SELECT id FROM sessions WHERE substr(id, 1, ?) = ? LIMIT 6", [len(word), word]).fetchall()
-    if len(rows) != 1:
-        raise Refusal(unknown=word, like=[row["id"] for row in rows])
-    return rows[0]["id"]
+def used_last(db):
+    row = db.execute(f"SELECT id FROM sessions s ORDER BY {LAST} DESC, s.rowid DESC LIMIT 1").fetchone()
+    if row is None:
+        raise Refusal(absent=True)
+    return row["id"]
 
 
 def shown(db, session):
@@ -74,15 +47,15 @@ def change(db, to, froms, platform=None, error=None):
     marks = ", ".join("?" for _ in froms)
     guard = f"coalesce(handoff_state, '') IN ({marks}) AND (? = 'pending' OR handoff_platform IS ?)"
     text = "UPDATE sessions SET handoff_state = ?, handoff_platform = ?, handoff_error = ? WHERE id = ? AND "
-    values = [to, platform, error, asked["session"], *froms, to, platform]
+    values = [to, platform, error, question["session"], *froms, to, platform]
     return db.execute(text + guard, values).rowcount == 1
 
 
 def hand(db):
     global made
-    session, platform = asked["session"], asked["platform"]
+    session, platform = question["session"], question["platform"]
     before = shown(db, session)
-    if asked["reset"] and before["state"] == "running":
+    if question["reset"] and before["state"] == "running":
         change(db, "failed", ["running"], before["platform"], "given up: nobody was at work on it any more")
     if change(db, "pending", ["", "completed", "failed"], platform):
         made = True
@@ -98,7 +71,7 @@ def hand(db):
 def wait(db, session, platform):
     # From here on a database that is in use is no reason to give up: it is asked again.
     db.execute(f"PRAGMA busy_timeout = {int(LOOK_SECONDS * 1000)}")
-    until = time.monotonic() + asked["wait"]
+    until = time.monotonic() + question["wait"]
     over = None
     told = "pending"
     while True:
@@ -148,17 +121,16 @@ def is_alone(seconds):
     return bool(ready) and os.read(0, 4096) == b""
 
 
-try:
-    database = opened()
-    {"look": look, "hand": hand}[asked["verb"]](database)
-except Refusal as refusal:
-    tell(**refusal.said)
-except BrokenPipeError:
-    # Whoever waited has gone, and what was asked is taken back all the same.
-    if made:
-        database.execute(f"PRAGMA busy_timeout = {PATIENCE_SECONDS * 1000}")
-        change(database, "failed", ["pending"], asked["platform"], "taken back")
-    os._exit(0)
-except (sqlite3.Error, OSError) as error:
-    tell(fault="unreadable", why=str(error))
-tell(end=True)
+def main():
+    db = opened()
+    try:
+        {"look": look, "hand": hand}[question["verb"]](db)
+    except BrokenPipeError:
+        # Whoever waited has gone, and what was asked is taken back all the same.
+        if made:
+            db.execute(f"PRAGMA busy_timeout = {PATIENCE_SECONDS * 1000}")
+            change(db, "failed", ["pending"], question["platform"], "taken back")
+        os._exit(0)
+
+
+conclude(main, "unreadable")

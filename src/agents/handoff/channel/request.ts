@@ -1,4 +1,4 @@
-import { byPython } from "../../by-python.js";
+import { onStateDb, type Told } from "../../state-db/program.js";
 import program from "./program.py?raw";
 
 /** What is asked about a session that is to go on in a channel. */
@@ -35,7 +35,7 @@ export type Ended =
   | "replaced";
 
 /** A line of what the host answers. */
-export interface Said {
+export interface Said extends Told {
   session?: Standing;
   state?: string;
   /** Somebody had asked the same already. */
@@ -44,13 +44,7 @@ export interface Said {
   error?: string | null;
   busy?: string;
   platform?: string | null;
-  absent?: boolean;
-  unknown?: string;
-  like?: string[];
-  fault?: string;
-  why?: string;
-  end?: boolean;
 }
 
-export const channelAsking = (request: ChannelRequest, { data, code }: { data: string; code: string }) =>
-  byPython(program, { ...request, db: `${data}/state.db` }, code);
+export const channelAsking = (request: ChannelRequest, places: { data: string; code: string }) =>
+  onStateDb(program, request, places);

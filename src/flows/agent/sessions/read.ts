@@ -8,7 +8,8 @@ import {
 } from "../../../agents/sessions/session.js";
 import { type Agent, findAgent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { askSessions, unknownSession } from "./ask.js";
+import { unknownSession } from "../state-db.js";
+import { askSessions } from "./ask.js";
 
 export type { Message, Talk };
 

@@ -81,7 +81,9 @@ function run(request: Request, prelude = ""): { reply: Reply | string; signal: s
     env: { PATH: dirname(python), LC_ALL: "C" },
   });
   if (prelude === "") expect(stderr).toBe("");
-  return { reply: stdout.startsWith("{") ? JSON.parse(stdout) : stdout.trim(), signal };
+  const [told = "", end] = stdout.trim().split("\n");
+  if (told.startsWith("{")) expect(end).toBe('{"end": true}');
+  return { reply: told.startsWith("{") ? JSON.parse(told) : told, signal };
 }
 const ask = (request: Request) => run(request).reply as Reply;
 

@@ -1,4 +1,5 @@
-import { sh } from "../quote.js";
+import { sh } from "../../quote.js";
+import opening from "./opening.py?raw";
 
 // The program is the first bytes of stdin and what it is asked is the rest: neither is anybody's argument. A Python that
 // was built without SQLite says so before it reads a byte.
@@ -20,16 +21,44 @@ for python; do
 done
 echo no-python`;
 
+export interface Errand {
+  script: string;
+  words: string[];
+  stdin: string;
+}
+
+/** What any of our programs may say of an agent's state.db instead of an answer. */
+export interface Told {
+  /** Nobody has talked to the agent yet. */
+  absent?: boolean;
+  /** No session, or several, are meant by this. */
+  unknown?: string;
+  like?: string[];
+  fault?: string;
+  why?: string;
+  end?: boolean;
+}
+
 /**
  * How a program of ours that works on an agent's database is run on the host, and what is written to it: itself, and a line
  * of JSON with what it is asked. `code` is where the agent's own program is, whose Python will do too; who writes what that
  * one's SQLite made takes it first, for an older one may not know how the search index is kept.
  */
-export function byPython(program: string, asked: object, code: string, first: "any" | "its own" = "any") {
+export function onStateDb(
+  program: string,
+  asked: object,
+  { data, code }: { data: string; code: string },
+  first: "any" | "its own" = "any",
+): Errand {
   const own = [`${code}/venv/bin/python3`, `${code}/venv/bin/python`];
   const pythons = first === "any" ? ["python3", ...own] : [...own, "python3"];
-  const words = [String(Buffer.byteLength(program)), ...pythons];
-  return { script: anyPython, words, stdin: `${program}${ascii(JSON.stringify(asked))}\n` };
+  const whole = `${opening}${program}`;
+  const words = [String(Buffer.byteLength(whole)), ...pythons];
+  return {
+    script: anyPython,
+    words,
+    stdin: `${whole}${ascii(JSON.stringify({ ...asked, db: `${data}/state.db` }))}\n`,
+  };
 }
 
 const ascii = (json: string): string =>

@@ -1,0 +1,119 @@
+import type { Readable } from "node:stream";
+import type { Errand, Told } from "../../agents/state-db/program.js";
+import { Fault } from "../../errors.js";
+import type { Agent } from "../../state/agents.js";
+import type { Session } from "../session.js";
+import { commandAs, notOurs } from "./memory/as-agent.js";
+
+export interface Asking {
+  /** What is done with the sessions meanwhile: `read`. */
+  verb: string;
+  /** The host ends it then. */
+  seconds: number;
+  signal: AbortSignal;
+  /** Who stops does not hang up: the host is told by the end of its stdin, and says what became of it. */
+  staying?: boolean;
+}
+
+/**
+ * Runs a program of ours on an agent's state.db, in one exec and with the agent's own rights. Its answers come as they are
+ * told; one that broke off throws, as one that knows no such session does.
+ */
+export async function* askStateDb<Answer extends Told>(
+  { pool }: Pick<Session, "pool">,
+  agent: Agent,
+  { script, words, stdin }: Errand,
+  { verb, seconds, signal, staying = false }: Asking,
+): AsyncGenerator<Answer> {
+  const connection = await pool.connect(agent.host);
+  signal.throwIfAborted();
+  const command = commandAs(agent, { script, words }, seconds);
+  const process = await connection.as("root").spawn(command, staying ? {} : { signal });
+  const stop = () => void process.stdin.end();
+  process.stdin.write(stdin);
+  if (!staying || signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  let complaint = "";
+  process.stderr.on("data", (chunk: Buffer) => {
+    complaint = (complaint + chunk.toString()).slice(-2000);
+  });
+  let whole = false;
+  try {
+    for await (const line of linesOf(process.stdout, agent)) {
+      const said = understood<Answer>(agent, line, verb);
+      if (said.end) whole = true;
+      else yield said;
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stop();
+    // Nobody reads on.
+    if (!whole) process.leave();
+  }
+  const { code } = await process.done;
+  if (!staying) signal.throwIfAborted();
+  if (!whole) throw brokenOff(agent, complaint, code, verb);
+}
+
+// Bytes: a session with all its messages is one.
+const longestLine = 1 << 26;
+
+export async function* linesOf(stream: Readable, agent: Agent, longest = longestLine): AsyncGenerator<string> {
+  let rest: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      yield Buffer.concat([...rest, chunk.subarray(from, at)]).toString("utf8");
+      rest = [];
+      size = 0;
+      from = at + 1;
+    }
+    if (from === chunk.length) continue;
+    rest.push(chunk.subarray(from));
+    size += chunk.length - from;
+    if (size > longest) throw tooLong(agent, longest);
+  }
+}
+
+function understood<Answer extends Told>(agent: Agent, line: string, verb: string): Answer {
+  if (line === "no-user" || line === "stranger") throw notOurs(agent, line);
+  if (line === "no-python") throw noPython(agent, verb);
+  let said: Answer;
+  try {
+    said = JSON.parse(line);
+  } catch (error) {
+    throw new Fault("remote-failed", `the sessions of ${agent.name} could not be understood`, { cause: error });
+  }
+  if (said.unknown !== undefined) throw unknownSession(agent, said.unknown, said.like ?? []);
+  return said;
+}
+
+export function unknownSession({ name, word }: Agent, id: string, like: string[]): Fault {
+  const next = `clm agent sessions list ${word}`;
+  if (like.length === 0) return new Fault("not-found", `${name} has no session '${id}'`, { next });
+  const more = like.length > 5 ? " and more" : "";
+  return new Fault("usage", `several sessions of ${name} begin with '${id}'`, {
+    why: `${like.slice(0, 5).join(", ")}${more}`,
+    next,
+    data: { sessions: like },
+  });
+}
+
+const tooLong = ({ name, host, word }: Agent, longest: number): Fault =>
+  new Fault("remote-failed", `${host.name} answers about the sessions of ${name} with a line that does not end`, {
+    why: `more than ${Math.round(longest / 1e6)} MB of it came`,
+    next: `clm agent doctor ${word}`,
+  });
+
+const noPython = ({ host, name }: Agent, verb: string): Fault =>
+  new Fault("unsupported", `${host.name} has no Python by which the sessions of ${name} can be ${verb}`, {
+    why: "neither python3 nor the agent's own has the module sqlite3",
+    next: `clm host exec ${host.name} --sudo -- apt-get install -y python3`,
+  });
+
+const brokenOff = ({ name, host }: Agent, complaint: string, code: number | null, verb: string): Fault =>
+  new Fault("remote-failed", `${host.name} broke off while the sessions of ${name} were ${verb}`, {
+    why: complaint.trim() ? complaint.trim().split("\n").slice(-3) : `the program there ended with ${code}`,
+    next: `clm host check ${host.name}`,
+  });
