@@ -1,15 +1,15 @@
-import { chatBody, mustBeSessionId, mustFit, newSessionId, sessionHeader } from "../../agents/chat/message.js";
-import { type Piece, type Streamed, streamReader } from "../../agents/chat/stream.js";
+import { mustBeSessionId, mustFit, newSessionId } from "../../agents/chat/message.js";
+import type { Piece, Streamed } from "../../agents/chat/stream.js";
 import { loadType } from "../../agents/registry.js";
 import { Fault, isFault } from "../../errors.js";
 import { quote } from "../../quote.js";
-import { ask, warmUp } from "../../remote/http.js";
+import { warmUp } from "../../remote/http.js";
 import { type Agent, findAgent } from "../../state/agents.js";
 import { openChats } from "../../state/chats.js";
 import { type Door, isFresh, openDoor } from "../agent/door.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { bodyText, noAnswer, refused, withSilenceLimit } from "./answering.js";
+import { exchange } from "./exchange.js";
 import { keepLast } from "./last.js";
 
 /** Which conversation it is to be: a new one, one by its id, or the last one clm had with the agent. */
@@ -96,43 +96,27 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
     }
   }
 
-  async function exchange(message: string, { onPiece, signal }: Saying): Promise<Answer> {
+  async function answerTo(message: string, { onPiece, signal }: Saying): Promise<Answer> {
     const began = Date.now();
-    const { connection, subject, key } = await fresh(signal);
-    const { path, model, failures } = subject.manifest.api.chat;
-    const stop = withSilenceLimit(AbortSignal.any([session.signal, signal]), subject);
-    const { status, headers, body } = await ask(connection, {
-      ...{ method: "POST", port: subject.port, path, signal: stop.signal },
-      headers: {
-        Authorization: `Bearer ${key.reveal()}`,
-        "Content-Type": "application/json",
-        Accept: "text/event-stream",
-        [sessionHeader]: id,
-      },
-      body: chatBody(model, message, system),
-    }).finally(stop.end);
-    if (status !== 200) throw refused(subject, id, status, session.ui.redact(await bodyText(stop.watched(body))));
-    id = followed(id, headers[sessionHeader.toLowerCase()]);
+    const opened = await fresh(signal);
     const tools: Answer["tools"] = [];
-    const reader = streamReader({
-      headers,
-      failures,
-      onPiece(piece) {
-        if ("tool" in piece && piece.status === "running") tools.push({ tool: piece.tool, label: piece.label });
-        onPiece(piece);
-      },
-    });
-    const decoder = new TextDecoder();
+    let isTaken = false;
     try {
-      for await (const chunk of stop.watched(body)) {
-        if (!reader.push(decoder.decode(chunk, { stream: true }))) break;
-      }
+      const { failure: _, ...said } = await exchange(session, opened, {
+        ...{ id, text: message, system, signal: AbortSignal.any([session.signal, signal]) },
+        onPiece(piece) {
+          if ("tool" in piece && piece.status === "running") tools.push({ tool: piece.tool, label: piece.label });
+          onPiece(piece);
+        },
+        taken(other) {
+          isTaken = true;
+          id = followed(id, other);
+        },
+      });
+      return { ...said, session: id, tools, seconds: (Date.now() - began) / 1000 };
     } finally {
-      await keepLast(session, (chats) => chats.set(agent.host.name, agent.name, id, session.now()));
+      if (isTaken) await keepLast(session, (chats) => chats.set(agent.host.name, agent.name, id, session.now()));
     }
-    const { failure, ...said } = reader.end();
-    if (failure !== undefined) throw noAnswer(subject, id, session.ui.redact(failure));
-    return { ...said, session: id, tools, seconds: (Date.now() - began) / 1000 };
   }
 
   return {
@@ -149,7 +133,7 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
     },
     async say(message, how) {
       try {
-        return await exchange(message, how);
+        return await answerTo(message, how);
       } catch (error) {
         // Whoever holds the port now is looked at before the key is sent again.
         if (!how.signal.aborted) door = undefined;
