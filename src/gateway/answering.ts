@@ -7,10 +7,10 @@ import type { GatewayKey } from "./keys/key.js";
 import type { Right } from "./keys/rights.js";
 import { metricsType, type View } from "./metrics.js";
 import type { Models } from "./models.js";
-import { pass } from "./pass.js";
 import { Refusal } from "./refusal.js";
 import type { Lane } from "./road/lane.js";
 import { agentPaths, routeOf } from "./routes.js";
+import { pass } from "./upstream/pass.js";
 
 const json = { "content-type": "application/json" };
 const nothing = Buffer.alloc(0);
@@ -23,6 +23,7 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   parts.log.mustBeWritable();
   if (route.does === "health") return exchange.answer({ status: 200 }, json, `{"status":"ok"}`);
   const { key, body } = await admitted(exchange, route.does === "model" ? "models" : route.does);
+  parts.allowance.count(key);
   if (route.does === "metrics") {
     const text = parts.metrics.render(key.role === "admin" ? undefined : viewOf(exchange, key));
     return exchange.answer({ status: 200 }, { "content-type": metricsType }, text);
@@ -118,7 +119,9 @@ async function laneTo(exchange: Exchange, key: GatewayKey, { host, name, proxy, 
     let isRight = false;
     try {
       parts.keyring.mustStillOpen(key);
-      isRight = markIn(await parts.fleet()) === mark;
+      const now = await parts.fleet();
+      // It may have ended during the wait, and who sends something then hears nothing.
+      isRight = markIn(now) === mark && !lane.over;
       if (isRight) return lane;
     } finally {
       if (!isRight) lane.giveBack();

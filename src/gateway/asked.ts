@@ -1,4 +1,4 @@
-import { tokensInBytes } from "../agents/tokens.js";
+import { bytesPerToken, tokensInBytes } from "../agents/tokens.js";
 import { Refusal } from "./refusal.js";
 
 /** What must be known of a request to send it on. */
@@ -61,9 +61,10 @@ const isCount = (value: unknown): value is number => typeof value === "number" &
 // An image is one to a model however many bytes it has.
 const imageBytes = 4000;
 
-/** Bytes of text anywhere inside, and so many for each image. */
+/** Bytes of text anywhere inside, and so many for each image. A number may be a token that the caller made himself. */
 function bytesIn(value: unknown, depth = 0): number {
   if (typeof value === "string") return Buffer.byteLength(value);
+  if (typeof value === "number") return bytesPerToken;
   if (typeof value !== "object" || value === null) return 0;
   if (depth > deepest) throw tooDeep();
   if (isImage(value)) {

@@ -140,11 +140,11 @@ export class Exchange {
 const speakable = (path: string, { redact }: Parts): string => (isOurs(path) ? path : redact(path));
 
 // Characters: an image would make a line of millions.
-const longestLogged = 262_144;
+const longestLogged = 65_536;
 const longestSecret = 8192;
 
-/** Bytes of a body that are sure to have all that is logged of it: no character takes more than three. */
-export const mostForLog = 3 * (longestLogged + longestSecret);
+/** Characters of an answer that are sure to have all that is logged of it. */
+export const mostForLog = longestLogged + longestSecret;
 
 function headersOf(refusal: Refusal): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = { "content-type": "application/json" };

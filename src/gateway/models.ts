@@ -25,19 +25,19 @@ const holds = 60_000;
 const patience = 2000;
 
 export function modelsOf({ mayUse, road }: Pick<Parts, "mayUse" | "road">): Models {
-  const known = new Map<string, { at: number; ids: Promise<string[]> }>();
+  const known = new Map<string, { at: number; mark: string | undefined; ids: Promise<string[]> }>();
 
   function proxiedBy({ host, name, mark }: Served): Promise<string[]> {
     const key = `${host}/${name}`;
     const before = known.get(key);
-    if (before && Date.now() - before.at < holds) return before.ids;
+    if (before && before.mark === mark && Date.now() - before.at < holds) return before.ids;
     // A lane to a host that is gone may take long to end: nobody waits for that.
     const signal = AbortSignal.timeout(patience);
     const ids = unlessStopped(askProxy(road({ host, name, proxy: true, mark }), signal), signal).catch(() => {
       known.delete(key);
       return [];
     });
-    known.set(key, { at: Date.now(), ids });
+    known.set(key, { at: Date.now(), mark, ids });
     return ids;
   }
 

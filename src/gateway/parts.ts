@@ -33,7 +33,7 @@ export interface Parts {
   signed(request: SignedRequest): Promise<{ key: GatewayKey; nonce: string }>;
   mustMay(key: GatewayKey, right: Right): void;
   mayUse(key: GatewayKey, agent: { host: string; name: string }): boolean;
-  allowance: Pick<Allowance, "reserve">;
+  allowance: Allowance;
   log: { mustBeWritable(): void; write(call: Call, ending: Ending): Promise<void> };
   metrics: Metrics;
   /** The agents as they are recorded now. Nothing is awaited when that is known. */

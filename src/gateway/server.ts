@@ -36,6 +36,7 @@ const timeouts = {
   requestTimeout: 120_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 5000,
+  handshakeTimeout: 15_000,
 };
 // Without it Node would refuse who names no host by itself, with nothing in its answer.
 const options = { ...timeouts, requireHostHeader: false };
@@ -78,6 +79,14 @@ export async function openGateway(given: Parts, settings: ServerSettings): Promi
   server.on("checkExpectation", onRequest);
   server.on("connect", (_request, socket) => tell(socket, "405 Method Not Allowed", noTunnel));
   server.on("clientError", notHttp);
+  // Also those that have not come to the end of their handshake, of which Node's own list knows nothing.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    // Each request that waits behind another one on it listens for its end.
+    socket.setMaxListeners(0);
+  });
   await listen(server, settings);
   const port = (server.address() as AddressInfo).port;
 
@@ -112,7 +121,9 @@ export async function openGateway(given: Parts, settings: ServerSettings): Promi
       await empty(lastLines);
       clearInterval(sweep);
       // What was written last is on its way to who reads it.
-      setTimeout(() => server.closeAllConnections(), 100);
+      setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, 100);
       await closed;
     },
   };

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats } from "node:fs";
 import { Fault } from "../errors.js";
 import { quote } from "../quote.js";
 import { symlinkFault } from "./atomic-file.js";
@@ -33,6 +33,13 @@ export function readStateFile(path: string, secret: boolean): StateFile | undefi
 
 export const identityOf = (stat: Stats | undefined): string =>
   stat ? `${stat.ino} ${stat.mtimeMs} ${stat.size}` : "none";
+
+/** Another text when one of them is another file than it was, or is open to others. */
+export const stampOf = (paths: string[]): string =>
+  paths
+    .map((path) => lstatSync(path, { throwIfNoEntry: false }))
+    .map((stat) => `${identityOf(stat)} ${stat?.mode}`)
+    .join();
 
 function exposed(path: string, stat: Stats): Fault {
   const mode = (stat.mode & 0o777).toString(8);

@@ -43,7 +43,7 @@ export interface Bounded {
 export function within(boundary: Boundary, given: Given): Bounded {
   const { noTools, redact = (text) => text, onlyLast, deny } = boundary;
   const { said, outputs, withhold } = withoutOutputs(given.said, deny, given.earlier);
-  const changed = said.filter((message, at) => textIn(message) !== textIn(given.said[at] as Said));
+  const changed = said.filter((message, at) => !outputs.has(at) && textIn(message) !== textIn(given.said[at] as Said));
   const spoken = paired(noTools ? said.flatMap(withoutTools) : said);
   const last = onlyLast === undefined ? spoken : turnsOf(spoken).slice(-onlyLast).flat();
   const clean = last.map((message) => withTexts(message, redact));
@@ -53,8 +53,8 @@ export function within(boundary: Boundary, given: Given): Bounded {
     title: redact(withhold(given.title)),
     taken: {
       messages: given.said.length - clean.length,
-      outputs,
-      changed: changed.length - outputs + redacted.length,
+      outputs: outputs.size,
+      changed: changed.length + redacted.length,
     },
   };
 }

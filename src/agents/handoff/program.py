@@ -34,7 +34,7 @@ def main():
 def look(db, has):
     missing = [f"sessions.{name}" for name in ("id", "source", "started_at") if name not in has["sessions"]]
     missing += [f"messages.{name}" for name in ("session_id", "role", "content", "timestamp") if name not in has["messages"]]
-    return {"missing": missing, "there": there(db)}
+    return {"missing": missing}
 
 
 def there(db):
@@ -163,7 +163,7 @@ def sweep(session):
 def close(db, has):
     row = db.execute(f"SELECT max(id) AS last FROM messages WHERE session_id = ?{active(has)}", [question["id"]]).fetchone()
     if not there(db) or row["last"] != question["last"]:
-        return {"went_on": True}
+        return {"closed": False}
     ended = dict(db.execute("SELECT * FROM sessions WHERE id = ?", [question["id"]]).fetchone())
     if ended.get("ended_at") is not None:
         # Whatever ended it; a run that was cut short may have.

@@ -32,7 +32,6 @@ export interface Counts {
 export interface Reply extends Told {
   /** Columns without which nothing can be written. */
   missing?: string[];
-  there?: boolean;
   title?: string | null;
   early?: boolean;
   messages?: Row[];
@@ -44,7 +43,6 @@ export interface Reply extends Told {
   closed?: boolean;
   /** It had ended before, for another reason. */
   before?: boolean;
-  went_on?: boolean;
 }
 
 /** What to run on the host, and what to write to it. */

@@ -15,8 +15,8 @@ export type Withholding = (text: string) => string;
 
 export interface WithoutOutputs {
   said: Said[];
-  /** How many outputs were taken out. */
-  outputs: number;
+  /** The places of those whose outputs were taken out. */
+  outputs: ReadonlySet<number>;
   withhold: Withholding;
 }
 
@@ -30,7 +30,7 @@ export function withoutOutputs(
   patterns: readonly string[],
   earlier: readonly Said[] = [],
 ): WithoutOutputs {
-  if (patterns.length === 0) return { said: [...said], outputs: 0, withhold: (text) => text };
+  if (patterns.length === 0) return { said: [...said], outputs: new Set(), withhold: (text) => text };
   const isDenied = (tool: string) => tool !== "" && patterns.some((pattern) => matchesPattern(pattern, tool));
   const deniedIn = (some: readonly Said[]) => toolsOf(some).map((names) => names.find(isDenied));
   const [tools, before] = [deniedIn(said), deniedIn(earlier)];
@@ -48,7 +48,8 @@ export function withoutOutputs(
     const calls = message.calls.map((call) => (isDenied(call.name) ? { ...call, arguments: "{}" } : call));
     return tool === undefined ? withTexts({ ...message, calls }, withhold) : { ...message, content: inPlaceOf(tool) };
   });
-  return { said: clean, outputs: tools.filter((tool) => tool !== undefined).length, withhold };
+  const outputs = new Set(tools.flatMap((tool, at) => (tool === undefined ? [] : at)));
+  return { said: clean, outputs, withhold };
 }
 
 /** Whose answer each message may be: by every call with its id in the last message that has one, and by what it says itself. */

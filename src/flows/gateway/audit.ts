@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { Fault } from "../../errors.js";
 import type { RequestLine } from "../../gateway/audit/line.js";
-import { type Verdict, verifyRequestLog } from "../../gateway/audit/log.js";
 import { followRequestLines, lastRequestLines } from "../../gateway/audit/read.js";
+import { type Verdict, verifyRequestLog } from "../../gateway/audit/verify.js";
 import { matchesPattern } from "../../wildcard.js";
 
 /** Which requests somebody wants to see. */

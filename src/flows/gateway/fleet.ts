@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
-import { lstatSync } from "node:fs";
 import { proxyOf } from "../../agents/proxy/proxy.js";
 import { loadType } from "../../agents/registry.js";
 import { subjectOf } from "../../agents/subject.js";
 import { asFault } from "../../errors.js";
 import { Directory, type Served } from "../../gateway/directory.js";
-import { type Agent, agentsOf, instanceOf } from "../../state/agents.js";
+import { type Agent, agentsOf, fullName, instanceOf } from "../../state/agents.js";
 import { modelOf, type Providers } from "../../state/providers.js";
-import { identityOf } from "../../state/state-file.js";
+import { stampOf } from "../../state/state-file.js";
 import type { Session } from "../session.js";
 
 // Milliseconds for which the files are not looked at again.
@@ -16,7 +15,7 @@ const moment = 100;
 /** The agents that can be asked, read anew when hosts.json, providers.json or secrets.json is another file than it was. */
 export async function servedFleet(session: Session): Promise<() => Directory | Promise<Directory>> {
   const { hosts, providers, secrets } = session;
-  const stamp = () => [hosts, providers, secrets].map(({ path }) => stampOf(path)).join();
+  const stamp = () => stampOf([hosts, providers, secrets].map(({ path }) => path));
   let seen = stamp();
   let lookedAt = Date.now();
   let known = await read(session);
@@ -52,12 +51,19 @@ export async function servedFleet(session: Session): Promise<() => Directory | P
   };
 }
 
-const stampOf = (path: string): string => identityOf(lstatSync(path, { throwIfNoEntry: false }));
-
 async function read(session: Session): Promise<Directory> {
   const agents = agentsOf(session.hosts.read()).filter(({ record }) => record.status === "installed");
   const providers = session.providers.read();
-  return new Directory(await Promise.all(agents.map((agent) => served(session, agent, providers))));
+  const all = await Promise.all(
+    agents.map((agent) =>
+      served(session, agent, providers).catch((error) => {
+        // One that clm cannot make sense of, because its type is gone say, keeps nobody from the others.
+        session.ui.warn(`the gateway leaves ${fullName(agent)} out: ${asFault(error).message}`);
+        return [];
+      }),
+    ),
+  );
+  return new Directory(all.flat());
 }
 
 async function served({ configDir, secrets }: Session, agent: Agent, providers: Providers): Promise<Served> {
@@ -66,7 +72,17 @@ async function served({ configDir, secrets }: Session, agent: Agent, providers: 
   const subject = subjectOf(manifest, agent);
   const proxy = proxyOf(subject);
   const key = secrets.get(instanceOf(agent), manifest.api.secret);
-  const way = [host.address, host.port, host.user, subject.unit, subject.port, proxy?.unit, proxy?.port, key?.reveal()];
+  const way = [
+    host.address,
+    host.port,
+    host.user,
+    subject.unit,
+    subject.port,
+    proxy?.unit,
+    proxy?.port,
+    record.proxy?.provider,
+    key?.reveal(),
+  ];
   return {
     ...{ host: host.name, name, word },
     created: Math.floor(Date.parse(record.installed_at ?? host.added_at) / 1000) || 0,

@@ -1,14 +1,12 @@
-import { lstatSync } from "node:fs";
 import { keyless } from "../../gateway/keys/mint.js";
-import { identityOf } from "../../state/state-file.js";
+import { stampOf } from "../../state/state-file.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 
 /** Hides secrets, and takes them out of texts, also those that another command stored a moment ago, and keys of the gateway. */
 export function redacting(session: Session): (text: string) => string {
   const { ui, secrets, providers } = session;
-  const stamp = () =>
-    [secrets.path, providers.path].map((path) => identityOf(lstatSync(path, { throwIfNoEntry: false }))).join();
+  const stamp = () => stampOf([secrets.path, providers.path]);
   let seen = stamp();
   hideSecrets(session);
   return (text) => {

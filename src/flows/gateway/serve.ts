@@ -3,7 +3,8 @@ import { loadModels } from "../../agents/models.js";
 import { asFault, Fault, isFault } from "../../errors.js";
 import { openAllowance } from "../../gateway/allowance/allowance.js";
 import { openUsage } from "../../gateway/allowance/usage.js";
-import { openRequestLog, readRequestLines } from "../../gateway/audit/log.js";
+import { openRequestLog } from "../../gateway/audit/log.js";
+import { readRequestLines } from "../../gateway/audit/read.js";
 import { openKeyring } from "../../gateway/keys/keyring.js";
 import { mayUse, mustMay } from "../../gateway/keys/rights.js";
 import { createMetrics } from "../../gateway/metrics.js";
@@ -68,9 +69,10 @@ async function whileLocked(session: Session, { settings, tell, ready }: Serving,
         mustBeWritable: () => log.mustBeWritable(),
         async write(call, ending) {
           const seq = await log.write(call, ending);
+          if (seq === undefined) return;
           const { at, key, target } = call;
           const { status, tokens, usd } = ending;
-          allowance.recover({
+          usage.take({
             ...{ seq, at, status, ...(key && { key }), ...(target !== undefined && { target }) },
             ...{ ...(tokens && { tokens }), ...(usd !== undefined && { usd }) },
           });

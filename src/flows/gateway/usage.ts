@@ -1,14 +1,13 @@
 import { join } from "node:path";
 import { before, dayOf, none, sumOf, type Tally, type Totals, type UsageRow } from "../../gateway/allowance/totals.js";
 import { readUsage } from "../../gateway/allowance/usage.js";
-import { readRequestLines } from "../../gateway/audit/log.js";
+import { readRequestLines } from "../../gateway/audit/read.js";
 import { findAgent } from "../../state/agents.js";
 import { findGatewayKey, type GatewayKeys, gatewayKeyStore } from "../../state/gateway-keys.js";
 import { hostStore } from "../../state/hosts.js";
 import { isGlob, matchesPattern } from "../../wildcard.js";
 
-export const groupings = ["key", "agent", "day"] as const;
-export type Grouping = (typeof groupings)[number];
+export type Grouping = "key" | "agent" | "day";
 
 export interface UsageQuestion {
   key?: string | undefined;

@@ -39,13 +39,16 @@ export async function readSource(
   throw new Error("a session that is there was not told");
 }
 
-/** Never what a handoff left half made, nor what was written of one when it had been taken away. */
+/** The sessions that a handoff left half made, or that were written of one when it had been taken away; also what begins so. */
+export function halfMade({ configDir }: Pick<Session, "configDir">, { host, name }: Agent): string[] {
+  const handoffs = openHandoffs(configDir);
+  return [...handoffs.all().map(({ id }) => id), ...handoffs.removed({ host: host.name, agent: name })];
+}
+
 async function lastUsed(session: Session, agent: Agent, word: string): Promise<string> {
-  const handoffs = openHandoffs(session.configDir);
-  const gone = handoffs.removed({ host: agent.host.name, agent: agent.name });
-  const open = [...handoffs.all().map(({ id }) => id), ...gone];
-  const isHalf = (id: string) => open.some((each) => id === each || id.startsWith(`${each}-`));
-  const sessions = await listSessions(session, word, { limit: 50 + open.length });
+  const half = halfMade(session, agent);
+  const isHalf = (id: string) => half.some((each) => id === each || id.startsWith(`${each}-`));
+  const sessions = await listSessions(session, word, { limit: 50 + half.length });
   const found = sessions.find(({ id, messages }) => messages > 0 && !isHalf(id));
   if (found) return found.id;
   throw new Fault("not-found", `${agent.name} has had no conversation yet`, { next: `clm chat ${agent.word}` });

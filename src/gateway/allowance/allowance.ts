@@ -5,7 +5,7 @@ import type { Refusal } from "../refusal.js";
 import { type Account, hold, learn, most, newAccount } from "./account.js";
 import { heldByOthers, type Limit, limitsOf, noPrice, tooFast, usedUp } from "./limits.js";
 import { costOf, isFree, type Price, priceOf } from "./price.js";
-import { type Spent, type UsageLine, usdOf } from "./totals.js";
+import { type Spent, usdOf } from "./totals.js";
 import type { Usage } from "./usage.js";
 
 export interface Asked {
@@ -21,13 +21,10 @@ export interface Asked {
 }
 
 export interface Allowance {
-  /**
-   * Counts the request against the key's rpm and reserves tokens and money. Waits, first come first served, while others hold
-   * the rest of a limit that is not spent yet.
-   */
+  /** Counts a request, whatever it asks for, against the key's rpm. */
+  count(key: GatewayKey): void;
+  /** Reserves tokens and money. Waits, first come first served, while others hold the rest of a limit that is not spent yet. */
   reserve(key: GatewayKey, asked: Asked, signal: AbortSignal): Promise<Reservation>;
-  /** A line of the audit log: one just written, whose call was settled before. */
-  recover(line: UsageLine): void;
 }
 
 /** Exactly one of both; what comes later does nothing. */
@@ -91,7 +88,7 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
   function amountFor(account: Account<Waiter>, { key, asked, price }: Pick<Waiter, "key" | "asked" | "price">): Spent {
     const tokens = { input: asked.input, output: asked.output ?? usualOutput };
     const amount = { tokens: tokens.input + tokens.output, nano: costOf(price, tokens) ?? 0 };
-    const largest = account.largest.get(asked.target);
+    const largest = account.largest.get(asked.target) ?? usage.largest(key.id, asked.target);
     if (largest) return most(amount, { tokens: 2 * largest.tokens, nano: 2 * largest.nano });
     for (const limit of limitsFor(key, price, now())) {
       const left = limit.most - spentOf(key, limit) - account.held[limit.of];
@@ -183,13 +180,15 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
   }
 
   return {
+    count(key) {
+      const pause = key.rpm === undefined ? undefined : accountOf(key).rate.count(key.rpm, now().getTime());
+      if (pause !== undefined) throw tooFast(key, pause);
+    },
     async reserve(key, asked, signal) {
       signal.throwIfAborted();
       const account = accountOf(key);
       const price = priceOf(models.of(asked.provider ?? "", asked.model));
       if (key.budget && !price) throw noPrice(key, asked.model);
-      const pause = key.rpm === undefined ? undefined : account.rate.count(key.rpm, now().getTime());
-      if (pause !== undefined) throw tooFast(key, pause);
       const wish = { key, asked, price };
       const isBlocked = blocked(account, wish) !== undefined;
       if (!isBlocked && account.waiting.length === 0) return begin(account, wish);
@@ -198,6 +197,5 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
       serve(account);
       return turn;
     },
-    recover: (line) => usage.take(line),
   };
 }

@@ -26,6 +26,9 @@ export interface UsageRow extends Totals {
   day: string;
   key: string;
   target: string;
+  /** Of the largest call. */
+  most_tokens: number;
+  most_nano: number;
 }
 
 /** What a key used: of a day, a month, or ever since. */
@@ -64,6 +67,7 @@ export interface Tally {
   readonly seq: number;
   take(line: UsageLine): void;
   spent(key: string, period: string): Spent;
+  largest(key: string, target: string): Spent | undefined;
   rows(): UsageRow[];
   /** The rows as JSON. Only days that changed are written anew: all others are as long as 400 days. */
   json(): string;
@@ -81,6 +85,7 @@ const kept = 400;
 export function createTally(seq = 0, rows: readonly UsageRow[] = []): Tally {
   const days = new Map<string, Day>();
   const spent = new Map<string, Spent>();
+  const largest = new Map<string, Spent>();
   let last = seq;
 
   function put(row: UsageRow): void {
@@ -89,11 +94,20 @@ export function createTally(seq = 0, rows: readonly UsageRow[] = []): Tally {
     day.text = undefined;
     const place = `${row.key} ${row.target}`;
     const found = day.rows.get(place);
-    if (found) add(found, row);
-    else day.rows.set(place, { ...row });
+    if (!found) return void day.rows.set(place, { ...row });
+    add(found, row);
+    found.most_tokens = Math.max(found.most_tokens, row.most_tokens);
+    found.most_nano = Math.max(found.most_nano, row.most_nano);
   }
 
-  function spend({ day, key, input, output, nano }: UsageRow): void {
+  function spend({ day, key, target, input, output, nano, most_tokens, most_nano }: UsageRow): void {
+    if (most_tokens > 0) {
+      const known = largest.get(`${key} ${target}`);
+      largest.set(`${key} ${target}`, {
+        tokens: Math.max(known?.tokens ?? 0, most_tokens),
+        nano: Math.max(known?.nano ?? 0, most_nano),
+      });
+    }
     for (const period of day === before ? ["ever"] : [day, day.slice(0, 7), "ever"]) {
       const place = `${key} ${period}`;
       const sum = spent.get(place) ?? { tokens: 0, nano: 0 };
@@ -121,15 +135,15 @@ export function createTally(seq = 0, rows: readonly UsageRow[] = []): Tally {
     },
     take(line) {
       const day = dayOf(line.at);
+      const { input = 0, output = 0 } = line.tokens ?? {};
+      const nano = nanoOf(line.usd ?? 0);
       const row: UsageRow = {
         day,
         key: line.key?.id ?? none,
         target: line.target ?? none,
         requests: 1,
         errors: line.status >= 400 ? 1 : 0,
-        input: line.tokens?.input ?? 0,
-        output: line.tokens?.output ?? 0,
-        nano: nanoOf(line.usd ?? 0),
+        ...{ input, output, nano, most_tokens: input + output, most_nano: nano },
       };
       const isNewDay = !days.has(day);
       put(row);
@@ -138,6 +152,7 @@ export function createTally(seq = 0, rows: readonly UsageRow[] = []): Tally {
       last = line.seq;
     },
     spent: (key, period) => spent.get(`${key} ${period}`) ?? { tokens: 0, nano: 0 },
+    largest: (key, target) => largest.get(`${key} ${target}`),
     rows: () => [...days.values()].flatMap((day) => [...day.rows.values()]),
     json() {
       const texts = [...days.values()].map((day) => {

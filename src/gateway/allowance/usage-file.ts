@@ -14,6 +14,7 @@ const shape = object({
     object({
       ...{ day: text, key: text, target: text },
       ...{ requests: count, errors: count, input: count, output: count, nano: count },
+      ...{ most_tokens: count, most_nano: count },
     }),
   ),
 });
@@ -24,7 +25,7 @@ export interface UsageFile {
   rows: UsageRow[];
 }
 
-export const usagePath = (dir: string): string => join(dir, "usage.json");
+const usagePath = (dir: string): string => join(dir, "usage.json");
 
 export function readUsageFile(dir: string): UsageFile {
   const path = usagePath(dir);

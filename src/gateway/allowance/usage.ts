@@ -13,6 +13,8 @@ export interface Usage {
   take(line: UsageLine): void;
   /** What a key used in a day (`2026-11-16`), in a month (`2026-11`) or `ever`. */
   spent(key: string, period: string): Spent;
+  /** The most that one call of a key came to on a target; nothing when it had none. */
+  largest(key: string, target: string): Spent | undefined;
   rows(): UsageRow[];
   /** Saves what is not saved. Afterwards nothing is saved by itself. */
   close(): Promise<void>;
@@ -89,6 +91,7 @@ export async function openUsage(dir: string, { lines, pause = 1000 }: UsageOptio
       const now = owed.get(key);
       return now ? { tokens: tokens + now.tokens, nano: nano + now.nano } : { tokens, nano };
     },
+    largest: tally.largest,
     rows: tally.rows,
     async close() {
       closed = true;

@@ -18,7 +18,7 @@ export interface Ledger {
   turnOver(): void;
   /** Throws when the file is not where it was. */
   look(): void;
-  /** Remembers that lines could not be written: the next one says so. */
+  /** Remembers that lines were not written: the next one says so. */
   missed(lines: number): void;
   /** After trouble: opens the file again, finds out whether it takes lines, and goes on with the chain. */
   mend(): void;

@@ -24,7 +24,7 @@ export interface RequestLine {
   bodies?: { asked: string; answered: string };
   /** Bytes of an unfinished line that were cut before this one was written: its writer was killed. */
   cut_bytes?: number;
-  /** Requests since the line before whose lines could not be written; all of them were refused. */
+  /** Requests since the line before that have none, all of them refused: it could not be written, or too many came without a key. */
   unwritten?: number;
   /** `audit.head` was missing or unreadable when this was written: what was cut off before it cannot be known. */
   head_lost?: true;
@@ -35,7 +35,6 @@ export interface RequestLine {
 export type OpenLine = Omit<RequestLine, "seq" | "hash">;
 
 const longestWord = 200;
-const longestBody = 64 * 1024;
 
 /**
  * What is written down of a call. There is no field that a secret belongs in: no headers, no query, no text of an error. Bodies
@@ -63,14 +62,12 @@ export function requestLine(call: Call, ending: Ending): OpenLine {
     ...(nonce !== undefined && { nonce: typed(nonce) }),
     ...(streamed && { streamed }),
     ...(bodies && {
-      bodies: { asked: kept(bodies.asked), answered: kept(bodies.answered) },
+      bodies: { asked: keyless(bodies.asked), answered: keyless(bodies.answered) },
     }),
   };
 }
 
 /** What somebody else chose the words of: short, and never a key of ours. */
 const typed = (text: string): string => keyless(text.slice(0, 2 * longestWord)).slice(0, longestWord);
-
-const kept = (body: string): string => keyless(body).slice(0, longestBody);
 
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 100) / 100;

@@ -1,12 +1,9 @@
 import { errnoOf } from "../../state/disk-fault.js";
+import { createRate } from "../allowance/rate.js";
 import type { Call, Ending } from "../call.js";
 import { Refusal } from "../refusal.js";
 import { openLedger } from "./ledger.js";
 import { type OpenLine, requestLine } from "./line.js";
-
-export type { RequestLine } from "./line.js";
-export { readRequestLines } from "./read.js";
-export { type Verdict, verifyRequestLog } from "./verify.js";
 
 /**
  * The gateway's audit log: a line for each request, each with the hash of the one before. A line that was acknowledged is with the
@@ -16,8 +13,11 @@ export { type Verdict, verifyRequestLog } from "./verify.js";
 export interface RequestLog {
   /** Throws Refusal 503 audit_unavailable while lines cannot be written. Cheap. Tries again by itself, at most once a second. */
   mustBeWritable(): void;
-  /** Resolves with the line's number when it is with the system, not before; rejects with Refusal 503 audit_unavailable. */
-  write(call: Call, ending: Ending): Promise<number>;
+  /**
+   * Resolves with the line's number when it is with the system, not before; rejects with Refusal 503 audit_unavailable. Of those
+   * that come without a key there are so many a minute; those beyond have no number, and the next line says how many they were.
+   */
+  write(call: Call, ending: Ending): Promise<number | undefined>;
   close(): Promise<void>;
 }
 
@@ -40,6 +40,8 @@ interface Waiting {
 const aSecond = 1000;
 // Milliseconds for which it is taken to be ours still. Who lost it was silent for much longer.
 const moment = 100;
+// Whoever can connect could else push all lines that mean something out of the files that are kept.
+const strangersAMinute = 120;
 
 /** Opens the log in `<config dir>/gateway`, takes up what is there, and mends the end that a killed gateway left. */
 export async function openRequestLog(
@@ -60,6 +62,7 @@ export async function openRequestLog(
   let closing: Promise<void> | undefined;
   let askedAt = lookedAt;
   let lost: Refusal | undefined;
+  const strangers = createRate();
 
   /** Why nothing is to be written any more, whatever the disk says. */
   function notOurs(): Refusal | undefined {
@@ -155,6 +158,10 @@ export async function openRequestLog(
       } catch (refusal) {
         ledger.missed(1);
         throw refusal;
+      }
+      if (!call.key && strangers.count(strangersAMinute, now().getTime()) !== undefined) {
+        ledger.missed(1);
+        return undefined;
       }
       const line = requestLine(call, ending);
       // All of one turn of the loop go out in one write.

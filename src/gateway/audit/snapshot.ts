@@ -37,7 +37,7 @@ export async function snapshotOf(dir: string): Promise<Snapshot> {
   };
 }
 
-export async function openIfThere(path: string): Promise<FileHandle | undefined> {
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {

@@ -1,9 +1,8 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { lstatSync } from "node:fs";
 import type { Secret } from "../../secret.js";
 import { gatewayKeyStore } from "../../state/gateway-keys.js";
 import type { Secrets } from "../../state/secrets.js";
-import { identityOf } from "../../state/state-file.js";
+import { stampOf } from "../../state/state-file.js";
 import { Refusal } from "../refusal.js";
 import { formerOpens, type GatewayKey, stateOf } from "./key.js";
 import { hashOf, idIn, newPepper, pepperPlace, signingName } from "./mint.js";
@@ -52,7 +51,7 @@ export function openKeyring(configDir: string, secrets: Secrets, now: () => Date
   function current(): Ring {
     if (ring && looked) return ring;
     try {
-      const seen = [store.path, secrets.path].map(stampOf).join();
+      const seen = stampOf([store.path, secrets.path]);
       if (ring?.seen !== seen) ring = { seen, ...load() };
       // Good for whoever comes in the same turn of the loop; nobody can have been told of a change made meanwhile.
       looked = true;
@@ -140,11 +139,6 @@ export function openKeyring(configDir: string, secrets: Secrets, now: () => Date
       if (refusal) throw refusal;
     },
   };
-}
-
-function stampOf(path: string): string {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return `${identityOf(found)} ${found?.mode}`;
 }
 
 const refused = (code: string, message: string) => new Refusal(401, code, message);

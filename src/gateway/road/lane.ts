@@ -65,7 +65,7 @@ export class Lane extends Agent {
 
   /** Nothing was sent on it, so it is as good as before. */
   giveBack(): void {
-    this.events.free(this);
+    if (!this.over) this.events.free(this);
   }
 
   /** Who answers on it said that its bearer is none of theirs: nobody is to send that any more. */

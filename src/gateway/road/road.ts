@@ -61,6 +61,8 @@ export class Road {
 
   /** A connection that nobody else uses; it comes back by itself when its answer has been read to its end. */
   take(signal: AbortSignal): Lane | Promise<Lane> {
+    // What was aborted before is told nobody again.
+    if (signal.aborted) return Promise.reject(signal.reason);
     for (let lane = this.#idle.pop(); lane; lane = this.#idle.pop()) {
       if (lane.over) continue;
       lane.wake();

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { openUsage } from "../../../src/gateway/allowance/usage.js";
 import { openKeyring } from "../../../src/gateway/keys/keyring.js";
 import { pepperPlace, signingName } from "../../../src/gateway/keys/mint.js";
@@ -11,8 +11,6 @@ import { openSecrets } from "../../../src/state/secrets.js";
 import { sampleAgent } from "../state/sample-agent.js";
 import { scratchDirectories } from "../state/scratch.js";
 import { clm } from "./world.js";
-
-vi.mock("../../../src/cli/catalog.js", () => import("./gateway-catalog.js"));
 
 const form = /^clm_[a-z0-9]{8}_[\w-]{43}\n$/;
 const freshDirectory = scratchDirectories();

@@ -7,7 +7,8 @@ import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import { runCli, type World } from "../../../src/cli/run.js";
-import { settingsFor, type Tool, tools } from "../../../src/flows/gateway/signing/tools.js";
+import { settingsFor } from "../../../src/flows/gateway/tools/settings.js";
+import { type Tool, tools } from "../../../src/flows/gateway/usual.js";
 import type { GatewayKey } from "../../../src/gateway/keys/key.js";
 import { signerOf } from "../../../src/gateway/signing/signing-secret.js";
 import { Secret } from "../../../src/secret.js";
@@ -18,12 +19,6 @@ import { sampleAgent } from "../state/sample-agent.js";
 import { scratchDirectories } from "../state/scratch.js";
 import { memory } from "../ui/streams.js";
 import { clm } from "./world.js";
-
-// These verbs and no others, whatever else the noun has.
-vi.mock("../../../src/cli/catalog.js", async () => {
-  const { signing } = await import("../../../src/cli/gateway/signing/commands.js");
-  return { catalog: [{ name: "gateway", summary: "", verbs: async () => ({ commands: signing }) }] };
-});
 
 const freshDirectory = scratchDirectories();
 let dir: string;
@@ -125,8 +120,8 @@ describe("gateway env", () => {
     ["a model that it may not use", ["ci", "--model", "nobody"], 4, "may use no model called nobody"],
     ["a model that it may not use", ["ci", "--model", "ev"], 4, "did you mean 'eve'?"],
     ["what is no model", ["ci", "--model", "a b"], 2, "cannot be a model's name"],
-    ["a revoked key", ["old"], 8, "the key old was revoked"],
-    ["an expired key", ["late"], 8, "the key late has expired"],
+    ["a revoked key", ["old"], 8, "gateway key old is revoked"],
+    ["an expired key", ["late"], 8, "gateway key late has expired"],
     ["a key for agents that are not there", ["none"], 8, "may use no agent that there is"],
     ["an open way", ["ci", "--url", "http://gw.example"], 2, "readable over the network"],
     ["a password", ["ci", "--url", "https://u:hunter2@gw.example"], 2, "no address of a gateway"],

@@ -151,6 +151,7 @@ export async function door({
     },
     ...{ mustMay, mayUse },
     allowance: {
+      count() {},
       reserve: async () => ({
         settle(tokens) {
           settled.push(tokens);

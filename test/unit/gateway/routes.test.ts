@@ -20,7 +20,7 @@ describe("routes", () => {
     ["GET", "/v1/chat/completions/", 404],
     ["GET", "/", 404],
     ["GET", "//health", 404],
-    ["HEAD", "/health", 405],
+    ["HEAD", "/health", { does: "health" }],
     ["OPTIONS", "/v1/responses", 405],
     ["DELETE", "/v1/models/ada", 405],
   ];

@@ -28,10 +28,10 @@ def look(db):
 
 
 def used_last(db):
-    row = db.execute(f"SELECT id FROM sessions s ORDER BY {LAST} DESC, s.rowid DESC LIMIT 1").fetchone()
-    if row is None:
-        raise Refusal(absent=True)
-    return row["id"]
+    for row in db.execute(f"SELECT id FROM sessions s ORDER BY {LAST} DESC, s.rowid DESC"):
+        if not any(row["id"] == each or row["id"].startswith(each + "-") for each in question["without"]):
+            return row["id"]
+    raise Refusal(absent=True)
 
 
 def shown(db, session):

@@ -3,7 +3,8 @@ import program from "./program.py?raw";
 
 /** What is asked about a session that is to go on in a channel. */
 export type ChannelRequest =
-  | { verb: "look"; session?: string }
+  /** Without a session, the one that was used last but for these and what begins with one of them and a dash. */
+  | { verb: "look"; session?: string; without: string[] }
   | { verb: "hand"; session: string; platform: string; reset: boolean; wait: number };
 
 /** How Hermes keeps such a request in the row of its session. */

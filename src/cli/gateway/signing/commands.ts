@@ -1,7 +1,6 @@
-import { usualGateway } from "../../../flows/gateway/usual.js";
-import { type Command, choice, command, flag, number, required, text } from "../../command.js";
-
-const toolChoices = ["codex", "aider", "cline", "curl", "python", "node", "shell", "all"] as const;
+import { usualGateway, usualSignProxy } from "../../../flows/gateway/usual.js";
+import { choice, command, flag, number, text } from "../../command.js";
+import { toolChoices } from "../tools/commands.js";
 
 export const signProxy = command({
   path: "gateway sign-proxy",
@@ -20,7 +19,7 @@ one line is printed when it is ready, with the local key in it.`,
     keyFile: text("FILE", "read the gateway key from FILE", { completes: "file" }),
     keyEnv: text("NAME", "take the gateway key from this variable"),
     to: text("URL", `the gateway (default: ${usualGateway})`),
-    port: number("PORT", "port here (default: 4142, or any that is free)", { min: 1, max: 65535 }),
+    port: number("PORT", `port here (default: ${usualSignProxy}, or any that is free)`, { min: 1, max: 65535 }),
     localKey: text(
       "SOURCE",
       "what tools must send: env:NAME, file:PATH or cmd:COMMAND (default: a random one, shown once)",
@@ -40,27 +39,3 @@ one line is printed when it is ready, with the local key in it.`,
   ],
   load: () => import("./sign-proxy.js"),
 });
-
-export const env = command({
-  path: "gateway env",
-  summary: "print settings with which tools use a key",
-  description: `For Codex, Aider, Cline, curl and the openai libraries. The key itself cannot be shown, because only a hash of it is kept: the settings
-read it from the variable CLM_GATEWAY_KEY. For a key that demands signatures they lead to 'clm gateway sign-proxy'. Nobody is
-contacted: the models are the agents that the key may use, as they are recorded, and the first that was seen to answer is chosen.`,
-  args: { key: required("the key's name or id") },
-  options: {
-    tool: choice("TOOL", toolChoices, "whose settings", { default: "all" }),
-    url: text("URL", `the gateway (default: ${usualGateway})`),
-    model: text("MODEL", "AGENT, HOST/AGENT or AGENT/proxy/MODEL (default: an agent the key may use)"),
-  },
-  formats: ["table", "json", "yaml"],
-  examples: [
-    { run: "clm gateway env ci" },
-    { run: "clm gateway env ci --tool codex --model hermes-test" },
-    { run: "clm gateway env ci --tool curl -o json | jq -r '.settings[0].text'" },
-  ],
-  load: () => import("./env.js"),
-});
-
-/** How tools come in. */
-export const signing: Command[] = [signProxy, env];

@@ -1,11 +1,11 @@
 import { Fault } from "../../../errors.js";
 import { type Opened, signProxy } from "../../../flows/gateway/signing/sign-proxy.js";
-import { keyVariable } from "../../../flows/gateway/signing/tools.js";
+import { keyVariable } from "../../../flows/gateway/tools/settings.js";
 import { parseSource, type SecretSource } from "../../../flows/secret-source.js";
 import { withSession } from "../../../flows/session.js";
 import type { Context, Handler } from "../../command.js";
+import { settingsOf, settingsText } from "../tools/text.js";
 import type { signProxy as command } from "./commands.js";
-import { settingsOf, settingsText } from "./text.js";
 
 type Options = Parameters<Handler<typeof command>>[0]["options"];
 

@@ -1,9 +1,9 @@
-import { Fault } from "../../../errors.js";
-import { type GatewayKey, stateOf } from "../../../gateway/keys/key.js";
+import type { GatewayKey } from "../../../gateway/keys/key.js";
 import { hashOf, newKeyFor } from "../../../gateway/keys/mint.js";
 import type { Secret } from "../../../secret.js";
 import { findGatewayKey } from "../../../state/gateway-keys.js";
 import type { Session } from "../../session.js";
+import { mustBeActive } from "./active.js";
 import { keepSigning, pepperOf, tidySigning } from "./secrets.js";
 import { keyStoreOf } from "./stores.js";
 
@@ -54,13 +54,4 @@ export async function rotateGatewayKey(
       await tidySigning(session, after, now());
     }),
   );
-}
-
-function mustBeActive(key: GatewayKey, now: Date): GatewayKey {
-  const state = stateOf(key, now);
-  if (state === "active") return key;
-  throw new Fault("not-ready", `gateway key ${key.name} ${state === "revoked" ? "is revoked" : "has expired"}`, {
-    why: state === "revoked" ? `since ${key.revoked_at}` : `at ${key.expires_at}; another secret would not change that`,
-    next: state === "revoked" ? "clm gateway key create --help" : `clm gateway key revoke ${key.name}`,
-  });
 }

@@ -6,10 +6,10 @@ import { Secret } from "../../../secret.js";
 import { parseSource, type SecretSource, secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
 import { listening } from "../../tunnel/listening.js";
-import { usualGateway } from "../usual.js";
-import { baseOf, gatewayFrom, usualSignProxy } from "./address.js";
+import { baseOf, gatewayFrom } from "../address.js";
+import { aroundProxy, type Reached } from "../tools/settings.js";
+import { usualGateway, usualSignProxy } from "../usual.js";
 import { type Look, lookAtGateway } from "./look.js";
-import { aroundProxy, type Reached } from "./tools.js";
 
 export interface Asked {
   key: SecretSource;

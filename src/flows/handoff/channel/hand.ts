@@ -5,6 +5,7 @@ import { type Target, targetOf } from "../../agent/target.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
+import { halfMade } from "../source.js";
 import { askForChannel } from "./ask.js";
 import { type Asked, failureIn, inTheWay } from "./faults.js";
 import { mustBeUp, mustHaveChannel } from "./possible.js";
@@ -79,7 +80,8 @@ export async function handToChannel(
 
 async function standingOf(session: Session, target: Target, meant?: string): Promise<Standing> {
   let standing: Standing | undefined;
-  for await (const said of askForChannel(session, target, { verb: "look", ...(meant && { session: meant }) })) {
+  const look = { verb: "look", ...(meant && { session: meant }), without: halfMade(session, target.agent) } as const;
+  for await (const said of askForChannel(session, target, look)) {
     standing ??= said.session;
   }
   session.signal.throwIfAborted();

@@ -109,9 +109,8 @@ const turn = (text = "it is c0de") => {
 describe.each(releases)("a database of Hermes 0.%d", (minor) => {
   it("takes a conversation, proves it, and keeps exactly that", () => {
     make(minor);
-    expect(ask({ verb: "look", id })).toEqual({ missing: [], there: false });
+    expect(ask({ verb: "look", id })).toEqual({ missing: [] });
     expect(ask(seed())).toEqual({ title: "Tea 2" });
-    expect(ask({ verb: "look", id })).toMatchObject({ there: true });
     const [row] = query(`SELECT * FROM sessions WHERE id = '${id}'`);
     expect(row).toMatchObject({ source: "api_server", model: "m-1", title: "Tea 2", started_at: 1767254400.5 });
     expect(row).toMatchObject({ message_count: 5, tool_call_count: 1, system_prompt: null, ended_at: null });
@@ -241,8 +240,8 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
 
   it("closes a session that did not go on", () => {
     make(minor);
-    expect(ask({ verb: "close", id: "own", last: 1, at: 7 })).toEqual({ went_on: true });
-    expect(ask({ verb: "close", id: "none", last: 1, at: 7 })).toEqual({ went_on: true });
+    expect(ask({ verb: "close", id: "own", last: 1, at: 7 })).toEqual({ closed: false });
+    expect(ask({ verb: "close", id: "none", last: 1, at: 7 })).toEqual({ closed: false });
     const state = "SELECT ended_at, end_reason FROM sessions WHERE id = 'own'";
     expect(query(state)).toEqual([{ ended_at: null, end_reason: null }]);
     expect(ask({ verb: "close", id: "own", last: 2, at: 7 })).toEqual({ closed: true });
@@ -315,7 +314,7 @@ describe("what is not as it should be", () => {
 
   it("columns that are not there are left out", () => {
     make(0);
-    expect(ask({ verb: "look", id })).toEqual({ missing: [], there: false });
+    expect(ask({ verb: "look", id })).toEqual({ missing: [] });
     expect(ask(seed())).toEqual({ title: "Tea" });
     expect(query("SELECT count(*) AS n FROM messages WHERE session_id = 'handoff-0123456789ab'")).toEqual([{ n: 7 }]);
     expect(ask({ verb: "forget", id })).toEqual({ forgotten: 1 });

@@ -32,6 +32,7 @@ describe("the mark of an agent", () => {
     ["its port", (session) => put(session, host({}, { port: 8643 })), true],
     ["its unit", (session) => put(session, host({}, { unit: "hermes-ada-2.service" })), true],
     ["its proxy", (session) => put(session, host({}, { proxy: { provider: "nous", port: 8700 } })), true],
+    ["its proxy's provider", (session) => put(session, host({}, { proxy: { provider: "xai", port: 8700 } })), true],
     ["its key", ({ secrets }) => secrets.set(instance, "HERMES_API_SERVER_KEY", key("b"), ""), true],
     ["a label of its host", (session) => put(session, host({ labels: { rack: "7" } })), false],
     [
@@ -74,4 +75,14 @@ it("goes on with what it knew while a file cannot be read, says so once, and loo
     expect(await words()).toEqual(["eve"]);
   });
   expect(said().match(/goes on with the agents it knew/g)).toHaveLength(1);
+});
+
+it("leaves out an agent whose type nobody knows, and says so", async () => {
+  const { said } = await inSession({ configDir: directory(), yes: true }, async (session) => {
+    const agents = { ada: sampleAgent("ada"), odd: sampleAgent("odd", { type: "gone" }) };
+    await put(session, { ...host(), agents });
+    const fleet = await servedFleet(session);
+    expect((await fleet()).agents.map(({ word }) => word)).toEqual(["ada"]);
+  });
+  expect(said()).toContain("the gateway leaves wolf-i/odd out");
 });

@@ -15,6 +15,7 @@ export function usageInMemory(): Usage & { owed(): Spent } {
       const { tokens, nano } = tally.spent(key, period);
       return { tokens: tokens + owed.tokens, nano: nano + owed.nano };
     },
+    largest: tally.largest,
     rows: () => tally.rows(),
     close: async () => {},
     owed: () => owed,

@@ -12,7 +12,8 @@ import {
 } from "../../../../src/gateway/allowance/totals.js";
 import { type Lines, openUsage, readUsage } from "../../../../src/gateway/allowance/usage.js";
 import { readUsageFile } from "../../../../src/gateway/allowance/usage-file.js";
-import { openRequestLog, readRequestLines } from "../../../../src/gateway/audit/log.js";
+import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { readRequestLines } from "../../../../src/gateway/audit/read.js";
 import { faultOf, scratchDirectories } from "../../state/scratch.js";
 import { sampleKey } from "../keys/sample-key.js";
 
@@ -43,11 +44,12 @@ describe("totals", () => {
     ]) {
       tally.take(each);
     }
-    const row = { key: "abcd1234", target: "lab-1/ada" };
+    const row = { key: "abcd1234", target: "lab-1/ada", most_tokens: 15, most_nano: 250_000_000 };
+    const none = { key: "-", target: "-", most_tokens: 0, most_nano: 0 };
     expect(tally.rows()).toEqual([
       { day: "2026-11-16", ...row, requests: 2, errors: 1, input: 20, output: 10, nano: 500_000_000 },
       { day: "2026-11-17", ...row, requests: 1, errors: 0, input: 10, output: 5, nano: 250_000_000 },
-      { day: "2026-11-17", key: "-", target: "-", requests: 1, errors: 1, input: 0, output: 0, nano: 0 },
+      { day: "2026-11-17", ...none, requests: 1, errors: 1, input: 0, output: 0, nano: 0 },
     ]);
     expect(tally.seq).toBe(4);
     expect(
@@ -119,6 +121,17 @@ describe("totals", () => {
 });
 
 describe("what is saved", () => {
+  it("has the largest call of a key on each target", async () => {
+    const dir = directory();
+    const usage = await openUsage(dir, { lines: logOf([]) });
+    for (const [seq, input] of [10, 300, 20].entries()) usage.take(line(seq + 1, { tokens: { input, output: 5 } }));
+    await usage.close();
+    const again = await openUsage(dir, { lines: logOf([]) });
+    expect(again.largest("abcd1234", "lab-1/ada")).toEqual({ tokens: 305, nano: 250_000_000 });
+    expect(again.largest("abcd1234", "lab-1/ben")).toBeUndefined();
+    await again.close();
+  });
+
   it("is closed to others, and there again at the next start", async () => {
     const dir = directory();
     const log = [line(1), line(2)];
@@ -181,7 +194,7 @@ describe("what is saved", () => {
         { status: 200, tokens: { input: 10, output: 5 }, usd: 0.25, took: 3 },
       );
     const usage = await openUsage(dir, { lines });
-    for (let n = 0; n < 10; n++) usage.take(line(await write()));
+    for (let n = 0; n < 10; n++) usage.take(line((await write()) ?? 0));
     await usage.close();
     for (let n = 0; n < 10; n++) await write();
     // Killed here: ten lines are in usage.json, twenty in the log, which began new files meanwhile.

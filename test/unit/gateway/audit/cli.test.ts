@@ -8,11 +8,6 @@ import { memory } from "../../ui/streams.js";
 import { call, ending } from "./calls.js";
 
 // The command alone, whatever else there is.
-vi.mock("../../../../src/cli/catalog.js", async () => {
-  const { audit } = await import("../../../../src/cli/gateway/audit/commands.js");
-  const noun = { name: "gateway", summary: "the gateway", commands: [audit] };
-  return { catalog: [{ ...noun, verbs: async () => noun }] };
-});
 
 const dir = mkdtempSync(join(tmpdir(), "clm-gateway-audit-"));
 const file = join(dir, "gateway", "audit.jsonl");

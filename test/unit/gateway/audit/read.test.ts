@@ -1,8 +1,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openRequestLog, readRequestLines, verifyRequestLog } from "../../../../src/gateway/audit/log.js";
-import { followRequestLines, lastRequestLines } from "../../../../src/gateway/audit/read.js";
+import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { followRequestLines, lastRequestLines, readRequestLines } from "../../../../src/gateway/audit/read.js";
+import { verifyRequestLog } from "../../../../src/gateway/audit/verify.js";
 import { scratchDirectories } from "../../state/scratch.js";
 import { call, ending } from "./calls.js";
 

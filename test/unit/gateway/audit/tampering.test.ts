@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openRequestLog, verifyRequestLog } from "../../../../src/gateway/audit/log.js";
+import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { verifyRequestLog } from "../../../../src/gateway/audit/verify.js";
 import { hashOf } from "../../../../src/state/chain.js";
 import { call, ending } from "./calls.js";
 

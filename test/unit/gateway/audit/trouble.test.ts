@@ -15,7 +15,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { openRequestLog, readRequestLines, verifyRequestLog } from "../../../../src/gateway/audit/log.js";
+import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { readRequestLines } from "../../../../src/gateway/audit/read.js";
+import { verifyRequestLog } from "../../../../src/gateway/audit/verify.js";
 import { bundleChild } from "../../../faults/child.js";
 import { faultOf, scratchDirectories } from "../../state/scratch.js";
 import { call, ending } from "./calls.js";

@@ -51,7 +51,7 @@ async function ask(request: ChannelRequest, until?: Partial<Said>, before = asyn
   return answers;
 }
 
-const look = (session?: string) => ask({ verb: "look", ...(session && { session }) });
+const look = (session?: string, without: string[] = []) => ask({ verb: "look", ...(session && { session }), without });
 const hand = (more: { reset?: boolean; wait?: number } = {}, until?: Partial<Said>, before?: () => Promise<void>) =>
   ask({ verb: "hand", session: "tea-1", platform: "discord", reset: false, wait: 60, ...more }, until, before);
 
@@ -73,6 +73,12 @@ describe("a look", () => {
         },
       },
     ]);
+  });
+
+  it("takes none for it that a handoff left half made", async () => {
+    make();
+    expect(await look(undefined, ["tea-1"])).toMatchObject([{ session: { id: "tea-2" } }]);
+    expect(await look(undefined, ["tea"])).toEqual([{ absent: true }]);
   });
 
   it.each<[string, string, unknown]>([

@@ -5,13 +5,14 @@ import {
   type RequestOptions,
   request,
 } from "node:http";
-import { endsItself } from "../remote/http.js";
-import type { Ending, Tokens } from "./call.js";
-import { clientGone, type Exchange, mostForLog } from "./exchange.js";
+import { endsItself } from "../../remote/http.js";
+import type { Ending, Tokens } from "../call.js";
+import { clientGone, type Exchange, mostForLog } from "../exchange.js";
+import { Refusal } from "../refusal.js";
+import type { Lane } from "../road/lane.js";
+import { type EventJudge, eventFilter } from "./event-filter.js";
 import { judged } from "./judged.js";
 import { withoutOwnToolEvents } from "./own-tools.js";
-import { Refusal } from "./refusal.js";
-import type { Lane } from "./road/lane.js";
 import { streamTap } from "./tap.js";
 
 export interface Passing {
@@ -28,14 +29,9 @@ export interface Passing {
 }
 
 /** Of what the caller sent, this goes on. Hermes answers 403 to whoever names an Origin. */
-const sentOn: readonly string[] = [
-  "content-type",
-  "accept",
-  "user-agent",
-  "idempotency-key",
-  "x-hermes-session-id",
-  "x-hermes-session-key",
-];
+const sentOn: readonly string[] = ["content-type", "accept", "user-agent", "idempotency-key"];
+/** To an agent alone: a proxy would pass them on to its vendor. */
+const sessionHeaders: readonly string[] = ["x-hermes-session-id", "x-hermes-session-key"];
 
 // Bytes. What is sent in one piece with its head goes through SSH in one packet.
 const small = 16_384;
@@ -47,7 +43,7 @@ export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<
   const { path, body } = passing;
   return new Promise((done, failed) => {
     exchange.heard = Date.now();
-    const asked = begun(lane, { method: "POST", path, headers: headersFor(exchange, lane, body) });
+    const asked = begun(lane, { method: "POST", path, headers: headersFor(exchange, lane, passing) });
     let ended = false;
     /** Only the first of all ends counts. */
     const end = (work: () => Promise<void>) => {
@@ -118,9 +114,9 @@ function begun(lane: Lane, options: RequestOptions): ClientRequest {
   }
 }
 
-function headersFor({ request: { headers } }: Exchange, lane: Lane, body: Buffer): OutgoingHttpHeaders {
+function headersFor({ request: { headers } }: Exchange, lane: Lane, { body, proxied }: Passing): OutgoingHttpHeaders {
   const sent: OutgoingHttpHeaders = { host: lane.authority, "content-length": body.length };
-  for (const name of sentOn) {
+  for (const name of proxied ? sentOn : [...sentOn, ...sessionHeaders]) {
     const value = headers[name];
     if (typeof value === "string") sent[name] = value;
   }
@@ -129,13 +125,14 @@ function headersFor({ request: { headers } }: Exchange, lane: Lane, body: Buffer
 }
 
 /** Of what came back, this goes to the caller. */
-function headersBack({ headers }: IncomingMessage): Record<string, string> {
+function headersBack({ headers }: IncomingMessage, redact: (text: string) => string): Record<string, string> {
   const back: Record<string, string> = {};
   for (const name in headers) {
     const value = headers[name];
     const passes = name === "content-type" || name === "cache-control" || name === "retry-after";
     if ((passes || name.startsWith("x-hermes-")) && typeof value === "string") back[name] = value;
   }
+  if (back["x-hermes-error"] !== undefined) back["x-hermes-error"] = redact(back["x-hermes-error"]);
   return back;
 }
 
@@ -144,7 +141,7 @@ function brokeOff(): Refusal {
 }
 
 async function whole(exchange: Exchange, answer: IncomingMessage, body: Buffer, passing: Passing): Promise<void> {
-  const headers = headersBack(answer);
+  const headers = headersBack(answer, exchange.parts.redact);
   const verdict = judged(answer.statusCode ?? 0, headers, body, passing, exchange.parts.redact);
   if ("refusal" in verdict) return exchange.refuse(verdict.refusal, verdict.tokens);
   await exchange.answer(verdict.ending, headers, verdict.body);
@@ -157,13 +154,11 @@ function streamed(
   { input, failures, ownTools }: Passing,
   giveUp: () => void,
 ) {
-  const { response, call } = exchange;
-  const tap = streamTap();
-  const filter = ownTools ? withoutOwnToolEvents() : undefined;
+  const { response, call, parts } = exchange;
+  const tap = streamTap(exchange.asked === undefined ? undefined : mostForLog);
+  const filter = eventFilter(judgeOf(ownTools, parts.redact));
   const held: Buffer[] = [];
-  const logged: Buffer[] = [];
-  let loggedBytes = 0;
-  const headers = headersBack(answer);
+  const headers = headersBack(answer, parts.redact);
   call.streamed = true;
   response.writeHead(200, headers);
   response.flushHeaders();
@@ -172,11 +167,7 @@ function streamed(
     exchange.heard = Date.now();
     exchange.begun();
     tap.push(chunk);
-    const passed = filter ? filter.push(chunk) : chunk;
-    if (exchange.asked !== undefined && loggedBytes <= mostForLog) {
-      logged.push(passed);
-      loggedBytes += passed.length;
-    }
+    const passed = filter.push(chunk);
     if (tap.over) {
       held.push(passed);
       heldBytes += passed.length;
@@ -191,7 +182,7 @@ function streamed(
     try {
       take(chunk);
     } catch (error) {
-      exchange.parts.trouble(error);
+      parts.trouble(error);
       giveUp();
     }
   });
@@ -199,14 +190,20 @@ function streamed(
   return {
     tokens,
     async end(): Promise<void> {
-      if (filter) held.push(filter.end());
+      held.push(filter.end());
       const failed = tap.failure(headers, failures) !== undefined;
       const ending = { status: 200, ...(failed && { code: "agent_failed" }), tokens: tokens() };
-      const trouble = await exchange.conclude(ending, Buffer.concat(logged).toString());
+      const trouble = await exchange.conclude(ending, tap.said);
       if (trouble) endWith(exchange, trouble);
       else response.end(Buffer.concat(held));
     },
   };
+}
+
+/** What an agent answers is the caller's; what it says of a failure may be anything that went wrong, with whose key. */
+function judgeOf(ownTools: boolean, redact: (text: string) => string): EventJudge {
+  const ofTools = ownTools ? withoutOwnToolEvents() : (event: Buffer) => event;
+  return (event) => ofTools(event.includes('"error"') ? Buffer.from(redact(event.toString())) : event);
 }
 
 /** A stream that does not come to its end: its line first, then what happened, and no `[DONE]`. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { plainTap, streamTap } from "../../../src/gateway/tap.js";
+import { plainTap, streamTap } from "../../../../src/gateway/upstream/tap.js";
 
 const event = (data: object, name = "") => `${name && `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
 const delta = (content: string) => event({ choices: [{ delta: { content } }] });
@@ -36,6 +36,12 @@ const streams: [what: string, text: string, seen: object][] = [
     { tokens: { input: 100, output: 4, estimated: true }, over: false },
   ],
   ["broken off", `${chat.join("")}data: {"usa`, { tokens: { input: 100, output: 4, estimated: true }, over: false }],
+  [
+    "not told, of what is thought, of tools that are called and of a second answer",
+    event({ choices: [{ delta: { reasoning_content: "12345678" } }, { delta: { content: "1234" } }] }) +
+      event({ choices: [{ delta: { tool_calls: [{ id: "c1", function: { name: "ls", arguments: "123456" } }] } }] }),
+    { tokens: { input: 100, output: 5, estimated: true }, over: false },
+  ],
   ["no events at all", "what is this", { tokens: { input: 100, output: 0, estimated: true }, over: false }],
 ];
 
@@ -52,6 +58,13 @@ describe("a stream's tokens", () => {
         expect({ tokens: tap.tokens(100), over: tap.over }).toEqual(seen);
       }),
     );
+  });
+
+  it("keeps as much of what is said as it is told to", () => {
+    const [short, long] = [streamTap(), streamTap(10_000)];
+    const bytes = Buffer.from(delta("one ").repeat(1000));
+    for (const tap of [short, long]) tap.push(bytes);
+    expect([short.said.length, long.said]).toEqual([400, "one ".repeat(1000)]);
   });
 
   it("knows a failure that is told as an answer", () => {

@@ -1,8 +1,6 @@
 import { Fault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
-
-export const tools = ["codex", "aider", "cline", "curl", "python", "node", "shell"] as const;
-export type Tool = (typeof tools)[number];
+import type { Tool } from "../usual.js";
 
 /** The variable that the settings read the key from: none of them holds a key. */
 export const keyVariable = "CLM_GATEWAY_KEY";

@@ -1,8 +1,8 @@
-import { type Completion, completionFrom, errorText } from "../agents/chat/completion.js";
-import type { Ending, Tokens } from "./call.js";
+import { type Completion, completionFrom, errorText } from "../../agents/chat/completion.js";
+import type { Ending, Tokens } from "../call.js";
+import { Refusal } from "../refusal.js";
 import { withoutOwnTools } from "./own-tools.js";
 import type { Passing } from "./pass.js";
-import { Refusal } from "./refusal.js";
 import { plainTap } from "./tap.js";
 
 type Verdict =

@@ -1,5 +1,5 @@
-import { type Environment, environmentOf } from "../../../flows/gateway/signing/env.js";
-import { keyVariable } from "../../../flows/gateway/signing/tools.js";
+import { type Environment, environmentOf } from "../../../flows/gateway/tools/env.js";
+import { keyVariable } from "../../../flows/gateway/tools/settings.js";
 import { withSession } from "../../../flows/session.js";
 import { sh } from "../../../quote.js";
 import type { Handler } from "../../command.js";

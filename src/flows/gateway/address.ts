@@ -1,8 +1,6 @@
-import { Fault } from "../../../errors.js";
-import { isLoopback } from "../../service/loopback.js";
-import { usualGateway, usualPort } from "../usual.js";
-
-export const usualSignProxy = 4142;
+import { Fault } from "../../errors.js";
+import { isLoopback } from "../service/loopback.js";
+import { usualGateway, usualPort } from "./usual.js";
 
 /** Where a gateway is, as it is typed. With or without `/v1` it means the same. */
 export function gatewayFrom(flag: string, text: string): URL {

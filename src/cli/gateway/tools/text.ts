@@ -1,4 +1,5 @@
-import { type Reached, type Settings, settingsFor, type Tool, tools } from "../../../flows/gateway/signing/tools.js";
+import { type Reached, type Settings, settingsFor } from "../../../flows/gateway/tools/settings.js";
+import { type Tool, tools } from "../../../flows/gateway/usual.js";
 
 /** The settings of one tool, or of all. */
 export const settingsOf = (tool: Tool | "all", reached: Reached): Settings[] =>

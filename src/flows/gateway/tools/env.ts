@@ -1,14 +1,14 @@
 import { Fault } from "../../../errors.js";
-import { stateOf } from "../../../gateway/keys/key.js";
 import { mayUse } from "../../../gateway/keys/rights.js";
 import { nearest } from "../../../nearest.js";
 import { quote } from "../../../quote.js";
 import { type Agent, agentsOf, fullName } from "../../../state/agents.js";
 import { findGatewayKey, type GatewayKey, gatewayKeyStore } from "../../../state/gateway-keys.js";
 import type { Session } from "../../session.js";
-import { usualGateway } from "../usual.js";
-import { baseOf, gatewayFrom, usualSignProxy } from "./address.js";
-import { aroundProxy, modelFrom, type Reached } from "./tools.js";
+import { baseOf, gatewayFrom } from "../address.js";
+import { mustBeActive } from "../keys/active.js";
+import { usualGateway, usualSignProxy } from "../usual.js";
+import { aroundProxy, modelFrom, type Reached } from "./settings.js";
 
 export interface Asked {
   url?: string | undefined;
@@ -49,15 +49,6 @@ export function environmentOf({ configDir, hosts, env, now, ui }: Session, word:
     gateway: gateway.origin,
     reached: { base: baseOf(base), model, around: aroundProxy(base, env) },
   };
-}
-
-function mustBeActive(key: GatewayKey, now: Date): void {
-  const state = stateOf(key, now);
-  if (state === "active") return;
-  throw new Fault("not-ready", `the key ${key.name} ${state === "revoked" ? "was revoked" : "has expired"}`, {
-    why: `at ${key.revoked_at ?? key.expires_at}`,
-    next: "clm gateway key create --help",
-  });
 }
 
 /** One that was seen to answer before one that may, and that before one that cannot. */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withoutOwnToolEvents, withoutOwnTools } from "../../../src/gateway/own-tools.js";
+import { eventFilter } from "../../../../src/gateway/upstream/event-filter.js";
+import { withoutOwnToolEvents, withoutOwnTools } from "../../../../src/gateway/upstream/own-tools.js";
 
 const event = (type: string, more: object = {}) =>
   `event: response.${type}\ndata: ${JSON.stringify({ type: `response.${type}`, ...more })}\n\n`;
@@ -79,7 +80,7 @@ const ends: [what: string, end: string][] = [
 ];
 
 function passedOf(bytes: Buffer, places: number[]): string {
-  const filter = withoutOwnToolEvents();
+  const filter = eventFilter(withoutOwnToolEvents());
   const passed: Buffer[] = [];
   for (let n = 1; n < places.length; n++) passed.push(filter.push(bytes.subarray(places[n - 1], places[n])));
   return Buffer.concat([...passed, filter.end()]).toString();
@@ -114,12 +115,12 @@ describe("nothing waits longer than it must", () => {
     ["a comment in an event, with it", ["data: {}\n", ": x\n", "\n"], ["", "", "data: {}\n: x\n\n"]],
     ["an event between two of a tool", [`${ofTool[0]}${created}${ofTool[1]}`], [created]],
   ])("%s", (_what, chunks, passed) => {
-    const filter = withoutOwnToolEvents();
+    const filter = eventFilter(withoutOwnToolEvents());
     expect(chunks.map((chunk) => filter.push(Buffer.from(chunk)).toString())).toEqual(passed);
   });
 
   it("an event that does not end passes, before it fills the memory", () => {
-    const filter = withoutOwnToolEvents();
+    const filter = eventFilter(withoutOwnToolEvents());
     const chunk = Buffer.alloc(8 * 1024 * 1024, "x");
     let passed = 0;
     for (let n = 0; n < 10; n++) passed += filter.push(chunk).length;

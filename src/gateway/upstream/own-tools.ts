@@ -1,3 +1,5 @@
+import type { EventJudge } from "./event-filter.js";
+
 /**
  * Hermes runs its tools itself and tells of them in /v1/responses as `function_call` and `function_call_output`. To who calls
  * OpenAI a function call is a task of their own: Codex answers "unsupported call: terminal" (seen). So they are left out.
@@ -20,96 +22,10 @@ interface Said {
   response?: Response;
 }
 
-export interface OwnToolsFilter {
-  /** What of it may go on now: all but an event that has not come to its end. */
-  push(chunk: Buffer): Buffer;
-  /** What is left when nothing more comes. */
-  end(): Buffer;
-}
-
-const [newline, carriageReturn, colon] = [10, 13, 58];
 const nothing = Buffer.alloc(0);
 
-// Bytes. One that does not end must not fill the memory: from there on everything passes as it is.
-const longestEvent = 64 * 1024 * 1024;
-
-/** For server-sent events, wherever they are cut into chunks. What is not about tools passes byte for byte. */
-export function withoutOwnToolEvents(): OwnToolsFilter {
-  const judged = eventJudge();
-  let held: Buffer[] = [];
-  let length = 0;
-  let first: number | undefined;
-  let lineIsEmpty = true;
-  let returned = false;
-  /** The event is whole, but for the second half of its last line's end, which may come or not. */
-  let closing = false;
-  let givenUp = false;
-
-  function taken(): Buffer {
-    const event = held.length === 1 ? (held[0] as Buffer) : Buffer.concat(held);
-    held = [];
-    length = 0;
-    first = undefined;
-    lineIsEmpty = true;
-    returned = false;
-    closing = false;
-    return event;
-  }
-
-  return {
-    push(chunk) {
-      if (givenUp) return chunk;
-      const passed: Buffer[] = [];
-      let from = 0;
-      const close = (to: number) => {
-        held.push(chunk.subarray(from, to));
-        from = to;
-        passed.push(judged(taken()));
-      };
-      for (let at = 0; at < chunk.length; at++) {
-        const byte = chunk[at] as number;
-        if (closing) {
-          close(byte === newline ? at + 1 : at);
-          if (byte === newline) continue;
-        }
-        const secondHalf = byte === newline && returned;
-        returned = byte === carriageReturn;
-        if (secondHalf) continue;
-        first ??= byte;
-        if (byte !== newline && byte !== carriageReturn) {
-          lineIsEmpty = false;
-          at = lineEndAfter(chunk, at) - 1;
-          continue;
-        }
-        // A comment, which keeps the line alive, waits for nothing.
-        if (lineIsEmpty || first === colon) {
-          if (byte === newline) close(at + 1);
-          else closing = true;
-        }
-        lineIsEmpty = true;
-      }
-      if (from < chunk.length) held.push(chunk.subarray(from));
-      length += chunk.length - from;
-      if (length > longestEvent) {
-        givenUp = true;
-        passed.push(taken());
-      }
-      return passed.length === 1 ? (passed[0] as Buffer) : Buffer.concat(passed);
-    },
-    end: () => (held.length === 0 ? nothing : judged(taken())),
-  };
-}
-
-/** Where the line ends, or the chunk. */
-function lineEndAfter(chunk: Buffer, at: number): number {
-  const found = chunk.indexOf(newline, at);
-  const end = found < 0 ? chunk.length : found;
-  const before = chunk.subarray(at, end).indexOf(carriageReturn);
-  return before < 0 ? end : at + before;
-}
-
-/** Gives each event back as the caller may see it; empty when not at all. */
-function eventJudge(): (event: Buffer) => Buffer {
+/** For server-sent events. What is not about tools passes byte for byte. */
+export function withoutOwnToolEvents(): EventJudge {
   /** The places that they had in the agent's own count. */
   const leftOut = new Set<number>();
 
