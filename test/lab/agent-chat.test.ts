@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
@@ -6,6 +5,7 @@ import { hostStore } from "../../src/state/hosts.js";
 import { openSecrets } from "../../src/state/secrets.js";
 import { agentsIn, unitOf } from "./agents.js";
 import { type Call, clm, copyOfHome, inHost } from "./clm.js";
+import { closedButForSsh } from "./network.js";
 import { onTerminal } from "./terminal.js";
 
 const host = "trial-3";
@@ -126,37 +126,11 @@ describe("what is said", () => {
   });
 });
 
-/** The network of the host, closed from outside to everything but its SSH server. */
-function closedButForSsh(): { open: () => void } | undefined {
-  if (spawnSync("nft", ["--version"]).status !== 0) return undefined;
-  const address =
-    hostStore(home)
-      .read()
-      .hosts.find((each) => each.name === host)?.address ?? "?";
-  const spaces = execFileSync("ip", ["netns", "list"], { encoding: "utf8" }).split("\n");
-  const space = spaces
-    .map((line) => line.split(" ")[0] ?? "")
-    .find(
-      (each) =>
-        each && spawnSync("ip", ["-n", each, "-4", "addr"], { encoding: "utf8" }).stdout.includes(`inet ${address}/`),
-    );
-  if (!space) return undefined;
-  const rules = `table inet closed {
-    chain in { type filter hook input priority 0; policy drop; iif lo accept; tcp dport 22 accept; }
-    chain out { type filter hook output priority 0; policy drop; oif lo accept; tcp sport 22 accept; }
-  }`;
-  const nft = (args: string[], input = "") =>
-    execFileSync("ip", ["netns", "exec", space, "nft", ...args], { input, encoding: "utf8" });
-  nft(["--file", "-"], rules);
-  return { open: () => void nft(["delete", "table", "inet", "closed"]) };
-}
-
 describe("the road", () => {
   const name = names.new;
 
-  it("needs nothing of the host's network but its SSH server", async ({ skip }) => {
-    const closed = closedButForSsh();
-    if (!closed) return skip("there is no nft here to close the host's network with");
+  it("needs nothing of the host's network but its SSH server", async () => {
+    const closed = closedButForSsh(home, host);
     try {
       expect(await chat(name, ["--once", "hello"])).toMatchObject({ code: 0, stdout: "echo: hello\n" });
     } finally {

@@ -252,6 +252,8 @@ describe("a subscription that an agent lends", () => {
     const model = models[1] ?? "";
     const { choices } = await say(all, model);
     expect(choices[0]?.message.content).toBe("echo: hello");
+    const { data } = await clientOf(all).embeddings.create({ model, input: "hello" });
+    expect(data[0]?.embedding.length).toBeGreaterThan(0);
     expect(await toldOf(say(other, model))).toEqual(noSuchModel);
     expect(await toldOf(clientOf(all).responses.create({ model, input: "x" }))).toMatchObject({
       1: "not_supported_by_target",

@@ -8,6 +8,7 @@ import OpenAI, { APIError } from "openai";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { agentsIn, misbehave, unitOf } from "./agents.js";
 import { clm, copyOfHome, inHost } from "./clm.js";
+import { cutOff } from "./network.js";
 import { newKey, Serving } from "./serving.js";
 
 const host = "trial-1";
@@ -221,7 +222,16 @@ describe("what is down", () => {
     while ((await codeOf(say("ada", "x"))) !== "answered") await sleep(200);
   });
 
-  it("a host that goes down under load and comes back: each request ends, and traffic goes on by itself", async () => {
+  it.each([
+    [
+      "reboots",
+      async () => {
+        await inHost(host, "systemd-run --quiet --on-active=1 systemctl reboot --force");
+        return () => {};
+      },
+    ],
+    ["is gone without a word", async () => cutOff(home, host).open],
+  ])("a host that %s under load: each request ends, and traffic goes on by itself", async (_, goDown) => {
     const from = serving.events.length;
     const ends: unknown[] = [];
     let over = false;
@@ -238,8 +248,9 @@ describe("what is down", () => {
       }
     })();
     await sleep(1000);
-    await inHost(host, "systemd-run --quiet --on-active=1 systemctl reboot --force");
+    const comeBack = await goDown();
     await serving.until("lost", from);
+    comeBack();
     await serving.until("back", from);
     for (let at = ends.length; !ends.slice(at).includes("answered"); ) await sleep(200);
     over = true;
