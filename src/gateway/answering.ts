@@ -1,7 +1,9 @@
+import type { IncomingMessage } from "node:http";
 import { isSpeakable } from "../state/agents.js";
+import { usualOutput } from "./allowance/allowance.js";
 import { askedIn } from "./asked.js";
 import { bodyOf, tooLarge } from "./body.js";
-import { type Directory, targetOf } from "./directory.js";
+import { type Directory, type Served, targetOf, usableOf } from "./directory.js";
 import type { Exchange } from "./exchange.js";
 import type { GatewayKey } from "./keys/key.js";
 import type { Right } from "./keys/rights.js";
@@ -9,7 +11,7 @@ import { metricsType, type View } from "./metrics.js";
 import type { Models } from "./models.js";
 import { Refusal } from "./refusal.js";
 import type { Lane } from "./road/lane.js";
-import { agentPaths, routeOf } from "./routes.js";
+import { agentPaths, type Route, routeOf } from "./routes.js";
 import { pass } from "./upstream/pass.js";
 
 const json = { "content-type": "application/json" };
@@ -19,7 +21,7 @@ const nothing = Buffer.alloc(0);
 export async function answer(exchange: Exchange, models: Models, logBodies: boolean): Promise<void> {
   const { parts, call, request } = exchange;
   if (request.headers.host === undefined && request.httpVersion === "1.1") throw noHost();
-  const route = routeOf(call.method, call.path);
+  const route = routed(exchange);
   parts.log.mustBeWritable();
   if (route.does === "health") return exchange.answer({ status: 200 }, json, `{"status":"ok"}`);
   const { key, body } = await admitted(exchange, route.does === "model" ? "models" : route.does);
@@ -43,7 +45,11 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   if (logBodies) exchange.keepAsked(body);
   const asked = askedIn(body);
   const found = fleet.find(asked.model);
-  if (!found || !parts.mayUse(key, found.agent)) throw noSuchModel(parts.redact(asked.model));
+  if (!found || !parts.mayUse(key, usableOf(found))) {
+    call.model = parts.redact(asked.model);
+    const several = fleet.namesakes(asked.model).filter((agent) => parts.mayUse(key, agent));
+    throw several.length > 1 ? ambiguous(several) : noSuchModel(call.model);
+  }
   const { agent, proxied } = found;
   call.target = targetOf(found);
   // The name behind a proxy is whatever the caller typed.
@@ -56,15 +62,35 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   const { signal } = exchange;
   const { input, output } = asked;
   const runs = { provider: proxy?.provider ?? agent.provider, model: proxied ?? agent.model };
-  exchange.reservation = await parts.allowance.reserve(key, { target: call.target, ...runs, input, output }, signal);
+  const reservation = await parts.allowance.reserve(key, { target: call.target, ...runs, input, output }, signal);
+  exchange.reservation = reservation;
   signal.throwIfAborted();
   const { host, name, failures } = agent;
   const lane = await laneTo(exchange, key, { host, name, proxy: proxy !== undefined, asked: asked.model });
   // Without the query: nothing that an agent has reads one, and a key that was put there would stand in its log.
   const { path } = call;
-  const ownTools = proxy === undefined && call.path === "/v1/responses";
-  await pass(exchange, lane, { path, body: sent, input, failures, proxied: proxy !== undefined, ownTools });
+  const tokens = { input, output: output ?? usualOutput };
+  parts.log.sent({ call, tokens, ...reservation.cost(tokens) });
+  const from = proxy ? "proxy" : path === "/v1/responses" ? "responses" : "chat";
+  await pass(exchange, lane, { path, body: sent, ...tokens, failures, from });
 }
+
+/** Who asks for what is not there is written down with it, where that can be told. */
+function routed({ call, parts, request }: Exchange): Route {
+  try {
+    return routeOf(call.method, call.path);
+  } catch (refusal) {
+    try {
+      call.key = parts.keyring.whose(bearerIn(request));
+    } catch {
+      // A stranger, or somebody whose key has ended: that there is nothing here is the same to all.
+    }
+    throw refusal;
+  }
+}
+
+const bearerIn = ({ headers }: IncomingMessage): string | undefined =>
+  /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
 
 function bodyIn({ request, response, signal }: Exchange): Buffer | Promise<Buffer> {
   const { "content-length": length, "transfer-encoding": coding } = request.headers;
@@ -81,7 +107,7 @@ async function admitted(exchange: Exchange, right: Right): Promise<Admitted> {
   const { parts, call, request } = exchange;
   const { headers, url = "" } = request;
   if (headers["x-clm-signature"] === undefined && headers["x-clm-key"] === undefined) {
-    const key = parts.keyring.whose(/^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1]);
+    const key = parts.keyring.whose(bearerIn(request));
     call.key = key;
     parts.mustMay(key, right);
     return { key, body: await bodyIn(exchange) };
@@ -133,10 +159,15 @@ async function laneTo(exchange: Exchange, key: GatewayKey, { host, name, proxy, 
 const viewOf = ({ parts }: Exchange, key: GatewayKey): View => ({
   key: key.name,
   target(target) {
-    const [host = "", name = ""] = target.split("/");
-    return parts.mayUse(key, { host, name });
+    const [host = "", name = "", proxy] = target.split("/");
+    return parts.mayUse(key, { host, name, proxied: proxy !== undefined });
   },
 });
+
+const ambiguous = (agents: readonly Served[]): Refusal => {
+  const words = agents.map(({ word }) => `\`${word}\``).join(", ");
+  return new Refusal(404, "model_not_found", `Several agents have this name. Say which: ${words}.`, { param: "model" });
+};
 
 /** The same for what is not there and for what the key may not use: who may not use it does not learn that it is there. */
 function noSuchModel(word: string): Refusal {

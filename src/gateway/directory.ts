@@ -1,3 +1,5 @@
+import type { Usable } from "./keys/rights.js";
+
 /** An agent that can be asked, as far as the door must know it. */
 export interface Served {
   host: string;
@@ -37,9 +39,16 @@ const proxyPart = "/proxy/";
 /** The agents of one moment, and what they are called. */
 export class Directory {
   readonly #byWord = new Map<string, Served>();
+  readonly #byName = new Map<string, Served[]>();
 
   constructor(readonly agents: readonly Served[]) {
     for (const agent of agents) this.#byWord.set(`${agent.host}/${agent.name}`, agent).set(agent.word, agent);
+    for (const agent of agents) this.#byName.set(agent.name, [...(this.#byName.get(agent.name) ?? []), agent]);
+  }
+
+  /** Those of a name that means several of them, and so none. */
+  namesakes(word: string): readonly Served[] {
+    return this.#byName.get(word) ?? [];
   }
 
   /** `agent`, `host/agent`, or one of them with `/proxy/MODEL`; a model's name may have slashes too. */
@@ -54,6 +63,11 @@ export class Directory {
     return undefined;
   }
 }
+
+/** What a key must be allowed to use. */
+export const usableOf = ({ agent: { host, name }, proxied }: Found): Usable => ({
+  ...{ host, name, proxied: proxied !== undefined },
+});
 
 /** What the audit log and an allowance call it. */
 export const targetOf = ({ agent: { host, name }, proxied }: Found): string =>

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from "node:http";
 import { completionFrom } from "../agents/chat/completion.js";
 import { unlessStopped } from "../unless-stopped.js";
-import { type Directory, proxiedWord, type Served } from "./directory.js";
+import { type Directory, proxiedWord, type Served, usableOf } from "./directory.js";
 import type { GatewayKey } from "./keys/key.js";
 import type { Parts } from "./parts.js";
 import type { Lane } from "./road/lane.js";
@@ -43,18 +43,19 @@ export function modelsOf({ mayUse, road }: Pick<Parts, "mayUse" | "road">): Mode
 
   return {
     async list({ agents }, key) {
-      const usable = agents.filter((agent) => mayUse(key, agent));
       const all = await Promise.all(
-        usable.map(async (agent) => {
-          const proxied = agent.proxy ? await proxiedBy(agent) : [];
-          return [agent.word, ...proxied.map((id) => proxiedWord(agent, id))].map((id) => model(id, agent));
+        agents.map(async (agent) => {
+          const isLent = agent.proxy && mayUse(key, { ...agent, proxied: true });
+          const proxied = isLent ? await proxiedBy(agent) : [];
+          const own = mayUse(key, agent) ? [agent.word] : [];
+          return [...own, ...proxied.map((id) => proxiedWord(agent, id))].map((id) => model(id, agent));
         }),
       );
       return all.flat();
     },
     async find(fleet, key, id) {
       const found = fleet.find(id);
-      if (!found || !mayUse(key, found.agent)) return undefined;
+      if (!found || !mayUse(key, usableOf(found))) return undefined;
       const { agent, proxied } = found;
       if (proxied !== undefined && !(await proxiedBy(agent)).includes(proxied)) return undefined;
       return model(id, agent);

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Allowance } from "./allowance/allowance.js";
+import type { Sent } from "./audit/under-way.js";
 import type { Call, Ending } from "./call.js";
 import type { Directory } from "./directory.js";
 import type { GatewayKey } from "./keys/key.js";
 import type { Keyring } from "./keys/keyring.js";
-import type { Right } from "./keys/rights.js";
+import type { Right, Usable } from "./keys/rights.js";
 import type { Metrics } from "./metrics.js";
 import type { Road } from "./road/road.js";
 
@@ -32,9 +33,14 @@ export interface Parts {
   mustBeSignable(headers: IncomingHttpHeaders): void;
   signed(request: SignedRequest): Promise<{ key: GatewayKey; nonce: string }>;
   mustMay(key: GatewayKey, right: Right): void;
-  mayUse(key: GatewayKey, agent: { host: string; name: string }): boolean;
+  mayUse(key: GatewayKey, agent: Usable): boolean;
   allowance: Allowance;
-  log: { mustBeWritable(): void; write(call: Call, ending: Ending): Promise<void> };
+  log: {
+    mustBeWritable(): void;
+    /** It is sent on now: from here on it leaves a line, whatever becomes of the gateway. */
+    sent(sent: Sent): void;
+    write(call: Call, ending: Ending): Promise<void>;
+  };
   metrics: Metrics;
   /** The agents as they are recorded now. Nothing is awaited when that is known. */
   fleet(): Directory | Promise<Directory>;

@@ -26,6 +26,8 @@ export interface ServerSettings {
 export interface Gateway {
   readonly url: string;
   readonly port: number;
+  /** Requests that have no answer yet. */
+  readonly underWay: number;
   /** Takes nothing new, lets what is under way come to its end, and cuts what does not. Resolves when every line is written. */
   stop(): Promise<void>;
 }
@@ -110,6 +112,9 @@ export async function openGateway(given: Parts, settings: ServerSettings): Promi
 
   return {
     port,
+    get underWay() {
+      return exchanges.size;
+    },
     url: `http${tls ? "s" : ""}://${settings.address.includes(":") ? `[${settings.address}]` : settings.address}:${port}`,
     async stop() {
       stopping = true;

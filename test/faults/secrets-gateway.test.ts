@@ -62,7 +62,7 @@ beforeAll(async () => {
   await must("agent", "exec", name, "--", "hermes", "login", "--provider", "nous");
   await must("agent", "proxy", name, "enable", "--provider", "nous");
   keys = {
-    usual: await newKey(home, "--name", "usual", "--agents", "*", "--role", "admin"),
+    usual: await newKey(home, "--name", "usual", "--agents", "*,*/proxy", "--role", "admin"),
     narrow: await newKey(home, "--name", "narrow", "--agents", "nobody", "--rpm", "1000"),
     signed: await newKey(home, "--name", "signed", "--agents", "*", "--signed"),
   };

@@ -37,7 +37,10 @@ afterAll(async () => {
 });
 
 const hand = (words: string[] = [], call: Partial<Call> = {}, channel = "discord") =>
-  clm(["handoff", "ada", "--to-channel", channel, "--session", "tea", ...words], { home, ...call });
+  clm(["handoff", "ada", "--to-channel", channel, "--session", "tea", "--yes", ...words], { home, ...call });
+/** By somebody who cannot be asked, and has not said yes. */
+const unasked = (...words: string[]) =>
+  clm(["handoff", "ada", "--to-channel", "discord", "--session", "tea", ...words], { home });
 
 const sql = (text: string) => {
   const code = `import json,sqlite3,sys
@@ -89,11 +92,13 @@ describe("a session", () => {
   });
 
   it("is the one that was used last, when none is named", async () => {
-    const { stdout } = await clm(["handoff", "ada", "--to-channel", "discord", "-o", "json"], { home });
+    const { stdout } = await clm(["handoff", "ada", "--to-channel", "discord", "--yes", "-o", "json"], { home });
     expect(JSON.parse(stdout)).toMatchObject({ session: "tea", result: "handed" });
   });
 
-  it("stays where it is in a dry run", async () => {
+  it("stays where it is until somebody said that others may read it, and in a dry run", async () => {
+    expect(await unasked()).toMatchObject({ code: 6, stderr: expect.stringContaining("--yes") });
+    expect((await row())[0]).toBeNull();
     expect(await hand(["--dry-run"])).toMatchObject({
       code: 0,
       stderr: expect.stringContaining("would hand session tea"),
@@ -140,9 +145,9 @@ describe("a request", () => {
     await switched("");
     const blocked = await hand();
     expect([blocked.code, blocked.stderr]).toEqual([5, expect.stringContaining(reset)]);
-    expect((await hand(["--reset"])).code).toBe(6);
+    expect((await unasked("--reset")).code).toBe(6);
     expect((await row())[0]).toBe("running");
-    const done = await hand(["--reset", "--yes"]);
+    const done = await hand(["--reset"]);
     expect(done.code, done.stderr).toBe(0);
     expect(await row()).toEqual(["completed", "discord", null]);
   });

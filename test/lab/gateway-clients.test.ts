@@ -197,6 +197,17 @@ describe("a signed request", () => {
   });
 });
 
+describe("the helpers of the openai library", () => {
+  it.each(["ada", "ben"])("hear %s to the end, also when it uses a tool", async (model) => {
+    const key = await newKey(home, "--name", `helped-${model}`, "--agents", "*");
+    const messages = [{ role: "user" as const, content: "use a tool" }];
+    const chat = clientOf(key).chat.completions.stream({ model, messages });
+    expect(await chat.finalContent()).toContain("use a tool");
+    const stream = clientOf(key).responses.stream({ model, input: "use a tool, please" });
+    expect((await stream.finalResponse()).output_text).toContain("use a tool, please");
+  });
+});
+
 describe("Codex", () => {
   const program = resolve("test/clients/node_modules/@openai/codex/bin/codex.js");
   // What is no address of this machine goes nowhere: Codex would ask its maker for news.
@@ -240,13 +251,49 @@ describe("Codex", () => {
   });
 });
 
+describe("a gateway that is killed", () => {
+  it("writes down at the next start what was under way, and counts it", async () => {
+    const key = await newKey(home, "--name", "cut", "--agents", "*");
+    const cut = toldOf(
+      clientOf(key).chat.completions.create({
+        ...{ model: "ada", max_tokens: 77 },
+        messages: [{ role: "user", content: `slowly ${"word ".repeat(100)}` }],
+      }),
+    );
+    await sleep(1000);
+    await serving.stop("SIGKILL");
+    await cut;
+    await serve();
+    const { stdout } = await clm(["gateway", "audit", "--key", "cut", "-o", "json"], { home });
+    expect(JSON.parse(stdout)).toMatchObject([{ code: "gateway_killed", tokens: { output: 77, estimated: true } }]);
+    const { total } = JSON.parse((await clm(["gateway", "usage", "--key", "cut", "-o", "json"], { home })).stdout);
+    expect(total).toMatchObject({ requests: 1, output: 77 });
+    expect((await clm(["gateway", "audit", "--verify"], { home })).code).toBe(0);
+  });
+
+  it("has new prices without being started again", async () => {
+    const key = await newKey(home, "--name", "dear", "--agents", "*");
+    const spent = async () => {
+      await say(key);
+      const { stdout } = await clm(["gateway", "audit", "--key", "dear", "-o", "json"], { home });
+      return JSON.parse(stdout).at(-1).usd;
+    };
+    const before = await spent();
+    writeFileSync(join(home, "models.yaml"), "models:\n  ollama:\n    echo-1: { input: 2000000, output: 2000000 }\n");
+    while ((await spent()) !== 2 * before) await sleep(200);
+    writeFileSync(join(home, "models.yaml"), "models: [");
+    await sleep(1100);
+    expect(await spent()).toBe(2 * before);
+  });
+});
+
 describe("a subscription that an agent lends", () => {
   it("is a model of the gateway: with its keys, its roles and its log", async () => {
     const { must } = agentsIn(home);
     await must("agent", "exec", "ada", "--", "hermes", "login", "--provider", "nous");
     await must("agent", "proxy", "ada", "enable", "--provider", "nous");
-    const all = await newKey(home, "--name", "lent", "--agents", "ada");
-    const other = await newKey(home, "--name", "not-lent", "--agents", "ben");
+    const all = await newKey(home, "--name", "lent", "--agents", "ada,ada/proxy");
+    const other = await newKey(home, "--name", "not-lent", "--agents", "*");
     const models = (await clientOf(all).models.list()).data.map(({ id }) => id);
     expect(models).toEqual(["ada", expect.stringMatching(/^ada\/proxy\/./)]);
     const model = models[1] ?? "";

@@ -1,6 +1,13 @@
 /** What stands for a secret, wherever clm shows one. */
 const shown = "[secret]";
 
+const words = "pass(?:word|wd|phrase)?|pwd|secret|token|credentials?";
+const keyWords = "(?:api|access|secret|private|auth|encryption|signing)[_.-]?key(?:[_.-]?id)?";
+/** `DB_PASSWORD=`, `"token": `, `api-key: `. Whatever stands before the word is part of the name, and letters behind it make another. */
+const named = `(?:^|[\\s,;{(["'\`&?-])["']?(?:[A-Za-z0-9]+[_.-])*(?:${words}|${keyWords})["']?\\s*(?:=>?|:=?)\\s*`;
+/** `--password `, and what sshpass is given. */
+const ofFlag = `(?:\\s--(?:[a-z]+-)*(?:password|passwd|secret|token|api-key)|\\bsshpass\\s+-p)\\s+`;
+
 /** Secrets that clm does not keep, by how they are written. Each gives back what may stay. */
 const shapes: [RegExp, string][] = [
   [/-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----[\s\S]*?(?:-----END \1-----|$)/g, shown],
@@ -12,6 +19,13 @@ const shapes: [RegExp, string][] = [
   ],
   // The password of an address: `postgres://user:password@host`.
   [/\b([a-z][a-z0-9+.-]*:\/\/[^\s/:@"'<>]*):[^\s/@"'<>]+@/gi, `$1:${shown}@`],
+  // What is called a password, a secret, a token or a key: `DB_PASSWORD=…`, `"token": "…"`, `api-key: …`, `--password …`.
+  ...[named, ofFlag].flatMap((name): [RegExp, string][] => [
+    [new RegExp(`(${name}["'])[^"'\\n]+`, "gim"), `$1${shown}`],
+    [new RegExp(`(${name})(?!["'[])[^\\s"',;&)}\\]]+`, "gim"), `$1${shown}`],
+  ]),
+  [/\b((?:set-)?cookie\s*:\s*)[^\n"']+/gi, `$1${shown}`],
+  [/\b((?:curl|wget)\b[^\n]*?\s(?:-u|--user)\s*["']?[^\s:"']+):[^\s"']+/gi, `$1:${shown}`],
   // A key of our own gateway: clm keeps only a hash of it.
   [/\bclm_[a-z0-9]{8}_[A-Za-z0-9_-]{43}/g, shown],
   // Bots of Telegram and of Discord.

@@ -20,7 +20,7 @@ export function planText(plan: Plan): string {
     ["Attachments", attachments > 0 ? counted(attachments, "picture") : undefined],
     ["Tokens", `about ${plan.tokens}`],
     ["Said", since && until ? `${clock(since)} to ${clock(until)}` : undefined],
-    ["Left behind", takenText(taken)],
+    ["Left behind", takenText(taken, plan.fit)],
     ["Window", windowText(plan.fit)],
   ];
   return lines.map(([title, value]) => `${`${title}:`.padEnd(12)} ${value || "-"}`).join("\n");
@@ -30,8 +30,9 @@ const counted = (count: number, what: string): string => `${count} ${what}${coun
 
 const clock = (time: string): string => time.replace("T", " ").replace(/\.\d+Z$/, "");
 
-function takenText({ messages, outputs, changed }: Plan["taken"]): string {
+function takenText({ messages, outputs, changed }: Plan["taken"], { by, older }: Plan["fit"]): string {
   return [
+    ...(by === "trim" && older > 0 ? [counted(older, "earlier message")] : []),
     ...(messages > 0 ? [counted(messages, "message")] : []),
     ...(outputs > 0 ? [`${counted(outputs, "output")} of denied tools`] : []),
     ...(changed > 0 ? [`parts of ${counted(changed, "other")}`] : []),

@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import { Fault } from "../../errors.js";
+import { readUsageFile } from "../../gateway/allowance/usage-file.js";
 import type { RequestLine } from "../../gateway/audit/line.js";
 import { followRequestLines, lastRequestLines } from "../../gateway/audit/read.js";
 import { type Verdict, verifyRequestLog } from "../../gateway/audit/verify.js";
+import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
 import { matchesPattern } from "../../wildcard.js";
 
 /** Which requests somebody wants to see. */
@@ -20,8 +22,12 @@ export interface RequestFilter {
 const dirOf = (configDir: string): string => join(configDir, "gateway");
 
 /** The last requests that are wanted, oldest first. */
-export const lastRequests = (configDir: string, filter: RequestFilter, limit?: number): Promise<RequestLine[]> =>
-  lastRequestLines(dirOf(configDir), { limit, since: filter.since, matches: wantedBy(filter) });
+export async function lastRequests(configDir: string, filter: RequestFilter, limit?: number): Promise<RequestLine[]> {
+  const found = await lastRequestLines(dirOf(configDir), { limit, since: filter.since, matches: wantedBy(filter) });
+  // One that was typed wrongly would else look like one that nobody used.
+  if (found.length === 0 && filter.key !== undefined) findGatewayKey(gatewayKeyStore(configDir).read(), filter.key);
+  return found;
+}
 
 /** The last ones, and then each that ends, until somebody says stop. */
 export async function* followRequests(
@@ -41,9 +47,17 @@ export async function* followRequests(
 
 /** Whether the log is as it was written; a fault that names the place when it is not. */
 export async function verifyRequests(configDir: string): Promise<Verdict> {
+  // Before the log is read: a gateway that runs counts lines after it wrote them.
+  const counted = readUsageFile(dirOf(configDir)).seq;
   const verdict = await verifyRequestLog(dirOf(configDir));
-  const { ok, entries, firstBad } = verdict;
-  if (ok) return verdict;
+  const { ok, entries, last, firstBad } = verdict;
+  if (ok && counted <= last) return verdict;
+  if (ok) {
+    throw new Fault("integrity", "the gateway's audit log has lost its end", {
+      why: `usage.json counts ${counted} lines, and the log ends with ${last === 0 ? "none" : `line ${last}`}`,
+      data: { entries, last, counted },
+    });
+  }
   throw new Fault("integrity", "the gateway's audit log is not as it was written", {
     why: firstBad ? `${firstBad.file}${firstBad.line > 0 ? ` line ${firstBad.line}` : ""}: ${firstBad.reason}` : [],
     data: { entries, ...firstBad },

@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { loadModels } from "../../agents/models.js";
 import { asFault, Fault, isFault } from "../../errors.js";
 import { openAllowance } from "../../gateway/allowance/allowance.js";
 import { openUsage } from "../../gateway/allowance/usage.js";
@@ -19,11 +18,17 @@ import type { Session } from "../session.js";
 import { closing } from "./closing.js";
 import { isLoopback, type Settings } from "./config.js";
 import { servedFleet } from "./fleet.js";
+import { livePrices } from "./prices.js";
 import { reachHosts } from "./reach-hosts.js";
 import { redacting } from "./redacting.js";
 import { type HostEvent, roadsOf } from "./roads.js";
 
-export type Happening = { event: "ready"; url: string; agents: number } | HostEvent | { event: "stopped" };
+export type Happening =
+  | { event: "ready"; url: string; agents: number }
+  | HostEvent
+  /** So many requests are under way. */
+  | { event: "stopping"; requests: number }
+  | { event: "stopped" };
 
 export interface Serving {
   settings: Settings;
@@ -52,9 +57,9 @@ async function whileLocked(session: Session, { settings, tell, ready }: Serving,
     opened.add(() => log.close());
     const nonces = await openNonces(dir, now);
     opened.add(() => nonces.close());
-    const usage = await openUsage(dir, { lines: (from) => readRequestLines(dir, { from }) });
+    const usage = await openUsage(dir, { lines: (from) => readRequestLines(dir, { from }), last: log.last });
     opened.add(() => usage.close());
-    const allowance = openAllowance({ models: await loadModels(configDir), usage, now });
+    const allowance = openAllowance({ models: await livePrices(session), usage, now });
     const keyring = openKeyring(configDir, session.secrets, now);
     const fleet = await servedFleet(session);
     await reachHosts(session);
@@ -67,6 +72,7 @@ async function whileLocked(session: Session, { settings, tell, ready }: Serving,
       signed: (request) => mustBeSigned(request, { keyring, nonces, now }),
       log: {
         mustBeWritable: () => log.mustBeWritable(),
+        sent: (sent) => log.sent(sent),
         async write(call, ending) {
           const seq = await log.write(call, ending);
           if (seq === undefined) return;
@@ -87,6 +93,7 @@ async function whileLocked(session: Session, { settings, tell, ready }: Serving,
     opened.add(() => gateway.stop());
     tell({ event: "ready", url: gateway.url, agents: (await fleet()).agents.length });
     await stopped(session.signal, lock);
+    tell({ event: "stopping", requests: gateway.underWay });
   } finally {
     await opened.all();
   }

@@ -29,6 +29,8 @@ export interface Allowance {
 
 /** Exactly one of both; what comes later does nothing. */
 export interface Reservation {
+  /** What so many would cost, where that is known. */
+  cost(tokens: Tokens): { usd?: number };
   settle(tokens: Tokens): { usd?: number };
   /** Nothing was spent. */
   release(): void;
@@ -51,7 +53,7 @@ interface Waiter {
 }
 
 /** What an answer is taken to have at least, where nobody said. */
-const usualOutput = 1024;
+export const usualOutput = 1024;
 
 /**
  * What keys may use. A request begins while what is spent and what others have reserved is below the limit, and reserves twice
@@ -108,7 +110,9 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
       work();
       serve(account);
     };
+    const usdIn = (nano: number | undefined) => (nano === undefined ? {} : { usd: usdOf(nano) });
     return {
+      cost: (tokens) => usdIn(costOf(price, tokens)),
       settle(tokens) {
         const nano = costOf(price, tokens);
         end(() => {
@@ -116,7 +120,7 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
           usage.owe(key.id, spent);
           learn(account, asked.target, spent);
         });
-        return nano === undefined ? {} : { usd: usdOf(nano) };
+        return usdIn(nano);
       },
       release: () => end(() => {}),
     };

@@ -21,15 +21,17 @@ export interface Usage {
 }
 
 /** What is saved and what the log has after that: the same whether a gateway runs or not. */
-export async function readUsage(dir: string, lines: Lines): Promise<Tally> {
+export async function readUsage(dir: string, lines: Lines, last = Number.POSITIVE_INFINITY): Promise<Tally> {
   const { seq, rows } = readUsageFile(dir);
-  const tally = createTally(seq, rows);
+  const tally = createTally(Math.min(seq, last), rows);
   for await (const line of lines(seq + 1)) if (line.seq > tally.seq) tally.take(line);
   return tally;
 }
 
 export interface UsageOptions {
   lines: Lines;
+  /** Of the log's last line. One that somebody took away begins anew, and what it says counts all the same. */
+  last?: number;
   /** Milliseconds between two savings. */
   pause?: number;
 }
@@ -38,8 +40,8 @@ export interface UsageOptions {
  * Usage of the gateway that runs. usage.json is behind the log by a second or so and says up to which line it goes: a killed
  * gateway loses nothing and counts nothing twice.
  */
-export async function openUsage(dir: string, { lines, pause = 1000 }: UsageOptions): Promise<Usage> {
-  const tally = await readUsage(dir, lines);
+export async function openUsage(dir: string, { lines, last, pause = 1000 }: UsageOptions): Promise<Usage> {
+  const tally = await readUsage(dir, lines, last);
   sweepTemps(dir, "usage.json");
   const owed = new Map<string, Spent>();
   let saved = 0;

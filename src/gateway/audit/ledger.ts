@@ -12,6 +12,8 @@ import type { OpenLine } from "./line.js";
 
 /** The files of the log and the place in the chain that they have reached. What cannot be done throws, and nothing is half done. */
 export interface Ledger {
+  /** The number of the last line. */
+  readonly last: number;
   /** Gives lines their places and hands them to the system, all of them or none. Returns the number of the first. */
   add(lines: readonly OpenLine[]): number;
   /** Puts the file away when it is long enough, and begins the next. */
@@ -88,6 +90,9 @@ function goOn(dir: string, { maxBytes, keep }: { maxBytes: number; keep: number 
   }
 
   return {
+    get last() {
+      return link.seq;
+    },
     add(lines) {
       const first = link.seq + 1;
       let place = link;

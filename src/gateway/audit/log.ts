@@ -1,9 +1,11 @@
-import { errnoOf } from "../../state/disk-fault.js";
+import { cannotWrite, errnoOf } from "../../state/disk-fault.js";
 import { createRate } from "../allowance/rate.js";
-import type { Call, Ending } from "../call.js";
+import type { Call, Ending, Tokens } from "../call.js";
 import { Refusal } from "../refusal.js";
-import { openLedger } from "./ledger.js";
+import { type Ledger, openLedger } from "./ledger.js";
 import { type OpenLine, requestLine } from "./line.js";
+import { readRequestLines } from "./read.js";
+import { leftUnderWay, openUnderWay, type Sent, type UnderWay } from "./under-way.js";
 
 /**
  * The gateway's audit log: a line for each request, each with the hash of the one before. A line that was acknowledged is with the
@@ -18,6 +20,10 @@ export interface RequestLog {
    * that come without a key there are so many a minute; those beyond have no number, and the next line says how many they were.
    */
   write(call: Call, ending: Ending): Promise<number | undefined>;
+  /** A request is sent on: killed from here on, its line is written at the next start. Throws as write does. */
+  sent(sent: Sent): void;
+  /** The number of the last line that was there when it was opened, with those of a gateway that was killed. */
+  readonly last: number;
   close(): Promise<void>;
 }
 
@@ -148,9 +154,25 @@ export async function openRequestLog(
     await syncing;
     await sync();
     ledger.close();
+    underWay.close();
   }
 
+  // What was left is in the chain before anything new is.
+  const left = await leftUnderWay(dir, (from) => readRequestLines(dir, { from }));
+  if (left.length > 0) ledger.add(left.map(({ call, tokens, usd }) => requestLine(call, killed(tokens, usd))));
+  const { last } = ledger;
+  const underWay = opened(dir, ledger);
+
   return {
+    last,
+    sent(sent) {
+      try {
+        underWay.begin(sent);
+      } catch (error) {
+        trouble = unavailable(error);
+        throw trouble;
+      }
+    },
     mustBeWritable,
     async write(call, ending) {
       try {
@@ -166,7 +188,8 @@ export async function openRequestLog(
       const line = requestLine(call, ending);
       // All of one turn of the loop go out in one write.
       if (waiting.length === 0) setImmediate(writeWaiting);
-      return new Promise<number>((written, refused) => waiting.push({ line, written, refused }));
+      const end = () => underWay.end(call.id);
+      return new Promise<number>((written, refused) => waiting.push({ line, written, refused })).finally(end);
     },
     close() {
       closing ??= finish();
@@ -174,6 +197,21 @@ export async function openRequestLog(
     },
   };
 }
+
+function opened(dir: string, ledger: Ledger): UnderWay {
+  try {
+    return openUnderWay(dir, () => ledger.last);
+  } catch (error) {
+    ledger.close();
+    throw cannotWrite(dir, dir, error);
+  }
+}
+
+/** How a request ended whose gateway was killed: nobody knows what it came to. */
+const killed = (tokens: Tokens, usd: number | undefined): Ending => ({
+  ...{ status: 500, code: "gateway_killed", tokens: { ...tokens, estimated: true }, took: 0 },
+  ...(usd !== undefined && { usd }),
+});
 
 /** Says what the system says, and no path: whoever asks need not know where things are here. Who runs the gateway is told the rest. */
 function unavailable(error: unknown): Refusal {

@@ -20,6 +20,8 @@ export interface Verdict {
   /** Lines that were looked at, and the files they are in. */
   entries: number;
   files: number;
+  /** The number of the last line; 0 when there never was one. */
+  last: number;
   firstBad?: BadPlace;
 }
 
@@ -92,7 +94,7 @@ async function judge(snapshot: Snapshot, head: Head | undefined): Promise<Verdic
   // Before the first line there is nothing to be missed.
   const missing = !head && entries === 0 ? undefined : endObjection(previous, head, entries);
   if (missing) firstBad ??= { ...end, reason: missing };
-  return { ok: !firstBad, entries, files: files.length, ...(firstBad && { firstBad }) };
+  return { ok: !firstBad, entries, files: files.length, last: previous.seq, ...(firstBad && { firstBad }) };
 }
 
 function nameObjection({ name, first }: LogFile, line: number, link: Link | undefined): string | undefined {

@@ -61,7 +61,7 @@ export function openKeyring(configDir: string, secrets: Secrets, now: () => Date
       return ring;
     } catch (cause) {
       // Whoever runs the gateway is told why; the caller has no business with files.
-      const what = "The gateway cannot read its keys. On its machine: clm gateway key list";
+      const what = "The gateway cannot read its keys. Its own output says why.";
       throw new Refusal(503, "keys_unavailable", what, { cause });
     }
   }

@@ -28,6 +28,24 @@ export function mustMay(key: GatewayKey, right: Right): void {
   );
 }
 
-/** A pattern without a host means the agent's name, on whatever host. */
-export const mayUse = ({ agents }: GatewayKey, { host, name }: { host: string; name: string }): boolean =>
-  agents.some((pattern) => matchesPattern(pattern, pattern.includes("/") ? `${host}/${name}` : name));
+/** What a key may use or not: an agent, or the login that an agent lends. */
+export interface Usable {
+  host: string;
+  name: string;
+  proxied?: boolean;
+}
+
+const ofProxy = "/proxy";
+
+/**
+ * A pattern without a host means the agent's name, on whatever host. What an agent lends is paid by somebody's subscription, and
+ * may come long after the key: it is only for who has a pattern that says so, `ada/proxy`.
+ */
+export const mayUse = ({ agents }: GatewayKey, { host, name, proxied = false }: Usable): boolean =>
+  agents.some((pattern) => {
+    if (!proxied) return matches(pattern, host, name);
+    return pattern.endsWith(ofProxy) && matches(pattern.slice(0, -ofProxy.length), host, name);
+  });
+
+const matches = (pattern: string, host: string, name: string): boolean =>
+  matchesPattern(pattern, pattern.includes("/") ? `${host}/${name}` : name);

@@ -14,14 +14,15 @@ export function judged(
   status: number,
   headers: Record<string, string>,
   body: Buffer,
-  { input, failures, proxied, ownTools }: Pick<Passing, "input" | "failures" | "proxied" | "ownTools">,
+  { input, failures, from }: Pick<Passing, "input" | "failures" | "from">,
   redact: (text: string) => string,
 ): Verdict {
+  const proxied = from === "proxy";
   if (status >= 200 && status < 300) {
     const tap = plainTap(body);
     const failure = proxied ? undefined : tap.failure(headers, failures);
     const ending = { status, tokens: tap.tokens(input) };
-    if (failure === undefined) return { ending, body: ownTools ? withoutOwnTools(body) : body };
+    if (failure === undefined) return { ending, body: from === "responses" ? withoutOwnTools(body) : body };
     return { refusal: new Refusal(502, "agent_failed", redact(failure)), ...(tap.told && { tokens: tap.told }) };
   }
   const said = completionFrom(body.toString());

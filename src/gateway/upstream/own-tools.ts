@@ -24,6 +24,13 @@ interface Said {
 
 const nothing = Buffer.alloc(0);
 
+/**
+ * Hermes tells a chat of its tools by events with a name (`hermes.tool.progress`), which chat completions have not: the openai
+ * library takes each for a chunk of the answer, and fails because it has no `choices` (seen).
+ */
+export const withoutToolProgress: EventJudge = (event) =>
+  /^event: ?hermes\./.test(event.toString("latin1", 0, 16)) ? nothing : event;
+
 /** For server-sent events. What is not about tools passes byte for byte. */
 export function withoutOwnToolEvents(): EventJudge {
   /** The places that they had in the agent's own count. */

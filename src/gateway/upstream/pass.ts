@@ -10,9 +10,10 @@ import type { Ending, Tokens } from "../call.js";
 import { clientGone, type Exchange, mostForLog } from "../exchange.js";
 import { Refusal } from "../refusal.js";
 import type { Lane } from "../road/lane.js";
+import { withContentParts } from "./content-parts.js";
 import { type EventJudge, eventFilter } from "./event-filter.js";
 import { judged } from "./judged.js";
-import { withoutOwnToolEvents } from "./own-tools.js";
+import { withoutOwnToolEvents, withoutToolProgress } from "./own-tools.js";
 import { streamTap } from "./tap.js";
 
 export interface Passing {
@@ -22,11 +23,13 @@ export interface Passing {
   input: number;
   /** What the texts of failures begin with. */
   failures: readonly string[];
-  /** It goes to a proxy, which has no key of its own. */
-  proxied: boolean;
-  /** Whoever answers tells of tools that it runs itself, in a way that looks as if the caller were to run them. */
-  ownTools: boolean;
+  /** Tokens that an answer is taken to have, of which nobody heard a word. */
+  output: number;
+  from: Answering;
 }
+
+/** Whose answer it is, and to what: an agent's to one of its two paths, or that of a proxy, which has no key of its own. */
+export type Answering = "chat" | "responses" | "proxy";
 
 /** Of what the caller sent, this goes on. Hermes answers 403 to whoever names an Origin. */
 const sentOn: readonly string[] = ["content-type", "accept", "user-agent", "idempotency-key"];
@@ -57,8 +60,14 @@ export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<
       end(async () => {
         asked.destroy();
         lane.destroy();
-        if (exchange.response.headersSent) await cut(exchange, refusal, soFar());
-        else await exchange.refuse(refusal, soFar());
+        if (exchange.response.headersSent) return cut(exchange, refusal, soFar());
+        // An agent that does not stream goes on when its caller leaves, and what it takes is not told any more.
+        const left = refusal === clientGone && {
+          input: passing.input,
+          output: passing.output,
+          estimated: true as const,
+        };
+        await exchange.refuse(refusal, left || soFar());
       });
     const stop = () => broken(signal.reason);
     signal.addEventListener("abort", stop);
@@ -114,9 +123,9 @@ function begun(lane: Lane, options: RequestOptions): ClientRequest {
   }
 }
 
-function headersFor({ request: { headers } }: Exchange, lane: Lane, { body, proxied }: Passing): OutgoingHttpHeaders {
+function headersFor({ request: { headers } }: Exchange, lane: Lane, { body, from }: Passing): OutgoingHttpHeaders {
   const sent: OutgoingHttpHeaders = { host: lane.authority, "content-length": body.length };
-  for (const name of proxied ? sentOn : [...sentOn, ...sessionHeaders]) {
+  for (const name of from === "proxy" ? sentOn : [...sentOn, ...sessionHeaders]) {
     const value = headers[name];
     if (typeof value === "string") sent[name] = value;
   }
@@ -148,15 +157,10 @@ async function whole(exchange: Exchange, answer: IncomingMessage, body: Buffer, 
 }
 
 /** Writes each chunk as it comes. What holds the answer's last word waits for the end, and that for the line in the log. */
-function streamed(
-  exchange: Exchange,
-  answer: IncomingMessage,
-  { input, failures, ownTools }: Passing,
-  giveUp: () => void,
-) {
+function streamed(exchange: Exchange, answer: IncomingMessage, { input, failures, from }: Passing, giveUp: () => void) {
   const { response, call, parts } = exchange;
   const tap = streamTap(exchange.asked === undefined ? undefined : mostForLog);
-  const filter = eventFilter(judgeOf(ownTools, parts.redact));
+  const filter = eventFilter(judgeOf(from, parts.redact));
   const held: Buffer[] = [];
   const headers = headersBack(answer, parts.redact);
   call.streamed = true;
@@ -201,10 +205,19 @@ function streamed(
 }
 
 /** What an agent answers is the caller's; what it says of a failure may be anything that went wrong, with whose key. */
-function judgeOf(ownTools: boolean, redact: (text: string) => string): EventJudge {
-  const ofTools = ownTools ? withoutOwnToolEvents() : (event: Buffer) => event;
-  return (event) => ofTools(event.includes('"error"') ? Buffer.from(redact(event.toString())) : event);
+function judgeOf(from: Answering, redact: (text: string) => string): EventJudge {
+  const shown = judges[from]();
+  return (event) => shown(event.includes('"error"') ? Buffer.from(redact(event.toString())) : event);
 }
+
+const judges: Record<Answering, () => EventJudge> = {
+  chat: () => withoutToolProgress,
+  responses() {
+    const [toolless, whole] = [withoutOwnToolEvents(), withContentParts()];
+    return (event) => whole(toolless(event));
+  },
+  proxy: () => (event) => event,
+};
 
 /** A stream that does not come to its end: its line first, then what happened, and no `[DONE]`. */
 async function cut(exchange: Exchange, refusal: Refusal, tokens: Ending["tokens"]): Promise<void> {

@@ -14,7 +14,15 @@ import { Secret } from "../../../src/secret.js";
 export const bearer = "b".repeat(64);
 
 export const keyOf = (more: Partial<GatewayKey> = {}): GatewayKey => ({
-  ...{ id: "aaaaaaaa", name: "laptop", hash: "", agents: ["*"], role: "admin", created_at: "", signed: false },
+  ...{
+    id: "aaaaaaaa",
+    name: "laptop",
+    hash: "",
+    agents: ["*", "*/proxy"],
+    role: "admin",
+    created_at: "",
+    signed: false,
+  },
   ...more,
 });
 
@@ -153,6 +161,7 @@ export async function door({
     allowance: {
       count() {},
       reserve: async () => ({
+        cost: () => ({ usd: 0.5 }),
         settle(tokens) {
           settled.push(tokens);
           return { usd: 0.5 };
@@ -162,6 +171,7 @@ export async function door({
     },
     log: {
       mustBeWritable() {},
+      sent() {},
       async write(call, ending) {
         await self.onWrite(call, ending);
         lines.push({ call, ending });
@@ -182,6 +192,7 @@ export async function door({
   });
   return Object.assign(self, {
     ...{ port: gateway.port, url: gateway.url, lines, settled, opened: () => [...roads.open()] },
+    underWay: 0,
     async stop() {
       await gateway.stop();
       roads.close();

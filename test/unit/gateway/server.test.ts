@@ -139,6 +139,7 @@ describe("what is refused, before anything is sent on", () => {
           mustBeWritable() {
             throw full();
           },
+          sent() {},
           write: async () => {
             missed++;
             throw full();
@@ -215,7 +216,7 @@ describe("what is refused, before anything is sent on", () => {
             count() {},
             async reserve() {
               isOpen = false;
-              return { settle: () => ({}), release() {} };
+              return { cost: () => ({}), settle: () => ({}), release() {} };
             },
           },
         },
@@ -292,7 +293,7 @@ describe("what it answers by itself", () => {
         return "";
       },
     };
-    const keys = { good: keyOf(), read: keyOf({ role: "read", name: "grafana", agents: ["wolf-i/*"] }) };
+    const keys = { good: keyOf(), read: keyOf({ role: "read", name: "grafana", agents: ["wolf-i/*", "ada/proxy"] }) };
     const { gateway } = await between(says("hi"), { keys, parts: { metrics } });
     await ask(gateway, "/metrics");
     await ask(gateway, "/metrics", { key: "read" });
@@ -324,7 +325,7 @@ describe("what it answers by itself", () => {
         lists++;
         response.end(JSON.stringify({ data: [{ id: "hermes/4" }] }));
       },
-      { agents, keys: { good: keyOf({ agents: ["ada", "wolf-j/*"] }) } },
+      { agents, keys: { good: keyOf({ agents: ["ada", "ada/proxy", "wolf-j/*"] }) } },
     );
     const { text } = await ask(gateway, "/v1/models");
     expect(JSON.parse(text)).toEqual({
@@ -678,6 +679,51 @@ describe("whoever leaves, or what ends, while it is looked where the agent is no
     };
     expect([(await talk(gateway)).status, (await talk(gateway)).status]).toEqual([200, 200]);
   });
+});
+
+it("a caller who leaves before an answer begins is counted for one", async () => {
+  const { up, gateway } = await between(() => {});
+  const { request: asked } = await new Promise<{ request: ReturnType<typeof request> }>((done) => {
+    const headers = { authorization: "Bearer good", "content-type": "application/json" };
+    const sent = request({ port: gateway.port, path: "/v1/chat/completions", method: "POST", headers });
+    sent.on("error", () => {});
+    sent.end(chat({ max_tokens: 50 }));
+    done({ request: sent });
+  });
+  await vi.waitFor(() => expect(up.asked).toHaveLength(1));
+  asked.destroy();
+  await vi.waitFor(() => expect(gateway.settled).toEqual([{ input: expect.any(Number), output: 50, estimated: true }]));
+  expect(gateway.lines).toMatchObject([{ ending: { status: 499, code: "client_gone", tokens: { output: 50 } } }]);
+});
+
+it("a name that several agents have is told with all that the key may use", async () => {
+  const agents = ["wolf-i", "wolf-ii", "lone"].map((host) => served({ host, word: `${host}/ada` }));
+  const keys = { good: keyOf(), narrow: keyOf({ agents: ["wolf-*/ada"] }), one: keyOf({ agents: ["lone/ada"] }) };
+  const { gateway } = await between(says("hi"), { agents, keys });
+  const said = async (key: string) => errorOf((await talk(gateway, { key })).text);
+  expect((await said("narrow")).message).toBe("Several agents have this name. Say which: `wolf-i/ada`, `wolf-ii/ada`.");
+  expect((await said("one")).message).toContain("does not exist");
+});
+
+it("who asks for what is not there is written down", async () => {
+  const { gateway } = await between(says("hi"));
+  await ask(gateway, "/v1/foo");
+  await ask(gateway, "/v1/foo", { key: "nobody" });
+  await talk(gateway, { body: chat({ model: "eve" }) });
+  expect(gateway.lines.map(({ call }) => [call.key?.name, call.model])).toEqual([
+    ["laptop", undefined],
+    [undefined, undefined],
+    ["laptop", "eve"],
+  ]);
+});
+
+it("the progress of tools is not told to who would take it for a chunk", async () => {
+  const chunk = `data: ${JSON.stringify({ choices: [{ delta: { content: "hi" } }] })}\n\n`;
+  const { gateway } = await between((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(`${chunk}event: hermes.tool.progress\ndata: {"tool":"terminal"}\n\n${chunk}data: [DONE]\n\n`);
+  });
+  expect((await talk(gateway, { body: chat({ stream: true }) })).text).toBe(`${chunk}${chunk}data: [DONE]\n\n`);
 });
 
 describe("what a failure says of keys", () => {

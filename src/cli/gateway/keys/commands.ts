@@ -8,6 +8,9 @@ export const create = command({
   description: `Prints the key alone on stdout, this once: clm keeps a keyed hash of it and cannot show it again. Put it where the tool looks for an
 OpenAI key.
 
+--agents names what the key may use. What an agent lends of a subscription (clm agent proxy) is not part of it: 'ada,ada/proxy' is for
+both, '*/proxy' for all of them.
+
 A role says what the key may do: chat lists models and talks, read lists models and reads metrics, admin does both. Agents that the
 key may not use do not exist for it. Limits are counted in UTC: --rpm over any 60 seconds, --tokens-per-day and budgets from midnight
 or the first of the month. A budget needs prices: see models.yaml in the config directory.
@@ -15,7 +18,7 @@ or the first of the month. A budget needs prices: see models.yaml in the config 
 With --signed the key itself never travels: requests carry a signature, which 'clm gateway sign-proxy' makes for tools that cannot.`,
   options: {
     name: text("NAME", "what to call the key: who or what uses it"),
-    agents: text("PATTERNS", "agents it may use: NAME or HOST/NAME with * and ?, parted by commas"),
+    agents: text("PATTERNS", "agents it may use: NAME or HOST/NAME with * and ?, and NAME/proxy, parted by commas"),
     role: choice("ROLE", ["chat", "read", "admin"], "what it may do", { default: "chat" }),
     expires: text("WHEN", "when it ends: 12h, 30d, 2027-01-01"),
     rpm: number("N", "requests a minute", { min: 1, max: 1_000_000 }),

@@ -2,6 +2,7 @@ import { errorOf } from "../../../errors.js";
 import { askingUntilReady } from "../../../flows/gateway/asking.js";
 import { settingsFor } from "../../../flows/gateway/config.js";
 import { type Happening, serveGateway } from "../../../flows/gateway/serve.js";
+import { usualGateway } from "../../../flows/gateway/usual.js";
 import { withSession } from "../../../flows/session.js";
 import type { Context, Handler } from "../../command.js";
 import type { serve } from "./commands.js";
@@ -31,13 +32,17 @@ function tellPerson({ ui }: Context, happening: Happening): void {
     ui.out(`${url}/v1\n`);
     ui.note(`the gateway to ${agents} agent${agents === 1 ? "" : "s"} is open here until Ctrl-C`);
     ui.note("  make a key:           clm gateway key create --name NAME --agents '*' --role chat");
-    ui.note("  settings for a tool:  clm gateway env KEY");
+    ui.note(`  settings for a tool:  clm gateway env KEY${url === usualGateway ? "" : ` --url ${url}`}`);
   } else if (happening.event === "lost") {
     const { message, code, why } = happening.why;
     ui.warn(`${message}; tried again when it is asked for [${code}]`);
     for (const line of why) ui.note(`  ${line}`);
   } else if (happening.event === "back") ui.note(`${happening.host} is back`);
-  else ui.note("the gateway is closed");
+  else if (happening.event === "stopping") {
+    const { requests } = happening;
+    if (requests > 0)
+      ui.note(`${requests} request${requests === 1 ? " is" : "s are"} let end; Ctrl-C again cuts them off`);
+  } else ui.note("the gateway is closed");
 }
 
 function machine({ now }: Context, happening: Happening): object {
@@ -45,5 +50,6 @@ function machine({ now }: Context, happening: Happening): object {
   const at = now().toISOString();
   if (event === "lost") return { event, at, host: happening.host, error: errorOf(happening.why) };
   if (event === "ready") return { event, at, url: `${happening.url}/v1`, agents: happening.agents };
+  if (event === "stopping") return { event, at, requests: happening.requests };
   return { event, at, ...(event === "back" && { host: happening.host }) };
 }

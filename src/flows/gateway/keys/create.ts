@@ -4,7 +4,7 @@ import { hashOf, newId, newKeyFor } from "../../../gateway/keys/mint.js";
 import { mayUse } from "../../../gateway/keys/rights.js";
 import { gatewayKeyNameFrom } from "../../../names.js";
 import type { Secret } from "../../../secret.js";
-import { agentsOf } from "../../../state/agents.js";
+import { type Agent, agentsOf } from "../../../state/agents.js";
 import type { GatewayKeys } from "../../../state/gateway-keys.js";
 import type { Session } from "../../session.js";
 import { keepSigning, pepperOf, tidySigning } from "./secrets.js";
@@ -66,7 +66,10 @@ function patternsFrom(texts: string[]): string[] {
   if (patterns.length === 0 || bad >= 0) {
     const which = bad < 0 ? "--agents names none" : `pattern ${bad + 1} of --agents is none`;
     throw new Fault("bad-input", which, {
-      why: "patterns are NAME or HOST/NAME with * and ?, parted by commas: 'web-*,lab-1/ada'; '*' is every agent",
+      why: [
+        "patterns are NAME or HOST/NAME with * and ?, parted by commas: 'web-*,lab-1/ada'; '*' is every agent",
+        "with /proxy behind it, a pattern means the subscriptions that agents lend: 'ada,ada/proxy'",
+      ],
       next: "clm agent list",
     });
   }
@@ -87,8 +90,9 @@ function warnOfNobody({ hosts, ui }: Session, agents: string[]): void {
   const all = agentsOf(hosts.read());
   for (const pattern of agents) {
     const probe = { agents: [pattern] } as GatewayKey;
-    if (!all.some(({ host, name }) => mayUse(probe, { host: host.name, name })))
-      ui.warn(`no agent matches '${pattern}' now`);
+    const fits = (agent: Agent, proxied: boolean) =>
+      mayUse(probe, { host: agent.host.name, name: agent.name, proxied });
+    if (!all.some((agent) => fits(agent, false) || fits(agent, true))) ui.warn(`no agent matches '${pattern}' now`);
   }
 }
 

@@ -39,7 +39,7 @@ export async function rotateGatewayKey(
       const record: GatewayKey = {
         ...{ ...kept, hash, rotated_at: now().toISOString() },
         ...(grace !== undefined && {
-          former: { hash: old.hash, until: new Date(now().getTime() + grace).toISOString() },
+          former: { hash: old.hash, until: endOf(old, new Date(now().getTime() + grace)) },
         }),
       };
       // Also in the backups: one that is put back must not open to the old secret.
@@ -55,3 +55,7 @@ export async function rotateGatewayKey(
     }),
   );
 }
+
+/** No secret of a key works longer than the key. */
+const endOf = ({ expires_at }: GatewayKey, until: Date): string =>
+  expires_at !== undefined && Date.parse(expires_at) < until.getTime() ? expires_at : until.toISOString();

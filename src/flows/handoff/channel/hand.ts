@@ -65,9 +65,9 @@ export async function handToChannel(
     verb: "handoff",
     target: fullName(agent),
     summary: `hand session ${standing.id} of ${titleOf(agent)} to ${channel}`,
-    ...(isLeft && {
-      question: `Give up what ${agent.name} began for ${standing.platform ?? "a channel"}? If it is still at work on it, both get mixed up.`,
-    }),
+    question: isLeft
+      ? `Give up what ${agent.name} began for ${standing.platform ?? "a channel"}? If it is still at work on it, both get mixed up.`
+      : `Let everybody on ${channel} read what was said in ${standing.id} (${standing.title ?? "without a title"}, ${standing.messages ?? 0} messages)?`,
   };
   const detail = { session: standing.id, channel };
   const result = await session.gate.pass(

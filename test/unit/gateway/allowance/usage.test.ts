@@ -121,6 +121,18 @@ describe("totals", () => {
 });
 
 describe("what is saved", () => {
+  it("grows on when the log was taken away, and begins anew", async () => {
+    const dir = directory();
+    const before = await openUsage(dir, { lines: logOf([]) });
+    for (let seq = 1; seq <= 5; seq++) before.take(line(seq));
+    await before.close();
+    const after = await openUsage(dir, { lines: logOf([]), last: 0 });
+    after.take(line(1));
+    await after.close();
+    expect(readUsageFile(dir).seq).toBe(1);
+    expect(totals((await readUsage(dir, logOf([line(1), line(2)]))).rows()).requests).toBe(7);
+  });
+
   it("has the largest call of a key on each target", async () => {
     const dir = directory();
     const usage = await openUsage(dir, { lines: logOf([]) });

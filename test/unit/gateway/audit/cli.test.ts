@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -6,8 +6,6 @@ import { openRequestLog, type RequestLog } from "../../../../src/gateway/audit/l
 import { clm } from "../../cli/world.js";
 import { memory } from "../../ui/streams.js";
 import { call, ending } from "./calls.js";
-
-// The command alone, whatever else there is.
 
 const dir = mkdtempSync(join(tmpdir(), "clm-gateway-audit-"));
 const file = join(dir, "gateway", "audit.jsonl");
@@ -60,7 +58,6 @@ describe("clm gateway audit", () => {
       [1, 2, 4],
     ],
     [["--key", "abcd1234", "--limit", "1"], [4]],
-    [["--key", "nobody"], []],
     [
       ["--agent", "ada"],
       [1, 2],
@@ -81,6 +78,23 @@ describe("clm gateway audit", () => {
     [["--since", "2026-01-01T10:00:03Z", "--key", "codex"], [4]],
   ])("finds %j", async (options, found) => {
     expect(await ids(...options)).toEqual(found);
+  });
+
+  it("notices that the whole log was taken away, by what was counted of it", async () => {
+    const other = mkdtempSync(join(tmpdir(), "clm-gateway-wiped-"));
+    mkdirSync(join(other, "gateway"), { mode: 0o700 });
+    writeFileSync(join(other, "gateway", "usage.json"), `{ "version": 1, "seq": 4, "rows": [] }\n`, { mode: 0o600 });
+    const { code, stderr } = await clm(["gateway", "audit", "--config-dir", other, "--verify"]);
+    rmSync(other, { recursive: true });
+    expect([code, stderr]).toEqual([
+      30,
+      expect.stringContaining("usage.json counts 4 lines, and the log ends with none"),
+    ]);
+  });
+
+  it("knows a key that nobody has", async () => {
+    const { code, stderr } = await audit("--key", "nobody");
+    expect([code, stderr]).toEqual([4, expect.stringContaining("nobody")]);
   });
 
   it.each([

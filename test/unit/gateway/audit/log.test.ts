@@ -131,7 +131,7 @@ test("what a caller typed is cut, escaped, and never a key of ours", async () =>
   expect(second?.path).toBe("/v1/clm_abcd1234_…");
   expect(third?.bodies?.answered).toBe(`{"b":"clm_abcd1234_…"}`);
   expect(linesOf(dir)).toHaveLength(3);
-  expect(await verifyRequestLog(dir)).toEqual({ ok: true, entries: 3, files: 1 });
+  expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 3, files: 1 });
 });
 
 test("lines of one turn go out together, in the order they were given", async () => {
@@ -147,7 +147,7 @@ test("lines of one turn go out together, in the order they were given", async ()
   );
   expect((await all(dir)).map(({ id }) => id)).toEqual(order.map((n) => `req-${n}`));
   // Also while the gateway writes.
-  expect(await verifyRequestLog(dir)).toEqual({ ok: true, entries: 500, files: 1 });
+  expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 500, files: 1 });
   await open.close();
 });
 
@@ -167,22 +167,22 @@ test("what waits when the log is closed is written, and nothing after it", async
   const last = open.write(call(1), ending());
   await Promise.all([open.close(), open.close(), last]);
   await expect(open.write(call(2), ending())).rejects.toMatchObject({ status: 503, code: "audit_unavailable" });
-  expect(await verifyRequestLog(dir)).toEqual({ ok: true, entries: 1, files: 1 });
+  expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 1, files: 1 });
 });
 
 test("no log is a whole log", async () => {
   const dir = folder();
-  expect(await verifyRequestLog(dir)).toEqual({ ok: true, entries: 0, files: 0 });
+  expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 0, files: 0 });
   expect(await all(dir)).toEqual([]);
   await written(dir, 0);
-  expect(await verifyRequestLog(dir)).toEqual({ ok: true, entries: 0, files: 1 });
+  expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 0, files: 1 });
 });
 
 test("it goes on where it was left", async () => {
   const dir = folder();
   for (const count of [3, 0, 2]) await written(dir, count);
   expect((await all(dir)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
-  expect(await verifyRequestLog(dir)).toEqual({ ok: true, entries: 5, files: 1 });
+  expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 5, files: 1 });
 });
 
 test("an unfinished line is cut, and the next says so", async () => {
@@ -275,7 +275,7 @@ test("a long file is put away under the name of its first line, and the chain go
   }
   expect((await all(dir)).map(({ seq }) => seq)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   expect((await all(dir, 11)).map(({ seq }) => seq)).toEqual(Array.from({ length: 10 }, (_, n) => n + 11));
-  expect(await verifyRequestLog(dir)).toEqual({ ok: true, entries: 20, files: names.length + 1 });
+  expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 20, files: names.length + 1 });
 });
 
 test("a gateway that was killed right after it put a file away goes on after its last line", async () => {

@@ -37,7 +37,15 @@ it.each([
   [["*/ada"], "lab-9/ada", true],
   [["bob", "ada"], "lab-1/ada", true],
   [[], "lab-1/ada", false],
+  // What an agent lends is named by itself.
+  [["*"], "lab-1/ada/proxy", false],
+  [["ada", "lab-1/ada", "a*"], "lab-1/ada/proxy", false],
+  [["ada/proxy"], "lab-1/ada/proxy", true],
+  [["ada/proxy"], "lab-1/ada", false],
+  [["lab-2/ada/proxy"], "lab-1/ada/proxy", false],
+  [["lab-1/*/proxy"], "lab-1/ada/proxy", true],
+  [["*/proxy"], "lab-1/ada/proxy", true],
 ] as [string[], string, boolean][])("%j and %s: %s", (agents, agent, may) => {
-  const [host = "", name = ""] = agent.split("/");
-  expect(mayUse(sampleKey({ agents }), { host, name })).toBe(may);
+  const [host = "", name = "", proxy] = agent.split("/");
+  expect(mayUse(sampleKey({ agents }), { host, name, proxied: proxy !== undefined })).toBe(may);
 });

@@ -1,0 +1,82 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { readRequestLines } from "../../../../src/gateway/audit/read.js";
+import { verifyRequestLog } from "../../../../src/gateway/audit/verify.js";
+import { scratchDirectories } from "../../state/scratch.js";
+import { call, ending, key } from "./calls.js";
+
+const scratch = scratchDirectories();
+const folder = () => join(scratch(), "gateway");
+const file = (dir: string) => join(dir, "under-way.jsonl");
+const sent = (n: number) => ({ call: call(n), tokens: { input: 7, output: 1024 }, usd: 0.25 });
+
+async function lines(dir: string) {
+  const all = [];
+  for await (const line of readRequestLines(dir)) all.push(line);
+  return all;
+}
+
+it("what was under way when a gateway was killed has its line at the next start, once", async () => {
+  const dir = folder();
+  const killed = await openRequestLog(dir);
+  for (const n of [1, 2, 3]) killed.sent(sent(n));
+  await killed.write(call(2), ending());
+  // It is killed here: nothing is closed.
+  const next = await openRequestLog(dir);
+  expect(next.last).toBe(3);
+  await next.close();
+  await (await openRequestLog(dir)).close();
+  expect(await lines(dir)).toMatchObject([
+    { seq: 1, id: "req-2", status: 200 },
+    {
+      ...{ seq: 2, id: "req-1", status: 500, code: "gateway_killed", key: { id: key.id, name: key.name } },
+      ...{ target: "wolf-i/ada", model: "ada", tokens: { input: 7, output: 1024, estimated: true }, usd: 0.25 },
+    },
+    { seq: 3, id: "req-3", code: "gateway_killed" },
+  ]);
+  expect((await verifyRequestLog(dir)).ok).toBe(true);
+});
+
+it("killed between a line and the end of its request, there is no second line", async () => {
+  const dir = folder();
+  const killed = await openRequestLog(dir);
+  killed.sent(sent(1));
+  const text = readFileSync(file(dir));
+  await killed.write(call(1), ending());
+  await killed.close();
+  writeFileSync(file(dir), text);
+  await (await openRequestLog(dir)).close();
+  expect((await lines(dir)).map(({ id }) => id)).toEqual(["req-1"]);
+});
+
+it.each([
+  ["half an entry", (text: string) => `${text}\n{"after":0,"call":{"id":"req-9"`],
+  ["an entry behind half of one", (text: string) => `\n{"after":0,"ca${text}`],
+  ["something else", (text: string) => `\nnull\n[]\n{"call":5}\n{"call":{"id":"req-8"},"after":"x"}${text}`],
+])("%s keeps nobody from the rest", async (_what, changed) => {
+  const dir = folder();
+  (await openRequestLog(dir)).sent(sent(1));
+  writeFileSync(file(dir), changed(readFileSync(file(dir), "utf8")));
+  await (await openRequestLog(dir)).close();
+  expect((await lines(dir)).map(({ id }) => id)).toEqual(["req-1"]);
+});
+
+it("holds no more than what is under way, and is closed to others", async () => {
+  const dir = folder();
+  const log = await openRequestLog(dir);
+  let largest = 0;
+  for (let n = 0; n < 2000; n++) {
+    log.sent(sent(n));
+    largest = Math.max(largest, statSync(file(dir)).size);
+    await log.write(call(n), ending());
+  }
+  expect(largest).toBeLessThan(100_000);
+  expect(statSync(file(dir)).mode & 0o777).toBe(0o600);
+  expect(readFileSync(file(dir), "utf8")).not.toContain(key.hash);
+  await log.close();
+  await (await openRequestLog(dir)).close();
+  expect(await lines(dir)).toHaveLength(2000);
+  expect(statSync(file(dir)).size).toBe(0);
+});
