@@ -29,11 +29,21 @@ export async function compared(given, { rounds, seconds, warm }) {
   const names = ["gateway", ...(of("nginx") ? ["nginx"] : [])];
   const rate = (name) => median(of(name).rates);
   return [
-    ...names.flatMap((name) => [
-      added(`${name}, a small request, p50`, whole(name, 0.5), whole("direct", 0.5), name === "gateway" && 0.5),
-      added(`${name}, a small request, p99`, whole(name, 0.99), whole("direct", 0.99), name === "gateway" && 3),
+    ...[...names, "floor"].flatMap((name) => [
       added(
-        `${name}, to the first streamed byte, p50`,
+        `${named[name] ?? name}, a small request, p50`,
+        whole(name, 0.5),
+        whole("direct", 0.5),
+        name === "gateway" && 0.5,
+      ),
+      added(
+        `${named[name] ?? name}, a small request, p99`,
+        whole(name, 0.99),
+        whole("direct", 0.99),
+        name === "gateway" && 3,
+      ),
+      added(
+        `${named[name] ?? name}, to the first streamed byte, p50`,
         first(name, 0.5),
         first("direct", 0.5),
         name === "gateway" && 2,
@@ -50,7 +60,7 @@ export async function compared(given, { rounds, seconds, warm }) {
   ];
 }
 
-const named = { direct: "ssh -L", nginx: "nginx and ssh -L" };
+const named = { direct: "ssh -L", nginx: "nginx and ssh -L", floor: "bytes through ssh2" };
 
 /** A row in which a way may take so many milliseconds more than a bare forward. */
 function added(what, ms, peerMs, most) {
