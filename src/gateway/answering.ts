@@ -65,12 +65,13 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   const reservation = await parts.allowance.reserve(key, { target: call.target, ...runs, input, output }, signal);
   exchange.reservation = reservation;
   signal.throwIfAborted();
+  // Before there is a lane, which nobody would give back if this could not be written.
+  const tokens = { input, output: output ?? usualOutput };
+  parts.log.sent({ call, tokens, ...reservation.cost(tokens) });
   const { host, name, failures } = agent;
   const lane = await laneTo(exchange, key, { host, name, proxy: proxy !== undefined, asked: asked.model });
   // Without the query: nothing that an agent has reads one, and a key that was put there would stand in its log.
   const { path } = call;
-  const tokens = { input, output: output ?? usualOutput };
-  parts.log.sent({ call, tokens, ...reservation.cost(tokens) });
   const from = proxy ? "proxy" : path === "/v1/responses" ? "responses" : "chat";
   await pass(exchange, lane, { path, body: sent, ...tokens, failures, from });
 }

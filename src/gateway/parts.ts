@@ -37,7 +37,7 @@ export interface Parts {
   allowance: Allowance;
   log: {
     mustBeWritable(): void;
-    /** It is sent on now: from here on it leaves a line, whatever becomes of the gateway. */
+    /** It is about to be sent on: from here on it leaves a line, whatever becomes of the gateway. */
     sent(sent: Sent): void;
     write(call: Call, ending: Ending): Promise<void>;
   };

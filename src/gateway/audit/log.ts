@@ -20,7 +20,7 @@ export interface RequestLog {
    * that come without a key there are so many a minute; those beyond have no number, and the next line says how many they were.
    */
   write(call: Call, ending: Ending): Promise<number | undefined>;
-  /** A request is sent on: killed from here on, its line is written at the next start. Throws as write does. */
+  /** A request is about to be sent on: killed from here on, its line is written at the next start. Throws as write does. */
   sent(sent: Sent): void;
   /** The number of the last line that was there when it was opened, with those of a gateway that was killed. */
   readonly last: number;

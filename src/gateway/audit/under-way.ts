@@ -4,7 +4,7 @@ import { readStateFile } from "../../state/state-file.js";
 import type { Call, Tokens } from "../call.js";
 
 /**
- * Requests that were sent on and have no line yet. They are on file, so that one whose gateway was killed has its line at the next
+ * Requests that are sent on and have no line yet. They are on file, so that one whose gateway was killed has its line at the next
  * start, and what it is taken to have cost is counted.
  */
 export interface UnderWay {

@@ -110,7 +110,7 @@ describe("gateway env", () => {
     [["ci", "--model", "wolf/ada"], "wolf/ada"],
     [["ci", "--model", "eve/proxy/grok-4/fast"], "eve/proxy/grok-4/fast"],
   ])("takes a model: %j", async (words, model) => {
-    await fleet(plainKey);
+    await fleet({ ...plainKey, agents: ["*", "eve/proxy"] });
     expect((await data(...words)).model).toBe(model);
   });
 
@@ -119,6 +119,7 @@ describe("gateway env", () => {
     ["a key", [`clm_aaaa0001_${"s".repeat(43)}`], 2, "a key is never an argument"],
     ["a model that it may not use", ["ci", "--model", "nobody"], 4, "may use no model called nobody"],
     ["a model that it may not use", ["ci", "--model", "ev"], 4, "did you mean 'eve'?"],
+    ["what an agent lends to others", ["ci", "--model", "eve/proxy/x"], 4, "its --agents has no eve/proxy"],
     ["what is no model", ["ci", "--model", "a b"], 2, "cannot be a model's name"],
     ["a revoked key", ["old"], 8, "gateway key old is revoked"],
     ["an expired key", ["late"], 8, "gateway key late has expired"],

@@ -39,9 +39,9 @@ export function environmentOf({ configDir, hosts, env, now, ui }: Session, word:
   const gateway = gatewayFrom("--url", asked.url ?? usualGateway);
   const key = findGatewayKey(gatewayKeyStore(configDir).read(), word);
   mustBeActive(key, now());
-  const agents = agentsOf(hosts.read()).filter(({ name, host }) => mayUse(key, { name, host: host.name }));
-  const models = agents.sort((a, b) => liveliness(b) - liveliness(a)).map((agent) => agent.word);
-  const model = modelAmong(key, agents, models, asked.model);
+  const all = agentsOf(hosts.read()).sort((a, b) => liveliness(b) - liveliness(a));
+  const models = all.filter(({ name, host }) => mayUse(key, { name, host: host.name })).map((agent) => agent.word);
+  const model = modelAmong(key, all, models, asked.model);
   if (key.role === "read") ui.warn(`the role of ${key.name} is read: it may list models, and not talk with them`);
   const base = key.signed ? new URL(`http://127.0.0.1:${usualSignProxy}`) : gateway;
   return {
@@ -56,23 +56,34 @@ function liveliness({ record: { onboarding, down, proven } }: Agent): number {
   return (onboarding.state === "ready" ? 4 : 0) + (down ? 0 : 2) + (proven ? 1 : 0);
 }
 
-function modelAmong(key: GatewayKey, agents: Agent[], models: string[], asked: string | undefined): string {
+function modelAmong(key: GatewayKey, all: Agent[], models: string[], asked: string | undefined): string {
   if (asked === undefined) {
     const [first] = models;
     if (first !== undefined) return first;
     throw new Fault("not-ready", `the key ${key.name} may use no agent that there is`, {
-      why: `it is for ${key.agents.join(", ") || "none"}`,
+      why: [
+        `it is for ${key.agents.join(", ") || "none"}`,
+        "a model that an agent lends is named with --model AGENT/proxy/MODEL",
+      ],
       next: "clm agent list",
     });
   }
   const model = modelFrom(asked);
   // A proxy's models are its own: only whose proxy it is can be told here.
-  const [agent = ""] = model.split("/proxy/");
-  if (agents.some((each) => each.word === agent || fullName(each) === agent)) return model;
+  const [agent = "", proxied] = model.split("/proxy/");
+  const meant = all.find((each) => each.word === agent || fullName(each) === agent);
+  const may = (isProxy: boolean) => meant && mayUse(key, { host: meant.host.name, name: meant.name, proxied: isProxy });
+  if (may(proxied !== undefined)) return model;
+  const notLent = may(false) && `it may use ${agent}, and not what that lends: its --agents has no ${agent}/proxy`;
   const guess = nearest(agent, models);
   throw new Fault("not-found", `the key ${key.name} may use no model called ${quote(model)}`, {
-    why: guess ? `did you mean '${guess}'?` : models.length > 0 ? `it may use ${models.join(", ")}` : [],
+    why: notLent || whyNot(guess, models),
     next: `clm gateway env ${quote(key.name)}`,
     data: { flag: "--model", ...(guess && { guess }) },
   });
+}
+
+function whyNot(guess: string | undefined, models: string[]): string | string[] {
+  if (guess) return `did you mean '${guess}'?`;
+  return models.length > 0 ? `it may use ${models.join(", ")}` : [];
 }
