@@ -22,12 +22,14 @@ export interface Models {
   readonly overlay: string;
 }
 
+export const overlayIn = (configDir: string): string => join(configDir, "models.yaml");
+
 /** By provider type and pattern, in the order they are written. */
 type Table = Map<string, [pattern: string, facts: ModelFacts][]>;
 
 /** Models: what they cost and hold. The user's `models.yaml` counts before ours, field by field. */
 export async function loadModels(configDir: string): Promise<Models> {
-  const overlay = join(configDir, "models.yaml");
+  const overlay = overlayIn(configDir);
   const own = textOf(overlay);
   const tables = [...(own === undefined ? [] : [await tableIn(overlay, own)]), await tableIn(builtIn, shipped)];
   const find = (providerType: string, model: string): ModelFacts | undefined => {

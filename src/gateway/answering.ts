@@ -25,7 +25,6 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   parts.log.mustBeWritable();
   if (route.does === "health") return exchange.answer({ status: 200 }, json, `{"status":"ok"}`);
   const { key, body } = await admitted(exchange, route.does === "model" ? "models" : route.does);
-  parts.allowance.count(key);
   if (route.does === "metrics") {
     const text = parts.metrics.render(key.role === "admin" ? undefined : viewOf(exchange, key));
     return exchange.answer({ status: 200 }, { "content-type": metricsType }, text);
@@ -81,12 +80,21 @@ function routed({ call, parts, request }: Exchange): Route {
   try {
     return routeOf(call.method, call.path);
   } catch (refusal) {
-    try {
-      call.key = parts.keyring.whose(bearerIn(request));
-    } catch {
-      // A stranger, or somebody whose key has ended: that there is nothing here is the same to all.
+    const key = knownIn(parts, request);
+    if (key) {
+      call.key = key;
+      parts.allowance.count(key);
     }
     throw refusal;
+  }
+}
+
+/** Nobody where it is a stranger, or somebody whose key has ended: that there is nothing here is the same to all. */
+function knownIn({ keyring }: Exchange["parts"], request: IncomingMessage): GatewayKey | undefined {
+  try {
+    return keyring.whose(bearerIn(request));
+  } catch {
+    return undefined;
   }
 }
 
@@ -110,6 +118,7 @@ async function admitted(exchange: Exchange, right: Right): Promise<Admitted> {
   if (headers["x-clm-signature"] === undefined && headers["x-clm-key"] === undefined) {
     const key = parts.keyring.whose(bearerIn(request));
     call.key = key;
+    parts.allowance.count(key);
     parts.mustMay(key, right);
     return { key, body: await bodyIn(exchange) };
   }
@@ -117,6 +126,7 @@ async function admitted(exchange: Exchange, right: Right): Promise<Admitted> {
   const body = await bodyIn(exchange);
   const { key, nonce } = await parts.signed({ method: call.method, url, headers, body });
   Object.assign(call, { key, nonce });
+  parts.allowance.count(key);
   parts.mustMay(key, right);
   return { key, body };
 }

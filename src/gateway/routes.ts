@@ -38,7 +38,7 @@ export function routeOf(method: string, path: string): Route {
   const route = onlyGet.get(path) ?? modelIn(path);
   if (!route)
     throw new Refusal(404, "unknown_path", "There is nothing at this path. The base URL for tools ends in /v1.");
-  return method === "GET" || method === "HEAD" ? route : wrongMethod("GET");
+  return method === "GET" || method === "HEAD" ? route : wrongMethod("GET, HEAD");
 }
 
 /** A name has slashes in it, as they are or encoded. */

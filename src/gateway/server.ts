@@ -86,9 +86,9 @@ export async function openGateway(given: Parts, settings: ServerSettings): Promi
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    // Each request that waits behind another one on it listens for its end.
-    socket.setMaxListeners(0);
   });
+  // Each request that waits behind another one on a connection listens for its end.
+  server.on(tls ? "secureConnection" : "connection", (socket: Socket) => void socket.setMaxListeners(0));
   await listen(server, settings);
   const port = (server.address() as AddressInfo).port;
 

@@ -22,8 +22,10 @@ function withinJson(json: string, change: Change): string {
   }
   const after = JSON.stringify(changed(value, change, change));
   const text = after === JSON.stringify(value) ? json : after;
-  // What is spelled over several texts of it is seen only in the whole, and cannot be taken out of that.
-  return change(text) === text ? text : "{}";
+  const again = change(text);
+  if (again === text) return text;
+  // What is spelled over several texts of it is seen only in the whole, and cannot be taken out of that, unless JSON is left.
+  return parsed(again) !== undefined && change(again) === again ? again : "{}";
 }
 
 /** `naming` changes names too: those that a model made up. */

@@ -21,7 +21,7 @@ for python; do
 done
 echo no-python`;
 
-export interface Errand {
+export interface HostProgram {
   script: string;
   words: string[];
   stdin: string;
@@ -49,7 +49,7 @@ export function onStateDb(
   asked: object,
   { data, code }: { data: string; code: string },
   first: "any" | "its own" = "any",
-): Errand {
+): HostProgram {
   const own = [`${code}/venv/bin/python3`, `${code}/venv/bin/python`];
   const pythons = first === "any" ? ["python3", ...own] : [...own, "python3"];
   const whole = `${opening}${program}`;

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Errand, Told } from "../../agents/state-db/program.js";
+import type { HostProgram, Told } from "../../agents/state-db/program.js";
 import { Fault } from "../../errors.js";
 import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
@@ -22,7 +22,7 @@ export interface Asking {
 export async function* askStateDb<Answer extends Told>(
   { pool }: Pick<Session, "pool">,
   agent: Agent,
-  { script, words, stdin }: Errand,
+  { script, words, stdin }: HostProgram,
   { verb, seconds, signal, staying = false }: Asking,
 ): AsyncGenerator<Answer> {
   const connection = await pool.connect(agent.host);

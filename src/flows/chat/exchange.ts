@@ -13,8 +13,8 @@ export interface Message {
   system?: string | undefined;
   signal: AbortSignal;
   onPiece: (piece: Piece) => void;
-  /** The message was taken, in this session: another one, when the agent folded the conversation. */
-  taken?: (id: string | undefined) => void;
+  /** The message was taken. Told the session that it is said to be in, gives the one that it is in: the agent may have folded it. */
+  taken: (told: string | undefined) => string;
 }
 
 /** One message to an agent and what it answers, through its door. What is no answer throws. */
@@ -34,13 +34,13 @@ export async function exchange(session: Session, door: Door, message: Message): 
     body: chatBody(model, text, system),
   }).finally(stop.end);
   if (status !== 200) throw refused(subject, id, status, session.ui.redact(await bodyText(stop.watched(body))));
-  taken?.(headers[sessionHeader.toLowerCase()]);
+  const now = taken(headers[sessionHeader.toLowerCase()]);
   const reader = streamReader({ headers, failures, onPiece });
   const decoder = new TextDecoder();
   for await (const chunk of stop.watched(body)) {
     if (!reader.push(decoder.decode(chunk, { stream: true }))) break;
   }
   const answer = reader.end();
-  if (answer.failure !== undefined) throw noAnswer(subject, id, session.ui.redact(answer.failure));
+  if (answer.failure !== undefined) throw noAnswer(subject, now, session.ui.redact(answer.failure));
   return answer;
 }

@@ -111,6 +111,7 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
         taken(other) {
           isTaken = true;
           id = followed(id, other);
+          return id;
         },
       });
       return { ...said, session: id, tools, seconds: (Date.now() - began) / 1000 };

@@ -18,13 +18,15 @@ export async function servedFleet(session: Session): Promise<() => Directory | P
   const stamp = () => stampOf([hosts, providers, secrets].map(({ path }) => path));
   let seen = stamp();
   let lookedAt = Date.now();
-  let known = await read(session);
+  const leftOut = new Set<string>();
+  const read = () => readFleet(session, leftOut);
+  let known = await read();
   let reading: Promise<Directory> | undefined;
   let told = "";
 
   async function again(): Promise<Directory> {
     try {
-      known = await read(session);
+      known = await read();
       told = "";
     } catch (error) {
       // Somebody is at it with an editor, perhaps; what was known a moment ago is better than nothing. The next one looks again.
@@ -51,14 +53,16 @@ export async function servedFleet(session: Session): Promise<() => Directory | P
   };
 }
 
-async function read(session: Session): Promise<Directory> {
+async function readFleet(session: Session, leftOut: Set<string>): Promise<Directory> {
   const agents = agentsOf(session.hosts.read()).filter(({ record }) => record.status === "installed");
   const providers = session.providers.read();
   const all = await Promise.all(
     agents.map((agent) =>
       served(session, agent, providers).catch((error) => {
         // One that clm cannot make sense of, because its type is gone say, keeps nobody from the others.
-        session.ui.warn(`the gateway leaves ${fullName(agent)} out: ${asFault(error).message}`);
+        const why = `the gateway leaves ${fullName(agent)} out: ${asFault(error).message}`;
+        if (!leftOut.has(why)) session.ui.warn(why);
+        leftOut.add(why);
         return [];
       }),
     ),

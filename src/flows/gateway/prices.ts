@@ -1,4 +1,5 @@
-import { loadModels, type Models } from "../../agents/models.js";
+import { realpathSync } from "node:fs";
+import { loadModels, type Models, overlayIn } from "../../agents/models.js";
 import { asFault } from "../../errors.js";
 import { stampOf } from "../../state/state-file.js";
 import type { Session } from "../session.js";
@@ -8,9 +9,10 @@ const moment = 1000;
 
 /** What models cost, read anew when the user's models.yaml is another file than it was. */
 export async function livePrices({ configDir, ui }: Session): Promise<Pick<Models, "of">> {
-  let known = await loadModels(configDir);
-  const stamp = () => stampOf([known.overlay]);
+  const overlay = overlayIn(configDir);
+  const stamp = () => stampOf([behind(overlay)]);
   let seen = stamp();
+  let known = await loadModels(configDir);
   let lookedAt = Date.now();
 
   function look(): void {
@@ -23,7 +25,7 @@ export async function livePrices({ configDir, ui }: Session): Promise<Pick<Model
     loadModels(configDir).then(
       (models) => {
         known = models;
-        ui.note(`prices are those of ${models.overlay} as it is now`);
+        ui.note(`prices are those of ${overlay} as it is now`);
       },
       (error) => ui.warn(`prices stay what they were: ${asFault(error).message}`),
     );
@@ -35,4 +37,13 @@ export async function livePrices({ configDir, ui }: Session): Promise<Pick<Model
       return known.of(providerType, model);
     },
   };
+}
+
+/** A link leads to what is read. */
+function behind(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }

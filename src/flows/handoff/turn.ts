@@ -13,8 +13,9 @@ export interface Turn {
 export async function turnIn(session: Session, agent: Agent, id: string, text: string): Promise<Turn> {
   const door = await openDoor(session, agent);
   let now = id;
-  const taken = (other: string | undefined) => {
-    now = other ?? id;
+  const taken = (told: string | undefined) => {
+    now = told ?? id;
+    return now;
   };
   const answer = await exchange(session, door, { id, text, signal: session.signal, onPiece() {}, taken });
   return { text: answer.text, session: now };

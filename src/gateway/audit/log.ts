@@ -108,6 +108,7 @@ export async function openRequestLog(
 
   function mend(): void {
     ledger.mend();
+    underWay.mend();
     syncSoon();
   }
 
@@ -157,11 +158,8 @@ export async function openRequestLog(
     underWay.close();
   }
 
-  // What was left is in the chain before anything new is.
-  const left = await leftUnderWay(dir, (from) => readRequestLines(dir, { from }));
-  if (left.length > 0) ledger.add(left.map(({ call, tokens, usd }) => requestLine(call, killed(tokens, usd))));
+  const underWay = await takenUp(dir, ledger);
   const { last } = ledger;
-  const underWay = opened(dir, ledger);
 
   return {
     last,
@@ -179,6 +177,7 @@ export async function openRequestLog(
         mustBeWritable();
       } catch (refusal) {
         ledger.missed(1);
+        underWay.end(call.id);
         throw refusal;
       }
       if (!call.key && strangers.count(strangersAMinute, now().getTime()) !== undefined) {
@@ -198,8 +197,11 @@ export async function openRequestLog(
   };
 }
 
-function opened(dir: string, ledger: Ledger): UnderWay {
+/** What a killed gateway left is in the chain before anything new is, and only then off its own file. */
+async function takenUp(dir: string, ledger: Ledger): Promise<UnderWay> {
   try {
+    const left = await leftUnderWay(dir, (from) => readRequestLines(dir, { from }));
+    if (left.length > 0) ledger.add(left.map(({ call, tokens, usd }) => requestLine(call, killed(tokens, usd))));
     return openUnderWay(dir, () => ledger.last);
   } catch (error) {
     ledger.close();

@@ -1,4 +1,4 @@
-import { closeSync, constants, ftruncateSync, openSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, openSync, renameSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { readStateFile } from "../../state/state-file.js";
 import type { Call, Tokens } from "../call.js";
@@ -11,6 +11,8 @@ export interface UnderWay {
   /** Before it is sent on. Throws when it cannot be written down. */
   begin(sent: Sent): void;
   end(id: string): void;
+  /** The file, or the folder it is in, may be gone: makes it anew. */
+  mend(): void;
   close(): void;
 }
 
@@ -29,50 +31,61 @@ interface Entry extends Sent {
 
 const pathIn = (dir: string): string => join(dir, "under-way.jsonl");
 
-// Bytes. What has ended is cleared away when nothing is under way; beyond the second all that has not is written anew.
-const enough = 64 * 1024;
+// Bytes: from here on what has ended is left out.
 const most = 8 * 1024 * 1024;
 
 export function openUnderWay(dir: string, last: () => number): UnderWay {
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
-  const fd = openSync(pathIn(dir), flags, 0o600);
   const entries = new Map<string, string>();
+  let fd = -1;
   let size = 0;
 
-  function clear(): void {
-    ftruncateSync(fd, 0);
-    size = 0;
-    const left = [...entries.values()].join("");
-    if (left !== "") size = writeSync(fd, left);
+  // Behind a newline: the text before may be cut short.
+  function append(value: object): string {
+    const text = `\n${JSON.stringify(value)}`;
+    const written = writeSync(fd, text);
+    size += written;
+    if (written < Buffer.byteLength(text)) throw new Error("no space left for all of it");
+    return text;
   }
-  clear();
+
+  /** Always another file: a gateway that lost its place to this one may still write to the one before. */
+  function renew(): void {
+    const beside = `${pathIn(dir)}.new`;
+    const next = openSync(beside, "w", 0o600);
+    try {
+      const left = [...entries.values()].join("");
+      size = left === "" ? 0 : writeSync(next, left);
+      renameSync(beside, pathIn(dir));
+    } catch (error) {
+      closeSync(next);
+      throw error;
+    }
+    if (fd >= 0) closeSync(fd);
+    fd = next;
+  }
+  renew();
 
   return {
     begin({ call, tokens, usd }) {
       const { key, ...rest } = call;
       // A key as a line of the log has it: nothing of its hash.
       const who = key && { id: key.id, name: key.name };
-      const entry = {
-        after: last(),
-        call: { ...rest, ...(who && { key: who }) },
-        tokens,
-        ...(usd !== undefined && { usd }),
-      };
-      // Behind a newline: the one before may be cut short.
-      const text = `\n${JSON.stringify(entry)}`;
-      const written = writeSync(fd, text);
-      size += written;
-      if (written < Buffer.byteLength(text)) throw new Error("no space left for all of it");
-      entries.set(call.id, text);
+      const about = { call: { ...rest, ...(who && { key: who }) }, tokens, ...(usd !== undefined && { usd }) };
+      entries.set(call.id, append({ after: last(), ...about }));
     },
     end(id) {
       if (!entries.delete(id)) return;
       try {
-        if (size > most || (size > enough && entries.size === 0)) clear();
+        if (entries.size === 0) {
+          ftruncateSync(fd, 0);
+          size = 0;
+        } else if (size > most) renew();
+        else append({ ended: id });
       } catch {
-        // It only grows; whoever begins next finds out whether it can be written.
+        // Its line tells that it ended; whoever begins next finds out whether the file can be written.
       }
     },
+    mend: renew,
     close: () => closeSync(fd),
   };
 }
@@ -82,25 +95,35 @@ export async function leftUnderWay(
   dir: string,
   lines: (from: number) => AsyncIterable<{ id: string }>,
 ): Promise<Sent[]> {
-  const found = readStateFile(pathIn(dir), false)?.text ?? "";
-  const left = new Map(
-    found
-      .split("\n")
-      .flatMap((text) => entryIn(text))
-      .map((entry) => [entry.call.id, entry]),
-  );
+  const left = new Map<string, Entry>();
+  for (const text of (readStateFile(pathIn(dir), false)?.text ?? "").split("\n")) {
+    const said = parsed(text);
+    if (typeof said?.ended === "string") left.delete(said.ended);
+    else if (isEntry(said)) left.set(said.call.id, said);
+  }
   if (left.size === 0) return [];
   const from = Math.min(...[...left.values()].map(({ after }) => after)) + 1;
   for await (const { id } of lines(from)) left.delete(id);
   return [...left.values()];
 }
 
+type Said = Partial<Record<"after" | "call" | "tokens" | "ended", unknown>>;
+
 /** The last one may be cut short; its request was not sent. */
-function entryIn(text: string): Entry[] {
+function parsed(text: string): Said | undefined {
   try {
-    const entry = JSON.parse(text);
-    return typeof entry?.call?.id === "string" && Number.isInteger(entry.after) ? [entry] : [];
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : undefined;
   } catch {
-    return [];
+    return undefined;
   }
+}
+
+function isEntry(said: Said | undefined): said is Said & Entry {
+  if (!said || !Number.isInteger(said.after)) return false;
+  const { id, at, method, path, from } = (said.call ?? {}) as Partial<Record<keyof Call, unknown>>;
+  const { input, output } = (said.tokens ?? {}) as Partial<Tokens>;
+  return (
+    [id, method, path, from].every((each) => typeof each === "string") && [at, input, output].every(Number.isFinite)
+  );
 }

@@ -43,7 +43,7 @@ const ofProxy = "/proxy";
  */
 export const mayUse = ({ agents }: GatewayKey, { host, name, proxied = false }: Usable): boolean =>
   agents.some((pattern) => {
-    if (!proxied) return matches(pattern, host, name);
+    if (!proxied) return !pattern.endsWith(ofProxy) && matches(pattern, host, name);
     return pattern.endsWith(ofProxy) && matches(pattern.slice(0, -ofProxy.length), host, name);
   });
 

@@ -1,3 +1,4 @@
+import { objectIn } from "./event-data.js";
 import type { EventJudge } from "./event-filter.js";
 
 interface Delta {
@@ -18,7 +19,7 @@ export function withContentParts(): EventJudge {
   const begun = new Set<string>();
   return (event) => {
     if (!event.includes(says) && !event.includes(begins)) return event;
-    const said = dataOf(event);
+    const said = objectIn<Delta>(event.toString());
     if (!said || (said.type !== says && said.type !== begins)) return event;
     const { item_id, output_index, content_index } = said;
     const place = `${item_id} ${content_index}`;
@@ -29,13 +30,4 @@ export function withContentParts(): EventJudge {
     const added = { type: begins, item_id, output_index, content_index, part };
     return Buffer.concat([Buffer.from(`event: ${begins}\ndata: ${JSON.stringify(added)}\n\n`), event]);
   };
-}
-
-function dataOf(event: Buffer): Delta | undefined {
-  try {
-    const value: unknown = JSON.parse(/^data: ?(.*)$/m.exec(event.toString())?.[1] ?? "");
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

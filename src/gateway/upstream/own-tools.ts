@@ -1,3 +1,4 @@
+import { objectIn, parsed, withData } from "./event-data.js";
 import type { EventJudge } from "./event-filter.js";
 
 /**
@@ -39,7 +40,7 @@ export function withoutOwnToolEvents(): EventJudge {
   return (event) => {
     if (leftOut.size === 0 && !event.includes("function_call")) return event;
     const text = event.toString("utf8");
-    const said = parsed(dataOf(text)) as Said | undefined;
+    const said = objectIn<Said>(text);
     if (!said) return event;
     if (isAboutOwnTool(said)) {
       if (typeof said.output_index === "number") leftOut.add(said.output_index);
@@ -67,7 +68,7 @@ function isAboutOwnTool({ type, item }: Said): boolean {
 /** For an answer that came whole. */
 export function withoutOwnTools(body: Buffer): Buffer {
   if (!body.includes("function_call")) return body;
-  const said = parsed(body.toString("utf8"));
+  const said = parsed<Response>(body.toString("utf8"));
   const shown = said && shownOf(said);
   return shown === said ? body : Buffer.from(JSON.stringify(shown));
 }
@@ -78,31 +79,4 @@ function shownOf<R extends Response>(response: R): R {
   if (!Array.isArray(output)) return response;
   const shown = output.filter((item: Item | null) => !ownItems.has(item?.type));
   return shown.length === output.length ? response : { ...response, output: shown };
-}
-
-function parsed(text: string): Response | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const lineEnd = /\r\n|\n|\r/;
-const isData = (line: string): boolean => /^data(:|$)/.test(line);
-
-const dataOf = (event: string): string =>
-  event
-    .split(lineEnd)
-    .filter(isData)
-    .map((line) => line.replace(/^data:? ?/, ""))
-    .join("\n");
-
-/** The same event with other data, on one line. */
-function withData(event: string, data: string): string {
-  const lines = event.split(lineEnd);
-  const at = lines.findIndex(isData);
-  const kept = lines.flatMap((line, index) => (index === at ? [`data: ${data}`] : isData(line) ? [] : [line]));
-  return kept.join(lineEnd.exec(event)?.[0]);
 }

@@ -207,8 +207,11 @@ function streamed(exchange: Exchange, answer: IncomingMessage, { input, failures
 /** What an agent answers is the caller's; what it says of a failure may be anything that went wrong, with whose key. */
 function judgeOf(from: Answering, redact: (text: string) => string): EventJudge {
   const shown = judges[from]();
-  return (event) => shown(event.includes('"error"') ? Buffer.from(redact(event.toString())) : event);
+  return (event) => shown(tellsOfFailure(event) ? Buffer.from(redact(event.toString())) : event);
 }
+
+const tellsOfFailure = (event: Buffer): boolean =>
+  event.includes('"error"') && /"error":\s*[^n\s]/.test(event.toString());
 
 const judges: Record<Answering, () => EventJudge> = {
   chat: () => withoutToolProgress,

@@ -71,7 +71,7 @@ describe("what is refused, before anything is sent on", () => {
     expect(Object.keys(errorOf(answer.text))).toEqual(["message", "type", "param", "code"]);
     expect(answer.headers["x-request-id"]).toMatch(/^req_[0-9a-f]{32}$/);
     expect(answer.headers["content-type"]).toBe("application/json");
-    if (status === 405) expect(answer.headers.allow).toBe(path === "/v1/models" ? "GET" : "POST");
+    if (status === 405) expect(answer.headers.allow).toBe(path === "/v1/models" ? "GET, HEAD" : "POST");
     expect(up.asked).toEqual([]);
     expect(gateway.lines).toMatchObject([
       { call: { id: answer.headers["x-request-id"] }, ending: { status, code: errorOf(answer.text).code } },

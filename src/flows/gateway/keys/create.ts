@@ -15,7 +15,7 @@ export type KeyWish = Pick<GatewayKey, "name" | "agents" | "role" | "rpm" | "tok
   expires?: Date | undefined;
 };
 
-const patternForm = /^[a-z0-9*?._-]+(?:\/[a-z0-9*?._-]+)?$/;
+const patternForm = /^[a-z0-9*?._-]+(?:\/[a-z0-9*?._-]+)?(?:\/proxy)?$/;
 
 /** Create: a key that is handed out this once. That it was made is in the audit log before anybody can use it. */
 export async function createKey(

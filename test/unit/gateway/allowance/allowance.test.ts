@@ -139,6 +139,22 @@ describe("at the same time", () => {
     expect(both.map((each) => each.reservation !== undefined)).toEqual([true, true]);
   });
 
+  it("a small call after that makes no large one forgotten", async () => {
+    const key = sampleKey({ tokens_per_day: 100_000 });
+    usage.take({
+      seq: 1,
+      at: now.getTime() - 86_400_000,
+      key,
+      target: asked().target,
+      status: 200,
+      tokens: tokens(50_000),
+    });
+    (await allowance.reserve(key, asked(), still)).settle(tokens(20));
+    const two = [1, 2].map(() => watch(allowance.reserve(key, asked(), still)));
+    await turns();
+    expect(two.map((each) => each.reservation !== undefined)).toEqual([true, false]);
+  });
+
   it("what is released is all given back", async () => {
     const key = sampleKey({ tokens_per_day: 100 });
     const first = await allowance.reserve(key, asked(), still);

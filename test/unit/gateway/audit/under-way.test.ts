@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openRequestLog } from "../../../../src/gateway/audit/log.js";
@@ -54,13 +54,51 @@ it("killed between a line and the end of its request, there is no second line", 
 it.each([
   ["half an entry", (text: string) => `${text}\n{"after":0,"call":{"id":"req-9"`],
   ["an entry behind half of one", (text: string) => `\n{"after":0,"ca${text}`],
-  ["something else", (text: string) => `\nnull\n[]\n{"call":5}\n{"call":{"id":"req-8"},"after":"x"}${text}`],
+  ["something else", (text: string) => `\nnull\n[]\n{"call":5}\n{"call":{"id":"req-8"},"after":0}${text}`],
 ])("%s keeps nobody from the rest", async (_what, changed) => {
   const dir = folder();
   (await openRequestLog(dir)).sent(sent(1));
   writeFileSync(file(dir), changed(readFileSync(file(dir), "utf8")));
   await (await openRequestLog(dir)).close();
   expect((await lines(dir)).map(({ id }) => id)).toEqual(["req-1"]);
+});
+
+it("what has ended never comes back, also when its line is not there any more", async () => {
+  const dir = folder();
+  const killed = await openRequestLog(dir);
+  for (const n of [1, 2, 3]) killed.sent(sent(n));
+  for (const n of [1, 3]) await killed.write(call(n), ending());
+  rmSync(join(dir, "audit.jsonl"));
+  await (await openRequestLog(dir)).close();
+  expect((await lines(dir)).map(({ id }) => id)).toEqual(["req-2"]);
+});
+
+it("a gateway that lost its place takes nothing from its successor", async () => {
+  const dir = folder();
+  const before = await openRequestLog(dir);
+  before.sent(sent(1));
+  const after = await openRequestLog(dir);
+  after.sent(sent(2));
+  await before.write(call(1), ending()).catch(() => {});
+  expect(readFileSync(file(dir), "utf8")).toContain("req-2");
+});
+
+it("a folder that was removed and is mended has what is under way", async () => {
+  const dir = folder();
+  let time = Date.UTC(2026, 0, 1);
+  const log = await openRequestLog(dir, { now: () => new Date(time) });
+  log.sent(sent(1));
+  rmSync(dir, { recursive: true });
+  for (let tries = 0; tries < 5; tries++) {
+    time += 2000;
+    try {
+      log.mustBeWritable();
+    } catch {
+      // It is noticed first, and mended then.
+    }
+  }
+  log.sent(sent(2));
+  expect(readFileSync(file(dir), "utf8")).toMatch(/req-1[\s\S]*req-2/);
 });
 
 it("holds no more than what is under way, and is closed to others", async () => {
@@ -70,9 +108,12 @@ it("holds no more than what is under way, and is closed to others", async () => 
   for (let n = 0; n < 2000; n++) {
     log.sent(sent(n));
     largest = Math.max(largest, statSync(file(dir)).size);
+    if (n % 10 === 0) continue;
     await log.write(call(n), ending());
   }
-  expect(largest).toBeLessThan(100_000);
+  for (let n = 0; n < 2000; n += 10) await log.write(call(n), ending());
+  expect(largest).toBeGreaterThan(10_000);
+  expect(statSync(file(dir)).size).toBe(0);
   expect(statSync(file(dir)).mode & 0o777).toBe(0o600);
   expect(readFileSync(file(dir), "utf8")).not.toContain(key.hash);
   await log.close();

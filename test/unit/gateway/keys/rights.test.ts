@@ -42,6 +42,8 @@ it.each([
   [["ada", "lab-1/ada", "a*"], "lab-1/ada/proxy", false],
   [["ada/proxy"], "lab-1/ada/proxy", true],
   [["ada/proxy"], "lab-1/ada", false],
+  [["ada/proxy"], "ada/proxy", false],
+  [["lab-1/ada/proxy"], "lab-1/ada/proxy", true],
   [["lab-2/ada/proxy"], "lab-1/ada/proxy", false],
   [["lab-1/*/proxy"], "lab-1/ada/proxy", true],
   [["*/proxy"], "lab-1/ada/proxy", true],

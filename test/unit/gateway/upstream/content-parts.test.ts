@@ -21,6 +21,11 @@ describe("a part of a message", () => {
           delta("b", { item_id: "msg_2", output_index: 1 }),
       ],
     ],
+    [
+      "is begun before a word with any sign in it, on lines that end in any way",
+      [delta("a\u2028b").replaceAll("\n", "\r\n")],
+      [added + delta("a\u2028b").replaceAll("\n", "\r\n")],
+    ],
     ["is nothing to other events", [event("created"), ": keepalive\n", "data: [DONE]\n\n"], undefined],
     ["is nothing to who only speaks of it", [event("completed", { said: "response.output_text.delta" })], undefined],
     ["of what is no JSON is none", ["data: response.output_text.delta\n\n"], undefined],
