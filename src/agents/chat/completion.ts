@@ -1,3 +1,5 @@
+import { objectFrom } from "../../json-object.js";
+
 /** The members of a chat completion, or of a chunk of one, that tell an answer from a failure. */
 export interface Completion {
   choices?: { finish_reason?: unknown; message?: { content?: unknown }; delta?: { content?: unknown } }[];
@@ -6,14 +8,7 @@ export interface Completion {
   error?: { message?: unknown } | string;
 }
 
-export function completionFrom(body: string): Completion | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
+export const completionFrom = (body: string): Completion | undefined => objectFrom<Completion>(body);
 
 /** What it says went wrong; empty when it says nothing. */
 export function errorText({ error, hermes }: Completion): string {

@@ -1,3 +1,5 @@
+import { objectFrom } from "../../json-object.js";
+
 /** What stands for a secret, wherever clm shows one. */
 const shown = "[secret]";
 
@@ -97,7 +99,7 @@ export function redacting(kept: (text: string) => string): (text: string) => str
   }
 
   function redacted(text: string, depth: number): string {
-    const value = depth < deepest ? documentIn(text) : undefined;
+    const value = depth < deepest ? objectFrom(text) : undefined;
     if (value === undefined) return ofText(text);
     const [before, after] = [JSON.stringify(value), JSON.stringify(ofValue(value, depth))];
     // As it was written, where nothing had to go.
@@ -105,14 +107,4 @@ export function redacting(kept: (text: string) => string): (text: string) => str
   }
 
   return (text) => redacted(text, 0);
-}
-
-/** An object or a list that is spelled as JSON. */
-function documentIn(text: string): object | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Row } from "../sessions/session.js";
+import { fieldsOf, type Row } from "../sessions/session.js";
 
 /** A message as it travels: what every model understands, and nothing that only the one that wrote it does. */
 export interface Said {
@@ -61,7 +61,6 @@ function callFrom(call: unknown): ToolCall[] {
   return [{ id: textOf(id), name: textOf(name), arguments: text }];
 }
 
-const fieldsOf = (value: unknown): Row => (typeof value === "object" && value !== null ? (value as Row) : {});
 const textOf = (value: unknown): string => (value === null || value === undefined ? "" : String(value));
 
 /**

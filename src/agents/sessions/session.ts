@@ -77,7 +77,7 @@ function callFrom(call: unknown): Message["calls"][number] {
   return { name: textOf(of.name) ?? "?", arguments: typeof given === "string" ? given : JSON.stringify(given) };
 }
 
-const fieldsOf = (value: unknown): Row => (typeof value === "object" && value !== null ? (value as Row) : {});
+export const fieldsOf = (value: unknown): Row => (typeof value === "object" && value !== null ? (value as Row) : {});
 
 /** SQLite keeps in a column what it is given, whatever its type. */
 const textOf = (value: unknown): string | null => (value === null || value === undefined ? null : String(value));

@@ -90,8 +90,8 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
   function amountFor(account: Account<Waiter>, { key, asked, price }: Pick<Waiter, "key" | "asked" | "price">): Spent {
     const tokens = { input: asked.input, output: asked.output ?? usualOutput };
     const amount = { tokens: tokens.input + tokens.output, nano: costOf(price, tokens) ?? 0 };
-    const known = [account.largest.get(asked.target), usage.largest(key.id, asked.target)].filter((each) => !!each);
-    const largest = known.reduce<Spent | undefined>((sum, each) => (sum ? most(sum, each) : each), undefined);
+    const [lately, before] = [account.largest.get(asked.target), usage.largest(key.id, asked.target)];
+    const largest = lately && before ? most(lately, before) : (lately ?? before);
     if (largest) return most(amount, { tokens: 2 * largest.tokens, nano: 2 * largest.nano });
     for (const limit of limitsFor(key, price, now())) {
       const left = limit.most - spentOf(key, limit) - account.held[limit.of];

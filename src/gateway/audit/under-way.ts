@@ -1,5 +1,6 @@
 import { closeSync, ftruncateSync, openSync, renameSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { objectFrom } from "../../json-object.js";
 import { readStateFile } from "../../state/state-file.js";
 import type { Call, Tokens } from "../call.js";
 
@@ -97,7 +98,8 @@ export async function leftUnderWay(
 ): Promise<Sent[]> {
   const left = new Map<string, Entry>();
   for (const text of (readStateFile(pathIn(dir), false)?.text ?? "").split("\n")) {
-    const said = parsed(text);
+    // The last one may be cut short; its request was not sent.
+    const said = objectFrom<Said>(text);
     if (typeof said?.ended === "string") left.delete(said.ended);
     else if (isEntry(said)) left.set(said.call.id, said);
   }
@@ -108,16 +110,6 @@ export async function leftUnderWay(
 }
 
 type Said = Partial<Record<"after" | "call" | "tokens" | "ended", unknown>>;
-
-/** The last one may be cut short; its request was not sent. */
-function parsed(text: string): Said | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 function isEntry(said: Said | undefined): said is Said & Entry {
   if (!said || !Number.isInteger(said.after)) return false;

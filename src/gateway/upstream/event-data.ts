@@ -1,3 +1,5 @@
+import { objectFrom } from "../../json-object.js";
+
 /** The lines of a server-sent event, and what they say. */
 
 const lineEnd = /\r\n|\n|\r/;
@@ -11,16 +13,7 @@ const dataOf = (event: string): string =>
     .join("\n");
 
 /** The object that an event holds; nothing when it holds none. */
-export const objectIn = <T extends object>(event: string): T | undefined => parsed<T>(dataOf(event));
-
-export function parsed<T extends object>(text: string): T | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as T) : undefined;
-  } catch {
-    return undefined;
-  }
-}
+export const objectIn = <T extends object>(event: string): T | undefined => objectFrom<T>(dataOf(event));
 
 /** The same event with other data, on one line. */
 export function withData(event: string, data: string): string {

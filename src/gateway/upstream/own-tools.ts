@@ -1,4 +1,5 @@
-import { objectIn, parsed, withData } from "./event-data.js";
+import { objectFrom } from "../../json-object.js";
+import { objectIn, withData } from "./event-data.js";
 import type { EventJudge } from "./event-filter.js";
 
 /**
@@ -68,7 +69,7 @@ function isAboutOwnTool({ type, item }: Said): boolean {
 /** For an answer that came whole. */
 export function withoutOwnTools(body: Buffer): Buffer {
   if (!body.includes("function_call")) return body;
-  const said = parsed<Response>(body.toString("utf8"));
+  const said = objectFrom<Response>(body.toString("utf8"));
   const shown = said && shownOf(said);
   return shown === said ? body : Buffer.from(JSON.stringify(shown));
 }
