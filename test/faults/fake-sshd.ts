@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Server, utils } from "ssh2";
 import { fingerprint } from "../../src/fingerprint.js";
+import { newPrivateKey } from "../../src/flows/keypair.js";
 import { type HostKey, hostKeyFrom } from "../../src/remote/host-keys/key.js";
 
 /** Somebody who answers at a host's address with a key of their own. */
@@ -26,7 +27,11 @@ export interface ImpostorOptions {
   keyType?: "ed25519" | "ecdsa" | "rsa";
 }
 
-const bits = { ed25519: {}, ecdsa: { bits: 256 }, rsa: { bits: 2048 } } as const;
+const privateKeyOf = {
+  ed25519: () => newPrivateKey("impostor"),
+  ecdsa: () => utils.generateKeyPairSync("ecdsa", { bits: 256 }).private,
+  rsa: () => utils.generateKeyPairSync("rsa", { bits: 2048 }).private,
+};
 
 // The 'authentication' event is late: ssh2 raises it only for a well-formed USERAUTH_REQUEST after an accepted
 // SERVICE_REQUEST. Its debug lines tell of every packet as it is decrypted.
@@ -38,8 +43,8 @@ export async function startImpostor({
   port = 0,
   keyType = "ed25519",
 }: ImpostorOptions = {}): Promise<Impostor> {
-  const pair = utils.generateKeyPairSync(keyType as "rsa", bits[keyType] as { bits: number });
-  const parsed = utils.parseKey(pair.private);
+  const privateKey = privateKeyOf[keyType]();
+  const parsed = utils.parseKey(privateKey);
   if (parsed instanceof Error) throw parsed;
   const key = hostKeyFrom(parsed.getPublicSSH());
   const packets: string[] = [];
@@ -50,7 +55,7 @@ export async function startImpostor({
     if (packet !== undefined) packets.push(packet);
   };
   const open = new Set<{ end(): void }>();
-  const server = new Server({ hostKeys: [pair.private], debug: note }, (client) => {
+  const server = new Server({ hostKeys: [privateKey], debug: note }, (client) => {
     connections++;
     open.add(client);
     client.on("close", () => open.delete(client));
