@@ -3,7 +3,7 @@ import { isSpeakable } from "../state/agents.js";
 import { usualOutput } from "./allowance/allowance.js";
 import { askedIn } from "./asked.js";
 import { bodyOf, tooLarge } from "./body.js";
-import { type Directory, type Served, targetOf, usableOf } from "./directory.js";
+import { type Directory, type Served, targetOf, usableIn, usableOf } from "./directory.js";
 import type { Exchange } from "./exchange.js";
 import type { GatewayKey } from "./keys/key.js";
 import type { Right } from "./keys/rights.js";
@@ -169,10 +169,7 @@ async function laneTo(exchange: Exchange, key: GatewayKey, { host, name, proxy, 
 /** A key that does not see everything sees its agents, and of keys itself. */
 const viewOf = ({ parts }: Exchange, key: GatewayKey): View => ({
   key: key.name,
-  target(target) {
-    const [host = "", name = "", proxy] = target.split("/");
-    return parts.mayUse(key, { host, name, proxied: proxy !== undefined });
-  },
+  target: (target) => parts.mayUse(key, usableIn(target)),
 });
 
 const ambiguous = (agents: readonly Served[]): Refusal => {

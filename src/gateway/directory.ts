@@ -73,5 +73,11 @@ export const usableOf = ({ agent: { host, name }, proxied }: Found): Usable => (
 export const targetOf = ({ agent: { host, name }, proxied }: Found): string =>
   `${host}/${name}${proxied === undefined ? "" : "/proxy"}`;
 
+/** What a target means, when all that is known of it is what it is called. */
+export function usableIn(target: string): Usable {
+  const [host = "", name = "", proxy] = target.split("/");
+  return { host, name, proxied: proxy !== undefined };
+}
+
 /** How a proxied model is listed and asked for. */
 export const proxiedWord = ({ word }: Served, model: string): string => `${word}${proxyPart}${model}`;

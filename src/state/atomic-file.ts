@@ -63,12 +63,14 @@ export function syncDirectory(directory: string): void {
   try {
     fsyncSync(fd);
   } catch (error) {
-    // Some network file systems cannot sync a directory, and need not.
-    if (!["EINVAL", "ENOTSUP", "EBADF"].includes(errnoOf(error) ?? "")) throw error;
+    if (!needsNoSync(error)) throw error;
   } finally {
     closeSync(fd);
   }
 }
+
+/** Some network file systems cannot sync a directory, and need not. */
+export const needsNoSync = (error: unknown): boolean => ["EINVAL", "ENOTSUP", "EBADF"].includes(errnoOf(error) ?? "");
 
 export function removeIfThere(path: string): void {
   try {

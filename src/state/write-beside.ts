@@ -1,7 +1,6 @@
 import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { tempName } from "./atomic-file.js";
-import { errnoOf } from "./disk-fault.js";
+import { needsNoSync, tempName } from "./atomic-file.js";
 
 /**
  * Replaces a file as `writeAtomic` does, for a process that others wait for: a disk may take as long for it as a hundred requests,
@@ -31,8 +30,7 @@ async function syncDirectory(directory: string): Promise<void> {
   try {
     await handle.sync();
   } catch (error) {
-    // Some network file systems cannot sync a directory, and need not.
-    if (!["EINVAL", "ENOTSUP", "EBADF"].includes(errnoOf(error) ?? "")) throw error;
+    if (!needsNoSync(error)) throw error;
   } finally {
     await handle.close();
   }

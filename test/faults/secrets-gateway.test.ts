@@ -6,7 +6,7 @@ import { signedHeaders } from "../../src/gateway/signing/sign.js";
 import { signerOf } from "../../src/gateway/signing/signing-secret.js";
 import { Secret } from "../../src/secret.js";
 import { openSecrets } from "../../src/state/secrets.js";
-import { agentsIn, misbehave } from "../lab/agents.js";
+import { agentsIn, asEcho, misbehave } from "../lab/agents.js";
 import { clm, copyOfHome, inHost } from "../lab/clm.js";
 import { newKey, Running, Serving } from "../lab/serving.js";
 import { filesBelow, filesOnHost, journalOf, stopWatching, watchProcesses } from "./lookout.js";
@@ -42,21 +42,7 @@ async function run(...args: string[]) {
 beforeAll(async () => {
   ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
   const { install, must } = agentsIn(home);
-  await clm(
-    [
-      "provider",
-      "add",
-      "echo",
-      "--type",
-      "ollama",
-      "--endpoint",
-      "http://127.0.0.1:4180",
-      "--model",
-      "echo-1",
-      "--key-stdin",
-    ],
-    { home, input: kept.value },
-  );
+  await clm(["provider", "add", "echo", ...asEcho, "--key-stdin"], { home, input: kept.value });
   await install(host, name, "2026.7.1+standin");
   await must("agent", "configure", name, "--provider", "echo");
   await must("agent", "exec", name, "--", "hermes", "login", "--provider", "nous");

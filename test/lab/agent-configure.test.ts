@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { agentsIn, pidOf, unitOf } from "./agents.js";
+import { agentsIn, asEcho, pidOf, unitOf } from "./agents.js";
 import { clm, copyOfHome, inHost } from "./clm.js";
 import { onTerminal } from "./terminal.js";
 
@@ -181,20 +181,7 @@ describe("configure", () => {
 
   it("leaves no key of a provider behind that is not used any more", async () => {
     const key = { home, env: { ECHO_KEY: "sk-planted-echo-key" } };
-    const added = await clm(
-      [
-        "provider",
-        "add",
-        "keyed",
-        "--type",
-        "ollama",
-        "--endpoint",
-        "http://127.0.0.1:4180",
-        "--model",
-        "echo-1",
-      ].concat(["--secret", "api_key=env:ECHO_KEY"]),
-      key,
-    );
+    const added = await clm(["provider", "add", "keyed", ...asEcho, "--secret", "api_key=env:ECHO_KEY"], key);
     expect(added, added.stderr).toMatchObject({ code: 0 });
     await wellDone("--provider", "keyed");
     expect(await inHost(host, `grep -c sk-planted-echo-key ${env}`)).toBe("1\n");

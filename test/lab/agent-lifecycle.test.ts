@@ -6,6 +6,7 @@ import type { AgentRecord } from "../../src/state/agent.js";
 import { agentsOf, recordAgent } from "../../src/state/agents.js";
 import { hostStore } from "../../src/state/hosts.js";
 import { openSecrets } from "../../src/state/secrets.js";
+import { asEcho } from "./agents.js";
 import { clm, copyOfHome, inHost } from "./clm.js";
 import { onTerminal } from "./terminal.js";
 import { accountsOf, treeOf } from "./tree.js";
@@ -188,8 +189,7 @@ describe("from install to remove", () => {
       .hosts.find((each) => each.name === name);
 
   async function wholeLife(where: string, ...words: string[]): Promise<void> {
-    const echo = ["--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo-1"];
-    expect((await clm(["provider", "add", "echo", ...echo], { home })).code).toBe(0);
+    expect((await clm(["provider", "add", "echo", ...asEcho], { home })).code).toBe(0);
     for (const verb of [
       ["install", "--type", "hermes", "--host", where, "--name", "ada"],
       ["configure", "ada", "--provider", "echo"],

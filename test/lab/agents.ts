@@ -18,11 +18,13 @@ export function agentsIn(home: string) {
     install: (host: string, name: string, version: string) =>
       must("agent", "install", "--type", "hermes", "--host", host, "--name", name, "--version", version),
     /** The lab's own provider, which answers with what it was told. */
-    addEcho: () =>
-      must("provider", "add", "echo", "--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo-1"),
+    addEcho: () => must("provider", "add", "echo", ...asEcho),
     remove: (name: string) => clm(["agent", "remove", name, "--yes", "--no-backup"], { home }),
   };
 }
+
+/** A provider as the lab's own one, which answers with what it was told. */
+export const asEcho = ["--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo-1"];
 
 export const unitOf = (name: string): string => `hermes-${name}.service`;
 

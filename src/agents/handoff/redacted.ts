@@ -16,25 +16,8 @@ const is = `\\\\{0,8}["']?[^\\S\\n]*(?::=?|=(?![=>]))[^\\S\\n]*`;
 const ofFlag = `(?:\\s--(?:[a-z]+-){0,3}(?:password|passwd|secret|token|api-key)|\\bsshpass\\s+-p)[^\\S\\n]+`;
 /** What stands there in prose and in programs, and is no secret. */
 const plain = [
-  ...[
-    "the",
-    "an?",
-    "is",
-    "to",
-    "for",
-    "and",
-    "or",
-    "of",
-    "in",
-    "not",
-    "if",
-    "string",
-    "str",
-    "number",
-    "boolean",
-    "bool",
-  ],
-  ...["int", "any", "bytes", "object", "optional", "required", "none", "null", "nil", "undefined", "true", "false"],
+  "the|an?|is|to|for|and|or|of|in|not|if",
+  "string|str|number|boolean|bool|int|any|bytes|object|optional|required|none|null|nil|undefined|true|false",
 ].join("|");
 
 /** Secrets that clm does not keep, by how they are written. Each gives back what may stay. */

@@ -59,8 +59,8 @@ async function settle(
   moved: NonNullable<Handoff["moved"]>,
 ) {
   const counts = { message_count: moved.messages, tool_call_count: moved.calls };
+  const gone = handoffsOf(session).removed(to);
   for (let left = tries; ; left--) {
-    const gone = handoffsOf(session).removed(to);
     const asked = { verb: "settle" as const, id, planted, question, counts, wait: left > 0, gone };
     const reply = await request(session, target, asked, session.signal);
     if (!reply.early) return reply;

@@ -13,8 +13,8 @@ import type { Secret } from "../../secret.js";
  *     DIGEST      SHA-256 of the body's bytes as they travel, in lower-case hex; of no bytes when there is no body
  *
  * No line can hold a newline, so no two requests have the same text. The HMAC's key is the signing secret as text, the 64
- * characters of its hex (signing-secret.ts makes it of the key), so that `openssl dgst -sha256 -hmac` says the same. Each key has a secret of its own: the id need
- * not be part of the text.
+ * characters of its hex (signing-secret.ts makes it of the key), so that `openssl dgst -sha256 -hmac` says the same. Each key
+ * has a secret of its own: the id need not be part of the text.
  */
 export interface Signed {
   method: string;
