@@ -33,7 +33,7 @@ agent's own means (Hermes 0.14 and later).`,
     onlyLast: number("N", "only the last N turns", { min: 1 }),
     denyTool: list(
       "PATTERN",
-      "without what these tools answered, and whole lines (12 characters or more) and words with digits (8 or more) of it that are quoted elsewhere (repeatable, commas)",
+      "without what these tools were given and answered, and whole lines (12 characters or more) and words with digits (8 or more) of their answers that are quoted elsewhere (repeatable, commas)",
     ),
     close: flag("end the session on the source, when all is proven"),
     as: text("KEY", "in the name of this gateway key, which must be allowed to talk with both"),

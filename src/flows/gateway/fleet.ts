@@ -6,51 +6,18 @@ import { asFault } from "../../errors.js";
 import { Directory, type Served } from "../../gateway/directory.js";
 import { type Agent, agentsOf, fullName, instanceOf } from "../../state/agents.js";
 import { modelOf, type Providers } from "../../state/providers.js";
-import { stampOf } from "../../state/state-file.js";
 import type { Session } from "../session.js";
+import { live } from "./live.js";
 
-// Milliseconds for which the files are not looked at again.
-const moment = 100;
-
-/** The agents that can be asked, read anew when hosts.json, providers.json or secrets.json is another file than it was. */
-export async function servedFleet(session: Session): Promise<() => Directory | Promise<Directory>> {
-  const { hosts, providers, secrets } = session;
-  const stamp = () => stampOf([hosts, providers, secrets].map(({ path }) => path));
-  let seen = stamp();
-  let lookedAt = Date.now();
+/** The agents that can be asked, by hosts.json, providers.json and secrets.json as they are now. */
+export function servedFleet(session: Session): Promise<() => Directory | Promise<Directory>> {
+  const { hosts, providers, secrets, ui } = session;
   const leftOut = new Set<string>();
-  const read = () => readFleet(session, leftOut);
-  let known = await read();
-  let reading: Promise<Directory> | undefined;
-  let told = "";
-
-  async function again(): Promise<Directory> {
-    try {
-      known = await read();
-      told = "";
-    } catch (error) {
-      // Somebody is at it with an editor, perhaps; what was known a moment ago is better than nothing. The next one looks again.
-      seen = "";
-      const { message } = asFault(error);
-      if (message !== told) session.ui.warn(`the gateway goes on with the agents it knew: ${message}`);
-      told = message;
-    } finally {
-      reading = undefined;
-    }
-    return known;
-  }
-
-  return () => {
-    if (reading) return reading;
-    const now = Date.now();
-    if (Math.abs(now - lookedAt) < moment) return known;
-    lookedAt = now;
-    const stamped = stamp();
-    if (stamped === seen) return known;
-    seen = stamped;
-    reading = again();
-    return reading;
-  };
+  return live({
+    paths: () => [hosts, providers, secrets].map(({ path }) => path),
+    read: () => readFleet(session, leftOut),
+    trouble: (why) => ui.warn(`the gateway goes on with the agents it knew: ${why}`),
+  });
 }
 
 async function readFleet(session: Session, leftOut: Set<string>): Promise<Directory> {

@@ -37,7 +37,8 @@ export interface Reservation {
 }
 
 export interface AllowanceParts {
-  models: Pick<Models, "of">;
+  /** As they are now: of a file that changed, the next request is the first. */
+  models: () => Pick<Models, "of"> | Promise<Pick<Models, "of">>;
   usage: Usage;
   now: () => Date;
   /** Milliseconds that a request waits for others. */
@@ -190,9 +191,11 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
       if (pause !== undefined) throw tooFast(key, pause);
     },
     async reserve(key, asked, signal) {
+      const known = models();
+      const { of } = known instanceof Promise ? await known : known;
       signal.throwIfAborted();
       const account = accountOf(key);
-      const price = priceOf(models.of(asked.provider ?? "", asked.model));
+      const price = priceOf(of(asked.provider ?? "", asked.model));
       if (key.budget && !price) throw noPrice(key, asked.model);
       const wish = { key, asked, price };
       const isBlocked = blocked(account, wish) !== undefined;

@@ -94,7 +94,8 @@ export function lastOf(dir: string, name: string): Link | undefined {
 /** Throws when the path leads somewhere else than to the file we write to: nobody would ever see its lines again. */
 export function mustBeThere(dir: string, { ino, dev }: Appended): { size: number } {
   const seen = lstatSync(join(dir, current));
-  if (seen.ino !== ino || seen.dev !== dev) throw new Error("it was replaced");
+  if (seen.ino !== ino || seen.dev !== dev)
+    throw new Error(`${join(dir, current)} is another file than the one that is written`);
   return seen;
 }
 

@@ -7,7 +7,7 @@ import { sampleKey } from "../keys/sample-key.js";
 import { usageInMemory } from "./no-usage.js";
 
 const prices: Record<string, ModelFacts> = { dear: { input: 1000, output: 1000 }, free: { input: 0, output: 0 } };
-const models = { of: (_type: string, model: string) => prices[model] };
+const models = () => ({ of: (_type: string, model: string) => prices[model] });
 const still = new AbortController().signal;
 const asked = (more = {}) => ({ target: "lab-1/ada", model: "dear", input: 100, ...more });
 const tokens = (input: number, output = 0) => ({ input, output });
