@@ -2,8 +2,9 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { ensureModules, ensurePackages, ensureRoot, must } from "./setup.mjs";
+import { failedIn, fileOf, tellVerdict } from "./verdict.mjs";
 
 const [scope = "all", ...more] = process.argv.slice(2);
 ensureModules();
@@ -61,46 +62,14 @@ const runs = hosts
 
 const done = await Promise.all(runs);
 
-const fileOf = (result) => relative(process.cwd(), result.name);
-const failedIn = (runs) => runs.flatMap(({ files }) => files.filter(({ status }) => status === "failed"));
-// A run that ended badly though no file of it failed: stopped, or an error outside of every test.
-const broken = done.filter((run) => run.status !== 0 && failedIn([run]).length === 0);
-
 // Four labs on a small machine can starve a host of time. A few files that failed beside all the others get a second
 // try by themselves; which they were is said at the end, as such a test is still one to look into.
-const failed = failedIn(done);
-const worthATry = hosts && failed.length <= 4 && failed.every((result) => hostTests.includes(fileOf(result)));
-const alone = failed.length > 0 && worthATry ? await vitest("alone", failed.map(fileOf), { watched: true }) : undefined;
+const failed = failedIn(done).map(fileOf);
+const worthATry = failed.length > 0 && failed.length <= 4 && failed.every((file) => hostTests.includes(file));
+const again = hosts && worthATry ? await vitest("alone", failed, { watched: true }) : undefined;
 rmSync(folder, { recursive: true });
 
-const lastWord = alone?.files.length ? failedIn([alone]) : failed;
-const tried = new Set(alone?.files.map(fileOf));
-const files = [
-  ...done.flatMap((run) => run.files).filter((result) => !tried.has(fileOf(result))),
-  ...(alone?.files ?? []),
-];
-const count = (...kinds) =>
-  files.flatMap((file) => file.assertionResults).filter((test) => kinds.includes(test.status)).length;
-
-/** What failed, and why, where it is found: after everything else that was printed. */
-function tell(title, results) {
-  if (results.length > 0) console.log(`\n${title}`);
-  for (const result of results) {
-    console.log(`  ${fileOf(result)}${result.message ? `: ${result.message}` : ""}`);
-    for (const test of result.assertionResults.filter(({ status }) => status === "failed"))
-      console.log(`    ${test.fullName}\n${test.failureMessages.join("\n").replace(/^/gm, "      ")}`);
-  }
-}
-const mended = failed.filter((result) => !lastWord.some((again) => fileOf(again) === fileOf(result)));
-tell("Failed beside the others, passed by itself:", mended);
-tell("Failed:", lastWord);
-for (const { name, status } of broken)
-  console.log(`\nThe part "${name}" ended with ${status}, and no test of it failed.`);
-const unsteady = mended.length > 0 ? `, ${mended.length} files only at the second try` : "";
-console.log(
-  `${count("passed")} passed, ${count("failed")} failed, ${count("pending", "skipped", "todo")} skipped${unsteady}`,
-);
+const well = tellVerdict(done, again);
 if (scope !== "unit" && !hosts)
   console.error("The tests on real hosts did not run; see above. `npm run test:unit` runs only the others.");
-const whole = lastWord.length === 0 && broken.length === 0 && (alone?.status ?? 0) === 0;
-process.exit(whole && (scope === "unit" || hosts) ? 0 : 1);
+process.exit(well && (scope === "unit" || hosts) ? 0 : 1);
