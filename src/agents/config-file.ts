@@ -23,7 +23,7 @@ export function mergeConfig(
   gone: string[],
 ): string {
   const text = existing ?? "";
-  const doc = parsed(text);
+  const doc = parsedConfig(text);
   if (saysNothing(doc)) return begun(text, config);
   const root = doc.contents;
   if (!isBranch(root)) {
@@ -41,7 +41,7 @@ export function mergeConfig(
 const remedy = "mend it there, or move it away: then clm begins a new one";
 
 /** The failsafe schema keeps every scalar as it is written; what it means is for `saidBy` to say. */
-function parsed(text: string): Document.Parsed {
+export function parsedConfig(text: string): Document.Parsed {
   const lines = new LineCounter();
   const doc = parseDocument(text, {
     schema: "failsafe",
@@ -68,7 +68,7 @@ const isOurs = (key: string, config: Tree, gone: string[]): boolean =>
 
 /** A new file, or one that has only comments so far. */
 function begun(text: string, config: Tree): string {
-  const doc = parsed("");
+  const doc = parsedConfig("");
   doc.contents = nodeFor(config) as unknown as typeof doc.contents;
   const tree = Object.keys(config).length > 0 ? written(doc, "") : "";
   if (text.trim() === "") return newFile({ tree }).trimEnd().concat("\n");
@@ -96,7 +96,7 @@ function written(doc: Document.Parsed, before: string): string {
 
 function treeIn(text: string): unknown {
   try {
-    return treeOf(parsed(text).contents);
+    return treeOf(parsedConfig(text).contents);
   } catch {
     return undefined;
   }

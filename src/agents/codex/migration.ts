@@ -1,0 +1,106 @@
+import { Fault } from "../../errors.js";
+import type { TomlTable } from "../../render/toml.js";
+import { blockText, type Plugin, titleOfPlugin } from "./block.js";
+import { type UsersPart, usersPart, withBlock } from "./managed.js";
+import { type Setting, translate, type Variables } from "./servers.js";
+
+/** Hermes as an MCP server, by which Codex gets the tools it has not. */
+export const callback = "hermes-tools";
+
+export interface Wanted {
+  /** `mcp_servers` of config.yaml. */
+  servers: Setting | undefined;
+  variables: Variables;
+  permissions: string | undefined;
+  plugins: readonly Plugin[];
+  /** How Hermes is called back, if it is. */
+  callback?: TomlTable | undefined;
+}
+
+export interface Migrated {
+  /** All of config.toml. */
+  text: string;
+  servers: string[];
+  /** Those of them to which a person has to log in before they work. */
+  logins: string[];
+  /** Seconds that the slowest of them may take to start, as far as that was said. */
+  patience: number;
+  plugins: string[];
+  /** The permission profile that holds by default: the user's own where there is one. */
+  permissions?: string;
+  /** What is not as somebody may expect. */
+  notes: string[];
+}
+
+/** Hermes' MCP servers, Codex's plugins and a permission profile in Codex's config.toml. What the user has there stays, and counts. */
+export function migrate(existing: string | undefined, wanted: Wanted): Migrated {
+  const notes: string[] = [];
+  const servers = new Map<string, TomlTable>();
+  const logins: string[] = [];
+  for (const [name, setting] of serversIn(wanted.servers, notes)) {
+    const { server, notes: said } = translate(name, setting, wanted.variables);
+    if (server) servers.set(name, server);
+    if (server && setting instanceof Map && (setting.has("auth") || setting.has("oauth"))) logins.push(name);
+    notes.push(...said.map((each) => (server ? `${name}: ${each}` : `server '${name}' skipped: ${each}`)));
+  }
+  if (wanted.callback) servers.set(callback, wanted.callback);
+
+  const plugged = new Set(wanted.plugins.map(titleOfPlugin));
+  const users = usersPart(existing ?? "", {
+    server: (name) => servers.has(name) || name === callback,
+    plugin: (title) => plugged.has(title),
+  });
+  mustBeOpen(users);
+  notes.push(...users.unsure.map((name) => `server '${name}' is kept: it is not in config.yaml, and may be yours`));
+  const lost = users.dropped.filter((name) => !servers.has(name) && name !== callback);
+  notes.push(...lost.map((name) => `server '${name}' goes: it is not in config.yaml`));
+  for (const name of namesBelow(users, "mcp_servers")) {
+    if (servers.delete(name)) notes.push(`server '${name}' is your own in config.toml, and stays as it is there`);
+  }
+  const theirs = namesBelow(users, "plugins");
+  const plugins = wanted.plugins.filter((plugin) => !theirs.has(titleOfPlugin(plugin)));
+  const own = users.outline.places.find(({ path }) => path.length === 1 && path[0] === "default_permissions");
+  if (own && own.text !== wanted.permissions) notes.push("default_permissions is your own in config.toml, and counts");
+
+  const permissions = own ? own.text : wanted.permissions;
+  const block = blockText({ permissions: own ? undefined : wanted.permissions, servers, plugins });
+  return {
+    text: withBlock(users, block),
+    servers: [...servers.keys()].sort(),
+    logins,
+    patience: Math.max(0, ...[...servers.values()].map((table) => Number(table.get("startup_timeout_sec") ?? 0))),
+    plugins: wanted.plugins.map(titleOfPlugin).sort(),
+    ...(permissions !== undefined && { permissions }),
+    notes,
+  };
+}
+
+/** config.toml without the block. Nothing when nothing is left. */
+export function unmigrate(existing: string, isOurs: (server: string) => boolean = () => true): string | undefined {
+  const { mark, text } = usersPart(existing, { server: isOurs, plugin: () => true });
+  return text.trim() === "" ? undefined : `${mark}${text}`;
+}
+
+function serversIn(setting: Setting | undefined, notes: string[]): Iterable<[string, Setting]> {
+  if (setting instanceof Map) return setting;
+  const isNothing = setting === undefined || ("value" in setting && setting.value === null);
+  if (!isNothing) notes.push("mcp_servers in config.yaml is not a map: none of it was migrated");
+  return [];
+}
+
+/** What the user's own text has right below a table, however it is written. */
+const namesBelow = ({ outline }: UsersPart, table: string): Set<string> =>
+  new Set(outline.places.flatMap(({ path: [first, second] }) => (first === table ? (second ?? []) : [])));
+
+/** Nothing can be added to a table that is written as a value. */
+function mustBeOpen({ outline }: UsersPart): void {
+  const closed = outline.places.find(({ kind, path }) => kind === "key" && path.length === 1 && isTable(path[0]));
+  if (!closed) return;
+  const name = closed.path.join(".");
+  throw new Fault("bad-input", `config.toml on the host has ${name} in one piece, and nothing can be added to that`, {
+    why: `write it as tables, as in [${name}.NAME]`,
+    data: { key: name },
+  });
+}
+
+const isTable = (name: string | undefined): boolean => name === "mcp_servers" || name === "plugins";

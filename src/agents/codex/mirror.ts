@@ -1,0 +1,64 @@
+/** What Codex is told of an agent, since Hermes does not tell it: who it is, and what it remembers. */
+export interface Mind {
+  name: string;
+  soul: string;
+  memory: string;
+  user: string;
+}
+
+const begin =
+  "<!-- clm: who this agent is, and what it remembers. Written anew by `clm agent sync`; write above or below. -->";
+const end = "<!-- clm: end -->";
+const block = /<!-- clm: who this agent is[^\n]*-->\n[\s\S]*?<!-- clm: end -->\n\n?/;
+
+/** Codex reads no more of all its instructions together (`project_doc_max_bytes`). */
+const most = 32 * 1024;
+
+/** AGENTS.md with what Codex is to know of the agent in front; the user's own stays as it is. */
+export function mirrored(existing: string | undefined, mind: Mind): string {
+  const rest = (existing ?? "").replace(block, "");
+  const room = most - Buffer.byteLength(rest);
+  return `${digest(mind, room)}${rest === "" ? "" : `\n${rest}`}`;
+}
+
+/** AGENTS.md without it; nothing when nothing is left. */
+export function unmirrored(existing: string): string | undefined {
+  const rest = existing.replace(block, "");
+  return rest.trim() === "" ? undefined : rest;
+}
+
+function digest({ name, soul, memory, user }: Mind, room: number): string {
+  const parts = [
+    [`Who you are (${name})`, withoutComments(soul)],
+    ["What you remember", entries(memory)],
+    ["Who you work for", entries(user)],
+  ].flatMap(([title, text]) => (text ? [`# ${title}\n\n${text}`] : []));
+  return `${[begin, cut(parts.join("\n\n"), Math.max(0, room - 400)), end].filter(Boolean).join("\n\n")}\n`;
+}
+
+/** A memory file is entries with a line of § between them. */
+const entries = (text: string): string =>
+  text
+    .replaceAll("\r\n", "\n")
+    .split("\n§\n")
+    .map((entry) => entry.trim())
+    .filter(Boolean)
+    .map((entry) => `- ${entry.replaceAll("\n", "\n  ")}`)
+    .join("\n");
+
+/** What is between the marks of a comment would end ours, and is not for the model. */
+const withoutComments = (text: string): string =>
+  text
+    .replace(/<!--[\s\S]*?-->/g, "")
+    .replaceAll("<!--", "")
+    .trim();
+
+function cut(text: string, bytes: number): string {
+  const clean = text.replaceAll(end, "");
+  if (Buffer.byteLength(clean) <= bytes) return clean;
+  const kept = Buffer.from(clean)
+    .subarray(0, bytes)
+    .toString("utf8")
+    .replace(/\ufffd$/, "");
+  return `${kept}\n\n(There is more, which did not fit.)`;
+}

@@ -1,0 +1,36 @@
+/** What can stand on the right of a `=` in what clm writes as TOML. */
+export type TomlValue = string | number | boolean | TomlValue[] | TomlTable;
+
+/** In the order in which it is written; a key may be any text. */
+export type TomlTable = Map<string, TomlValue>;
+
+const short: Record<string, string> = {
+  "\\": "\\\\",
+  '"': '\\"',
+  "\b": "\\b",
+  "\t": "\\t",
+  "\n": "\\n",
+  "\f": "\\f",
+  "\r": "\\r",
+};
+
+const escaped = (character: string): string =>
+  short[character] ?? `\\u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+
+export const tomlString = (text: string): string =>
+  `"${text.replace(/\p{Surrogate}/gu, "\uFFFD").replace(/["\\\p{Cc}]/gu, escaped)}"`;
+
+/** Bare where TOML allows it: a letter outside of ASCII is none to it. */
+export const tomlKey = (key: string): string => (/^[A-Za-z0-9_-]+$/.test(key) ? key : tomlString(key));
+
+/** A number is always a float, as what reads it wants seconds. */
+const tomlFloat = (value: number): string => (/^-?\d+$/.test(String(value)) ? `${value}.0` : String(value));
+
+export function tomlValue(value: TomlValue): string {
+  if (typeof value === "string") return tomlString(value);
+  if (typeof value === "number") return tomlFloat(value);
+  if (typeof value === "boolean") return String(value);
+  if (Array.isArray(value)) return `[${value.map(tomlValue).join(", ")}]`;
+  const entries = [...value].map(([key, inner]) => `${tomlKey(key)} = ${tomlValue(inner)}`);
+  return entries.length > 0 ? `{ ${entries.join(", ")} }` : "{}";
+}
