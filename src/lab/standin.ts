@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { quote } from "../quote.js";
 import api from "./standin/hermes/api.py?raw";
 import channels from "./standin/hermes/channels.py?raw";
+import codex from "./standin/hermes/codex.py?raw";
 import dashboard from "./standin/hermes/dashboard.py?raw";
 import gateway from "./standin/hermes/gateway.py?raw";
 import handoff from "./standin/hermes/handoff.py?raw";
+import logins from "./standin/hermes/logins.py?raw";
 import logs from "./standin/hermes/logs.py?raw";
 import main from "./standin/hermes/main.py?raw";
 import mcp from "./standin/hermes/mcp.py?raw";
@@ -16,6 +18,7 @@ import rules from "./standin/hermes/rules.py?raw";
 import settings from "./standin/hermes/settings.py?raw";
 import store from "./standin/hermes/store.py?raw";
 import stream from "./standin/hermes/stream.py?raw";
+import toolsServer from "./standin/hermes/tools_server.py?raw";
 import turn from "./standin/hermes/turn.py?raw";
 import installer from "./standin/install.sh?raw";
 
@@ -46,11 +49,13 @@ export function standinInstaller(version: Standin): string {
     __init__: "",
     release: `VERSION = "${version}"\nNUMBER = "${reports}"\n`,
     ...{ settings, logs, model, mind, store, turn, stream, responses },
-    ...{ rules, api, channels, mcp, proxy, handoff, gateway, dashboard, main },
+    ...{ rules, api, channels, mcp, logins, codex, proxy, handoff, gateway, dashboard, main },
   };
-  const files = Object.entries(modules).map(
-    ([name, text]) => `  cat > "$1/${name}.py" << 'END OF ${name}'\n${text}END OF ${name}`,
-  );
+  const files = [
+    ...Object.entries(modules).map(([name, text]): [string, string] => [`hermes_cli/${name}.py`, text]),
+    // By this name Codex is told to call Hermes back.
+    ["agent/transports/hermes_tools_mcp_server.py", toolsServer],
+  ].map(([path, text]) => `  cat > "$1/${path}" << 'END OF ${path}'\n${text}END OF ${path}`);
   const program = ["program() {", ...files, "}"];
   return installer.replace("#release#", () => release.join("\n")).replace("#program#", () => program.join("\n"));
 }

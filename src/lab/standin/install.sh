@@ -120,9 +120,9 @@ checkout() {
     bad "fatal: reference is not a tree: $COMMIT_WANTED"
     exit 1
   fi
-  mkdir -p "$git/objects" "$git/refs/tags" "$INSTALL_DIR/hermes_cli"
+  mkdir -p "$git/objects" "$git/refs/tags" "$INSTALL_DIR/hermes_cli" "$INSTALL_DIR/agent/transports"
   pause
-  program "$INSTALL_DIR/hermes_cli"
+  program "$INSTALL_DIR"
   if [ "$BRANCH" = main ]; then
     sed -i 's/^NUMBER = .*/NUMBER = "0.99.0"/; s/^VERSION = .*/VERSION = "main"/' "$INSTALL_DIR/hermes_cli/release.py"
   fi

@@ -13,15 +13,18 @@ import { asker, startEcho } from "./standin-process.js";
 
 // The stand-in's proxy, run here and asked over the loopback, as each release that has one.
 
-const run =
-  "import sys; from hermes_cli import proxy; sys.exit(getattr(proxy, sys.argv[1])(sys.argv[2:], lambda text: 64))";
+const run = `import sys
+from hermes_cli import logins, proxy
+calls = {"command": proxy.command, "login": logins.login, "add_login": logins.add_login}
+sys.exit(calls[sys.argv[1]](sys.argv[2:], lambda text: 64))`;
 
 /** A release's proxy with a home of its own. */
 function release(number: string) {
   const home = mkdtempSync(join(tmpdir(), "clm-standin-proxy-"));
   const modules = join(home, "modules", "hermes_cli");
   mkdirSync(modules, { recursive: true });
-  for (const name of ["proxy.py", "settings.py"]) copyFileSync(`src/lab/standin/hermes/${name}`, join(modules, name));
+  for (const name of ["proxy.py", "logins.py", "settings.py"])
+    copyFileSync(`src/lab/standin/hermes/${name}`, join(modules, name));
   writeFileSync(join(modules, "release.py"), `VERSION = "x"\nNUMBER = "${number}"\n`);
   // What a host has of these is not what is tried here, and this machine may have neither.
   writeFileSync(join(home, "modules", "yaml.py"), "");

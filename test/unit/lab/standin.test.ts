@@ -18,11 +18,11 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in's installer for 
   });
 
   it("holds Python that compiles", () => {
-    const modules = [...text.matchAll(/<< 'END OF (\w+)'\n([\s\S]*?)END OF \1\n/g)].map(([, name, code]) => [
+    const modules = [...text.matchAll(/<< 'END OF ([\w/.]+)'\n([\s\S]*?)END OF \1\n/g)].map(([, name, code]) => [
       name,
       code,
     ]);
-    expect(modules.map(([name]) => name)).toContain("main");
+    expect(modules.map(([name]) => name)).toContain("hermes_cli/main.py");
     const check = "import json, sys\nfor name, code in json.load(sys.stdin): compile(code, name, 'exec')";
     execFileSync("python3", ["-c", check], { input: JSON.stringify(modules) });
   });

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from hermes_cli import api, channels, handoff, mcp, model, proxy, rules, store
+from hermes_cli import api, channels, handoff, logins, mcp, model, rules, store
 from hermes_cli.logs import start_logging
 from hermes_cli.settings import bridge, home, load_config, load_env, since, switches, write_whole
 
@@ -233,7 +233,7 @@ def keep_credentials():
                 mark = {"fingerprint": hashlib.sha256(key.encode()).hexdigest()[:16]}
                 pool.setdefault(provider, []).append({"source": f"env:{name}", **(mark if since(18) else {"access_token": key})})
     if pool:
-        proxy.keep_pool(pool)
+        logins.keep_pool(pool)
 
 
 def log_neighbours():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from hermes_cli import dashboard, gateway, model, proxy, rules, store
+from hermes_cli import dashboard, gateway, logins, model, proxy, rules, store
 from hermes_cli.settings import home, load_config, load_env, managed_by, merge, since, version_line, write_whole
 
 STANDIN = "Stand-in: this is not Hermes Agent, but a program of clm's lab that behaves like it."
@@ -155,9 +155,9 @@ def main():
         case ["proxy"] if since(14):
             return proxy.command(words[1:], usage)
         case ["login"]:
-            return proxy.login(words[1:], usage)
+            return logins.login(words[1:], usage)
         case ["auth"]:
-            return proxy.add_login(words[1:], usage)
+            return logins.add_login(words[1:], usage)
         case ["serve"] if since(18):
             return dashboard.command(words[1:], usage)
         case _:

@@ -12,6 +12,7 @@ import urllib.error
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from hermes_cli import codex, logins
 from hermes_cli.settings import since, switches
 
 
@@ -110,6 +111,8 @@ def route_to(config, provider, wanted):
         provider = "openrouter"
     if provider == "bedrock":
         return bedrock(config, model)
+    if provider == "openai-codex":
+        return chatgpt(model)
     if provider == "vertex" and since(18):
         return vertex(config, model)
     if provider not in VENDORS:
@@ -181,6 +184,14 @@ def bedrock(config, model):
     return Route("bedrock", f"https://bedrock-runtime.{region}.amazonaws.com", key, model)
 
 
+def chatgpt(model):
+    tokens = logins.of_codex()
+    if not tokens.get("access_token"):
+        raise NoProvider("No Codex credentials stored. Run `hermes auth` to authenticate.")
+    base = os.environ.get("HERMES_CODEX_BASE_URL") or tokens.get("base_url") or "https://chatgpt.com/backend-api/codex"
+    return Route("openai-codex", base, tokens["access_token"], model, "codex_responses")
+
+
 def vertex(config, model):
     table = config.get("vertex") or {}
     file = os.environ.get("VERTEX_CREDENTIALS_PATH") or os.environ.get("GOOGLE_APPLICATION_CREDENTIALS") or ""
@@ -225,6 +236,8 @@ def only_model(route):
 def answer(config, system, messages):
     """Asks the configured provider, and then the fallbacks. Gives the text, its usage and who answered."""
     routes = [resolve(config)]
+    if codex.is_on(config, routes[0].provider):
+        return through_codex(routes[0], messages)
     for entry in fallbacks(config):
         try:
             routes.append(finish(route_to(config, str(entry.get("provider")), entry), entry.get("api_mode")))
@@ -248,6 +261,14 @@ def answer(config, system, messages):
             if attempt + 1 < attempts:
                 time.sleep(0.2)
     raise CallFailed(f"API call failed after {attempts} retries: {failure}")
+
+
+def through_codex(route, messages):
+    """Codex has its own login, its own model and its own way to count."""
+    try:
+        return codex.answer(messages[-1]["content"]), tokens({}, "", ""), route
+    except codex.CodexFailed as error:
+        raise CallFailed(f"Codex app-server turn failed: {error}") from error
 
 
 def fallbacks(config):

@@ -1,21 +1,17 @@
-"""`hermes proxy`, from 0.14 on: lends the login of a subscription to whoever asks, with any key or none; and a login to lend.
-
-The login of a stand-in is no login: it makes up a token, and points to the lab's provider that answers with what it was told.
-"""
+"""`hermes proxy`, from 0.14 on: lends the login of a subscription to whoever asks, with any key or none."""
 
 import http.client
 import json
-import secrets
 import signal
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-from hermes_cli.settings import home, since, write_whole
+from hermes_cli.logins import ECHO, auth
+from hermes_cli.settings import since
 
 PORT = 8645
 LARGEST_BODY = 1_048_576
-ECHO = "http://127.0.0.1:4180/v1"
 PATHS = ["/chat/completions", "/completions", "/embeddings", "/models"]
 HOP_BY_HOP = {
     *("host", "content-length", "connection", "keep-alive", "proxy-authenticate", "proxy-authorization"),
@@ -43,48 +39,6 @@ def adapters():
     nous = Adapter("nous", "Nous Portal", PATHS, "hermes login --provider nous")
     xai = Adapter("xai", "xAI Grok OAuth", [*PATHS, "/responses"], "hermes auth add xai-oauth --type oauth")
     return {one.name: one for one in ([nous, xai] if since(15) else [nous])}
-
-
-def auth():
-    try:
-        return json.loads((home() / "auth.json").read_text())
-    except (OSError, ValueError):
-        return {}
-
-
-def keep_auth(**parts):
-    """Lays these over what auth.json has."""
-    write_whole(home() / "auth.json", json.dumps({"version": 1, **auth(), **parts}, indent=2))
-
-
-def keep_pool(pool):
-    """The keys found in the environment, beside logins, which came from elsewhere."""
-    before = auth().get("credential_pool") or {}
-    logins = {name: some for name, some in before.items() if not any(str(one.get("source")).startswith("env:") for one in some)}
-    keep_auth(credential_pool={**logins, **pool})
-
-
-def login(words, usage):
-    """`hermes login --provider nous`."""
-    if words not in (["--provider", "nous"], ["nous"]):
-        return usage("login --provider nous   (a stand-in: it knows no other)")
-    token = {"access_token": f"standin-{secrets.token_hex(16)}", "refresh_token": secrets.token_hex(16), "base_url": ECHO}
-    keep_auth(providers={**(auth().get("providers") or {}), "nous": token})
-    return said_login("Nous Portal")
-
-
-def add_login(words, usage):
-    """`hermes auth add xai-oauth`."""
-    if words[:2] != ["add", "xai-oauth"]:
-        return usage("auth add xai-oauth [--type oauth]   (a stand-in: it knows no other)")
-    token = {"source": "oauth", "access_token": f"standin-{secrets.token_hex(16)}", "base_url": ECHO}
-    keep_auth(credential_pool={**(auth().get("credential_pool") or {}), "xai-oauth": [token]})
-    return said_login("xAI Grok OAuth")
-
-
-def said_login(title):
-    print(f"Logged in to {title}. (A stand-in: no login took place; it points to {ECHO}.)")
-    return 0
 
 
 def command(words, usage):
