@@ -13,6 +13,7 @@ import { isRange, isVersion } from "./versions.js";
 const variable = z.string().regex(/^[A-Z][A-Z0-9_]*$/, "should be a variable's name, as DISCORD_BOT_TOKEN");
 const word = z.string().regex(/^[a-z][a-z0-9_-]*$/, "should be a word of a-z 0-9 _ -");
 const version = z.string().refine(isVersion, "should be a version, as 2026.7.1");
+const semver = z.string().regex(/^\d+\.\d+\.\d+$/, "should be a version, as 0.130.0");
 const range = z.string().refine(isRange, "should be a range, as '>=2026.5.29 <2026.7.1'").default("*");
 const pattern = z.string().refine(isPattern, "should be a regular expression");
 const tree = z.record(z.string(), z.unknown()).default({});
@@ -260,6 +261,63 @@ export const manifestSchema = z.strictObject({
           /** What to type in a shell of the agent to log in. */
           login: z.string(),
         }),
+      ),
+    })
+    .optional(),
+  /** Another program that can run the agent's turns: the Codex CLI, with settings and a login of its own. */
+  codex: z
+    .strictObject({
+      /** Versions that can hand their turns to it. */
+      when: range,
+      /** What the rendered model.provider must be. */
+      provider: word,
+      /** The setting below `model` that hands turns over. */
+      key: word,
+      /** What it is called on the service's PATH. */
+      program: word,
+      /** Of the program: what the agent asks for, what is known to work, what clm installs. */
+      least: semver,
+      advised: semver,
+      default: semver,
+      /** Where its settings are: for all of the user's, or for this agent alone. Templates: the places. */
+      homes: z.strictObject({ shared: z.string(), own: z.string() }),
+      /** Where clm installs it. Template: the places. */
+      place: z.string(),
+      /** What then stands on the service's PATH. Template: the places. */
+      launcher: z.string(),
+      /** What logs it in, after the program; and what logs the agent in, after the launcher. */
+      login: z.array(z.string()),
+      hermes_login: z.array(z.string()),
+      /** Where the agent keeps its own logins. Template: the places. */
+      logins: z.string(),
+      /** The agent as an MCP server of it, in its own words. Templates: the places. */
+      callback: z.strictObject({
+        command: z.string(),
+        args: z.array(z.string()),
+        env: z.record(z.string(), z.string()),
+        env_vars: z.array(variable).default([]),
+        startup_timeout_sec: z.number().positive(),
+        tool_timeout_sec: z.number().positive(),
+      }),
+      /** What an agent is without while it runs on it. */
+      lost: z.array(z.string()),
+      /** The same of what it could be told, by what clm writes there. */
+      untold: z.string(),
+      /** On the registry of npm, with the bytes of each version for each kind of machine. */
+      package: z.string(),
+      versions: z.record(
+        semver,
+        z.record(
+          z.string(),
+          z.strictObject({
+            version: z.string(),
+            integrity: z
+              .string()
+              .regex(/^sha512-[A-Za-z0-9+/]{86}==$/, "should be sha512- and 88 characters of base64"),
+            /** Where the program is in the package. */
+            program: z.string(),
+          }),
+        ),
       ),
     })
     .optional(),

@@ -1,6 +1,7 @@
 import { Fault } from "../errors.js";
 import { nearest } from "../nearest.js";
 import { Secret } from "../secret.js";
+import { runsOnCodex, runtimeConfig, runtimeEnv } from "./codex/runtime.js";
 import { filled, leavesOf, over, type Tree } from "./config-tree.js";
 import { EnvDraft } from "./env-draft.js";
 import { answered } from "./fields.js";
@@ -26,7 +27,10 @@ export function render(subject: Subject, answers: Answers): Rendering {
   let config = basics(subject, answers, main, env);
 
   for (const [name, value] of main.env) env.put(name, value, main.owner);
-  config = over(config, main.config);
+  config = over(over(config, main.config), runtimeConfig(subject));
+  mustServeCodex(subject, modelOf(main).provider);
+  for (const [name, value] of Object.entries(runtimeEnv(subject)))
+    env.put(name, value, `agent '${subject.name}' itself`);
 
   const fallbacks = answers.fallbacks.map((choice) => {
     const model = renderModel(subject, choice);
@@ -48,6 +52,19 @@ export function render(subject: Subject, answers: Answers): Rendering {
   for (const [name, secret] of Object.entries(answers.extra)) env.put(name, secret, `your own ${name}`);
 
   return { env: env.entries, config, paths: leavesOf(config).map(([path]) => path) };
+}
+
+/** One whose turns are Codex' has no say in which provider Codex asks: with another it would run its turns itself, unnoticed. */
+function mustServeCodex(subject: Subject, provider: unknown): void {
+  const { manifest, word, name } = subject;
+  if (!runsOnCodex(subject) || provider === manifest.codex?.provider) return;
+  throw new Fault(
+    "not-ready",
+    `${name} runs on Codex, and only a provider of type ${manifest.codex?.provider} can serve that`,
+    {
+      next: `clm agent runtime ${word} auto`,
+    },
+  );
 }
 
 /** What every agent of the type has. */

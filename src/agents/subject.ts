@@ -1,6 +1,7 @@
 import { Fault } from "../errors.js";
 import { fill } from "../render/template.js";
 import type { Secret } from "../secret.js";
+import type { AgentRecord } from "../state/agent.js";
 import type { Agent } from "../state/agents.js";
 import type { Manifest, Release } from "./manifest.js";
 import { releaseOf } from "./registry.js";
@@ -26,6 +27,8 @@ export interface Subject {
   adopted: boolean;
   /** What its proxy is to serve, and where, when it is to have one. */
   proxy?: { provider: string; port: number };
+  /** Who runs its turns, when that was said. */
+  runtime?: NonNullable<AgentRecord["runtime"]>;
   places: Places;
 }
 
@@ -82,6 +85,7 @@ export function subjectOf(manifest: Manifest, { name, word, host, record }: Agen
     relaxed: record.relaxed ?? false,
     adopted: record.mark === undefined,
     ...(record.proxy && { proxy: record.proxy }),
+    ...(record.runtime && { runtime: record.runtime }),
     places: placesFor(manifest, record.user, record.home),
   };
 }

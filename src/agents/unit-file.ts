@@ -1,16 +1,19 @@
 import text from "../../templates/hermes/hermes.service.hbs?raw";
 import { fileTemplate } from "../render/file-template.js";
 import { unitArgument, unitPath, unitWord } from "../render/systemd-quote.js";
+import { runsOnCodex } from "./codex/runtime.js";
 import { environmentOf } from "./environment.js";
 import type { Subject } from "./subject.js";
 
 const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
 
-/** What closes the service in: the directive, the systemd that first knew it, and whether Chromium can live with it. */
+/** What closes the service in: the directive, the systemd that first knew it, and what Chromium's or Codex' sandbox needs instead. */
 interface Bolt {
   directive: string;
   since: number;
-  browser?: false;
+  browser?: "nothing";
+  /** Codex' sandbox makes namespaces and mounts in them (seen with 0.130 and 0.166, on systemd 252 and 257). */
+  codex?: "nothing" | string[];
 }
 
 const bolts = (home: string): Bolt[] => [
@@ -18,7 +21,7 @@ const bolts = (home: string): Bolt[] => [
   { directive: "CapabilityBoundingSet=", since: 1 },
   { directive: "AmbientCapabilities=", since: 229 },
   { directive: "PrivateTmp=yes", since: 1 },
-  { directive: "PrivateDevices=yes", since: 209, browser: false },
+  { directive: "PrivateDevices=yes", since: 209, browser: "nothing" },
   { directive: "ProtectSystem=strict", since: 232 },
   { directive: "ProtectHome=tmpfs", since: 239 },
   { directive: `BindPaths=${unitWord(home)}`, since: 233 },
@@ -29,29 +32,45 @@ const bolts = (home: string): Bolt[] => [
   { directive: "ProtectClock=yes", since: 245 },
   { directive: "ProtectHostname=yes", since: 242 },
   { directive: "ProtectProc=invisible", since: 247 },
-  { directive: "ProcSubset=pid", since: 247, browser: false },
+  { directive: "ProcSubset=pid", since: 247, browser: "nothing", codex: "nothing" },
   { directive: "LockPersonality=yes", since: 235 },
   { directive: "RestrictRealtime=yes", since: 231 },
   { directive: "RestrictSUIDSGID=yes", since: 242 },
-  { directive: "RestrictNamespaces=yes", since: 233, browser: false },
+  {
+    directive: "RestrictNamespaces=yes",
+    since: 233,
+    browser: "nothing",
+    codex: ["RestrictNamespaces=user mnt pid net ipc"],
+  },
   { directive: "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK", since: 211 },
   { directive: "SystemCallArchitectures=native", since: 209 },
-  { directive: "SystemCallFilter=@system-service", since: 231, browser: false },
-  { directive: "SystemCallFilter=~@privileged @resources", since: 231, browser: false },
+  {
+    directive: "SystemCallFilter=@system-service",
+    since: 231,
+    browser: "nothing",
+    // A call that is killed for leaves the sandbox waiting for ever.
+    codex: ["SystemCallFilter=@system-service @mount seccomp", "SystemCallErrorNumber=EPERM"],
+  },
+  { directive: "SystemCallFilter=~@privileged @resources", since: 231, browser: "nothing", codex: "nothing" },
   { directive: "RemoveIPC=yes", since: 232 },
   { directive: "KeyringMode=private", since: 235 },
 ];
 
-/** The bolts the host's systemd knows, and those of them that a relaxed agent goes without. */
-function boltsOn({ relaxed, places }: Subject, systemd: number): { shut: Bolt[]; left: Bolt[] } {
+/** What of the bolts that the host's systemd knows is shut, and what an agent that needs more room goes without. */
+function boltsOn(subject: Subject, systemd: number): { shut: string[]; left: string[] } {
+  const { relaxed, places } = subject;
   const known = bolts(places.home).filter(({ since }) => since <= systemd);
-  const left = relaxed ? known.filter(({ browser }) => browser === false) : [];
-  return { shut: known.filter((bolt) => !left.includes(bolt)), left };
+  const insteadOf = ({ directive, browser, codex }: Bolt): string[] => {
+    if (relaxed && browser === "nothing") return [];
+    if (codex === undefined || !runsOnCodex(subject)) return [directive];
+    return codex === "nothing" ? [] : codex;
+  };
+  const left = known.filter((bolt) => !insteadOf(bolt).includes(bolt.directive));
+  return { shut: known.flatMap(insteadOf), left: left.map(({ directive }) => directive) };
 }
 
 /** What closes the agent's service in, for something else of the agent's that is to be closed in alike. */
-export const hardeningOf = (subject: Subject, systemd: number): string[] =>
-  boltsOn(subject, systemd).shut.map(({ directive }) => directive);
+export const hardeningOf = (subject: Subject, systemd: number): string[] => boltsOn(subject, systemd).shut;
 
 /** The agent's unit, with no more than the host's systemd understands. */
 export function unitFile(subject: Subject, systemd: number): string {
@@ -67,7 +86,8 @@ export function unitFile(subject: Subject, systemd: number): string {
     environment: Object.entries(environmentOf(subject)).map(([key, value]) => `${key}=${value}`),
     command: [unitWord(places.launcher), ...manifest.unit.args.map(unitArgument)].join(" "),
     relaxed,
-    left: [...new Set(left.map(({ directive }) => directive.replace(/=.*/, "")))].join(", "),
-    hardening: shut.map(({ directive }) => directive),
+    codex: runsOnCodex(subject),
+    left: [...new Set(left.map((directive) => directive.replace(/=.*/, "")))].join(", "),
+    hardening: shut,
   });
 }

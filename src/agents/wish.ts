@@ -73,11 +73,11 @@ export function installerWish(
 export const unitWish = (subject: Subject, systemd: number): UnitOperation =>
   unit(subject.unit, { content: unitFile(subject, systemd), enabled: false });
 
-/** What a rendering puts on the host. */
-export function filesWish({ user: owner, places }: Subject, env: Secret, config: string): Operation[] {
+/** What a rendering puts on the host. The unit reads both when it starts. */
+export function filesWish({ user: owner, places, unit: restarts }: Subject, env: Secret, config: string): Operation[] {
   return [
-    file(places.env, { owner, mode: 0o600, content: env, secret: true }),
-    file(places.config, { owner, mode: 0o600, content: config }),
+    file(places.env, { owner, mode: 0o600, content: env, secret: true, restarts }),
+    file(places.config, { owner, mode: 0o600, content: config, restarts }),
   ];
 }
 

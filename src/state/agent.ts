@@ -34,6 +34,19 @@ export const agent = object({
   mcp: optional(record(object({ fields: optional(record(text)), server: optional(record(anything)) }))),
   /** Its proxy, a unit beside its own, and what that is to serve. */
   proxy: optional(object({ provider: text, port: whole(1, 65535) })),
+  /** Who runs its turns. Without it, nobody asked clm about that, and what its config.yaml says is left alone. */
+  runtime: optional(
+    object({
+      kind: oneOf("auto", "codex"),
+      /** Where Codex has its settings. */
+      home: text,
+      permissions: text,
+      /** Codex is told who the agent is, and what it remembers. */
+      mirror: truth,
+      /** Codex' own, as it told of them when it was switched on. */
+      plugins: list(object({ name: text, marketplace: text, enabled: truth })),
+    }),
+  ),
   onboarding: object({
     state: oneOf("providers", "identity", "channels", "validate", "ready"),
     stages: record(stage),

@@ -147,6 +147,16 @@ see_rendered() {
   contents "$config" | in_pieces config
 }
 
+# see_texts NAME PATH...: files that somebody else writes to as well. Their size tells whether all of it could be read.
+see_texts() {
+  [ -n "$uid" ] || return 0
+  while [ $# -gt 1 ]; do
+    say "size.$1" "$(stat -c %s -- "$2" 2>/dev/null)"
+    contents "$2" | in_pieces "text.$1"
+    shift 2
+  done
+}
+
 # Also of a file that is not the agent's any more. Root follows no link of the agent's: it may lead anywhere.
 contents() {
   {

@@ -1,4 +1,5 @@
 import { sh } from "../../quote.js";
+import { codexTexts } from "../codex/runtime.js";
 import { lookScript, versionCall } from "../looking.js";
 import { privatePlaces } from "../private-places.js";
 import type { Subject } from "../subject.js";
@@ -7,8 +8,11 @@ import library from "./proof.sh?raw";
 export interface Sight {
   /** One real question is asked when the key is accepted. */
   chat?: boolean;
-  /** Also what a rendering has to know: variables of `.env`, config.yaml, systemd. A salt asks for digests of the lines. */
-  rendered?: { salt: string } | undefined;
+  /**
+   * Also what a rendering has to know: variables of `.env`, config.yaml, systemd. A salt asks for digests of the lines. `as`
+   * is the agent as it should be, when that is another.
+   */
+  rendered?: { salt: string; as?: Subject } | undefined;
   /** Also every port that somebody listens on. */
   ports?: boolean;
   /** Only what the agent said since its last start. */
@@ -43,7 +47,7 @@ export function proofScript(subject: Subject, sight: Sight): string {
       : [
           // Starting the program takes longer than all the rest together.
           `${versionCall(subject)} &`,
-          ...(sight.rendered ? ["see_rendered"] : []),
+          ...(sight.rendered ? ["see_rendered", textsCall(sight.rendered.as ?? subject)] : []),
           ...(sight.ports ? ["see_ports"] : []),
           sh`see_files ${privatePlaces(subject).flatMap(({ name, path }) => [name, path])}`,
           "see_unit",
@@ -53,5 +57,8 @@ export function proofScript(subject: Subject, sight: Sight): string {
         ]),
   ]);
 }
+
+/** The call that brings the files somebody else writes to as well. */
+export const textsCall = (subject: Subject): string => sh`see_texts ${Object.entries(codexTexts(subject)).flat()}`;
 
 const inCurlQuotes = (text: string): string => text.replace(/["\\]/g, "\\$&");

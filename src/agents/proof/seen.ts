@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { saidIn } from "../looking.js";
 
 /** What was seen of an agent on its host, at one moment. */
@@ -26,9 +27,16 @@ export interface Seen {
   /** The text of its unit, when digests were asked for too. */
   service: string;
   systemd: number;
+  /** Of files that somebody else writes to as well: what is in them. Nothing of one that is not there or could not be read. */
+  texts: Record<string, SeenText>;
   words: string[];
   /** Every port that somebody listens on. */
   ports: { port: number; uid: number }[];
+}
+
+export interface SeenText {
+  there: boolean;
+  text?: string;
 }
 
 export interface Listener {
@@ -53,11 +61,13 @@ export function seenFrom(text: string): Seen | undefined {
     config: "",
     service: "",
     systemd: 0,
+    texts: {},
     words: [],
     ports: [],
   };
   let address = "";
   const pieces = { config: "", service: "" };
+  const texts: Record<string, { size: string; text: string }> = {};
   let chat: string | undefined;
   const said = saidIn(text);
   for (const [key, value] of said ?? []) {
@@ -75,13 +85,23 @@ export function seenFrom(text: string): Seen | undefined {
     else if (key === "chat") chat = (chat ?? "") + value;
     else if (key === "variable") seen.variables.set(...pairFrom(value));
     else if (key === "config" || key === "service") pieces[key] += value;
+    else if (group === "size") texts[name] = { size: value, text: "" };
+    else if (group === "text" && texts[name]) texts[name].text += value;
     else if (key === "systemd") seen.systemd = Number(value);
     else if (key === "port") seen.ports.push(portFrom(value));
     else if (key === "word") seen.words.push(value);
   }
   if (chat !== undefined) seen.chat = chatFrom(Buffer.from(chat, "base64").toString("utf8"));
-  const texts = Object.entries(pieces).map(([name, text]) => [name, Buffer.from(text, "base64").toString("utf8")]);
-  return said && Object.assign(seen, Object.fromEntries(texts));
+  const whole = Object.entries(pieces).map(([name, text]) => [name, Buffer.from(text, "base64").toString("utf8")]);
+  for (const [name, { size, text }] of Object.entries(texts)) seen.texts[name] = textFrom(size, text);
+  return said && Object.assign(seen, Object.fromEntries(whole));
+}
+
+function textFrom(size: string, base64: string): SeenText {
+  const bytes = Buffer.from(base64, "base64");
+  // Of what is no text, not all would be kept.
+  const whole = size !== "" && Number(size) === bytes.length && isUtf8(bytes);
+  return { there: size !== "", ...(whole && { text: bytes.toString("utf8") }) };
 }
 
 function portFrom(text: string): { port: number; uid: number } {

@@ -24,8 +24,13 @@ export function proxyWish(subject: Subject, systemd: number): UnitOperation[] {
   return [unit(proxy.unit, { content: unitFile(subject, proxy, type, systemd), enabled: true, state: "started" })];
 }
 
-/** As closed in as the agent; that of a relaxed one too, for no browser runs in it. */
-function unitFile(subject: Subject, { provider, port }: AgentProxy, type: ProxyType, systemd: number): string {
+/** As closed in as the agent; that of one with more room too, for neither a browser nor Codex runs in it. */
+function unitFile(
+  { runtime: _, ...subject }: Subject,
+  { provider, port }: AgentProxy,
+  type: ProxyType,
+  systemd: number,
+): string {
   const { manifest, name, user, places } = subject;
   const words = type.args.map((arg) => fill(arg, { provider, port }) ?? arg);
   return template({
