@@ -50,8 +50,14 @@ export interface Verb<T extends { agent: Agent }> {
   judge?: (done: T) => Promise<void>;
   /** Lines for a person. `who` begins one that is about the agent: its name, or nothing where the line has it already. */
   told: (done: T, who: string) => string[];
+  /** More lines for a person, when it is about several and there are no tables. */
+  brief?: (done: T) => string[];
   /** More for a person, when it is about one agent. */
   tables?: (done: T) => void;
+  /** Words that follow the agents on the command line. */
+  after?: string[];
+  /** How several are gone through, when not as usual. */
+  pace?: Pace;
   /** What several lose for good, as in `This removes 3 agents with their files`: asked once for all of them. */
   loss?: (agents: Agent[]) => string;
 }
@@ -76,13 +82,24 @@ async function onMany<T extends { agent: Agent }>(
   clm: Context,
   session: Session,
   agents: Agent[],
-  { command, options, work, data, told, judge = async () => {}, loss }: Verb<T>,
+  {
+    command,
+    options,
+    work,
+    data,
+    told,
+    judge = async () => {},
+    brief = () => [],
+    loss,
+    after = [],
+    pace = paceOf(options),
+  }: Verb<T>,
 ): Promise<number> {
   const gate = loss ? await agreed(clm, session, loss(agents), agents) : session.gate;
-  const pace = paceOf(options);
   const outcomes = await forEachAgent({ ...session, gate }, agents, pace, async (within, agent) => {
     try {
       const done = await work(within, fullName(agent));
+      for (const line of brief(done)) within.ui.note(line);
       await judge(done);
       for (const line of told(done, "")) within.ui.note(line);
       return done;
@@ -93,12 +110,7 @@ async function onMany<T extends { agent: Agent }>(
     }
   });
   const undone = outcomes.filter(({ result }) => result !== "ok");
-  const again = rerunLine(
-    command,
-    options,
-    undone.map(({ agent }) => fullName(agent)),
-    clm,
-  );
+  const again = rerunLine(command, options, [...undone.map(({ agent }) => fullName(agent)), ...after], clm);
   if (clm.format === "table") summarize(clm, outcomes, again);
   else if (clm.format === "name") clm.ui.out(outcomes.map(({ agent }) => `${agent.word}\n`).join(""));
   else
@@ -161,7 +173,7 @@ export function rerunLine(
   { path, options: specs = {} }: Command,
   given: Record<string, unknown>,
   words: string[],
-  { yes, elsewhere }: Pick<Context, "yes" | "elsewhere">,
+  { yes, dryRun, elsewhere }: Pick<Context, "yes" | "dryRun" | "elsewhere">,
 ): string {
   const said = Object.entries(specs).flatMap(([key, spec]) => {
     const value = given[key];
@@ -175,6 +187,7 @@ export function rerunLine(
     ...words.map(quote),
     ...said,
     ...(yes ? ["--yes"] : []),
+    ...(dryRun ? ["--dry-run"] : []),
     ...(elsewhere ? ["--config-dir", quote(elsewhere)] : []),
   ].join(" ");
 }

@@ -4,6 +4,7 @@ import type { Proof } from "../proof/proof.js";
 import type { Sight } from "../sight/sight.js";
 import {
   channelTrouble,
+  codexTrouble,
   isDownAsWished,
   isStarting,
   type KeyTrouble,
@@ -39,6 +40,7 @@ export function examine(patient: Patient): Check[] {
     judgeRestarts(patient),
     judgeMemory(patient),
     ...judgeReach(patient),
+    ...judgeRuntime(patient),
     ...judgeChannels(patient),
     judgeDisk(patient),
     ...judgeClock(patient),
@@ -119,6 +121,16 @@ function judgeReach({ subject, sight }: Patient): Check[] {
   const reason = reachTroubles(sight).join("; ");
   if (reason) return [{ id, result: sight.reach && "trouble" in sight.reach ? "fail" : "warn", reason, fix }];
   return sight.reach ? [{ id, result: "ok", reason: "its provider answers" }] : [];
+}
+
+/** Only of one whose turns are to be Codex'. */
+function judgeRuntime({ subject, sight }: Patient): Check[] {
+  if (!sight.codex) return [];
+  const id = "runtime";
+  const reason = codexTrouble(subject, sight);
+  if (reason === undefined) return [{ id, result: "ok", reason: `its turns are Codex', ${sight.codex.version}` }];
+  const fix = sight.codex.version === "" ? `clm agent runtime ${subject.word}` : `clm agent sync ${subject.word}`;
+  return [{ id, result: "fail", reason, fix }];
 }
 
 /** Only those that it was configured to have. */

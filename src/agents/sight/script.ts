@@ -1,7 +1,9 @@
 import { sh } from "../../quote.js";
+import { codexTexts, runsOnCodex } from "../codex/runtime.js";
 import { manyScript, settingsOf, versionCall } from "../looking.js";
 import { privatePlaces } from "../private-places.js";
 import proofs from "../proof/proof.sh?raw";
+import { textsCall } from "../proof/script.js";
 import type { Subject } from "../subject.js";
 import library from "./sight.sh?raw";
 
@@ -51,7 +53,8 @@ function section(looked: Looked, at: number): string {
     // Starting the program takes longer than all the rest together, and who looks at many does not wait for one.
     `${versionCall(subject, { seconds: 10 })} &`,
     ...reaching(looked),
-    ...(rendered ? ["see_rendered"] : []),
+    ...codexCall(subject),
+    ...(rendered ? ["see_rendered", textsCall(subject)] : []),
     sh`see_files ${privatePlaces(subject).flatMap(({ name, path }) => [name, path])}`,
     "see_unit",
     "see_use cpu.first",
@@ -72,6 +75,7 @@ function truth({ subject, rendered }: Looked): string {
     "see_account",
     `${versionCall(subject, { seconds: 30 })} &`,
     "see_rendered",
+    textsCall(subject),
     sh`see_files ${privatePlaces(subject).flatMap(({ name, path }) => [name, path])}`,
     ...["see_unit", "wait"],
   ].join("\n");
@@ -90,13 +94,22 @@ function glance(looked: Looked): string {
   ].join("\n");
 }
 
+/** Beside the rest, as another program has to be started for it. */
+const codexCall = (subject: Subject): string[] => {
+  const { codex } = subject.manifest;
+  return codex && runsOnCodex(subject) ? [sh`see_codex ${codex.program} ${codex.key} &`] : [];
+};
+
 /** All at once, and beside the rest. */
 const reaching = ({ reach = "", others = {} }: Looked): string[] => [
   sh`see_reach ${reach} &`,
   ...Object.entries(others).map(([name, address]) => sh`see_reach ${address} ${name} &`),
 ];
 
-const restsOn = ({ places, unit }: Subject): string[] => [
-  ...[places.env, places.config, places.launcher],
-  ...[`/etc/systemd/system/${unit}`, `/etc/systemd/system/${unit}.d`],
-];
+const restsOn = (subject: Subject): string[] => {
+  const { places, unit } = subject;
+  return [
+    ...[places.env, places.config, places.launcher, ...Object.values(codexTexts(subject))],
+    ...[`/etc/systemd/system/${unit}`, `/etc/systemd/system/${unit}.d`],
+  ];
+};

@@ -54,3 +54,10 @@ see_reach() {
     curl -q --config - 2>/dev/null)
   say "reach${2:+.$2}" "$? ${status:-000}"
 }
+
+# see_codex PROGRAM KEY: who runs its turns, by its settings, and the Codex that its service would find.
+see_codex() {
+  [ -n "$uid" ] || return 0
+  say runtime "$(contents "$config" | sed -n "/^[[:space:]]*#/d; s/.*[{,[:space:]]$2:[[:space:]]*[\"']\{0,1\}\([A-Za-z_]*\).*/\1/p" | head -n 1)"
+  say codex "$(cd "$home" && ask_agent 10 "$1" --version | timeout -k 2 10 head -n 1 | head -c 200)"
+}

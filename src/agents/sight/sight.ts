@@ -24,6 +24,8 @@ export interface Sight {
   reach?: Reach;
   /** The same of providers it falls back to, and of those for single tasks, by name. */
   others?: Record<string, Reach>;
+  /** Of one whose turns are to be Codex': what its config.yaml says of that, and what its Codex says of itself. */
+  codex?: { setting: string; version: string };
   /** Changes when a file it rests on does. */
   touched?: string;
 }
@@ -61,9 +63,13 @@ function sightFrom(text: string): Sight | undefined {
     ...(lastError && { lastError }),
     ...(reach && { reach: reachFrom(reach) }),
     ...(others.length > 0 && { others: Object.fromEntries(others) }),
+    ...(said.has("codex") && { codex: { setting: said.get("runtime") ?? "", version: versionIn(said.get("codex")) } }),
     ...(touched && { touched }),
   };
 }
+
+/** Empty when it says none. */
+const versionIn = (text = ""): string => /\d+\.\d+\.\d+/.exec(text)?.[0] ?? "";
 
 const numbers = (text = ""): number[] =>
   text

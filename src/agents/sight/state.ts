@@ -5,6 +5,7 @@ import type { Subject } from "../subject.js";
 import type { Sight } from "./sight.js";
 import {
   channelTrouble,
+  codexTrouble,
   isDownAsWished,
   isStarting,
   type KeyTrouble,
@@ -84,12 +85,12 @@ function byWhatWasSeen(subject: Subject, sight: Sight, expected: Expected & { wa
   }
   const silent = failed("port", "health", "gate.own", "gate.none", "gate.wrong");
   if (silent) return as(isStarting(subject, seen) ? "starting" : "failed", silent.reason);
-  const amiss = amissIn(sight, proofs, expected);
+  const amiss = amissIn(subject, sight, proofs, expected);
   return amiss.length > 0 ? as("degraded", amiss.join("; ")) : as("running");
 }
 
 /** It answers. What is not proven in spite of that is amiss; that it began just now is only when it was not for long before. */
-function amissIn(sight: Sight, proofs: Proof[], expected: Expected): string[] {
+function amissIn(subject: Subject, sight: Sight, proofs: Proof[], expected: Expected): string[] {
   const { seen, full } = sight;
   const { wanted, drift = [], channels = [], key } = expected;
   const again = (id: ProofId) => id === "steady" && restartsOf(seen) > 0 && (seen.age ?? 0) < settled;
@@ -105,6 +106,7 @@ function amissIn(sight: Sight, proofs: Proof[], expected: Expected): string[] {
     ...unproven.map(({ id, reason }) => (again(id) ? `${reason}, restarted ${times(restartsOf(seen))}` : reason)),
     ...(full ? [full === "blocks" ? "its disk is full" : "its disk has no inodes left"] : []),
     ...reachTroubles(sight),
+    ...[codexTrouble(subject, sight) ?? []].flat(),
     ...off.map(([name, how]) => `${name} is ${how}`),
     ...(key === "changing" ? ["a change of its key is not finished"] : []),
     ...(wanted === "rest" && differs.length === 0 ? ["it runs, though clm stopped it"] : []),

@@ -1,7 +1,9 @@
+import { runtimeSettings } from "../codex/runtime.js";
 import { brief, restartsOf } from "../proof/judge.js";
 import type { Proof } from "../proof/proof.js";
 import type { Seen } from "../proof/seen.js";
 import type { Subject } from "../subject.js";
+import { compareVersions } from "../versions.js";
 import type { Reach, Sight } from "./sight.js";
 
 /** What is wanted of an agent: `rest` when clm stopped it, `nothing` when it is not configured yet. */
@@ -35,6 +37,17 @@ export const reachTroubles = ({ reach, others = {} }: Pick<Sight, "reach" | "oth
     reachTrouble(reach),
     ...Object.entries(others).map(([name, each]) => reachTrouble(each, `its provider ${name}`)),
   ].filter((text) => text !== undefined);
+
+/** What keeps Codex from running the turns of an agent that is to run on it. */
+export function codexTrouble({ manifest: { codex: type } }: Subject, { codex }: Sight): string | undefined {
+  if (!codex || !type) return undefined;
+  if (codex.setting !== runtimeSettings.codex) {
+    return `its turns should be Codex', and its config.yaml says ${codex.setting || "nothing of that"}`;
+  }
+  if (codex.version === "") return `its turns are Codex', and no ${type.program} works on its PATH`;
+  if (compareVersions(codex.version, type.least) >= 0) return undefined;
+  return `its turns are Codex', and ${codex.version} is older than the ${type.least} that takes`;
+}
 
 /** How a channel is when it is not connected. One it says nothing of is not. */
 export function channelTrouble({ channels }: Sight, name: string): string | undefined {

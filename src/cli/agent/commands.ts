@@ -3,6 +3,7 @@ import { agentName, agentNames, choosing, pacing, sudo } from "../recurring.js";
 import { inside } from "./inside/commands.js";
 import { memory } from "./memory/commands.js";
 import { proxy } from "./proxy/commands.js";
+import { runtime } from "./runtime/commands.js";
 import { secret } from "./secret/commands.js";
 import { seeing } from "./see/commands.js";
 import { sessions } from "./sessions/commands.js";
@@ -242,6 +243,7 @@ export const agent: Verbs = {
     ...truth,
     ...inside,
     proxy,
+    runtime,
   ],
   nouns: [memory, secret, sessions],
 };

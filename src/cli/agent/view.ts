@@ -87,6 +87,10 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
     ["Channels", names(record.channels)],
     ["MCP", names(record.mcp)],
     ["Proxy", record.proxy && `${record.proxy.provider}, 127.0.0.1:${record.proxy.port} on ${host.name}`],
+    [
+      "Runtime",
+      record.runtime && (record.runtime.kind === "codex" ? `Codex, ${record.runtime.permissions}` : "its own"),
+    ],
     ["Installed", record.installed_at],
     ["Proven", record.proven?.at],
     ["Next", next],

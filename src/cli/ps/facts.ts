@@ -26,6 +26,14 @@ export function identityOfKey({ proofs, sight }: Found): "proven" | "refused" | 
   return sight && refusesKey(sight.seen) ? "refused" : undefined;
 }
 
+/** Who is to run its turns, and what its host says of that. */
+function runtimeOf({ agent, sight }: Found): object | null {
+  const { runtime } = agent.record;
+  return runtime
+    ? { kind: runtime.kind, setting: sight?.codex?.setting || null, codex: sight?.codex?.version || null }
+    : null;
+}
+
 /** What to type about it; nothing when all is well. */
 export function nextFor({ agent, state, wanted, drift, proofs }: Found): string | undefined {
   const { word, host } = agent;
@@ -52,6 +60,7 @@ export function factsOf(found: Found): object {
     version: subject && said && saysVersion(subject, said) ? recorded : (said ?? null),
     recorded_version: recorded,
     ...{ provider: agent.record.provider ?? null, model: model ?? null, proxy: agent.record.proxy ?? null },
+    runtime: runtimeOf(found),
     unit: unit
       ? {
           ...{ name: agent.record.unit, load: unit.LoadState ?? null, active: unit.ActiveState ?? null },

@@ -8,7 +8,7 @@ import { duration } from "../../ui/time.js";
 import { changeText } from "../agent/tell.js";
 import { versionText } from "../agent/view.js";
 import { channelsOf, nextFor } from "./facts.js";
-import { cpuText, lastSeenText, versionOf } from "./view.js";
+import { cpuText, lastSeenText, runtimeText, versionOf } from "./view.js";
 
 /** All that is known of one agent, for a person. What takes several lines stands one below the other. */
 export function describeFound(found: Found, now: Date): string {
@@ -38,6 +38,7 @@ export function describeFound(found: Found, now: Date): string {
       "Proxy",
       record.proxy && `${record.proxy.provider}, 127.0.0.1:${record.proxy.port}; clm agent proxy ${agent.word} status`,
     ],
+    ["Runtime", record.runtime && (runtimeText(found) ?? "the agent's own")],
     ["Channels", channelLines(found)],
     ["Drift", driftLines(drift)],
     ["Last error", sight?.lastError],

@@ -77,6 +77,7 @@ function columnsFor({ signs, now, more = () => undefined, fresh, doubtful = () =
     { title: "key", value: identityOfKey, drop: 1.3 },
     { title: "provider", value: ({ agent }) => agent.record.provider, drop: 4 },
     { title: "model", value: ({ model }) => model, drop: 3 },
+    { title: "runtime", value: runtimeText, drop: 2.5 },
     { title: "channels", value: channelsText, drop: 2 },
     { title: "drift", value: driftText, whole: true, drop: 11 },
     { title: "last error", value: ({ sight }) => sight?.lastError, drop: 1 },
@@ -103,6 +104,10 @@ export function versionOf({ sight, subject }: Found): string | undefined {
   const said = sight?.seen.version;
   return subject && said && saysVersion(subject, said) ? versionText(subject.version) : said;
 }
+
+/** Only of one whose turns are Codex'. */
+export const runtimeText = ({ sight }: Found): string | undefined =>
+  sight?.codex && `codex ${sight.codex.version || "?"}`.trim();
 
 function channelsText(found: Found): string | undefined {
   const { connected, total } = channelsOf(found);

@@ -7,6 +7,7 @@ import { render } from "../../agents/rendering.js";
 import { type Rendering, type Subject, subjectOf } from "../../agents/subject.js";
 import { Fault } from "../../errors.js";
 import { inOneShell } from "../../remote/one-shell.js";
+import type { Operation } from "../../remote/operations/operation.js";
 import { Secret } from "../../secret.js";
 import type { AgentRecord } from "../../state/agent.js";
 import { type Agent, fullName, instanceOf } from "../../state/agents.js";
@@ -38,6 +39,8 @@ export interface ApplyOptions {
   skipChat?: boolean | undefined;
   /** The model is asked only when what it is asked with became another. */
   sparing?: boolean | undefined;
+  /** Something else that it runs with is another: it is restarted and asked, if it is up, whatever was proven. */
+  anew?: boolean | undefined;
   /** What is to become of its unit; without saying, it is up. */
   standing?: Standing | "as-recorded" | undefined;
 }
@@ -69,7 +72,7 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
   const named = gate.dryRun || other || options.port !== undefined || options.standing === "as-recorded";
   const salt = named ? newSalt() : "";
   const sight = {
-    rendered: { salt },
+    rendered: { salt, as: wanted },
     ports: options.port !== undefined || newPorts(agent, manifest, draft).length > 0,
   };
   const looking = observe(root, subjectOf(manifest, agent), key.key, sight, session.signal);
@@ -81,7 +84,8 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
   const record = { ...draft, port: portFor(session, agent, { manifest, record: draft, seen }, options.port) };
   if (options.draft) mustHaveOwnPorts(session, agent, { manifest, record, seen });
   const standing = options.standing === "as-recorded" ? standingFor(record) : (options.standing ?? "up");
-  const onHost = planFor(agent, { manifest, record, answers }, { seen, salt, standing });
+  const planned = planFor(agent, { manifest, record, answers }, { seen, salt, standing });
+  const onHost = options.anew ? { ...planned, wish: planned.wish.map(restarting(agent.record.unit)) } : planned;
   const digest = digestOf(onHost.subject, onHost.rendering);
   const plan: Plan = { ...onHost, agent, record, standing, options, digest, providers };
 
@@ -105,6 +109,11 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
   }
   return applied;
 }
+
+const restarting =
+  (name: string) =>
+  (each: Operation): Operation =>
+    each.kind === "unit" && each.name === name && each.state === "started" ? { ...each, state: "restarted" } : each;
 
 interface Plan extends HostPlan {
   agent: Agent;
@@ -161,11 +170,20 @@ async function apply(session: Session, plan: Plan, change: () => Promise<Change[
     ? begun
     : await changeRecord(session, { ...agent, record: begun }, (now) => withState({ ...now, rendered }, "validate"));
   for (const name of options.forget ?? []) await session.secrets.unset(instance, name);
+  tellOfCodex(session, plan, changes);
 
   const current = { ...agent, record: written };
   if (!validates) return { record: written, changes, proofs: [] };
   const proofs = await proofsOf(session, current, plan, changes);
   return { record: await recordProofs(session, current, { digest, providers }, proofs), changes, proofs };
+}
+
+/** Codex got other settings on the way. What it makes of them is for another command to see. */
+function tellOfCodex({ ui }: Session, { agent, codex, options }: Plan, changes: Change[]): void {
+  if (!codex || options.verb === "agent runtime" || !changes.some(({ what }) => what === `file ${codex.config.path}`))
+    return;
+  for (const note of codex.migrated.notes) ui.warn(`Codex: ${note}`);
+  ui.note(`Codex got other settings; what it makes of them tells: clm agent runtime ${agent.word}`);
 }
 
 /** One that runs, or should. */
@@ -189,7 +207,7 @@ async function proofsOf(
   const ago = span((session.now().getTime() - Date.parse(proven?.at ?? "")) / 1000);
   const changed = changes.length > 0;
   const told = options.sparing ? changes.some((each) => isRendered(subject, each)) : changed;
-  const known = proven?.digest === digest && proven.chat && !told;
+  const known = proven?.digest === digest && proven.chat && !told && !options.anew;
   const noChat = options.skipChat
     ? "not asked (--skip-chat)"
     : known

@@ -15,6 +15,7 @@ import { type Change, changesOf } from "../agent/change.js";
 import { withDetails } from "../agent/configure/details.js";
 import { changesIn, mustBeOurs, planFor, standingFor, Unmendable } from "../agent/configure/on-host.js";
 import { mustBeInstalled } from "../agent/gates.js";
+import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 
 /** In what an agent is not as it was configured; or why that cannot be told. */
@@ -46,7 +47,8 @@ export async function driftOnHost(
   told: readonly Told[],
   salt: string,
 ): Promise<Drift[]> {
-  const looks = await Promise.all(told.map((each) => lookFor(session, each, salt)));
+  const showing = { redact: (text: string) => session.ui.redact(text), secrets: hideSecrets(session) };
+  const looks = await Promise.all(told.map((each) => lookFor(session, each, salt, showing)));
   const wish = looks.flatMap((look) => ("wish" in look ? look.wish : []));
   const check = { mode: "check" as const, signal: session.signal, timeout: patience };
   const found = wish.length > 0 ? await converge(root, wish, check).catch(unknownBy) : { results: [] };
@@ -68,7 +70,12 @@ interface Look {
   read: (report: Report) => Change[];
 }
 
-async function lookFor(session: Session, { agent, seen }: Told, salt: string): Promise<Look | Drift> {
+async function lookFor(
+  session: Session,
+  { agent, seen }: Told,
+  salt: string,
+  showing: Parameters<typeof withDetails>[2],
+): Promise<Look | Drift> {
   try {
     mustBeInstalled(agent);
     const { record } = agent;
@@ -86,9 +93,8 @@ async function lookFor(session: Session, { agent, seen }: Told, salt: string): P
     if ("reason" in plan) return { changes: [], lost: [...lost, plan] };
     if (!("rendering" in plan)) return { ...plan, lost, read: changesOf };
     const service = unitFile(subject, seen.systemd);
-    const redact = (text: string) => session.ui.redact(text);
     const read = (report: Report) =>
-      changesIn(plan, report).map((change) => withDetails(change, { ...plan, service }, redact));
+      changesIn(plan, report).map((change) => withDetails(change, { ...plan, service }, showing));
     return { wish: plan.wish, lost, read };
   } catch (error) {
     return unknownBy(error);

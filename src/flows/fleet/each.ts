@@ -18,13 +18,15 @@ export interface Pace {
   parallel: number;
   /** No more are begun when so many have failed. */
   maxFail?: number | undefined;
+  /** One goes before the others, and they wait to see how it fares. */
+  scout?: boolean;
 }
 
 /** The same work for every agent, some at once. What was begun is waited for; one that fails stops no other. */
 export function forEachAgent<T>(
   session: Session,
   agents: readonly Agent[],
-  { parallel, maxFail = Number.POSITIVE_INFINITY }: Pace,
+  { parallel, maxFail = Number.POSITIVE_INFINITY, scout = false }: Pace,
   work: (session: Session, agent: Agent) => Promise<T>,
 ): Promise<Outcome<T>[]> {
   let failures = 0;
@@ -40,7 +42,9 @@ export function forEachAgent<T>(
     }
   }
 
-  return Promise.all(atMost(parallel, agents, one));
+  const [first, ...others] = agents;
+  if (!scout || !first) return Promise.all(atMost(parallel, agents, one));
+  return one(first).then(async (outcome) => [outcome, ...(await Promise.all(atMost(parallel, others, one)))]);
 }
 
 /** Says of every line whom it is about, and asks nothing: several may have a question at once, and a person has one answer. */

@@ -7,6 +7,7 @@ import { Secret } from "../../../src/secret.js";
 const salt = "0011223344556677";
 const digest = (line: string) => createHash("sha256").update(`${salt}${line}`).digest("hex");
 const redact = (text: string) => text.replaceAll("known-secret", "[secret]");
+const showing = { redact, secrets: [] };
 
 const sides = (more: object = {}) =>
   ({
@@ -22,13 +23,13 @@ const sides = (more: object = {}) =>
 describe("what is told of a change", () => {
   it("is a fingerprint of a variable, which says nothing without the salt", () => {
     const change = { what: "file /a/.env", differences: ["mode 0644 -> 0600", "~ ONE", "+ TWO", "- ONE"] };
-    expect(withDetails(change, sides(), redact).details).toEqual([
+    expect(withDetails(change, sides(), showing).details).toEqual([
       "mode 0644 -> 0600",
       `~ ONE (${digest("ONE=x").slice(0, 6)}… -> ${digest("ONE=1").slice(0, 6)}…)`,
       `+ TWO (${digest("TWO=2").slice(0, 6)}…)`,
       `- ONE (${digest("ONE=x").slice(0, 6)}…)`,
     ]);
-    expect(withDetails(change, sides({ salt: "" }), redact)).toBe(change);
+    expect(withDetails(change, sides({ salt: "" }), showing)).toBe(change);
   });
 
   it.each([
@@ -46,7 +47,7 @@ describe("what is told of a change", () => {
     const quoted = (value: string) => (/^\d+$/.test(value) ? value : JSON.stringify(value));
     const seen = { ...sides().seen, config: yaml(quoted(before)) };
     const change = { what: "file /a/config.yaml", differences: [`~ ${path}`] };
-    const { details } = withDetails(change, sides({ seen, config: yaml(quoted(after)) }), redact);
+    const { details } = withDetails(change, sides({ seen, config: yaml(quoted(after)) }), showing);
     expect(details).toEqual([expected ? `~ ${path} ${expected}` : `~ ${path}`]);
   });
 
@@ -60,7 +61,7 @@ describe("what is told of a change", () => {
   ])("is a line of the unit without what is secret in it: %j", (line, expected) => {
     const service = `[Service]\nUser=ada\n${line}\nEnvironment=HOME=/a\n`;
     const change = { what: "unit ada.service", differences: ["content", "not reloaded"] };
-    const { details } = withDetails(change, sides({ seen: { ...sides().seen, service } }), redact);
+    const { details } = withDetails(change, sides({ seen: { ...sides().seen, service } }), showing);
     expect(details).toEqual(["not reloaded", " [Service]", " User=ada", expected, " Environment=HOME=/a"]);
   });
 });

@@ -1,5 +1,7 @@
 import { lineDiff } from "../../../line-diff.js";
+import type { Secret } from "../../../secret.js";
 import { type Change, leavesIn, lineDigest, type Sides } from "./differences.js";
+import { shownDiff } from "./shown-diff.js";
 
 /** Hides what is known to be secret. */
 type Redact = (text: string) => string;
@@ -9,12 +11,21 @@ type Redact = (text: string) => string;
  * never shown, so that nobody can try what has it, and it is the same for the same line in one run only. Of config.yaml
  * and the unit there are values, but for what is secret or looks so: somebody may have put a key of his own there.
  */
-export function withDetails(change: Change, sides: Sides & { service: string }, redact: Redact): Change {
+export function withDetails(
+  change: Change,
+  sides: Sides & { service: string },
+  { redact, secrets }: { redact: Redact; secrets: readonly Secret[] },
+): Change {
   const { subject, salt } = sides;
   if (salt === "") return change;
   const { what, differences } = change;
   if (what === `file ${subject.places.env}`) return { ...change, details: differences.map(fingerprinted(sides)) };
   if (what === `file ${subject.places.config}`) return { ...change, details: differences.map(valued(sides, redact)) };
+  const codex = [sides.codex?.config, sides.codex?.agents].find((each) => each && what === `file ${each.path}`);
+  if (codex && differences.some((each) => /^(content|missing)/.test(each))) {
+    const lines = shownDiff(codex.before ?? "", codex.text ?? "", { salt, secrets });
+    return { ...change, details: [...differences.filter((each) => each !== "content"), ...lines] };
+  }
   if (what !== `unit ${subject.unit}` || !differences.includes("content")) return change;
   const known = new Set(sides.service.split("\n"));
   const lines = lineDiff(sides.seen.service, sides.service).map(

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { parse } from "yaml";
+import type { CodexFiles } from "../../../agents/codex/files.js";
 import { isTree, leavesOf } from "../../../agents/config-tree.js";
 import type { Seen } from "../../../agents/proof/seen.js";
 import type { Rendering, Subject } from "../../../agents/subject.js";
@@ -14,6 +15,8 @@ export interface Sides {
   rendering: Rendering;
   env: Secret;
   config: string;
+  /** Codex' own files, when it runs the agent's turns. */
+  codex?: CodexFiles;
   seen: Seen;
   /** With which the host made digests of the lines of `.env`; empty when it made none. */
   salt: string;

@@ -57,7 +57,7 @@ export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()):
     model: model === "none" ? "" : model,
     relaxed,
     fallbacks: flags.fallback.length > 0 ? fallbacksFrom(flags.fallback) : below.fallbacks,
-    auxiliary: { ...below.auxiliary, ...Object.fromEntries(flags.auxiliary.map(taskFrom)) },
+    auxiliary: { ...below.auxiliary, ...auxiliaryFrom(flags.auxiliary) },
     channels,
     withoutChannels: [...below.withoutChannels, ...flags.withoutChannel],
     mcp,
@@ -82,6 +82,9 @@ export function choiceFrom(text: string): Choice {
 
 const fallbacksFrom = (texts: string[]): Choice[] =>
   texts.length === 1 && texts[0] === "none" ? [] : texts.map(choiceFrom);
+
+/** Models by task; nothing for a task whose model is to go. */
+export const auxiliaryFrom = (texts: string[]): Changes["auxiliary"] => Object.fromEntries(texts.map(taskFrom));
 
 function taskFrom(text: string): [string, Choice | undefined] {
   const at = text.indexOf("=");

@@ -1,3 +1,4 @@
+import { type CodexFiles, codexFiles, codexWish } from "../../../agents/codex/files.js";
 import { mergeConfig } from "../../../agents/config-file.js";
 import { dotenvFile } from "../../../agents/env-file.js";
 import type { Manifest } from "../../../agents/manifest.js";
@@ -51,7 +52,8 @@ export function planFor(
   mustBeOurs(subject, seen, record.mark);
   const rendering = render(subject, answers);
   const files = filesFor(subject, rendering, seen, agent.record.rendered?.config ?? []);
-  const sides = { subject, rendering, ...files, seen, salt };
+  const codex = codexFor(subject, rendering, files.config, seen);
+  const sides = { subject, rendering, ...files, ...(codex && { codex }), seen, salt };
   const wish = [...userWish(subject, record.mark), ...wishOf(sides, standing), ...proxyWish(subject, seen.systemd)];
   return { ...sides, wish };
 }
@@ -89,6 +91,22 @@ function filesFor({ manifest, host, places }: Subject, rendering: Rendering, see
   }
 }
 
+/** Codex' own files, when it runs the agent's turns. The user's part of them must be such that it can be kept. */
+function codexFor(subject: Subject, rendering: Rendering, config: string, seen: Seen): CodexFiles | undefined {
+  try {
+    return codexFiles(subject, { rendering, config, texts: seen.texts });
+  } catch (error) {
+    if (!isFault(error, "bad-input") && !isFault(error, "remote-failed")) throw error;
+    const { fault, message, why, next, data } = error;
+    throw new Unmendable(`file ${subject.runtime?.home}/config.toml`, fault, message, {
+      why,
+      next,
+      data,
+      cause: error,
+    });
+  }
+}
+
 /** Something on the host that clm must not put right by itself: what is somebody else's would be lost. */
 export class Unmendable extends Fault {
   constructor(
@@ -109,12 +127,15 @@ export function mustBeOurs({ user, host }: Subject, { comment }: Seen, mark: str
 }
 
 /** The directories before what is in them, and the files before the unit that reads them: it is restarted when one of them changes, and only then. */
-function wishOf({ subject, env, config, seen }: Sides, standing: Standing): Operation[] {
+function wishOf({ subject, env, config, codex, seen }: Sides, standing: Standing): Operation[] {
   const service = serviceWish(unitWish(subject, seen.systemd), seen, standing);
-  const files = filesWish(subject, env, config);
-  const restarting = files.map((each) => (each.kind === "file" ? { ...each, restarts: subject.unit } : each));
-  return [...directoriesWish(subject), ...(service.state === "started" ? restarting : files), service];
+  const files = [...filesWish(subject, env, config), ...(codex ? codexWish(subject, codex) : [])];
+  const restarting = service.state === "started" ? files : files.map(withoutRestart);
+  return [...directoriesWish(subject), ...restarting, service];
 }
+
+export const withoutRestart = (operation: Operation): Operation =>
+  operation.kind === "file" ? (({ restarts: _, ...file }) => file)(operation) : operation;
 
 function serviceWish(unit: UnitOperation, { unit: { ActiveState = "" } }: Seen, standing: Standing): UnitOperation {
   const { enabled: _, ...file } = unit;

@@ -21,6 +21,8 @@ export interface Order {
   hear: (agent: Agent, stream: "stdout" | "stderr", bytes: Buffer) => Promise<void> | void;
   /** Nothing more comes from this one. */
   heardAll?: (agent: Agent) => void;
+  /** More properties of the unit it runs in. */
+  properties?: string[];
 }
 
 /** How a command ended in one agent. */
@@ -93,13 +95,21 @@ async function leashHost(session: Session, targets: Target[], host: string): Pro
   return leashOn(session, await session.pool.connect(first.agent.host), there);
 }
 
-async function execIn(session: Session, target: Target, leash: Leash, order: Order): Promise<Exit> {
+/** One command in one agent, on a leash that is there already. */
+export async function execIn(session: Session, target: Target, leash: Leash, order: Order): Promise<Exit> {
   const { agent, subject } = target;
   const env = leash.hasEnv(target);
   const connection = await session.pool.connect(agent.host);
   const proof = newNonce();
   const words = proving(proof, wordsOf(order.command));
-  const run = transientUnit({ subject, unit: leash.unit(), sign: leash.sign, env, streams: "pipe", words });
+  const unit = {
+    subject,
+    unit: leash.unit(),
+    sign: leash.sign,
+    env,
+    ...(order.properties && { properties: order.properties }),
+  };
+  const run = transientUnit({ ...unit, streams: "pipe", words });
   const script = `${givingPipesTo(subject.user)}\n${run}\n`;
   // The words are the first bytes of stdin and no argument of sudo's, which writes those into the host's log.
   const process = await connection.as("root").spawn(commandFor(script), { signal: session.signal });

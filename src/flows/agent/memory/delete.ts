@@ -4,6 +4,7 @@ import { fullName, titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { type Target, targetOf } from "../target.js";
 import { lookAt, replace, type Seen } from "./on-host.js";
+import { tellCodex } from "./tell-codex.js";
 
 /** Delete: one memory file, or all of them when none is named. Returns the names of those that were there. */
 export async function deleteMemory(session: Session, word: string, name: string | undefined): Promise<string[]> {
@@ -20,6 +21,7 @@ export async function deleteMemory(session: Session, word: string, name: string 
   };
   await session.gate.pass(deed, async () => {
     for (const seen of there) await replace(session, agent, seen, undefined);
+    await tellCodex(session, agent);
   });
   return names;
 }

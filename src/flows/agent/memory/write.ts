@@ -13,6 +13,7 @@ import type { Session } from "../../session.js";
 import { type Target, targetOf } from "../target.js";
 import { absent, conflict, lookAt, replace, type Seen } from "./on-host.js";
 import { isBlank, keeping } from "./rejected.js";
+import { tellCodex } from "./tell-codex.js";
 
 export interface Written {
   agent: string;
@@ -77,6 +78,7 @@ export async function put(
     summary: `${seen.found ? "replace" : "create"} ${file.name} of ${titleOf(agent)} (${result.length} of ${file.limit} characters)`,
   };
   const digest = await session.gate.pass(deed, () => replace(session, agent, seen, text));
+  if (digest !== undefined) await tellCodex(session, agent);
   return { ...result, digest: digest ?? seen.digest, changed: digest !== undefined };
 }
 

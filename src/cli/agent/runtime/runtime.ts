@@ -1,0 +1,201 @@
+import { Fault } from "../../../errors.js";
+import type { Change } from "../../../flows/agent/change.js";
+import type { Pace } from "../../../flows/fleet/each.js";
+import { secretFrom } from "../../../flows/secret-source.js";
+import type { Session } from "../../../flows/session.js";
+import type { Secret } from "../../../secret.js";
+import { agentsOf } from "../../../state/agents.js";
+import { hostStore } from "../../../state/hosts.js";
+import type { Context, Handler, Input } from "../../command.js";
+import { onAgents } from "../../many.js";
+import { longOption } from "../../spelling.js";
+import { changeText } from "../tell.js";
+import { checkView, judgedView } from "../view.js";
+import { runtime } from "./commands.js";
+import { describeStatus, detailLines, inBrief, mustRun } from "./view.js";
+
+type Given = Input<NonNullable<typeof runtime.args>, NonNullable<typeof runtime.options>>["options"];
+
+/** What may be done, under every name it has in Hermes. */
+const deeds = {
+  codex: "codex",
+  on: "codex",
+  enable: "codex",
+  codex_app_server: "codex",
+  auto: "auto",
+  off: "auto",
+  disable: "auto",
+  login: "login",
+  status: "status",
+} as const;
+
+type Deed = (typeof deeds)[keyof typeof deeds];
+
+export const run: Handler<typeof runtime> = ({ args, options }, clm) => {
+  const { names, deed } = wordsOf(clm, args.names, options);
+  mustFit(deed, options);
+  const verb = {
+    command: runtime,
+    words: names,
+    options,
+    after: deed === "status" ? [] : [deed],
+    pace: paceOf(options),
+  };
+  if (deed === "codex") return enable(clm, verb, options);
+  if (deed === "auto") return disable(clm, verb, options);
+  return deed === "login" ? login(clm, verb, options) : status(clm, verb);
+};
+
+/** The last word says what to do, unless it is all there is to say whom it is about. */
+function wordsOf({ configDir }: Context, words: string[], options: Given): { names: string[]; deed: Deed } {
+  const last = words.at(-1) ?? "";
+  if (!Object.hasOwn(deeds, last)) return { names: words, deed: "status" };
+  const chosen = options.all || options.host.length + options.label.length > 0 || options.type !== undefined;
+  const isAgent =
+    words.length === 1 && !chosen && agentsOf(hostStore(configDir).read()).some(({ name }) => name === last);
+  if (isAgent) return { names: words, deed: "status" };
+  return { names: words.slice(0, -1), deed: deeds[last as keyof typeof deeds] };
+}
+
+/** Flags that mean nothing elsewhere. */
+const flagsOf: Record<Deed, (keyof Given)[]> = {
+  codex: [
+    ...(["codexVersion", "installCodex", "codexFile", "codexHome", "permissions"] as const),
+    ...(["mirror", "noMirror", "auxiliary", "skipChat"] as const),
+  ],
+  auto: ["clean", "skipChat"],
+  login: ["withApiKey", "codexHome"],
+  status: [],
+};
+
+function mustFit(deed: Deed, options: Given): void {
+  const isSaid = (name: keyof Given) =>
+    ![undefined, false, ""].includes(options[name] as never) && String(options[name]) !== "";
+  for (const [other, names] of Object.entries(flagsOf)) {
+    const said = names.find((name) => isSaid(name) && !flagsOf[deed].includes(name));
+    if (said) throw new Fault("usage", `${longOption(said)} is for ${other}; ${deed} does not take it`);
+  }
+  if (options.mirror && options.noMirror) throw new Fault("usage", "--mirror and --no-mirror contradict each other");
+  if (!options.installCodex && (options.codexVersion ?? options.codexFile) !== undefined) {
+    throw new Fault("usage", `${options.codexFile ? "--codex-file" : "--codex-version"} goes with --install-codex`);
+  }
+}
+
+/** One first, then the others; the first that fails stops those not begun yet. */
+function paceOf({ parallel, maxFail, continue: goOn }: Given): Pace {
+  if (goOn && maxFail !== undefined) throw new Fault("usage", "--continue and --max-fail contradict each other");
+  return { parallel, scout: true, ...(!goOn && { maxFail: maxFail ?? 1 }) };
+}
+
+type Verb = Pick<Parameters<typeof onAgents>[1], "command" | "words" | "options" | "after"> & { pace: Pace };
+
+function enable(clm: Context, verb: Verb, options: Given): Promise<number | undefined> {
+  const { codexHome, permissions, auxiliary, skipChat, installCodex, codexVersion, codexFile } = options;
+  const mirror = options.mirror ? true : options.noMirror ? false : undefined;
+  const install = installCodex ? { version: codexVersion, file: codexFile } : undefined;
+  return onAgents(clm, {
+    ...verb,
+    work: async (session, word) => {
+      const { enableCodex } = await import("../../../flows/agent/runtime/enable.js");
+      return enableCodex(session, word, { home: codexHome, permissions, mirror, auxiliary, skipChat, install });
+    },
+    data: ({ agent: _, ...seen }) => seen,
+    told: ({ changes, proofs, notes }, who) => {
+      const same = changes.length === 0;
+      if (clm.dryRun) return [...notes, ...(same ? [`${who}runs on Codex already; nothing would change`] : [])];
+      if (proofs.length === 0) return [...notes, `${who}is to run on Codex; it does not run now, and was not asked`];
+      const asked = same || proofs.some(({ id, result }) => id === "chat" && result !== "skipped");
+      const how = `${same ? " already; nothing was changed" : ""}${asked ? ", and answers" : ""}`;
+      return [...notes, `${who}runs on Codex${how}`];
+    },
+    brief: ({ changes }) => wouldChange(clm, changes),
+    tables: ({ checks, changes, proofs }) => {
+      clm.list(checks, checkView);
+      clm.ui.out("\n");
+      showChanges(clm, changes);
+      if (proofs.length > 0) clm.list(proofs, judgedView);
+    },
+  });
+}
+
+function disable(clm: Context, verb: Verb, { clean, skipChat }: Given): Promise<number | undefined> {
+  return onAgents(clm, {
+    ...verb,
+    work: async (session, word) =>
+      (await import("../../../flows/agent/runtime/auto.js")).returnToAuto(session, word, { clean, skipChat }),
+    data: ({ agent: _, ...seen }) => seen,
+    told: ({ switched, changes, proofs }, who) => {
+      if (clm.dryRun) return changes.length > 0 ? [] : [`${who}runs its turns itself already; nothing would change`];
+      if (changes.length === 0) return [`${who}runs its turns itself already; nothing was changed`];
+      if (!switched) return [`${who}runs its turns itself already; Codex' files are clean`];
+      return [`${who}runs its turns itself again, from the next session on${proofs.length > 0 ? ", and answers" : ""}`];
+    },
+    brief: ({ changes }) => wouldChange(clm, changes),
+    tables: ({ changes, proofs }) => {
+      showChanges(clm, changes);
+      if (proofs.length > 0) clm.list(proofs, judgedView);
+    },
+  });
+}
+
+/** Of several only what, and not how: that is for who asks about one. */
+const wouldChange = ({ dryRun }: Context, changes: Change[]): string[] =>
+  dryRun ? changes.map((change) => `would change ${changeText(change)}`) : [];
+
+/** What was changed; in a dry run line by line. */
+function showChanges(clm: Context, changes: Change[]): void {
+  const lines = changes.flatMap((change) => [
+    `${clm.dryRun ? "would change" : "changed"} ${changeText(change)}`,
+    ...(clm.dryRun ? detailLines(change) : []),
+  ]);
+  if (lines.length > 0) clm.ui.out(`${lines.join("\n")}\n\n`);
+}
+
+async function login(clm: Context, verb: Verb, { withApiKey, codexHome: home }: Given): Promise<number | undefined> {
+  const { loginForCodex } = await import("../../../flows/agent/runtime/login.js");
+  let key: Promise<Secret> | undefined;
+  // There is one on stdin, for all of them.
+  const keyFrom = (session: Session) => {
+    key ??= secretFrom(session, { kind: "stdin" }, { what: "the API key", flag: "--with-api-key" });
+    return key;
+  };
+  return onAgents(clm, {
+    ...verb,
+    // A person logs in to one at a time.
+    pace: { ...verb.pace, parallel: withApiKey ? verb.options.parallel : 1 },
+    work: async (session, word) => {
+      const apiKey = withApiKey ? await keyFrom(session) : undefined;
+      return loginForCodex(session, word, { apiKey, home, hear: (line) => session.ui.note(line) });
+    },
+    data: ({ agent: _, ...seen }) => seen,
+    told: ({ agent, codex, needless, hermes }, who) =>
+      clm.dryRun
+        ? []
+        : [
+            codex
+              ? `${who}has a Codex that is logged in (${codex})`
+              : `${who}has a Codex that ${needless ? "needs no login: its model provider is your own" : "is not logged in"}`,
+            hermes ? `${who}is logged in itself` : `${who}itself has no login: clm agent runtime ${agent.word} login`,
+          ],
+  });
+}
+
+function status(clm: Context, verb: Verb): Promise<number | undefined> {
+  return onAgents(clm, {
+    ...verb,
+    pace: { parallel: verb.options.parallel },
+    work: async (session, word) =>
+      (await import("../../../flows/agent/runtime/status.js")).runtimeStatus(session, word),
+    data: ({ agent: _, codex: { home, program, version }, ...seen }) => ({
+      ...seen,
+      codex: { home, program, version },
+    }),
+    judge: async (seen) => mustRun(seen),
+    told: () => [],
+    brief: (seen) => [inBrief(seen)],
+    tables: (seen) => {
+      clm.ui.out(`${describeStatus(seen).join("\n")}\n\n`);
+      clm.list(seen.checks, seen.runtime === "codex" ? judgedView : checkView);
+    },
+  });
+}

@@ -1,0 +1,247 @@
+import { codexWish } from "../../../agents/codex/files.js";
+import { profileFor } from "../../../agents/codex/permissions.js";
+import { pluginsIn } from "../../../agents/codex/preflight.js";
+import { judgeCodex } from "../../../agents/codex/proof.js";
+import { codexTypeOf, inPlaces, type Runtime, runsOnCodex } from "../../../agents/codex/runtime.js";
+import type { CodexSight } from "../../../agents/codex/sight.js";
+import type { Check } from "../../../agents/doctor/check.js";
+import type { Proof } from "../../../agents/proof/proof.js";
+import { inRange } from "../../../agents/versions.js";
+import { Fault } from "../../../errors.js";
+import type { AgentRecord } from "../../../state/agent.js";
+import { type Agent, findAgent, fullName, titleOf } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+import { step } from "../../step.js";
+import { alone } from "../alone.js";
+import { bring } from "../bring.js";
+import type { Change } from "../change.js";
+import { draftOf, noChanges } from "../configure/changes.js";
+import { auxiliaryFrom } from "../configure/flags.js";
+import { mustNotDrop } from "../configure/objections.js";
+import { type Plan, withoutRestart } from "../configure/on-host.js";
+import { mustHold } from "../gates.js";
+import { applyRendering } from "../rendered.js";
+import { exactly } from "./exactly.js";
+import { installCodex, keepOnly, type Package } from "./install.js";
+import { lookAtCodex } from "./look.js";
+import { type Begun, orPutBack } from "./put-back.js";
+import { codexBefore, longest, planIn, runtimeOf, type Scene, sceneOf, type Wanted, wantedBy } from "./scene.js";
+
+export interface EnableRequest {
+  home?: "shared" | "own" | undefined;
+  /** A word for a permission profile, or its name. */
+  permissions?: string | undefined;
+  /** Codex is told who the agent is and what it remembers; asked when nothing is said. */
+  mirror?: boolean | undefined;
+  /** `TASK=PROVIDER[/MODEL]` */
+  auxiliary: string[];
+  /** Codex is brought there, unless that very version is. */
+  install?: Package | undefined;
+  skipChat: boolean;
+}
+
+export interface Enabled {
+  agent: Agent;
+  /** What had to hold before, and what Codex says of itself afterwards. */
+  checks: Check[];
+  /** None when it was so already. */
+  changes: Change[];
+  /** None in a dry run, and of an agent that is down. */
+  proofs: Proof[];
+  /** What a person should know. */
+  notes: string[];
+}
+
+const verb = "agent runtime";
+
+/**
+ * Enable: Codex runs an agent's turns. What must hold is checked first; then Codex gets its files, and has to accept them and
+ * start everything in them before the agent hears of it; then the agent must answer by it. What fails is put back.
+ */
+export function enableCodex(session: Session, word: string, request: EnableRequest): Promise<Enabled> {
+  const { host, name } = findAgent(session.hosts.read(), word);
+  return alone(session, { host: host.name, name }, () => enable(session, `${host.name}/${name}`, request));
+}
+
+async function enable(session: Session, word: string, request: EnableRequest): Promise<Enabled> {
+  const scene = await step(session.ui, `look at ${word}`, () => sceneOf(session, word, request.home));
+  codexTypeOf(scene.subject);
+  mustNotBeStopped(scene.agent);
+  const asked = await wantedBy(scene, draftFor(scene, request));
+  const before = await look(scene, asked);
+  const installs = request.install && before.sight.version !== (request.install.version ?? scene.type.default);
+  if (!installs) {
+    mustBeFit(scene, before.checks, "nothing was changed");
+    const begun: Begun = { scene, installed: false };
+    return orPutBack(begun, () => switchOn(begun, asked.record, { ...before, changes: [] }, request));
+  }
+  // Another Codex may answer the rest otherwise.
+  const others = before.checks.filter(({ id }) => !ofCodex.has(id));
+  mustBeFit(scene, others, "nothing was changed");
+  const { changes, launcher } = await installCodex(scene, request.install ?? {});
+  const fit = { ...before, checks: others, changes };
+  // Where there was none, it stays, whatever comes of it: the same command goes on from there.
+  const begun: Begun = { scene, installed: true, ...(before.sight.program && { launcher: launcher ?? "" }) };
+  return orPutBack(begun, async () => {
+    // In a dry run there is nothing that could be looked at.
+    if (session.gate.dryRun) return switchOn(begun, asked.record, fit, request);
+    const after = await look(scene, asked);
+    mustBeFit(scene, after.checks, begun.launcher === undefined ? "Codex is there now; nothing else was changed" : "");
+    return switchOn(begun, asked.record, { ...after, changes }, request);
+  });
+}
+
+const look = (scene: Scene, asked: Wanted) =>
+  step(scene.session.ui, "check that Codex can run here", () => codexBefore(scene, asked, { thread: false }));
+
+/** Checks that another Codex may answer otherwise. */
+const ofCodex = new Set(["codex", "sandbox", "settings", "plugins", "login.codex"]);
+
+interface Fit {
+  sight: CodexSight;
+  checks: Check[];
+  /** What was brought there for it. */
+  changes: Change[];
+}
+
+/** All that had to hold holds. What is changed here is in `begun`, for whoever puts it back. */
+async function switchOn(begun: Begun, asked: AgentRecord, fit: Fit, request: EnableRequest): Promise<Enabled> {
+  const { session, agent } = begun.scene;
+  const { gate, ui } = session;
+  const draft = await settled(begun.scene, asked, fit, request);
+  // Somebody may have been asked since, and a hundred megabytes sent: what was seen before may be old.
+  const scene = await sceneOf(session, fullName(agent), request.home);
+  const wanted = await wantedBy(scene, draft);
+  const plan = planIn(scene, wanted);
+  mustNotDrop(agent, plan.rendering, scene.seen, gate.dryRun ? ui : undefined);
+  const told = { notes: notesOf(scene, wanted, plan) };
+  if (gate.dryRun) {
+    const changes = [...fit.changes, ...(await exactly(scene, plan))];
+    return { ...told, agent, checks: fit.checks, changes, proofs: [] };
+  }
+  Object.assign(begun, { scene, plan });
+  const given = await giveToCodex(scene, plan);
+  const accepted = await step(ui, "see what Codex makes of it", () => askCodex(scene, wanted, plan));
+  mustBeAccepted(scene, accepted);
+  begun.applied = true;
+  const how = { verb, draft, skipChat: request.skipChat, anew: begun.installed };
+  const applied = await applyRendering(session, agent, { ...how, standing: "as-recorded" });
+  mustHold(applied.proofs, `${titleOf(agent)} does not answer on Codex as it should`);
+  if (request.install) await keepOnly(scene, request.install);
+  return {
+    ...{ ...told, agent: { ...agent, record: applied.record }, proofs: applied.proofs },
+    ...{ checks: [...fit.checks, ...accepted], changes: [...fit.changes, ...given, ...applied.changes] },
+  };
+}
+
+/** What cannot be proven is not begun: and an agent that is told something else has to be proven before it is started. */
+export function mustNotBeStopped({ name, word, record }: Agent): void {
+  if (!record.down) return;
+  throw new Fault("not-ready", `${name} is stopped, and nobody could see whether it answers; nothing was changed`, {
+    next: `clm agent start ${word}`,
+  });
+}
+
+/** The record with what was asked for; what nobody said is as it was. */
+function draftFor({ session, agent, subject, type }: Scene, request: EnableRequest): AgentRecord {
+  const { home, permissions, mirror } = request;
+  const before = runtimeOf(subject, type);
+  const runtime: Runtime = {
+    ...{ ...before, kind: "codex" },
+    ...(home && { home: inPlaces(subject, type.homes[home]) }),
+    ...(permissions !== undefined && { permissions }),
+    ...(mirror !== undefined && { mirror }),
+  };
+  const changes = { ...noChanges(), auxiliary: auxiliaryFrom(request.auxiliary) };
+  return { ...draftOf(subject, session.providers.read(), agent.record, changes).record, runtime };
+}
+
+function mustBeFit({ agent }: Scene, checks: Check[], what: string): void {
+  const failed = checks.filter(({ result }) => result === "fail");
+  if (failed.length === 0) return;
+  throw new Fault("not-ready", `${titleOf(agent)} cannot run on Codex yet${what && `; ${what}`}`, {
+    why: failed.map(({ id, reason }) => `${id}: ${reason}`),
+    next: [...new Set(failed.flatMap(({ fix }) => fix ?? []))],
+    data: { checks },
+  });
+}
+
+/** The record, with what only the host could tell, and what only a person can. */
+async function settled(
+  { session, type, subject }: Scene,
+  record: AgentRecord,
+  { sight }: Fit,
+  { mirror, install }: EnableRequest,
+): Promise<AgentRecord> {
+  const { ui, gate } = session;
+  const { runtime } = record;
+  if (!runtime) throw new Error("a record without a runtime is no draft of one");
+  // In a dry run the one that would be brought is not there to tell what it calls its profiles.
+  const wished = install ? (install.version ?? type.default) : undefined;
+  const [version, profiles] =
+    wished === undefined || wished === sight.version ? [sight.version ?? type.default, sight.profiles] : [wished, null];
+  const asks = mirror === undefined && !subject.runtime && ui.interactive && !gate.dryRun;
+  return {
+    ...record,
+    runtime: {
+      ...runtime,
+      permissions: profileFor(runtime.permissions, version, profiles),
+      plugins: pluginsIn(sight),
+      ...(asks && { mirror: await ui.confirm({ message: offer, flag: "--mirror or --no-mirror" }) }),
+    },
+  };
+}
+
+const offer =
+  "Codex is told nothing of SOUL.md, MEMORY.md and USER.md. Write them to its AGENTS.md, and keep that current?";
+
+/** What is not as somebody may expect. */
+function notesOf({ type, subject }: Scene, { record }: Wanted, { codex }: Plan): string[] {
+  const tasks = subject.manifest.auxiliary
+    .filter(({ name, when }) => inRange(subject.version, when) && !record.auxiliary?.[name])
+    .map(({ name }) => name);
+  const former = subject.runtime && subject.runtime.home !== record.runtime?.home ? subject.runtime.home : undefined;
+  return [
+    ...(codex?.migrated.notes ?? []),
+    ...(former ? [`what Codex was given in ${former} stays there`] : []),
+    ...type.lost.map((each) => `without: ${each}`),
+    ...(record.runtime?.mirror ? [] : [`without: ${type.untold}; --mirror writes them to Codex' AGENTS.md`]),
+    ...(tasks.length > 0
+      ? [`tasks that use the subscription too: ${tasks.join(", ")}; --auxiliary TASK=PROVIDER gives one another model`]
+      : []),
+  ];
+}
+
+/**
+ * Codex' files first, while the agent still runs without it. One that runs on Codex already has them in use, and is restarted
+ * for them when its own turn comes.
+ */
+async function giveToCodex({ session, agent, subject: now, root }: Scene, plan: Plan): Promise<Change[]> {
+  const { subject, codex } = plan;
+  if (!codex) throw new Error("a plan for Codex has no files of Codex'");
+  const deed = { verb, target: fullName(agent), summary: `write ${codex.config.path} on ${agent.host.name}` };
+  const wish = codexWish(subject, codex);
+  return bring(session, deed, {
+    ...{ root, wish: runsOnCodex(now) ? wish : wish.map(withoutRestart) },
+    title: "give Codex its files",
+  });
+}
+
+async function askCodex({ session, agent, seen }: Scene, { subject }: Wanted, { codex }: Plan): Promise<Check[]> {
+  const { runtime } = subject;
+  if (!codex || !runtime) throw new Error("a plan for Codex has no files of Codex'");
+  const sight = await lookAtCodex(session, { agent, subject }, seen.systemd, {
+    ...{ server: true, still: false, thread: Math.max(longest, codex.migrated.patience), sandbox: false },
+  });
+  return judgeCodex(sight, { subject, runtime, migrated: codex.migrated });
+}
+
+function mustBeAccepted({ agent }: Scene, checks: Check[]): void {
+  const failed = checks.filter(({ result }) => result === "fail");
+  if (failed.length === 0) return;
+  throw new Fault("check-failed", `Codex does not accept what ${titleOf(agent)} would give it`, {
+    why: failed.map(({ id, reason }) => `${id}: ${reason}`),
+    next: `clm agent runtime ${agent.word} codex --dry-run`,
+    data: { checks: failed },
+  });
+}

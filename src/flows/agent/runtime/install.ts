@@ -1,0 +1,113 @@
+import { createReadStream, statSync } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { inPlaces } from "../../../agents/codex/runtime.js";
+import { Fault } from "../../../errors.js";
+import type { Process } from "../../../remote/process.js";
+import { run } from "../../../remote/run.js";
+import { fullName } from "../../../state/agents.js";
+import { step } from "../../step.js";
+import type { Change } from "../change.js";
+import { asAgent, commandAs, notOurs } from "../memory/as-agent.js";
+import script from "./install.sh?raw";
+import { type Package, type Pin, packageFor, pinFor } from "./package.js";
+import type { Scene } from "./scene.js";
+
+export type { Package } from "./package.js";
+
+// A slow line carries a hundred megabytes in this time.
+const patience = 1800;
+
+export interface Installed {
+  changes: Change[];
+  /** What its launcher led to before; nothing when there was none. */
+  launcher?: string | undefined;
+}
+
+/** Brings a pinned Codex to the agent's user. The host needs no registry, and nothing of it is run as root. */
+export async function installCodex(scene: Scene, wanted: Package): Promise<Installed> {
+  const { session, agent, root, subject, type } = scene;
+  const { stdout } = await run(root, "uname -m", { signal: session.signal, timeout: 30_000 });
+  const pin = pinFor(type, wanted, stdout.trim());
+  const place = inPlaces(subject, type.place);
+  const deed = {
+    verb: "agent runtime install",
+    target: fullName(agent),
+    summary: `install Codex ${pin.codex} in ${place} on ${agent.host.name}`,
+  };
+  const before = await session.gate.pass(deed, async () => {
+    const { ui } = session;
+    const path = await step(ui, `have Codex ${pin.codex} here`, () => packageFor(session, type, pin, wanted));
+    return step(ui, `bring it to ${agent.host.name}`, (progress) =>
+      send(scene, pin, path, (sent, size) => progress.update(`${inMegabytes(sent)} of ${inMegabytes(size)} MB`)),
+    );
+  });
+  const changes = [{ what: `codex ${pin.codex} in ${place}`, differences: ["missing"] }];
+  return { changes, launcher: before || undefined };
+}
+
+/** The launcher leads again to what it did before. */
+export const switchTo = async (scene: Scene, target: string): Promise<void> => {
+  await there(scene, "switch", [target]);
+};
+
+/** Other versions that clm brought before go, when this one has proven itself. */
+export async function keepOnly(scene: Scene, { version = scene.type.default }: Package): Promise<void> {
+  await there(scene, "prune", [version]);
+}
+
+/** One of the script's actions, as the agent's user. */
+function there({ session, agent, subject, type }: Scene, action: string, words: string[]): Promise<string[]> {
+  const [place, launcher] = [inPlaces(subject, type.place), inPlaces(subject, type.launcher)];
+  return asAgent(session, agent, { script, words: [action, place, launcher, ...words] });
+}
+
+const inMegabytes = (bytes: number): number => Math.round(bytes / 1e6);
+
+async function send(
+  { session, agent, subject, type }: Scene,
+  { codex, program, integrity }: Pin,
+  path: string,
+  tell: (sent: number, size: number) => void,
+): Promise<string> {
+  const [place, launcher] = [inPlaces(subject, type.place), inPlaces(subject, type.launcher)];
+  const digest = Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
+  const words = ["install", place, launcher, codex, program, digest];
+  const root = (await session.pool.connect(agent.host)).as("root");
+  const process = await root.spawn(commandAs(agent, { script, words }, patience), { signal: session.signal });
+  const { size } = statSync(path);
+  let sent = 0;
+  const file = createReadStream(path).on("data", (chunk) => {
+    sent += chunk.length;
+    tell(sent, size);
+  });
+  const [said] = await Promise.all([hear(process), pipeline(file, process.stdin).catch(() => {})]);
+  session.signal.throwIfAborted();
+  const answer = said.stdout.trim().split("\n").at(-1) ?? "";
+  if (answer.startsWith("installed")) return answer.replace(/^installed ?/, "");
+  if (answer === "no-user" || answer === "stranger") throw notOurs(agent, answer);
+  if (answer === "foreign") {
+    throw new Fault(
+      "already-exists",
+      `${launcher} on ${agent.host.name} was not put there by clm; nothing was changed`,
+      {
+        why: "it may be a Codex of your own",
+        next: `clm agent exec ${agent.word} -- mv ${launcher} ${launcher}.own`,
+      },
+    );
+  }
+  const full = /No space left on device|Disk quota exceeded/.test(said.stderr);
+  throw new Fault(full ? "host-full" : "remote-failed", `Codex ${codex} could not be put on ${agent.host.name}`, {
+    why: answer === "damaged" ? "what arrived is not what was sent" : said.stderr.trim().split("\n").slice(-3),
+    next: `clm host check ${agent.host.name}`,
+  });
+}
+
+async function hear(process: Process): Promise<{ stdout: string; stderr: string }> {
+  const text = async (stream: Process["stdout"]) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks).toString("utf8");
+  };
+  const [stdout, stderr] = await Promise.all([text(process.stdout), text(process.stderr), process.done]);
+  return { stdout, stderr };
+}

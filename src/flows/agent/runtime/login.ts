@@ -1,0 +1,140 @@
+import { Readable } from "node:stream";
+import { type CodexType, codexHome, inPlaces } from "../../../agents/codex/runtime.js";
+import type { CodexSight } from "../../../agents/codex/sight.js";
+import { Fault } from "../../../errors.js";
+import { dir } from "../../../remote/operations/operation.js";
+import type { Secret } from "../../../secret.js";
+import { type Agent, findAgent, fullName, titleOf } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+import { codeOf, execIn } from "../inside/exec.js";
+import { leashOn } from "../inside/leash.js";
+import { targetOf } from "../target.js";
+import { lookAtCodex } from "./look.js";
+import { runtimeOf, sceneOf } from "./scene.js";
+
+export interface LoggedIn {
+  agent: Agent;
+  /** How Codex is logged in, as it says itself; nothing when it is not. */
+  codex?: string | undefined;
+  /** Codex has no need of one: its model provider is the user's own. */
+  needless: boolean;
+  hermes: boolean;
+  /** What was done for it. */
+  done: ("codex" | "agent")[];
+}
+
+export interface LoginRequest {
+  home?: keyof CodexType["homes"] | undefined;
+  /** Codex gets this instead of a login by a person. */
+  apiKey?: Secret | undefined;
+  /** What the programs on the host say, with the code and the address to go to. */
+  hear: (line: string) => void;
+}
+
+/**
+ * Login: Codex and the agent each get a login of their own, by a person who goes to the address that is shown. Each says so
+ * itself afterwards.
+ */
+export async function loginForCodex(session: Session, word: string, request: LoginRequest): Promise<LoggedIn> {
+  const scene = await sceneOf(session, word, request.home);
+  const { agent, type, seen, root } = scene;
+  const before = runtimeOf(scene.subject, type);
+  const home = request.home ? inPlaces(scene.subject, type.homes[request.home]) : before.home;
+  const subject = { ...scene.subject, runtime: { ...before, home, kind: "codex" as const } };
+  const look = () =>
+    lookAtCodex(session, { agent, subject }, seen.systemd, {
+      ...{ server: true, still: true, thread: false, sandbox: false },
+    });
+  const first = await look();
+  if (!first.version) {
+    throw new Fault("not-ready", `there is no Codex that works for ${titleOf(agent)}`, {
+      why: first.broken ?? `there is no ${type.program} on the PATH of its service`,
+      next: `clm agent runtime ${agent.word} codex --install-codex`,
+    });
+  }
+  const environment = Object.entries(codexHome(subject)).map(([name, value]) => `${name}=${value}`);
+  const codex = ["env", ...environment, type.program];
+  const done: LoggedIn["done"] = [];
+  const kindIn = (sight: CodexSight) =>
+    (sight.account && "kind" in sight.account ? sight.account.kind : undefined) ?? undefined;
+  const deed = { verb: "agent runtime login", target: fullName(agent), summary: `log ${titleOf(agent)} in for Codex` };
+  const after = await session.gate.pass(deed, async (works) => {
+    // A place of its own has to be there before Codex uses it.
+    await works.converge(root, [dir(home, { owner: subject.user, mode: 0o700 })]);
+    if (request.apiKey) {
+      await runThere(session, agent, [...codex, "login", "--with-api-key"], request, request.apiKey);
+      done.push("codex");
+    } else if (!kindIn(first) && needsLogin(first)) {
+      await runThere(session, agent, [...codex, ...type.login], request);
+      done.push("codex");
+    }
+    if (!first.hermes && !request.apiKey) {
+      await runThere(session, agent, [subject.places.launcher, ...type.hermes_login], request);
+      done.push("agent");
+    }
+    return look();
+  });
+  const last = after ?? first;
+  return {
+    agent: findAgent(session.hosts.read(), fullName(agent)),
+    codex: kindIn(last),
+    needless: !needsLogin(last),
+    hermes: last.hermes,
+    done,
+  };
+}
+
+/** One whose model provider is the user's own may need none. */
+const needsLogin = ({ account }: CodexSight): boolean => !account || !("needed" in account) || account.needed;
+
+/** One program that talks to a person. What is secret goes to its stdin. */
+async function runThere(
+  session: Session,
+  agent: Agent,
+  command: string[],
+  { hear }: LoginRequest,
+  secret?: Secret,
+): Promise<void> {
+  const target = await targetOf(session, fullName(agent));
+  const leash = await leashOn(session, await session.pool.connect(agent.host), [target]);
+  let how: "done" | "stop" = "stop";
+  // In whole lines: half of one may be half of a secret.
+  const lines = { stdout: linesTo(hear), stderr: linesTo(hear) };
+  try {
+    const exit = await execIn(session, target, leash, {
+      command,
+      ...(secret && { input: Readable.from([Buffer.from(`${secret.reveal()}\n`)]) }),
+      hear: (_, stream, bytes) => lines[stream].take(bytes.toString("utf8")),
+    });
+    how = "done";
+    for (const each of Object.values(lines)) each.end();
+    if (codeOf(exit) === 0) return;
+    throw new Fault(
+      "remote-failed",
+      `${command
+        .filter((word) => !word.includes("="))
+        .slice(-3)
+        .join(" ")} ended with ${codeOf(exit)}`,
+      {
+        why: "what it said stands above",
+        next: `clm agent shell ${agent.word}`,
+      },
+    );
+  } finally {
+    await leash.end(how);
+  }
+}
+
+function linesTo(hear: (line: string) => void) {
+  let rest = "";
+  return {
+    take(text: string): void {
+      const [last = "", ...lines] = `${rest}${text}`.split("\n").reverse();
+      rest = last;
+      for (const line of lines.reverse()) if (line.trim() !== "") hear(line.trimEnd());
+    },
+    end(): void {
+      if (rest.trim() !== "") hear(rest.trimEnd());
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import type { CodexFile } from "../../../agents/codex/files.js";
+import { runsOnCodex } from "../../../agents/codex/runtime.js";
+import { isProven } from "../../../agents/proof/proof.js";
+import { asFault } from "../../../errors.js";
+import { absent, file, type Operation } from "../../../remote/operations/operation.js";
+import { findAgent, fullName, titleOf } from "../../../state/agents.js";
+import { step } from "../../step.js";
+import { type Plan, standingFor } from "../configure/on-host.js";
+import { changeRecord, withState } from "../configure/record.js";
+import { prove } from "../prove.js";
+import { switchTo } from "./install.js";
+import { planIn, type Scene, wantedBy } from "./scene.js";
+
+/** Something that was begun, and what was there before it. */
+export interface Begun {
+  /** As it was seen before the first change. */
+  scene: Scene;
+  /** Another Codex was brought. */
+  installed: boolean;
+  /** What its launcher led to before; empty when another one, elsewhere on the PATH, was used. Nothing when there was none at all. */
+  launcher?: string;
+  /** What was to become of it, once that was known. */
+  plan?: Plan;
+  /** The agent itself has been told, or may have been. */
+  applied?: boolean;
+}
+
+/** Does the work. When it fails everything is as it was before, and the fault says so; but for Ctrl-C, after which a rerun goes on. */
+export async function orPutBack<T>(begun: Begun, work: () => Promise<T>): Promise<T> {
+  const { signal, gate } = begun.scene.session;
+  try {
+    return await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    const fault = asFault(error);
+    const isTouched = begun.plan !== undefined || begun.launcher !== undefined;
+    if (isTouched && !gate.dryRun) fault.why.push(await putBack(begun));
+    throw fault;
+  }
+}
+
+/** What became of it, in words. */
+async function putBack(begun: Begun): Promise<string> {
+  const { session, agent, root } = begun.scene;
+  const deed = { verb: "agent runtime", target: fullName(agent), summary: `put back the files of ${titleOf(agent)}` };
+  try {
+    await step(session.ui, "put back what was there", async () => {
+      if (begun.launcher !== undefined) await switchTo(begun.scene, begun.launcher);
+      const wish = await asBefore(begun);
+      if (wish.length > 0) await session.gate.pass(deed, (works) => works.converge(root, wish));
+    });
+    if (!begun.applied && !runsOnCodex(begun.scene.subject)) return "what was there before is there again";
+    const now = findAgent(session.hosts.read(), fullName(agent));
+    const { record } = agent;
+    const recorded = await changeRecord(session, now, ({ status }) => ({ ...record, status }));
+    if (standingFor(record) !== "up") return "what was there before is there again";
+    const proofs = await prove(session, { ...agent, record: recorded }, { chat: false, noChat: "answered before" });
+    if (isProven(proofs)) return "what was there before is there again";
+    await changeRecord(session, { ...agent, record: recorded }, (each) => withState(each, "validate"));
+    return "what was there before is there again, and it does not answer: clm agent doctor tells more";
+  } catch (error) {
+    session.signal.throwIfAborted();
+    const trouble = asFault(error);
+    return `what was there before could not be put back: ${[trouble.message, ...trouble.why].join(": ")}`;
+  }
+}
+
+/**
+ * The agent as it was recorded, and of the files that others write to as well every byte as it was seen. What was not touched
+ * yet is left alone: the agent may have written to its config.yaml meanwhile.
+ */
+async function asBefore({ scene, plan, installed, applied }: Begun): Promise<Operation[]> {
+  const { agent, subject, seen } = scene;
+  const { user: owner, unit, places } = subject;
+  const inUse = runsOnCodex(subject);
+  const files: Operation[] = [plan?.codex?.config, plan?.codex?.agents].flatMap((each) => {
+    if (!each || each.before === each.text) return [];
+    return backTo(each, { owner, mode: 0o600, ...(inUse && { restarts: unit }) });
+  });
+  const back = planIn(scene, await wantedBy(scene, agent.record));
+  // What was seen of Codex' files is of the home that was wished: of another nothing is known, and nothing was changed.
+  const isCodexs = (path: string) =>
+    [plan?.codex, back.codex].some((each) => each?.config.path === path || each?.agents?.path === path);
+  const rest = back.wish.flatMap((each): Operation[] => {
+    if (each.kind === "unit" && each.name === unit) {
+      if (inUse && installed && each.state === "started") return [{ ...each, state: "restarted" }];
+      return applied || inUse ? [each] : [];
+    }
+    if (!applied || (each.kind === "absent" && isCodexs(each.name))) return [];
+    if (each.kind !== "file") return [each];
+    if (isCodexs(each.path)) return [];
+    return each.path === places.config ? [{ ...each, content: seen.config }] : [each];
+  });
+  return [...files, ...rest];
+}
+
+const backTo = ({ path, before }: CodexFile, how: { owner: string; mode: number; restarts?: string }): Operation =>
+  before === undefined ? absent({ path }) : file(path, { ...how, content: before });
