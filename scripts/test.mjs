@@ -42,7 +42,7 @@ function vitest(name, args, { watched, ...variables }) {
 // a lab of its own. The first that a file fits takes it, and what none takes is the ground's.
 const parts = {
   fleet: /^test\/lab\/agent-(chat|doctor|inside|keys|logs|ps|truth|tunnel|validate)\./,
-  door: /^test\/(lab\/(gateway|agent-handoff|agent-proxy)|faults\/secrets-gateway|docs\/)/,
+  door: /^test\/(lab\/(gateway|agent-handoff|agent-proxy|agent-runtime)|faults\/secrets-gateway|docs\/)/,
   agents: /^test\/(lab\/agent-|faults\/(agent-|secrets-nowhere))/,
 };
 const hostTests = ["lab", "faults", "docs"].flatMap((kind) =>

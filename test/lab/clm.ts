@@ -15,7 +15,7 @@ export interface Result {
 export interface Call {
   home: string;
   env?: NodeJS.ProcessEnv;
-  input?: string;
+  input?: string | Buffer;
   /** Called with the running process, to kill or signal it. */
   during?: (child: ChildProcess) => unknown;
 }
@@ -29,7 +29,7 @@ export function runProgram(
   file: string,
   args: string[],
   env: NodeJS.ProcessEnv = {},
-  input = "",
+  input: string | Buffer = "",
   during?: (child: ChildProcess) => unknown,
 ): Promise<Result> {
   return new Promise((done, failed) => {

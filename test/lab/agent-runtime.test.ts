@@ -1,0 +1,315 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { findAgent } from "../../src/state/agents.js";
+import { hostStore } from "../../src/state/hosts.js";
+import { agentsIn, pidOf } from "./agents.js";
+import { clm, copyOfHome, inHost } from "./clm.js";
+import { digests, give, giveFileServer, givePlugin, usersToml } from "./codex.js";
+
+const planted = "planted-mcp-token-5d0c1f9b7e";
+
+let home: string;
+let removeHome: () => Promise<void>;
+
+const cases = [
+  { name: "ada", host: "trial-1", hermes: "2026.7.1+standin", codex: "0.130.0", danger: ":danger-no-sandbox" },
+  { name: "ben", host: "trial13-1", hermes: "2026.7.1+standin", codex: "0.166.0", danger: ":danger-full-access" },
+];
+
+beforeAll(async () => {
+  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
+  const { must, install } = agentsIn(home);
+  await must("provider", "add", "gpt", "--type", "openai-codex", "--model", "gpt-5", "--no-test");
+  await Promise.all(cases.map(({ host, name, hermes }) => install(host, name, hermes)));
+});
+afterAll(async () => {
+  await Promise.all(cases.map(({ name }) => agentsIn(home).remove(name)));
+  await removeHome();
+});
+
+const runtime = async (words: string[], input = "") => {
+  const { code, stdout, stderr } = await clm(["agent", "runtime", ...words, "-o", "json"], { home, input });
+  return { code, stderr, told: stdout === "" ? undefined : JSON.parse(stdout) };
+};
+const enabled = async (...words: string[]) => {
+  const { code, stderr, told } = await runtime(words);
+  expect(code, stderr).toBe(0);
+  return told;
+};
+const check = (told: { checks: { id: string; result: string; reason: string }[] }, id: string) =>
+  told.checks.find((each) => each.id === id);
+const chat = async (name: string, text: string) => (await clm(["chat", name], { home, input: text })).stdout;
+const recorded = (name: string) => findAgent(hostStore(home).read(), name).record.runtime;
+
+describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, danger }) => {
+  const toml = `/home/${name}/.codex/config.toml`;
+  const read = (path: string) => inHost(host, `cat ${path}`);
+  const codexCommand = (...words: string[]) => agentsIn(home).must("agent", "exec", name, "--", "codex", ...words);
+
+  it("is told all that is missing, and nothing is changed", async () => {
+    const { must } = agentsIn(home);
+    await must("agent", "configure", name, "--provider", "gpt", "--no-test", "--no-validate");
+    const before = await digests(host, name);
+    const { code, stderr } = await runtime([name, "codex"]);
+    expect(code).toBe(8);
+    expect(stderr).toContain("there is no codex on the PATH of its service");
+    expect(stderr).toContain("login.agent");
+    expect(stderr).toContain("nothing was changed");
+    expect(stderr).toContain(`clm agent runtime ${name} login`);
+    expect(await digests(host, name)).toBe(before);
+  });
+
+  it("gets Codex from this machine, and is told that it has no login", async () => {
+    await agentsIn(home).must("agent", "exec", name, "--", "hermes", "auth", "add", "openai-codex");
+    await agentsIn(home).must("agent", "configure", name, "--provider", "gpt");
+    const { code, stderr } = await runtime([name, "codex", "--install-codex", "--codex-version", codex]);
+    expect(code).toBe(8);
+    expect(stderr).toContain("login.codex: Codex is not logged in");
+    expect((await codexCommand("--version")).stdout).toContain(codex);
+    expect(await inHost(host, `stat -c %U /home/${name}/.local/bin/codex`)).toBe(`${name}\n`);
+  });
+
+  it("logs Codex in with a key from stdin, which is nowhere else", async () => {
+    const key = `sk-planted-${codex}-8c0d11`;
+    const { code, stderr, told } = await runtime([name, "login", "--with-api-key"], `${key}\n`);
+    expect(code, stderr).toBe(0);
+    expect(told).toMatchObject({ codex: "apiKey", hermes: true, done: ["codex"] });
+    expect(stderr).not.toContain(key);
+    expect(await inHost(host, `journalctl --no-pager | grep -c '${key}' || true`)).toBe("0\n");
+  });
+
+  it("shows in a dry run how both files would change, and changes nothing", async () => {
+    const server = await giveFileServer(host, name);
+    await give(host, name, toml, usersToml);
+    await givePlugin(home, host, name);
+    await clm(["agent", "secret", "set", name, "FILES_TOKEN", "--from", "-"], { home, input: planted });
+    const answers = JSON.stringify({
+      mcp: { files: { server: { ...server, env: { TOKEN: `\${FILES_TOKEN}` }, tools: { exclude: ["move_file"] } } } },
+    });
+    const file = `${home}/answers.yaml`;
+    writeFileSync(file, answers);
+    await agentsIn(home).must("agent", "configure", name, "--file", file);
+
+    const everything = () =>
+      inHost(host, `find /home/${name}/.codex /home/${name}/.local -printf '%p %s %T@\\n' | sort`);
+    const [before, files] = [await digests(host, name), await everything()];
+    const { stdout, stderr, code } = await clm(["agent", "runtime", name, "codex", "--dry-run"], { home });
+    expect(await everything()).toBe(files);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain("+  openai_runtime: codex_app_server");
+    expect(stdout).toContain("+[mcp_servers.files]");
+    expect(stdout).toContain(`+env_vars = ["FILES_TOKEN"]`);
+    expect(stdout).toContain("+[mcp_servers.hermes-tools]");
+    expect(stderr).toContain("delegate_task, memory, session_search and todo");
+    expect(stderr).toContain("tasks that use the subscription too: vision");
+    expect(stdout + stderr).not.toContain(planted);
+    expect(await digests(host, name)).toBe(before);
+    expect(recorded(name)).toBeUndefined();
+  });
+
+  it("runs on Codex: its files accepted, its servers ready, its plugin there, and a turn answered", async () => {
+    const told = await enabled(name, "codex", "--no-mirror");
+    expect(check(told, "permissions")).toMatchObject({ result: "ok", reason: ":workspace, sandbox workspaceWrite" });
+    expect(check(told, "sandbox")).toMatchObject({ result: "ok" });
+    expect(check(told, "mcp.files")?.reason).toMatch(/^1[0-9] tools: /);
+    expect(check(told, "mcp.hermes-tools")).toMatchObject({ result: "ok" });
+    expect(check(told, "plugin.demo@clm-local")).toMatchObject({ result: "ok" });
+    expect(told.proofs.find(({ id }: { id: string }) => id === "chat")).toMatchObject({ result: "ok" });
+
+    const text = await read(toml);
+    expect(text).not.toContain(planted);
+    expect(text.startsWith('# my own settings\nmodel = "gpt-5"\nmodel_provider = "echo"\n')).toBe(true);
+    expect(text).toContain('[tui] # kept as it is\nnotifications = [\n  "agent-turn-complete",\n]\n');
+    expect(text).toContain('disabled_tools = ["move_file"]');
+    expect(await inHost(host, `stat -c '%a %U' ${toml}`)).toBe(`600 ${name}\n`);
+  });
+
+  it("answers through Codex: what was said is in Codex' own sessions", async () => {
+    expect(await chat(name, "by way of codex")).toContain("echo: by way of codex");
+    expect(await inHost(host, `grep -rl 'by way of codex' /home/${name}/.codex/sessions | wc -l`)).not.toBe("0\n");
+  });
+
+  it("is so already when it is run again", async () => {
+    const before = await digests(host, name);
+    expect((await enabled(name, "codex")).changes).toEqual([]);
+    expect(await digests(host, name)).toBe(before);
+  });
+
+  it("is known to diff, ps, doctor and status", async () => {
+    const { must } = agentsIn(home);
+    await must("agent", "diff", name);
+    const [seen] = JSON.parse((await must("ps", name, "-o", "json")).stdout);
+    expect(seen.runtime).toEqual({ kind: "codex", setting: "codex_app_server", codex });
+    const status = await enabled(name);
+    expect(status).toMatchObject({ runtime: "codex", setting: "codex_app_server", codex: { version: codex } });
+    expect(check(status, "mcp.files")).toMatchObject({ result: "ok" });
+
+    await inHost(host, `sed -i 's/codex_app_server/auto/' /home/${name}/.hermes/config.yaml`);
+    const [other] = JSON.parse((await clm(["ps", name, "-o", "json"], { home })).stdout);
+    expect(other).toMatchObject({ state: "degraded", runtime: { setting: "auto" } });
+    const doctor = await clm(["agent", "doctor", name, "-o", "json"], { home });
+    expect(doctor.stdout).toContain("its turns should be Codex', and its config.yaml says auto");
+    expect((await runtime([name])).code).toBe(1);
+    await must("agent", "sync", name);
+    await must("agent", "diff", name);
+  });
+
+  it("tells Codex who it is, and again when that changes", async () => {
+    const { must } = agentsIn(home);
+    await clm(["agent", "memory", "write", name, "SOUL.md", "--from", "-"], {
+      home,
+      input: "You are a tester. The handoff code is FIRST1.\n",
+    });
+    await enabled(name, "codex", "--mirror");
+    expect(await chat(name, "What is the handoff code?")).toContain("FIRST1");
+    await clm(["agent", "memory", "write", name, "SOUL.md", "--from", "-"], {
+      home,
+      input: "You are a tester. The handoff code is SECOND2.\n",
+    });
+    expect(await chat(name, "What is the handoff code?")).toContain("SECOND2");
+    await must("agent", "diff", name);
+    await enabled(name, "codex", "--no-mirror");
+    expect(await inHost(host, `cat /home/${name}/.codex/AGENTS.md 2>&1 || true`)).not.toContain("SECOND2");
+  });
+
+  it("may have another profile, by the name that this Codex has for it, and is restarted for it", async () => {
+    const pid = await pidOf(host, name);
+    const read = await enabled(name, "codex", "--permissions", "read-only");
+    expect(check(read, "permissions")?.reason).toBe(":read-only, sandbox readOnly");
+    expect(await pidOf(host, name)).not.toBe(pid);
+    const open = await enabled(name, "codex", "--permissions", "full-access");
+    expect(check(open, "permissions")?.reason).toBe(`${danger}, sandbox dangerFullAccess`);
+    const { code, stderr } = await runtime([name, "codex", "--permissions", ":workspace-write"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("has no permission profile :workspace-write")]);
+    await enabled(name, "codex", "--permissions", "workspace");
+  });
+
+  it("may have a place of its own for Codex' settings", async () => {
+    const own = `/home/${name}/.hermes/codex`;
+    const { code, stderr } = await runtime([name, "codex", "--codex-home", "own"]);
+    expect(code).toBe(8);
+    expect(stderr).toContain(`clm agent runtime ${name} login --codex-home own`);
+    expect(await inHost(host, `ls -d ${own} 2>&1 || true`)).toContain("No such file");
+    const login = await runtime([name, "login", "--with-api-key", "--codex-home", "own"], "sk-planted-own\n");
+    expect(login.code, login.stderr).toBe(0);
+    await give(host, name, `${own}/config.toml`, usersToml);
+    const there = await enabled(name, "codex", "--codex-home", "own");
+    expect(check(there, "config")?.reason).toBe(`${own}/config.toml is read`);
+    expect(await read(`${own}/config.toml`)).toContain("[mcp_servers.files]");
+    expect(await read(`/home/${name}/.hermes/.env`)).toContain(`CODEX_HOME=${own}`);
+    expect(await chat(name, "from a place of its own")).toContain("echo: from a place of its own");
+    expect(await inHost(host, `grep -rl 'place of its own' ${own}/sessions | wc -l`)).not.toBe("0\n");
+    const back = await enabled(name, "codex", "--codex-home", "shared");
+    expect(check(back, "config")?.reason).toBe(`${toml} is read`);
+    await agentsIn(home).must("agent", "diff", name);
+  });
+
+  it.runIf(codex === "0.130.0")("keeps the Codex it has when another cannot be had", async () => {
+    const words = [name, "codex", "--install-codex", "--codex-version", "0.166.0", "--permissions", ":no-such"];
+    const { code, stderr } = await runtime(words);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("what was there before is there again")]);
+    expect((await codexCommand("--version")).stdout).toContain(codex);
+    expect(await chat(name, "still here")).toContain("echo: still here");
+  });
+
+  it("is put back when Codex refuses its file, and told where", async () => {
+    const good = await read(toml);
+    await give(host, name, toml, good.replace('model = "gpt-5"', "model_reasoning_summary = 7"));
+    await agentsIn(home).must("agent", "memory", "write", name, "SOUL.md", "--from", "/dev/null", "--yes");
+    // One that runs on Codex had the refused file under it for a moment, and is restarted with the one before.
+    const files = async () => (await digests(host, name)).replace(/\d+\n$/, "");
+    const before = await files();
+    const { code, stderr } = await runtime([name, "codex", "--permissions", "read-only"]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/config\.toml:2:\d+/);
+    expect(stderr).toContain("what was there before is there again");
+    expect(await files()).toBe(before);
+    expect(recorded(name)?.permissions).toBe(":workspace");
+    await give(host, name, toml, good);
+  });
+
+  it("is put back when a server does not start", async () => {
+    const { must } = agentsIn(home);
+    await enabled(name, "auto");
+    const broken = `${home}/broken.yaml`;
+    writeFileSync(broken, JSON.stringify({ mcp: { broken: { server: { command: "/nonexistent/server" } } } }));
+    await must("agent", "configure", name, "--file", broken);
+    const before = await digests(host, name);
+    const { code, stderr } = await runtime([name, "codex"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("mcp.broken: failed");
+    expect(await digests(host, name)).toBe(before);
+    expect(recorded(name)?.kind).toBe("auto");
+    await must("agent", "configure", name, "--without-mcp", "broken");
+  });
+
+  it("runs its turns itself again, keeps the block, and comes back to it", async () => {
+    const kept = await read(toml);
+    expect(kept).toContain("# end hermes-agent managed section");
+    expect(await read(`/home/${name}/.hermes/config.yaml`)).toContain("openai_runtime: auto");
+    expect(await inHost(host, `cat /etc/systemd/system/hermes-${name}.service`)).toContain("RestrictNamespaces=yes");
+    expect(await chat(name, "by itself")).toContain("echo: by itself");
+    expect(await inHost(host, `grep -rl 'by itself' /home/${name}/.codex/sessions | wc -l`)).toBe("0\n");
+    await enabled(name, "on");
+    expect(await read(toml)).toBe(kept);
+    await enabled(name, "off", "--clean");
+    const clean = await read(toml);
+    expect(clean).not.toContain("hermes-agent");
+    expect(clean.startsWith(usersToml.slice(0, 60))).toBe(true);
+    await agentsIn(home).must("agent", "diff", name);
+  });
+});
+
+describe("killed or cut at any step, and run again", () => {
+  const disturbed = (words: string[], env: Record<string, string>) =>
+    clm(["agent", "runtime", ...words, "--skip-chat", "--debug"], {
+      home,
+      env: { NODE_OPTIONS: `--require ${resolve("test/faults/steps.cjs")}`, ...env },
+    });
+  /** Without what is another in every run: the number of its process. */
+  const endOf = async ({ name, host }: (typeof cases)[number]) =>
+    `${(await digests(host, name)).replace(/\d+\n$/, "")}${JSON.stringify(recorded(name))}`;
+
+  it("ends as an undisturbed run", async () => {
+    const list = join(home, "steps.json");
+    const [first] = cases;
+    const undisturbed = await disturbed([first?.name ?? "", "codex"], { CLM_STEPS_TO: list });
+    expect(undisturbed, undisturbed.stderr).toMatchObject({ code: 0 });
+    const count = JSON.parse(readFileSync(list, "utf8")).length;
+    expect(count).toBeGreaterThan(10);
+    const size = process.env.CLM_TEST_EXHAUSTIVE ? count : 4;
+    const steps = Array.from({ length: size }, (_, at) => 1 + Math.floor(((at + 0.5) * count) / size));
+    const failures: string[] = [];
+    const among = cases.map(async (each, place) => {
+      const { name } = each;
+      await enabled(name, "codex", "--skip-chat");
+      const meant = await endOf(each);
+      for (const [at, step] of steps.entries()) {
+        if (at % cases.length !== place) continue;
+        const deed = at % 4 < 2 ? "kill" : "cut";
+        await enabled(name, "auto", "--clean");
+        await disturbed([name, "codex"], { CLM_STEP: String(step), CLM_STEP_DO: deed });
+        const again = await runtime([name, "codex"]);
+        const what = `${name}: ${deed} at step ${step} of ${count}`;
+        if (again.code !== 0) failures.push(`${what}: the rerun ended with ${again.code}: ${again.stderr}`);
+        else if ((await endOf(each)) !== meant) failures.push(`${what}: ${await endOf(each)} is not ${meant}`);
+      }
+    });
+    await Promise.all(among);
+    expect(failures).toEqual([]);
+  }, 1_500_000);
+});
+
+describe("several agents", () => {
+  it("wait for the first, and are not begun when it fails", async () => {
+    const names = cases.map(({ name }) => name);
+    for (const { name, host } of cases) await inHost(host, `rm -f /home/${name}/.local/bin/codex`);
+    const { code, told, stderr } = await runtime([...names, "codex"]);
+    expect(code).toBe(8);
+    expect(told.map(({ result }: { result: string }) => result)).toEqual(["failed", "not-begun"]);
+    expect(stderr).toContain(
+      `again: clm agent runtime ${names.map((name, at) => `${cases[at]?.host}/${name}`).join(" ")} codex`,
+    );
+  });
+});
