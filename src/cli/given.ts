@@ -11,7 +11,7 @@ export function optionValues(commander: Commander, specs: Record<string, OptionS
 
 const unset = ({ kind }: OptionSpec): unknown => (kind === "flag" ? false : kind === "list" ? [] : undefined);
 
-/** The value of one option, or nothing. Commander keeps `--no-color` as `color: false`. */
+/** The value of one option, or nothing. Commander keeps a `--no-color` that was given as `false`. */
 function given(commander: Commander, key: string): unknown {
   const option = commander.options.find(({ long }) => long === longOption(key));
   if (!option) return undefined;

@@ -9,6 +9,8 @@ export function toOption(commander: Commander, key: string, spec: OptionSpec): O
   const { short, placeholder, choices, summary } = spec;
   const long = longOption(key);
   const option = new Option(`${short ? `-${short}, ` : ""}${long}${placeholder ? ` <${placeholder}>` : ""}`, summary);
+  // Commander keeps `--no-x` where it keeps `--x`, and the last one would win; each is an option of its own.
+  option.attributeName = () => key;
   if (choices) option.choices(choices);
   if (spec.default !== undefined) option.default(spec.default);
   if (spec.kind === "flag") return option;
