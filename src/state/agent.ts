@@ -56,6 +56,8 @@ export const agent = object({
     object({
       env: list(text),
       config: list(text),
+      /** MCP servers that Codex was given, once it was given any. */
+      codex: optional(list(text)),
       /** Of all that was rendered; a proof holds for as long as this stays. */
       digest: text,
       at: text,

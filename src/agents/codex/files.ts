@@ -34,10 +34,12 @@ export interface Sources {
   /** config.yaml, as it should be. */
   config: string;
   texts: Record<string, SeenText>;
+  /** Servers that Codex was given before, where that is known. */
+  former: readonly string[] | undefined;
 }
 
 /** Nothing of an agent that does not run on Codex. */
-export function codexFiles(subject: Subject, { rendering, config, texts }: Sources): CodexFiles | undefined {
+export function codexFiles(subject: Subject, { rendering, config, texts, former }: Sources): CodexFiles | undefined {
   const { runtime, host } = subject;
   if (!runtime || !runsOnCodex(subject)) return undefined;
   const type = codexTypeOf(subject);
@@ -55,6 +57,7 @@ export function codexFiles(subject: Subject, { rendering, config, texts }: Sourc
     variables: variablesOf(subject, rendering),
     permissions: runtime.permissions,
     plugins: runtime.plugins,
+    former,
     callback: callbackOf(subject, type),
   });
   const was = (text: string | undefined) => (text === undefined ? {} : { before: text });

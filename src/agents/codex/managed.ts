@@ -1,6 +1,7 @@
 import { Fault } from "../../errors.js";
-import { closing, opening } from "./block.js";
+import { type Additions, closing, headerOf, nothingInIt, opening } from "./block.js";
 import { type Flaw, type Outline, outlineOf } from "./outline.js";
+import { linesOf, type Piece, piecesOf } from "./pieces.js";
 
 /** A config.toml without what Hermes or clm put into it. */
 export interface UsersPart {
@@ -8,16 +9,19 @@ export interface UsersPart {
   mark: string;
   text: string;
   outline: Outline;
-  /** Servers that stood in a block without an end and may be the user's: they are kept. */
-  unsure: string[];
-  /** Servers that stood in a block. */
-  dropped: string[];
+  /** Servers that stood in a block and may be the user's: they are kept. `codex mcp add` puts all that there are in one place. */
+  unsure: Set<string>;
+  /** The others that stood in a block. */
+  dropped: Set<string>;
+  additions: Additions;
 }
 
-/** Whether a block could have it: a server by its name, a plugin by its title. */
+/** What Hermes has given Codex, or gives it now: servers by their names, plugins by their titles. */
 export interface Ours {
   server: (name: string) => boolean;
   plugin: (title: string) => boolean;
+  /** Nothing else was ever given. Where that is not known, every server in a block that has an end is taken for Hermes'. */
+  whole: boolean;
 }
 
 /**
@@ -27,37 +31,42 @@ export interface Ours {
 export function usersPart(file: string, ours: Ours): UsersPart {
   const [mark = ""] = /^\ufeff/.exec(file) ?? [];
   const whole = file.slice(mark.length);
-  const lines = whole.match(/[^\n]*\n|[^\n]+$/g) ?? [];
-  const marks = marksIn(whole, lines);
-  const kept: number[] = [];
-  const unsure: string[] = [];
-  const dropped: string[] = [];
-  for (let at = 0; at < lines.length; ) {
-    if (marks[at] !== opening) kept.push(at++);
+  const lines = linesOf(whole);
+  const pieces = piecesOf(whole, lines);
+  const marks = pieces.map((piece) => markOf(piece, lines));
+  const search: Search = { ours, lines, pieces, kept: [], unsure: new Set(), dropped: new Set(), additions: new Map() };
+  for (let at = 0; at < pieces.length; ) {
+    if (marks[at] !== opening) keep(search, pieces[at++]);
     else if (endsProperly(marks, at)) {
       const end = marks.indexOf(closing, at);
-      kept.push(...strangersIn(lines, at + 1, end, { ours, dropped }));
-      at = behind(lines, end);
-    } else at = behindRest(lines, at + 1, { ours, kept, unsure });
+      keepStrangers(search, at + 1, end);
+      at = behind(pieces, end);
+    } else at = behindRest(search, at + 1);
   }
+  const { kept, unsure, dropped, additions } = search;
   const text = kept.map((index) => lines[index]).join("");
   const outline = outlineOf(text);
   if ("reason" in outline) throw unreadable({ ...outline, line: (kept[outline.line - 1] ?? lines.length - 1) + 1 });
-  return { mark, text, outline, unsure, dropped };
+  return { mark, text, outline, unsure, dropped, additions };
 }
 
-const isBlank = (line: string | undefined): boolean => line?.trim() === "";
+interface Search extends Pick<UsersPart, "unsure" | "dropped"> {
+  ours: Ours;
+  lines: string[];
+  pieces: Piece[];
+  /** Lines, by their number. */
+  kept: number[];
+  additions: Map<string, string>;
+}
 
-/** The markers by line. One that is a part of a text is none; that can be told only of a file that is TOML. */
-function marksIn(whole: string, lines: string[]): (string | undefined)[] {
-  const outline = outlineOf(whole);
-  let offset = 0;
-  return lines.map((line) => {
-    const start = offset;
-    offset += line.length;
-    const mark = [opening, closing].find((each) => line.trimEnd() === each);
-    return "reason" in outline || outline.comments.has(start) ? mark : undefined;
-  });
+function keep({ kept }: Search, piece: Piece | undefined): void {
+  for (let line = piece?.from ?? 0; line < (piece?.to ?? 0); line++) kept.push(line);
+}
+
+/** One that is a part of a text is none. */
+function markOf({ kind, from }: Piece, lines: string[]): string | undefined {
+  const line = lines[from]?.trimEnd();
+  return kind === "comment" ? [opening, closing].find((each) => each === line) : undefined;
 }
 
 function endsProperly(marks: (string | undefined)[], at: number): boolean {
@@ -66,60 +75,68 @@ function endsProperly(marks: (string | undefined)[], at: number): boolean {
   return end >= 0 && (next < 0 || end < next);
 }
 
+/** What a header in a block begins. */
+type Begun = { whose: "ours" | "foreign" } | { whose: "addition"; to: string };
+
+function begunBy({ path }: Piece, ours: Ours): Begun {
+  const [kind, name = "", part] = path;
+  if (kind === "plugins") {
+    if (!ours.plugin(name)) return { whose: "foreign" };
+    return part === undefined ? { whose: "ours" } : { whose: "addition", to: headerOf(kind, name) };
+  }
+  if (kind !== "mcp_servers" || (ours.whole && !ours.server(name))) return { whose: "foreign" };
+  // What may be done with its tools is never ours.
+  return part === "tools" ? { whose: "addition", to: headerOf(kind, name) } : { whose: "ours" };
+}
+
 /**
- * Lines in a block that did not come with it. Codex adds what it has to remember, and plugins, behind the last table of the
- * file, which is before the line that ends the block when nothing else follows; and what somebody sets in it behind the last
- * key of the root, which is ours when there is no other.
+ * What did not come with a block. Codex adds what it has to remember, and plugins, behind the last table of the file, which is
+ * before the line that ends the block when nothing else follows; and what somebody sets in it behind the last key of the root,
+ * which is ours when there is no other.
  */
-function strangersIn(lines: string[], from: number, end: number, { ours, dropped }: { ours: Ours; dropped: string[] }) {
-  const kept: number[] = [];
-  let place: "root" | "ours" | "foreign" = "root";
-  for (let at = from; at < end; at++) {
-    const line = lines[at] as string;
-    const [kind, name = "", ...below] = line.startsWith("[") ? headerIn(line) : [];
-    if (kind === "mcp_servers") dropped.push([name, ...below].join("."));
-    if (kind !== undefined) {
-      const isOurs = kind === "plugins" ? ours.plugin(name) : kind === "mcp_servers";
-      place = isOurs ? "ours" : "foreign";
-    }
-    const isKey = place === "root" && !isBlank(line) && !/^(#|default_permissions\s*=)/.test(line);
-    if (place === "foreign" || isKey) kept.push(at);
+function keepStrangers(search: Search, from: number, end: number): void {
+  const { ours, lines, pieces, kept, unsure, dropped, additions } = search;
+  let place: Begun | undefined;
+  for (const piece of pieces.slice(from, end)) {
+    const [name, server] = piece.path;
+    if (piece.kind === "header") place = begunBy(piece, ours);
+    if (piece.kind === "header" && name === "mcp_servers" && server !== undefined)
+      (place?.whose === "foreign" ? unsure : dropped).add(server);
+    const isOwnComment = piece.kind === "comment" && lines[piece.from]?.trimEnd() !== nothingInIt;
+    if (place?.whose === "addition") add(additions, place.to, lines.slice(piece.from, piece.to));
+    else if (place?.whose === "foreign" || isOwnComment) keep(search, piece);
+    else if (!place && piece.kind === "key" && name !== "default_permissions") keep(search, piece);
   }
   // The empty line before the end was the block's.
-  if (end === lines.length - 1 && isBlank(lines[kept.at(-1) ?? -1])) kept.pop();
-  return kept;
+  if (end === pieces.length - 1 && lines[kept.at(-1) ?? -1]?.trim() === "") kept.pop();
+}
+
+function add(additions: Map<string, string>, to: string, lines: string[]): void {
+  const more = lines.join("").replaceAll("\r\n", "\n");
+  additions.set(to, `${additions.get(to) ?? ""}${more}`);
 }
 
 /** The empty line between the block and what follows is the block's. */
-const behind = (lines: string[], end: number): number =>
-  isBlank(lines[end + 1]) && end + 2 < lines.length ? end + 2 : end + 1;
-
-interface Search {
-  ours: Ours;
-  kept: number[];
-  unsure: string[];
-}
+const behind = (pieces: Piece[], end: number): number =>
+  pieces[end + 1]?.kind === "blank" && end + 2 < pieces.length ? end + 2 : end + 1;
 
 /** Where a block without an end must have ended: before anything that Hermes does not write. */
-function behindRest(lines: string[], from: number, { ours, kept, unsure }: Search): number {
+function behindRest(search: Search, from: number): number {
+  const { ours, lines, pieces, unsure } = search;
   let table: "none" | "ours" | "unsure" = "none";
-  for (let at = from; at < lines.length; at++) {
-    const line = lines[at] as string;
-    if (isBlank(line) || line.startsWith("# (no MCP servers")) continue;
-    if (line.startsWith("[")) {
-      const [kind, name = ""] = headerIn(line);
+  for (let at = from; at < pieces.length; at++) {
+    const piece = pieces[at] as Piece;
+    const [kind, name = ""] = piece.path;
+    if (piece.kind === "blank" || lines[piece.from]?.trimEnd() === nothingInIt) continue;
+    if (piece.kind === "comment") return at;
+    if (piece.kind === "header") {
       if (kind !== "mcp_servers" && kind !== "plugins") return at;
       table = kind === "plugins" || ours.server(name) ? "ours" : "unsure";
-      if (table === "unsure") unsure.push(name);
-    } else if (line.startsWith("#") || (table === "none" && !/^default_permissions\s*=/.test(line))) return at;
-    if (table === "unsure") kept.push(at);
+      if (table === "unsure") unsure.add(name);
+    } else if (table === "none" && kind !== "default_permissions") return at;
+    if (table === "unsure") keep(search, piece);
   }
-  return lines.length;
-}
-
-function headerIn(line: string): string[] {
-  const outline = outlineOf(line);
-  return "reason" in outline ? [] : (outline.places[0]?.path ?? []);
+  return pieces.length;
 }
 
 const unreadable = ({ line, column, reason }: Flaw): Fault =>
@@ -139,7 +156,8 @@ export function withBlock({ mark, text, outline }: UsersPart, block: string): st
 
 function placeFor(text: string, { firstTable, comments }: Outline): number {
   if (firstTable === undefined) return text.length;
-  const startOf = (at: number) => text.lastIndexOf("\n", at - 1) + 1;
+  // Of a negative index, lastIndexOf makes the first.
+  const startOf = (at: number) => (at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1);
   let place = startOf(firstTable);
   for (;;) {
     const above = place > 0 ? startOf(place - 1) : -1;

@@ -9,7 +9,8 @@ export interface Mind {
 const begin =
   "<!-- clm: who this agent is, and what it remembers. Written anew by `clm agent sync`; write above or below. -->";
 const end = "<!-- clm: end -->";
-const block = /<!-- clm: who this agent is[^\n]*-->\n[\s\S]*?<!-- clm: end -->\n\n?/;
+// Somebody may have saved it with other line ends, or without the last.
+const block = /<!-- clm: who this agent is[^\n]*-->\r?\n[\s\S]*?<!-- clm: end -->(\r?\n){0,2}/;
 
 /** Codex reads no more of all its instructions together (`project_doc_max_bytes`). */
 const most = 32 * 1024;
@@ -24,7 +25,7 @@ export function mirrored(existing: string | undefined, mind: Mind): string {
 /** AGENTS.md without it; nothing when nothing is left. */
 export function unmirrored(existing: string): string | undefined {
   const rest = existing.replace(block, "");
-  return rest.trim() === "" ? undefined : rest;
+  return rest.trim() === "" && rest !== existing ? undefined : rest;
 }
 
 function digest({ name, soul, memory, user }: Mind, room: number): string {
@@ -46,15 +47,12 @@ const entries = (text: string): string =>
     .map((entry) => `- ${entry.replaceAll("\n", "\n  ")}`)
     .join("\n");
 
-/** What is between the marks of a comment would end ours, and is not for the model. */
-const withoutComments = (text: string): string =>
-  text
-    .replace(/<!--[\s\S]*?-->/g, "")
-    .replaceAll("<!--", "")
-    .trim();
+/** What is between the marks of a comment is not for the model. */
+const withoutComments = (text: string): string => text.replace(/<!--[\s\S]*?-->/g, "").trim();
 
 function cut(text: string, bytes: number): string {
-  const clean = text.replaceAll(end, "");
+  // A mark that is left could end our own.
+  const clean = text.replaceAll("<!--", "<! --");
   if (Buffer.byteLength(clean) <= bytes) return clean;
   const kept = Buffer.from(clean)
     .subarray(0, bytes)

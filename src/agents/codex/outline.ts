@@ -3,9 +3,19 @@ import { type AST, ParseError, parseTOML } from "toml-eslint-parser";
 /** A table or a key, and where it is in the tree. */
 export interface Place {
   path: string[];
-  kind: "table" | "key";
+  kind: "table" | "array" | "key";
+  /** Of a key: how many names the header has under which it stands. */
+  below: number;
   /** Of a key whose value is a text. */
   text?: string;
+}
+
+/** A header, or a key with all of its value, as it stands in the file. */
+export interface Entry {
+  kind: "header" | "key";
+  /** Of a key: as it is written, below whatever header. */
+  path: string[];
+  range: readonly [number, number];
 }
 
 /** What is where in a TOML file. */
@@ -16,6 +26,8 @@ export interface Outline {
   comments: Set<number>;
   /** Also what stands in braces. */
   places: Place[];
+  /** From top to bottom. */
+  entries: Entry[];
 }
 
 export interface Flaw {
@@ -39,18 +51,31 @@ export function outlineOf(text: string): Outline | Flaw {
   return {
     ...(firstTable !== undefined && { firstTable }),
     comments: new Set(program.comments.map(({ range }) => range[0])),
-    places: body.flatMap((node) => (node.type === "TOMLTable" ? placesInTable(node) : placesInKey([], node))),
+    places: body.flatMap((node) => (node.type === "TOMLTable" ? placesInTable(node) : placesInKey([], 0, node))),
+    entries: body.flatMap((node) => (node.type === "TOMLTable" ? entriesOf(node) : entryOf(node))),
   };
 }
 
-function placesInTable({ resolvedKey, body }: AST.TOMLTable): Place[] {
-  const path = resolvedKey.filter((key) => typeof key === "string");
-  return [{ path, kind: "table" }, ...body.flatMap((entry) => placesInKey(path, entry))];
+const pathOf = ({ resolvedKey }: AST.TOMLTable): string[] => resolvedKey.filter((key) => typeof key === "string");
+const wordsOf = ({ keys }: AST.TOMLKey): string[] =>
+  keys.map((key) => (key.type === "TOMLBare" ? key.name : key.value));
+
+const entryOf = ({ key, range }: AST.TOMLKeyValue): Entry => ({ kind: "key", path: wordsOf(key), range });
+const entriesOf = (table: AST.TOMLTable): Entry[] => [
+  { kind: "header", path: pathOf(table), range: [table.range[0], table.key.range[1]] },
+  ...table.body.map(entryOf),
+];
+
+function placesInTable(table: AST.TOMLTable): Place[] {
+  const path = pathOf(table);
+  const below = path.length;
+  const kind = table.kind === "array" ? "array" : "table";
+  return [{ path, kind, below }, ...table.body.flatMap((entry) => placesInKey(path, below, entry))];
 }
 
-function placesInKey(above: string[], { key, value }: AST.TOMLKeyValue): Place[] {
-  const path = [...above, ...key.keys.map((each) => (each.type === "TOMLBare" ? each.name : each.value))];
+function placesInKey(above: string[], below: number, { key, value }: AST.TOMLKeyValue): Place[] {
+  const path = [...above, ...wordsOf(key)];
   const text = value.type === "TOMLValue" && value.kind === "string" ? { text: value.value } : {};
-  const inside = value.type === "TOMLInlineTable" ? value.body.flatMap((entry) => placesInKey(path, entry)) : [];
-  return [{ path, kind: "key", ...text }, ...inside];
+  const inside = value.type === "TOMLInlineTable" ? value.body.flatMap((entry) => placesInKey(path, below, entry)) : [];
+  return [{ path, kind: "key", below, ...text }, ...inside];
 }

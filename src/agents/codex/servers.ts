@@ -65,7 +65,7 @@ class Reading {
   list(key: string, from = this.setting): string[] {
     const value = from.get(key);
     if (!isTrue(value)) return [];
-    if (Array.isArray(value)) return value.map((each) => opened(textOf(each), this.variables));
+    if (Array.isArray(value)) return value.map((each) => opened(this.plain(key, each), this.variables));
     this.notes.push(`${key} (not a list)`);
     return [];
   }
@@ -73,9 +73,15 @@ class Reading {
   entries(key: string): [string, string][] {
     const value = this.setting.get(key);
     if (!isTrue(value)) return [];
-    if (value instanceof Map) return [...value].map(([name, each]) => [name, opened(textOf(each), this.variables)]);
+    if (value instanceof Map)
+      return [...value].map(([name, each]) => [name, opened(this.plain(`${key}.${name}`, each), this.variables)]);
     this.notes.push(`${key} (not a map)`);
     return [];
+  }
+
+  private plain(key: string, setting: Setting): string {
+    if (!("text" in setting)) this.notes.push(`${key} (not a text: left empty)`);
+    return textOf(setting);
   }
 
   isSecret(text: string): boolean {
@@ -95,16 +101,14 @@ function stdio(reading: Reading): TomlTable | string {
   const plain = env.filter(([, value]) => !reading.isSecret(value));
   const same = env.filter(([name, value]) => value === `\${${name}}` && reading.isSecret(value));
   const made = env.filter(([name, value]) => reading.isSecret(value) && value !== `\${${name}}`);
-  const odd = made.find(([name]) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
-  if (odd) return `its env ${odd[0]} has a secret in it, and no shell can set a variable of that name`;
-  const shell = made.length > 0 || words.some((word) => reading.isSecret(word));
+  const obstacle = obstacleTo(words, plain, made, variables);
+  if (obstacle) return obstacle;
+  const used = [...words, ...made.map(([, value]) => value)].flatMap((text) => namesIn(text, variables));
+  const shell = used.length > 0;
   const settings = made.map(([name, value]) => `${name}=${inShell(value, variables)}`);
   const line = [...settings, "exec", ...words.map((word) => inShell(word, variables))].join(" ");
   const [command = "", ...args] = shell ? ["/bin/sh", "-c", line] : words;
-  const passed = new Set([
-    ...same.map(([name]) => name),
-    ...(shell ? [...made.map(([, value]) => value), ...words].flatMap((text) => namesIn(text, variables)) : []),
-  ]);
+  const passed = new Set([...same.map(([name]) => name), ...used]);
   return table([
     ["command", command],
     ["args", args],
@@ -112,6 +116,25 @@ function stdio(reading: Reading): TomlTable | string {
     ["env_vars", [...passed]],
     ["cwd", cwd],
   ]);
+}
+
+type Entries = [string, string][];
+
+/** Why no shell can put the secrets in. */
+function obstacleTo(words: string[], plain: Entries, made: Entries, variables: Variables): string | undefined {
+  const odd = made.find(([name]) => !isIdentifier(name));
+  if (odd) return `its env ${odd[0]} has a secret in it, and no shell can set a variable of that name`;
+  const namesBut = (name: string) =>
+    [...words, ...made.flatMap(([other, text]) => (other === name ? [] : text))].flatMap((text) =>
+      namesIn(text, variables),
+    );
+  const unreadable = [...words, ...made.map(([, text]) => text)]
+    .flatMap((text) => namesIn(text, variables))
+    .find((name) => !isIdentifier(name));
+  if (unreadable) return `it is given the secret ${unreadable}, and no shell can read a variable of that name`;
+  // The shell would see what the server is to have by that name, and not the secret.
+  const hidden = [...plain, ...made].find(([name]) => namesBut(name).includes(name));
+  return hidden && `its env ${hidden[0]} has the name of a secret that it is given as well`;
 }
 
 function http(reading: Reading): TomlTable | string {
@@ -212,6 +235,8 @@ function opened(text: string, { open, secret }: Variables): string {
   }
   return result;
 }
+
+const isIdentifier = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
 
 /** What is shorter may be a part of any word. */
 const shortest = 8;

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { fixes, judge, span } from "../../agents/proof/judge.js";
 import { isProven, type Proof } from "../../agents/proof/proof.js";
 import { loadType } from "../../agents/registry.js";
@@ -142,6 +143,7 @@ export function digestOf({ version, port, relaxed }: Subject, { config, env }: R
 
 async function apply(session: Session, plan: Plan, change: () => Promise<Change[]>): Promise<Applied> {
   const { agent, rendering, digest, providers, options } = plan;
+  const servers = plan.codex?.migrated.servers;
   const instance = instanceOf(agent);
   for (const [name, secret] of Object.entries(options.secrets ?? {})) {
     await session.secrets.set(instance, name, secret, `for ${agent.name}`);
@@ -153,6 +155,7 @@ async function apply(session: Session, plan: Plan, change: () => Promise<Change[
   const either = {
     env: union(before?.env, names),
     config: union(before?.config, rendering.paths),
+    ...codexIn(before?.codex && servers ? union(before.codex, servers) : before?.codex),
     digest: before?.digest ?? "",
     at: before?.at ?? stamp,
   };
@@ -162,13 +165,17 @@ async function apply(session: Session, plan: Plan, change: () => Promise<Change[
   });
 
   const changes = await change();
-  const rendered = { env: names, config: rendering.paths, digest, at: stamp };
+  // What Codex has stays there when the agent runs its turns itself again.
+  const rendered = { env: names, config: rendering.paths, ...codexIn(servers ?? before?.codex), digest, at: stamp };
   const validates = options.validate ?? isToAnswer(plan);
   // Of one that is down, what was proven holds for as long as it is told the same.
   const same = before?.digest === digest && (changes.length === 0 || plan.standing === "down");
-  const written = same
+  const recorded = same && isDeepStrictEqual(before?.codex, rendered.codex);
+  const written = recorded
     ? begun
-    : await changeRecord(session, { ...agent, record: begun }, (now) => withState({ ...now, rendered }, "validate"));
+    : await changeRecord(session, { ...agent, record: begun }, (now) =>
+        same ? { ...now, rendered } : withState({ ...now, rendered }, "validate"),
+      );
   for (const name of options.forget ?? []) await session.secrets.unset(instance, name);
   tellOfCodex(session, plan, changes);
 
@@ -194,6 +201,8 @@ const isToAnswer = ({ standing, seen }: Plan): boolean =>
 const isRendered = ({ places }: Subject, { what, differences }: Change): boolean =>
   [places.env, places.config].some((path) => what === `file ${path}`) &&
   differences.some((each) => /^([+~-] |content|missing)/.test(each));
+
+const codexIn = (codex: string[] | undefined): { codex?: string[] } => (codex ? { codex } : {});
 
 const union = (a: string[] = [], b: string[]): string[] => [...new Set([...a, ...b])];
 

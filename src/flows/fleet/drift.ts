@@ -13,20 +13,14 @@ import type { Agent } from "../../state/agents.js";
 import { answersFor } from "../agent/answers.js";
 import { type Change, changesOf } from "../agent/change.js";
 import { withDetails } from "../agent/configure/details.js";
-import { changesIn, mustBeOurs, planFor, standingFor, Unmendable } from "../agent/configure/on-host.js";
+import { changesIn, mustBeOurs, planFor, standingFor } from "../agent/configure/on-host.js";
+import { type Lost, orLoss } from "../agent/configure/unmendable.js";
 import { mustBeInstalled } from "../agent/gates.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 
 /** In what an agent is not as it was configured; or why that cannot be told. */
 export type Drift = { changes: Change[]; lost: Lost[] } | { unknown: string; fault: Fault };
-
-/** A difference that no wish can mend, and what does. */
-export interface Lost {
-  what: string;
-  reason: string;
-  fix?: string;
-}
 
 /** An agent, and what its host told of it. */
 export interface Told {
@@ -104,17 +98,6 @@ async function lookFor(
 export function unknownBy(error: unknown): Extract<Drift, { unknown: string }> {
   const fault = asFault(error);
   return { unknown: [fault.message, ...fault.why].join(": "), fault };
-}
-
-/** What only a person can put right differs all the same. */
-function orLoss<T>(plan: () => T): T | Lost {
-  try {
-    return plan();
-  } catch (error) {
-    if (!(error instanceof Unmendable)) throw error;
-    const { thing: what, message, why, next } = error;
-    return { what, reason: [message, ...why].join(": "), ...(next[0] !== undefined && { fix: next[0] }) };
-  }
 }
 
 /** What install left, of an agent that was not taken over: what is in its two files is nobody's business yet. */

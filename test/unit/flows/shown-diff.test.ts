@@ -39,6 +39,7 @@ describe("a line with a secret", () => {
     'env = { ANYTHING = "horse" }',
     'http_headers = { X-Anything = "horse" }',
     'args = ["postgres://u:horse@h/db"]',
+    'args = ["postgres://u:correct/horse@h/db"]',
     'args = ["--token", "horse"]',
     "  Authorization: Bearer horse",
     "  password: correct horse",

@@ -1,4 +1,4 @@
-import { type CodexFiles, codexFiles, codexWish } from "../../../agents/codex/files.js";
+import { type CodexFiles, codexFiles, codexWish, type Sources } from "../../../agents/codex/files.js";
 import { mergeConfig } from "../../../agents/config-file.js";
 import { dotenvFile } from "../../../agents/env-file.js";
 import type { Manifest } from "../../../agents/manifest.js";
@@ -8,13 +8,14 @@ import { proxyWish } from "../../../agents/proxy/wish.js";
 import { render } from "../../../agents/rendering.js";
 import { type Answers, type Rendering, type Subject, subjectOf } from "../../../agents/subject.js";
 import { directoriesWish, filesWish, unitWish, userWish } from "../../../agents/wish.js";
-import { Fault, isFault } from "../../../errors.js";
+import { isFault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
 import type { Operation, UnitOperation } from "../../../remote/operations/operation.js";
 import type { Secret } from "../../../secret.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Sides } from "./differences.js";
+import { Unmendable } from "./unmendable.js";
 
 export { changesIn } from "./differences.js";
 
@@ -52,7 +53,8 @@ export function planFor(
   mustBeOurs(subject, seen, record.mark);
   const rendering = render(subject, answers);
   const files = filesFor(subject, rendering, seen, agent.record.rendered?.config ?? []);
-  const codex = codexFor(subject, rendering, files.config, seen);
+  const { config } = files;
+  const codex = codexFor(subject, { rendering, config, texts: seen.texts, former: agent.record.rendered?.codex });
   const sides = { subject, rendering, ...files, ...(codex && { codex }), seen, salt };
   const wish = [...userWish(subject, record.mark), ...wishOf(sides, standing), ...proxyWish(subject, seen.systemd)];
   return { ...sides, wish };
@@ -92,9 +94,9 @@ function filesFor({ manifest, host, places }: Subject, rendering: Rendering, see
 }
 
 /** Codex' own files, when it runs the agent's turns. The user's part of them must be such that it can be kept. */
-function codexFor(subject: Subject, rendering: Rendering, config: string, seen: Seen): CodexFiles | undefined {
+function codexFor(subject: Subject, sources: Sources): CodexFiles | undefined {
   try {
-    return codexFiles(subject, { rendering, config, texts: seen.texts });
+    return codexFiles(subject, sources);
   } catch (error) {
     if (!isFault(error, "bad-input") && !isFault(error, "remote-failed")) throw error;
     const { fault, message, why, next, data } = error;
@@ -104,16 +106,6 @@ function codexFor(subject: Subject, rendering: Rendering, config: string, seen: 
       data,
       cause: error,
     });
-  }
-}
-
-/** Something on the host that clm must not put right by itself: what is somebody else's would be lost. */
-export class Unmendable extends Fault {
-  constructor(
-    readonly thing: string,
-    ...fault: ConstructorParameters<typeof Fault>
-  ) {
-    super(...fault);
   }
 }
 

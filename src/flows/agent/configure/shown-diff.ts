@@ -29,7 +29,7 @@ const hiding = [
   // What follows a flag whose name says so.
   new RegExp(`(["']--?${secretName}["'],\\s*)(${text})`, "gi"),
   // Who may go there, in an address.
-  /(\/\/)([^/\s"'@]+)(?=@)/g,
+  /(\/\/)([^/\s"'@]+|[^/\s"'@:]*:[^\s"'@]+)(?=@)/g,
   // A word nobody would type.
   /()((?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,})/g,
 ];

@@ -1,16 +1,20 @@
-import { unreadable } from "../../../agents/codex/files.js";
+import { titleOfPlugin } from "../../../agents/codex/block.js";
+import { type CodexFile, unreadable } from "../../../agents/codex/files.js";
+import type { Ours } from "../../../agents/codex/managed.js";
 import { callback, unmigrate } from "../../../agents/codex/migration.js";
 import { unmirrored } from "../../../agents/codex/mirror.js";
 import { codexPlaces, runtimeSettings } from "../../../agents/codex/runtime.js";
 import { settingIn } from "../../../agents/codex/settings.js";
 import type { Proof } from "../../../agents/proof/proof.js";
 import type { SeenText } from "../../../agents/proof/seen.js";
-import { absent, file, type Operation } from "../../../remote/operations/operation.js";
+import { absent, file } from "../../../remote/operations/operation.js";
 import { type Agent, findAgent, fullName, titleOf } from "../../../state/agents.js";
+import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { alone } from "../alone.js";
 import { bring } from "../bring.js";
 import type { Change } from "../change.js";
+import { shownDiff } from "../configure/shown-diff.js";
 import { mustHold } from "../gates.js";
 import { applyRendering } from "../rendered.js";
 import { mustNotBeStopped } from "./enable.js";
@@ -29,6 +33,8 @@ export interface Returned {
   switched: boolean;
   changes: Change[];
   proofs: Proof[];
+  /** What a person should know. */
+  notes: string[];
 }
 
 const verb = "agent runtime";
@@ -42,51 +48,78 @@ export function returnToAuto(session: Session, word: string, request: ReturnRequ
 async function comeBack(session: Session, word: string, { clean, skipChat }: ReturnRequest): Promise<Returned> {
   const scene = await sceneOf(session, word);
   const { agent, subject, type } = scene;
-  const deed = {
-    verb,
-    target: fullName(agent),
-    summary: `take what clm gave Codex out of its files on ${agent.host.name}`,
-  };
-  const cleaning = (now: Scene) =>
-    bring(session, deed, { root: now.root, wish: cleanWish(now), title: "clean Codex' files" });
+  // Files that cannot be cleaned are told of before anything is changed.
+  const { notes } = clean ? cleaned(scene) : { notes: [] };
   // Nobody asked for Codex, neither clm nor Hermes itself: but one of them may have, once, and left something in its files.
   if (!agent.record.runtime && runtimeSettingIn(scene) !== runtimeSettings.codex) {
-    return { agent, switched: false, changes: clean ? await cleaning(scene) : [], proofs: [] };
+    return { agent, switched: false, changes: clean ? await cleanFiles(scene) : [], proofs: [], notes };
   }
   mustNotBeStopped(agent);
   const draft = { ...agent.record, runtime: { ...runtimeOf(subject, type), kind: "auto" as const } };
   if (session.gate.dryRun) {
     const changes = await exactly(scene, planIn(scene, await wantedBy(scene, draft)));
-    return { agent, switched: true, changes: [...changes, ...(clean ? await cleaning(scene) : [])], proofs: [] };
+    const files = clean ? await cleanFiles(scene) : [];
+    return { agent, switched: changes.length > 0, changes: [...changes, ...files], proofs: [], notes };
   }
   const { record, changes, proofs } = await applyRendering(session, agent, {
     ...{ verb, draft, skipChat, standing: "as-recorded" },
   });
   // Also of an agent that does not answer now: that is told all the same. Looked at anew, as Codex may have written meanwhile.
-  const cleaned = clean ? await cleaning(await sceneOf(session, word)) : [];
+  const files = clean ? await cleanFiles(await sceneOf(session, word)) : [];
   mustHold(proofs, `${titleOf(agent)} does not answer as it should`);
   const switched = changes.length > 0;
-  return { agent: { ...agent, record }, switched, changes: [...changes, ...cleaned], proofs };
+  return { agent: { ...agent, record }, switched, changes: [...changes, ...files], proofs, notes };
 }
 
-/** Codex' files without what is ours; one in which nothing else is left goes. */
-function cleanWish({ subject, type, seen }: Scene): Operation[] {
+/** Takes what is ours out of Codex' files; in a dry run shows line by line what would go. */
+async function cleanFiles(scene: Scene): Promise<Change[]> {
+  const { session, agent, root, subject, salt } = scene;
+  const { files } = cleaned(scene);
+  const deed = {
+    verb,
+    target: fullName(agent),
+    summary: `take what clm gave Codex out of its files on ${agent.host.name}`,
+  };
+  const wish = files.map(({ path, text }) =>
+    text === undefined ? absent({ path }) : file(path, { owner: subject.user, mode: 0o600, content: text }),
+  );
+  const changes = await bring(session, deed, { root, wish, title: "clean Codex' files" });
+  const secrets = hideSecrets(session);
+  return changes.map((change) => {
+    const one = files.find(({ path }) => change.what.endsWith(` ${path}`) || change.what === path);
+    return one ? { ...change, details: shownDiff(one.before ?? "", one.text ?? "", { salt, secrets }) } : change;
+  });
+}
+
+/** Codex' files without what is ours, those of them that have something; one in which nothing else is left goes. */
+function cleaned({ agent, subject, type, seen }: Scene): { files: CodexFile[]; notes: string[] } {
   const { codex_config, codex_agents } = codexPlaces({ ...subject, runtime: runtimeOf(subject, type) });
   const servers = settingIn(seen.config, "mcp_servers");
-  const isOurs = (name: string) => name === callback || (servers instanceof Map && servers.has(name));
-  const cleaned = (
-    path: string,
-    before: SeenText | undefined,
-    clean: (text: string) => string | undefined,
-  ): Operation[] => {
-    if (before?.there && before.text === undefined) throw unreadable(subject.host, path);
-    if (before?.text === undefined) return [];
-    const after = clean(before.text);
-    if (after === before.text) return [];
-    return [after === undefined ? absent({ path }) : file(path, { owner: subject.user, mode: 0o600, content: after })];
+  const plugins = subject.runtime && new Set(subject.runtime.plugins.map(titleOfPlugin));
+  const former = agent.record.rendered?.codex;
+  const ours: Ours = {
+    server: (name) =>
+      name === callback || former?.includes(name) === true || (servers instanceof Map && servers.has(name)),
+    // What Hermes itself put there is recorded nowhere.
+    plugin: (title) => plugins?.has(title) ?? true,
+    whole: former !== undefined,
   };
-  return [
-    ...cleaned(codex_config, seen.texts.codex_config, (text) => unmigrate(text, isOurs)),
-    ...cleaned(codex_agents, seen.texts.codex_agents, unmirrored),
+  const textOf = (path: string, text: SeenText | undefined): string | undefined => {
+    if (text?.there && text.text === undefined) throw unreadable(subject.host, path);
+    return text?.text;
+  };
+  const config = textOf(codex_config, seen.texts.codex_config);
+  const agents = textOf(codex_agents, seen.texts.codex_agents);
+  const { text, notes } = config === undefined ? { notes: [] } : unmigrate(config, ours);
+  const told = agents === undefined ? undefined : unmirrored(agents);
+  const files: CodexFile[] = [
+    ...(text === config ? [] : [fileOf(codex_config, config, text)]),
+    ...(told === agents ? [] : [fileOf(codex_agents, agents, told)]),
   ];
+  return { files, notes };
 }
+
+const fileOf = (path: string, before: string | undefined, text: string | undefined): CodexFile => ({
+  ...{ path, ...(before !== undefined && { before }) },
+  ...(text !== undefined && { text }),
+});

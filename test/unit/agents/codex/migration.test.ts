@@ -49,33 +49,37 @@ interface FileCase {
   after: string;
   block?: string;
   plugins?: Plugin[];
+  former?: string[];
   notes?: string[];
   fault?: string;
 }
 
 const usual = 'default_permissions = ":workspace"\n\n[mcp_servers.fs]\ncommand = "fs-mcp"\n';
-const migrated = (before: string | undefined, plugins: Plugin[] = []): Migrated =>
+const migrated = (before: string | undefined, plugins: Plugin[] = [], former?: string[]): Migrated =>
   migrate(before, {
     servers: settingIn("mcp_servers: { fs: { command: fs-mcp } }", "mcp_servers"),
     variables: variables(),
-    ...{ permissions: ":workspace", plugins },
+    ...{ permissions: ":workspace", plugins, former },
   });
 
 describe("the block in config.toml", () => {
-  it.each(read<FileCase>("files"))("$name", ({ before, after, block = usual, plugins, notes = [], fault }) => {
+  it.each(read<FileCase>("files"))("$name", (each) => {
+    const { before, after, block = usual, plugins, former, notes = [], fault } = each;
     if (fault !== undefined) {
       const refused = expect.objectContaining({ fault: "bad-input", message: expect.stringContaining(fault) });
-      expect(() => migrated(before, plugins)).toThrow(refused);
+      expect(() => migrated(before, plugins, former)).toThrow(refused);
       return;
     }
-    const { text, notes: told } = migrated(before, plugins);
+    const { text, notes: told } = migrated(before, plugins, former);
     const eol = after.includes("\r\n") ? "\r\n" : "\n";
     expect(text).toBe(after.replace("BLOCK", blockOf(block).trimEnd().replaceAll("\n", eol)));
     expect(told).toEqual(notes);
     expect(() => parseToml(text.replace(/^\ufeff/, ""))).not.toThrow();
-    expect(migrated(text, plugins).text).toBe(text);
+    expect(migrated(text, plugins, former).text).toBe(text);
   });
 });
+
+const everything = { server: () => true, plugin: () => true, whole: true };
 
 /** Without line ends that are next to each other: where the block is put in or taken out, one may come or go. */
 const squeezed = (text: string): string => text.replace(/(\r?\n)+/g, "\n").replace(/^\n|\n$/g, "");
@@ -112,7 +116,7 @@ describe("any file and any servers", () => {
     },
     { requiredKeys: [] },
   );
-  const comment = fc.constantFrom("", "# mine\n", "\n\n# mine\n\n", "# [not.a.table]\n");
+  const comment = fc.constantFrom("", "# mine\n", "\n# mine\n", "\n\n# mine\n\n", "# [not.a.table]\n");
   const file = fc
     .tuple(comment, tree, comment, fc.constantFrom("\n", "\r\n"))
     .map(([above, inside, under, eol]) => `${above}${stringifyToml(inside)}\n${under}`.replaceAll("\n", eol));
@@ -127,11 +131,35 @@ describe("any file and any servers", () => {
         const { text } = migrate(before, wanted);
         expect(() => parseToml(text)).not.toThrow();
         expect(migrate(text, wanted).text).toBe(text);
-        expect(squeezed(unmigrate(text) ?? "")).toBe(squeezed(before?.trim() ? before : ""));
+        expect(squeezed(unmigrate(text, everything).text ?? "")).toBe(squeezed(before?.trim() ? before : ""));
         const users = parseToml(before ?? "") as { default_permissions?: unknown };
         expect(parseToml(text)).toMatchObject({
           ...users,
           default_permissions: users.default_permissions ?? ":workspace",
+        });
+      }),
+    );
+  });
+
+  it("keeps what Codex wrote into the block, whatever it looks like", () => {
+    const lines = fc.array(
+      fc.constantFrom("# x", "", "[mcp_servers.fs]", "default_permissions = 1", opening, closing, "  ", "]"),
+      { maxLength: 5 },
+    );
+    const eol = fc.constantFrom("\n", "\r\n");
+    fc.assert(
+      fc.property(lines, lines, eol, (above, below, end) => {
+        const [note, more] = [above, below].map((each) => `${each.join("\n")}\n`);
+        const inside = `[projects.x]\nnote = '''\n${more}'''\n\n${closing}`;
+        const before = migrated(undefined)
+          .text.replace(closing, () => inside)
+          .replace(/(?<=default_permissions.*\n)/, () => `note = """\n${note}"""\n`)
+          .replaceAll("\n", end);
+        const { text } = migrated(before);
+        expect(migrated(text).text).toBe(text);
+        expect(parseToml(text)).toEqual({
+          ...{ default_permissions: ":workspace", mcp_servers: { fs: { command: "fs-mcp" } } },
+          ...{ note: note?.replaceAll("\n", end), projects: { x: { note: more?.replaceAll("\n", end) } } },
         });
       }),
     );
