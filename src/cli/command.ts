@@ -21,6 +21,7 @@ export type Completes =
   | "provider-type"
   | "agent-type"
   | "version"
+  | "codex-version"
   | "channel"
   | "mcp-server"
   | "open-field"
@@ -53,6 +54,8 @@ export interface ArgSpec<Value = unknown> extends Spec<Value> {
   /** `command` is what follows `--`: a command line for somewhere else, passed through untouched. */
   kind: "required" | "optional" | "rest" | "command";
   choices?: readonly string[];
+  /** Of the rest: words that may come after all others, and mean something else. */
+  last?: readonly string[];
 }
 
 type Extra = { short?: string; completes?: Completes };

@@ -138,7 +138,10 @@ async function wordsAt(place: Place, values: (spec: ArgSpec) => Promise<Candidat
   const before = specs.filter(({ kind }) => kind !== "command");
   const spec = before[place.words.length] ?? before.find(({ kind }) => kind === "rest");
   const found = spec ? await values(spec) : [];
-  const fresh = spec?.kind === "rest" ? found.filter(({ word }) => !place.words.includes(word)) : found;
+  const last = spec?.last ?? [];
+  if (last.includes(place.words.at(-1) ?? "")) return [];
+  const others = spec?.kind === "rest" ? found.filter(({ word }) => !place.words.includes(word)) : found;
+  const fresh = [...others, ...last.map((word) => ({ word }))];
   const dashes = before.length < specs.length && place.words.length > 0;
   return dashes ? [...fresh, { word: "--", note: "the command follows" }] : fresh;
 }

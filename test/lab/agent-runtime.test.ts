@@ -60,6 +60,12 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     expect(await digests(host, name)).toBe(before);
   });
 
+  it("is told which versions of Codex there are", async () => {
+    const { code, stderr } = await runtime([name, "codex", "--install-codex", "--codex-version", "0.0.1"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("Codex 0.0.1 is not pinned")]);
+    expect(stderr).toContain(codex);
+  });
+
   it("gets Codex from this machine, and is told that it has no login", async () => {
     await agentsIn(home).must("agent", "exec", name, "--", "hermes", "auth", "add", "openai-codex");
     await agentsIn(home).must("agent", "configure", name, "--provider", "gpt");
@@ -211,6 +217,51 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     expect([code, stderr]).toEqual([2, expect.stringContaining("what was there before is there again")]);
     expect((await codexCommand("--version")).stdout).toContain(codex);
     expect(await chat(name, "still here")).toContain("echo: still here");
+  });
+
+  it("goes by a profile of the user's own, and says so to who asks for another", async () => {
+    const before = await read(toml);
+    await give(host, name, toml, `default_permissions = ":read-only"\n${before}`);
+    const { code, stderr } = await runtime([name, "codex", "--permissions", "workspace"]);
+    expect([code !== 0, stderr]).toEqual([
+      true,
+      expect.stringContaining("has default_permissions of its own: :read-only"),
+    ]);
+    expect((await runtime([name])).told).toMatchObject({ permissions: ":read-only" });
+    await give(host, name, toml, before);
+  });
+
+  it("leaves alone a server that somebody gave Codex itself, which moves all of them into the block", async () => {
+    const { must } = agentsIn(home);
+    const { command, args } = await giveFileServer(host, name);
+    await codexCommand("mcp", "add", "extra", "--env", "A=b", "--", command, ...args);
+    const { stderr } = await clm(["agent", "sync", name], { home });
+    expect(stderr).toContain("server 'extra' is kept");
+    expect(stderr).not.toContain("goes");
+    await must("agent", "diff", name);
+    const status = await enabled(name);
+    expect(check(status, "mcp.extra")).toMatchObject({ result: "ok" });
+    expect(JSON.stringify(status)).not.toContain("project-local");
+    const cleaned = await clm(["agent", "runtime", name, "auto", "--clean", "--dry-run"], { home });
+    expect(cleaned.stdout).toContain("-[mcp_servers.files]");
+    expect(cleaned.stdout).not.toContain("-[mcp_servers.extra]");
+    await codexCommand("mcp", "remove", "extra");
+    await must("agent", "sync", name);
+  });
+
+  it("is told of a file that must not be touched, and no other Codex is sent", async () => {
+    const other = cases.find((each) => each.codex !== codex)?.codex ?? "";
+    await inHost(host, `cd /home/${name}/.codex && mv config.toml mine.toml && ln -s mine.toml config.toml`);
+    const status = await runtime([name]);
+    expect([status.code, check(status.told, "drift")]).toEqual([1, expect.objectContaining({ result: "fail" })]);
+    const { code, stderr } = await runtime([name, "codex", "--install-codex", "--codex-version", other]);
+    expect([code !== 0, stderr]).toEqual([
+      true,
+      expect.stringContaining(`${toml} on ${host} is there and cannot be read`),
+    ]);
+    expect((await codexCommand("--version")).stdout).toContain(codex);
+    await inHost(host, `cd /home/${name}/.codex && mv mine.toml config.toml`);
+    await agentsIn(home).must("agent", "diff", name);
   });
 
   it("is put back when Codex refuses its file, and told where", async () => {

@@ -2,8 +2,8 @@
 
 One line of JSON in: program, cwd, env (what the service will have in its environment besides), auth and provider (Hermes' own
 logins), server (whether app-server is asked), thread (whether a thread is begun, and its MCP servers waited for, in seconds),
-sandbox (whether a command is tried in it), still (whether nothing may be left behind). One line of JSON out. Of Codex' settings only what is named here is told: the rest
-may hold secrets.
+sandbox (whether a command is tried in it), still (whether nothing may be left behind). One line of JSON out. Of Codex'
+settings only what is named here is told: the rest may hold secrets.
 """
 
 import json
@@ -32,21 +32,26 @@ def main():
     asked = json.loads(sys.stdin.readline())
     os.environ.update(asked["env"])
     home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
-    elsewhere = copy_of(home) if asked["still"] else home
+    elsewhere, trouble = copy_of(home) if asked["still"] else (home, None)
     os.environ["CODEX_HOME"] = elsewhere
-    told = {"home": home, "cwd": directory(asked["cwd"])}
+    told = {"home": home, "cwd": directory(asked["cwd"]), "config": os.path.lexists(os.path.join(home, "config.toml"))}
     told["hermes"] = has_login(asked["auth"], asked["provider"])
     program = shutil.which(asked["program"])
     if program:
         told |= {"program": program, **version_of(program)}
     if program and told.get("version"):
         try:
-            if asked["server"]:
+            if trouble:
+                told["settings"] = {"fault": trouble}
+            elif asked["server"]:
                 told |= about(program, asked)
             if asked["sandbox"]:
                 told["sandbox_trial"] = try_sandbox(program, asked["cwd"], asked["sandbox"])
         except Exception as error:  # Whatever it is, somebody waits for an answer.
             told["server_fault"] = f"{type(error).__name__}: {error}"[:WHY]
+    # To a copy, what it was made of are the settings of the directory it works in, of which Codex takes less.
+    if elsewhere != home:
+        told["warnings"] = [one for one in told.get("warnings", []) if home not in one["summary"] + one["details"]]
     # Whatever else writes here, this line is ours.
     print("\n" + NONCE + json.dumps(told).replace(elsewhere, home), flush=True)
 
@@ -54,8 +59,10 @@ def main():
 def copy_of(home):
     """A place where Codex may write what it likes. It goes with the unit, whose /var/tmp is its own.
 
-    Logins are the real ones: a token that Codex has renewed must not be lost.
+    Logins are the real ones: a token that Codex has renewed must not be lost. Without its settings Codex would go by others, so
+    it is told when they could not be had.
     """
+    trouble = None
     copy = tempfile.mkdtemp(prefix="codex-", dir="/var/tmp")
     for entry in os.scandir(home) if os.path.isdir(home) else ():
         target = os.path.join(copy, entry.name)
@@ -64,13 +71,16 @@ def copy_of(home):
                 os.symlink(entry.path, target)
             elif PASSING.search(entry.name):
                 continue
+            elif entry.name == "config.toml":
+                shutil.copy(entry.path, target)
             elif entry.is_dir():
                 shutil.copytree(entry.path, target, symlinks=True)
             elif entry.is_file() and entry.stat().st_size < LARGE:
                 shutil.copy(entry.path, target)
-        except (OSError, shutil.Error):
-            continue
-    return copy
+        except (OSError, shutil.Error) as error:
+            if entry.name == "config.toml":
+                trouble = str(error)[:WHY]
+    return copy, trouble
 
 
 def directory(path):

@@ -23,7 +23,7 @@ export function profileFor(word: string, version: string, known: Known): string 
   const all = known?.filter((each) => each.startsWith(":")) ?? [":read-only", ":workspace", everything(version, known)];
   if (all.includes(name)) return name;
   throw new Fault("bad-input", `Codex ${version} has no permission profile ${name}`, {
-    why: `there are ${all.join(", ")}, and those of your own in its config.toml`,
+    why: all.length > 0 ? `there are ${all.join(", ")}, and those of your own in its config.toml` : "it lists none",
     data: { profiles: all },
   });
 }
@@ -40,6 +40,10 @@ export function reachOf(profile: string): Reach {
   if (/^:?workspace$/.test(profile)) return "write";
   return profile === "full-access" || names.includes(profile) ? "everything" : "unknown";
 }
+
+/** Whether two names, or the words for them, mean the same profile. */
+export const isSameProfile = (a: string, b: string): boolean =>
+  a === b || (reachOf(a) !== "unknown" && reachOf(a) === reachOf(b));
 
 /** What a thread calls the sandbox of such a profile. */
 export const sandboxOf: Record<Exclude<Reach, "unknown">, string> = {

@@ -112,11 +112,11 @@ function judgeSandbox({ subject, permissions, sight }: Before): Check {
 }
 
 function judgeSettings({ sight, migrated }: Before): Check[] {
-  const { plugins, home } = sight;
+  const { plugins, home, config } = sight;
   const refused = refusalIn(sight);
   const said: Check[] = [
     refused === undefined
-      ? { id: "settings", result: "ok", reason: `${home}/config.toml can be read` }
+      ? { id: "settings", result: "ok", reason: `${home}/config.toml ${config ? "can be read" : "is not there yet"}` }
       : // What is wrong may be in the part that is written anew: then Codex is asked again.
         { id: "settings", result: migrated ? "warn" : "fail", reason: `Codex refuses it as it is: ${refused}` },
   ];

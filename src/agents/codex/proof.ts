@@ -33,14 +33,17 @@ export function judgeCodex(sight: CodexSight, expected: Expected): Check[] {
   ];
 }
 
-function judgePermissions({ thread }: CodexSight, { runtime, migrated }: Expected): Check {
+function judgePermissions({ thread, home, cwd }: CodexSight, { runtime, migrated }: Expected): Check {
   const id = "permissions";
   const { profile, sandbox } = thread && "profile" in thread ? thread : {};
   const wished = migrated.permissions ?? runtime.permissions;
   const seen = `${profile ?? "no profile"}, sandbox ${sandbox ?? "none"}`;
   const reach = reachOf(wished);
   const right = profile === wished && (reach === "unknown" || sandbox === sandboxOf[reach]);
-  return right ? { id, result: "ok", reason: seen } : { id, result: "fail", reason: `${seen}; it should be ${wished}` };
+  if (right) return { id, result: "ok", reason: seen };
+  const nearby = `${cwd.path}/.codex`;
+  const other = home === nearby ? "" : ` (Codex also goes by ${nearby}/config.toml, as it works there)`;
+  return { id, result: "fail", reason: `${seen}; it should be ${wished}${other}` };
 }
 
 function judgeServers({ servers }: CodexSight, { subject, migrated }: Expected): Check[] {

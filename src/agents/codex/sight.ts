@@ -10,6 +10,8 @@ const text = z.string().nullish();
 const sight = z.object({
   home: z.string(),
   cwd: z.object({ path: z.string(), there: z.boolean(), readable: z.boolean(), writable: z.boolean() }),
+  /** There is a config.toml. */
+  config: z.boolean().default(true),
   /** The agent itself has a login there. */
   hermes: z.boolean(),
   program: z.string().optional(),

@@ -34,6 +34,10 @@ export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): 
       const versions = (await types(configDir)).flatMap(({ manifest }) => Object.entries(manifest.versions));
       return versions.map(([word, { standin, reports }]) => ({ word, note: standin ? "stand-in" : reports }));
     }
+    case "codex-version": {
+      const versions = (await types(configDir)).flatMap(({ manifest }) => Object.keys(manifest.codex?.versions ?? {}));
+      return versions.map((word) => ({ word }));
+    }
     case "channel":
       return (await types(configDir)).flatMap(({ manifest }) => titles(manifest.channels));
     case "mcp-server":

@@ -8,14 +8,22 @@ export const runtime = command({
 Codex' own sandbox, with the agent's MCP servers and tools. Everything is checked first: the versions, the provider, both logins, the
 sandbox in the unit the agent will have. Then Codex gets its config.toml, and must accept it and start every MCP server in it; then
 the agent is restarted and must answer. What fails is put back as it was. Your own part of config.toml is kept byte for byte, and
-secrets of .env are not written to it.
+secrets of .env are not written to it. What no flag says is as it was when it last ran on Codex.
 
 'auto' (or 'off') gives the turns back to the agent; what Codex was given stays, unless --clean takes it away. 'login' logs Codex and
 the agent in: go to the address it shows. Without a word, it tells how things are on the host, and ends with 1 when an agent that
 should run on Codex cannot. Of several agents one goes first, then the others; the first that fails stops those not begun yet.`,
-  args: { names: agentNames },
+  args: {
+    names: {
+      ...agentNames,
+      summary: `${agentNames.summary}; then codex, auto or login`,
+      last: ["codex", "auto", "login"],
+    },
+  },
   options: {
-    codexVersion: text("VERSION", "which Codex --install-codex brings (default: the one clm knows best)"),
+    codexVersion: text("VERSION", "which Codex --install-codex brings (default: the one clm knows best)", {
+      completes: "codex-version",
+    }),
     installCodex: flag("bring Codex to the agent's user, checked by its pinned digest; the host needs no registry"),
     codexFile: text("FILE", "take Codex from this package instead of fetching it with npm", { completes: "file" }),
     codexHome: choice(

@@ -1,13 +1,15 @@
+import type { Proof } from "../../../agents/proof/proof.js";
 import { Fault } from "../../../errors.js";
 import type { Change } from "../../../flows/agent/change.js";
 import type { Pace } from "../../../flows/fleet/each.js";
 import { secretFrom } from "../../../flows/secret-source.js";
 import type { Session } from "../../../flows/session.js";
+import { nearest } from "../../../nearest.js";
 import type { Secret } from "../../../secret.js";
 import { agentsOf } from "../../../state/agents.js";
 import { hostStore } from "../../../state/hosts.js";
 import type { Context, Handler, Input } from "../../command.js";
-import { onAgents } from "../../many.js";
+import { onAgents, paceOf } from "../../many.js";
 import { longOption } from "../../spelling.js";
 import { changeText } from "../tell.js";
 import { checkView, judgedView } from "../view.js";
@@ -39,7 +41,7 @@ export const run: Handler<typeof runtime> = ({ args, options }, clm) => {
     words: names,
     options,
     after: deed === "status" ? [] : [deed],
-    pace: paceOf(options),
+    pace: paceFor(options),
   };
   if (deed === "codex") return enable(clm, verb, options);
   if (deed === "auto") return disable(clm, verb, options);
@@ -49,12 +51,25 @@ export const run: Handler<typeof runtime> = ({ args, options }, clm) => {
 /** The last word says what to do, unless it is all there is to say whom it is about. */
 function wordsOf({ configDir }: Context, words: string[], options: Given): { names: string[]; deed: Deed } {
   const last = words.at(-1) ?? "";
-  if (!Object.hasOwn(deeds, last)) return { names: words, deed: "status" };
+  if (!Object.hasOwn(deeds, last)) {
+    if (words.length > 1) mustBeAgent(configDir, last);
+    return { names: words, deed: "status" };
+  }
   const chosen = options.all || options.host.length + options.label.length > 0 || options.type !== undefined;
   const isAgent =
     words.length === 1 && !chosen && agentsOf(hostStore(configDir).read()).some(({ name }) => name === last);
   if (isAgent) return { names: words, deed: "status" };
   return { names: words.slice(0, -1), deed: deeds[last as keyof typeof deeds] };
+}
+
+/** Somebody may have mistyped what is to be done. */
+function mustBeAgent(configDir: string, word: string): void {
+  if (!/^[A-Za-z_]+$/.test(word) || agentsOf(hostStore(configDir).read()).some(({ name }) => name === word)) return;
+  const meant = nearest(word.toLowerCase(), Object.keys(deeds));
+  throw new Fault("usage", `'${word}' is neither an agent nor one of codex, auto and login`, {
+    ...(meant && { why: `did you mean '${meant}'?` }),
+    next: "clm agent runtime --help",
+  });
 }
 
 /** Flags that mean nothing elsewhere. */
@@ -69,8 +84,8 @@ const flagsOf: Record<Deed, (keyof Given)[]> = {
 };
 
 function mustFit(deed: Deed, options: Given): void {
-  const isSaid = (name: keyof Given) =>
-    ![undefined, false, ""].includes(options[name] as never) && String(options[name]) !== "";
+  // A list that nobody gave is empty.
+  const isSaid = (name: keyof Given) => !["", "undefined", "false"].includes(String(options[name]));
   for (const [other, names] of Object.entries(flagsOf)) {
     const said = names.find((name) => isSaid(name) && !flagsOf[deed].includes(name));
     if (said) throw new Fault("usage", `${longOption(said)} is for ${other}; ${deed} does not take it`);
@@ -82,9 +97,9 @@ function mustFit(deed: Deed, options: Given): void {
 }
 
 /** One first, then the others; the first that fails stops those not begun yet. */
-function paceOf({ parallel, maxFail, continue: goOn }: Given): Pace {
-  if (goOn && maxFail !== undefined) throw new Fault("usage", "--continue and --max-fail contradict each other");
-  return { parallel, scout: true, ...(!goOn && { maxFail: maxFail ?? 1 }) };
+function paceFor(options: Given): Pace {
+  const { maxFail = 1, ...pace } = paceOf(options);
+  return { ...pace, scout: true, ...(!options.continue && { maxFail }) };
 }
 
 type Verb = Pick<Parameters<typeof onAgents>[1], "command" | "words" | "options" | "after"> & { pace: Pace };
@@ -104,8 +119,7 @@ function enable(clm: Context, verb: Verb, options: Given): Promise<number | unde
       const same = changes.length === 0;
       if (clm.dryRun) return [...notes, ...(same ? [`${who}runs on Codex already; nothing would change`] : [])];
       if (proofs.length === 0) return [...notes, `${who}is to run on Codex; it does not run now, and was not asked`];
-      const asked = same || proofs.some(({ id, result }) => id === "chat" && result !== "skipped");
-      const how = `${same ? " already; nothing was changed" : ""}${asked ? ", and answers" : ""}`;
+      const how = `${same ? " already; nothing was changed" : ""}${hasAnswered(proofs) ? ", and answers" : ""}`;
       return [...notes, `${who}runs on Codex${how}`];
     },
     brief: ({ changes }) => wouldChange(clm, changes),
@@ -124,11 +138,13 @@ function disable(clm: Context, verb: Verb, { clean, skipChat }: Given): Promise<
     work: async (session, word) =>
       (await import("../../../flows/agent/runtime/auto.js")).returnToAuto(session, word, { clean, skipChat }),
     data: ({ agent: _, ...seen }) => seen,
-    told: ({ switched, changes, proofs }, who) => {
-      if (clm.dryRun) return changes.length > 0 ? [] : [`${who}runs its turns itself already; nothing would change`];
-      if (changes.length === 0) return [`${who}runs its turns itself already; nothing was changed`];
-      if (!switched) return [`${who}runs its turns itself already; Codex' files are clean`];
-      return [`${who}runs its turns itself again, from the next session on${proofs.length > 0 ? ", and answers" : ""}`];
+    told: ({ switched, changes, proofs, notes }, who) => {
+      const already = `${who}runs its turns itself already`;
+      if (clm.dryRun) return [...notes, ...(changes.length > 0 ? [] : [`${already}; nothing would change`])];
+      if (changes.length === 0) return [`${already}; nothing was changed`];
+      if (!switched) return [...notes, `${already}; Codex' files are clean`];
+      const how = hasAnswered(proofs) ? ", and answers" : "";
+      return [...notes, `${who}runs its turns itself again, from the next session on${how}`];
     },
     brief: ({ changes }) => wouldChange(clm, changes),
     tables: ({ changes, proofs }) => {
@@ -137,6 +153,8 @@ function disable(clm: Context, verb: Verb, { clean, skipChat }: Given): Promise<
     },
   });
 }
+
+const hasAnswered = (proofs: Proof[]): boolean => proofs.some(({ id, result }) => id === "chat" && result === "ok");
 
 /** Of several only what, and not how: that is for who asks about one. */
 const wouldChange = ({ dryRun }: Context, changes: Change[]): string[] =>

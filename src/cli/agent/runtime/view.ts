@@ -1,12 +1,23 @@
+import { runtimeSettings } from "../../../agents/codex/runtime.js";
 import { Fault } from "../../../errors.js";
 import type { Change } from "../../../flows/agent/change.js";
 import type { RuntimeStatus } from "../../../flows/agent/runtime/status.js";
 import { titleOf } from "../../../state/agents.js";
 
+/** Hermes may have switched it on itself. */
+const isCodexs = ({ runtime, setting }: RuntimeStatus): boolean =>
+  runtime === "codex" || setting === runtimeSettings.codex;
+
+const whoRuns = (status: RuntimeStatus): string => {
+  if (!isCodexs(status)) return "the agent's own";
+  return status.runtime === "codex" ? "Codex" : "Codex, by its config.yaml; not switched on here";
+};
+
 /** A status for a person. */
-export function describeStatus({ runtime, setting, codex, permissions, mirror }: RuntimeStatus): string[] {
+export function describeStatus(status: RuntimeStatus): string[] {
+  const { setting, codex, permissions, mirror } = status;
   const lines: [string, string | undefined][] = [
-    ["Runtime", runtime === "codex" ? "Codex" : "the agent's own"],
+    ["Runtime", whoRuns(status)],
     ["config.yaml", setting ?? "says nothing of it"],
     ["Codex", codex.version && `${codex.version} (${codex.program})`],
     ["Settings", `${codex.home}/config.toml`],
@@ -17,11 +28,13 @@ export function describeStatus({ runtime, setting, codex, permissions, mirror }:
 }
 
 /** The same in one line, for who asked about many. */
-export function inBrief({ runtime, codex, checks }: RuntimeStatus): string {
+export function inBrief(status: RuntimeStatus): string {
+  const { codex, checks } = status;
   const missing = checks.filter(({ result }) => result === "fail").map(({ id, reason }) => `${id}: ${reason}`);
-  const who = runtime === "codex" ? `runs on Codex ${codex.version ?? ""}`.trim() : "runs its turns itself";
+  const version = codex.version ? ` ${codex.version}` : "";
+  const who = isCodexs(status) ? `runs on Codex${version}` : "runs its turns itself";
   if (missing.length > 0) return `${who}; for Codex it lacks: ${missing.join("; ")}`;
-  return runtime === "codex" ? who : `${who}; could run on Codex ${codex.version ?? ""}`.trim();
+  return isCodexs(status) ? who : `${who}; could run on Codex${version}`;
 }
 
 /** How a file would change, below what is said of it. */
@@ -31,7 +44,7 @@ export const detailLines = ({ details = [] }: Change): string[] => details.map((
 export function mustRun({ agent, runtime, setting, checks }: RuntimeStatus): void {
   if (runtime !== "codex") return;
   const failed = checks.filter(({ result }) => result === "fail");
-  const other = setting !== "codex_app_server" ? [`config.yaml on its host says ${setting ?? "nothing of it"}`] : [];
+  const other = setting !== runtimeSettings.codex ? [`config.yaml on its host says ${setting ?? "nothing of it"}`] : [];
   if (failed.length + other.length === 0) return;
   throw new Fault("check-failed", `${titleOf(agent)} should run on Codex, and cannot`, {
     why: [...other, ...failed.map(({ id, reason }) => `${id}: ${reason}`)],

@@ -23,14 +23,17 @@ export interface Errand {
   script: string;
   words: string[];
   stdin?: Uint8Array;
+  /** What could not be reached, when it fails. */
+  about?: string;
 }
 
 /**
  * Runs a script on the host with the rights of the agent's user, in one exec. Root lends its hands only to become that
  * user: in a directory of the agent's, root could be led anywhere by a link. Returns the lines it answered.
  */
-export async function asAgent(session: Session, agent: Agent, { script, words, stdin }: Errand): Promise<string[]> {
+export async function asAgent(session: Session, agent: Agent, errand: Errand): Promise<string[]> {
   const { host, name } = agent;
+  const { script, words, stdin, about = `the memory of ${name}` } = errand;
   const connection = await session.pool.connect(host);
   const { code, stdout, stderr } = await run(connection.as("root"), commandAs(agent, { script, words }), {
     stdin: Buffer.from(stdin ?? ""),
@@ -41,14 +44,18 @@ export async function asAgent(session: Session, agent: Agent, { script, words, s
   if (lines[0] === "no-user" || lines[0] === "stranger") throw notOurs(agent, lines[0]);
   if (code === 0) return lines;
   const full = /No space left on device|Disk quota exceeded/.test(stderr);
-  throw new Fault(full ? "host-full" : "remote-failed", `the memory of ${name} could not be reached on ${host.name}`, {
+  throw new Fault(full ? "host-full" : "remote-failed", `${about} could not be reached on ${host.name}`, {
     why: stderr.trim().split("\n").slice(-5),
     next: `clm host check ${host.name}`,
   });
 }
 
 /** The command of root's that runs a script as the agent's user. It answers `no-user` or `stranger` when there is none to become. */
-export function commandAs({ record }: Agent, { script, words }: Omit<Errand, "stdin">, seconds = 60): string {
+export function commandAs(
+  { record }: Agent,
+  { script, words }: Pick<Errand, "script" | "words">,
+  seconds = 60,
+): string {
   const comment = record.mark ? accountComment(record.mark) : "";
   return sh`/bin/sh -c ${drop} drop ${record.user} ${record.home} ${comment} ${seconds} ${script} ${words}`;
 }

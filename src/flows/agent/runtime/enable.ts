@@ -1,5 +1,5 @@
 import { codexWish } from "../../../agents/codex/files.js";
-import { profileFor } from "../../../agents/codex/permissions.js";
+import { isSameProfile, profileFor } from "../../../agents/codex/permissions.js";
 import { pluginsIn } from "../../../agents/codex/preflight.js";
 import { judgeCodex } from "../../../agents/codex/proof.js";
 import { codexTypeOf, inPlaces, type Runtime, runsOnCodex } from "../../../agents/codex/runtime.js";
@@ -7,7 +7,8 @@ import type { CodexSight } from "../../../agents/codex/sight.js";
 import type { Check } from "../../../agents/doctor/check.js";
 import type { Proof } from "../../../agents/proof/proof.js";
 import { inRange } from "../../../agents/versions.js";
-import { Fault } from "../../../errors.js";
+import { asFault, Fault } from "../../../errors.js";
+import { quote } from "../../../quote.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, findAgent, fullName, titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
@@ -21,11 +22,13 @@ import { mustNotDrop } from "../configure/objections.js";
 import { type Plan, withoutRestart } from "../configure/on-host.js";
 import { mustHold } from "../gates.js";
 import { applyRendering } from "../rendered.js";
+import { targetOf } from "../target.js";
 import { exactly } from "./exactly.js";
 import { installCodex, keepOnly, type Package } from "./install.js";
 import { lookAtCodex } from "./look.js";
+import { mustBeKnown } from "./package.js";
 import { type Begun, orPutBack } from "./put-back.js";
-import { codexBefore, longest, planIn, runtimeOf, type Scene, sceneOf, type Wanted, wantedBy } from "./scene.js";
+import { codexBefore, planIn, runtimeOf, type Scene, sceneOf, secondsFor, type Wanted, wantedBy } from "./scene.js";
 
 export interface EnableRequest {
   home?: "shared" | "own" | undefined;
@@ -64,8 +67,9 @@ export function enableCodex(session: Session, word: string, request: EnableReque
 }
 
 async function enable(session: Session, word: string, request: EnableRequest): Promise<Enabled> {
+  const type = codexTypeOf((await targetOf(session, word)).subject);
+  if (request.install) mustBeKnown(type, request.install);
   const scene = await step(session.ui, `look at ${word}`, () => sceneOf(session, word, request.home));
-  codexTypeOf(scene.subject);
   mustNotBeStopped(scene.agent);
   const asked = await wantedBy(scene, draftFor(scene, request));
   const before = await look(scene, asked);
@@ -78,8 +82,11 @@ async function enable(session: Session, word: string, request: EnableRequest): P
   // Another Codex may answer the rest otherwise.
   const others = before.checks.filter(({ id }) => !ofCodex.has(id));
   mustBeFit(scene, others, "nothing was changed");
+  // What cannot be kept is refused before anything is sent.
+  mustCount(planIn(scene, asked), request);
   const { changes, launcher } = await installCodex(scene, request.install ?? {});
-  const fit = { ...before, checks: others, changes };
+  const unseen = [...ofCodex].map((id): Check => ({ id, result: "skipped", reason: "seen once that Codex is there" }));
+  const fit = { ...before, checks: [...others, ...unseen], changes };
   // Where there was none, it stays, whatever comes of it: the same command goes on from there.
   const begun: Begun = { scene, installed: true, ...(before.sight.program && { launcher: launcher ?? "" }) };
   return orPutBack(begun, async () => {
@@ -113,6 +120,7 @@ async function switchOn(begun: Begun, asked: AgentRecord, fit: Fit, request: Ena
   const scene = await sceneOf(session, fullName(agent), request.home);
   const wanted = await wantedBy(scene, draft);
   const plan = planIn(scene, wanted);
+  mustCount(plan, request);
   mustNotDrop(agent, plan.rendering, scene.seen, gate.dryRun ? ui : undefined);
   const told = { notes: notesOf(scene, wanted, plan) };
   if (gate.dryRun) {
@@ -127,11 +135,27 @@ async function switchOn(begun: Begun, asked: AgentRecord, fit: Fit, request: Ena
   const how = { verb, draft, skipChat: request.skipChat, anew: begun.installed };
   const applied = await applyRendering(session, agent, { ...how, standing: "as-recorded" });
   mustHold(applied.proofs, `${titleOf(agent)} does not answer on Codex as it should`);
-  if (request.install) await keepOnly(scene, request.install);
+  if (request.install) await keepOnly(scene, request.install).catch((error) => warnOf(session, error));
   return {
     ...{ ...told, agent: { ...agent, record: applied.record }, proofs: applied.proofs },
     ...{ checks: [...fit.checks, ...accepted], changes: [...fit.changes, ...given, ...applied.changes] },
   };
+}
+
+/** What was proven holds, whatever is left lying about. */
+function warnOf({ signal, ui }: Session, error: unknown): void {
+  signal.throwIfAborted();
+  ui.warn(`versions of Codex from before are still there: ${asFault(error).message}`);
+}
+
+/** Who asks for a profile must get it, and the user's own counts before ours. */
+function mustCount({ codex, subject }: Plan, { permissions }: EnableRequest): void {
+  const counts = codex?.migrated.permissions;
+  if (!codex || permissions === undefined || counts === undefined || isSameProfile(permissions, counts)) return;
+  throw new Fault("conflict", `${codex.config.path} on ${subject.host} has default_permissions of its own: ${counts}`, {
+    why: `that counts, and --permissions ${permissions} would not`,
+    next: `clm agent exec ${subject.word} -- grep -n default_permissions ${quote(codex.config.path)}`,
+  });
 }
 
 /** What cannot be proven is not begun: and an agent that is told something else has to be proven before it is started. */
@@ -203,7 +227,9 @@ function notesOf({ type, subject }: Scene, { record }: Wanted, { codex }: Plan):
   const former = subject.runtime && subject.runtime.home !== record.runtime?.home ? subject.runtime.home : undefined;
   return [
     ...(codex?.migrated.notes ?? []),
-    ...(former ? [`what Codex was given in ${former} stays there`] : []),
+    ...(former
+      ? [`what Codex was given in ${former} stays there; auto --clean, before this, would have taken it out`]
+      : []),
     ...type.lost.map((each) => `without: ${each}`),
     ...(record.runtime?.mirror ? [] : [`without: ${type.untold}; --mirror writes them to Codex' AGENTS.md`]),
     ...(tasks.length > 0
@@ -231,7 +257,7 @@ async function askCodex({ session, agent, seen }: Scene, { subject }: Wanted, { 
   const { runtime } = subject;
   if (!codex || !runtime) throw new Error("a plan for Codex has no files of Codex'");
   const sight = await lookAtCodex(session, { agent, subject }, seen.systemd, {
-    ...{ server: true, still: false, thread: Math.max(longest, codex.migrated.patience), sandbox: false },
+    ...{ server: true, still: false, thread: secondsFor(codex), sandbox: false },
   });
   return judgeCodex(sight, { subject, runtime, migrated: codex.migrated });
 }

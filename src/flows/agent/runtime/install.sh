@@ -20,21 +20,30 @@ lead_to() {
   mv -fT -- "$launcher.new" "$launcher"
 }
 
-# VERSION PROGRAM DIGEST, and the package on stdin.
+# VERSION PROGRAM DIGEST SIZE, and on stdin the package, and then a word to go on: who was interrupted does not say it.
 install() {
-  version=$1 program=$2 digest=$3
-  before=$(target_of)
-  [ "$before" != foreign ] || { echo foreign; return; }
+  version=$1 program=$2 digest=$3 size=$4
+  [ "$(target_of)" != foreign ] || { echo foreign; return; }
   mkdir -p -- "$place" "${launcher%/*}"
-  new=$place/.new old=$place/.old
-  rm -rf -- "$new" "$new.tgz" "$old"
-  trap 'rm -rf -- "$new" "$new.tgz" "$old"' EXIT
-  cat >"$new.tgz"
+  # One that was interrupted may be at its end.
+  exec 9>"$place/.lock"
+  flock -w 120 9 || { echo busy; return; }
+  before=$(target_of)
+  new=$place/.new old=$place/.old home=$place/.home
+  rm -rf -- "$new" "$new.tgz" "$old" "$home"
+  trap 'rm -rf -- "$new" "$new.tgz" "$old" "$home"' EXIT
+  trap 'exit 1' HUP INT TERM
+  head -c "$size" >"$new.tgz"
   arrived=$(sha512sum <"$new.tgz")
   [ "${arrived%% *}" = "$digest" ] || { echo damaged; return; }
   mkdir -- "$new"
   tar -xzf "$new.tgz" -C "$new" --strip-components=1 --no-same-owner
-  "$new/$program" --version >/dev/null
+  # Codex makes itself a home for whatever it is asked.
+  mkdir -- "$home"
+  CODEX_HOME=$home "$new/$program" --version >/dev/null
+  echo ready
+  read -r go || go=
+  [ "$go" = go ] || { echo interrupted; return; }
   [ ! -e "$place/$version" ] || mv -T -- "$place/$version" "$old"
   mv -T -- "$new" "$place/$version"
   lead_to "$place/$version/$program"
@@ -43,7 +52,10 @@ install() {
 
 # TARGET, or nothing: as it was before.
 switch() {
-  if [ -x "$1" ]; then lead_to "$1"; fi
+  if [ -n "$1" ]; then
+    [ -x "$1" ] || { echo gone; return; }
+    lead_to "$1"
+  fi
   case $1,$(target_of) in ,"$place"/*) rm -f -- "$launcher" ;; esac
   echo switched
 }

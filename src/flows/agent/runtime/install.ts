@@ -46,9 +46,10 @@ export async function installCodex(scene: Scene, wanted: Package): Promise<Insta
 }
 
 /** The launcher leads again to what it did before. */
-export const switchTo = async (scene: Scene, target: string): Promise<void> => {
-  await there(scene, "switch", [target]);
-};
+export async function switchTo(scene: Scene, target: string): Promise<void> {
+  const [answer] = await there(scene, "switch", [target]);
+  if (answer !== "switched") throw new Fault("remote-failed", `${target} is not on ${scene.agent.host.name} any more`);
+}
 
 /** Other versions that clm brought before go, when this one has proven itself. */
 export async function keepOnly(scene: Scene, { version = scene.type.default }: Package): Promise<void> {
@@ -56,31 +57,42 @@ export async function keepOnly(scene: Scene, { version = scene.type.default }: P
 }
 
 /** One of the script's actions, as the agent's user. */
-function there({ session, agent, subject, type }: Scene, action: string, words: string[]): Promise<string[]> {
-  const [place, launcher] = [inPlaces(subject, type.place), inPlaces(subject, type.launcher)];
-  return asAgent(session, agent, { script, words: [action, place, launcher, ...words] });
+function there(scene: Scene, action: string, words: string[]): Promise<string[]> {
+  const { session, agent } = scene;
+  const { place, launcher } = whereIn(scene);
+  return asAgent(session, agent, { script, words: [action, place, launcher, ...words], about: place });
 }
+
+/** Where it is, and where it is called from. */
+const whereIn = ({ subject, type }: Scene) => ({
+  place: inPlaces(subject, type.place),
+  launcher: inPlaces(subject, type.launcher),
+});
 
 const inMegabytes = (bytes: number): number => Math.round(bytes / 1e6);
 
 async function send(
-  { session, agent, subject, type }: Scene,
+  scene: Scene,
   { codex, program, integrity }: Pin,
   path: string,
   tell: (sent: number, size: number) => void,
 ): Promise<string> {
-  const [place, launcher] = [inPlaces(subject, type.place), inPlaces(subject, type.launcher)];
+  const { session, agent } = scene;
+  const { place, launcher } = whereIn(scene);
   const digest = Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
-  const words = ["install", place, launcher, codex, program, digest];
+  const { size } = statSync(path);
+  const words = ["install", place, launcher, codex, program, digest, String(size)];
   const root = (await session.pool.connect(agent.host)).as("root");
   const process = await root.spawn(commandAs(agent, { script, words }, patience), { signal: session.signal });
-  const { size } = statSync(path);
   let sent = 0;
   const file = createReadStream(path).on("data", (chunk) => {
     sent += chunk.length;
     tell(sent, size);
   });
-  const [said] = await Promise.all([hear(process), pipeline(file, process.stdin).catch(() => {})]);
+  // It is there, and whole. Who hears nothing more from here lets it be.
+  const onReady = () => process.stdin.end("go\n");
+  const sending = pipeline(file, process.stdin, { end: false }).catch(() => {});
+  const [said] = await Promise.all([hear(process, onReady), sending]);
   session.signal.throwIfAborted();
   const answer = said.stdout.trim().split("\n").at(-1) ?? "";
   if (answer.startsWith("installed")) return answer.replace(/^installed ?/, "");
@@ -97,17 +109,31 @@ async function send(
   }
   const full = /No space left on device|Disk quota exceeded/.test(said.stderr);
   throw new Fault(full ? "host-full" : "remote-failed", `Codex ${codex} could not be put on ${agent.host.name}`, {
-    why: answer === "damaged" ? "what arrived is not what was sent" : said.stderr.trim().split("\n").slice(-3),
+    why: troubles[answer] ?? said.stderr.trim().split("\n").slice(-3),
     next: `clm host check ${agent.host.name}`,
   });
 }
 
-async function hear(process: Process): Promise<{ stdout: string; stderr: string }> {
-  const text = async (stream: Process["stdout"]) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of stream) chunks.push(chunk as Buffer);
-    return Buffer.concat(chunks).toString("utf8");
+const troubles: Record<string, string> = {
+  damaged: "what arrived is not what was sent",
+  busy: "another one is being put there",
+};
+
+/** All that it says; when it says that it is ready, somebody is told. */
+async function hear(
+  { stdout, stderr, done }: Process,
+  onReady: () => void,
+): Promise<{ stdout: string; stderr: string }> {
+  const said = { stdout: "", stderr: "" };
+  const listen = async (name: keyof typeof said, stream: Process["stdout"]) => {
+    for await (const chunk of stream.setEncoding("utf8")) {
+      const wasReady = isReady(said.stdout);
+      said[name] += chunk;
+      if (!wasReady && isReady(said.stdout)) onReady();
+    }
   };
-  const [stdout, stderr] = await Promise.all([text(process.stdout), text(process.stderr), process.done]);
-  return { stdout, stderr };
+  await Promise.all([listen("stdout", stdout), listen("stderr", stderr), done]);
+  return said;
 }
+
+const isReady = (said: string): boolean => /^ready$/m.test(said);

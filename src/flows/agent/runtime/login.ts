@@ -6,6 +6,7 @@ import { dir } from "../../../remote/operations/operation.js";
 import type { Secret } from "../../../secret.js";
 import { type Agent, findAgent, fullName, titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
+import { alone } from "../alone.js";
 import { codeOf, execIn } from "../inside/exec.js";
 import { leashOn } from "../inside/leash.js";
 import { targetOf } from "../target.js";
@@ -35,7 +36,12 @@ export interface LoginRequest {
  * Login: Codex and the agent each get a login of their own, by a person who goes to the address that is shown. Each says so
  * itself afterwards.
  */
-export async function loginForCodex(session: Session, word: string, request: LoginRequest): Promise<LoggedIn> {
+export function loginForCodex(session: Session, word: string, request: LoginRequest): Promise<LoggedIn> {
+  const { host, name } = findAgent(session.hosts.read(), word);
+  return alone(session, { host: host.name, name }, () => logIn(session, `${host.name}/${name}`, request));
+}
+
+async function logIn(session: Session, word: string, request: LoginRequest): Promise<LoggedIn> {
   const scene = await sceneOf(session, word, request.home);
   const { agent, type, seen, root } = scene;
   const before = runtimeOf(scene.subject, type);
@@ -62,14 +68,16 @@ export async function loginForCodex(session: Session, word: string, request: Log
     // A place of its own has to be there before Codex uses it.
     await works.converge(root, [dir(home, { owner: subject.user, mode: 0o700 })]);
     if (request.apiKey) {
-      await runThere(session, agent, [...codex, "login", "--with-api-key"], request, request.apiKey);
+      const command = [...codex, "login", "--with-api-key"];
+      await runThere(session, agent, { what: "Codex", command, secret: request.apiKey }, request);
       done.push("codex");
     } else if (!kindIn(first) && needsLogin(first)) {
-      await runThere(session, agent, [...codex, ...type.login], request);
+      await runThere(session, agent, { what: "Codex", command: [...codex, ...type.login] }, request);
       done.push("codex");
     }
     if (!first.hermes && !request.apiKey) {
-      await runThere(session, agent, [subject.places.launcher, ...type.hermes_login], request);
+      const command = [subject.places.launcher, ...type.hermes_login];
+      await runThere(session, agent, { what: subject.manifest.title, command }, request);
       done.push("agent");
     }
     return look();
@@ -91,9 +99,8 @@ const needsLogin = ({ account }: CodexSight): boolean => !account || !("needed" 
 async function runThere(
   session: Session,
   agent: Agent,
-  command: string[],
+  { what, command, secret }: { what: string; command: string[]; secret?: Secret },
   { hear }: LoginRequest,
-  secret?: Secret,
 ): Promise<void> {
   const target = await targetOf(session, fullName(agent));
   const leash = await leashOn(session, await session.pool.connect(agent.host), [target]);
@@ -104,32 +111,26 @@ async function runThere(
     const exit = await execIn(session, target, leash, {
       command,
       ...(secret && { input: Readable.from([Buffer.from(`${secret.reveal()}\n`)]) }),
-      hear: (_, stream, bytes) => lines[stream].take(bytes.toString("utf8")),
+      hear: (_, stream, bytes) => lines[stream].take(bytes),
     });
     how = "done";
     for (const each of Object.values(lines)) each.end();
     if (codeOf(exit) === 0) return;
-    throw new Fault(
-      "remote-failed",
-      `${command
-        .filter((word) => !word.includes("="))
-        .slice(-3)
-        .join(" ")} ended with ${codeOf(exit)}`,
-      {
-        why: "what it said stands above",
-        next: `clm agent shell ${agent.word}`,
-      },
-    );
+    throw new Fault("remote-failed", `${what} did not log in on ${agent.host.name}: it ended with ${codeOf(exit)}`, {
+      why: "what it said stands above",
+      next: `clm agent shell ${agent.word}`,
+    });
   } finally {
     await leash.end(how);
   }
 }
 
 function linesTo(hear: (line: string) => void) {
+  const decoder = new TextDecoder();
   let rest = "";
   return {
-    take(text: string): void {
-      const [last = "", ...lines] = `${rest}${text}`.split("\n").reverse();
+    take(bytes: Uint8Array): void {
+      const [last = "", ...lines] = `${rest}${decoder.decode(bytes, { stream: true })}`.split("\n").reverse();
       rest = last;
       for (const line of lines.reverse()) if (line.trim() !== "") hear(line.trimEnd());
     },

@@ -8,8 +8,8 @@ import { execIn } from "../inside/exec.js";
 import { leashOn } from "../inside/leash.js";
 import type { Target } from "../target.js";
 
-/** Seconds: more than everything it waits for together. */
-const patience = 420;
+/** Seconds: more than everything it waits for together, but for MCP servers. */
+const patience = 300;
 
 /**
  * Looks at Codex on an agent's host, as the service the target describes would see it: with its user, its `.env` and all that
@@ -31,7 +31,7 @@ export async function lookAtCodex(
     const { code } = await execIn(session, target, leash, {
       command: words,
       input: Readable.from([Buffer.from(input)]),
-      properties: [...hardeningOf(subject, systemd), `RuntimeMaxSec=${patience}`],
+      properties: [...hardeningOf(subject, systemd), `RuntimeMaxSec=${patience + (looking.thread || 0)}`],
       hear: (_, stream, bytes) => {
         said[stream] = (said[stream] + decoder[stream].decode(bytes, { stream: true })).slice(-most);
       },

@@ -25,6 +25,16 @@ export interface Pin {
   program: string;
 }
 
+/** Whether there is such a version at all can be told before anybody looks at a host. */
+export function mustBeKnown({ versions, default: usual }: CodexType, { version = usual }: Package): void {
+  if (Object.hasOwn(versions, version)) return;
+  const known = Object.keys(versions);
+  throw new Fault("bad-input", `Codex ${version} is not pinned`, {
+    why: `there are ${known.join(", ")}`,
+    data: { versions: known },
+  });
+}
+
 /** What the manifest pins for such a machine, or a fault that says what it does. */
 export function pinFor({ versions, default: usual }: CodexType, { version = usual }: Package, arch: string): Pin {
   const pin = versions[version]?.[arch];

@@ -1,4 +1,5 @@
 import { opening } from "../../../agents/codex/block.js";
+import type { CodexFiles } from "../../../agents/codex/files.js";
 import { reachOf } from "../../../agents/codex/permissions.js";
 import { judgeBefore } from "../../../agents/codex/preflight.js";
 import { type CodexType, codexTypeOf, inPlaces, type Runtime } from "../../../agents/codex/runtime.js";
@@ -17,6 +18,7 @@ import type { Session } from "../../session.js";
 import { answersFor } from "../answers.js";
 import { apiKeyOf } from "../api-key.js";
 import { mustBeOurs, type Plan, planFor, standingFor } from "../configure/on-host.js";
+import { orLoss } from "../configure/unmendable.js";
 import { mustBeInstalled } from "../gates.js";
 import { observe } from "../observe.js";
 import { mustBeConfigured } from "../put-on-host.js";
@@ -92,20 +94,25 @@ export const planIn = ({ agent, seen, salt }: Scene, { record, subject, answers 
 /** Codex before anything is changed, in the unit that the agent will have. */
 export async function codexBefore(
   scene: Scene,
-  { subject, provider }: Wanted,
+  wanted: Wanted,
   { thread }: { thread: boolean },
 ): Promise<{ sight: CodexSight; checks: Check[] }> {
   const { session, agent, type, seen } = scene;
-  const permissions = subject.runtime?.permissions ?? "";
+  const { subject, provider } = wanted;
+  const plan = orLoss(() => planIn(scene, wanted));
+  const codex = "codex" in plan ? plan.codex : undefined;
+  // The user's own counts before the one that is wished.
+  const permissions = codex?.migrated.permissions ?? subject.runtime?.permissions ?? "";
   const reach = reachOf(permissions);
   const migrated = seen.texts.codex_config?.text?.includes(opening) ?? false;
   const sight = await lookAtCodex(session, { agent, subject }, seen.systemd, {
     ...{ server: true, still: true },
-    thread: thread && longest,
+    thread: thread && secondsFor(codex),
     sandbox: reach === "everything" ? false : reach === "read" ? "read" : "write",
   });
   return { sight, checks: judgeBefore({ subject, type, provider, permissions, migrated, sight }) };
 }
 
-/** Seconds that MCP servers have to get ready. */
-export const longest = 60;
+/** Seconds that MCP servers have to get ready: more when somebody gave one of them more. */
+export const secondsFor = (codex: CodexFiles | undefined): number =>
+  Math.min(600, Math.max(60, codex?.migrated.patience ?? 0));

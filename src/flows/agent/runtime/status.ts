@@ -2,10 +2,13 @@ import { judgeCodex } from "../../../agents/codex/proof.js";
 import { codexTypeOf } from "../../../agents/codex/runtime.js";
 import type { CodexSight } from "../../../agents/codex/sight.js";
 import type { Check } from "../../../agents/doctor/check.js";
+import { converge } from "../../../remote/operations/converge.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { codexBefore, planIn, runtimeOf, runtimeSettingIn, sceneOf, wantedBy } from "./scene.js";
+import { changesIn, type Plan } from "../configure/on-host.js";
+import { type Lost, orLoss } from "../configure/unmendable.js";
+import { codexBefore, planIn, runtimeOf, runtimeSettingIn, type Scene, sceneOf, wantedBy } from "./scene.js";
 
 export interface RuntimeStatus {
   agent: Agent;
@@ -31,21 +34,28 @@ export async function runtimeStatus(session: Session, word: string): Promise<Run
   const wanted = await wantedBy(scene, { ...agent.record, runtime: { ...runtime, kind: "codex" } });
   const { sight, checks } = await step(session.ui, "ask Codex", () => codexBefore(scene, wanted, { thread: on }));
   const said = runtimeSettingIn(scene);
-  const codex = on ? planIn(scene, wanted).codex : undefined;
-  const drifted = codex !== undefined && codex.config.before !== codex.config.text;
+  const plan = orLoss(() => planIn(scene, wanted));
+  const codex = "codex" in plan ? plan.codex : undefined;
+  const accepted =
+    on && codex && sight.version ? judgeCodex(sight, { subject, runtime, migrated: codex.migrated }) : [];
   return {
-    ...{ agent, runtime: runtime.kind, permissions: runtime.permissions, mirror: runtime.mirror },
+    ...{ agent, runtime: runtime.kind, mirror: runtime.mirror },
+    permissions: codex?.migrated.permissions ?? runtime.permissions,
     ...(said !== undefined && { setting: said }),
     codex: sight,
-    checks: [
-      ...checks,
-      ...(codex && sight.version ? judgeCodex(sight, { subject, runtime, migrated: codex.migrated }) : []),
-      ...(drifted ? [drift(agent)] : []),
-    ],
+    checks: [...checks, ...accepted, ...(on ? await driftIn(scene, plan) : [])],
   };
 }
 
-const drift = ({ word }: Agent): Check => ({
-  ...{ id: "drift", result: "warn", reason: "config.toml is not as it was written" },
-  fix: `clm agent sync ${word}`,
-});
+/** Whether what Codex and the agent were given is there still, and what they were not given at all. */
+async function driftIn({ session, agent, root }: Scene, plan: Plan | Lost): Promise<Check[]> {
+  const id = "drift";
+  if ("reason" in plan) return [{ id, result: "fail", reason: plan.reason, ...(plan.fix && { fix: plan.fix }) }];
+  const skipped = Object.entries(plan.codex?.migrated.skipped ?? {}).map(
+    ([name, reason]): Check => ({ id: `mcp.${name}`, result: "warn", reason: `Codex does not get it: ${reason}` }),
+  );
+  const changes = changesIn(plan, await converge(root, plan.wish, { mode: "check", signal: session.signal }));
+  if (changes.length === 0) return skipped;
+  const reason = `not as it was configured: ${changes.map(({ what }) => what).join(", ")}`;
+  return [...skipped, { id, result: "warn", reason, fix: `clm agent sync ${agent.word}` }];
+}

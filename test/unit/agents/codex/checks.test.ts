@@ -25,6 +25,7 @@ const demo = { name: "demo", marketplace: "local", installed: true, enabled: tru
 const healthy: CodexSight = {
   home: "/home/ada/.codex",
   cwd: { path: "/home/ada", there: true, readable: true, writable: true },
+  config: true,
   hermes: true,
   program: "/home/ada/.local/bin/codex",
   version: "0.166.0",
