@@ -258,7 +258,7 @@ describe("killed or cut at any step, and run again", () => {
     expect(undisturbed, undisturbed.stderr).toMatchObject({ code: 0 });
     const count = JSON.parse(readFileSync(list, "utf8")).length;
     expect(count).toBeGreaterThan(10);
-    const size = process.env.CLM_TEST_EXHAUSTIVE ? count : 12;
+    const size = process.env.CLM_TEST_EXHAUSTIVE ? count : 8;
     const places = Array.from({ length: size }, (_, at) => 1 + Math.floor(((at + 0.5) * count) / size));
     const failures: string[] = [];
     for (const [index, step] of places.entries()) {

@@ -123,11 +123,11 @@ describe("writing memory", () => {
 
   it("waits for whoever holds Hermes' lock, and then sees what that one wrote", async () => {
     await fresh({ "MEMORY.md": "before" });
-    // The agent: takes the lock, and adds an entry two seconds later.
+    // The agent: takes the lock, and adds an entry when whoever writes has surely come, and still waits.
     const agent = inHost(
       host,
       `setpriv --reuid ${user} --regid ${user} --clear-groups flock ${memories}/MEMORY.md.lock /bin/sh -c '
-         touch ${memories}/held; sleep 2; printf "before\\n§\\nthe agent" > ${memories}/.mem_x; mv ${memories}/.mem_x ${memories}/MEMORY.md'`,
+         touch ${memories}/held; sleep 6; printf "before\\n§\\nthe agent" > ${memories}/.mem_x; mv ${memories}/.mem_x ${memories}/MEMORY.md'`,
     );
     await inHost(host, `for n in $(seq 100); do [ -e ${memories}/held ] && exit 0; sleep 0.05; done; exit 1`);
     const result = await memory(["write", user, "MEMORY.md"], "from outside");
