@@ -34,7 +34,10 @@ export function usersPart(file: string, ours: Ours): UsersPart {
   const lines = linesOf(whole);
   const pieces = piecesOf(whole, lines);
   const marks = pieces.map((piece) => markOf(piece, lines));
-  const search: Search = { ours, lines, pieces, kept: [], unsure: new Set(), dropped: new Set(), additions: new Map() };
+  const search: Search = {
+    ...{ ours, lines, pieces, outside: headersOutside(pieces, marks) },
+    ...{ kept: [], unsure: new Set(), dropped: new Set(), additions: new Map() },
+  };
   for (let at = 0; at < pieces.length; ) {
     if (marks[at] !== opening) keep(search, pieces[at++]);
     else if (endsProperly(marks, at)) {
@@ -54,6 +57,8 @@ interface Search extends Pick<UsersPart, "unsure" | "dropped"> {
   ours: Ours;
   lines: string[];
   pieces: Piece[];
+  /** Headers that stand in no block. */
+  outside: Set<string>;
   /** Lines, by their number. */
   kept: number[];
   additions: Map<string, string>;
@@ -75,18 +80,30 @@ function endsProperly(marks: (string | undefined)[], at: number): boolean {
   return end >= 0 && (next < 0 || end < next);
 }
 
+function headersOutside(pieces: Piece[], marks: (string | undefined)[]): Set<string> {
+  const found = new Set<string>();
+  let inside = false;
+  for (const [at, { kind, path }] of pieces.entries()) {
+    if (marks[at] === opening) inside = endsProperly(marks, at);
+    else if (marks[at] === closing) inside = false;
+    else if (!inside && kind === "header") found.add(headerOf(...path));
+  }
+  return found;
+}
+
 /** What a header in a block begins. */
 type Begun = { whose: "ours" | "foreign" } | { whose: "addition"; to: string };
 
-function begunBy({ path }: Piece, ours: Ours): Begun {
-  const [kind, name = "", part] = path;
-  if (kind === "plugins") {
-    if (!ours.plugin(name)) return { whose: "foreign" };
-    return part === undefined ? { whose: "ours" } : { whose: "addition", to: headerOf(kind, name) };
-  }
-  if (kind !== "mcp_servers" || (ours.whole && !ours.server(name))) return { whose: "foreign" };
-  // What may be done with its tools is never ours.
-  return part === "tools" ? { whose: "addition", to: headerOf(kind, name) } : { whose: "ours" };
+function begunBy({ path }: Piece, { ours, outside }: Search): Begun {
+  const [kind = "", name = "", part] = path;
+  if (kind === "plugins" ? !ours.plugin(name) : kind !== "mcp_servers" || (ours.whole && !ours.server(name)))
+    return { whose: "foreign" };
+  // What may be done with a server's tools is never ours; of a plugin only whether it is on.
+  const isMore = kind === "plugins" ? part !== undefined : part === "tools";
+  // What the user says of the same elsewhere counts, and a table of the user's own has its parts with it.
+  if (!isMore || outside.has(headerOf(...path))) return { whose: "ours" };
+  const table = headerOf(kind, name);
+  return outside.has(table) ? { whose: "foreign" } : { whose: "addition", to: table };
 }
 
 /**
@@ -95,20 +112,22 @@ function begunBy({ path }: Piece, ours: Ours): Begun {
  * which is ours when there is no other.
  */
 function keepStrangers(search: Search, from: number, end: number): void {
-  const { ours, lines, pieces, kept, unsure, dropped, additions } = search;
+  const { lines, pieces, kept, unsure, dropped, additions } = search;
+  const before = kept.length;
   let place: Begun | undefined;
   for (const piece of pieces.slice(from, end)) {
     const [name, server] = piece.path;
-    if (piece.kind === "header") place = begunBy(piece, ours);
+    if (piece.kind === "header") place = begunBy(piece, search);
     if (piece.kind === "header" && name === "mcp_servers" && server !== undefined)
-      (place?.whose === "foreign" ? unsure : dropped).add(server);
+      (place?.whose === "foreign" && !search.ours.server(server) ? unsure : dropped).add(server);
     const isOwnComment = piece.kind === "comment" && lines[piece.from]?.trimEnd() !== nothingInIt;
     if (place?.whose === "addition") add(additions, place.to, lines.slice(piece.from, piece.to));
     else if (place?.whose === "foreign" || isOwnComment) keep(search, piece);
     else if (!place && piece.kind === "key" && name !== "default_permissions") keep(search, piece);
   }
   // The empty line before the end was the block's.
-  if (end === pieces.length - 1 && lines[kept.at(-1) ?? -1]?.trim() === "") kept.pop();
+  const isLast = end === pieces.length - 1 && kept.length > before;
+  if (isLast && lines[kept.at(-1) ?? -1]?.trim() === "") kept.pop();
 }
 
 function add(additions: Map<string, string>, to: string, lines: string[]): void {

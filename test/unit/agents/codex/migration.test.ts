@@ -164,4 +164,45 @@ describe("any file and any servers", () => {
       }),
     );
   });
+
+  it("is taken apart and put together whatever stands where", () => {
+    const some = (...pieces: string[]) =>
+      fc.uniqueArray(fc.constantFrom(...pieces), { maxLength: 4 }).map((all) => all.join(""));
+    const root = some("a = 1\n", "# c\n", "\n", 'b = """\n# x\n[y]\n"""\n', "  c = [\n 1, # k\n 2,\n]\n");
+    const tables = some(
+      ...["[t]\nx = 1\n", "# d\n[u]\n", "\n", "[[l]]\nq = 1\n", `[s]\nw = """\n${opening}\n"""\n`],
+      ...["  [mcp_servers.mine]\n  command = 'm'\n", "[mcp_servers.mine.env]\nA = 'b'\n"],
+      ...["[mcp_servers.fs]\ncommand = 'z'\n", "[mcp_servers.fs.tools.r]\nm = 'a'\n"],
+      ...["[mcp_servers.gone]\ncommand = 'g'\n", '[plugins."p@q"]\nenabled = true\n', '[plugins."p@q".z]\nk = 1\n'],
+    );
+    const eol = fc.constantFrom("\n", "\r\n");
+    const parts = fc.record({ above: root, inRoot: root, inside: tables, below: tables, closed: fc.boolean(), eol });
+    const plugged = [{ name: "p", marketplace: "q", enabled: true }];
+    fc.assert(
+      fc.property(parts, ({ above, inRoot, inside, below, closed, eol: end }) => {
+        const block = `${opening}\n\n${inRoot}\n${inside}\n${closed ? `${closing}\n\n` : ""}`;
+        const before = `${above}${block}${below}`.replaceAll("\n", end);
+        fc.pre(isToml(before));
+        const { text } = migrated(before, plugged, ["fs", "gone"]);
+        const [was, is] = [before, text].map((each) => parseToml(each) as Record<string, Record<string, unknown>>);
+        expect(migrated(text, plugged, ["fs", "gone"]).text).toBe(text);
+        for (const key of ["a", "b", "c", "t", "u", "l", "s"]) expect(is?.[key]).toEqual(was?.[key]);
+        expect(is?.mcp_servers?.mine).toEqual(was?.mcp_servers?.mine);
+        if (closed) expect(toolsIn(is)).toEqual(toolsIn(was));
+      }),
+      { numRuns: 500 },
+    );
+  });
 });
+
+const toolsIn = (config: Record<string, Record<string, unknown>> | undefined): unknown =>
+  (config?.mcp_servers?.fs as { tools?: unknown } | undefined)?.tools;
+
+function isToml(text: string): boolean {
+  try {
+    parseToml(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
