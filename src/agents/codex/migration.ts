@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
 import type { TomlTable } from "../../render/toml.js";
-import { blockText, headerOf, type Plugin, titleOfPlugin } from "./block.js";
+import { blockText, type Plugin, titleOfPlugin } from "./block.js";
 import { type Ours, type UsersPart, usersPart, withBlock } from "./managed.js";
 import { type Setting, translate, type Variables } from "./servers.js";
 
@@ -75,9 +75,7 @@ export function migrate(existing: string | undefined, wanted: Wanted): Migrated 
   if (own && own.text !== wanted.permissions) notes.push("default_permissions is your own in config.toml, and counts");
 
   const permissions = own ? own.text : wanted.permissions;
-  // What the user says of the same table counts, and nothing may be said twice.
-  const said = new Set(users.outline.places.map(({ path: [kind = "", name = ""] }) => headerOf(kind, name)));
-  const additions = new Map([...users.additions].filter(([header]) => !said.has(header)));
+  const { additions } = users;
   const block = blockText({ permissions: own ? undefined : wanted.permissions, servers, plugins, additions });
   return {
     text: withBlock(users, block),

@@ -1,3 +1,4 @@
+import { findAgent } from "../../state/agents.js";
 import { withLock } from "../../state/lock.js";
 import type { Session } from "../session.js";
 
@@ -12,4 +13,10 @@ export function alone<T>(
   // Neither name can hold a comma, so two agents never share a lock.
   const lock = `agent,${host},${name}`;
   return withLock(configDir, lock, { what: `clm ${argv.slice(0, 2).join(" ")}`, signal }, work);
+}
+
+/** The same for an agent that is known, by the word somebody has for it. The work gets the word that can mean no other. */
+export function aloneWith<T>(session: Session, word: string, work: (word: string) => Promise<T>): Promise<T> {
+  const { host, name } = findAgent(session.hosts.read(), word);
+  return alone(session, { host: host.name, name }, () => work(`${host.name}/${name}`));
 }

@@ -2,15 +2,14 @@ import { unit } from "../../remote/operations/operation.js";
 import { findAgent, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { alone } from "./alone.js";
+import { aloneWith } from "./alone.js";
 import { bring } from "./bring.js";
 import { mustBeInstalled, mustBeReady, mustBeRunnable } from "./gates.js";
 import { isMeantToRun, mustAnswer, type Started } from "./start.js";
 
 /** Restart: every gate is passed before the agent is stopped, so that one that cannot come up again keeps running. */
 export function restartAgent(session: Session, word: string, options: { force: boolean }): Promise<Started> {
-  const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, () => restart(session, `${host.name}/${name}`, options));
+  return aloneWith(session, word, (full) => restart(session, full, options));
 }
 
 async function restart(session: Session, word: string, { force }: { force: boolean }): Promise<Started> {

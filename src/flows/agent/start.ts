@@ -2,7 +2,7 @@ import { unit } from "../../remote/operations/operation.js";
 import { type Agent, findAgent, fullName, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { alone } from "./alone.js";
+import { aloneWith } from "./alone.js";
 import { bring } from "./bring.js";
 import type { Change } from "./change.js";
 import { changeRecord, withDown, withState } from "./configure/record.js";
@@ -19,8 +19,7 @@ export interface Started {
 
 /** Start: the unit is enabled and up, stays up, and what answers on its port is this agent. */
 export function startAgent(session: Session, word: string, options: { force: boolean }): Promise<Started> {
-  const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, () => start(session, `${host.name}/${name}`, options));
+  return aloneWith(session, word, (full) => start(session, full, options));
 }
 
 async function start(session: Session, word: string, { force }: { force: boolean }): Promise<Started> {

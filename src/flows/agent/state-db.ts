@@ -3,7 +3,7 @@ import type { HostProgram, Told } from "../../agents/state-db/program.js";
 import { Fault } from "../../errors.js";
 import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
-import { commandAs, notOurs } from "./memory/as-agent.js";
+import { commandAs, notOurs } from "./as-agent.js";
 
 export interface Asking {
   /** What is done with the sessions meanwhile: `read`. */

@@ -6,7 +6,7 @@ import { run as ask } from "../../remote/run.js";
 import { type Agent, findAgent, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { alone } from "./alone.js";
+import { aloneWith } from "./alone.js";
 import { type Change, changesOf } from "./change.js";
 import { changeRecord, withDown } from "./configure/record.js";
 
@@ -18,8 +18,7 @@ export interface Stopped {
 
 /** Stop: the unit is down and does not come up at boot, and that is how it should be. Nothing of the agent's is touched. */
 export function stopAgent(session: Session, word: string): Promise<Stopped> {
-  const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, () => stop(session, `${host.name}/${name}`));
+  return aloneWith(session, word, (full) => stop(session, full));
 }
 
 async function stop(session: Session, word: string): Promise<Stopped> {

@@ -2,7 +2,7 @@ import { subjectOf } from "../../agents/subject.js";
 import { type Agent, findAgent, fullName, instanceOf, titleOf } from "../../state/agents.js";
 import { installedWish } from "../fleet/drift.js";
 import type { Session } from "../session.js";
-import { alone } from "./alone.js";
+import { aloneWith } from "./alone.js";
 import { apiKeyOf } from "./api-key.js";
 import { bring } from "./bring.js";
 import type { Change } from "./change.js";
@@ -28,8 +28,7 @@ const verb = "agent sync";
  * those that diff looks at. What was stopped stays down, and what clm does not look after is not touched.
  */
 export function syncAgent(session: Session, word: string): Promise<Synced> {
-  const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, () => sync(session, `${host.name}/${name}`));
+  return aloneWith(session, word, (full) => sync(session, full));
 }
 
 async function sync(session: Session, word: string): Promise<Synced> {

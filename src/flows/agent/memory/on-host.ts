@@ -3,7 +3,7 @@ import type { MemoryFile } from "../../../agents/memory.js";
 import { Fault } from "../../../errors.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { asAgent } from "./as-agent.js";
+import { asAgent } from "../as-agent.js";
 import script from "./on-host.sh?raw";
 
 /** A memory file as it was on the host a moment ago. */
@@ -21,7 +21,9 @@ const digestOf = (bytes: Uint8Array): string => createHash("sha256").update(byte
 
 /** Looks at memory files, all in one exec. */
 export async function lookAt(session: Session, agent: Agent, files: MemoryFile[]): Promise<Seen[]> {
-  const lines = await asAgent(session, agent, { script, words: ["look", ...files.map(({ path }) => path)] });
+  const lines = await asAgent(session, agent, {
+    ...{ script, words: ["look", ...files.map(({ path }) => path)], about: memoryOf(agent) },
+  });
   return files.map((file, index) => seenFrom(agent, file, lines[index] ?? ""));
 }
 
@@ -46,7 +48,7 @@ export async function replace(
   const bytes = Buffer.from(text ?? "");
   const now = text === undefined ? absent : digestOf(bytes);
   const words = text === undefined ? ["delete", file.path, lock, digest] : ["write", file.path, lock, digest, now];
-  const [answer = ""] = await asAgent(session, agent, { script, words, stdin: bytes });
+  const [answer = ""] = await asAgent(session, agent, { script, words, stdin: bytes, about: memoryOf(agent) });
   const [result, ...rest] = answer.split(" ");
   if (result === "done") return now;
   throw refusal(agent, file, result ?? "", rest.join(" "));
@@ -88,3 +90,5 @@ function unreadable({ name, host }: Agent, file: MemoryFile, size: number): Faul
     next: `clm host exec ${host.name} --sudo -- ls -l ${file.path}`,
   });
 }
+
+const memoryOf = ({ name }: Agent): string => `the memory of ${name}`;

@@ -2,10 +2,10 @@ import { proxyTypeHad, proxyUnit } from "../../../agents/proxy/proxy.js";
 import { inOneShell } from "../../../remote/one-shell.js";
 import { absent } from "../../../remote/operations/operation.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, findAgent, fullName } from "../../../state/agents.js";
+import { type Agent, fullName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { alone } from "../alone.js";
+import { aloneWith } from "../alone.js";
 import { type Change, changesOf } from "../change.js";
 import { changeRecord } from "../configure/record.js";
 import { targetOf } from "../target.js";
@@ -19,8 +19,7 @@ export interface Disabled {
 
 /** Disable: the proxy's unit is gone from the host. The agent stays logged in. */
 export function disableProxy(session: Session, word: string): Promise<Disabled> {
-  const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, () => disable(session, `${host.name}/${name}`));
+  return aloneWith(session, word, (full) => disable(session, full));
 }
 
 async function disable(session: Session, word: string): Promise<Disabled> {

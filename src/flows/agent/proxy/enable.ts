@@ -13,10 +13,10 @@ import { Fault } from "../../../errors.js";
 import { inOneShell } from "../../../remote/one-shell.js";
 import { converge } from "../../../remote/operations/converge.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, findAgent, fullName } from "../../../state/agents.js";
+import { type Agent, fullName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { alone } from "../alone.js";
+import { aloneWith } from "../alone.js";
 import { bring } from "../bring.js";
 import { type Change, changesOf } from "../change.js";
 import { mustBeOurs } from "../configure/on-host.js";
@@ -38,8 +38,7 @@ export interface Enabled {
 
 /** Enable: the agent's login at a provider is lent by a unit of its own, on a port of its own, and it says so itself. */
 export function enableProxy(session: Session, word: string, provider: string | undefined): Promise<Enabled> {
-  const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, () => enable(session, `${host.name}/${name}`, provider));
+  return aloneWith(session, word, (full) => enable(session, full, provider));
 }
 
 async function enable(session: Session, word: string, wanted: string | undefined): Promise<Enabled> {

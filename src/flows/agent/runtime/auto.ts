@@ -8,10 +8,10 @@ import { settingIn } from "../../../agents/codex/settings.js";
 import type { Proof } from "../../../agents/proof/proof.js";
 import type { SeenText } from "../../../agents/proof/seen.js";
 import { absent, file } from "../../../remote/operations/operation.js";
-import { type Agent, findAgent, fullName, titleOf } from "../../../state/agents.js";
+import { type Agent, fullName, titleOf } from "../../../state/agents.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
-import { alone } from "../alone.js";
+import { aloneWith } from "../alone.js";
 import { bring } from "../bring.js";
 import type { Change } from "../change.js";
 import { shownDiff } from "../configure/shown-diff.js";
@@ -41,8 +41,7 @@ const verb = "agent runtime";
 
 /** Auto: the agent runs its turns itself again. What Codex was given stays, unless it is to be cleaned. */
 export function returnToAuto(session: Session, word: string, request: ReturnRequest): Promise<Returned> {
-  const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, () => comeBack(session, `${host.name}/${name}`, request));
+  return aloneWith(session, word, (full) => comeBack(session, full, request));
 }
 
 async function comeBack(session: Session, word: string, { clean, skipChat }: ReturnRequest): Promise<Returned> {

@@ -10,10 +10,10 @@ import { inRange } from "../../../agents/versions.js";
 import { asFault, Fault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, findAgent, fullName, titleOf } from "../../../state/agents.js";
+import { type Agent, fullName, titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { alone } from "../alone.js";
+import { aloneWith } from "../alone.js";
 import { bring } from "../bring.js";
 import type { Change } from "../change.js";
 import { draftOf, noChanges } from "../configure/changes.js";
@@ -62,8 +62,7 @@ const verb = "agent runtime";
  * start everything in them before the agent hears of it; then the agent must answer by it. What fails is put back.
  */
 export function enableCodex(session: Session, word: string, request: EnableRequest): Promise<Enabled> {
-  const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, () => enable(session, `${host.name}/${name}`, request));
+  return aloneWith(session, word, (full) => enable(session, full, request));
 }
 
 async function enable(session: Session, word: string, request: EnableRequest): Promise<Enabled> {

@@ -6,7 +6,7 @@ import { dir } from "../../../remote/operations/operation.js";
 import type { Secret } from "../../../secret.js";
 import { type Agent, findAgent, fullName, titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { alone } from "../alone.js";
+import { aloneWith } from "../alone.js";
 import { codeOf, execIn } from "../inside/exec.js";
 import { leashOn } from "../inside/leash.js";
 import { targetOf } from "../target.js";
@@ -37,8 +37,7 @@ export interface LoginRequest {
  * itself afterwards.
  */
 export function loginForCodex(session: Session, word: string, request: LoginRequest): Promise<LoggedIn> {
-  const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, () => logIn(session, `${host.name}/${name}`, request));
+  return aloneWith(session, word, (full) => logIn(session, full, request));
 }
 
 async function logIn(session: Session, word: string, request: LoginRequest): Promise<LoggedIn> {

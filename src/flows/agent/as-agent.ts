@@ -1,9 +1,9 @@
-import { accountComment } from "../../../agents/mark.js";
-import { Fault } from "../../../errors.js";
-import { sh } from "../../../quote.js";
-import { run } from "../../../remote/run.js";
-import { type Agent, titleOf } from "../../../state/agents.js";
-import type { Session } from "../../session.js";
+import { accountComment } from "../../agents/mark.js";
+import { Fault } from "../../errors.js";
+import { sh } from "../../quote.js";
+import { run } from "../../remote/run.js";
+import { type Agent, titleOf } from "../../state/agents.js";
+import type { Session } from "../session.js";
 
 // The account is looked at first: one that clm did not make is somebody else's, whatever its name.
 const drop = `
@@ -16,7 +16,7 @@ $account
 END
 [ -z "$comment" ] || [ "$is_comment" = "$comment" ] || { echo stranger; exit 0; }
 cd / && exec timeout "$seconds" setpriv --reuid "$uid" --regid "$gid" --init-groups -- env -i HOME="$home" LC_ALL=C \\
-  PATH=/usr/local/bin:/usr/bin:/bin /bin/sh -c "$script" memory "$@"
+  PATH=/usr/local/bin:/usr/bin:/bin /bin/sh -c "$script" clm "$@"
 `;
 
 export interface Errand {
@@ -24,7 +24,7 @@ export interface Errand {
   words: string[];
   stdin?: Uint8Array;
   /** What could not be reached, when it fails. */
-  about?: string;
+  about: string;
 }
 
 /**
@@ -32,8 +32,8 @@ export interface Errand {
  * user: in a directory of the agent's, root could be led anywhere by a link. Returns the lines it answered.
  */
 export async function asAgent(session: Session, agent: Agent, errand: Errand): Promise<string[]> {
-  const { host, name } = agent;
-  const { script, words, stdin, about = `the memory of ${name}` } = errand;
+  const { host } = agent;
+  const { script, words, stdin, about } = errand;
   const connection = await session.pool.connect(host);
   const { code, stdout, stderr } = await run(connection.as("root"), commandAs(agent, { script, words }), {
     stdin: Buffer.from(stdin ?? ""),
