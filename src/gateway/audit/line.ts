@@ -21,6 +21,8 @@ export interface RequestLine {
   first_ms?: number;
   nonce?: string;
   streamed?: true;
+  /** `all` or `group:NAME`, of a key whose sessions are not its own alone. */
+  sessions?: string;
   bodies?: { asked: string; answered: string };
   /** Bytes of an unfinished line that were cut before this one was written: its writer was killed. */
   cut_bytes?: number;
@@ -42,7 +44,7 @@ const longestWord = 200;
  * knows any, only what a key of the gateway looks like.
  */
 export function requestLine(call: Call, ending: Ending): OpenLine {
-  const { id, at, key, from, method, path, target, model, nonce, streamed } = call;
+  const { id, at, key, from, method, path, target, model, nonce, streamed, sessions } = call;
   const { status, code, tokens, usd, first, took, bodies } = ending;
   return {
     at: new Date(at).toISOString(),
@@ -61,6 +63,7 @@ export function requestLine(call: Call, ending: Ending): OpenLine {
     ...(first !== undefined && { first_ms: rounded(first) }),
     ...(nonce !== undefined && { nonce: typed(nonce) }),
     ...(streamed && { streamed }),
+    ...(sessions !== undefined && { sessions }),
     ...(bodies && {
       bodies: { asked: keyless(bodies.asked), answered: keyless(bodies.answered) },
     }),

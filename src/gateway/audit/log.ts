@@ -38,6 +38,7 @@ export interface RequestLogOptions {
 }
 
 interface Waiting {
+  id: string;
   line: OpenLine;
   written: (seq: number) => void;
   refused: (why: Refusal) => void;
@@ -61,6 +62,7 @@ export async function openRequestLog(
 ): Promise<RequestLog> {
   const ledger = await openLedger(dir, { maxBytes, keep });
   let waiting: Waiting[] = [];
+  let soon = false;
   let trouble: Refusal | undefined;
   let lookedAt = now().getTime();
   let timer: NodeJS.Timeout | undefined;
@@ -112,6 +114,19 @@ export async function openRequestLog(
     syncSoon();
   }
 
+  /** All of one turn of the loop goes out in one write to each file. */
+  function writeSoon(): void {
+    if (soon) return;
+    soon = true;
+    setImmediate(writeAll);
+  }
+
+  function writeAll(): void {
+    soon = false;
+    writeWaiting();
+    underWay.flush();
+  }
+
   function writeWaiting(): void {
     const batch = waiting;
     if (batch.length === 0) return;
@@ -124,7 +139,10 @@ export async function openRequestLog(
         seq = ledger.add(batch.map(({ line }) => line));
       });
     if (refusal) ledger.missed(batch.length);
-    for (const { written, refused } of batch) refusal ? refused(refusal) : written(seq++);
+    for (const { id, written, refused } of batch) {
+      underWay.end(id);
+      refusal ? refused(refusal) : written(seq++);
+    }
     if (refusal) return;
     attempt(ledger.turnOver);
     syncSoon();
@@ -150,7 +168,7 @@ export async function openRequestLog(
   }
 
   async function finish(): Promise<void> {
-    writeWaiting();
+    writeAll();
     clearTimeout(timer);
     await syncing;
     await sync();
@@ -178,6 +196,7 @@ export async function openRequestLog(
       } catch (refusal) {
         ledger.missed(1);
         underWay.end(call.id);
+        writeSoon();
         throw refusal;
       }
       if (!call.key && strangers.count(strangersAMinute, now().getTime()) !== undefined) {
@@ -185,10 +204,8 @@ export async function openRequestLog(
         return undefined;
       }
       const line = requestLine(call, ending);
-      // All of one turn of the loop go out in one write.
-      if (waiting.length === 0) setImmediate(writeWaiting);
-      const end = () => underWay.end(call.id);
-      return new Promise<number>((written, refused) => waiting.push({ line, written, refused })).finally(end);
+      writeSoon();
+      return new Promise<number>((written, refused) => waiting.push({ id: call.id, line, written, refused }));
     },
     close() {
       closing ??= finish();

@@ -11,7 +11,9 @@ import type { Call, Tokens } from "../call.js";
 export interface UnderWay {
   /** Before it is sent on. Throws when it cannot be written down. */
   begin(sent: Sent): void;
+  /** Written down with the next one that begins, or by `flush`. */
   end(id: string): void;
+  flush(): void;
   /** The file, or the folder it is in, may be gone: makes it anew. */
   mend(): void;
   close(): void;
@@ -30,6 +32,9 @@ interface Entry extends Sent {
   after: number;
 }
 
+// Behind a newline: the text before may be cut short.
+const asLine = (value: object): string => `\n${JSON.stringify(value)}`;
+
 const pathIn = (dir: string): string => join(dir, "under-way.jsonl");
 
 // Bytes: from here on what has ended is left out.
@@ -37,16 +42,19 @@ const most = 8 * 1024 * 1024;
 
 export function openUnderWay(dir: string, last: () => number): UnderWay {
   const entries = new Map<string, string>();
+  let ended = "";
   let fd = -1;
   let size = 0;
 
-  // Behind a newline: the text before may be cut short.
-  function append(value: object): string {
-    const text = `\n${JSON.stringify(value)}`;
+  function write(text: string): void {
     const written = writeSync(fd, text);
     size += written;
     if (written < Buffer.byteLength(text)) throw new Error("no space left for all of it");
-    return text;
+  }
+
+  function empty(): void {
+    ftruncateSync(fd, 0);
+    size = 0;
   }
 
   /** Always another file: a gateway that lost its place to this one may still write to the one before. */
@@ -72,18 +80,23 @@ export function openUnderWay(dir: string, last: () => number): UnderWay {
       // A key as a line of the log has it: nothing of its hash.
       const who = key && { id: key.id, name: key.name };
       const about = { call: { ...rest, ...(who && { key: who }) }, tokens, ...(usd !== undefined && { usd }) };
-      entries.set(call.id, append({ after: last(), ...about }));
+      const text = asLine({ after: last(), ...about });
+      write(ended + text);
+      ended = "";
+      entries.set(call.id, text);
     },
     end(id) {
-      if (!entries.delete(id)) return;
+      if (entries.delete(id)) ended += asLine({ ended: id });
+    },
+    flush() {
+      if (ended === "") return;
       try {
-        if (entries.size === 0) {
-          ftruncateSync(fd, 0);
-          size = 0;
-        } else if (size > most) renew();
-        else append({ ended: id });
+        if (entries.size === 0) empty();
+        else if (size > most) renew();
+        else write(ended);
+        ended = "";
       } catch {
-        // Its line tells that it ended; whoever begins next finds out whether the file can be written.
+        // Their lines tell that they ended; whoever begins next finds out whether the file can be written.
       }
     },
     mend: renew,
