@@ -1,22 +1,56 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensurePackages } from "../scripts/setup.mjs";
+import { ensurePackages, onPath } from "../scripts/setup.mjs";
 import { clm, time } from "./measure.mjs";
+import { smoke } from "./size.mjs";
 
-/** Measures on a lab of its own, which is gone afterwards, whatever happened. */
+const open = new Map();
+
+/** Measures on a lab of its own, which is gone afterwards, whatever happened. In a smoke run all share one of one host. */
 export async function onLab({ name, hosts }, measure) {
+  if (smoke) return measure(open.get("bench") ?? labUp("bench", 1));
+  try {
+    return await measure(labUp(name, hosts));
+  } finally {
+    labDown(name);
+  }
+}
+
+function labUp(name, hosts) {
   const folder = mkdtempSync(join(tmpdir(), "clm-bench-"));
   const home = join(folder, "home");
   const env = { CLM_HOME: home, ANSIBLE_CONFIG: join(folder, "ansible.cfg"), ANSIBLE_HOME: folder };
-  try {
-    time([...clm, "lab", "up", "--name", name, "--hosts", String(hosts)], env);
-    const fleet = JSON.parse(readFileSync(join(home, "hosts.json"), "utf8")).hosts;
-    return await measure({ folder, env, fleet, known: join(home, "known_hosts") });
-  } finally {
-    time([...clm, "lab", "down", "--name", name], env);
-    rmSync(folder, { recursive: true });
-  }
+  const setting = { folder, env, fleet: [], known: join(home, "known_hosts") };
+  open.set(name, setting);
+  time([...clm, "lab", "up", "--name", name, "--hosts", String(hosts)], env);
+  setting.fleet = JSON.parse(readFileSync(join(home, "hosts.json"), "utf8")).hosts;
+  return setting;
+}
+
+function labDown(name) {
+  const { folder, env } = open.get(name);
+  time([...clm, "lab", "down", "--name", name], env);
+  open.delete(name);
+  rmSync(folder, { recursive: true });
+}
+
+/** Takes down what is left: the lab of a smoke run, or that of a row that was stopped. */
+export const allLabsDown = () => [...open.keys()].forEach(labDown);
+
+export const agent = "bench";
+
+/** The agent `bench` on every host, configured and running, with the lab's echo for a model. */
+export function agentsInPlace(setting) {
+  if (setting.agents) return;
+  const { env, fleet } = setting;
+  const provider = ["--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo"];
+  time([...clm, "provider", "add", "echo", ...provider], env);
+  const install = `${clm.join(" ")} agent install --type hermes --host HOST --name ${agent} --yes`;
+  const hosts = fleet.map(({ name }) => name).join(" ");
+  time(["sh", "-c", `printf '%s\\n' ${hosts} | xargs -P 4 -I HOST ${install}`], env);
+  time([...clm, "agent", "configure", "--all", "--provider", "echo", "--parallel", "4"], env);
+  setting.agents = true;
 }
 
 /** `ssh host true`, the floor of anything that asks a host. */
@@ -27,7 +61,7 @@ export const sshTrue = ({ fleet: [host], known }) => [
 
 /** The inventory that lets Ansible ask the same hosts; nothing when Ansible cannot be had. */
 export function ansibleInventory({ folder, env, fleet, known }) {
-  if (!ensurePackages({ ansible: "ansible-core" })) return undefined;
+  if (smoke ? !onPath("ansible") : !ensurePackages({ ansible: "ansible-core" })) return undefined;
   const inventory = join(folder, "inventory");
   const line = ({ name, address, user, identity }) =>
     `${name} ansible_host=${address} ansible_user=${user} ansible_ssh_private_key_file=${identity} ` +

@@ -1,6 +1,10 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { sized, smoke } from "./size.mjs";
 
-export const clm = ["node", "dist/clm.js"];
+export const clm = ["node", join(process.env.CLM_DIST ?? "dist", "clm.js")];
 
 /** Milliseconds one run of a command took; a command that fails is a broken measurement. */
 export function time([program, ...args], env = {}) {
@@ -17,8 +21,8 @@ export const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor
 /** Runs the commands in turn, so that a busy moment hits all of them, and returns each one's median. */
 export function race(commands, rounds, env = {}) {
   const times = commands.map(() => []);
-  for (const command of commands) time(command, env);
-  for (let round = 0; round < rounds; round++) {
+  if (!smoke) for (const command of commands) time(command, env);
+  for (let round = 0; round < sized(rounds, 1); round++) {
     for (const [at, command] of commands.entries()) times[at].push(time(command, env));
   }
   return times.map(median);
@@ -42,4 +46,14 @@ export function faster(what, ms, against, peerMs, least) {
     goal: `>= ${least} x faster`,
     met: ratio >= least,
   };
+}
+
+/** A port of this machine that nobody listens on. */
+export async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
 }

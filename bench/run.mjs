@@ -1,7 +1,10 @@
 // npm run bench [ROW…]: each row measures clm and a peer or a floor in the same run and reports the ratio.
-// Prints a table, and JSON to bench/results/latest.json.
+// Prints a table, and JSON to bench/results/latest.json. With --smoke it only shows that every row works; see size.mjs.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { ensureModules, must } from "../scripts/setup.mjs";
+import { stoppable } from "../scripts/stoppable.mjs";
+import { allLabsDown } from "./lab.mjs";
+import { smoke } from "./size.mjs";
 
 ensureModules();
 must("node", ["scripts/build.mjs"]);
@@ -16,13 +19,26 @@ const rows = {
   chat: "./rows/chat.mjs",
   gateway: "./rows/gateway.mjs",
 };
-const wanted = process.argv.slice(2);
-const results = [];
-for (const [name, module] of Object.entries(rows)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
-  console.error(`measuring ${name} …`);
-  results.push(...(await (await import(module)).measure()));
+const wanted = process.argv.slice(2).filter((word) => word !== "--smoke");
+const unknown = wanted.filter((word) => !Object.hasOwn(rows, word));
+if (unknown.length > 0) {
+  console.error(`there is no row ${unknown.join(", ")}; the rows are ${Object.keys(rows).join(", ")}`);
+  process.exit(2);
 }
+const results = [];
+
+async function measureRows() {
+  for (const [name, module] of Object.entries(rows)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    console.error(`measuring ${name} …`);
+    const measured = await (await import(module)).measure();
+    results.push(...measured.map((each) => ({ row: name, ...each })));
+  }
+  return 0;
+}
+
+const stopped = await stoppable(measureRows, allLabsDown);
+if (stopped) process.exit(stopped);
 
 // `told` and `peerTold` are for what is not milliseconds, or less than one.
 const cells = results.map(({ what, ms, told, against, peerMs, peerTold, ratio, goal, met, note }) => [
@@ -32,7 +48,7 @@ const cells = results.map(({ what, ms, told, against, peerMs, peerTold, ratio, g
   peerTold ?? (peerMs === undefined ? "-" : `${peerMs.toFixed(1)} ms`),
   ratio === undefined ? (note ?? "-") : ratio,
   goal,
-  met === undefined ? "-" : met ? "yes" : "NO",
+  met === undefined || smoke ? "-" : met ? "yes" : "NO",
 ]);
 const table = [["what", "clm", "against", "peer", "ratio", "goal", "met"], ...cells];
 const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
@@ -44,8 +60,12 @@ for (const row of table)
       .trimEnd(),
   );
 
-mkdirSync("bench/results", { recursive: true });
-writeFileSync(
-  "bench/results/latest.json",
-  `${JSON.stringify({ at: new Date().toISOString(), node: process.version, results }, null, 2)}\n`,
-);
+if (smoke) {
+  console.log("\nEvery row ran once, at its smallest size: the numbers say nothing.");
+} else {
+  mkdirSync("bench/results", { recursive: true });
+  writeFileSync(
+    "bench/results/latest.json",
+    `${JSON.stringify({ at: new Date().toISOString(), node: process.version, results }, null, 2)}\n`,
+  );
+}

@@ -2,9 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 
-/** Runs a program with our terminal; its failure is ours. */
+/** Runs a program that shows what it prints and cannot ask; its failure is ours. */
 export function must(program, args, options = {}) {
-  const { status, error } = spawnSync(program, args, { stdio: "inherit", ...options });
+  const { status, error } = spawnSync(program, args, { stdio: ["ignore", "inherit", "inherit"], ...options });
   if (error) throw error;
   if (status !== 0) process.exit(status ?? 1);
 }
@@ -15,7 +15,9 @@ export function ensureModules(folder = ".") {
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${folder}/package-lock.json`).mtimeMs) return;
   // Not `npm ci`: it refuses a lockfile without the optional binaries of every other platform, and a mirror may not have
   // them all. Versions and digests still come from the lockfile, which --no-save leaves alone.
-  must("npm", ["install", "--no-save", "--no-audit", "--no-fund"], { cwd: folder });
+  const options = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts"];
+  // Within `npm pack --dry-run`, or where NODE_ENV says production, npm would leave out what the build needs.
+  must("npm", ["install", ...options, "--no-dry-run", "--include=dev"], { cwd: folder });
 }
 
 // What brings each program; only what is missing is installed.
@@ -30,7 +32,8 @@ const programs = {
   curl: "curl",
 };
 
-const onPath = (program) =>
+/** Whether a program is installed. */
+export const onPath = (program) =>
   `${process.env.PATH}:/usr/sbin:/sbin`.split(":").some((folder) => existsSync(`${folder}/${program}`));
 
 /** Installs missing Debian packages when root; otherwise says what to run and returns false. */

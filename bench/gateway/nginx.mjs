@@ -1,11 +1,14 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { start } from "../../scripts/stoppable.mjs";
+import { smoke } from "../size.mjs";
 
 /** nginx's binary. Unpacked, not installed: an installed one would be started, and stay. Nothing when it cannot be had. */
 function binary(folder) {
   const installed = "/usr/sbin/nginx";
   if (existsSync(installed)) return installed;
+  if (smoke) return undefined;
   const into = join(folder, "nginx-package");
   mkdirSync(into, { recursive: true });
   const does = (program, args) => spawnSync(program, args, { cwd: into, stdio: "ignore" }).status === 0;
@@ -52,5 +55,5 @@ ${temporary.join("\n")}
 `;
   const file = join(folder, "nginx.conf");
   writeFileSync(file, settings);
-  return spawn(program, ["-e", "stderr", "-p", folder, "-c", file], { stdio: ["ignore", "ignore", "inherit"] });
+  return start(program, ["-e", "stderr", "-p", folder, "-c", file], { stdio: ["ignore", "ignore", "inherit"] });
 }

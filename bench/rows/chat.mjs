@@ -1,12 +1,14 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { connect } from "node:net";
 import { ensurePackages, ensureRoot } from "../../scripts/setup.mjs";
-import { onLab, sshTrue } from "../lab.mjs";
-import { atMost, clm, median, time } from "../measure.mjs";
+import { start } from "../../scripts/stoppable.mjs";
+import { agentsInPlace, onLab, sshTrue } from "../lab.mjs";
+import { atMost, clm, freePort, median } from "../measure.mjs";
+import { sized } from "../size.mjs";
 
 const lab = { name: "benchchat", hosts: 1 };
-const rounds = 15;
-const local = 18642;
+const messages = sized(15, 1);
+const commands = sized(7, 1);
 
 /**
  * To the first byte of an answer, against curl through ssh -L: a message in a conversation against curl through an open
@@ -16,10 +18,7 @@ export async function measure() {
   if (!ensureRoot("npm run bench") || !ensurePackages()) return [skipped("lab hosts need root")];
   return onLab(lab, async (setting) => {
     const { env } = setting;
-    const say = (...words) => time([...clm, ...words], env);
-    say("provider", "add", "echo", "--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo");
-    say("agent", "install", "--type", "hermes", "--host", `${lab.name}-1`, "--name", "bench", "--yes");
-    say("agent", "configure", "bench", "--provider", "echo");
+    agentsInPlace(setting);
     const key = spawnSync(clm[0], [...clm.slice(1), "agent", "key", "bench", "--header"], {
       env: { ...process.env, ...env },
       encoding: "utf8",
@@ -27,14 +26,14 @@ export async function measure() {
     const times = { message: [], tunnelled: [], whole: [], both: [] };
     const talk = await conversation(env);
     const tunnel = await openTunnel(setting);
-    for (let round = 0; round <= rounds; round++) {
-      const took = { message: await talk.say(`hello ${round}`), tunnelled: await curl(key) };
+    for (let round = 0; round <= messages; round++) {
+      const took = { message: await talk.say(`hello ${round}`), tunnelled: await curl(key, tunnel) };
       // The first fills caches.
       if (round > 0) for (const name of Object.keys(took)) times[name].push(took[name]);
     }
     await talk.leave();
     await tunnel.close();
-    for (let round = 0; round <= rounds / 2; round++) {
+    for (let round = 0; round <= commands; round++) {
       const took = {
         whole: await firstByte([...clm, "chat", "bench", "--once", "hello"], env),
         both: await sshAndCurl(setting, key),
@@ -51,7 +50,7 @@ export async function measure() {
 
 /** A conversation on a terminal. Saying something gives the milliseconds until the answer began. */
 async function conversation(env) {
-  const child = spawn("script", ["-qec", `${clm.join(" ")} chat bench`, "/dev/null"], {
+  const child = start("script", ["-qec", `${clm.join(" ")} chat bench`, "/dev/null"], {
     env: { ...process.env, ...env },
   });
   let text = "";
@@ -88,10 +87,12 @@ async function conversation(env) {
 
 /** What a person without clm types first. */
 async function openTunnel(setting) {
+  const port = await freePort();
   const words = sshTrue(setting).slice(1, -1);
-  const ssh = spawn("ssh", ["-N", "-L", `127.0.0.1:${local}:127.0.0.1:8642`, ...words], { stdio: "ignore" });
-  while (!(await isOpen(local))) await new Promise((next) => setTimeout(next, 2));
+  const ssh = start("ssh", ["-N", "-L", `127.0.0.1:${port}:127.0.0.1:8642`, ...words], { stdio: "ignore" });
+  while (!(await isOpen(port))) await new Promise((next) => setTimeout(next, 2));
   return {
+    port,
     close() {
       const ended = new Promise((next) => ssh.once("exit", next));
       ssh.kill();
@@ -100,10 +101,10 @@ async function openTunnel(setting) {
   };
 }
 
-function curl(key) {
+function curl(key, { port }) {
   const body = JSON.stringify({ model: "hermes-agent", stream: true, messages: [{ role: "user", content: "hello" }] });
   const words = ["curl", "-sN", "-H", "@-", "-H", "Content-Type: application/json", "-d", body];
-  const url = `http://127.0.0.1:${local}/v1/chat/completions`;
+  const url = `http://127.0.0.1:${port}/v1/chat/completions`;
   return firstByte([...words, url], {}, { input: key, until: '"content": "' });
 }
 
@@ -111,7 +112,7 @@ async function sshAndCurl(setting, key) {
   const begin = process.hrtime.bigint();
   const tunnel = await openTunnel(setting);
   const opened = Number(process.hrtime.bigint() - begin) / 1e6;
-  const took = await curl(key);
+  const took = await curl(key, tunnel);
   await tunnel.close();
   return opened + took;
 }
@@ -125,7 +126,7 @@ const isOpen = (port) =>
 function firstByte([program, ...args], env, { input = "", until = "" } = {}) {
   const begin = process.hrtime.bigint();
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "ignore"] });
+    const child = start(program, args, { env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "ignore"] });
     let took;
     let text = "";
     child.stdout.on("data", (chunk) => {

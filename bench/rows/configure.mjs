@@ -1,8 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensurePackages, ensureRoot } from "../../scripts/setup.mjs";
-import { ansibleInventory, onLab, sshTrue } from "../lab.mjs";
-import { atMost, clm, faster, race, time } from "../measure.mjs";
+import { agentsInPlace, ansibleInventory, onLab, sshTrue } from "../lab.mjs";
+import { atMost, clm, faster, race } from "../measure.mjs";
+import { playbookWords } from "../size.mjs";
 
 const lab = { name: "benchconf", hosts: 1 };
 const what = "configure, nothing to change";
@@ -11,14 +12,9 @@ const what = "configure, nothing to change";
 export async function measure() {
   if (!ensureRoot("npm run bench") || !ensurePackages()) return [skipped("lab hosts need root")];
   return onLab(lab, (setting) => {
-    const { env } = setting;
-    const say = (...words) => time([...clm, ...words], env);
-    const provider = ["--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo"];
-    say("provider", "add", "echo", ...provider);
-    say("agent", "install", "--type", "hermes", "--host", `${lab.name}-1`, "--name", "bench", "--yes");
+    agentsInPlace(setting);
     const configure = [...clm, "agent", "configure", "bench", "--provider", "echo"];
-    time(configure, env);
-    const [ms, floor] = race([configure, sshTrue(setting)], 9, env);
+    const [ms, floor] = race([configure, sshTrue(setting)], 9, setting.env);
     return [atMost(what, ms, "ssh host true", floor, 3), againstAnsible(ms, setting)];
   });
 }
@@ -53,7 +49,7 @@ function againstAnsible(ms, setting) {
   if (!inventory) return skipped("ansible-core is not installed");
   const file = join(setting.folder, "playbook.yaml");
   writeFileSync(file, playbook);
-  const [took] = race([["ansible-playbook", "-i", inventory, file]], 3, setting.env);
+  const [took] = race([["ansible-playbook", ...playbookWords, "-i", inventory, file]], 3, setting.env);
   return faster(what, ms, "an Ansible playbook", took, 10);
 }
 

@@ -9,8 +9,8 @@ export async function measure() {
   if (!ensureRoot("npm run bench") || !ensurePackages()) return [skipped("lab hosts need root")];
   return onLab(lab, (setting) => {
     const question = "uname -r";
-    const clmAsks = [...clm, "host", "exec", `${lab.name}-*`, "-o", "json", "--", ...question.split(" ")];
-    const clmAsksOne = [...clm, "host", "exec", `${lab.name}-1`, "-o", "json", "--", "true"];
+    const clmAsks = [...clm, "host", "exec", "--all", "-o", "json", "--", ...question.split(" ")];
+    const clmAsksOne = [...clm, "host", "exec", setting.fleet[0].name, "-o", "json", "--", "true"];
     const [all, one, floor] = race([clmAsks, clmAsksOne, sshTrue(setting)], 7, setting.env);
     return [
       atMost("one host asked", one, "ssh host true", floor, 3),

@@ -1,26 +1,24 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { ensurePackages, ensureRoot } from "../../scripts/setup.mjs";
+import { start as spawn } from "../../scripts/stoppable.mjs";
 import { Caller } from "../gateway/caller.mjs";
 import { compared } from "../gateway/compared.mjs";
 import { memory } from "../gateway/memory.mjs";
 import { startNginx } from "../gateway/nginx.mjs";
-import { onLab, sshTrue } from "../lab.mjs";
-import { clm, time } from "../measure.mjs";
+import { agentsInPlace, onLab, sshTrue } from "../lab.mjs";
+import { clm, freePort } from "../measure.mjs";
+import { sized } from "../size.mjs";
 
 const lab = { name: "benchgateway", hosts: 1 };
-const host = `${lab.name}-1`;
 const agentPort = 8642;
 const model = "bench";
 const atOnce = 16;
 
-// CLM_BENCH_SHORT=1 is for trying whether it works; what it then measures says nothing.
-const short = process.env.CLM_BENCH_SHORT === "1";
-const turns = short ? { rounds: 2, seconds: 0.4, warm: 200 } : { rounds: 10, seconds: 1.5, warm: 3000 };
-const counts = short ? { many: 2000, looks: 1 } : { many: 50_000, looks: 4 };
+const turns = sized({ rounds: 10, seconds: 1.5, warm: 3000 }, { rounds: 1, seconds: 0.2, warm: 50 });
+const counts = sized({ many: 50_000, looks: 4 }, { many: 200, looks: 1 });
 
 /**
  * The same small request sixteen at once through the gateway, and on three other ways to the same port of the same host: a
@@ -51,11 +49,7 @@ export async function measure() {
 
 /** An agent whose unit runs something faster than an agent, on the agent's port. Gives the agent's key. */
 function agentInPlace(setting) {
-  const { env } = setting;
-  const say = (...words) => time([...clm, ...words], env);
-  say("provider", "add", "echo", "--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo");
-  say("agent", "install", "--type", "hermes", "--host", host, "--name", "bench", "--yes");
-  say("agent", "configure", "bench", "--provider", "echo");
+  agentsInPlace(setting);
   const program = "/usr/local/lib/clm-bench.py";
   inHost(setting, `cat >${program}`, readFileSync(new URL("../gateway/responder.py", import.meta.url)));
   inHost(
@@ -70,7 +64,8 @@ systemctl restart hermes-bench.service`,
     .replace(/^Authorization: Bearer /i, "");
 }
 
-function inHost({ env }, script, input = "") {
+function inHost({ env, fleet }, script, input = "") {
+  const host = fleet[0].name;
   const words = [...clm.slice(1), "lab", "exec", host, "--", "/bin/sh", "-ec", script];
   const { status, stderr } = spawnSync(clm[0], words, { env: { ...process.env, ...env }, input, encoding: "utf8" });
   if (status !== 0) throw new Error(`a script in ${host} ended with ${status}: ${stderr}`);
@@ -150,15 +145,6 @@ function firstLine(child, word) {
       if (line !== undefined) found(line);
     });
   });
-}
-
-async function freePort() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address();
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function ended(child) {

@@ -1,13 +1,14 @@
-import { spawn } from "node:child_process";
 import { ensurePackages, ensureRoot } from "../../scripts/setup.mjs";
-import { onLab, sshTrue } from "../lab.mjs";
-import { clm, median, time } from "../measure.mjs";
+import { start } from "../../scripts/stoppable.mjs";
+import { agentsInPlace, onLab, sshTrue } from "../lab.mjs";
+import { clm, median } from "../measure.mjs";
+import { sized } from "../size.mjs";
 
 const lab = { name: "benchlogs", hosts: 1 };
 const what = "logs -f, from host to screen";
 const against = "ssh host tail -F";
 const file = "/home/bench/.hermes/logs/agent.log";
-const rounds = 40;
+const rounds = sized(40, 2);
 
 /** How long a line that is written on a host takes to be shown here, by `clm agent logs -f` and by tail over OpenSSH at once. */
 export async function measure() {
@@ -15,23 +16,19 @@ export async function measure() {
     return [{ what, against, goal: "-", note: "skipped: lab hosts need root" }];
   return onLab(lab, async (setting) => {
     const { env } = setting;
-    const say = (...words) => time([...clm, ...words], env);
-    const provider = ["--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo"];
-    say("provider", "add", "echo", ...provider);
-    say("agent", "install", "--type", "hermes", "--host", `${lab.name}-1`, "--name", "bench", "--yes");
-    say("agent", "configure", "bench", "--provider", "echo");
+    agentsInPlace(setting);
     // As often as clm has tail look where there is no inotify, as on a lab host.
     const tail = [...sshTrue(setting).slice(0, -1), `sudo tail -s 0.05 -n 0 -F ${file}`];
     const listeners = [[...clm, "agent", "logs", "bench", "-f", "--lines", "0"], tail].map((command) =>
       listen(command, env),
     );
-    const writer = spawn(
+    const writer = start(
       clm[0],
       [
         ...clm.slice(1),
         "lab",
         "exec",
-        `${lab.name}-1`,
+        setting.fleet[0].name,
         "--",
         "/bin/sh",
         "-c",
@@ -79,7 +76,7 @@ async function ready(listeners, write) {
 }
 
 function listen([program, ...args], env) {
-  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
+  const child = start(program, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
   const waiting = new Map();
   let rest = "";
   child.stdout.on("data", (chunk) => {

@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ensurePackages, ensureRoot } from "../../scripts/setup.mjs";
-import { ansibleInventory, onLab } from "../lab.mjs";
+import { agent, agentsInPlace, ansibleInventory, onLab } from "../lab.mjs";
 import { atMost, clm, faster, race, time } from "../measure.mjs";
+import { playbookWords } from "../size.mjs";
 
 const lab = { name: "benchps", hosts: 20 };
-const agent = "bench";
 const [shown, compared] = ["ps, 20 hosts with an agent each", "diff, 20 agents, nothing differs"];
 
 /** How twenty agents are and whether they are as configured, against Ansible asking the least of it with twenty forks. */
@@ -13,11 +13,7 @@ export async function measure() {
   if (!ensureRoot("npm run bench") || !ensurePackages()) return skipped("lab hosts need root");
   return onLab(lab, (setting) => {
     const { env } = setting;
-    const say = (...words) => time([...clm, ...words], env);
-    say("provider", "add", "echo", "--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo");
-    const install = `${clm.join(" ")} agent install --type hermes --host ${lab.name}-N --name ${agent}`;
-    time(["sh", "-c", `seq ${lab.hosts} | xargs -P 4 -I N ${install}`], env);
-    say("agent", "configure", "--all", "--provider", "echo", "--parallel", "4");
+    agentsInPlace(setting);
     const inventory = ansibleInventory(setting);
     const [ps, light, diff] = race(
       [
@@ -44,7 +40,7 @@ function playing({ folder, env }, inventory, name, playbook, ...more) {
   const file = join(folder, name);
   writeFileSync(file, playbook);
   // Once: it takes a minute, and differs by a tenth of the ratio at most.
-  return time(["ansible-playbook", "-i", inventory, "-f", "20", ...more, file], env);
+  return time(["ansible-playbook", ...playbookWords, "-i", inventory, "-f", "20", ...more, file], env);
 }
 
 const play = `- hosts: all

@@ -5,8 +5,14 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { bundling } from "../../scripts/build.mjs";
 import { clm, median, race } from "../measure.mjs";
+import { sized } from "../size.mjs";
 
 const agentsPerHost = 10;
+
+const agent = (name, at) => ({
+  ...{ type: "hermes", version: "2026.7.1", status: "installed", user: name, home: `/home/${name}` },
+  ...{ unit: `hermes-${name}.service`, port: 8642 + at, onboarding: { state: "providers", stages: {} } },
+});
 
 function fleet(hosts) {
   const seen_at = new Date().toISOString();
@@ -28,7 +34,9 @@ function fleet(hosts) {
     sudo: "passwordless",
     added_at: seen_at,
     facts: { ...facts, ...sizes },
-    agents: Object.fromEntries(Array.from({ length: agentsPerHost }, (_, n) => [`a-${at}-${n}`, { type: "hermes" }])),
+    agents: Object.fromEntries(
+      Array.from({ length: agentsPerHost }, (_, n) => [`a-${at}-${n}`, agent(`a-${at}-${n}`, n)]),
+    ),
   });
   return JSON.stringify({ version: 1, hosts: Array.from({ length: hosts }, host) });
 }
@@ -39,7 +47,7 @@ async function changeInProcess(home) {
   await build({ ...bundling, format: "cjs", entryPoints: ["src/state/hosts.ts"], outfile });
   const store = createRequire(import.meta.url)(outfile).hostStore(home);
   const times = [];
-  for (let turn = 0; turn < 15; turn++) {
+  for (let turn = 0; turn < sized(15, 1); turn++) {
     const begin = process.hrtime.bigint();
     await store.update((fleet) => {
       fleet.hosts[0].labels.turn = String(turn);

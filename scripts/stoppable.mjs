@@ -1,0 +1,118 @@
+// How npm test and npm run demo end when they are stopped: what they started ends first, then their labs go down.
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { constants } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+const groups = new Set();
+let stopping = false;
+
+/**
+ * Starts a program in a process group of its own. A Ctrl-C then reaches only this script, which ends the whole group,
+ * once: npm passes signals on as well, and clm takes a second one for impatience.
+ */
+export function start(program, args, options = {}) {
+  if (stopping) throw new Error(`stopped; ${program} is not started any more`);
+  const child = spawn(program, args, { ...options, detached: true });
+  const group = child.pid;
+  if (group === undefined) return child;
+  groups.add(group);
+  child.once("exit", () => {
+    if (!exists(group)) groups.delete(group);
+  });
+  return child;
+}
+
+/** Runs a program to its end and gives its exit code and, where stdout is a pipe, what it printed. */
+export function run(program, args, { input, ...options } = {}) {
+  return ended(start(program, args, options), input);
+}
+
+/**
+ * Does the work and then cleans up, and gives the exit code. A signal ends what the work started; the rest of the work
+ * is not waited for, and further signals change nothing. `cleanUp` is given the signal, if there was one.
+ */
+export async function stoppable(work, cleanUp) {
+  const stopped = new Promise((resolve) => {
+    for (const signal of signals) process.on(signal, () => resolve(signal));
+  });
+  // Nothing can be written to a terminal that was closed.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  const working = work();
+  working.catch(() => {});
+  let signal;
+  try {
+    const end = await Promise.race([working.then((code) => ({ code })), stopped.then((signal) => ({ signal }))]);
+    signal = end.signal;
+    if (signal === undefined) return end.code;
+    stopping = true;
+    console.error(`\nstopped by ${signal}; ending what was started …`);
+    await endGroups();
+    return 128 + constants.signals[signal];
+  } finally {
+    await cleanUp(signal);
+  }
+}
+
+/** Takes down every lab that is kept somewhere below a folder. Whether that worked is told, and given back. */
+export async function takeLabsDown(folder, clm) {
+  const failed = [];
+  for (const labs of labDirectories(folder)) {
+    const env = { ...process.env, CLM_LAB_DIR: labs, CLM_HOME: join(folder, "home-of-down") };
+    const { status } = await outsideOfGroups("node", [clm, "lab", "down", "--all"], { env, stdio: "ignore" });
+    if (status !== 0) failed.push(labs);
+  }
+  for (const labs of failed) console.error(`labs are left; run: CLM_LAB_DIR=${labs} clm lab down --all`);
+  return failed.length === 0;
+}
+
+/** Runs a program that cleans up: also while stopping, and out of the reach of a Ctrl-C. */
+export function outsideOfGroups(program, args, options) {
+  return ended(spawn(program, args, { ...options, detached: true, timeout: 120_000, killSignal: "SIGKILL" }));
+}
+
+// A lab is a directory with lab.json in it, and is kept a few folders down at most. Hosts are not walked through.
+function labDirectories(folder, depth = 4) {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  if (entries.some(({ name }) => name === "lab.json")) return [dirname(folder)];
+  if (depth === 0) return [];
+  const below = entries.filter((entry) => entry.isDirectory());
+  return [...new Set(below.flatMap(({ name }) => labDirectories(join(folder, name), depth - 1)))];
+}
+
+function ended(child, input) {
+  let stdout = "";
+  child.stdout?.setEncoding("utf8").on("data", (chunk) => {
+    stdout += chunk;
+  });
+  child.stdin?.on("error", () => {});
+  child.stdin?.end(input);
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve({ status: code ?? 128 + constants.signals[signal], stdout }));
+  });
+}
+
+async function endGroups() {
+  await sent("SIGTERM", 10_000);
+  await sent("SIGKILL", 5_000);
+}
+
+/** Sends a signal to all groups, and waits until nobody is left in them, or for so long. */
+async function sent(signal, longest) {
+  const until = Date.now() + longest;
+  for (const group of groups) kill(group, signal);
+  while (Date.now() < until && [...groups].some(exists)) await sleep(50);
+}
+
+const exists = (group) => kill(group, 0);
+
+function kill(group, signal) {
+  try {
+    return process.kill(-group, signal);
+  } catch {
+    return false;
+  }
+}
