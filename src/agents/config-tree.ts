@@ -16,11 +16,17 @@ export function filled(tree: Tree, values: Record<string, string>): Tree {
 }
 
 function filledValue(value: unknown, values: Record<string, string>): unknown {
-  if (typeof value === "string") return fill(value, values);
+  if (typeof value === "string") return filledText(value, values);
   if (Array.isArray(value)) return value.flatMap((item) => filledValue(item, values) ?? []);
   if (!isTree(value)) return value;
   const below = filled(value, values);
   return Object.keys(below).length > 0 || Object.keys(value).length === 0 ? below : undefined;
+}
+
+/** `{{number port}}` alone is a number in the file, and no text. */
+function filledText(template: string, values: Record<string, string>): string | number | undefined {
+  const text = fill(template, values);
+  return text !== undefined && /^\{\{\s*number\s[^{}]*\}\}$/.test(template) ? Number(text) : text;
 }
 
 /** `above` laid over `below`; neither is changed. */

@@ -4,7 +4,7 @@ import { lookScript } from "./looking.js";
 import type { Manifest } from "./manifest.js";
 import { doorScript } from "./proof/door.js";
 import { isLoopback } from "./proof/judge.js";
-import library from "./proof/proof.sh?raw";
+import { proofLibrary } from "./proof/library.js";
 import type { Seen } from "./proof/seen.js";
 import type { Subject } from "./subject.js";
 import { inRange } from "./versions.js";
@@ -29,7 +29,7 @@ export const dashboardWords = ({ places }: Subject, { args }: Dashboard, port: n
 
 /** The script that looks for room: what systemd there is, and which ports are taken. */
 export const roomScript = (subject: Subject): string =>
-  lookScript(subject, library, ["exec </dev/null", "see_systemd", "see_ports"]);
+  lookScript(subject, proofLibrary, ["exec </dev/null", "see_systemd", "see_ports"]);
 
 /** A port that nobody listens on, nor would if all agents of the host were up. */
 export function roomIn({ ports: { first, last } }: Dashboard, taken: readonly number[]): number | undefined {
@@ -42,5 +42,5 @@ export const holderScript = (subject: Subject, unit: string, port: number): stri
   doorScript({ ...subject, unit, port });
 
 /** Whether its own processes hold its port, on the loopback alone. Nobody may yet. */
-export const isHeld = ({ listeners }: Seen): boolean =>
-  listeners.length > 0 && listeners.every(({ own, address }) => own && isLoopback(address));
+export const isHeld = ({ listeners, strangers }: Seen): boolean =>
+  strangers.length === 0 && listeners.length > 0 && listeners.every(({ own, address }) => own && isLoopback(address));

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { Fault } from "../errors.js";
 import { Secret } from "../secret.js";
 import type { Field } from "./manifest.js";
@@ -32,6 +33,12 @@ function checkItem(field: Field, item: string): string {
   if (field.choices && !field.choices.includes(item))
     throw refused(field, item, `it is one of ${field.choices.join(", ")}`);
   if (field.listens && !isOpenPort(item)) throw refused(field, item, "it is a port from 1024 to 65535");
+  if (field.binds && isIP(item) === 0)
+    throw refused(
+      field,
+      item,
+      "it is an address of the host, as 127.0.0.1 for itself alone or 0.0.0.0 for every network",
+    );
   if (field.pattern && !new RegExp(field.pattern, "u").test(item))
     throw refused(field, item, field.means ?? `it should match ${field.pattern}`);
   return item;

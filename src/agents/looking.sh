@@ -12,13 +12,14 @@ say() {
   printf '%s=%.3000s\n' "$1" "$2"
 }
 
-# With the agent's own rights: what is in its home it can swap for a link to anything. Who only looks uses ask_agent.
+# Runs a program of the system with the agent's own rights, to read files: what is in its home it can swap for a link to anything.
+# Nothing that the agent owns may be run by it, so its directories are not on PATH: that needs the sandbox (transient-unit.ts).
 as_agent() {
-  ${seconds:+timeout -k 2 "$seconds"} setpriv --reuid "$uid" --regid "$gid" --init-groups -- \
-    env -i HOME="$home" USER="$user" LOGNAME="$user" LANG=C.UTF-8 PATH="$search" "$@" </dev/null 2>/dev/null
+  ${seconds:+timeout -k 2 "$seconds"} setpriv --reuid "$uid" --regid "$gid" --init-groups --no-new-privs -- \
+    env -i HOME="$home" USER="$user" LOGNAME="$user" LANG=C.UTF-8 PATH=/usr/bin:/bin "$@" </dev/null 2>/dev/null
 }
 
-# ask_agent SECONDS COMMAND...: no agent may keep the others of its host waiting, or leave anything of ours behind there.
+# ask_agent SECONDS COMMAND...: no agent may keep the others of its host waiting.
 ask_agent() (
   seconds=$1
   shift
@@ -44,9 +45,27 @@ last_lines='PATH=/usr/bin:/bin
 [ -f "$2" ] && size=$(stat -Lc %s -- "$2") || exit
 tail -c "$1" -- "$2" | if [ "$size" -gt "$1" ]; then sed 1d; else cat; fi'
 
-# see_version SECONDS LAUNCHER ARG...: something that the launcher started may keep the pipe open after its end.
+# see_version FILE LAUNCHER REPORTS VERSION: sets `reports` and `version` to those constants of the file; to nothing when it does not say
+# both, or when the launcher cannot be run. Neither is run.
 see_version() {
-  [ -n "$uid" ] || return 0
-  say version "$(cd "$home" && ask_agent "$@" | timeout -k 2 "$1" head -n 1 | head -c 500)"
+  reports='' version=''
+  [ -n "$uid" ] || return 1
+  constants=$(ask_agent 10 /bin/sh -c '[ -f "$1" ] && [ -x "$2" ] && exec /usr/bin/head -c 20000 -- "$1"' sh "$1" "$2" | tr -d '\0')
+  while IFS= read -r line; do
+    case $line in
+      "$3 = "*) reports=$(unquoted "${line#*= }") ;;
+      "$4 = "*) version=$(unquoted "${line#*= }") ;;
+    esac
+  done <<END
+$constants
+END
+  [ -n "$reports" ] && [ -n "$version" ]
+}
+
+# What stands in quotes at the beginning, when it can be a version.
+unquoted() {
+  text=${1#[\"\']}
+  text=${text%%[\"\']*}
+  case $text in *[!0-9A-Za-z.+-]*) ;; *) printf %.50s "$text" ;; esac
 }
 

@@ -1,4 +1,5 @@
-import { sh } from "../quote.js";
+import { quote, sh } from "../quote.js";
+import { fill } from "../render/template.js";
 import beginning from "./looking.sh?raw";
 import type { Subject } from "./subject.js";
 
@@ -11,15 +12,25 @@ export const lookBeginning = (library: string): string => (beginning + library).
 
 /** Who is looked at. */
 export function settingsOf({ user, unit, places }: Subject): string {
-  const search = [...places.path, "/usr/local/bin", "/usr/bin", "/bin"].join(":");
-  return sh`user=${user} unit=${unit} home=${places.home} data=${places.data} env=${places.env} search=${search}`;
+  return sh`user=${user} unit=${unit} home=${places.home} data=${places.data} env=${places.env}`;
 }
 
-/** The call that asks the launcher for its version, by `see_version` or a function that guards it; and for how many seconds. */
-export const versionCall = (
-  { places, manifest }: Subject,
-  { see = "see_version", seconds = 60 }: { see?: string; seconds?: number } = {},
-): string => sh`${see} ${seconds} ${[places.launcher, ...manifest.version.args]}`;
+/** The call that reads the installed version, by `see_version` or a function that guards it, and says it as the launcher would. */
+export function versionCall(subject: Subject, see = "see_version"): string {
+  const { places, manifest } = subject;
+  const { line, constants } = manifest.version;
+  const look = sh`${see} ${[versionFile(subject), places.launcher, constants.reports, constants.version]}`;
+  // Filled in by the shell that has just read them.
+  const [reports, version] = ["{reports}", "{version}"];
+  const parts = (fill(line, { reports, version }) ?? "").split(/(\{reports\}|\{version\})/);
+  const said = parts.map((part) => (part === reports ? '"$reports"' : part === version ? '"$version"' : quote(part)));
+  return `if ${look}; then say version ${said.join("")}; elif [ -n "$uid" ]; then say version ''; fi`;
+}
+
+/** The file of the installed release that says which one it is. */
+export function versionFile({ places: { path: _, ...places }, manifest }: Subject): string {
+  return fill(manifest.version.file, places) ?? "";
+}
 
 const atOnce = 8;
 
@@ -34,7 +45,7 @@ export const manyScript = (library: string, first: string[], sections: string[])
     "exec </dev/null",
     ...sections.flatMap((text, at) => [
       `{\n${text}\nsay end yes\n} | sed -u 's/^/${at} /' &`,
-      // Most start their agent's program: no host should have to start dozens at once.
+      // Each starts dozens of short programs, and no host should have to start all of them at once.
       ...(at % atOnce === atOnce - 1 ? ["wait"] : []),
     ]),
     "wait",

@@ -33,6 +33,7 @@ export function flawsIn(manifest: Manifest): Flaw[] {
       const at = `channels.${name}`;
       return [
         ...fieldFlaws(fields, `${at}.fields`),
+        ...bindFlaws(fields, `${at}.fields`),
         ...listFlaws(allow, fieldNames(fields), `${at}.allow`),
         ...templateFlaws(env, plainNames(fields), `${at}.env`),
         ...templateFlaws(config, plainNames(fields), `${at}.config`),
@@ -60,6 +61,8 @@ export function flawsIn(manifest: Manifest): Flaw[] {
       "install.arguments",
     ),
     ...templateFlaws(manifest.version.line, ["reports", "version"], "version.line"),
+    ...templateFlaws(manifest.version.file, placeNames, "version.file"),
+    ...templateFlaws(manifest.backup.bundled, placeNames, "backup.bundled"),
     ...templateFlaws(manifest.unit.name, ["name"], "unit.name"),
     ...templateFlaws(manifest.dashboard?.args, ["port"], "dashboard.args"),
     ...templateFlaws(manifest.proxy?.unit, ["name"], "proxy.unit"),
@@ -106,6 +109,17 @@ function fieldFlaws(fields: Field[], at: string): Flaw[] {
       return [{ path, reason: "a port to listen on has a default, or must be answered: else nobody knows it" }];
     return [];
   });
+}
+
+/** A channel that listens says where: unless somebody asks for more, on the loopback. */
+function bindFlaws(fields: Field[], path: string): Flaw[] {
+  const address = fields.filter(({ binds }) => binds);
+  if (address.length > 1) return [{ path, reason: "only one field can be the address a channel listens on" }];
+  const [only] = address;
+  if (only && !only.required && only.default === undefined)
+    return [{ path, reason: "the address to listen on has a default, or must be answered: else nobody knows it" }];
+  if (only || !fields.some(({ listens }) => listens)) return [];
+  return [{ path, reason: "a channel with a port to listen on needs a field for the address, with binds" }];
 }
 
 function aliasFlaws({ providers }: Manifest): Flaw[] {

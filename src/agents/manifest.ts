@@ -15,6 +15,7 @@ const word = z.string().regex(/^[a-z][a-z0-9_-]*$/, "should be a word of a-z 0-9
 const version = z.string().refine(isVersion, "should be a version, as 2026.7.1");
 const semver = z.string().regex(/^\d+\.\d+\.\d+$/, "should be a version, as 0.130.0");
 const range = z.string().refine(isRange, "should be a range, as '>=2026.5.29 <2026.7.1'").default("*");
+const constant = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "should be a constant's name, as __version__");
 const pattern = z.string().refine(isPattern, "should be a regular expression");
 const tree = z.record(z.string(), z.unknown()).default({});
 const variables = z.record(variable, z.string()).default({});
@@ -69,6 +70,8 @@ const field = z.strictObject({
   choices: z.array(z.string()).optional(),
   /** A port the agent listens on: nobody else on the host may have it. */
   listens: z.boolean().default(false),
+  /** The address that the channel's port is bound to; other machines reach it unless that is the loopback. */
+  binds: z.boolean().default(false),
   default: z.string().optional(),
 });
 
@@ -122,6 +125,8 @@ const channel = z.strictObject({
   test: request.optional(),
   /** What is left for a person to do, told after configuring. */
   afterwards: z.string().optional(),
+  /** A person pairs it on the host after configuring: until then it is not connected, and that is no failure. */
+  pairing: z.boolean().default(false),
 });
 
 /** Templates in server: each field; a secret is written `${NAME}` there and comes from `.env`. */
@@ -186,7 +191,19 @@ export const manifestSchema = z.strictObject({
     args: z.array(z.string()),
     /** Template: `reports`, `version`. The first line must be this. */
     line: z.string(),
+    /** The file of the installed release with both as constants, as `NAME = "0.13.0"` on a line of their own. Template: the places. */
+    file: z.string(),
+    constants: z.strictObject({ reports: constant, version: constant }),
   }),
+  /** What a backup leaves out of the data directory, and of the rest of the home: patterns of names, or of paths with a `/` before them. */
+  backup: z
+    .strictObject({
+      without: z.array(z.string()),
+      home_without: z.array(z.string()),
+      /** The list of skills that came with the agent, with a digest of each. Template: the places. */
+      bundled: z.string().default(""),
+    })
+    .default({ without: [".env"], home_without: [".env"], bundled: "" }),
   unit: z.strictObject({
     /** Template: `name`. */
     name: z.string(),
@@ -207,13 +224,19 @@ export const manifestSchema = z.strictObject({
     chat: z.strictObject({
       path: z.string(),
       model: z.string(),
-      /** Answers that start so are failures told as answers. */
+      /** Answers that start so are failures told as answers; `{n}` is a number, `{status}` an HTTP status. */
       failures: z.array(z.string()).default([]),
+      /** The same, only in answers that report zero tokens: a model can begin so too. */
+      failures_without_usage: z.array(z.string()).default([]),
       /** Characters of one message that are read; what comes after them is dropped without a word. */
       longest: z.number().int().positive().optional(),
     }),
-    /** Milliseconds until it must listen; each MCP server adds `per_server`. */
-    patience: z.strictObject({ start: z.number().int(), per_server: z.number().int() }),
+    /** Milliseconds until it must listen; each MCP server adds `per_server`. Then its channels have `channels` to connect. */
+    patience: z.strictObject({
+      start: z.number().int(),
+      per_server: z.number().int(),
+      channels: z.number().int().default(30_000),
+    }),
   }),
   /** Pages for a browser on the same machine, served while somebody looks at them. */
   dashboard: z
@@ -330,11 +353,21 @@ export const manifestSchema = z.strictObject({
   managed: z.array(z.string()).default([]),
   /** Variables nobody but clm sets, beside those of `render`: patterns of the whole name. */
   reserved: z.array(pattern).default([]),
+  /**
+   * Variables of `.env` that the agent takes out of the environment of the commands it runs: patterns of the whole name.
+   * The agent itself and MCP servers whose settings name them have them.
+   */
+  stripped: z.array(pattern).default([]),
   /** Names of tasks that may have a model of their own. */
   auxiliary: z.array(z.strictObject({ name: word, when: range })).default([]),
   providers: z.record(word, provider),
   channels: z.record(word, channel),
   mcp: z.record(word, mcpServer).default({}),
+  /**
+   * Lines of its log about an MCP server, all of which contain one text: that it was given up, and why (groups `name` and
+   * `why`), and that it is connected after all (group `name`). Without it, nothing is known of them.
+   */
+  mcp_log: z.strictObject({ contains: z.string().min(1), lost: pattern, connected: pattern }).optional(),
   memory: z.record(z.string(), memoryFile),
   /** Memory the agent keeps from its model, seen by a pattern: told to who writes it. */
   memory_hidden: z.array(z.strictObject({ when: range, pattern, means: z.string() })).default([]),

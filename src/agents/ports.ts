@@ -8,6 +8,9 @@ export interface ChannelPort {
   /** As flags say it: `webhook.port`. */
   field: string;
   port: number;
+  channel: string;
+  /** The address it is to be bound to. */
+  bind: string;
 }
 
 /** The ports an agent's channels listen on, answered or by default. Of an agent of another type nothing is known here. */
@@ -17,7 +20,9 @@ export function channelPorts({ type, channels: types }: Manifest, record: AgentR
     const fields = Object.hasOwn(types, channel) ? (types[channel]?.fields ?? []) : [];
     const values = answered(fields, given);
     const listening = fields.filter(({ listens, name }) => listens && Object.hasOwn(values, name));
-    return listening.map(({ name }) => ({ field: `${channel}.${name}`, port: Number(values[name]) }));
+    const address = fields.find(({ binds }) => binds)?.name ?? "";
+    const bind = String((Object.hasOwn(values, address) && values[address]) || "127.0.0.1");
+    return listening.map(({ name }) => ({ field: `${channel}.${name}`, port: Number(values[name]), channel, bind }));
   });
 }
 

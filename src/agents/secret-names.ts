@@ -27,6 +27,10 @@ export function useOf(manifest: Manifest, name: string): Use {
   return provider ? { kind: "provider", of: provider[0] } : { kind: "extra" };
 }
 
+/** Whether the agent takes a variable of its `.env` out of the environment of the commands it runs. */
+export const isStripped = (manifest: Manifest, name: string): boolean =>
+  manifest.stripped.some((each) => matches(each, name));
+
 /** The user's own among the names of an agent's secrets: those that go into `.env` as they are. */
 export const extraNames = (manifest: Manifest, names: string[]): string[] =>
   names.filter((name) => ["extra", "provider"].includes(useOf(manifest, name).kind));

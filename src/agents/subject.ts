@@ -4,6 +4,7 @@ import type { Secret } from "../secret.js";
 import type { AgentRecord } from "../state/agent.js";
 import type { Agent } from "../state/agents.js";
 import type { Manifest, Release } from "./manifest.js";
+import { type ChannelPort, channelPorts } from "./ports.js";
 import { releaseOf } from "./registry.js";
 
 /** The places of an agent on its host, filled in. */
@@ -22,11 +23,16 @@ export interface Subject {
   user: string;
   unit: string;
   port: number;
+  /** Where its channels listen, of one that has such channels. */
+  listens?: ChannelPort[];
   relaxed: boolean;
   /** It was taken over, not made by clm. */
   adopted: boolean;
   /** What its proxy is to serve, and where, when it is to have one. */
   proxy?: { provider: string; port: number };
+  /** The names of the channels and MCP servers it was configured to have. */
+  channels: string[];
+  servers: string[];
   /** Who runs its turns, when that was said. */
   runtime?: NonNullable<AgentRecord["runtime"]>;
   places: Places;
@@ -82,8 +88,11 @@ export function subjectOf(manifest: Manifest, { name, word, host, record }: Agen
     user: record.user,
     unit: record.unit,
     port: record.port,
+    listens: channelPorts(manifest, record),
     relaxed: record.relaxed ?? false,
     adopted: record.mark === undefined,
+    channels: Object.keys(record.channels ?? {}),
+    servers: Object.keys(record.mcp ?? {}),
     ...(record.proxy && { proxy: record.proxy }),
     ...(record.runtime && { runtime: record.runtime }),
     places: placesFor(manifest, record.user, record.home),

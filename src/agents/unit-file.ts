@@ -56,8 +56,11 @@ const bolts = (home: string): Bolt[] => [
   { directive: "KeyringMode=private", since: 235 },
 ];
 
+/** What of an agent decides how it is closed in. */
+export type Confined = Pick<Subject, "manifest" | "version" | "relaxed" | "runtime" | "places">;
+
 /** What of the bolts that the host's systemd knows is shut, and what an agent that needs more room goes without. */
-function boltsOn(subject: Subject, systemd: number): { shut: string[]; left: string[] } {
+function boltsOn(subject: Confined, systemd: number): { shut: string[]; left: string[] } {
   const { relaxed, places } = subject;
   const known = bolts(places.home).filter(({ since }) => since <= systemd);
   const insteadOf = ({ directive, browser, codex }: Bolt): string[] => {
@@ -70,7 +73,7 @@ function boltsOn(subject: Subject, systemd: number): { shut: string[]; left: str
 }
 
 /** What closes the agent's service in, for something else of the agent's that is to be closed in alike. */
-export const hardeningOf = (subject: Subject, systemd: number): string[] => boltsOn(subject, systemd).shut;
+export const hardeningOf = (subject: Confined, systemd: number): string[] => boltsOn(subject, systemd).shut;
 
 /** The agent's unit, with no more than the host's systemd understands. */
 export function unitFile(subject: Subject, systemd: number): string {

@@ -238,6 +238,8 @@ export interface Context {
   screen: Screen | undefined;
   /** From now on the command goes on until somebody stops it: that is its end, and nobody is told to wait. */
   untilStopped(): void;
+  /** After the first Ctrl-C the command has work to finish on this machine, for at most so many milliseconds. */
+  mayTakeToStop(milliseconds: number): void;
   /** Prints rows in the format asked for. */
   list<Row>(rows: Row[], view: View<Row>): void;
   /** Prints one thing in the format asked for; `people` is the text for a person. */

@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { resolveConfigDir } from "../state/config-dir.js";
+import { mustBeOurs, resolveConfigDir } from "../state/config-dir.js";
 import { structured } from "../ui/format.js";
 import { plain } from "../ui/plain.js";
 import type { InStream } from "../ui/streams.js";
@@ -15,6 +15,7 @@ interface Surroundings {
   argv: string[];
   stdin: () => InStream;
   untilStopped: () => void;
+  mayTakeToStop: (milliseconds: number) => void;
 }
 
 /** What a command's code is given. */
@@ -25,6 +26,7 @@ export async function createContext(ui: Terminal, globals: Globals, surroundings
   const { env } = surroundings;
   const dirFor = (said: string | undefined) => resolveConfigDir(said, env, env.HOME || homedir());
   const configDir = dirFor(globals.configDir);
+  mustBeOurs(configDir);
 
   return {
     ...surroundings,

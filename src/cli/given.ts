@@ -1,6 +1,7 @@
 import type { Command as Commander } from "commander";
 import type { Command, OptionSpec } from "./command.js";
 import { type Globals, globalsOf } from "./globals.js";
+import { givenTwice } from "./options.js";
 import { longOption } from "./spelling.js";
 import { usage } from "./usage.js";
 
@@ -23,13 +24,16 @@ function given(commander: Commander, key: string): unknown {
 export function globalsFrom(commander: Commander, command: Command): Globals {
   const allowed = globalsOf(command);
   const value = (key: string): unknown => {
+    let value: unknown;
     for (let at: Commander | null = commander; at; at = at.parent) {
       const found = given(at, key);
       if (found === undefined || found === false) continue;
-      if (!allowed[key]) throw usage(`clm ${command.path}`, `clm ${command.path} has no option ${longOption(key)}`);
-      return found;
+      const spec = allowed[key];
+      if (!spec) throw usage(`clm ${command.path}`, `clm ${command.path} has no option ${longOption(key)}`);
+      if (value !== undefined && spec.kind !== "flag") throw givenTwice(`clm ${command.path}`, longOption(key));
+      value = found;
     }
-    return undefined;
+    return value;
   };
   const configDir = value("configDir");
   const output = value("output");

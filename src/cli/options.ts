@@ -1,4 +1,5 @@
 import { type Command as Commander, Option } from "commander";
+import type { Fault } from "../errors.js";
 import { nearest } from "../nearest.js";
 import type { OptionSpec } from "./command.js";
 import { longOption } from "./spelling.js";
@@ -21,6 +22,8 @@ export function toOption(commander: Commander, key: string, spec: OptionSpec): O
       throw usage(path, `${long} needs a value: ${long} ${placeholder}`);
     }
     if (spec.kind === "list") return [...(Array.isArray(before) ? before : []), value];
+    // Commander would keep the last one: `agent install --host a --host b` would never mention a.
+    if (commander.getOptionValueSource(key) === "cli") throw givenTwice(path, long);
     if (spec.kind === "number") return numberFrom(path, long, value, spec);
     if (choices && !choices.includes(value)) {
       throw usage(path, `${long} is one of ${choices.join(", ")}, not '${value}'`, nearest(value, choices));
@@ -28,6 +31,10 @@ export function toOption(commander: Commander, key: string, spec: OptionSpec): O
     return value;
   });
 }
+
+/** A second value for an option that takes one. Which of the two was meant cannot be known. */
+export const givenTwice = (path: string, long: string): Fault =>
+  usage(path, `${long} is given twice and takes one value`);
 
 function numberFrom(
   path: string,

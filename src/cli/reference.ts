@@ -13,6 +13,7 @@ export function reference(nouns: readonly Noun[]): string {
     ...contents(nouns),
     "## Global options",
     "They mean the same everywhere and may stand before or after the command's words. `--output` exists where a command has something to print, `--dry-run` where it changes something.",
+    "On every command, an option that takes one value is refused when it is given twice. An option that is a list may be repeated, as in `--channel discord --channel webhook`.",
     optionTable(globalsAnywhere),
     "## Environment variables",
     markdownTable(

@@ -18,8 +18,14 @@ export interface World {
   now: () => Date;
   /** Aborted when a person or the system asks clm to stop. */
   signal: AbortSignal;
+  /** How long a command may take to stop after that; it may ask for more. */
+  stopLimit?: StopLimit;
   /** Rejects with what nobody caught. */
   crash?: Promise<never>;
+}
+
+export interface StopLimit {
+  milliseconds: number;
 }
 
 /** What a shell reports for a program whose reader went away: 128 and the number of SIGPIPE. */
@@ -48,6 +54,7 @@ export async function runCli(argv: string[], world: World): Promise<number> {
     if (!structured || stderr.isTTY) terminal.say("stopping safely; press Ctrl-C again to stop at once");
   };
   world.signal.addEventListener("abort", tellStop, { once: true });
+  const overdue = stopOverdue(world);
 
   async function work(): Promise<number> {
     if (asked.kind === "fault") throw asked.fault;
@@ -62,10 +69,13 @@ export async function runCli(argv: string[], world: World): Promise<number> {
       argv,
       stdin,
       untilStopped,
+      mayTakeToStop: (milliseconds) => {
+        if (world.stopLimit) world.stopLimit.milliseconds = milliseconds;
+      },
     });
     const run = runOf(await asked.command.load(), asked.command.path);
     const ended = run(asked.input, context);
-    return (await (world.crash ? Promise.race([ended, world.crash]) : ended)) ?? 0;
+    return (await Promise.race([ended, overdue, ...(world.crash ? [world.crash] : [])])) ?? 0;
   }
 
   try {
@@ -83,6 +93,22 @@ export async function runCli(argv: string[], world: World): Promise<number> {
   } finally {
     world.signal.removeEventListener("abort", tellStop);
   }
+}
+
+/** Rejects when a command that was asked to stop has not stopped in time: a host may never answer. */
+function stopOverdue({ signal, stopLimit }: World): Promise<never> {
+  const overdue = new Promise<never>((_, reject) => {
+    if (!stopLimit) return;
+    const late = () =>
+      reject(
+        new Fault("interrupted", "stopped before it was done", {
+          why: `it had not stopped by itself after ${stopLimit.milliseconds / 1000} s`,
+        }),
+      );
+    signal.addEventListener("abort", () => void setTimeout(late, stopLimit.milliseconds), { once: true });
+  });
+  overdue.catch(() => {});
+  return overdue;
 }
 
 const typed = (argv: string[]): string => ["clm", ...argv.map(quote)].join(" ");

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
+import { own } from "../own.js";
 import { Secret } from "../secret.js";
 import { parseSource } from "./secret-source.js";
 import type { Session } from "./session.js";
@@ -21,7 +22,10 @@ const largest = 64 * 1024;
 function valueBehind(reference: string, env: NodeJS.ProcessEnv): Secret | undefined {
   try {
     const source = parseSource(reference);
-    if (source.kind === "env" && env[source.name]) return new Secret(env[source.name] ?? "");
+    if (source.kind === "env") {
+      const value = own(env, source.name);
+      return value ? new Secret(value) : undefined;
+    }
     if (source.kind !== "file" || statSync(source.path).size > largest) return undefined;
     const text = readFileSync(source.path, "utf8").trimEnd();
     return text ? new Secret(text) : undefined;

@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { Fault } from "../errors.js";
+import { own } from "../own.js";
 import { sh } from "../quote.js";
 import { Secret } from "../secret.js";
 import { programOf } from "./gate.js";
@@ -111,7 +112,7 @@ const ask = async ({ ui }: Session, { what, flag, ask: question = capital(what) 
   (await ui.askSecret({ message: `${question}:`, flag })).reveal();
 
 function fromVariable({ env }: Session, name: string, { what }: Wanted): string {
-  const value = env[name];
+  const value = own(env, name);
   if (value !== undefined) return value;
   throw new Fault("bad-input", `${what} should be in $${name}, which is not set`, { next: `export ${name}` });
 }

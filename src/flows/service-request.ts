@@ -1,6 +1,7 @@
 import type { ServiceRequest } from "../agents/manifest.js";
 import type { Values } from "../agents/subject.js";
 import { Fault } from "../errors.js";
+import { redactedBody } from "../redacted-json.js";
 import type { Connection } from "../remote/connection.js";
 import { fill } from "../render/template.js";
 import { Secret } from "../secret.js";
@@ -28,7 +29,7 @@ export async function askService(
   if (!question) return { id, result: "skipped", reason: "not everything is known that the question needs" };
   const heard = await (from ? askFromHost(from, question, signal, timeout) : askFromHere(question, signal, timeout));
   // A service may repeat the key. Hidden before anything is cut: of half a key nobody could tell what it is.
-  const answer = "body" in heard ? { ...heard, body: ui.redact(heard.body) } : heard;
+  const answer = "body" in heard ? { ...heard, body: redactedBody(heard.body, ui.redact) } : heard;
   const { reason, ...verdict } = verdictOn(question, request, answer);
   return { id, ...verdict, reason: ui.redact(reason) };
 }

@@ -1,6 +1,7 @@
 import type { Means } from "../remote/connect.js";
 import { type Trust, trustIn } from "../remote/host-keys/trust.js";
 import { createPool, type Pool } from "../remote/pool.js";
+import { PromptClock } from "../remote/prompt-clock.js";
 import { type Fleet, hostStore } from "../state/hosts.js";
 import { withLock } from "../state/lock.js";
 import { type Providers, providerStore } from "../state/providers.js";
@@ -33,6 +34,8 @@ export interface Session {
   /** How to reach a host; `pool` is made of these. */
   means: Means;
   pool: Pool;
+  /** Makes deadlines that do not count the time in which a person types a password. */
+  clock: PromptClock;
 }
 
 /** The part of a command's context that a session is made of. */
@@ -49,9 +52,10 @@ export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal
 export async function withSession<T>(setting: Setting, work: (session: Session) => Promise<T>): Promise<T> {
   const { ui, configDir, env, now, signal, argv, stdin } = setting;
   const trust = trustIn(configDir);
+  const clock = new PromptClock();
   const means: Means = {
     trust,
-    credentials: askingPerson(setting),
+    credentials: clock.wrap(askingPerson(setting)),
     env,
     ownKey: keyPath(configDir, "clm"),
     signal,
@@ -62,7 +66,7 @@ export async function withSession<T>(setting: Setting, work: (session: Session) 
   const lock = { what: `clm ${argv.slice(0, 2).join(" ")}`, signal };
   try {
     return await work({
-      ...{ ui, configDir, env, now, signal, argv, stdin, trust, means, pool },
+      ...{ ui, configDir, env, now, signal, argv, stdin, trust, means, pool, clock },
       gate: createGate(setting),
       hosts: hostStore(configDir, lock),
       providers: providerStore(configDir, lock),

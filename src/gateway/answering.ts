@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { isSpeakable } from "../state/agents.js";
 import { usualOutput } from "./allowance/allowance.js";
-import { askedIn } from "./asked.js";
-import { bodyOf, tooLarge } from "./body.js";
+import { type Asked, askedIn } from "./asked.js";
+import { bodyOf, longestBody, tooLarge } from "./body.js";
 import { type Directory, type Served, targetOf, usableIn, usableOf } from "./directory.js";
 import type { Exchange } from "./exchange.js";
 import type { GatewayKey } from "./keys/key.js";
@@ -12,6 +12,9 @@ import type { Models } from "./models.js";
 import { Refusal } from "./refusal.js";
 import type { Lane } from "./road/lane.js";
 import { agentPaths, type Route, routeOf } from "./routes.js";
+import { type ScopedIds, scopedIds } from "./scoped-ids.js";
+import { type SessionIds, sessionIdsIn } from "./session-ids.js";
+import { reachOf } from "./session-scope.js";
 import { pass } from "./upstream/pass.js";
 
 const json = { "content-type": "application/json" };
@@ -55,25 +58,47 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   call.model = proxied === undefined ? asked.model : parts.redact(asked.model);
   const proxy = proxied === undefined ? undefined : agent.proxy;
   if (!(proxy?.paths ?? agentPaths).includes(call.path)) throw notSupported(call.path, call.target);
-  const sent = proxied === undefined ? body : asked.as(proxied);
+  const named = sessionIdsIn(request.headers, asked.said);
+  // Hermes' headers are not sent to a proxy.
+  if (proxied !== undefined) delete named.session;
+  const ids = proxied === undefined ? idsFor(exchange, key, named, asked.said) : noIds(named);
+  const whole = proxied === undefined && agent.streamless === true && asked.said.stream === true;
+  const changes = { ...ids.members, ...(whole && { stream: false }) };
+  const isChanged = Object.keys(changes).length > 0;
+  const sent = proxied !== undefined ? asked.as(proxied) : isChanged ? asked.with(changes) : body;
   if (proxy && sent.length > proxy.largest) throw tooLarge(proxy.largest);
 
   const { signal } = exchange;
   const { input, output } = asked;
   const runs = { provider: proxy?.provider ?? agent.provider, model: proxied ?? agent.model };
-  const reservation = await parts.allowance.reserve(key, { target: call.target, ...runs, input, output }, signal);
+  const wanted = { target: call.target, ...runs, input, output, ids: named };
+  const reservation = await parts.allowance.reserve(key, wanted, signal);
   exchange.reservation = reservation;
   signal.throwIfAborted();
+  const turn = exchange.traffic.queue.enter(call.target, key, signal);
+  exchange.holds(turn instanceof Promise ? await turn : turn);
+  signal.throwIfAborted();
   // Before there is a lane, which nobody would give back if this could not be written.
-  const tokens = { input, output: output ?? usualOutput };
+  const tokens = { input: input + (reservation.history ?? 0), output: output ?? usualOutput };
   parts.log.sent({ call, tokens, ...reservation.cost(tokens) });
   const { host, name, failures } = agent;
   const lane = await laneTo(exchange, key, { host, name, proxy: proxy !== undefined, asked: asked.model });
   // Without the query: nothing that an agent has reads one, and a key that was put there would stand in its log.
   const { path } = call;
   const from = proxy ? "proxy" : path === "/v1/responses" ? "responses" : "chat";
-  await pass(exchange, lane, { path, body: sent, ...tokens, failures, from });
+  await pass(exchange, lane, { path, body: sent, ...tokens, failures, from, whole, ids });
 }
+
+/** What the caller calls a session, and what the agent is told. */
+function idsFor({ parts, call }: Exchange, key: GatewayKey, named: SessionIds, said: Asked["said"]): ScopedIds {
+  const reach = reachOf(key);
+  if (reach !== "own") call.sessions = reach;
+  return scopedIds(named, said, parts.scopeOf(key));
+}
+
+/** A proxy's vendor has no sessions; the key of a repeated request is its own. */
+const noIds = ({ idempotencyKey }: SessionIds): ScopedIds =>
+  scopedIds(idempotencyKey === undefined ? {} : { idempotencyKey }, {}, undefined);
 
 /** Who asks for what is not there is written down with it, where that can be told. */
 function routed({ call, parts, request }: Exchange): Route {
@@ -101,9 +126,20 @@ function knownIn({ keyring }: Exchange["parts"], request: IncomingMessage): Gate
 const bearerIn = ({ headers }: IncomingMessage): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
 
-function bodyIn({ request, response, signal }: Exchange): Buffer | Promise<Buffer> {
+/** Whose body cannot be known before it is read: all signed ones together. */
+const unverified = "";
+
+/** The body, for which there must be room: of a key's, or of those that say they are signed. */
+async function bodyIn(exchange: Exchange, who: string): Promise<Buffer> {
+  const { request, response, signal, traffic } = exchange;
   const { "content-length": length, "transfer-encoding": coding } = request.headers;
-  return coding === undefined && (length === undefined || length === "0") ? nothing : bodyOf(request, response, signal);
+  if (coding === undefined && (length === undefined || length === "0")) return nothing;
+  const most = coding === undefined ? Number(length) : longestBody;
+  const held = traffic.pending.enter(who, Math.min(most, longestBody));
+  exchange.holds(held.leave);
+  const body = await bodyOf(request, response, signal);
+  held.resize(body.length);
+  return body;
 }
 
 interface Admitted {
@@ -120,10 +156,10 @@ async function admitted(exchange: Exchange, right: Right): Promise<Admitted> {
     call.key = key;
     parts.allowance.count(key);
     parts.mustMay(key, right);
-    return { key, body: await bodyIn(exchange) };
+    return { key, body: await bodyIn(exchange, key.id) };
   }
   parts.mustBeSignable(headers);
-  const body = await bodyIn(exchange);
+  const body = await bodyIn(exchange, unverified);
   const { key, nonce } = await parts.signed({ method: call.method, url, headers, body });
   Object.assign(call, { key, nonce });
   parts.allowance.count(key);

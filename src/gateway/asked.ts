@@ -1,4 +1,5 @@
 import { bytesPerToken, tokensInBytes } from "../agents/tokens.js";
+import { jsonExcess } from "../json-limits.js";
 import { Refusal } from "./refusal.js";
 
 /** What must be known of a request to send it on. */
@@ -8,8 +9,12 @@ export interface Asked {
   input: number;
   /** Tokens the answer may have at most, if the caller said so. */
   output?: number;
+  /** The body's members. */
+  said: Readonly<Record<string, unknown>>;
   /** The same for another model. */
   as(model: string): Buffer;
+  /** The same with other members. */
+  with(changes: object): Buffer;
 }
 
 export function askedIn(body: Buffer): Asked {
@@ -23,31 +28,30 @@ export function askedIn(body: Buffer): Asked {
   const most = [said.max_completion_tokens, said.max_output_tokens, said.max_tokens].find(isCount);
   return {
     model,
-    input: tokensInBytes(bytesIn([said.messages, said.input, said.instructions, said.prompt, said.tools])),
+    input: tokensInBytes(spokenIn.reduce((sum, name) => sum + bytesIn(said[name]), 0)),
+    said,
     ...(most !== undefined && { output: Math.min(most, longestOutput) }),
-    as: (other) => Buffer.from(written({ ...said, model: other })),
+    as: (other) => Buffer.from(JSON.stringify({ ...said, model: other })),
+    with: (changes) => Buffer.from(JSON.stringify({ ...said, ...changes })),
   };
 }
 
+/** The members that reach a model. */
+const spokenIn = ["messages", "input", "instructions", "prompt", "tools", "conversation_history"];
+
 // Tokens. No answer is as long; what is reserved by a number that a double cannot count would never be given back whole.
 const longestOutput = 10_000_000;
-// Nothing that is said to a model is nested as deeply, and whoever goes down there does not come back.
-const deepest = 200;
 
-const tooDeep = (): Refusal => new Refusal(400, "invalid_json", "The body is nested too deeply.");
+const excesses = { "too-deep": "is nested too deeply", "too-many": "has too many values" };
 
-function written(said: object): string {
-  try {
-    return JSON.stringify(said);
-  } catch {
-    throw tooDeep();
-  }
-}
-
+/** How much there is to parse is judged before: the loop stands still for all others meanwhile. */
 function parsed(body: Buffer): Record<string, unknown> {
+  const text = body.toString("utf8");
+  const excess = jsonExcess(text);
+  if (excess) throw new Refusal(400, "invalid_json", `The body ${excesses[excess]}.`);
   let said: unknown;
   try {
-    said = JSON.parse(body.toString("utf8"));
+    said = JSON.parse(text);
   } catch {
     // Why it is none would repeat a part of it.
     throw new Refusal(400, "invalid_json", "The body is not JSON.");
@@ -62,17 +66,16 @@ const isCount = (value: unknown): value is number => typeof value === "number" &
 const imageBytes = 4000;
 
 /** Bytes of text anywhere inside, and so many for each image. A number may be a token that the caller made himself. */
-function bytesIn(value: unknown, depth = 0): number {
+function bytesIn(value: unknown): number {
   if (typeof value === "string") return Buffer.byteLength(value);
   if (typeof value === "number") return bytesPerToken;
   if (typeof value !== "object" || value === null) return 0;
-  if (depth > deepest) throw tooDeep();
   if (isImage(value)) {
     const { image_url: _, ...rest } = value;
-    return imageBytes + bytesIn(rest, depth + 1);
+    return imageBytes + bytesIn(rest);
   }
   let sum = 0;
-  for (const each of Array.isArray(value) ? value : Object.values(value)) sum += bytesIn(each, depth + 1);
+  for (const each of Array.isArray(value) ? value : Object.values(value)) sum += bytesIn(each);
   return sum;
 }
 

@@ -1,10 +1,13 @@
 import type { GatewayKey } from "./keys/key.js";
+import type { SessionReach } from "./session-scope.js";
 
 export interface Tokens {
   input: number;
   output: number;
   /** The agent did not tell; counted from the length of what was said. */
   estimated?: true;
+  /** What the agent claimed, where no agent can have used that much: `input` and `output` are the most that is possible. */
+  claimed?: { input: number; output: number };
 }
 
 /** One request, from the moment somebody asked until its line is in the audit log. */
@@ -27,6 +30,8 @@ export interface Call {
   /** Of a signed request. */
   nonce?: string;
   streamed?: true;
+  /** How far the sessions of the key reach, where that is more than its own. */
+  sessions?: SessionReach;
 }
 
 /** How it ended. */

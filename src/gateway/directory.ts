@@ -1,3 +1,4 @@
+import type { FailureForms } from "../agents/chat/failure.js";
 import type { Usable } from "./keys/rights.js";
 
 /** An agent that can be asked, as far as the door must know it. */
@@ -11,8 +12,10 @@ export interface Served {
   /** The type of its provider, and the model that one runs; empty when none was chosen. */
   provider?: string | undefined;
   model: string;
-  /** What the texts of failures begin with. */
-  failures: readonly string[];
+  /** How it words a failed model call. */
+  failures: FailureForms;
+  /** Its streams have no text, and its whole answers do. */
+  streamless?: boolean;
   proxy?: ServedProxy;
   /** Another one when its host's address, its port, its key or anything else on the way to it is another. */
   mark?: string;

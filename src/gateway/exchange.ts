@@ -5,6 +5,8 @@ import type { Call, Ending } from "./call.js";
 import type { Parts } from "./parts.js";
 import { Refusal } from "./refusal.js";
 import { isOurs, leavesLine, MethodRefusal } from "./routes.js";
+import type { SessionIds } from "./session-ids.js";
+import type { Traffic } from "./traffic.js";
 
 /** Whoever asked is not there any more. */
 export const clientGone = new Refusal(499, "client_gone", "The caller went away.");
@@ -15,17 +17,23 @@ export class Exchange {
   /** When something last came from where it was sent on to. */
   heard = Date.now();
   reservation: Reservation | undefined;
+  /** Under which ids the agent stored its answer, as far as it says. */
+  stored: SessionIds | undefined;
+  /** Something of the answer has come. */
+  answering = false;
   /** Only when bodies are logged. */
   asked: string | undefined;
   readonly #began = performance.now();
   #first: number | undefined;
   #over = false;
   readonly #stop = new AbortController();
+  readonly #held: (() => void)[] = [];
 
   constructor(
     readonly parts: Parts,
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
+    readonly traffic: Traffic,
   ) {
     const { method = "", url = "", socket } = request;
     const query = url.indexOf("?");
@@ -58,6 +66,16 @@ export class Exchange {
     if (!this.#over) this.#stop.abort(why);
   }
 
+  /** What it takes from others until it has ended. */
+  holds(giveBack: () => void): void {
+    this.#held.push(giveBack);
+  }
+
+  /** It has ended, and keeps nothing. */
+  giveBack(): void {
+    for (const each of this.#held.splice(0)) each();
+  }
+
   /** The first byte of an answer's body has come. */
   begun(): void {
     this.#first ??= performance.now() - this.#began;
@@ -69,12 +87,13 @@ export class Exchange {
    */
   async conclude(ending: Omit<Ending, "took" | "first">, answered?: string): Promise<Refusal | undefined> {
     this.#over = true;
-    const usd = ending.tokens ? this.reservation?.settle(ending.tokens).usd : this.reservation?.release();
+    const took = performance.now() - this.#began;
+    const counted = this.#settled(ending.tokens, took);
     const whole: Ending = {
       ...ending,
-      ...(typeof usd === "number" && { usd }),
+      ...counted,
       ...(this.#first !== undefined && { first: this.#first }),
-      took: performance.now() - this.#began,
+      took,
       ...(this.asked !== undefined && { bodies: { asked: this.asked, answered: this.#loggable(answered ?? "") } }),
     };
     let trouble: Refusal | undefined;
@@ -85,6 +104,13 @@ export class Exchange {
     }
     this.parts.metrics.ended(this.call, trouble ? { ...whole, status: trouble.status, code: trouble.code } : whole);
     return trouble;
+  }
+
+  /** What is counted of what was used, and what that costs. */
+  #settled(tokens: Ending["tokens"], took: number): Pick<Ending, "tokens" | "usd"> {
+    if (tokens) return this.reservation?.settle(tokens, { took, ids: this.stored }) ?? {};
+    this.reservation?.release();
+    return {};
   }
 
   /** Answers whole, when its line is written. */

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from "node:http";
 import { completionFrom } from "../agents/chat/completion.js";
-import { unlessStopped } from "../unless-stopped.js";
+import { waitFor } from "../wait.js";
 import { type Directory, proxiedWord, type Served, usableOf } from "./directory.js";
 import type { GatewayKey } from "./keys/key.js";
 import type { Parts } from "./parts.js";
@@ -33,7 +33,7 @@ export function modelsOf({ mayUse, road }: Pick<Parts, "mayUse" | "road">): Mode
     if (before && before.mark === mark && Date.now() - before.at < holds) return before.ids;
     // A lane to a host that is gone may take long to end: nobody waits for that.
     const signal = AbortSignal.timeout(patience);
-    const ids = unlessStopped(askProxy(road({ host, name, proxy: true, mark }), signal), signal).catch(() => {
+    const ids = waitFor(askProxy(road({ host, name, proxy: true, mark }), signal), { signal }).catch(() => {
       known.delete(key);
       return [];
     });

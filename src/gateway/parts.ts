@@ -29,6 +29,8 @@ export interface Place {
 /** Everything the server works with. Each part throws a Refusal for what it does not let pass. */
 export interface Parts {
   keyring: Pick<Keyring, "whose" | "mustStillOpen">;
+  /** The names that a key has for sessions; nothing when it has the agents' own. */
+  scopeOf: Keyring["scopeOf"];
   /** Refuses what no key of ours can have signed, before its body is read. */
   mustBeSignable(headers: IncomingHttpHeaders): void;
   signed(request: SignedRequest): Promise<{ key: GatewayKey; nonce: string }>;
@@ -45,6 +47,8 @@ export interface Parts {
   /** The agents as they are recorded now. Nothing is awaited when that is known. */
   fleet(): Directory | Promise<Directory>;
   road(place: Place): Road;
+  /** Milliseconds between signs of life to who waits for the stream of an agent that does not stream. */
+  keepalive?: number;
   /** What must not show, taken out of a text. */
   redact(text: string): string;
   /** Told of what nobody expected, and of refusals that have a cause here, once for as long as that goes on. */

@@ -8,6 +8,7 @@ import { modelsOf } from "./models.js";
 import type { Parts } from "./parts.js";
 import { Refusal, shuttingDown } from "./refusal.js";
 import { toldOnce } from "./told-once.js";
+import { type TrafficLimits, trafficWith } from "./traffic.js";
 
 export interface ServerSettings {
   address: string;
@@ -18,9 +19,13 @@ export interface ServerSettings {
   connections?: number;
   /** Milliseconds that requests may go on when it is to stop. */
   drain: number;
-  /** Milliseconds an agent may say nothing in the middle of an answer. */
+  /** Milliseconds an agent may say nothing in the middle of an answer, and before it (as long when it is not said). */
   silence: number;
+  firstByte?: number;
+  /** Milliseconds from a request to the end of its answer; an hour when it is not said. */
+  total?: number;
   logBodies: boolean;
+  traffic?: TrafficLimits;
 }
 
 export interface Gateway {
@@ -48,11 +53,12 @@ export async function openGateway(given: Parts, settings: ServerSettings): Promi
   const parts: Parts = { ...given, trouble: toldOnce(given.trouble) };
   const exchanges = new Set<Exchange>();
   const models = modelsOf(parts);
+  const traffic = trafficWith(settings.traffic);
   let stopping = false;
   let emptied = () => {};
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const exchange = new Exchange(parts, request, response);
+    const exchange = new Exchange(parts, request, response, traffic);
     exchanges.add(exchange);
     if (stopping) response.shouldKeepAlive = false;
     try {
@@ -61,6 +67,7 @@ export async function openGateway(given: Parts, settings: ServerSettings): Promi
     } catch (error) {
       await exchange.refuse(exchange.signal.aborted ? exchange.signal.reason : error);
     } finally {
+      exchange.giveBack();
       exchanges.delete(exchange);
       if (exchanges.size === 0) emptied();
     }
@@ -72,7 +79,7 @@ export async function openGateway(given: Parts, settings: ServerSettings): Promi
     });
   };
 
-  const { tls, silence, drain } = settings;
+  const { tls, drain, silence, firstByte = silence, total = usualTotal } = settings;
   const server = tls ? createTlsServer({ ...options, ...tls }, onRequest) : createServer(options, onRequest);
   if (settings.connections !== undefined) server.maxConnections = settings.connections;
   // A body that would be refused is not asked for.
@@ -94,9 +101,13 @@ export async function openGateway(given: Parts, settings: ServerSettings): Promi
 
   const sweep = setInterval(
     () => {
-      for (const exchange of exchanges) if (Date.now() - exchange.heard > silence) exchange.stop(silent(silence));
+      for (const exchange of exchanges) {
+        const most = exchange.answering ? silence : firstByte;
+        if (Date.now() - exchange.heard > most) exchange.stop(silent(most));
+        else if (Date.now() - exchange.call.at > total) exchange.stop(endless(total));
+      }
     },
-    Math.min(silence / 4, 5000),
+    Math.min(silence / 4, firstByte / 4, total / 4, 5000),
   ).unref();
 
   /** Resolves when nothing is under way, or after so many milliseconds. */
@@ -134,6 +145,8 @@ export async function openGateway(given: Parts, settings: ServerSettings): Promi
   };
 }
 
+const usualTotal = 3_600_000;
+
 // Milliseconds for the lines of those that were cut.
 const lastLines = 2000;
 
@@ -151,6 +164,9 @@ function listen(server: Server, { address, port }: ServerSettings): Promise<void
 
 const silent = (milliseconds: number): Refusal =>
   new Refusal(504, "upstream_timeout", `The agent has said nothing for ${milliseconds / 1000} s.`);
+
+const endless = (milliseconds: number): Refusal =>
+  new Refusal(504, "answer_deadline", `The answer did not come to its end within ${milliseconds / 1000} s.`);
 
 /** What is not HTTP is no request: it is told so, in the shape that callers know, and has no line. */
 function notHttp(error: NodeJS.ErrnoException, socket: Socket): void {

@@ -4,8 +4,10 @@ import api from "./standin/hermes/api.py?raw";
 import channels from "./standin/hermes/channels.py?raw";
 import codex from "./standin/hermes/codex.py?raw";
 import dashboard from "./standin/hermes/dashboard.py?raw";
+import environment from "./standin/hermes/environment.py?raw";
 import gateway from "./standin/hermes/gateway.py?raw";
 import handoff from "./standin/hermes/handoff.py?raw";
+import listening from "./standin/hermes/listening.py?raw";
 import logins from "./standin/hermes/logins.py?raw";
 import logs from "./standin/hermes/logs.py?raw";
 import main from "./standin/hermes/main.py?raw";
@@ -46,10 +48,9 @@ export function standinInstaller(version: Standin): string {
     `COMMIT=${quote(commit)}`,
   ];
   const modules = {
-    __init__: "",
-    release: `VERSION = "${version}"\nNUMBER = "${reports}"\n`,
+    __init__: `"""A stand-in for Hermes Agent."""\n\n__version__ = "${reports}"\n__release_date__ = "${version}"\n`,
     ...{ settings, logs, model, mind, store, turn, stream, responses },
-    ...{ rules, api, channels, mcp, logins, codex, proxy, handoff, gateway, dashboard, main },
+    ...{ rules, api, channels, listening, environment, mcp, logins, codex, proxy, handoff, gateway, dashboard, main },
   };
   const files = [
     ...Object.entries(modules).map(([name, text]): [string, string] => [`hermes_cli/${name}.py`, text]),

@@ -1,7 +1,7 @@
 import { Fault, isFault } from "../errors.js";
 import { commandFor } from "./operations/conversation.js";
 import type { Shell } from "./process.js";
-import { run } from "./run.js";
+import { defaultMaxBytes, run, tooLarge } from "./run.js";
 
 export interface Asking {
   host: string;
@@ -40,20 +40,30 @@ export async function hearHost(root: Shell, script: string, asking: Asking): Pro
   const { stdin = "", timeout, signal, heard } = asking;
   const chunks: Buffer[] = [];
   const text = () => Buffer.concat(chunks).toString("utf8");
+  const tooMuch = new AbortController();
+  let size = 0;
   const onStdout = (chunk: Buffer) => {
     heard?.();
-    chunks.push(chunk);
+    size += chunk.length;
+    if (size <= defaultMaxBytes) chunks.push(chunk);
+    else tooMuch.abort(flooded(asking));
   };
   try {
     const { stderr, code } = await run(root, commandFor(script), {
       // The shell may have more to do: its stdin is not ours to end.
-      ...{ stdin: script + stdin, keepStdin: true, timeout, signal, onStdout },
+      ...{ stdin: script + stdin, keepStdin: true, timeout, onStdout },
+      signal: AbortSignal.any([signal, tooMuch.signal]),
     });
     return { text: text(), fault: brokeOff(asking, stderr, code) };
   } catch (error) {
     if (!isFault(error, "remote-timeout")) throw error;
     return { text: text(), fault: error };
   }
+}
+
+function flooded({ host, what }: Asking): Fault {
+  const { message } = tooLarge(defaultMaxBytes, "");
+  return new Fault("remote-failed", `${host} could not tell ${what}`, { why: message, next: `clm host check ${host}` });
 }
 
 const brokeOff = ({ host, what }: Asking, stderr: string, code: number | null): Fault =>

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { NodeSSH } from "node-ssh";
 import type { Algorithms } from "ssh2";
 import { asFault, Fault } from "../errors.js";
+import { waitFor } from "../wait.js";
 import { type Connection, connection } from "./connection.js";
 import { preferredAlgorithms } from "./host-keys/algorithms.js";
 import { type HostKey, hostKeyFrom, parsePublicKey } from "./host-keys/key.js";
@@ -24,7 +25,7 @@ export interface Means {
   ownKey?: string | undefined;
   debug?: ((line: string) => void) | undefined;
   signal?: AbortSignal | undefined;
-  /** How long the host may take for each of: answering, showing its key, judging a login. */
+  /** Milliseconds until a host has shown its key; logging in may take twice as long again. ConnectTimeout in the user's ssh config wins. */
   patience?: number | undefined;
 }
 
@@ -81,13 +82,19 @@ function goesInACircle(way: string[]): Fault {
 }
 
 async function dialThrough(road: Connection, target: Target, settings: SshSettings, means: Means): Promise<Connection> {
-  const connected = await dial(target, settings, means, await road.forward(settings.port, settings.hostname));
+  const connected = await dial(
+    target,
+    settings,
+    means,
+    await road.forward(settings.port, settings.hostname, means.signal),
+  );
   connected.closed.then(() => road.close());
   return connected;
 }
 
 async function dial(target: Target, settings: SshSettings, means: Means, sock?: Duplex): Promise<Connection> {
-  const { signal, patience = 15_000 } = means;
+  const { signal } = means;
+  const timeout = settings.connectTimeout ?? means.patience ?? 10_000;
   const alive = aliveWithin(settings.alive);
   signal?.throwIfAborted();
   const expected = await means.trust.expect(target, settings);
@@ -96,9 +103,7 @@ async function dial(target: Target, settings: SshSettings, means: Means, sock?: 
   let shown: HostKey = { type: "", blob: Buffer.alloc(0) };
   let loggingIn = false;
 
-  const clock = patienceClock(patience, () => client.connection?.destroy());
-  const stop = () => client.connection?.destroy();
-  signal?.addEventListener("abort", stop, { once: true });
+  const clock = patienceClock(timeout, () => client.connection?.destroy());
 
   const attempts = loginAttempts(await loginSettings(target, settings, means), means.credentials, clock.whileAsking);
   try {
@@ -129,8 +134,11 @@ async function dial(target: Target, settings: SshSettings, means: Means, sock?: 
     });
     // Small packets one after the other would each wait for the host's delayed acknowledgement: 40 ms, five times a login.
     client.connection?.setNoDelay(true);
-    await connecting;
+    connecting.catch(() => {});
+    // Not only by destroying the socket: one whose name is being looked up has none yet.
+    await waitFor(Promise.race([connecting, clock.expired]), { signal });
   } catch (error) {
+    client.connection?.destroy();
     if (signal?.aborted) throw signal.reason;
     if (untrusted) throw untrusted;
     if (attempts.failure) throw attempts.failure;
@@ -140,9 +148,11 @@ async function dial(target: Target, settings: SshSettings, means: Means, sock?: 
       : unreachable(target, settings, error as Error, clock.ranOut);
   } finally {
     clock.stop();
-    signal?.removeEventListener("abort", stop);
   }
-  return connection(client, { target, user: settings.user, hostKey: shown, passwords: means.credentials });
+  return connection(client, {
+    ...{ target, user: settings.user, hostKey: shown, passwords: means.credentials, signal },
+    ...(means.patience !== undefined && { startTimeout: Math.min(means.patience, 10_000) }),
+  });
 }
 
 /** The agent is asked only for the named key when one was named, as `ssh -i` with IdentitiesOnly does. */
@@ -163,22 +173,42 @@ async function loginSettings(target: Target, settings: SshSettings, { env, ownKe
   return { user, hostname, identityFiles, agent, agentKeys };
 }
 
-/** Time the host may take, not counting the time a person thinks. */
+// A host may refuse any number of keys slowly, one after the other.
+const longestLogin = 3;
+
+/** Time the host may take for each answer and in all, not counting the time a person thinks. */
 function patienceClock(patience: number, giveUp: () => void) {
   let ranOut = false;
   let timer: NodeJS.Timeout | undefined;
-  const stop = () => clearTimeout(timer);
+  let left = patience * longestLogin;
+  let since = 0;
+  let expire: (error: Error) => void = () => {};
+  const expired = new Promise<never>((_, reject) => {
+    expire = reject;
+  });
+  expired.catch(() => {});
+  const stop = () => {
+    clearTimeout(timer);
+    if (since > 0) left -= performance.now() - since;
+    since = 0;
+  };
   const restart = () => {
     stop();
-    timer = setTimeout(() => {
-      ranOut = true;
-      giveUp();
-    }, patience);
+    since = performance.now();
+    timer = setTimeout(
+      () => {
+        ranOut = true;
+        expire(new Error("no answer in time"));
+        giveUp();
+      },
+      Math.max(1, Math.min(patience, left)),
+    );
   };
   restart();
   return {
     stop,
     restart,
+    expired,
     get ranOut() {
       return ranOut;
     },
@@ -214,7 +244,7 @@ function unreachable(
     why: reason,
     next: `ssh -v -p ${port} ${hostname}`,
     // sshd drops connections before the handshake when too many start at once (MaxStartups); trying again helps.
-    data: { again: /before handshake|ECONNRESET/.test(error.message) },
+    data: { again: !ranOut && /before handshake|ECONNRESET/.test(error.message) },
     cause: error,
   });
 }

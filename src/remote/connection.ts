@@ -4,6 +4,7 @@ import type { NodeSSH } from "node-ssh";
 import type { ClientChannel } from "ssh2";
 import { Fault } from "../errors.js";
 import { limit } from "../limit.js";
+import { waitFor } from "../wait.js";
 import type { HostKey } from "./host-keys/key.js";
 import { inOneWrite } from "./one-write.js";
 import type { Exit, Shell } from "./process.js";
@@ -25,7 +26,7 @@ export interface Connection extends Shell {
   /** Runs a command as root on a terminal of its own. Whatever is typed there is for the command; `signal` stops the wait for it. */
   onTerminal(command: string, window: Window, signal: AbortSignal): Promise<TerminalProcess>;
   /** A stream to a port on the host's own loopback (or to `address` as the host sees it). */
-  forward(port: number, address?: string): Promise<Duplex>;
+  forward(port: number, address?: string, signal?: AbortSignal): Promise<Duplex>;
   close(): void;
   readonly open: boolean;
   /** Resolves when the connection has ended, for whatever reason. */
@@ -39,10 +40,18 @@ export interface Login {
   user: string;
   hostKey: HostKey;
   passwords: Passwords;
+  /** Of the whole command: when it is aborted, nobody waits for a channel that is being opened. */
+  signal?: AbortSignal | undefined;
+  /** Milliseconds the host may take to open a channel and to start its command. */
+  startTimeout?: number | undefined;
 }
 
+// sshd answers from memory after a fork; one that takes longer than this is stuck or wants us to be.
+const defaultStartTimeout = 10_000;
+
 /** Wraps a connected client. */
-export function connection(client: NodeSSH, { target, user, hostKey, passwords }: Login): Connection {
+export function connection(client: NodeSSH, login: Login): Connection {
+  const { target, user, hostKey, passwords, startTimeout = defaultStartTimeout } = login;
   const ssh = client.connection;
   if (!ssh) throw lost(target, "it was closed at once");
   inOneWrite((ssh as unknown as Socketed)._sock);
@@ -59,24 +68,35 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
 
   // A short command's output, exit and close can arrive in one packet with the answer to exec, and ssh2 tells of all of
   // them before any promise moves on: whoever listens must be there when the channel is.
-  const openChannel = (command: string, window?: Window): Promise<TerminalProcess> =>
-    new Promise((resolve, reject) => {
+  const openChannel = (command: string, signal: AbortSignal | undefined, window?: Window): Promise<TerminalProcess> => {
+    const opened = new Promise<TerminalProcess>((resolve, reject) => {
       const pty = window && { term: window.term, rows: window.rows, cols: window.columns };
       ssh.exec(command, pty ? { pty } : {}, (error, channel) => {
         if (error) reject(error);
         else resolve(channelProcess(channel, () => lost(target, reason)));
       });
     });
+    const late = () => notStarted(target, startTimeout);
+    return waitFor(opened, { signal, timeout: startTimeout, late, drop: (process) => process.kill("TERM") });
+  };
+
+  /** What ends the wait for a channel. What is started after the command was stopped cleans up, and may go on. */
+  const waitSignal = (signal: AbortSignal | undefined): AbortSignal | undefined => {
+    const own = login.signal?.aborted ? undefined : login.signal;
+    return signal && own ? AbortSignal.any([signal, own]) : (signal ?? own);
+  };
 
   function start(
     command: string,
     { signal }: { signal?: AbortSignal } = {},
     window?: Window,
   ): Promise<TerminalProcess> {
-    return new Promise((started, failed) => {
+    const waits = waitSignal(signal);
+    const opened = new Promise<TerminalProcess>((started, failed) => {
       slot(async () => {
-        signal?.throwIfAborted();
-        const process = await patiently(() => openChannel(command, window)).catch((error: Error) => {
+        waits?.throwIfAborted();
+        const process = await patiently(() => openChannel(command, waits, window)).catch((error: Error) => {
+          if (waits?.aborted || error instanceof Fault) throw error;
           // A socket that has gone is noticed here before its end is told.
           throw open && error.message !== "Not connected" ? refused(target, error) : lost(target, reason);
         });
@@ -89,6 +109,8 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
         signal?.removeEventListener("abort", stop);
       }).catch(failed);
     });
+    // Also while all places for channels are taken.
+    return waitFor(opened, { signal: waits, drop: (process) => process.kill("TERM") });
   }
 
   const self: Connection = {
@@ -99,10 +121,15 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
     as: (other, sudo = target.sudo) => withRightsOf(other, { host: self, sudo, passwords }),
     onTerminal: (command, window, signal) =>
       rootOnTerminal(command, { host: self, sudo: target.sudo, passwords }, (line) => start(line, {}, window), signal),
-    async forward(port, address = "127.0.0.1") {
+    async forward(port, address = "127.0.0.1", signal) {
+      const late = () => notForwarded(target, `${address}:${port}`, startTimeout);
+      const drop = (stream: Duplex) => void stream.destroy();
+      const waits = waitSignal(signal);
       try {
-        return await client.forwardOut("127.0.0.1", 0, address, port);
+        const opened = client.forwardOut("127.0.0.1", 0, address, port);
+        return await waitFor<Duplex>(opened, { signal: waits, timeout: startTimeout, late, drop });
       } catch (error) {
+        if (waits?.aborted || error instanceof Fault) throw error;
         if (!open) throw lost(target, reason);
         if ((error as { reason?: unknown }).reason === prohibited) throw forwardsNothing(target, `${address}:${port}`);
         throw new Fault("remote-failed", `${target.name} cannot reach ${address}:${port}`, {
@@ -111,7 +138,11 @@ export function connection(client: NodeSSH, { target, user, hostKey, passwords }
         });
       }
     },
-    close: () => client.dispose(),
+    close() {
+      client.dispose();
+      // A host that never closes its side would keep the socket, and whoever waits for `closed`.
+      setTimeout(() => ssh.destroy(), grace).unref();
+    },
     get open() {
       return open;
     },
@@ -206,6 +237,18 @@ function refused(target: Target, error: Error): Fault {
     cause: error,
   });
 }
+
+const notStarted = ({ name }: Target, timeout: number): Fault =>
+  new Fault("remote-timeout", `${name} did not start a command within ${timeout / 1000} s`, {
+    why: "its SSH server took the request and did not answer it",
+    next: `clm host check ${name}`,
+  });
+
+const notForwarded = ({ name }: Target, to: string, timeout: number): Fault =>
+  new Fault("remote-timeout", `${name} did not connect to ${to} within ${timeout / 1000} s`, {
+    why: "its SSH server took the request and did not answer it",
+    next: `clm host check ${name}`,
+  });
 
 function forwardsNothing({ name, jump }: Target, to: string): Fault {
   return new Fault("unsupported", `the SSH server of ${name} does not let clm through to ${to}`, {

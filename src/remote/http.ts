@@ -1,17 +1,23 @@
-import { type IncomingMessage, request } from "node:http";
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { Duplex } from "node:stream";
 import { Fault } from "../errors.js";
-import { unlessStopped } from "../unless-stopped.js";
+import { waitFor } from "../wait.js";
 import type { Connection } from "./connection.js";
 
 /** What is asked of a server on a host's own loopback. */
 export interface Asking {
   method: "GET" | "POST";
-  port: number;
   path: string;
   headers?: Record<string, string>;
   body?: string;
   signal: AbortSignal;
+}
+
+/** A port of a host, and how a connection to it is made. */
+export interface Reachable {
+  connection: Connection;
+  port: number;
+  open(): Promise<Duplex>;
 }
 
 export interface Reply {
@@ -22,16 +28,16 @@ export interface Reply {
 }
 
 /** Asks inside the SSH connection: no port is opened anywhere, and nobody between here and the host can listen. */
-export async function ask(connection: Connection, asking: Asking): Promise<Reply> {
+export async function ask(to: Reachable, asking: Asking): Promise<Reply> {
   asking.signal.throwIfAborted();
   let road: Duplex | undefined;
   try {
-    road = await roadTo(connection, asking);
-    const answer = await firstOf(road, asking);
-    return { status: answer.statusCode ?? 0, headers: headersOf(answer), body: bodyOf(connection, answer, asking) };
+    road = await roadTo(to, asking);
+    const answer = await firstOf(road, to, asking);
+    return { status: answer.statusCode ?? 0, headers: headersOf(answer), body: bodyOf(to, answer, asking) };
   } catch (error) {
     road?.destroy();
-    throw await told(connection, asking, error);
+    throw await told(to, asking, error);
   }
 }
 
@@ -50,26 +56,54 @@ export function warmUp(): void {
 }
 
 /** Nobody who wants to stop waits for a host that does not answer; a road that comes too late is closed again. */
-function roadTo(connection: Connection, { port, signal }: Asking): Promise<Duplex> {
-  const coming = connection.forward(port);
-  return unlessStopped(coming, signal).catch((error) => {
-    coming.then(
-      (road) => road.destroy(),
-      () => {},
-    );
-    throw error;
+function roadTo(to: Reachable, { signal }: Asking): Promise<Duplex> {
+  return waitFor(to.open(), { signal, drop: (late) => late.destroy() });
+}
+
+// Answers in advance (1xx) that one request may get: a server that only sends those never answers.
+const mostInformation = 16;
+
+const switchesProtocol = (): Fault =>
+  new Fault("remote-failed", "it switched to another protocol, which nobody asked it to (HTTP 101)");
+const onlyInformation = (): Fault =>
+  new Fault("remote-failed", `it sent ${mostInformation} answers in advance (HTTP 1xx), and no answer`);
+
+/**
+ * Fails a request that gets no answer but a 101, or no end of 1xx: Node's client would wait for ever. To be called before
+ * anybody listens for the answer; a 101 that names no protocol is one, to Node.
+ */
+export function refuseEndlessInformation(asked: ClientRequest, failed: (error: Fault) => void): void {
+  let count = 0;
+  asked.once("response", (answer: IncomingMessage) => {
+    if (answer.statusCode !== 101) return;
+    failed(switchesProtocol());
+    asked.destroy();
+  });
+  asked.once("upgrade", (_answer, socket) => {
+    socket.destroy();
+    failed(switchesProtocol());
+  });
+  asked.on("information", ({ statusCode }: { statusCode: number }) => {
+    if (statusCode !== 101 && ++count <= mostInformation) return;
+    failed(statusCode === 101 ? switchesProtocol() : onlyInformation());
+    asked.destroy();
   });
 }
 
-function firstOf(road: Duplex, { method, port, path, headers = {}, body, signal }: Asking): Promise<IncomingMessage> {
+function firstOf(
+  road: Duplex,
+  { port }: Reachable,
+  { method, path, headers = {}, body, signal }: Asking,
+): Promise<IncomingMessage> {
   return new Promise((answered, failed) => {
     const asked = request({
       ...{ method, path, signal, createConnection: () => road as never },
       // Each has a road of its own, which ends with it.
       headers: { Host: `127.0.0.1:${port}`, Connection: "close", ...lengthOf(body), ...headers },
     });
+    refuseEndlessInformation(asked, failed);
     asked.once("response", answered);
-    asked.once("error", failed);
+    asked.on("error", failed);
     asked.end(body);
   });
 }
@@ -80,14 +114,15 @@ const lengthOf = (body: string | undefined): Record<string, number> =>
 const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ""].flat().join(", ")]));
 
-async function* bodyOf(connection: Connection, answer: IncomingMessage, asking: Asking): AsyncGenerator<Buffer> {
+async function* bodyOf(to: Reachable, answer: IncomingMessage, asking: Asking): AsyncGenerator<Buffer> {
+  const { connection } = to;
   try {
     yield* answer;
     // A body that only the end of its road ends looks whole wherever that was cut; that the connection ended is known by now.
     if (!endsItself(answer)) await new Promise(setImmediate);
     if (!connection.open && !endsItself(answer)) throw connection.lost();
   } catch (error) {
-    throw await told(connection, asking, error);
+    throw await told(to, asking, error);
   } finally {
     answer.destroy();
   }
@@ -98,7 +133,7 @@ export const endsItself = ({ headers }: IncomingMessage): boolean =>
   headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
 
 /** A server that hangs up and a road that ended look the same to HTTP; the road knows a moment later. */
-async function told(connection: Connection, { signal, port }: Asking, error: unknown): Promise<unknown> {
+async function told({ connection, port }: Reachable, { signal }: Asking, error: unknown): Promise<unknown> {
   if (signal.aborted) return signal.reason;
   await Promise.race([connection.closed, new Promise((resolve) => setTimeout(resolve, 50))]);
   if (!connection.open) return connection.lost();

@@ -1,10 +1,13 @@
 import { PassThrough, type Readable, Writable } from "node:stream";
+import { waitFor } from "../wait.js";
+import type { Connection } from "./connection.js";
 import { newNonce } from "./operations/conversation.js";
+import { passOn } from "./pass-on.js";
 import type { Exit, Process, Shell } from "./process.js";
 
 /**
  * The same shell with one process for several commands, one after the other: the next one costs a round trip, and no
- * channel, no sudo and no start of a shell. While a command is at work, another gets a process of its own.
+ * channel, no sudo and no start of a shell. While a command is at work, another gets a process of its own; one is kept.
  *
  * The commands share one stdin. So a command must take from it just what is meant for it, and who ends it ends the
  * process too: what comes after begins another. Whatever is at work when nobody is there any more ends as it would alone.
@@ -15,10 +18,11 @@ export async function inOneShell(shell: Shell): Promise<Shell> {
     as: (user) => shell.as(user),
     async spawn(command, { signal } = {}) {
       signal?.throwIfAborted();
-      const line = idle?.isOpen() ? idle : await open(shell);
+      const line = idle?.isOpen() ? idle : await waitFor(open(shell), { signal, drop: (late) => late.end() });
       idle = undefined;
       const process = line.run(command, () => {
-        idle = line;
+        if (idle?.isOpen()) line.end();
+        else idle = line;
       });
       const stop = () => process.kill("TERM");
       signal?.addEventListener("abort", stop, { once: true });
@@ -29,9 +33,23 @@ export async function inOneShell(shell: Shell): Promise<Shell> {
   };
 }
 
+const rootShells = new WeakMap<Connection, Promise<Shell>>();
+
+/** One such shell with root's rights for all who ask often on a connection, for as long as that lasts. */
+export function rootShellOf(connection: Connection): Promise<Shell> {
+  const known = rootShells.get(connection);
+  if (known) return known;
+  const made = inOneShell(connection.as("root"));
+  rootShells.set(connection, made);
+  made.catch(() => rootShells.delete(connection));
+  return made;
+}
+
 /** A process that runs one command after the other. */
 interface Line {
   isOpen(): boolean;
+  /** Nothing more will be asked of it. */
+  end(): void;
   /** `free` is called when the command has ended and the next may come. */
   run(command: string, free: () => void): Process;
 }
@@ -45,9 +63,17 @@ async function open(shell: Shell): Promise<Line> {
     open = false;
   };
   process.done.then(shut, shut);
-  const [stdout, stderr] = [partsOf(process.stdout, nonce), partsOf(process.stderr, nonce)];
+  const broken = () => {
+    shut();
+    process.kill("TERM");
+  };
+  const [stdout, stderr] = [partsOf(process.stdout, nonce, broken), partsOf(process.stderr, nonce, broken)];
   return {
     isOpen: () => open,
+    end() {
+      shut();
+      process.stdin.end();
+    },
     run(command, free) {
       const [out, err] = [stdout(), stderr()];
       process.stdin.write(`${Buffer.byteLength(command)}\n${command}`);
@@ -84,8 +110,14 @@ interface Part {
   last: Promise<number | undefined>;
 }
 
-/** What comes on a stream, in parts that end with a line of the nonce; each is asked for before its command is sent. */
-function partsOf(stream: Readable, nonce: string): () => Part {
+// Bytes between the nonce and the end of its line: an exit code.
+const longestEnd = 1024;
+
+/**
+ * What comes on a stream, in parts that end with a line of the nonce; each is asked for before its command is sent. A host
+ * that does not end that line is `broken`.
+ */
+function partsOf(stream: Readable, nonce: string, broken: () => void): () => Part {
   let rest: Buffer = Buffer.alloc(0);
   let text = new PassThrough();
   let end: (code: number | undefined) => void = () => {};
@@ -99,10 +131,14 @@ function partsOf(stream: Readable, nonce: string): () => Part {
     const at = rest.indexOf(nonce);
     const line = at < 0 ? -1 : rest.indexOf("\n", at);
     const sure = at < 0 ? rest.length - beginningOf(nonce, rest) : at;
-    if (sure > 0) text.write(rest.subarray(0, sure));
+    if (sure > 0 && !text.writableEnded) passOn(stream, text, rest.subarray(0, sure));
     const code = line < 0 ? undefined : Number(rest.toString("utf8", at + nonce.length, line));
     rest = rest.subarray(line < 0 ? sure : line + 1);
     if (code !== undefined) over(code);
+    else if (rest.length > longestEnd + nonce.length) {
+      rest = Buffer.alloc(0);
+      broken();
+    }
   });
   for (const ending of ["end", "close", "error"]) {
     stream.once(ending, () => {

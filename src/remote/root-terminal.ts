@@ -1,6 +1,6 @@
 import { PassThrough, type Readable } from "node:stream";
 import { sh } from "../quote.js";
-import { unlessStopped } from "../unless-stopped.js";
+import { waitFor } from "../wait.js";
 import type { Process } from "./process.js";
 import { type Door, mark, noSudo, passwordWays, patience, proven } from "./sudo.js";
 
@@ -33,12 +33,15 @@ export async function rootOnTerminal(
   const process = await start(`sudo ${how} -u root -- ${sh`/bin/sh -c ${proven(proof, command)}`}`);
   const password = () => passwords.sudo(`${host.user}@${host.target.name}`);
   try {
-    return { ...process, stdout: await unlessStopped(afterSudo(process, { proof, prompt, password }), signal) };
+    return { ...process, stdout: await waitFor(afterSudo(process, { proof, prompt, password }), { signal }) };
   } catch (error) {
     process.kill("KILL");
     throw typeof error === "string" ? noSudo(host, error, error === nobody ? passwordWays : undefined) : error;
   }
 }
+
+// Characters a terminal may show before the proof line.
+const longestPreamble = 64 * 1024;
 
 const nobody = "sudo wants a password and nobody is there to give it";
 
@@ -68,6 +71,11 @@ function afterSudo({ stdout, stdin, done }: Process, { proof, prompt, password }
     }
     function hear(chunk: Buffer): void {
       head += chunk.toString("latin1");
+      if (head.length > longestPreamble) {
+        stdout.off("data", hear);
+        reject("it showed more than clm reads before it started anything");
+        return;
+      }
       const at = head.indexOf(`${proof}\r\n`);
       if (at >= 0) {
         stdout.off("data", hear);

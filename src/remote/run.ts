@@ -7,6 +7,9 @@ export interface Output extends Exit {
   stderr: string;
 }
 
+/** Gets output as it comes. While it returns a promise that is open, nothing more is read from the host. */
+export type OnOutput = (chunk: Buffer) => Promise<void> | void;
+
 export interface RunOptions {
   stdin?: string | Buffer;
   /** Stdin stays open until the end: a command may take its closing for a sign that nobody is there any more. */
@@ -14,39 +17,87 @@ export interface RunOptions {
   /** Milliseconds; then the command is told to stop and a fault is thrown. */
   timeout?: number;
   signal?: AbortSignal;
-  onStdout?: (chunk: Buffer) => void;
-  onStderr?: (chunk: Buffer) => void;
+  onStdout?: OnOutput;
+  onStderr?: OnOutput;
+  /** Bytes that are kept of each stream; with more, the command is told to stop and a fault is thrown. */
+  maxBytes?: number;
 }
+
+/** More than any question of clm's is answered with, and no trouble for this machine. */
+export const defaultMaxBytes = 32 << 20;
+
+// Milliseconds after which a stopped command is not waited for, whatever its host does.
+const grace = 1000;
 
 /** Runs one command to its end and returns what it said. A command that exits non-zero is an answer, not a fault. */
 export async function run(shell: Shell, command: string, options: RunOptions = {}): Promise<Output> {
-  const { stdin, keepStdin, timeout, signal, onStdout, onStderr } = options;
-  const deadline = new AbortController();
-  const tooLate = () =>
+  const { stdin, keepStdin, timeout, signal, onStdout, onStderr, maxBytes = defaultMaxBytes } = options;
+  const end = new AbortController();
+  const late = () =>
     new Fault("remote-timeout", `no end after ${(timeout ?? 0) / 1000} s`, { why: command.slice(0, 200) });
-  const timer = timeout ? setTimeout(() => deadline.abort(tooLate()), timeout) : undefined;
-  const stop = AbortSignal.any(signal ? [signal, deadline.signal] : [deadline.signal]);
+  const timer = timeout ? setTimeout(() => end.abort(late()), timeout) : undefined;
+  const stop = AbortSignal.any(signal ? [signal, end.signal] : [end.signal]);
+  let graceTimer: NodeJS.Timeout | undefined;
+  const leave = new Promise<never>((_, reject) => {
+    stop.addEventListener("abort", () => {
+      graceTimer = setTimeout(() => reject(stop.reason), grace);
+    });
+  });
+  leave.catch(() => {});
   try {
     const process = await shell.spawn(command, { signal: stop });
     if (!keepStdin) process.stdin.end(stdin);
     else if (stdin !== undefined) process.stdin.write(stdin);
-    const [stdout, stderr, exit] = await Promise.all([
-      collect(process.stdout, onStdout),
-      collect(process.stderr, onStderr),
-      process.done,
+    const tooMuch = () => end.abort(tooLarge(maxBytes, command));
+    const [stdout, stderr, exit] = await Promise.race([
+      Promise.all([
+        collect(process.stdout, { tell: onStdout, maxBytes, tooMuch }),
+        collect(process.stderr, { tell: onStderr, maxBytes, tooMuch }),
+        process.done,
+      ]),
+      leave,
     ]);
     stop.throwIfAborted();
     return { ...exit, stdout, stderr };
+  } catch (error) {
+    // A channel that was closed on request looks like a lost connection.
+    stop.throwIfAborted();
+    throw error;
   } finally {
     clearTimeout(timer);
+    clearTimeout(graceTimer);
   }
 }
 
-async function collect(stream: Readable, tell?: (chunk: Buffer) => void): Promise<string> {
+/** Thrown when a host sends more than there is any use for. */
+export const tooLarge = (maxBytes: number, what: string): Fault =>
+  new Fault("remote-failed", `the host sent more than ${Math.round(maxBytes / (1 << 20))} MB, and was cut off`, {
+    why: what.slice(0, 200),
+  });
+
+interface Collecting {
+  tell: OnOutput | undefined;
+  maxBytes: number;
+  tooMuch: () => void;
+}
+
+async function collect(stream: Readable, { tell, maxBytes, tooMuch }: Collecting): Promise<string> {
   const chunks: Buffer[] = [];
+  let size = 0;
   stream.on("data", (chunk: Buffer) => {
-    if (tell) tell(chunk);
-    else chunks.push(chunk);
+    if (tell) {
+      const taken = tell(chunk);
+      if (!taken) return;
+      stream.pause();
+      void taken.finally(() => stream.resume());
+      return;
+    }
+    size += chunk.length;
+    if (size <= maxBytes) chunks.push(chunk);
+    else {
+      chunks.length = 0;
+      tooMuch();
+    }
   });
   await new Promise<void>((resolve) => {
     stream.once("end", resolve);

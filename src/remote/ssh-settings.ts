@@ -26,6 +26,8 @@ export interface SshSettings {
   globalKnownHostsFiles: string[];
   /** How often a silent host is asked whether it is still there, and how many of these it may leave unanswered. */
   alive?: Alive;
+  /** Milliseconds until the host must have answered, where the user's config says so. */
+  connectTimeout?: number;
 }
 
 export interface Alive {
@@ -81,6 +83,7 @@ export function parseSshSettings(output: string, here: Here): SshSettings {
     ...(proxyCommand !== undefined && { proxyCommand }),
     ...(identityAgent !== undefined && { identityAgent }),
     ...aliveFrom(one("serveraliveinterval"), one("serveralivecountmax")),
+    ...(Number(one("connecttimeout")) > 0 && { connectTimeout: Number(one("connecttimeout")) * 1000 }),
   };
 }
 

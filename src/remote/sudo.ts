@@ -4,6 +4,7 @@ import { Fault } from "../errors.js";
 import { sh } from "../quote.js";
 import type { Secret } from "../secret.js";
 import type { Connection } from "./connection.js";
+import { passOn } from "./pass-on.js";
 import type { Process, Shell } from "./process.js";
 import type { SudoKind } from "./target.js";
 
@@ -48,21 +49,41 @@ async function spawnWithoutPassword(
 ): Promise<Process> {
   const proof = mark();
   const process = await host.spawn(sh`sudo -n -u ${user} -- /bin/sh -c ${proven(proof, command)}`, options);
-  const gate = afterProof(process.stdout, proof);
-  const stderr = listen(process.stderr);
-  return {
-    ...process,
-    stdout: gate.rest,
-    stderr: stderr.copy,
-    done: process.done.then((exit) => {
-      if (gate.passed()) return exit;
-      throw noSudo(host, stderr.text());
-    }),
+  let trouble: Fault | undefined;
+  const giveUp = (why: Fault) => {
+    trouble ??= why;
+    process.kill("KILL");
   };
+  const timer = setTimeout(() => giveUp(silentSudo(host)), patience);
+  const gate = afterProof(process.stdout, proof, () => giveUp(talkativeSudo(host)));
+  gate.onPass(() => clearTimeout(timer));
+  const stderr = listen(process.stderr);
+  const done = process.done.then(
+    (exit) => {
+      if (gate.passed()) return exit;
+      throw trouble ?? noSudo(host, stderr.text());
+    },
+    (error) => {
+      throw trouble ?? error;
+    },
+  );
+  done.catch(() => {}).then(() => clearTimeout(timer));
+  return { ...process, stdout: gate.rest, stderr: stderr.copy, done };
 }
 
-// What sudo and PAM may take to ask, and to judge an answer; a person's thinking does not count.
-export const patience = 30_000;
+// Milliseconds sudo and PAM may take to ask, to judge an answer, and to start a command; a person's thinking does not count.
+export const patience = 20_000;
+
+// Bytes that may come before the proof line, or beside it on stderr: a banner, a lecture.
+const longestPreamble = 64 * 1024;
+
+const silentSudo = ({ target: { name } }: Connection): Fault =>
+  new Fault("remote-timeout", `sudo on ${name} did not answer within ${patience / 1000} s`, {
+    next: `clm host check ${name}`,
+  });
+
+const talkativeSudo = (host: Connection): Fault =>
+  noSudo(host, `it sent more than ${longestPreamble / 1024} KB before it started anything`);
 
 /**
  * sudo asks on stderr with a prompt of our own, so we know when it asks and whether it asks again, which means the
@@ -81,12 +102,14 @@ async function spawnWithPassword(
     sh`sudo -S -p ${prompt} -u ${user} -- /bin/sh -c ${proven(proof, command)}`,
     options,
   );
-  const gate = afterProof(process.stdout, proof);
-  const stderr = listen(process.stderr, prompt);
+  let tooMuch = () => {};
+  const gate = afterProof(process.stdout, proof, () => tooMuch());
+  const stderr = listen(process.stderr, { prompt, tooMuch: () => tooMuch() });
   let asked = 0;
   let timer: NodeJS.Timeout | undefined;
   try {
     await new Promise<void>((resolve, reject) => {
+      tooMuch = () => reject(talkativeSudo(host));
       const wait = () => {
         timer = setTimeout(() => reject(noSudo(host, "it asked nothing clm understands")), patience);
       };
@@ -123,6 +146,7 @@ export const proven = (proof: string, command: string) => `echo ${proof}; ${comm
 function afterProof(
   stdout: Readable,
   proof: string,
+  tooMuch: () => void,
 ): { rest: Readable; passed(): boolean; onPass(then: () => void): void } {
   const line = Buffer.from(`${proof}\n`);
   let head: Buffer | undefined = Buffer.alloc(0);
@@ -132,7 +156,13 @@ function afterProof(
       if (!head) return done(null, chunk);
       head = Buffer.concat([head, chunk]);
       const at = head.indexOf(line);
-      if (at < 0) return done();
+      if (at < 0) {
+        if (head.length > longestPreamble) {
+          head = head.subarray(0, longestPreamble);
+          tooMuch();
+        }
+        return done();
+      }
       const after = head.subarray(at + line.length);
       head = undefined;
       then();
@@ -151,7 +181,7 @@ function afterProof(
 }
 
 /** Passes stderr on without sudo's prompts (which may come in pieces), and keeps its beginning for the message. */
-function listen(stderr: Readable, prompt?: string) {
+function listen(stderr: Readable, { prompt, tooMuch }: { prompt?: string; tooMuch?: () => void } = {}) {
   const copy = new PassThrough();
   const withoutPrompts = (text: string) => (prompt ? text.replaceAll(prompt, "") : text);
   let held = "";
@@ -164,8 +194,9 @@ function listen(stderr: Readable, prompt?: string) {
     copy.write(Buffer.from(withoutPrompts(held), "latin1"));
   };
   stderr.on("data", (chunk: Buffer) => {
-    if (holding || held.length < 4096) held += chunk.toString("latin1");
-    if (!holding || prompt === undefined) return void copy.write(chunk);
+    if (holding ? held.length <= longestPreamble : held.length < 4096) held += chunk.toString("latin1");
+    if (!holding || prompt === undefined) return passOn(stderr, copy, chunk);
+    if (held.length > longestPreamble) tooMuch?.();
     for (let at = held.indexOf(prompt, searched); at >= 0; at = held.indexOf(prompt, searched)) {
       searched = at + prompt.length;
       onPrompt();

@@ -16,6 +16,8 @@ interface Filled {
 const helpers: Record<string, (value: Value) => string> = {
   /** `http://gpu:11434` and `http://gpu:11434/v1/` both become `http://gpu:11434/v1`. */
   v1: (endpoint) => String(endpoint).replace(/\/+(v1\/*)?$|$/, "/v1"),
+  /** Stands in config.yaml as a number. */
+  number: String,
   /** Of several with commas. */
   first: (list) => String(list).replace(/\s*,.*$/s, ""),
 };

@@ -67,6 +67,8 @@ export const agent = object({
   down: optional(truth),
   /** When validate last saw everything in order, and for which rendering. */
   proven: optional(object({ digest: text, at: text, chat: truth })),
+  /** When validate last failed, by which proofs and why; gone when the same proofs hold again. */
+  failed: optional(object({ digest: text, at: text, proofs: list(text), reason: text })),
 });
 
 export type AgentRecord = Shaped<typeof agent>;

@@ -1,5 +1,6 @@
 import { Fault } from "../errors.js";
 import { nearest } from "../nearest.js";
+import { own } from "../own.js";
 import type { AgentRecord } from "./agent.js";
 import type { Fleet, Host } from "./hosts.js";
 import type { Instance } from "./instance-key.js";
@@ -89,7 +90,7 @@ export async function recordAgent(
   await hosts.update((fleet) => {
     const at = fleet.hosts.find((each) => each.name === host);
     if (!at) throw new Fault("not-found", `no host is called '${host}' any more`, { next: "clm host list" });
-    now = change(at.agents[name]);
+    now = change(own(at.agents, name));
     const { [name]: _, ...others } = at.agents;
     const agents = now ? { ...others, [name]: now } : others;
     return { ...fleet, hosts: fleet.hosts.map((each) => (each === at ? { ...at, agents } : each)) };

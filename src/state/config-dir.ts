@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, mkdirSync, readdirSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, mkdirSync, readdirSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { Fault } from "../errors.js";
 import { quote } from "../quote.js";
@@ -12,6 +12,28 @@ export function resolveConfigDir(flag: string | undefined, env: NodeJS.ProcessEn
   // The XDG specification says that a relative path is invalid and must be ignored.
   return join(xdg && isAbsolute(xdg) ? xdg : join(home, ".config"), "clawrium");
 }
+
+/**
+ * Refuses a config directory of another user, also to read from: it says which hosts are trusted, which secrets are sent
+ * where, and which programs (`cmd:`) are run with our rights.
+ */
+export function mustBeOurs(root: string, user = process.geteuid?.(), env = process.env): void {
+  const stat = statSync(root, { throwIfNoEntry: false });
+  if (!stat || user === undefined || isOurs(stat, user, env)) return;
+  throw new Fault("state-exposed", `${root} belongs to another user`, {
+    why: `its owner has the user id ${stat.uid}, and clm runs as ${user}`,
+    next: user === 0 ? "the same command without sudo" : "clm init --config-dir DIR   # and name it in $CLM_HOME",
+    data: { path: root, owner: stat.uid },
+  });
+}
+
+/** Also of whoever became root by sudo: `sudo clm lab up --config-dir ~/.config/clawrium` adds hosts to their fleet. */
+export const isOurs = ({ uid }: Pick<Stats, "uid">, user: number, env: NodeJS.ProcessEnv): boolean =>
+  uid === user || (user === 0 && env.SUDO_UID === `${uid}`);
+
+/** Whether somebody besides its owner and the owner's own group can change it. */
+export const writableByOthers = ({ mode, gid }: Pick<Stats, "mode" | "gid">, group = process.getegid?.()): boolean =>
+  (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== group);
 
 /**
  * Makes the config directory (0700) when it is missing, closes it to others when it is open, and says so when nothing

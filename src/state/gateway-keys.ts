@@ -24,10 +24,16 @@ const key = object({
   revoked_at: optional(text),
   /** Requests a minute. */
   rpm: optional(whole(1, 1_000_000)),
+  /** Calls to one agent that are under way at once. */
+  concurrency: optional(whole(1, 1000)),
   tokens_per_day: optional(whole(1, Number.MAX_SAFE_INTEGER)),
   budget: optional(object({ usd: number, per: oneOf("day", "month", "ever") })),
   /** Only signed requests are taken. */
   signed: truth,
+  /** Keys of one group have the same sessions; without one a key has its own. */
+  session_group: optional(text),
+  /** Sessions are named as the agent names them: also those of other keys, of `clm chat` and of handoffs. */
+  all_sessions: optional(truth),
 });
 
 const keys = object({ keys: record(key) });

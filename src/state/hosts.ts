@@ -1,6 +1,7 @@
 import { Fault } from "../errors.js";
 import type { Label } from "../names.js";
 import { nearest } from "../nearest.js";
+import { own } from "../own.js";
 import { agent } from "./agent.js";
 import type { LockOptions } from "./lock.js";
 import { also, list, number, object, oneOf, optional, record, type Shaped, text, whole } from "./shape.js";
@@ -61,7 +62,7 @@ export function findHost(hosts: readonly Host[], name: string): Host {
 
 /** Tells whether a host has all of the labels. */
 export function hasLabels(labels: readonly Label[]): (host: Host) => boolean {
-  return (host) => labels.every(([key, value]) => host.labels[key] === value);
+  return (host) => labels.every(([key, value]) => own(host.labels, key) === value);
 }
 
 /** The fault for a word that means no host. */

@@ -1,5 +1,6 @@
 import { Fault } from "../errors.js";
 import { nearest } from "../nearest.js";
+import { own } from "../own.js";
 import type { LockOptions } from "./lock.js";
 import { object, optional, record, type Shaped, text } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
@@ -39,7 +40,7 @@ export function providerStore(dir: string, lock: LockOptions = {}): Store<Provid
 export const modelOf = (
   { providers }: Providers,
   { model, provider }: { model?: string | undefined; provider?: string | undefined },
-): string | undefined => model ?? providers[provider ?? ""]?.model;
+): string | undefined => model ?? own(providers, provider ?? "")?.model;
 
 /** The provider of that name, or a fault that offers the one that was probably meant. */
 export function findProvider({ providers }: Providers, name: string): Provider {

@@ -1,3 +1,5 @@
+import { StringDecoder } from "node:string_decoder";
+
 // Control characters, and the ones that make a terminal show text in another order than it is written.
 const unseen = /[\p{Cc}\p{Bidi_C}]/gu;
 
@@ -34,6 +36,30 @@ export function plainStream(): { push(chunk: string): string; flush(): string } 
       const rest = plain(held);
       held = "";
       return rest;
+    },
+  };
+}
+
+/**
+ * The same for the output of a program that comes in bytes. A carriage return ends a line: a terminal would let what follows
+ * it cover what was before, as progress bars do.
+ */
+export function plainBytes(): { push(chunk: Buffer): string; flush(): string } {
+  const decoder = new StringDecoder("utf8");
+  const text = plainStream();
+  let returned = false;
+  const lines = (chunk: string): string => {
+    const whole = returned ? `\r${chunk}` : chunk;
+    returned = whole.endsWith("\r");
+    return (returned ? whole.slice(0, -1) : whole).replace(/\r+\n?/g, "\n");
+  };
+  return {
+    push: (chunk) => text.push(lines(decoder.write(chunk))),
+    flush() {
+      const rest = text.push(lines(decoder.end()));
+      const last = returned ? "\n" : "";
+      returned = false;
+      return rest + text.flush() + last;
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Secret } from "../secret.js";
 import { faultText } from "./errors.js";
 import { createLines } from "./lines.js";
 import { createPaint, type Paint, wantsColour } from "./paint.js";
-import { oneLine, plain } from "./plain.js";
+import { oneLine, plain, plainBytes } from "./plain.js";
 import { createBoard } from "./progress.js";
 import { createPrompts } from "./prompts.js";
 import { createRedactor } from "./redact.js";
@@ -46,6 +46,11 @@ export function createTerminal(options: TerminalOptions): Terminal {
   const results = redactor.stream();
   const byteRedactor = createRedactor((text) => Buffer.from(text).toString("latin1"));
   const passed = { stdout: byteRedactor.stream(), stderr: byteRedactor.stream() };
+  /** For a terminal, what was passed is cleaned first: a secret with an escape sequence inside would not be known. */
+  const shown = {
+    stdout: { clean: plainBytes(), redact: redactor.stream() },
+    stderr: { clean: plainBytes(), redact: redactor.stream() },
+  };
   const paint = createPaint(wantsColour(stderr, env, flags.noColor));
   const interactive = () => stderr.isTTY === true && options.stdin().isTTY === true;
   const unwatched = options.structured === true && !stderr.isTTY;
@@ -115,10 +120,22 @@ export function createTerminal(options: TerminalOptions): Terminal {
     });
   }
 
-  function pass(stream: "stdout" | "stderr", bytes: Buffer): Promise<void> {
-    const ready = Buffer.from(passed[stream].push(bytes.toString("latin1")), "latin1");
+  function pass(stream: "stdout" | "stderr", bytes: Buffer, { raw = false } = {}): Promise<void> {
+    const target = stream === "stdout" ? stdout : stderr;
+    const { clean, redact } = shown[stream];
+    const ready =
+      target.isTTY && !raw
+        ? Buffer.from(redact.push(clean.push(bytes)))
+        : Buffer.from(passed[stream].push(bytes.toString("latin1")), "latin1");
     if (ready.length === 0 || (stream === "stdout" && outputError)) return Promise.resolve();
-    return new Promise((resolve) => (stream === "stdout" ? stdout : stderr).write(ready, () => resolve()));
+    return new Promise((resolve) => target.write(ready, () => resolve()));
+  }
+
+  /** What was kept back of what was passed, when nothing more comes. */
+  function lastOf(stream: "stdout" | "stderr"): Buffer {
+    const { clean, redact } = shown[stream];
+    const text = redact.push(clean.flush()) + redact.flush();
+    return Buffer.concat([Buffer.from(text), Buffer.from(passed[stream].flush(), "latin1")]);
   }
 
   function hide(secret: Secret): void {
@@ -199,9 +216,9 @@ export function createTerminal(options: TerminalOptions): Terminal {
     },
     async close() {
       board.pause();
-      const kept = passed.stderr.flush();
-      if (kept !== "") stderr.write(Buffer.from(kept, "latin1"));
-      const rest = Buffer.concat([Buffer.from(results.flush()), Buffer.from(passed.stdout.flush(), "latin1")]);
+      const kept = lastOf("stderr");
+      if (kept.length > 0) stderr.write(kept);
+      const rest = Buffer.concat([Buffer.from(results.flush()), lastOf("stdout")]);
       await new Promise<void>((resolve) => stdout.write(rest, () => resolve()));
       if (outputError && !outputClosed) {
         throw new Fault("local-setup", "the result could not be written", {

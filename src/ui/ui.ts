@@ -40,10 +40,10 @@ export interface Ui {
    */
   handOut(secret: Secret, before?: string): void;
   /**
-   * What a command somewhere else wrote, byte for byte but for hidden secrets, to the same stream of ours. Resolves when the
-   * stream takes more.
+   * What a command somewhere else wrote, byte for byte but for hidden secrets, to the same stream of ours. A terminal gets it
+   * as text without escape sequences and control characters, unless `raw`. Resolves when the stream takes more.
    */
-  pass(stream: "stdout" | "stderr", bytes: Buffer): Promise<void>;
+  pass(stream: "stdout" | "stderr", bytes: Buffer, how?: { raw?: boolean }): Promise<void>;
   /** A line on stderr whatever the flags say, passed on as it is: what a host said there, errors, what Ctrl-C does. */
   say(text: string): void;
   /** A fault after which a person goes on. It looks as one that is the end. */

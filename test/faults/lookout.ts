@@ -91,7 +91,8 @@ export function temporaryFiles(secrets: Planted[], since: string, except: string
   const beside = [places().labs, places().cache, ...except];
   const pruned = beside.flatMap((path) => ["-path", path, "-o"]).slice(0, -1);
   const newer = ["-newer", since, "-type", "f", "-size", "-64M", "-print0"];
-  const directories = [...new Set(["/tmp", "/var/tmp", "/dev/shm", "/run", tmpdir()])];
+  const directories = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
+  if (!tmpdir().startsWith("/tmp")) directories.push(tmpdir());
   const found = spawnSync("find", [...directories, "-xdev", "(", ...pruned, ")", "-prune", "-o", ...newer], {
     encoding: "utf8",
   });

@@ -45,7 +45,7 @@ beforeAll(async () => {
   await clm(["provider", "add", "echo", ...asEcho, "--key-stdin"], { home, input: kept.value });
   await install(host, name, "2026.7.1+standin");
   await must("agent", "configure", name, "--provider", "echo");
-  await must("agent", "exec", name, "--", "hermes", "login", "--provider", "nous");
+  await must("agent", "exec", name, "--", "hermes", "auth", "add", "nous", "--type", "oauth");
   await must("agent", "proxy", name, "enable", "--provider", "nous");
   keys = {
     usual: await newKey(home, "--name", "usual", "--agents", "*,*/proxy", "--role", "admin"),

@@ -275,6 +275,7 @@ while 1: heard.write(s.accept()[0].recv(9999)+b"!")`;
   );
   const { code, stderr } = await chat(name, ["--once", "hello"]);
   const heard = await inHost(host, "cat /tmp/heard; systemctl stop stranger; rm /tmp/heard /tmp/ready");
-  expect([code, heard]).toEqual([1, ""]);
+  // A connection is opened before it is checked: the stranger may have one, and gets no byte on it.
+  expect([code, heard.replaceAll("!", "")]).toEqual([1, ""]);
   expect(stderr).toMatch(/key of olga was not sent[\s\S]*user nobody[\s\S]*next: clm agent doctor olga/);
 });

@@ -84,7 +84,7 @@ describe("configure", () => {
       ["channels", "complete"],
       ["validate", "complete"],
     ]);
-    expect(done.proofs.map(({ result }: { result: string }) => result)).toEqual(Array(10).fill("ok"));
+    expect(done.proofs.map(({ result }: { result: string }) => result)).toEqual(Array(11).fill("ok"));
     expect(done.proofs.at(-1).reason).toContain("echo: ");
     expect(await inHost(host, `stat -c '%a %U' ${env} ${config}`)).toBe(`600 ${name}\n600 ${name}\n`);
     expect(await inHost(host, `systemctl is-enabled ${unitOf(name)}`)).toBe("enabled\n");
@@ -308,6 +308,19 @@ describe("on a terminal", () => {
     } finally {
       await agents.remove("elsa");
       await rm(folder, { recursive: true });
+    }
+  });
+
+  it("asks nothing when a flag answers what is required", async () => {
+    await agents.install(host, "fay", "2026.7.1+standin");
+    try {
+      const words = ["agent", "configure", "fay", "--provider", "echo", "--no-validate"];
+      const { code, screen } = await onTerminal(words, { home, answers: [] });
+      expect(code, screen).toBe(0);
+      expect(screen).not.toContain("Another?");
+      expect(screen).toMatch(/channels +complete +api_server/);
+    } finally {
+      await agents.remove("fay");
     }
   });
 

@@ -33,12 +33,15 @@ interface Said {
   timestamp: number;
 }
 
-/** A session as the agent itself exports it, message by message. */
+/** A session as the agent itself exports it, message by message. 0.13 names no tool beside its answer, only in its call. */
 async function saidIn({ name }: Party, id: string): Promise<Said[]> {
   const { stdout } = await agents.must("agent", "sessions", "export", name, id);
-  return JSON.parse(stdout).messages.map((row: Said) => ({
+  const rows: Said[] = JSON.parse(stdout).messages;
+  const calls = rows.flatMap(({ tool_calls }) => (tool_calls ?? []) as { id: string; function: { name: string } }[]);
+  const toolOf = (row: Said) => calls.find((call) => call.id === row.tool_call_id)?.function.name ?? null;
+  return rows.map((row) => ({
     ...{ role: row.role, content: row.content || "", tool_calls: row.tool_calls ?? null },
-    ...{ tool_call_id: row.tool_call_id, tool_name: row.tool_name, timestamp: row.timestamp },
+    ...{ tool_call_id: row.tool_call_id, tool_name: row.tool_name ?? toolOf(row), timestamp: row.timestamp },
   }));
 }
 

@@ -121,7 +121,7 @@ describe("installing again", () => {
     expect(await inHost(host, "test -x /home/ada/.local/bin/hermes && echo there")).toBe("there\n");
   });
 
-  it("a program that once says nothing is asked again before it is replaced", async () => {
+  it("a program that is there is not run: its files tell its version", async () => {
     await install("ada");
     await inHost(
       host,
@@ -132,7 +132,7 @@ exec /home/ada/.local/bin/hermes-real "$@"
 END`,
     );
     const { code, stderr } = await install("ada");
-    expect(await inHost(host, "ls /home/ada/asked")).toBe("/home/ada/asked\n");
+    expect(await inHost(host, "[ -e /home/ada/asked ] || echo not run")).toBe("not run\n");
     expect([code, stderr]).toEqual([0, expect.stringContaining("nothing was changed")]);
   });
 });
@@ -309,6 +309,16 @@ describe("cut short", () => {
     expect(recordOf("ada")).toMatchObject({ status: "installing" });
     await inHost(host, "rm /tmp/standin-install-fail");
     expect((await install("ada")).code).toBe(0);
+  });
+
+  it.each(["2026.5.7+standin", "2026.7.1+standin"])("a tag that leads to another commit: %s", async (version) => {
+    await inHost(host, `echo ${"d".repeat(40)} > /tmp/standin-install-moved`);
+    const moved = await install("ada", ["--version", version]);
+    expect([moved.code, moved.stderr]).toEqual([30, expect.stringContaining("is not what was pinned")]);
+    expect(moved.stderr).toContain(`/home/ada/.hermes/code is at commit ${"d".repeat(40)}`);
+    expect(recordOf("ada")).toMatchObject({ status: "installing" });
+    await inHost(host, "rm /tmp/standin-install-moved");
+    expect((await install("ada", ["--version", version])).code).toBe(0);
   });
 
   it("a removal is cut short in userdel: the name is free for another", async () => {

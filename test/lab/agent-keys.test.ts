@@ -250,6 +250,24 @@ describe("secrets of an agent's own", () => {
     ]);
   });
 
+  it("of a name that Hermes strips do not reach the agent's shell, which is said; of another name they do", async () => {
+    const asked = ["--stdin", "--apply", "-o", "json"];
+    const known = must(await secret("set", ["GITHUB_TOKEN", ...asked], "plain-github\n"));
+    expect(known.stderr).toContain("strips GITHUB_TOKEN from the environment of the commands that the agent runs");
+    expect(known.stderr).toContain(`clm agent secret set ${name} MY_GITHUB_TOKEN`);
+    expect(JSON.parse(known.stdout)).toMatchObject({ set: ["GITHUB_TOKEN"], stripped: ["GITHUB_TOKEN"] });
+    const other = must(await secret("set", ["MY_GITHUB_TOKEN", ...asked], "plain-github-2\n"));
+    expect(other.stderr).not.toContain("strips");
+    expect(JSON.parse(other.stdout)).toMatchObject({ stripped: [] });
+    const shown = async (variable: string) =>
+      must(await clm(["chat", name, "--once", `show the variable ${variable}`], { home })).stdout.trim();
+    expect(await environment("GITHUB_TOKEN")).toBe("plain-github\n");
+    expect(await shown("GITHUB_TOKEN")).toBe("GITHUB_TOKEN is not set");
+    // clm hides its value, and so shows that it was there.
+    expect(await shown("MY_GITHUB_TOKEN")).not.toContain("is not set");
+    for (const key of ["GITHUB_TOKEN", "MY_GITHUB_TOKEN"]) must(await secret("remove", [key, "--yes", "--apply"]));
+  });
+
   it("are forgotten here and there", async () => {
     expect(await secret("remove", ["ONE"])).toMatchObject({ code: 6 });
     const would = must(await secret("remove", ["ONE", "--apply", "--dry-run", "-o", "json"]));

@@ -283,14 +283,21 @@ END
   it("keeps what it remembers: whole, closed, and nothing of anybody else's", async () => {
     await install("ada");
     await inHost(host, remember);
+    const wrote = "/home/ada/.hermes/skills/own/haiku /home/ada/project";
+    await inHost(host, `runuser -u ada -- sh -c 'for d in ${wrote}; do mkdir -p $d; echo mine >$d/SKILL.md; done'`);
     const { code, stderr, stdout } = await agent("remove", "ada", "--yes", "-o", "json");
     expect([code, stderr]).toEqual([0, expect.stringContaining("without .env")]);
     const { backup } = JSON.parse(stdout);
     expect(stderr).toContain(backup);
     expect(statSync(backup).mode & 0o777).toBe(0o600);
     const names = execFileSync("tar", ["-tzf", backup], { encoding: "utf8" });
-    expect(names.trim().split("\n").sort()).toEqual(
-      ["SOUL.md", "config.yaml", "cron/jobs.json", "memories/MEMORY.md", "state.db"].sort(),
+    const kept = names.trim().split("\n");
+    // What a new account gets is in every home.
+    expect(kept.filter((name) => !/^home\/\.(bash|profile)/.test(name)).sort()).toEqual(
+      [
+        ...["SOUL.md", "config.yaml", "cron/jobs.json", "memories/MEMORY.md", "state.db"],
+        ...["skills/own/haiku/SKILL.md", "home/project/SKILL.md"],
+      ].sort(),
     );
     const read = (name: string) => execFileSync("tar", ["-xzOf", backup, name]);
     expect(read("memories/MEMORY.md").toString()).toContain("Schrödinger");

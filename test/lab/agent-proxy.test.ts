@@ -70,8 +70,9 @@ async function stored(provider: "nous" | "xai"): Promise<string> {
 async function asked(port: number, path: string, body?: object) {
   const connection = await connectTo(home, host);
   try {
-    const reply = await ask(connection, {
-      ...{ method: body ? "POST" : "GET", port, path, signal: new AbortController().signal },
+    const to = { connection, port, open: () => connection.forward(port) };
+    const reply = await ask(to, {
+      ...{ method: body ? "POST" : "GET", path, signal: new AbortController().signal },
       headers: { authorization: "Bearer a-key-of-the-client", "content-type": "application/json" },
       ...(body && { body: JSON.stringify(body) }),
     });
@@ -97,7 +98,7 @@ describe("a proxy is refused", () => {
     expect(stderr).toContain("ada is not logged in at Nous Portal; nothing was changed");
     expect(stderr).toContain("its program says: not logged in");
     expect(stderr).toContain("clm agent shell ada");
-    expect(stderr).toContain("clm agent exec ada -- hermes login --provider nous");
+    expect(stderr).toContain("clm agent exec ada -- hermes auth add nous --type oauth --no-browser");
     expect(hostStore(home).read()).toEqual(before);
     expect(await left()).toBe("");
     const status = await proxy("ada", "status");
@@ -109,7 +110,7 @@ describe("a proxy is refused", () => {
 
 describe("a proxy", () => {
   beforeAll(async () => {
-    await login("login", "--provider", "nous");
+    await login("auth", "add", "nous", "--type", "oauth", "--no-browser");
   });
 
   it("in a dry run only tells", async () => {

@@ -203,7 +203,7 @@ Server(("127.0.0.1", 8777), Echo).serve_forever()`;
     const done = keptOpen({
       wanted: { rather: 0, otherwise: "" },
       find: async () => ({
-        ...{ connection, port: 8777, close: async () => {} },
+        ...{ connection, open: () => connection.forward(8777), close: async () => {} },
         ended: connection.closed.then(() => connection.lost()),
       }),
       tell: (happening) => {

@@ -135,6 +135,32 @@ describe("a key that opens nothing", () => {
     const { stdout } = await agentsIn(home).must("gateway", "usage", "--key", "crowd", "-o", "json");
     expect(JSON.parse(stdout).total).toMatchObject({ usd: passed * each });
   });
+
+  it("two hundred at once in a session of 100,000 tokens, too: the agent loads it by its id", async () => {
+    const limit = 1_000_000;
+    const key = await newKey(home, "--name", "long", "--agents", "*", "--tokens-per-day", String(limit));
+    const go = async (content: string): Promise<[status: number, tokens: number]> => {
+      const answer = await fetch(`${url}/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "x-hermes-session-id": "a-long-story" },
+        body: JSON.stringify({ model: "ada", messages: [{ role: "user", content }] }),
+      });
+      const { usage } = (await answer.json()) as { usage?: { total_tokens: number } };
+      return [answer.status, usage?.total_tokens ?? 0];
+    };
+    // A message has 65,536 characters at most.
+    let first = 0;
+    for (let message = 0; message < 4; message++) [, first] = await go("word ".repeat(13_000));
+    expect(first).toBeGreaterThan(100_000);
+    const ends = await Promise.all(Array.from({ length: 200 }, () => go("go on")));
+    for (const [status] of ends) expect([200, 429]).toContain(status);
+    const { stdout } = await agentsIn(home).must("gateway", "usage", "--key", "long", "-o", "json");
+    const { input, output } = JSON.parse(stdout).total;
+    const largest = Math.max(first, ...ends.map(([, tokens]) => tokens));
+    expect(largest).toBeGreaterThan(90_000);
+    expect(input + output).toBeGreaterThanOrEqual(limit);
+    expect(input + output).toBeLessThanOrEqual(limit + largest);
+  });
 });
 
 describe("a signed request", () => {
@@ -290,7 +316,7 @@ describe("a gateway that is killed", () => {
 describe("a subscription that an agent lends", () => {
   it("is a model of the gateway: with its keys, its roles and its log", async () => {
     const { must } = agentsIn(home);
-    await must("agent", "exec", "ada", "--", "hermes", "login", "--provider", "nous");
+    await must("agent", "exec", "ada", "--", "hermes", "auth", "add", "nous", "--type", "oauth");
     await must("agent", "proxy", "ada", "enable", "--provider", "nous");
     const all = await newKey(home, "--name", "lent", "--agents", "ada,ada/proxy");
     const other = await newKey(home, "--name", "not-lent", "--agents", "*");

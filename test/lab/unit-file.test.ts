@@ -29,6 +29,8 @@ function subject(user: string, relaxed = false): Subject {
     port: 8642,
     relaxed,
     adopted: false,
+    channels: [],
+    servers: [],
     places,
   };
 }

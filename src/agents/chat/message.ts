@@ -34,10 +34,10 @@ export function mustFit(text: string, longest: number | undefined, what = "the m
 }
 
 /** What is asked of the API. Who it was said before, the agent knows by the session. */
-export const chatBody = (model: string, message: string, system: string | undefined): string =>
+export const chatBody = (model: string, message: string, system: string | undefined, stream = true): string =>
   JSON.stringify({
     model,
-    stream: true,
+    stream,
     messages: [...(system ? [{ role: "system", content: system }] : []), { role: "user", content: message }],
   });
 

@@ -1,10 +1,10 @@
 import { Fault } from "../../errors.js";
-import { quote } from "../../quote.js";
 import { absent, dir, file, type Operation } from "../../remote/operations/operation.js";
 import { Secret } from "../../secret.js";
 import { environmentOf } from "../environment.js";
 import type { SeenText } from "../proof/seen.js";
 import type { Rendering, Subject } from "../subject.js";
+import { withItsRights } from "../with-its-rights.js";
 import { type Migrated, migrate } from "./migration.js";
 import { type Mind, mirrored, unmirrored } from "./mirror.js";
 import { callbackOf, codexPlaces, codexTypeOf, runsOnCodex } from "./runtime.js";
@@ -40,7 +40,7 @@ export interface Sources {
 
 /** Nothing of an agent that does not run on Codex. */
 export function codexFiles(subject: Subject, { rendering, config, texts, former }: Sources): CodexFiles | undefined {
-  const { runtime, host } = subject;
+  const { runtime } = subject;
   if (!runtime || !runsOnCodex(subject)) return undefined;
   const type = codexTypeOf(subject);
   const places = codexPlaces(subject);
@@ -48,7 +48,7 @@ export function codexFiles(subject: Subject, { rendering, config, texts, former 
     const seen = texts[name];
     // What nobody looked at must not be taken for what is not there.
     if (!seen) throw new Fault("bug", `${places[name]} was not looked at`);
-    if (seen.there && seen.text === undefined) throw unreadable(host, places[name]);
+    if (seen.there && seen.text === undefined) throw unreadable(subject, places[name]);
     return seen.text;
   };
   const before = read("codex_config");
@@ -88,10 +88,10 @@ function variablesOf(subject: Subject, { env }: Rendering): Variables {
 }
 
 /** Whatever is in it would be lost. */
-export const unreadable = (host: string, path: string): Fault =>
-  new Fault("remote-failed", `${path} on ${host} is there and cannot be read`, {
+export const unreadable = (whose: Pick<Subject, "host" | "user">, path: string): Fault =>
+  new Fault("remote-failed", `${path} on ${whose.host} is there and cannot be read`, {
     why: "it is a link, no text, or larger than such a file should be",
-    next: `clm host exec ${host} --sudo -- ls -la ${quote(path)}`,
+    next: withItsRights(whose, ["ls", "-la", path]),
     data: { path },
   });
 

@@ -6,6 +6,7 @@ sandbox (whether a command is tried in it), still (whether nothing may be left b
 settings only what is named here is told: the rest may hold secrets.
 """
 
+import base64
 import json
 import os
 import queue
@@ -35,7 +36,7 @@ def main():
     elsewhere, trouble = copy_of(home) if asked["still"] else (home, None)
     os.environ["CODEX_HOME"] = elsewhere
     told = {"home": home, "cwd": directory(asked["cwd"]), "config": os.path.lexists(os.path.join(home, "config.toml"))}
-    told["hermes"] = has_login(asked["auth"], asked["provider"])
+    told |= login_of(asked["auth"], asked["provider"])
     program = shutil.which(asked["program"])
     if program:
         told |= {"program": program, **version_of(program)}
@@ -87,13 +88,42 @@ def directory(path):
     return {"path": path, "there": os.path.isdir(path), "readable": os.access(path, os.R_OK | os.X_OK), "writable": os.access(path, os.W_OK)}
 
 
-def has_login(path, provider):
+def login_of(path, provider):
+    """What is kept of the agent's own login. Hermes 0.16 keeps it below `providers`, every other release in `credential_pool`."""
     try:
         with open(path, encoding="utf-8") as file:
             stored = json.load(file)
-        return bool(stored["providers"][provider]["tokens"]["access_token"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+    except (OSError, ValueError):
+        return {"hermes": False}
+    kept = [one for one in tokens_in(stored, provider) if isinstance(one.get("access_token"), str) and one["access_token"]]
+    # The access token is renewed by the other one: only without that does its end matter.
+    good = next((one for one in kept if one.get("refresh_token") or not is_over(one)), None)
+    if good is None:
+        return {"hermes": False, **({"hermes_expired": end_of(kept[-1])} if kept else {})}
+    return {"hermes": True}
+
+
+def tokens_in(stored, provider):
+    def below(value, key):
+        return value.get(key) if isinstance(value, dict) else None
+
+    pool = below(below(stored, "credential_pool"), provider)
+    places = [below(below(below(stored, "providers"), provider), "tokens"), *(pool if isinstance(pool, list) else [])]
+    return [one for one in places if isinstance(one, dict)]
+
+
+def end_of(tokens):
+    """Seconds since 1970, as the token itself says it; None where it says nothing."""
+    try:
+        claims = tokens["access_token"].split(".")[1]
+        return int(json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["exp"])
+    except (IndexError, KeyError, TypeError, ValueError):
+        return None
+
+
+def is_over(tokens):
+    end = end_of(tokens)
+    return end is not None and end < time.time()
 
 
 def version_of(program):

@@ -70,7 +70,10 @@ function judgeHermesLogin(before: Before): Check {
   const { subject, type, sight } = before;
   const id = "login.agent";
   if (sight.hermes) return { id, result: "ok", reason: `${subject.manifest.title} has a login at ${type.provider}` };
-  const reason = `${subject.manifest.title} itself has no login at ${type.provider}`;
+  const { hermes_expired: ended } = sight;
+  const reason = ended
+    ? `the login of ${subject.manifest.title} itself at ${type.provider} expired at ${new Date(ended * 1000).toISOString()}, and it has no refresh token`
+    : `${subject.manifest.title} itself has no login at ${type.provider}`;
   return { id, result: "fail", reason, fix: loginOf(before) };
 }
 

@@ -25,8 +25,15 @@ export function codexTypeOf({ manifest, name, version }: Subject): CodexType {
 }
 
 /** Whether an agent's turns are to be Codex', by a version that can. */
-export const runsOnCodex = ({ manifest, version, runtime }: Subject): boolean =>
+export const runsOnCodex = ({
+  manifest,
+  version,
+  runtime,
+}: Pick<Subject, "manifest" | "version" | "runtime">): boolean =>
   runtime?.kind === "codex" && manifest.codex !== undefined && inRange(version, manifest.codex.when);
+
+/** Whether text comes while the model speaks. On Codex a stream of Hermes has no text at all, and a whole answer has it (seen live). */
+export const streamsText = (subject: Subject): boolean => !runsOnCodex(subject);
 
 /** The part of config.yaml that says who runs its turns. */
 export function runtimeConfig({ manifest, version, runtime }: Subject): Tree {

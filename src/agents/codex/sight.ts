@@ -14,6 +14,8 @@ const sight = z.object({
   config: z.boolean().default(true),
   /** The agent itself has a login there. */
   hermes: z.boolean(),
+  /** It had one that ended then, in seconds since 1970, and has nothing to renew it with. */
+  hermes_expired: z.number().nullish(),
   program: z.string().optional(),
   version: z.string().optional(),
   /** It is there, and does not run. */

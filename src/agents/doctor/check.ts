@@ -20,7 +20,10 @@ export const machineChecks = {
   clock: "nothing here was written in the future",
 } as const;
 
-/** The checks of an agent, beside `channel.<name>` for each channel and `log.<cause>` for each cause of its manifest. */
+/**
+ * The checks of an agent, beside `channel.<name>` for each channel, `mcp.<name>` for each MCP server and `log.<cause>` for
+ * each cause of its manifest.
+ */
 export const agentChecks = {
   host: "its host can be asked",
   onboarding: "it is installed and onboarded",
@@ -28,13 +31,16 @@ export const agentChecks = {
   files: "what is the agent's alone belongs to it and is closed to others",
   unit: "its unit is up, or down as it should be",
   steady: "it stays up",
+  strays: "no process of its user runs outside its units",
   restarts: "it did not have to be restarted often",
   memory: "it was not ended for taking too much memory",
   port: "its port is held by its own process, on the loopback alone",
+  listeners: "no other port of its processes can be reached from other machines, unless that was asked for",
   health: "it says that it is well",
   "gate.none": "nobody gets in without a key",
   "gate.wrong": "nobody gets in with a wrong key",
   "gate.own": "it answers its own key",
+  chat: "its model answered when it was last asked",
   drift: "it is as it was configured",
   secrets: "the keys and tokens it needs are in secrets.json",
   provider: "its providers are known",

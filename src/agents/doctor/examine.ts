@@ -1,14 +1,16 @@
 import { causeOf } from "../proof/cause.js";
+import { channelTrouble, lostServers } from "../proof/connections.js";
 import { brief, judge, restartsOf, span, times } from "../proof/judge.js";
-import type { Proof } from "../proof/proof.js";
+import { isOutside, type Proof } from "../proof/proof.js";
 import type { Sight } from "../sight/sight.js";
 import {
-  channelTrouble,
   codexTrouble,
   isDownAsWished,
   isStarting,
   type KeyTrouble,
   reachTroubles,
+  strayFix,
+  strayTrouble,
   type Wanted,
   withKeyTrouble,
 } from "../sight/troubles.js";
@@ -28,8 +30,8 @@ export interface Patient {
   wanted: Wanted;
   key?: KeyTrouble | undefined;
   proven?: { at: number; chat: boolean } | undefined;
-  /** The channels it was configured to have. */
-  channels: string[];
+  /** What is recorded of the last time its model was asked, when that failed. */
+  unanswered?: string | undefined;
 }
 
 /** What the doctor finds on the host. What is known without asking the host is checked elsewhere. */
@@ -37,11 +39,14 @@ export function examine(patient: Patient): Check[] {
   const { subject, symptoms, clock, now } = patient;
   const checks = [
     ...proofsOf(patient),
+    judgeStrays(patient),
     judgeRestarts(patient),
     judgeMemory(patient),
     ...judgeReach(patient),
     ...judgeRuntime(patient),
     ...judgeChannels(patient),
+    ...judgeServers(patient),
+    ...judgeAnswer(patient),
     judgeDisk(patient),
     ...judgeClock(patient),
     judgeErrors(patient),
@@ -58,7 +63,7 @@ export function examine(patient: Patient): Check[] {
 function proofsOf(patient: Patient): Check[] {
   const { subject, sight, wanted, key } = patient;
   const proofs = withKeyTrouble(subject, sight.seen, judge(subject, sight.seen), key)
-    .filter(({ id }) => id !== "chat")
+    .filter(({ id }) => !isOutside(id))
     .map((proof) => plainer(subject, proof))
     .map((proof) => (proof.id === "steady" && restartsOf(sight.seen) === 0 ? asStarting(proof) : proof));
   if (isDownAsWished(sight.seen, wanted)) return proofs.map((proof) => asDown(patient, proof));
@@ -91,6 +96,12 @@ const asStarting = (proof: Proof): Proof =>
   proof.result === "fail" && !["version", "files", "unit"].includes(proof.id)
     ? { ...proof, result: "warn", reason: `${proof.reason}: it is starting` }
     : proof;
+
+function judgeStrays({ subject, sight }: Patient): Check {
+  const id = "strays";
+  const reason = strayTrouble(subject, sight);
+  return reason ? { id, result: "fail", reason, fix: strayFix(subject.word) } : { id, result: "ok", reason: "none" };
+}
 
 /** So many restarts are not a mishap any more. */
 const tooMany = 5;
@@ -134,16 +145,35 @@ function judgeRuntime({ subject, sight }: Patient): Check[] {
 }
 
 /** Only those that it was configured to have. */
-function judgeChannels({ subject, sight, channels }: Patient): Check[] {
+function judgeChannels({ subject, sight }: Patient): Check[] {
   const fix = `clm agent configure ${subject.word} --stage channels`;
-  return channels.map((name): Check => {
+  return subject.channels.map((name): Check => {
     const id = `channel.${name}`;
     if (sight.seen.age === undefined) return { id, result: "skipped", reason: "it does not run" };
-    const how = channelTrouble(sight, name);
+    const how = channelTrouble(sight.channels, name);
     if (how === undefined) return { id, result: "ok", reason: "connected" };
     if (isStarting(subject, sight.seen)) return { id, result: "warn", reason: "not connected yet: it is starting" };
-    return { id, result: "fail", reason: `it is ${how}`, fix };
+    const result = subject.manifest.channels[name]?.pairing ? "warn" : "fail";
+    return { id, result, reason: `it is ${how}`, fix };
   });
+}
+
+/** Only those that it was configured to have. */
+function judgeServers({ subject, sight }: Patient): Check[] {
+  const fix = `clm agent configure ${subject.word} --stage channels`;
+  const lost = lostServers(subject, sight.seen);
+  return subject.servers.map((name): Check => {
+    const id = `mcp.${name}`;
+    if (sight.seen.age === undefined) return { id, result: "skipped", reason: "it does not run" };
+    const found = lost.find((each) => each.name === name);
+    return found ? { id, result: "fail", reason: brief(found.why), fix } : { id, result: "ok", reason: "not given up" };
+  });
+}
+
+/** The model is not asked by the doctor; that it did not answer is known from the last proof. */
+function judgeAnswer({ subject: { word }, unanswered }: Patient): Check[] {
+  if (!unanswered) return [];
+  return [{ id: "chat", result: "fail", reason: unanswered, fix: `clm agent configure ${word} --stage validate` }];
 }
 
 const megabyte = 1024;

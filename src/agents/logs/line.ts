@@ -1,3 +1,5 @@
+import { own } from "../../own.js";
+
 export const levels = ["debug", "info", "warning", "error"] as const;
 export type Level = (typeof levels)[number];
 
@@ -66,7 +68,7 @@ function ofPriority(priority: number): Level {
 /** What the program itself says of a line goes before what the journal makes of it: all of stderr is the same to that. */
 function levelIn(text: string, otherwise: Level): { level: Level; text: string } {
   const [, word = "", rest = ""] = levelled.exec(text) ?? [];
-  const level = named[word];
+  const level = own(named, word);
   return level ? { level, text: rest.trimStart() } : { level: otherwise, text };
 }
 

@@ -37,7 +37,9 @@ export function onlyOnce(): (entry: Entry) => boolean {
   }
 
   return ({ at, source, text }) => {
-    const [first = "", ...more] = text.split("\n", manyLines).map((line) => line.slice(0, enough));
+    const [first = "", ...more] = untagged(text)
+      .split("\n", manyLines)
+      .map((line) => line.slice(0, enough));
     const same = byWords.get(first) ?? [];
     const again = same.find((said) => !said.in.includes(source) && isTogether(said, { at, source }));
     again?.in.push(source);
@@ -47,6 +49,9 @@ export function onlyOnce(): (entry: Entry) => boolean {
     return true;
   };
 }
+
+/** The files name the session a record is about (`[id] logger: …`); the journal's copy of the same record does not. */
+const untagged = (text: string): string => text.replace(/^\[[^\]\n]*\] (?=[A-Za-z_][\w.]*: )/, "");
 
 interface Said {
   at: number;

@@ -4,14 +4,19 @@ import type { Subject } from "../subject.js";
 import { brief } from "./judge.js";
 import type { Proof, ProofId } from "./proof.js";
 
-/** Adds to the first proof that failed what the agent itself said about it, where the manifest knows what it means. */
+/**
+ * Adds to the first proof that failed what the agent itself said about it, where the manifest knows what it means. The words
+ * are those since its start or, of a question to the model, since it was asked.
+ */
 export function withCause(subject: Subject, proofs: Proof[], words: string[]): Proof[] {
   const at = proofs.findIndex(({ result }) => result === "fail");
   const failed = proofs[at];
   // Whoever holds the port or left the gate open has been named already.
   if (!failed || !unexplained(failed)) return proofs;
-  const cause = causeIn(subject, words, failed.id);
-  const last = lastWord(subject, words);
+  // What the failure itself says comes before what else was logged meanwhile.
+  const own = failed.id === "chat" ? causeIn(subject, [failed.reason], failed.id) : undefined;
+  const cause = own ?? causeIn(subject, words, failed.id);
+  const last = explainsItself(failed) ? undefined : lastWord(subject, words);
   const reason = cause?.reason ?? (last && `it last said: ${brief(last)}`);
   if (!reason) return proofs;
   const fix = cause?.next ?? failed.fix;
@@ -27,12 +32,11 @@ function lastWord({ unit, manifest }: Subject, words: string[]): string | undefi
   return last?.startsWith("Stopped ") ? undefined : last;
 }
 
-const unexplained = ({ id, reason }: Proof): boolean =>
-  id === "unit" ||
-  id === "steady" ||
-  id === "health" ||
-  id === "chat" ||
-  (id === "port" && reason.startsWith("nothing"));
+const unexplained = ({ id, cause }: Proof): boolean =>
+  ["unit", "steady", "health", "chat", "channels"].includes(id) || cause === "no-listener";
+
+/** Its reason has the words of the provider or the channel: what else the agent said last is about something else. */
+const explainsItself = ({ id, cause }: Proof): boolean => id === "channels" || (id === "chat" && cause !== "no-answer");
 
 /** Waiting is in vain: the agent said something that means so, about one of the proofs that failed. */
 export function finalCause(subject: Subject, words: string[], proofs: Proof[]): boolean {

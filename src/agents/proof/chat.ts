@@ -1,4 +1,5 @@
 import { completionFrom, errorText, failureIn, textOf } from "../chat/completion.js";
+import { failureForms } from "../failure-forms.js";
 import type { Subject } from "../subject.js";
 import { brief } from "./judge.js";
 import type { Proof } from "./proof.js";
@@ -6,19 +7,20 @@ import type { Seen } from "./seen.js";
 
 /** Whether an answer is an answer. */
 export function judgeChat(subject: Subject, { status, headers, body }: NonNullable<Seen["chat"]>): Omit<Proof, "id"> {
-  const { failures } = subject.manifest.api.chat;
   const fail = (reason: string): Omit<Proof, "id"> => ({
     result: "fail",
     reason: `no answer from the model: ${reason}`,
     fix: `clm agent configure ${subject.word} --stage providers`,
   });
   const said = completionFrom(body);
-  if (status === 0) return fail("the agent gave no answer");
+  if (status === 0) return { ...fail("the agent gave no answer"), cause: "no-answer" };
   if (status !== 200) return fail(`HTTP ${status}${said ? `: ${brief(errorText(said) || body)}` : ""}`);
   const [choice] = said?.choices ?? [];
   if (!said || !choice) return fail("what came back is not a completion");
   const text = textOf(choice.message?.content);
-  const failure = failureIn({ text, finish: choice.finish_reason, headers, said, failures });
-  if (failure !== undefined) return fail(brief(failure));
+  const { finish_reason: finish } = choice;
+  const forms = failureForms(subject.manifest);
+  const failure = failureIn({ text, finish, headers, said, usage: said.usage, forms });
+  if (failure !== undefined) return fail(brief(failure.text));
   return { result: "ok", reason: `the model answered: ${brief(text.trim(), 60)}` };
 }

@@ -3,12 +3,18 @@ import { sh } from "../../quote.js";
 import { lookScript } from "../looking.js";
 import type { Subject } from "../subject.js";
 import { judge } from "./judge.js";
-import library from "./proof.sh?raw";
+import { proofLibrary } from "./library.js";
 import type { Seen } from "./seen.js";
 
 /** The script that looks who is behind an agent's port, and at nothing else. No key is needed for it, and none is sent. */
 export const doorScript = (subject: Subject): string =>
-  lookScript(subject, library, [sh`port=${subject.port}`, "exec </dev/null", "see_account", "see_unit", "see_port"]);
+  lookScript(subject, proofLibrary, [
+    sh`port=${subject.port}`,
+    "exec </dev/null",
+    "see_account",
+    "see_unit",
+    "see_port",
+  ]);
 
 /** Why nobody may send the agent's key to its port: unless its own processes hold it, on the loopback only, somebody else gets it. */
 export function doorTrouble(subject: Subject, seen: Seen): Fault | undefined {
@@ -19,9 +25,10 @@ export function doorTrouble(subject: Subject, seen: Seen): Fault | undefined {
   if (!port) return undefined;
   const doctor = `clm agent doctor ${word}`;
   const why = failed.map(({ reason }) => reason);
-  if (seen.listeners.length > 0) {
+  const { listeners, strangers } = seen;
+  if (listeners.length + strangers.length > 0) {
     const what = `the key of ${name} was not sent: its port on ${host} is not its own alone`;
-    return new Fault("check-failed", what, { why, next: doctor, data: { listeners: seen.listeners } });
+    return new Fault("check-failed", what, { why, next: doctor, data: { listeners, strangers } });
   }
   if (LoadState === "not-found" || !seen.account) {
     return new Fault("not-ready", `${name} is not on ${host} any more`, { why, next: doctor, data: { door: "gone" } });

@@ -1,9 +1,12 @@
 import { privatePlaces } from "../private-places.js";
 import type { Subject } from "../subject.js";
 import { saysVersion, versionLine } from "../version-line.js";
+import { addressText } from "./addresses.js";
 import { judgeChat } from "./chat.js";
-import type { Proof, ProofId } from "./proof.js";
-import type { Listener, Seen } from "./seen.js";
+import { judgeChannels, judgeServers } from "./connections.js";
+import { judgeListeners } from "./listeners.js";
+import type { Proof, ProofCause, ProofId } from "./proof.js";
+import type { Process, Seen } from "./seen.js";
 
 export interface Judging {
   /** What was seen at first, to tell whether it keeps up. */
@@ -15,7 +18,12 @@ export interface Judging {
 type Verdict = Omit<Proof, "id">;
 
 const ok = (reason: string): Verdict => ({ result: "ok", reason });
-const fail = (reason: string, fix: string): Verdict => ({ result: "fail", reason, fix });
+const fail = (reason: string, fix: string, cause?: ProofCause): Verdict => ({
+  result: "fail",
+  reason,
+  ...(cause && { cause }),
+  fix,
+});
 const needs = (id: ProofId): Verdict => ({ result: "skipped", reason: `needs ${id}` });
 
 /** Seconds a process must have been there before it counts as one that stays. */
@@ -26,9 +34,9 @@ const calm = 60;
 /** What was seen of an agent, as proofs, in the order in which one rests on the other. */
 export function judge(subject: Subject, seen: Seen, { first = seen, noChat }: Judging = {}): Proof[] {
   const port = judgePort(subject, seen);
-  const reachable = port.result === "ok" && !seen.noCurl;
+  const reachable = port.result === "ok" && !seen.noBash;
   const answers = (verdict: () => Verdict): Verdict =>
-    reachable ? verdict() : seen.noCurl ? fail("the host has no curl", fixes(subject).again) : needs("port");
+    reachable ? verdict() : seen.noBash ? fail("the host has no bash", fixes(subject).again) : needs("port");
   const own = answers(() => judgeOwnKey(subject, seen.answers.own ?? 0));
   const chat = (): Verdict => {
     if (noChat !== undefined) return { result: "skipped", reason: noChat };
@@ -41,11 +49,14 @@ export function judge(subject: Subject, seen: Seen, { first = seen, noChat }: Ju
     { id: "unit", ...judgeUnit(subject, seen) },
     { id: "steady", ...judgeSteady(subject, seen, first) },
     { id: "port", ...port },
+    { id: "listeners", ...judgeListeners(subject, seen) },
     { id: "health", ...answers(() => judgeHealth(subject, seen.answers.health ?? 0)) },
     { id: "gate.none", ...answers(() => judgeClosed(subject, "no key", seen.answers.none ?? 0)) },
     { id: "gate.wrong", ...answers(() => judgeClosed(subject, "a wrong key", seen.answers.wrong ?? 0)) },
     { id: "gate.own", ...own },
     { id: "chat", ...chat() },
+    ...judgeChannels(subject, seen),
+    ...judgeServers(subject, seen),
   ];
 }
 
@@ -102,7 +113,7 @@ function judgeSteady(subject: Subject, seen: Seen, first: Seen): Verdict {
   if (since > 0) return fail(`restarted ${times(since)} while it was watched`, journal);
   if (seen.age === undefined) return needs("unit");
   const up = `up for ${span(seen.age)}`;
-  if (seen.age < settled) return fail(`${up} only`, journal);
+  if (seen.age < settled) return fail(`${up} only`, journal, "young");
   if (restarts === 0) return ok(`${up}, never restarted`);
   if (seen.age >= calm) return ok(`${up}, restarted ${times(restarts)} before that`);
   return { result: "warn", reason: `${up}, restarted ${times(restarts)} just before that`, fix: journal };
@@ -118,20 +129,29 @@ export function span(seconds: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
 }
 
-function judgePort(subject: Subject, { listeners }: Seen): Verdict {
+function judgePort(subject: Subject, { listeners, strangers }: Seen): Verdict {
   const { port } = subject;
   const { journal, otherPort } = fixes(subject);
   const stranger = listeners.find(({ own }) => !own);
-  if (stranger) return fail(`another process has port ${port}: ${holderText(stranger)}`, otherPort);
+  if (stranger) {
+    return fail(`another process has port ${port}: ${holderText(stranger)}`, otherPort, "foreign-listener");
+  }
+  const [other] = strangers;
+  if (other) {
+    return fail(
+      `another process has a connection of port ${port}: ${holderText(other)}`,
+      otherPort,
+      "foreign-listener",
+    );
+  }
   const [first] = listeners;
-  if (!first) return fail(`nothing listens on port ${port}`, journal);
+  if (!first) return fail(`nothing listens on port ${port}`, journal, "no-listener");
   const open = listeners.find(({ address }) => !isLoopback(address));
-  if (open)
-    return fail(`it listens on ${addressText(open.address)}:${port}, not only on loopback`, fixes(subject).again);
+  if (open) return fail(`it listens on ${hostPart(open.address)}:${port}, not only on loopback`, fixes(subject).again);
   return ok(`127.0.0.1:${port} is held by its process ${first.pid}`);
 }
 
-const holderText = ({ pid, user, command }: Listener): string =>
+const holderText = ({ pid, user, command }: Process): string =>
   pid === 0 ? "it cannot be seen which" : `pid ${pid}, user ${user}, ${command || "?"}`;
 
 // The kernel writes each group of four bytes in the machine's order: 127.0.0.1 is 0100007F.
@@ -140,14 +160,7 @@ export const isLoopback = (hex: string): boolean =>
   hex === "00000000000000000000000001000000" ||
   /^0000000000000000FFFF0000[0-9A-F]{6}7F$/.test(hex);
 
-function addressText(hex: string): string {
-  if (/^0+$/.test(hex)) return hex.length === 8 ? "0.0.0.0" : "[::]";
-  if (hex.length !== 8) return "another address";
-  return (hex.match(/../g) ?? [])
-    .reverse()
-    .map((byte) => Number.parseInt(byte, 16))
-    .join(".");
-}
+const hostPart = (hex: string): string => (hex.length > 8 ? `[${addressText(hex)}]` : addressText(hex));
 
 const gave = (status: number): string => (status === 0 ? "gave no answer" : `gave ${status}`);
 

@@ -1,5 +1,5 @@
 # The proofs of an agent. The script that carries it sets what is looked at and calls the parts. The agent's key is the first
-# line of stdin, so that it is nobody's argument; curl gets it on its own stdin.
+# line of stdin, so that it is nobody's argument; requests.sh gets it on its own stdin. Used with port.sh.
 
 see_account() {
   uid='' gid='' comment=''
@@ -19,11 +19,12 @@ see_files() {
 }
 
 see_unit() {
-  properties=$(systemctl show --property \
-    LoadState,ActiveState,SubState,Result,ExecMainStatus,NRestarts,MainPID,UnitFileState,NeedDaemonReload -- "$unit")
-  pid=0
+  properties=$(systemctl show --timestamp=us+utc --property \
+    LoadState,ActiveState,SubState,Result,ExecMainStatus,ExecMainStartTimestamp,NRestarts,MainPID,ControlGroup,UnitFileState,NeedDaemonReload \
+    -- "$unit")
+  pid=0 unit_group=''
   while IFS='=' read -r property value; do
-    [ "$property" != MainPID ] || pid=$value
+    case $property in MainPID) pid=$value ;; ControlGroup) unit_group=$value ;; esac
     [ -z "$property" ] || say "unit.$property" "$value"
   done <<END
 $properties
@@ -40,80 +41,28 @@ see_age() {
   say age $((${up%.*}${up#*.} - ${20}))
 }
 
-# Who listens on the port. `ours` is yes when somebody does and nobody else's process does. An agent that comes or goes while it
-# is looked at leaves a port that seems to be nobody's, or a stranger's (seen in a crash loop): that is told when two looks agree.
-see_port() {
-  hex=$(printf %04X "$port") before=''
-  for look in 1 2 3 4; do
-    told=$(see_listeners)
-    case $told in *holder=no*) ;; *) break ;; esac
-    [ "$told" != "$before" ] || break
-    before=$told
-    sleep 0.1
-    pid=$(systemctl show --property MainPID --value -- "$unit")
-  done
-  case $told in '') ours='' ;; *holder=no*) ours=no ;; *) ours=yes ;; esac
-  # A line at a time, as `say` does it.
-  [ -z "$told" ] || printf '%s\n' "$told" | while IFS= read -r line; do printf '%s\n' "$line"; done
-}
-
-see_listeners() {
-  for listener in $(grep -hs "^ *[0-9]*: [0-9A-F]*:$hex [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6 |
-    while read -r _ local _ _ _ _ _ _ _ inode _; do echo "${local%:*}/$inode"; done); do
-    say listen "$listener"
-    see_holder "${listener#*/}"
-  done
-}
-
-# Own is what is in the control group of the unit's main process, or below it. The group's name says nothing: any user may
-# have a unit of the same name, whose group ends alike.
-see_holder() {
-  holder=$(held_by "$1" "/proc/$pid/fd")
-  [ -n "$holder" ] || holder=$(held_by "$1" /proc/[0-9]*/fd)
-  own=no command='' of='?'
-  group=$(group_of "$pid")
-  case $group,$(group_of "${holder:-none}") in
-    , | '0::/',* | ,*) ;;
-    "$group,$group" | "$group,$group"/*) own=yes ;;
-  esac
-  if [ "$own" = yes ]; then of=$user; elif [ -n "$holder" ]; then of=$(stat -c %U "/proc/$holder" 2>/dev/null); fi
-  read -r command 2>/dev/null <"/proc/${holder:-none}/comm"
-  say holder "$own ${holder:-0} ${of:-?} $command"
-}
-
 group_of() {
   grep -s '^0::' "/proc/$1/cgroup"
 }
 
-held_by() {
-  inode=$1
-  shift
-  found=$(find "$@" -maxdepth 1 -lname "socket:\[$inode\]" -print -quit 2>/dev/null)
-  found=${found#/proc/}
-  echo "${found%%/*}"
+# Who holds the port, and what it answers to our requests. All is asked on connections that were seen to be the agent's own.
+see_api() {
+  command -v bash >/dev/null || { see_port; say bash missing; return 0; }
+  answers=$(in_bash 25 ask_statuses)
+  case $answers in *looked=yes*) ;; *) see_port ;; esac
+  while IFS= read -r line; do
+    [ -z "$line" ] || printf '%s\n' "$line"
+  done <<END
+$answers
+END
+  case $answers,$chat in *own=200*,yes) see_chat ;; esac
 }
 
-# Our key is told to nobody but the agent's own process.
-see_answers() {
-  [ "$ours" = yes ] || return 0
-  command -v curl >/dev/null || { say curl missing; return 0; }
-  # One that does not answer at all need not be asked four times, ten seconds each.
-  answers=$({
-    echo fail-early
-    request health "$health"
-    echo next
-    request none "$models"
-    echo next
-    request wrong "$models"
-    header 0000000000000000000000000000000000000000000000000000000000000000
-    if [ -n "$key" ]; then
-      echo next
-      request own "$models"
-      header "$key"
-    fi
-  } | curl -q --config - 2>/dev/null)
-  printf '%s\n' "$answers"
-  case $answers,$chat in *own=200*,yes) see_chat ;; esac
+# in_bash SECONDS FUNCTION, one of requests.sh.
+in_bash() {
+  printf '%s\n' "$key" | port=$port unit=$unit unit_group=$unit_group user=$user pid=$pid health=$health models=$models \
+    answer_seconds=$answer_seconds chat_path=$chat_path chat_session=$chat_session chat_body=$chat_body timeout -k 2 "$1" bash -c "$port_functions
+$requests" bash "$2"
 }
 
 # Each on a connection of its own: on one that is kept, a server that writes head and body apart is 40 ms late (Nagle).
@@ -123,18 +72,29 @@ request() {
   printf 'output = "/dev/null"\nwrite-out = "%s=%%{http_code}\\n"\n' "$1"
 }
 
-header() {
-  printf 'header = "Authorization: Bearer %s"\n' "$1"
-}
-
 see_chat() {
   # Also when nothing comes.
   say chat ''
-  {
-    printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = %s\n' "$port" "$chat_path" "$chat_seconds"
-    header "$key"
-    printf 'include\nheader = "Content-Type: application/json"\nheader = "Expect:"\ndata-raw = "%s"\n' "$chat_body"
-  } | curl -q --config - 2>/dev/null | head -c 60000 | in_pieces chat
+  say asked "$(date +%s.%6N)"
+  in_bash "$chat_seconds" ask_chat | in_pieces chat
+  # The answer may have taken long: the age that counts is that after it, and of the process that was asked.
+  if [ "$(systemctl show --property MainPID --value -- "$unit")" = "$pid" ]; then see_age; else say replaced yes; fi
+}
+
+# What it says of its channels. The entries of earlier processes stay in the file, with their times.
+see_channels() {
+  say connections yes
+  [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
+  first_of 200000 "$data/gateway_state.json" | at_most 200000 | in_pieces gateway
+}
+
+# see_servers TEXT: the lines about MCP servers since its last start; all of them contain that text.
+see_servers() {
+  say servers yes
+  [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
+  see_began
+  [ -n "$began" ] || return 0
+  for log in errors.log agent.log; do log_since "$began" "$log" | grep -F -- "$1" | tail -n 50 | pieces server; done
 }
 
 # What a rendering has to know. Of `.env` the names and, to tell what would change, a salted digest of each line.
@@ -196,9 +156,10 @@ see_variables() {
   done
 }
 
-# What the agent said since its last start.
+# see_words [SECONDS]: what the agent said since then; without it, since its last start.
 see_words() {
   see_began
+  began=${1:-$began}
   journal_since "$began" 200 cat | pieces word
   [ -z "$began" ] || errors_since "$began" | pieces word
 }
@@ -217,10 +178,14 @@ journal_since() {
   timeout -k 2 20 journalctl --quiet --no-pager --all --output "$format" --lines "$most" --unit "$unit" $from "$@" 2>/dev/null
 }
 
-# errors_since SECONDS. A line without a time goes on with the one before it, as a traceback does.
 errors_since() {
+  log_since "$1" errors.log
+}
+
+# log_since SECONDS FILE. A line without a time goes on with the one before it, as a traceback does.
+log_since() {
   [ -n "$uid" ] || return 0
-  last_of 200000 "$data/logs/errors.log" |
+  last_of 200000 "$data/logs/$2" |
     awk -v began="$(date -d "@$1" '+%F %T,%3N')" '
       /^[0-9][0-9][0-9][0-9]-/ { size = substr($0, 20, 1) == "," ? 23 : 19; keep = substr($0, 1, size) >= substr(began, 1, size) }
       keep'

@@ -2,10 +2,25 @@
 export interface Proof {
   id: ProofId;
   result: "ok" | "warn" | "fail" | "skipped";
+  /** For people; code decides by the cause. */
   reason: string;
+  cause?: ProofCause;
   /** What to do about it. */
   fix?: string;
 }
+
+/** What a proof failed by, where something depends on it. */
+export type ProofCause =
+  /** The process has not been up for long enough yet. */
+  | "young"
+  | "no-listener"
+  | "foreign-listener"
+  /** A channel is not connected and may still be. */
+  | "connecting"
+  /** A channel was refused, and the agent does not try again. */
+  | "refused"
+  /** The agent gave no answer at all. */
+  | "no-answer";
 
 export const proofIds = [
   "version",
@@ -13,14 +28,22 @@ export const proofIds = [
   "unit",
   "steady",
   "port",
+  "listeners",
   "health",
   "gate.none",
   "gate.wrong",
   "gate.own",
   "chat",
+  "channels",
+  "mcp",
 ] as const;
 
 export type ProofId = (typeof proofIds)[number];
+
+/** Proofs that depend on services outside of the agent: an agent that fails one of them may still be started. */
+const outside: readonly ProofId[] = ["chat", "channels", "mcp"];
+
+export const isOutside = (id: ProofId): boolean => outside.includes(id);
 
 export const isProven = (proofs: Proof[]): boolean =>
   proofs.length > 0 && proofs.every(({ result }) => result !== "fail");

@@ -1,9 +1,11 @@
 import { sh } from "../../quote.js";
+import { sessionHeader } from "../chat/message.js";
 import { codexTexts } from "../codex/runtime.js";
 import { lookScript, versionCall } from "../looking.js";
 import { privatePlaces } from "../private-places.js";
 import type { Subject } from "../subject.js";
-import library from "./proof.sh?raw";
+import { proofLibrary } from "./library.js";
+import { newProofSession } from "./session.js";
 
 export interface Sight {
   /** One real question is asked when the key is accepted. */
@@ -15,8 +17,10 @@ export interface Sight {
   rendered?: { salt: string; as?: Subject } | undefined;
   /** Also every port that somebody listens on. */
   ports?: boolean;
-  /** Only what the agent said since its last start. */
-  words?: boolean;
+  /** Also what it says of its channels and MCP servers. */
+  connections?: boolean;
+  /** Only what the agent said since then, in seconds since 1970 by the host's clock; without a time, since its last start. */
+  words?: { since?: string | undefined } | undefined;
 }
 
 const question = "Say only the word OK.";
@@ -35,30 +39,34 @@ export function proofScript(subject: Subject, sight: Sight): string {
     max_tokens: 16,
   };
   const salt = sight.rendered?.salt ?? "";
-  return lookScript(subject, library, [
+  const session = `${sessionHeader}: ${newProofSession()}`;
+  return lookScript(subject, proofLibrary, [
     sh`port=${port} salt=${salt} config=${places.config} health=${api.health} models=${api.models}`,
     sh`chat=${sight.chat ? "yes" : ""}`,
-    sh`chat_path=${api.chat.path} chat_seconds=${chatTimeout / 1000} chat_body=${inCurlQuotes(JSON.stringify(body))}`,
+    sh`chat_path=${api.chat.path} chat_seconds=${chatTimeout / 1000} chat_body=${JSON.stringify(body)}`,
+    sh`chat_session=${session}`,
     // What comes next on stdin is for somebody else.
     "IFS= read -r key; exec </dev/null",
     "see_account",
     ...(sight.words
-      ? ["see_words"]
+      ? [sh`see_words ${sight.words.since ?? []}`]
       : [
-          // Starting the program takes longer than all the rest together.
-          `${versionCall(subject)} &`,
+          `{ ${versionCall(subject)}; } &`,
           ...(sight.rendered ? ["see_rendered", textsCall(sight.rendered.as ?? subject)] : []),
           ...(sight.ports ? ["see_ports"] : []),
           sh`see_files ${privatePlaces(subject).flatMap(({ name, path }) => [name, path])}`,
           "see_unit",
-          "see_port",
-          "see_answers",
+          ...(sight.connections ? ["see_channels", ...serverCalls(subject)] : []),
+          "see_open_ports &",
+          "see_api",
           "wait",
         ]),
   ]);
 }
 
+/** The call that tells of its MCP servers, when it has any. */
+export const serverCalls = ({ servers, manifest }: Subject): string[] =>
+  servers.length > 0 && manifest.mcp_log ? [sh`see_servers ${manifest.mcp_log.contains}`] : [];
+
 /** The call that brings the files somebody else writes to as well. */
 export const textsCall = (subject: Subject): string => sh`see_texts ${Object.entries(codexTexts(subject)).flat()}`;
-
-const inCurlQuotes = (text: string): string => text.replace(/["\\]/g, "\\$&");

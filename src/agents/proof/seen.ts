@@ -1,5 +1,8 @@
 import { isUtf8 } from "node:buffer";
+import { objectFrom } from "../../json-object.js";
+import { namedByOthers } from "../../own.js";
 import { saidIn } from "../looking.js";
+import type { ChannelState } from "./connections.js";
 
 /** What was seen of an agent on its host, at one moment. */
 export interface Seen {
@@ -16,11 +19,21 @@ export interface Seen {
   /** Seconds since its main process started. */
   age?: number;
   listeners: Listener[];
+  /** Ports of its processes that other machines can reach; nothing when that was not looked at. */
+  openPorts?: OpenPort[];
+  /** Connections to the port, made by clm or root, whose other end is not the agent's. */
+  strangers: Process[];
   /** HTTP statuses by request; 0 when there was no answer. */
   answers: Record<string, number>;
-  /** The host has no curl to ask with. */
-  noCurl: boolean;
+  /** The host has no bash to ask with. */
+  noBash: boolean;
   chat?: { status: number; headers: Record<string, string>; body: string };
+  /** When the model was asked, in seconds since 1970 by the host's clock. */
+  asked?: string;
+  /** What is in gateway_state.json of its platforms, when channels were asked for. */
+  channels?: Record<string, ChannelState>;
+  /** Lines of its log about MCP servers, when those were asked for. */
+  serverLines?: string[];
   /** Variables of `.env`, with a salted digest of their lines when it was asked for. */
   variables: Map<string, string>;
   config: string;
@@ -39,13 +52,26 @@ export interface SeenText {
   text?: string;
 }
 
-export interface Listener {
-  /** As the kernel writes it: hex, each group of four bytes reversed. */
-  address: string;
-  own: boolean;
+/** Who has a socket; 0 when no process could be found. */
+export interface Process {
   pid: number;
   user: string;
   command: string;
+}
+
+/** A port that is bound to more than the loopback. */
+export interface OpenPort {
+  /** As the kernel writes it. */
+  address: string;
+  port: number;
+  pid: number;
+  command: string;
+}
+
+export interface Listener extends Process {
+  /** As the kernel writes it: hex, each group of four bytes reversed. */
+  address: string;
+  own: boolean;
 }
 
 /** Reads the lines of proof.sh; nothing when they do not go to the end. */
@@ -55,8 +81,9 @@ export function seenFrom(text: string): Seen | undefined {
     files: {},
     unit: {},
     listeners: [],
+    strangers: [],
     answers: {},
-    noCurl: false,
+    noBash: false,
     variables: new Map(),
     config: "",
     service: "",
@@ -67,7 +94,8 @@ export function seenFrom(text: string): Seen | undefined {
   };
   let address = "";
   const pieces = { config: "", service: "" };
-  const texts: Record<string, { size: string; text: string }> = {};
+  let platforms: string | undefined;
+  const texts = namedByOthers<{ size: string; text: string }>();
   let chat: string | undefined;
   const said = saidIn(text);
   for (const [key, value] of said ?? []) {
@@ -80,8 +108,11 @@ export function seenFrom(text: string): Seen | undefined {
     else if (key === "age") seen.age = Number(value) / 100;
     else if (key === "listen") address = value.split("/")[0] ?? "";
     else if (key === "holder") seen.listeners.push({ address, ...holderFrom(value) });
+    else if (key === "open-ports") seen.openPorts = [];
+    else if (key === "open-port") seen.openPorts?.push(openPortFrom(value));
+    else if (key === "stranger") seen.strangers.push(processFrom(value.split(" ")));
     else if (["health", "none", "wrong", "own"].includes(key)) seen.answers[key] = Number(value);
-    else if (key === "curl") seen.noCurl = true;
+    else if (key === "bash") seen.noBash = true;
     else if (key === "chat") chat = (chat ?? "") + value;
     else if (key === "variable") seen.variables.set(...pairFrom(value));
     else if (key === "config" || key === "service") pieces[key] += value;
@@ -90,7 +121,15 @@ export function seenFrom(text: string): Seen | undefined {
     else if (key === "systemd") seen.systemd = Number(value);
     else if (key === "port") seen.ports.push(portFrom(value));
     else if (key === "word") seen.words.push(value);
+    else if (key === "asked") seen.asked = value;
+    // Another process took the place of the one that was asked: this is no answer of the one that runs.
+    else if (key === "replaced") chat = "";
+    else if (key === "connections") platforms = "";
+    else if (key === "gateway") platforms += value;
+    else if (key === "servers") seen.serverLines = [];
+    else if (key === "server") seen.serverLines?.push(value);
   }
+  if (platforms !== undefined) seen.channels = channelsFrom(Buffer.from(platforms, "base64").toString("utf8"));
   if (chat !== undefined) seen.chat = chatFrom(Buffer.from(chat, "base64").toString("utf8"));
   const whole = Object.entries(pieces).map(([name, text]) => [name, Buffer.from(text, "base64").toString("utf8")]);
   for (const [name, { size, text }] of Object.entries(texts)) seen.texts[name] = textFrom(size, text);
@@ -104,9 +143,31 @@ function textFrom(size: string, base64: string): SeenText {
   return { there: size !== "", ...(whole && { text: bytes.toString("utf8") }) };
 }
 
+/** An agent writes what it likes there. */
+function channelsFrom(text: string): Record<string, ChannelState> {
+  const platforms = objectFrom<{ platforms?: unknown }>(text)?.platforms;
+  if (typeof platforms !== "object" || platforms === null) return {};
+  return Object.fromEntries(Object.entries(platforms).map(([name, entry]) => [name, channelFrom(entry)]));
+}
+
+function channelFrom(entry: unknown): ChannelState {
+  const { state, error_message: error, updated_at: at } = (entry ?? {}) as Record<string, unknown>;
+  const updated = typeof at === "string" ? Date.parse(at) : Number.NaN;
+  return {
+    state: String(state),
+    ...(typeof error === "string" && error !== "" && { error }),
+    ...(!Number.isNaN(updated) && { updated }),
+  };
+}
+
 function portFrom(text: string): { port: number; uid: number } {
   const [port, uid] = text.split("/").map(Number);
   return { port: port ?? 0, uid: uid ?? 0 };
+}
+
+function openPortFrom(text: string): OpenPort {
+  const [address = "", port, pid, ...command] = text.split(" ");
+  return { address, port: Number(port), pid: Number(pid), command: command.join(" ") };
 }
 
 function pairFrom(text: string): [string, string] {
@@ -115,18 +176,23 @@ function pairFrom(text: string): [string, string] {
 }
 
 function holderFrom(text: string): Omit<Listener, "address"> {
-  const [own, pid, user = "?", ...command] = text.split(" ");
-  return { own: own === "yes", pid: Number(pid), user, command: command.join(" ") };
+  const [own, ...process] = text.split(" ");
+  return { own: own === "yes", ...processFrom(process) };
 }
 
-/** What `curl --include` gave: interim answers may stand before the real one. */
+const processFrom = ([pid, user = "?", ...command]: string[]): Process => ({
+  ...{ pid: Number(pid), user, command: command.join(" ") },
+});
+
+/** An answer as it came: interim answers may stand before the real one. */
 function chatFrom(text: string): { status: number; headers: Record<string, string>; body: string } {
-  const at = text.search(/\r?\n\r?\n/);
-  const head = at < 0 ? text : text.slice(0, at);
-  const body = at < 0 ? "" : text.slice(at).replace(/^\r?\n\r?\n/, "");
+  // Any number of answers in advance (1xx) may come before the answer.
+  const answer = text.replace(/^(?:HTTP\/\S+ 1\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n)+(?=.)/, "");
+  const at = answer.search(/\r?\n\r?\n/);
+  const head = at < 0 ? answer : answer.slice(0, at);
+  const body = at < 0 ? "" : answer.slice(at).replace(/^\r?\n\r?\n/, "");
   const [first = "", ...lines] = head.split(/\r?\n/);
   const status = Number(/^HTTP\/\S+ (\d{3})/.exec(first)?.[1] ?? 0);
-  if (status >= 100 && status < 200 && body !== "") return chatFrom(body);
   const headers = lines.map((line) => [line.split(":")[0]?.toLowerCase() ?? "", line.replace(/^[^:]*:\s*/, "")]);
   return { status, headers: Object.fromEntries(headers), body };
 }

@@ -6,11 +6,10 @@ see_runs_as() {
   say runs_as "$(systemctl show --property User --value -- "$unit" 2>/dev/null)"
 }
 
-# see_login SECONDS LAUNCHER ARG...: what the program says of its logins, with the agent's own rights. Something that it
-# started may keep the pipe open after its end.
+# see_login SECONDS SCRIPT: what the agent's program says of its logins, run by that script in the agent's sandbox.
 see_login() {
   [ -n "$uid" ] || return 0
-  cd "$home" && ask_agent "$@" | timeout -k 2 "$1" head -c 20000 | in_pieces login
+  /bin/sh -c "$2" </dev/null 2>/dev/null | timeout -k 2 "$1" head -c 20000 | in_pieces login
 }
 
 # What it says of itself. No key is sent.

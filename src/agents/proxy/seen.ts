@@ -1,8 +1,9 @@
 import { sh } from "../../quote.js";
 import { lookScript, saidIn } from "../looking.js";
-import proofs from "../proof/proof.sh?raw";
+import { proofLibrary } from "../proof/library.js";
 import { type Seen, seenFrom } from "../proof/seen.js";
 import type { Subject } from "../subject.js";
+import { oneShotUnit } from "../transient-unit.js";
 import { type ProxyType, proxyUnit } from "./proxy.js";
 import library from "./proxy.sh?raw";
 
@@ -39,11 +40,12 @@ export const lookTimeout = (loginSeconds + 30) * 1000;
 /** The script that looks at a proxy. It holds nothing secret, and changes nothing. */
 export function proxyScript(subject: Subject, type: ProxyType, { port = 0, logins = false }: ProxySight): string {
   const words = [subject.places.launcher, ...type.status.args];
-  return lookScript({ ...subject, unit: proxyUnit(subject, type) }, proofs + library, [
+  const login = oneShotUnit(subject, { words, seconds: loginSeconds });
+  return lookScript({ ...subject, unit: proxyUnit(subject, type) }, proofLibrary + library, [
     sh`port=${port} health=${type.health}`,
     "exec </dev/null",
     "see_account",
-    ...(logins ? [`${sh`see_login ${loginSeconds} ${words}`} &`] : []),
+    ...(logins ? [`${sh`see_login ${loginSeconds} ${login}`} &`] : []),
     "see_systemd",
     "see_ports",
     "see_unit",

@@ -12,9 +12,10 @@ export function proxyTrouble(subject: Subject, proxy: AgentProxy, seen: Seen): F
   if (!failed.some(({ id }) => id === "port")) return undefined;
   const why = failed.map(({ reason }) => reason);
   const again = `clm agent proxy ${word} enable --provider ${proxy.provider}`;
-  if (seen.listeners.length > 0) {
+  const { listeners, strangers } = seen;
+  if (listeners.length + strangers.length > 0) {
     return new Fault("check-failed", `the port of the proxy of ${name} on ${host} is not its own alone`, {
-      ...{ why, next: again, data: { listeners: seen.listeners } },
+      ...{ why, next: again, data: { listeners, strangers } },
     });
   }
   const { LoadState, ActiveState } = seen.unit;

@@ -46,9 +46,9 @@ def active(has):
     return " AND m.active IS NOT 0" if "active" in has["messages"] else ""
 
 
-# Of both a list and a search: only this source, only since then.
+# Of both a list and a search: only this source, only since then, and none that a proof of clm's asked its question in.
 def narrowed(when):
-    parts, values = [], []
+    parts, values = ["substr(s.id, 1, ?) <> ?"], [len(question["hidden"]), question["hidden"]]
     if question.get("source") is not None:
         parts.append("s.source = ?")
         values.append(question["source"])
@@ -104,7 +104,8 @@ def earlier(db, has, name):
 # Every name is known to mean one session before the first is told.
 def wanted(db):
     if question.get("all"):
-        return [row["id"] for row in db.execute("SELECT id FROM sessions ORDER BY started_at, rowid")]
+        rows = db.execute("SELECT id FROM sessions ORDER BY started_at, rowid")
+        return [row["id"] for row in rows if not str(row["id"]).startswith(question["hidden"])]
     return list(dict.fromkeys(meant(db, word) for word in question["ids"]))
 
 

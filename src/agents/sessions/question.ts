@@ -1,3 +1,4 @@
+import { proofSessions } from "../proof/session.js";
 import { onStateDb } from "../state-db/program.js";
 import program from "./program.py?raw";
 
@@ -14,6 +15,6 @@ export interface Narrowing {
   since?: number | undefined;
 }
 
-/** What to run on the host, and what to write to it. */
+/** What to run on the host, and what to write to it. Sessions of proofs are shown only when one is asked for by its id. */
 export const asking = (question: Question, places: { data: string; code: string }) =>
-  onStateDb(program, question, places);
+  onStateDb(program, { ...question, hidden: proofSessions }, places);

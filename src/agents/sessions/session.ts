@@ -58,6 +58,19 @@ export function messageFrom(row: Row): Message {
   };
 }
 
+/** The messages of a session. Hermes 0.13 leaves the tool out of an answer's row (seen live): it is that of the call it answers. */
+export function messagesFrom(rows: readonly Row[]): Message[] {
+  const called = new Map<string, string>();
+  return rows.map((row) => {
+    const message = messageFrom(row);
+    for (const call of Array.isArray(row.tool_calls) ? row.tool_calls : []) {
+      const id = textOf(fieldsOf(call).id);
+      if (id !== null) called.set(id, callFrom(call).name);
+    }
+    return { ...message, tool: message.tool ?? called.get(textOf(row.tool_call_id) ?? "") ?? null };
+  });
+}
+
 /** A text, or parts of which the texts are told and the rest is named. */
 function contentText(content: unknown): string {
   if (content === null || content === undefined) return "";

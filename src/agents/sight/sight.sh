@@ -17,19 +17,13 @@ see_use() {
   say memory "$bytes"
 }
 
-# What it says of its channels.
-see_channels() {
-  [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
-  first_of 200000 "$data/gateway_state.json" | at_most 200000 | in_pieces gateway
-}
-
-# The last things that went wrong since it was started. It notes the wrong keys that we try: those are none. What ended
-# before it had a log of its own has told the journal.
+# The last errors since it was started. A healthy agent logs warnings at each start, and for every wrong key that we try. What
+# ended before it had a log of its own has told the journal.
 see_errors() {
   [ -n "$uid" ] || return 0
   see_began
   [ -n "$began" ] || return 0
-  errors_since "$began" | grep -Fv -- "$models" | grep '^[0-9]' | tail -n 5 | pieces error
+  errors_since "$began" | grep -E '^[0-9-]{10} [0-9:,.]+ (ERROR|CRITICAL) ' | grep -Fv -- "$models" | tail -n 5 | pieces error
   case $properties in
     *ActiveState=active*) ;;
     *) journal_since "$began" 20 cat | pieces word ;;
@@ -55,9 +49,76 @@ see_reach() {
   say "reach${2:+.$2}" "$? ${status:-000}"
 }
 
-# see_codex PROGRAM KEY: who runs its turns, by its settings, and the Codex that its service would find.
+# see_codex PROGRAM KEY: who runs its turns, by its settings, and the version of the Codex that its service would find on `search`, by
+# the package that the program is in. The program is the agent's, and is not run.
 see_codex() {
   [ -n "$uid" ] || return 0
   say runtime "$(contents "$config" | sed -n "/^[[:space:]]*#/d; s/.*[{,[:space:]]$2:[[:space:]]*[\"']\{0,1\}\([A-Za-z_]*\).*/\1/p" | head -n 1)"
-  say codex "$(cd "$home" && ask_agent 10 "$1" --version | timeout -k 2 10 head -n 1 | head -c 200)"
+  say codex "$(ask_agent 10 /bin/sh -c "$codex_package" sh "$1" "$search" |
+    sed -n 's/.*"version"[[:space:]]*:[[:space:]]*"\([0-9A-Za-z.+-]\{1,60\}\)".*/\1/p; s/^unknown$/&/p' | head -n 1)"
+}
+
+codex_package='PATH=/usr/bin:/bin IFS=:
+for folder in $2; do
+  [ -f "$folder/$1" ] && [ -x "$folder/$1" ] || continue
+  place=$(readlink -f -- "$folder/$1")
+  while place=${place%/*} && [ -n "$place" ]; do
+    [ ! -f "$place/package.json" ] || exec head -c 100000 -- "$place/package.json"
+  done
+  echo unknown
+  exit
+done'
+
+# see_strays UNIT...: processes of the agent's user outside its units: what got out of its sandbox, or was let out. `everyone` has a word
+# `UID:/proc/PID` for each process of the host, read once for all agents. Units named clm-… hold what clm itself runs in the agent.
+see_strays() {
+  [ -n "$uid" ] || return 0
+  count=0 units=" $* "
+  for process in $everyone; do
+    case $process in "$uid:"*) ;; *) continue ;; esac
+    process=${process#*:}
+    is_stray "$process" || continue
+    count=$((count + 1))
+    [ "$count" -gt 10 ] || say stray "${process##*/} $(stray_command "$process")"
+  done
+  say strays "$count"
+}
+
+is_stray() {
+  # A process that ended, or a zombie that was not reaped yet, does not count.
+  read -r stat 2>/dev/null <"$1/stat" || return 1
+  stat=${stat##*) } group=''
+  case $stat in Z* | X*) return 1 ;; esac
+  while IFS= read -r line; do
+    case $line in 0::*) group=${line#0::} ;; esac
+  done 2>/dev/null <"$1/cgroup"
+  case $group in
+    /system.slice/clm-exec-* | /system.slice/clm-run-* | /system.slice/clm-job-*) return 1 ;;
+    /user.slice/* | /system.slice/ssh*) ! is_lent "$stat" ;;
+    /system.slice/*)
+      group=${group#/system.slice/}
+      case $units in *" ${group%%/*} "*) return 1 ;; esac
+      ;;
+  esac
+}
+
+# Who reads a file of the agent for clm, or for an administrator, has its user for the time being: above it is a process of root in a
+# login session. One that was left behind there has nobody above it but the first process.
+is_lent() {
+  rest=$1 depth=0
+  while [ "$depth" -lt 20 ]; do
+    depth=$((depth + 1))
+    rest=${rest#* }
+    above=${rest%% *}
+    [ "$above" -gt 1 ] || return 1
+    case $(stat -c %u "/proc/$above" 2>/dev/null) in 0) return 0 ;; "$uid") ;; *) return 1 ;; esac
+    read -r rest 2>/dev/null <"/proc/$above/stat" || return 1
+    rest=${rest##*) }
+  done
+  return 1
+}
+
+# Its own words, which can be anything.
+stray_command() {
+  head -c 200 "$1/cmdline" 2>/dev/null | tr -c '[:print:]' ' ' | sed 's/ *$//'
 }

@@ -1,4 +1,5 @@
 import { saidIn, sectionsIn } from "../looking.js";
+import { currentChannels } from "../proof/connections.js";
 import { type Seen, seenFrom } from "../proof/seen.js";
 
 /** How an agent was at one moment. */
@@ -14,7 +15,7 @@ export interface Sight {
   free?: number;
   /** There is none left: kilobytes, or inodes on a file system that counts them. */
   full?: "blocks" | "inodes";
-  /** What it says of its channels, by name. */
+  /** What the process that runs says of its channels, by name. */
   channels: Record<string, { state: string; error?: string }>;
   /** The last thing that went wrong since it was started. */
   lastError?: string;
@@ -26,8 +27,16 @@ export interface Sight {
   others?: Record<string, Reach>;
   /** Of one whose turns are to be Codex': what its config.yaml says of that, and what its Codex says of itself. */
   codex?: { setting: string; version: string };
+  /** Processes of its user that run outside its units: the first of them, and how many there are. */
+  strays: { count: number; first: Stray[] };
   /** Changes when a file it rests on does. */
   touched?: string;
+}
+
+/** A process of an agent's user outside the agent's units. Its command is its own words. */
+export interface Stray {
+  pid: number;
+  command: string;
 }
 
 /** What came of asking for a service: an HTTP status, or why there is none. */
@@ -54,8 +63,9 @@ function sightFrom(text: string): Sight | undefined {
   const touched = said.get("touched");
   return {
     seen,
-    channels: channelsIn(all("gateway").join("")),
+    channels: currentChannels(seen),
     words: [...errors, ...all("word")],
+    strays: { count: Number(said.get("strays") ?? 0), first: all("stray").map(strayFrom) },
     ...(memory > 0 && { memory }),
     ...(busy !== undefined && { busy }),
     ...(at !== undefined && work !== undefined && { use: { at, work } }),
@@ -68,8 +78,27 @@ function sightFrom(text: string): Sight | undefined {
   };
 }
 
-/** Empty when it says none. */
-const versionIn = (text = ""): string => /\d+\.\d+\.\d+/.exec(text)?.[0] ?? "";
+/** Empty when Codex is not installed; `unknown` when it is and its version cannot be read. */
+const versionIn = (text = ""): string => (text === "unknown" ? text : (/\d+\.\d+\.\d+/.exec(text)?.[0] ?? ""));
+
+/** What a look for strays found; nothing when it broke off. */
+export function straysFrom(text: string): Sight["strays"] | undefined {
+  const lines = saidIn(text);
+  if (!lines) return undefined;
+  const all = (key: string) => lines.filter(([name]) => name === key).map(([, value]) => value);
+  return { count: Number(all("strays")[0] ?? 0), first: all("stray").map(strayFrom) };
+}
+
+function strayFrom(text: string): Stray {
+  const [pid = "", ...command] = text.split(" ");
+  return {
+    pid: Number(pid),
+    command: command
+      .join(" ")
+      .replace(/\p{Cc}/gu, " ")
+      .slice(0, 200),
+  };
+}
 
 const numbers = (text = ""): number[] =>
   text
@@ -90,21 +119,6 @@ function roomIn([kilobytes, inodes = 0, left = 0]: number[]): Pick<Sight, "free"
 export function busyBetween([from = 0, before = 0]: number[], [to = 0, after = 0]: number[]): number | undefined {
   if (to <= from || after < before) return undefined;
   return (after - before) / ((to - from) * 100);
-}
-
-function channelsIn(base64: string): Sight["channels"] {
-  try {
-    const { platforms = {} } = JSON.parse(Buffer.from(base64, "base64").toString("utf8"));
-    const entries = Object.entries(platforms as Record<string, { state?: unknown; error_message?: unknown }>);
-    return Object.fromEntries(
-      entries.map(([name, { state, error_message: error }]) => [
-        name,
-        { state: String(state), ...(typeof error === "string" && error !== "" && { error }) },
-      ]),
-    );
-  } catch {
-    return {};
-  }
 }
 
 /** As curl ends. */

@@ -4,12 +4,12 @@ import type { Proof, ProofId } from "../proof/proof.js";
 import type { Subject } from "../subject.js";
 import type { Sight } from "./sight.js";
 import {
-  channelTrouble,
   codexTrouble,
   isDownAsWished,
   isStarting,
   type KeyTrouble,
   reachTroubles,
+  strayTrouble,
   type Wanted,
   withKeyTrouble,
 } from "./troubles.js";
@@ -37,6 +37,8 @@ export interface Standing {
   state: State;
   /** Why it is not simply running. */
   reason?: string;
+  /** It is stopped, and something of it runs on outside its unit. */
+  strays?: boolean;
   proofs: Proof[];
 }
 
@@ -44,8 +46,8 @@ export interface Expected {
   wanted?: Wanted;
   /** What is not as configured, with the reason of what has one; or why that cannot be told. */
   drift?: { what: string; reason?: string }[] | { unknown: string };
-  /** The channels it was configured to have. */
-  channels?: string[];
+  /** What is recorded of the last time its model was asked, when that failed. */
+  unanswered?: string | undefined;
   key?: KeyTrouble | undefined;
   /** What was begun with it and did not come to its end. */
   unfinished?: string | undefined;
@@ -56,9 +58,9 @@ export function standingOf(subject: Subject, sight: Sight, expected: Expected = 
   const { wanted = "run", unfinished } = expected;
   const standing = byWhatWasSeen(subject, sight, { ...expected, wanted });
   if (!unfinished) return standing;
-  const { state, reason, proofs } = standing;
-  const worse = state === "running" ? "degraded" : isWell(state, wanted) ? "failed" : state;
-  return { state: worse, reason: [unfinished, reason].filter(Boolean).join("; "), proofs };
+  const { state, reason, proofs, strays } = standing;
+  const worse = state === "running" ? "degraded" : isWell({ state, wanted }) ? "failed" : state;
+  return { state: worse, reason: [unfinished, reason].filter(Boolean).join("; "), proofs, ...(strays && { strays }) };
 }
 
 function byWhatWasSeen(subject: Subject, sight: Sight, expected: Expected & { wanted: Wanted }): Standing {
@@ -74,10 +76,15 @@ function byWhatWasSeen(subject: Subject, sight: Sight, expected: Expected & { wa
   if (LoadState === "not-found" || LoadState === "masked") return as("gone", unitReason(subject, LoadState));
   const open = seen.listeners.some(({ own }) => own) && failed("port");
   if (open && seen.listeners.every(({ own }) => own)) return as("exposed", open.reason);
+  const reachable = failed("listeners");
+  if (reachable) return as("exposed", reachable.reason);
   if (seen.answers.none === 200 || seen.answers.wrong === 200)
     return as("exposed", failed("gate.none", "gate.wrong")?.reason);
-  if (ActiveState === "inactive" || isDownAsWished(seen, wanted))
-    return as("stopped", whyStopped(subject, wanted, failed("port")));
+  if (ActiveState === "inactive" || isDownAsWished(seen, wanted)) {
+    const strays = strayTrouble(subject, sight);
+    const why = [whyStopped(subject, wanted, failed("port")), strays].filter(Boolean).join("; ");
+    return { ...as("stopped", why), ...(strays && { strays: true }) };
+  }
   if (ActiveState === "failed") return as("failed", failed("unit")?.reason);
   if (SubState === "auto-restart" || (ActiveState === "activating" && seen.age === undefined)) {
     const often = restartsOf(seen) > 1 ? "it ends again and again" : "it ended and is being started again";
@@ -92,7 +99,7 @@ function byWhatWasSeen(subject: Subject, sight: Sight, expected: Expected & { wa
 /** It answers. What is not proven in spite of that is amiss; that it began just now is only when it was not for long before. */
 function amissIn(subject: Subject, sight: Sight, proofs: Proof[], expected: Expected): string[] {
   const { seen, full } = sight;
-  const { wanted, drift = [], channels = [], key } = expected;
+  const { wanted, drift = [], unanswered, key } = expected;
   const again = (id: ProofId) => id === "steady" && restartsOf(seen) > 0 && (seen.age ?? 0) < settled;
   const unproven = proofs.filter(
     ({ id, result }) => result === "warn" || (result === "fail" && (id !== "steady" || again(id))),
@@ -100,14 +107,13 @@ function amissIn(subject: Subject, sight: Sight, proofs: Proof[], expected: Expe
   const differs = "unknown" in drift ? [] : drift;
   // A version that is wrong is a proof that failed, and a difference, too.
   const untold = differs.filter(({ reason }) => !unproven.some((proof) => proof.reason === reason));
-  const names = [...new Set([...Object.keys(sight.channels), ...channels])];
-  const off = names.map((name) => [name, channelTrouble(sight, name)]).filter(([, how]) => how !== undefined);
   return [
     ...unproven.map(({ id, reason }) => (again(id) ? `${reason}, restarted ${times(restartsOf(seen))}` : reason)),
     ...(full ? [full === "blocks" ? "its disk is full" : "its disk has no inodes left"] : []),
     ...reachTroubles(sight),
     ...[codexTrouble(subject, sight) ?? []].flat(),
-    ...off.map(([name, how]) => `${name} is ${how}`),
+    ...[strayTrouble(subject, sight) ?? []].flat(),
+    ...(unanswered ? [unanswered] : []),
     ...(key === "changing" ? ["a change of its key is not finished"] : []),
     ...(wanted === "rest" && differs.length === 0 ? ["it runs, though clm stopped it"] : []),
     ...(untold.length > 0 ? [`not as configured: ${untold.map(({ what }) => what).join(", ")}`] : []),
@@ -116,8 +122,8 @@ function amissIn(subject: Subject, sight: Sight, proofs: Proof[], expected: Expe
 }
 
 /** Nobody has to do anything about it. */
-export const isWell = (state: State, wanted: Wanted): boolean =>
-  state === "running" || (state === "stopped" && wanted !== "run");
+export const isWell = ({ state, wanted, strays }: { state: State; wanted: Wanted; strays?: boolean }): boolean =>
+  state === "running" || (state === "stopped" && wanted !== "run" && !strays);
 
 const unitReason = ({ unit }: Subject, load: string): string =>
   load === "masked" ? `${unit} is masked` : `there is no unit ${unit}`;
@@ -129,5 +135,5 @@ function whyStopped({ word }: Subject, wanted: Wanted, port: Proof | undefined):
     rest: "",
     nothing: `not configured yet; clm agent configure ${word}`,
   }[wanted];
-  return [why, port && !port.reason.startsWith("nothing") ? port.reason : ""].filter((text) => text !== "").join("; ");
+  return [why, port && port.cause !== "no-listener" ? port.reason : ""].filter((text) => text !== "").join("; ");
 }

@@ -24,7 +24,8 @@ export function stillSo(whole: Sight, glance: Sight): Sight | undefined {
   };
 }
 
-const mattersIn = ({ seen, channels, full, touched, ...sight }: Sight) => ({
+const mattersIn = ({ seen, channels, full, touched, strays, ...sight }: Sight) => ({
   ...{ account: seen.account, unit: seen.unit, listeners: seen.listeners, health: seen.answers.health },
-  ...{ channels, full, touched, reach: reachTroubles(sight) },
+  openPorts: seen.openPorts,
+  ...{ channels, full, touched, strays, reach: reachTroubles(sight) },
 });

@@ -45,16 +45,22 @@ export function codexTrouble({ manifest: { codex: type } }: Subject, { codex }: 
     return `its turns should be Codex', and its config.yaml says ${codex.setting || "nothing of that"}`;
   }
   if (codex.version === "") return `its turns are Codex', and no ${type.program} works on its PATH`;
-  if (compareVersions(codex.version, type.least) >= 0) return undefined;
+  if (codex.version === "unknown" || compareVersions(codex.version, type.least) >= 0) return undefined;
   return `its turns are Codex', and ${codex.version} is older than the ${type.least} that takes`;
 }
 
-/** How a channel is when it is not connected. One it says nothing of is not. */
-export function channelTrouble({ channels }: Sight, name: string): string | undefined {
-  const seen = Object.hasOwn(channels, name) ? channels[name] : undefined;
-  if (!seen) return "not said to be connected";
-  return seen.state === "connected" ? undefined : `${seen.state}${seen.error ? `: ${brief(seen.error)}` : ""}`;
+/**
+ * What runs of its user outside its units: not in its sandbox, and not ended by stopping it. The account of an agent that was taken over
+ * may be a person's, who may run there what they like.
+ */
+export function strayTrouble({ word, adopted }: Subject, { strays: { count, first } }: Sight): string | undefined {
+  if (count === 0 || adopted) return undefined;
+  const named = first.slice(0, 2).map(({ pid, command }) => `${pid} ${brief(command)}`);
+  const what = count === 1 ? "a process of its user runs" : `${count} processes of its user run`;
+  return `${what} outside its unit (${[...named, ...(count > named.length ? ["…"] : [])].join(", ")}); ${strayFix(word)}`;
 }
+
+export const strayFix = (word: string): string => `clm agent stop ${word} --strays`;
 
 /** It was asked with its own key, and did not let us in. */
 export const refusesKey = ({ answers: { own } }: Seen): boolean => own === 401 || own === 403;

@@ -50,7 +50,8 @@ carries on from there. The same command again, when all is there, changes nothin
 export const configure = command({
   path: "agent configure",
   summary: "onboard an agent: provider, channels, and the proof that it answers",
-  description: `Goes through the stages providers, identity, channels and validate; asks for what is missing, or takes it all from flags or a file.
+  description: `Goes through the stages providers, identity, channels and validate. Asks for what is missing, or takes it all from flags or a file:
+once one of them answers something, only required questions are asked, and none about more channels.
 Writes the agent's .env and config.yaml, starts it, and proves from its host that it is the pinned version, that nobody else has its
 port, that its API is closed to everybody without its key and open to its own, and that a model answers.
 
@@ -123,6 +124,8 @@ export const channels = command({
   load: () => import("./channels.js"),
 });
 
+const endNow = flag("do not wait for running model calls: kill it");
+
 export const start = command({
   path: "agent start",
   summary: "start an agent and see that it answers",
@@ -139,13 +142,25 @@ everybody without its key, open to its own. An agent is started when its onboard
 export const stop = command({
   path: "agent stop",
   summary: "stop an agent and keep its data",
-  description:
-    "Stops its unit and disables it, so that it does not come up at boot. Everything it has stays where it is. Its proxy, if it has one, goes on: 'clm agent proxy NAME disable' ends that.",
+  description: `Stops its unit and disables it, so that it does not come up at boot. Everything it has stays where it is. Its proxy, if it has
+one, goes on: 'clm agent proxy NAME disable' ends that. An agent finishes the model calls that are running first, which may take
+minutes; --now kills it instead. Its data is safe: what it was writing is whole as it was before, and only the answers that were
+being made are lost. Processes of its user that run outside its unit are reported, and ended with --strays.`,
   args: { names: agentNames },
-  options: many,
+  options: {
+    now: endNow,
+    strays: flag(
+      "also end every process of its user outside its unit, and commands that run in it; its proxy is restarted",
+    ),
+    ...many,
+  },
   formats,
   mutates: true,
-  examples: [{ run: "clm agent stop hermes-test" }],
+  examples: [
+    { run: "clm agent stop hermes-test" },
+    { run: "clm agent stop hermes-test --now" },
+    { run: "clm agent stop hermes-test --strays" },
+  ],
   load: () => import("./stop.js"),
 });
 
@@ -153,9 +168,9 @@ export const restart = command({
   path: "agent restart",
   summary: "stop and start an agent",
   description: `Everything that could keep it from coming up again is checked before it is stopped. Afterwards it is proven as by
-'clm agent start'.`,
+'clm agent start'. As by 'clm agent stop', running model calls are finished first unless --now is given.`,
   args: { names: agentNames },
-  options: { force: flag("also when onboarding is not complete"), ...many },
+  options: { force: flag("also when onboarding is not complete"), now: endNow, ...many },
   formats,
   mutates: true,
   examples: [
@@ -183,12 +198,13 @@ the key in its files and is not started. A key in secrets.json that is no key an
 export const remove = command({
   path: "agent remove",
   summary: "remove an agent from its host",
-  description: `Copies what the agent remembers (memories, SOUL.md, config.yaml, its jobs and its sessions) to backups/agents in the config
+  description: `Copies what the agent and its people made (memories, sessions, jobs, skills it wrote, files in its home) to backups/agents in the config
 directory, then removes its unit, its processes and its account with its home, and forgets its keys. The host is left as it was
 before the agent came, but for packages, which stay. The agent's name has to be typed, or of several how many they are; --yes
 answers that.
 
-.env is not in the backup: what is secret in it goes with the agent. --forget is for a host that is gone for good.`,
+Programs, caches, logs and what holds secrets (.env, auth.json, .ssh) are not in the backup: what is secret goes with the agent. A backup takes at most
+4 GB and one hour. --forget is for a host that is gone for good.`,
   args: { names: agentNames },
   options: {
     noBackup: flag("keep nothing of what it remembers"),

@@ -93,6 +93,9 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
     ],
     ["Installed", record.installed_at],
     ["Proven", record.proven?.at],
+    ...(record.failed
+      ? [["Failed", `${record.failed.at}, ${record.failed.proofs.join(", ")}`] as [string, string]]
+      : []),
     ["Next", next],
   ];
   return lines.map(([title, value]) => `${`${title}:`.padEnd(12)} ${value || "-"}`).join("\n");

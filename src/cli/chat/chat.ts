@@ -15,7 +15,7 @@ export const run: Handler<typeof chat> = async ({ args, options }, clm) => {
   return withSession({ ...clm, sudoPasswordFile }, async (session) => {
     const talk = openTalk(session, args.name, { which, system });
     // The host is reached while files are read; what is wrong with either is told.
-    talk.ready().catch(() => {});
+    talk.connected().catch(() => {});
     const files = () => Promise.all(file.map((path) => attached(clm, path)));
     if (source === "person") return converse(clm, talk, files);
     const text = source === "stdin" ? await pipedText(clm) : source.text;

@@ -134,7 +134,8 @@ export const exec = command({
   summary: "run a command on many hosts at once",
   description: `Hosts are chosen by name, by pattern ('lab-*'), by --label or with --all. Everything after -- is the command and is passed
 on as it is; a single word is given to the host's shell, so that '… | …' works. The command gets no input. What one host says is
-passed on as it comes; of several, each one's answer is shown as a block when it is whole. Output is taken for text.
+passed on as it comes; of several, each one's answer is shown as a block when it is whole (its first 8 MB). A terminal gets text without escape
+sequences, with which a host could change what you see; --raw passes them on.
 Ends with the worst exit code of all hosts. Ctrl-C and --timeout end the command on the hosts too. The audit log keeps the
 program's name and not what it was given.`,
   args: {
@@ -145,6 +146,7 @@ program's name and not what it was given.`,
     ...many,
     sudo: flag("run it as root"),
     timeout: number("SECONDS", "give up on a host after this long", { min: 1 }),
+    raw: flag("also on a terminal: escape sequences and control characters as they come"),
     parallel,
     ...sudo,
   },
@@ -154,6 +156,7 @@ program's name and not what it was given.`,
     { run: "clm host exec 'lab-*' -- uname -a" },
     { run: "clm host exec --label rack=b2 --sudo -- systemctl is-system-running" },
     { run: "clm host exec --all --timeout 10 -- 'df -h / | tail -1'", note: "one word: the host's shell reads it" },
+    { run: "clm host exec wolf-i --raw -- ls --color=always /", note: "with its colours" },
   ],
   load: () => import("./exec.js"),
 });

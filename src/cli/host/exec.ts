@@ -1,13 +1,13 @@
-import { StringDecoder } from "node:string_decoder";
 import { errorOf, Fault } from "../../errors.js";
 import { type Answer, execOnHosts, type Listener, worst } from "../../flows/host/exec.js";
 import { withSession } from "../../flows/session.js";
+import { plain } from "../../ui/plain.js";
 import type { Context, Handler } from "../command.js";
 import { chooseHosts } from "./choose.js";
 import type { exec } from "./commands.js";
 
 export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
-  const { all, label, sudo, timeout, parallel, sudoPasswordFile } = options;
+  const { all, label, sudo, timeout, parallel, sudoPasswordFile, raw } = options;
   const { patterns, command } = args;
   if (!all && patterns.length === 0 && label.length === 0) {
     throw new Fault("usage", "no host was named", { next: "clm host exec --all -- COMMAND" });
@@ -17,7 +17,7 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
   const question = { command, sudo, timeout: timeout && timeout * 1000, parallel };
 
   const people = clm.format === "table";
-  const listener = people ? (hosts.length === 1 ? live(clm) : grouped(clm)) : { answer() {} };
+  const listener = people ? (hosts.length === 1 ? live(clm, raw) : grouped(clm, raw)) : { answer() {} };
   const answers = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     execOnHosts(session, hosts, question, listener),
   );
@@ -26,30 +26,21 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
 };
 
 /** One host: what it says is passed on as it comes. */
-function live({ ui }: Context): Listener {
-  const out = new StringDecoder("utf8");
-  const err = new StringDecoder("utf8");
-  let line = "";
+function live({ ui }: Context, raw: boolean): Listener {
   return {
-    stdout: (chunk) => ui.out(out.write(chunk)),
-    stderr: (chunk) => {
-      const lines = (line + err.write(chunk)).split("\n");
-      line = lines.pop() ?? "";
-      for (const each of lines) ui.say(each);
-    },
-    answer: (answer) => {
-      ui.out(out.end());
-      if (line !== "") ui.say(line);
-      tellEnd(ui, answer);
-    },
+    stdout: (chunk) => ui.pass("stdout", chunk, { raw }),
+    stderr: (chunk) => ui.pass("stderr", chunk, { raw }),
+    answer: (answer) => tellEnd(ui, answer),
   };
 }
 
 /** Many hosts: each one's answer as a block of its own, as soon as it is whole. */
-function grouped({ ui }: Context): Listener {
+function grouped({ ui }: Context, raw: boolean): Listener {
+  const clean = ui.watched && !raw ? plain : (text: string) => text;
   return {
     answer: (answer) => {
-      const { host, stdout, stderr } = answer;
+      const { host } = answer;
+      const [stdout, stderr] = [clean(answer.stdout), clean(answer.stderr)];
       ui.out(`${host}:\n${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}`);
       if (stderr !== "") for (const line of stderr.replace(/\n$/, "").split("\n")) ui.say(`${host}: ${line}`);
       tellEnd(ui, answer);

@@ -6,6 +6,8 @@ import type { down } from "./commands.js";
 import { goneView } from "./view.js";
 
 export const run: Handler<typeof down> = async ({ options }, clm) => {
+  // Machines and mounts of a half-made lab are taken away first.
+  clm.mayTakeToStop(60_000);
   const gone: LabGone[] = [];
   await withSession(clm, async (session) => {
     const names = options.all ? await allLabs(session) : [labNameFrom(options.name)];

@@ -2,4 +2,10 @@ import { enter } from "../../lab/lab.js";
 import type { Handler } from "../command.js";
 import type { exec } from "./commands.js";
 
-export const run: Handler<typeof exec> = ({ args }) => enter(args.host, args.command);
+const aDay = 24 * 3600 * 1000;
+
+export const run: Handler<typeof exec> = ({ args }, clm) => {
+  // Ctrl-C reaches the command in the lab too, which may handle it and go on.
+  clm.mayTakeToStop(aDay);
+  return enter(args.host, args.command);
+};

@@ -6,6 +6,8 @@ import type { up } from "./commands.js";
 import { labRows, labView } from "./view.js";
 
 export const run: Handler<typeof up> = async ({ options }, clm) => {
+  // Machines and mounts of a half-made lab are taken away first.
+  clm.mayTakeToStop(60_000);
   const { hosts, release, internet } = options;
   const wish = { name: labNameFrom(options.name), hosts, release, internet };
   const lab = await withSession(clm, (session) => labUp(session, wish));

@@ -1,17 +1,16 @@
 import { isWell } from "../../agents/sight/state.js";
-import { refusesKey } from "../../agents/sight/troubles.js";
+import { refusesKey, strayFix } from "../../agents/sight/troubles.js";
 import { saysVersion } from "../../agents/version-line.js";
 import { errorOf } from "../../errors.js";
 import type { Drift } from "../../flows/fleet/drift.js";
 import type { Found } from "../../flows/fleet/found.js";
 import { identityOf, nextFor as nextToDo } from "../agent/view.js";
 
-/** What is asked for, and what is there, of an agent's channels. Its own API is none. */
+/** How many channels an agent was configured to have, and how many of them are connected. */
 export function channelsOf({ agent, sight }: Found): { connected: number; total: number } {
   const seen = sight?.channels ?? {};
-  const names = new Set([...Object.keys(agent.record.channels ?? {}), ...Object.keys(seen)]);
-  names.delete("api_server");
-  return { connected: [...names].filter((name) => seen[name]?.state === "connected").length, total: names.size };
+  const names = Object.keys(agent.record.channels ?? {});
+  return { connected: names.filter((name) => seen[name]?.state === "connected").length, total: names.length };
 }
 
 export function driftOf(drift: Drift | undefined): "yes" | "no" | "unknown" | "unasked" {
@@ -35,15 +34,17 @@ function runtimeOf({ agent, sight }: Found): object | null {
 }
 
 /** What to type about it; nothing when all is well. */
-export function nextFor({ agent, state, wanted, drift, proofs }: Found): string | undefined {
+export function nextFor(found: Found): string | undefined {
+  const { agent, state, wanted, drift, proofs } = found;
   const { word, host } = agent;
   if (agent.record.status !== "installed") return nextToDo(agent);
   if (state === "unreachable") return `clm host check ${host.name}`;
-  const taken = proofs.find(({ id, reason }) => id === "port" && reason.startsWith("another process"));
+  const taken = proofs.find(({ cause }) => cause === "foreign-listener");
+  if (found.strays) return strayFix(word);
   if (state === "stopped" && wanted === "run") return taken?.fix ?? `clm agent start ${word}`;
   if (state === "stopped" && wanted === "nothing") return `clm agent configure ${word}`;
-  if (isWell(state, wanted) && driftOf(drift) !== "yes") return undefined;
-  if (driftOf(drift) === "yes" && (state === "degraded" || isWell(state, wanted))) return `clm agent diff ${word}`;
+  if (isWell(found) && driftOf(drift) !== "yes") return undefined;
+  if (driftOf(drift) === "yes" && (state === "degraded" || isWell(found))) return `clm agent diff ${word}`;
   return `clm agent doctor ${word}`;
 }
 
@@ -55,7 +56,7 @@ export function factsOf(found: Found): object {
   const { connected, total } = channelsOf(found);
   const unit = sight?.seen.unit;
   return {
-    ...{ ...identity, onboarding: agent.record.onboarding.state, state, well: isWell(state, wanted), wanted },
+    ...{ ...identity, onboarding: agent.record.onboarding.state, state, well: isWell(found), wanted },
     ...{ reason: reason ?? null, seen_at: at, proven_at: provenAt ?? null },
     version: subject && said && saysVersion(subject, said) ? recorded : (said ?? null),
     recorded_version: recorded,
@@ -75,6 +76,8 @@ export function factsOf(found: Found): object {
     cpu_percent: sight?.busy === undefined ? null : Math.round(sight.busy * 10) / 10,
     disk_free_kb: sight?.free ?? null,
     listeners: sight?.seen.listeners.map(({ own, pid, user, command }) => ({ own, pid, user, command })) ?? null,
+    strays: sight?.strays.first ?? null,
+    strays_total: sight?.strays.count ?? null,
     channels: sight?.channels ?? null,
     ...{ channels_connected: connected, channels_total: total },
     drift: driftOf(drift) === "unasked" ? null : driftOf(drift),

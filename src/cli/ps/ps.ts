@@ -14,9 +14,9 @@ import { watch } from "./watch.js";
 /** Hosts asked at once. */
 const parallel = 64;
 
-/** Milliseconds until a host is connected to, and until it has told of its agents: those are waited for by all the others. */
-export const patience = 10_000;
-const timeout = 25_000;
+/** Milliseconds until a host has answered at all, and until it has told of its agents: all other rows wait for it. */
+export const patience = 8000;
+const timeout = 16_000;
 
 export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
   const { sudoPasswordFile, noDrift } = options;
@@ -38,7 +38,7 @@ export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
     name: ({ agent }) => agent.word,
     empty: "No agents yet. Install one with: clm agent install --help",
   });
-  return found.every(({ state, wanted }) => isWell(state, wanted)) ? 0 : 1;
+  return found.every(isWell) ? 0 : 1;
 };
 
 /** Tells a person meanwhile whom it waits for. */

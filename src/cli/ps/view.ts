@@ -26,7 +26,7 @@ const order: State[] = ["exposed", "failed", "gone", "unreachable", "degraded", 
 export const byWorst = (all: readonly Found[]): Found[] =>
   [...all].sort((a, b) => rank(a) - rank(b) || order.indexOf(a.state) - order.indexOf(b.state));
 
-const rank = ({ state, wanted }: Found): number => (isWell(state, wanted) ? 1 : 0);
+const rank = (found: Found): number => (isWell(found) ? 1 : 0);
 
 export interface Showing {
   /** Signs beside the words, for a person. */

@@ -1,4 +1,5 @@
 import { accountComment } from "../../agents/mark.js";
+import { oneShotUnit, type RunAs } from "../../agents/transient-unit.js";
 import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import { run } from "../../remote/run.js";
@@ -6,16 +7,22 @@ import { type Agent, titleOf } from "../../state/agents.js";
 import type { Session } from "../session.js";
 
 // The account is looked at first: one that clm did not make is somebody else's, whatever its name.
-const drop = `
-user=$1 home=$2 comment=$3 seconds=$4 script=$5
-shift 5
+const check = `
+user=$1 comment=$2
+shift 2
 PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
 account=$(getent passwd "$user") || { echo no-user; exit 0; }
 IFS=: read -r _ _ uid gid is_comment _ <<END
 $account
 END
 [ -z "$comment" ] || [ "$is_comment" = "$comment" ] || { echo stranger; exit 0; }
-cd / && exec timeout "$seconds" setpriv --reuid "$uid" --regid "$gid" --init-groups -- env -i HOME="$home" LC_ALL=C \\
+cd /
+`;
+
+const drop = `${check}
+home=$1 seconds=$2 script=$3
+shift 3
+exec timeout "$seconds" setpriv --reuid "$uid" --regid "$gid" --init-groups --no-new-privs -- env -i HOME="$home" LC_ALL=C \\
   PATH=/usr/local/bin:/usr/bin:/bin /bin/sh -c "$script" clm "$@"
 `;
 
@@ -29,7 +36,8 @@ export interface Errand {
 
 /**
  * Runs a script on the host with the rights of the agent's user, in one exec. Root lends its hands only to become that
- * user: in a directory of the agent's, root could be led anywhere by a link. Returns the lines it answered.
+ * user: in a directory of the agent's, root could be led anywhere by a link. Returns the lines it answered. The script runs outside the
+ * agent's sandbox, so it may call programs of the system only, never one that the agent owns: those take `commandInSandbox`.
  */
 export async function asAgent(session: Session, agent: Agent, errand: Errand): Promise<string[]> {
   const { host } = agent;
@@ -50,14 +58,24 @@ export async function asAgent(session: Session, agent: Agent, errand: Errand): P
   });
 }
 
-/** The command of root's that runs a script as the agent's user. It answers `no-user` or `stranger` when there is none to become. */
-export function commandAs(
+function commandAs({ record }: Agent, { script, words }: Pick<Errand, "script" | "words">): string {
+  return sh`/bin/sh -c ${drop} drop ${record.user} ${commentOf(record)} ${record.home} 60 ${script} ${words}`;
+}
+
+const commentOf = ({ mark }: Agent["record"]): string => (mark ? accountComment(mark) : "");
+
+/**
+ * The command of root's that runs a script as the agent's user in the sandbox of its service, with the system's PATH. It answers
+ * `no-user` or `stranger` when the account is missing or not the agent's. Everything it started is killed when it ends, or after so many seconds.
+ */
+export function commandInSandbox(
   { record }: Agent,
-  { script, words }: Pick<Errand, "script" | "words">,
-  seconds = 60,
+  subject: RunAs,
+  { script, words, seconds }: Pick<Errand, "script" | "words"> & { seconds: number },
 ): string {
-  const comment = record.mark ? accountComment(record.mark) : "";
-  return sh`/bin/sh -c ${drop} drop ${record.user} ${record.home} ${comment} ${seconds} ${script} ${words}`;
+  const variables = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C" };
+  const unit = oneShotUnit(subject, { words: ["/bin/sh", "-c", script, "clm", ...words], seconds, variables });
+  return sh`/bin/sh -c ${`${check}${unit}`} run ${record.user} ${commentOf(record)}`;
 }
 
 export function notOurs(agent: Agent, answer: string): Fault {

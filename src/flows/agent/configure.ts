@@ -103,6 +103,7 @@ export async function configure(session: Session, word: string, request: Configu
       allowRemoval: request.allowRemoval,
       validate: request.validate,
       skipChat: request.skipChat,
+      connections: true,
     });
     const afterwards = Object.keys(changes.channels).flatMap((channel) => manifest.channels[channel]?.afterwards ?? []);
     return {
@@ -121,8 +122,8 @@ export async function configure(session: Session, word: string, request: Configu
 }
 
 /** The agent was proven with just these answers, and the model's was one of the proofs: there is nothing to test. */
-const holds = ({ proven, onboarding }: AgentRecord, digest: string): boolean =>
-  onboarding.state === "ready" && proven?.chat === true && proven.digest === digest;
+const holds = ({ proven, failed, onboarding }: AgentRecord, digest: string): boolean =>
+  onboarding.state === "ready" && proven?.chat === true && proven.digest === digest && !failed;
 
 /** A provider became another since the host was told of it: what was tested then says nothing now. */
 function updatedSince({ providers }: Session, { rendered }: AgentRecord, draft: AgentRecord): boolean {

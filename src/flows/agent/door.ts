@@ -4,33 +4,36 @@ import { loadType } from "../../agents/registry.js";
 import { type Subject, subjectOf } from "../../agents/subject.js";
 import { askHost } from "../../remote/ask-host.js";
 import type { Connection } from "../../remote/connection.js";
+import { rootShellOf } from "../../remote/one-shell.js";
+import { VerifiedPort } from "../../remote/verified-port.js";
 import type { Secret } from "../../secret.js";
 import { type Agent, instanceOf } from "../../state/agents.js";
-import { unlessStopped } from "../../unless-stopped.js";
+import { waitFor } from "../../wait.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, mustHaveOneKey } from "./api-key.js";
 import { mustBeInstalled } from "./gates.js";
 
-/** The way to an agent's API: a live connection to its host, and the key that may be sent to its port. */
+/** The way to an agent's API: its port, and the key that may be sent on what is opened there. */
 export interface Door {
+  api: VerifiedPort;
   connection: Connection;
   subject: Subject;
   key: Secret;
 }
 
-const lookTimeout = 30_000;
+export interface Opening {
+  /** Who says stop waits for no host. */
+  stop?: AbortSignal;
+  /** Milliseconds a look at the port may take. */
+  lookTimeout?: number;
+}
 
-// An agent that ends lets go of its port, and somebody else may take it: so many milliseconds a look is good for.
-const lookHolds = 5000;
-
-/** Whether what was seen then still holds. A clock may be set back. */
-export const isFresh = (at: number): boolean => Math.abs(Date.now() - at) < lookHolds;
-
-/**
- * Connects and looks, in one exec, whether the agent's own processes hold its port. Whoever else listens there would be
- * told the key by the first request, so a fault is thrown before anything is asked. Who says stop waits for no host.
- */
-export async function openDoor(session: Session, agent: Agent, stop = session.signal): Promise<Door> {
+/** Connects to the agent's host. Whose process has a connection to its port is looked at when there is one, before it is used. */
+export async function openDoor(
+  session: Session,
+  agent: Agent,
+  { stop = session.signal, lookTimeout = 30_000 }: Opening = {},
+): Promise<Door> {
   const signal = AbortSignal.any([session.signal, stop]);
   mustBeInstalled(agent);
   // Reading a manifest takes about as long as the handshake: both at once.
@@ -41,17 +44,13 @@ export async function openDoor(session: Session, agent: Agent, stop = session.si
   const place = { instance: instanceOf(agent), name: manifest.api.secret };
   mustHaveOneKey(session, place, agent.word);
   const { key } = apiKeyOf(session, place);
-  const connection = await unlessStopped(connecting, signal);
-  await unlessStopped(mustBeItsOwn(signal, connection, subject), signal);
-  return { connection, subject, key };
-}
-
-async function mustBeItsOwn(signal: AbortSignal, connection: Connection, subject: Subject): Promise<void> {
-  const asking = {
-    ...{ host: subject.host, what: `who holds the port of ${subject.name}` },
-    ...{ timeout: lookTimeout, signal },
+  const connection = await waitFor(connecting, { signal });
+  const asking = { host: subject.host, what: `who holds the port of ${subject.name}`, timeout: lookTimeout, signal };
+  const look = async () => {
+    const seen = await askHost(await rootShellOf(connection), doorScript(subject), asking, seenFrom);
+    const trouble = doorTrouble(subject, seen);
+    if (trouble) throw trouble;
   };
-  const seen = await askHost(connection.as("root"), doorScript(subject), asking, seenFrom);
-  const trouble = doorTrouble(subject, seen);
-  if (trouble) throw trouble;
+  const api = new VerifiedPort(connection, subject.port, () => waitFor(look(), { signal }));
+  return { api, connection, subject, key };
 }

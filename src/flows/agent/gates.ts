@@ -70,6 +70,7 @@ export function evenByForce(proofs: Proof[], { answers, listeners }: Seen): Proo
     unit: true,
     steady: true,
     port: listeners.some(({ own, address }) => own && !isLoopback(address)),
+    listeners: true,
     "gate.none": answered(answers.none),
     "gate.wrong": answered(answers.wrong),
   };

@@ -136,9 +136,16 @@ async function work(
       await works.converge(root, installerWishes(run)).catch(begun);
       return followInstaller(session, root, subject, progress);
     });
+    await step(ui, "check what was installed", () =>
+      mustBeInstalled(session, plan, flight, record).catch(async (error) => {
+        // The job counts as done as long as it is there: without it, the same command runs the installer again.
+        await works.converge(root, installerGone(subject.name));
+        throw error;
+      }),
+    );
+    // Not before it was checked: what is recorded here is neither run nor checked by the next install.
     const ran = { sha256: installer.sha256, size: installer.bytes.length };
     await recordAgent(session.hosts, at, (now) => now && { ...now, installer: ran });
-    await step(ui, "check what was installed", () => mustBeInstalled(session, plan, flight, record));
   }
   const finished = await step(ui, `write the unit ${subject.unit}`, () =>
     works.converge(root, finalWishes(plan, record, facts.systemd)),

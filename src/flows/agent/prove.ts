@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { finalCause, withCause } from "../../agents/proof/cause.js";
+import { withoutSecretsIn } from "../../agents/proof/connections.js";
 import { judge, restartsOf, settled } from "../../agents/proof/judge.js";
 import { isProven, type Proof } from "../../agents/proof/proof.js";
 import type { Seen } from "../../agents/proof/seen.js";
 import { loadType } from "../../agents/registry.js";
 import { type Subject, subjectOf } from "../../agents/subject.js";
+import { redactedBody } from "../../redacted-json.js";
 import { inOneShell } from "../../remote/one-shell.js";
 import type { Shell } from "../../remote/process.js";
 import type { Secret } from "../../secret.js";
@@ -21,6 +23,8 @@ export interface ProveOptions {
   chat: boolean;
   /** Said of the chat proof when it is not asked. */
   noChat?: string;
+  /** Also its channels and MCP servers; channels get some time to connect. */
+  connections?: boolean;
   /** Milliseconds until it must answer; without it, what the manifest gives this agent. */
   patience?: number;
 }
@@ -67,19 +71,22 @@ interface Scene {
 async function watch(
   session: Session,
   { root, subject, key }: Scene,
-  { chat, noChat, patience }: ProveOptions & { patience: number },
+  { chat, noChat, connections = false, patience }: ProveOptions & { patience: number },
 ): Promise<Proved> {
   const { ui, signal } = session;
   const look = async (sight: Parameters<typeof observe>[3]) =>
-    withoutSecrets(ui, await observe(root, subject, key, sight, signal));
+    withoutSecrets(ui, subject, await observe(root, subject, key, sight, signal));
   const progress = ui.progress(`validate ${subject.name}`);
   const began = Date.now();
   let first: Seen | undefined;
   let answered: Seen["chat"];
+  let asked: string | undefined;
   let process: string | undefined;
+  /** When all else held for the first time, and only channels were missing. */
+  let connecting: number | undefined;
   try {
     for (;;) {
-      const seen = await look({ chat: chat && answered === undefined });
+      const seen = await look({ chat: chat && answered === undefined, connections });
       first ??= seen;
       // What another process answered proves nothing about this one.
       if (process !== undefined && process !== seen.unit.MainPID) answered = undefined;
@@ -87,6 +94,7 @@ async function watch(
       // An answer that broke off may be the end of its process: the next look tells.
       const brokeOff = seen.chat?.status === 0;
       answered = seen.chat ?? answered;
+      asked = seen.asked ?? asked;
       if (answered) seen.chat = answered;
       const proofs = judge(subject, seen, { first, noChat: chat ? undefined : (noChat ?? "not asked for") });
       if (isProven(proofs)) {
@@ -94,12 +102,21 @@ async function watch(
         return { proofs, seen };
       }
       const waited = Date.now() - began;
+      // Each proof is judged when it is due: one that only takes time is not, however long the others took.
+      const onlyTime = failuresIn(proofs).every(needsTime);
+      if (onlyTime && isConnecting(proofs)) connecting ??= Date.now();
+      const timeUp =
+        isConnecting(proofs) && onlyTime
+          ? Date.now() - (connecting ?? began) > subject.manifest.api.patience.channels
+          : waited > patience + (onlyTime ? settled * 2000 : 0);
       const over =
-        waited > patience || (!brokeOff && isFinal(seen, first, proofs)) || (waited > wondering && answersAll(seen));
-      const { words } = over || waited > wondering ? await look({ words: true }) : seen;
+        timeUp || (!brokeOff && isFinal(seen, first, proofs)) || (waited > wondering && answersAll(seen) && !onlyTime);
+      const [failed] = failuresIn(proofs);
+      const since = failed?.id === "chat" ? asked : undefined;
+      const { words } = over || waited > wondering ? await look({ words: { since } }) : seen;
       if (over || finalCause(subject, words, proofs)) {
         progress.fail();
-        return { proofs: withCause(subject, settledFor(seen, first, proofs), words), seen };
+        return { proofs: withCause(subject, withoutUndue(proofs), words), seen };
       }
       progress.update(proofs.find(({ result }) => result === "fail")?.reason ?? "");
       await sleep(pauseAfter(seen, proofs), undefined, { signal });
@@ -117,31 +134,40 @@ export function isMerelyStopped({ proofs, seen }: Proved): boolean {
   return proofs.every(({ id, result }) => result !== "fail" || id === "unit" || id === "port");
 }
 
+/** The one header whose text is shown. The others are compared, and a secret may be any word. */
+const shownHeader = "x-hermes-error";
+
 /** What the agent and its model said. Hidden before it is shortened: of half a secret nobody could tell what it is. */
-function withoutSecrets(ui: Session["ui"], { words, chat, ...seen }: Seen): Seen {
-  const headers = Object.entries(chat?.headers ?? {}).map(([name, value]) => [name, ui.redact(value)]);
+function withoutSecrets(ui: Session["ui"], subject: Subject, { words, chat, ...seen }: Seen): Seen {
+  const shown = (name: string, value: string) => (name === shownHeader ? ui.redact(value) : value);
+  const headers = Object.entries(chat?.headers ?? {}).map(([name, value]) => [name, shown(name, value)]);
   return {
     ...seen,
+    ...withoutSecretsIn({ ...seen, words }, ui.redact, subject),
     words: words.map(ui.redact),
-    ...(chat && { chat: { ...chat, headers: Object.fromEntries(headers), body: ui.redact(chat.body) } }),
+    ...(chat && { chat: { ...chat, headers: Object.fromEntries(headers), body: redactedBody(chat.body, ui.redact) } }),
   };
 }
 
-/** Nobody watches any longer for what only takes time, once something else has failed. */
-const settledFor = (seen: Seen, first: Seen, proofs: Proof[]): Proof[] =>
-  proofs.map((proof) => {
-    const { age = settled } = seen;
-    const same = restartsOf(seen) === restartsOf(first);
-    const young = proof.id === "steady" && proof.result === "fail" && age < settled && same;
-    const alone = proofs.every(({ id, result }) => id === "steady" || result !== "fail");
-    return young && !alone ? { id: proof.id, result: "skipped", reason: proof.reason } : proof;
-  });
+const failuresIn = (proofs: Proof[]): Proof[] => proofs.filter(({ result }) => result === "fail");
+
+const needsTime = ({ cause }: Proof): boolean => cause === "young" || cause === "connecting";
+
+const isConnecting = (proofs: Proof[]): boolean => proofs.some(({ cause }) => cause === "connecting");
+
+/** Once something else has failed, nobody waits any longer for what only takes time: it is neither proven nor failed. */
+function withoutUndue(proofs: Proof[]): Proof[] {
+  if (failuresIn(proofs).every(needsTime)) return proofs;
+  return proofs.map(({ id, reason, ...proof }) =>
+    needsTime({ id, reason, ...proof }) ? { id, result: "skipped", reason } : { id, reason, ...proof },
+  );
+}
 
 /** When all that is missing is some time, that time: each look leaves two lines of refused keys in the agent's log. */
 function pauseAfter({ age = 0 }: Seen, proofs: Proof[]): number {
-  const failed = proofs.filter(({ result }) => result === "fail");
-  const young = failed.length === 1 && failed[0]?.id === "steady" && age < settled;
-  return young ? (settled - age) * 1000 : pause;
+  const failed = failuresIn(proofs);
+  if (failed.length === 1 && failed[0]?.cause === "young") return Math.max(pause, (settled - age) * 1000);
+  return failed.every(needsTime) ? 2000 : pause;
 }
 
 /** It is up and answers whatever it is asked: what it says now it will say later. */
@@ -151,7 +177,8 @@ const answersAll = ({ answers: { health, none, wrong, own } }: Seen): boolean =>
 /** What does not hold will not come to hold by waiting. */
 function isFinal(seen: Seen, first: Seen, proofs: Proof[]): boolean {
   const failed = new Set(proofs.filter(({ result }) => result === "fail").map(({ id }) => id));
-  if (failed.has("version") || failed.has("files") || failed.has("chat")) return true;
+  if (failed.has("version") || failed.has("files") || failed.has("chat") || failed.has("mcp")) return true;
+  if (proofs.some(({ cause }) => cause === "refused")) return true;
   if (seen.unit.ActiveState === "failed" || seen.unit.ActiveState === "inactive") return true;
   if (restartsOf(seen) - restartsOf(first) >= 2) return true;
   if (failed.has("port") && seen.listeners.length > 0) return true;

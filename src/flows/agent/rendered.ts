@@ -42,6 +42,8 @@ export interface ApplyOptions {
   sparing?: boolean | undefined;
   /** Something else that it runs with is another: it is restarted and asked, if it is up, whatever was proven. */
   anew?: boolean | undefined;
+  /** Also prove that its channels and MCP servers are connected. */
+  connections?: boolean | undefined;
   /** What is to become of its unit; without saying, it is up. */
   standing?: Standing | "as-recorded" | undefined;
 }
@@ -73,6 +75,7 @@ export async function applyRendering(session: Session, agent: Agent, options: Ap
   const named = gate.dryRun || other || options.port !== undefined || options.standing === "as-recorded";
   const salt = named ? newSalt() : "";
   const sight = {
+    connections: options.connections ?? false,
     rendered: { salt, as: wanted },
     ports: options.port !== undefined || newPorts(agent, manifest, draft).length > 0,
   };
@@ -212,11 +215,12 @@ async function proofsOf(
   { subject, seen, digest, options }: Plan,
   changes: Change[],
 ): Promise<Proof[]> {
-  const { proven } = agent.record;
+  const { proven, failed } = agent.record;
   const ago = span((session.now().getTime() - Date.parse(proven?.at ?? "")) / 1000);
   const changed = changes.length > 0;
   const told = options.sparing ? changes.some((each) => isRendered(subject, each)) : changed;
-  const known = proven?.digest === digest && proven.chat && !told && !options.anew;
+  // An answer of before says nothing once the model has failed to answer.
+  const known = proven?.digest === digest && proven.chat && !failed?.proofs.includes("chat") && !told && !options.anew;
   const noChat = options.skipChat
     ? "not asked (--skip-chat)"
     : known
@@ -226,5 +230,6 @@ async function proofsOf(
     const proofs = judge(subject, seen, { noChat });
     if (isProven(proofs)) return proofs;
   }
-  return prove(session, agent, { chat: noChat === undefined, ...(noChat !== undefined && { noChat }) });
+  const { connections = false } = options;
+  return prove(session, agent, { chat: noChat === undefined, connections, ...(noChat !== undefined && { noChat }) });
 }

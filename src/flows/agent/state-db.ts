@@ -1,9 +1,10 @@
-import type { Readable } from "node:stream";
 import type { HostProgram, Told } from "../../agents/state-db/program.js";
 import { Fault } from "../../errors.js";
+import { unlessSilent } from "../../remote/unless-silent.js";
 import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
-import { commandAs, notOurs } from "./as-agent.js";
+import { commandInSandbox, notOurs } from "./as-agent.js";
+import type { Target } from "./target.js";
 
 export interface Asking {
   /** What is done with the sessions meanwhile: `read`. */
@@ -16,18 +17,18 @@ export interface Asking {
 }
 
 /**
- * Runs a program of ours on an agent's state.db, in one exec and with the agent's own rights. Its answers come as they are
- * told; one that broke off throws, as one that knows no such session does.
+ * Runs a program of ours on an agent's state.db, in one exec and in the agent's sandbox: the Python it runs in may be the agent's own.
+ * Its answers come as they are told; one that broke off throws, as one that knows no such session does.
  */
 export async function* askStateDb<Answer extends Told>(
   { pool }: Pick<Session, "pool">,
-  agent: Agent,
+  { agent, subject }: Target,
   { script, words, stdin }: HostProgram,
   { verb, seconds, signal, staying = false }: Asking,
 ): AsyncGenerator<Answer> {
   const connection = await pool.connect(agent.host);
   signal.throwIfAborted();
-  const command = commandAs(agent, { script, words }, seconds);
+  const command = commandInSandbox(agent, subject, { script, words, seconds });
   const process = await connection.as("root").spawn(command, staying ? {} : { signal });
   const stop = () => void process.stdin.end();
   process.stdin.write(stdin);
@@ -39,7 +40,9 @@ export async function* askStateDb<Answer extends Told>(
   });
   let whole = false;
   try {
-    for await (const line of linesOf(process.stdout, agent)) {
+    // The host ends its program after `seconds`; one that does not is given up on a little later.
+    const limits = { host: agent.host.name, silence: (seconds + 30) * 1000 };
+    for await (const line of linesOf(unlessSilent(process.stdout, limits), agent)) {
       const said = understood<Answer>(agent, line, verb);
       if (said.end) whole = true;
       else yield said;
@@ -58,10 +61,14 @@ export async function* askStateDb<Answer extends Told>(
 // Bytes: a session with all its messages is one.
 const longestLine = 1 << 26;
 
-export async function* linesOf(stream: Readable, agent: Agent, longest = longestLine): AsyncGenerator<string> {
+export async function* linesOf(
+  stream: AsyncIterable<Buffer>,
+  agent: Agent,
+  longest = longestLine,
+): AsyncGenerator<string> {
   let rest: Buffer[] = [];
   let size = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
+  for await (const chunk of stream) {
     let from = 0;
     for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
       yield Buffer.concat([...rest, chunk.subarray(from, at)]).toString("utf8");

@@ -1,3 +1,4 @@
+import type { Sight } from "../../agents/sight/sight.js";
 import { sh } from "../../quote.js";
 import { converge } from "../../remote/operations/converge.js";
 import { run, unit } from "../../remote/operations/operation.js";
@@ -9,19 +10,30 @@ import { step } from "../step.js";
 import { aloneWith } from "./alone.js";
 import { type Change, changesOf } from "./change.js";
 import { changeRecord, withDown } from "./configure/record.js";
+import { kill, whileItEnds } from "./ending.js";
+import { endOfStrays, straysOf } from "./strays.js";
+
+export interface StopOptions {
+  /** Do not wait for running model calls. */
+  now: boolean;
+  /** Also end processes of its user outside its unit. */
+  strays: boolean;
+}
 
 export interface Stopped {
   agent: Agent;
+  /** Processes of its user that run on outside its unit. */
+  strays: Sight["strays"];
   /** None when it was down and disabled before, and nothing was left of how it ended. */
   changes: Change[];
 }
 
 /** Stop: the unit is down and does not come up at boot, and that is how it should be. Nothing of the agent's is touched. */
-export function stopAgent(session: Session, word: string): Promise<Stopped> {
-  return aloneWith(session, word, (full) => stop(session, full));
+export function stopAgent(session: Session, word: string, options: StopOptions): Promise<Stopped> {
+  return aloneWith(session, word, (full) => stop(session, full, options));
 }
 
-async function stop(session: Session, word: string): Promise<Stopped> {
+async function stop(session: Session, word: string, options: StopOptions): Promise<Stopped> {
   const { ui, gate, signal } = session;
   const agent = findAgent(session.hosts.read(), word);
   const name = agent.record.unit;
@@ -29,7 +41,12 @@ async function stop(session: Session, word: string): Promise<Stopped> {
   const down = unit(name, { enabled: false, state: "stopped" });
   const looked = changesOf(await converge(root, [down], { mode: "check", signal }));
   const changes = looked.length === 0 && (await hasFailed(root, name, signal)) ? [forgotten(down.id)] : looked;
-  if (changes.length === 0 && agent.record.down) return { agent, changes };
+  const before = options.strays ? await straysOf(session, root, agent) : none;
+  // Also when none was seen: one that forks on and on is gone before it can be looked at.
+  const ending = options.strays ? [await endOfStrays(session, agent)] : [];
+  if (before.count > 0) changes.push(strayChange(agent, before));
+  if (changes.length === 0 && ending.length === 0 && agent.record.down)
+    return { agent, changes, strays: await straysOf(session, root, agent) };
 
   const deed = { verb: "agent stop", target: word, summary: `stop ${titleOf(agent)}` };
   // One that ended with SIGTERM's exit 1 reads "failed": it was stopped, and nothing is wrong with it.
@@ -38,12 +55,22 @@ async function stop(session: Session, word: string): Promise<Stopped> {
     script: sh`systemctl reset-failed ${name} 2>/dev/null || true`,
   });
   const record = await gate.pass(deed, async (works) => {
-    const meant = await changeRecord(session, agent, (now) => withDown(now, true));
-    if (changes.length > 0) await step(ui, `stop ${name}`, () => works.converge(root, [down, calm]));
+    const meant = await changeRecord(session, agent, (record) => withDown(record, true));
+    const ends = () => whileItEnds(session, { root, agent }, () => works.converge(root, [down, calm, ...ending]));
+    if (options.now && changes.length > 0) await kill(session, { root, agent });
+    if (changes.length + ending.length > 0) await step(ui, `stop ${name}`, ends);
     return meant;
   });
-  return { agent: { ...agent, record: record ?? agent.record }, changes };
+  const strays = gate.dryRun && options.strays ? before : await straysOf(session, root, agent);
+  return { agent: { ...agent, record: record ?? agent.record }, changes, strays };
 }
+
+const none: Sight["strays"] = { count: 0, first: [] };
+
+const strayChange = ({ record: { user } }: Agent, { count }: Sight["strays"]): Change => ({
+  what: `processes of ${user} outside its unit`,
+  differences: [`${count} -> none`],
+});
 
 /** It ended by itself, and systemd keeps that in mind. */
 async function hasFailed(root: Shell, name: string, signal: AbortSignal): Promise<boolean> {

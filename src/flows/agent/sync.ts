@@ -36,7 +36,7 @@ async function sync(session: Session, word: string): Promise<Synced> {
   mustBeInstalled(agent);
   if (!isConfigured(agent)) return asInstalled(session, agent);
   const { record, changes, proofs } = await applyRendering(session, agent, {
-    ...{ verb, standing: "as-recorded", allowRemoval: true, sparing: true },
+    ...{ verb, standing: "as-recorded", allowRemoval: true, sparing: true, connections: true },
   });
   const now = { ...agent, record: session.gate.dryRun ? agent.record : record };
   mustHold(proofs, `${titleOf(now)} is as it was configured, and does not answer as it should`);

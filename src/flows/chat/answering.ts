@@ -1,21 +1,27 @@
+import type { AnswerFailure, FailureCause } from "../../agents/chat/failure.js";
 import { refusal } from "../../agents/chat/stream.js";
 import { brief } from "../../agents/proof/judge.js";
 import type { Subject } from "../../agents/subject.js";
 import { Fault } from "../../errors.js";
 
-/** An agent that thinks sends a sign of life every 30 s; one that sends none for this long does not think any more. */
-const silence = 120_000;
+/**
+ * Milliseconds. An agent that streams sends a sign of life every 30 s; one that sends none for this long does not think any more.
+ * Before a whole answer there is none, and a turn of Codex may take ten minutes.
+ */
+export const silences = { streamed: 120_000, whole: 900_000 };
 
+// Bytes.
 const longestRefusal = 64 * 1024;
+export const longestAnswer = 64 * 1024 * 1024;
 
 /** A signal that also says stop when an agent has been silent for too long. */
-export function withSilenceLimit(signal: AbortSignal, { name, word }: Subject) {
+export function withSilenceLimit(signal: AbortSignal, { name, word }: Subject, silence: number) {
   const limit = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const end = () => clearTimeout(timer);
   const restart = () => {
     end();
-    timer = setTimeout(() => limit.abort(fellSilent(name, word)), silence);
+    timer = setTimeout(() => limit.abort(fellSilent(name, word, silence)), silence);
   };
   restart();
   return {
@@ -35,31 +41,40 @@ export function withSilenceLimit(signal: AbortSignal, { name, word }: Subject) {
   };
 }
 
-const fellSilent = (name: string, word: string): Fault =>
+const fellSilent = (name: string, word: string, silence: number): Fault =>
   new Fault("remote-timeout", `${name} fell silent`, {
     why: `nothing came for ${silence / 1000} s, not even a sign of life`,
     next: `clm agent doctor ${word}`,
   });
 
 /** The beginning of what was said: enough to tell why. */
-export async function bodyText(body: AsyncIterable<Buffer>): Promise<string> {
+export async function bodyText(body: AsyncIterable<Buffer>, longest = longestRefusal): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of body) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > longestRefusal) break;
+    if (length > longest) break;
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
 /** The model gave none, or a failure in place of one. */
-export const noAnswer = ({ name, word }: Subject, session: string, why: string): Fault =>
-  new Fault("remote-failed", `${name} got no answer from its model`, {
-    why: brief(why, 600),
-    next: `clm agent doctor ${word}`,
-    data: { session },
+export function noAnswer({ name, word }: Subject, session: string, { cause, status, text }: AnswerFailure): Fault {
+  const means = meanings[cause];
+  return new Fault("remote-failed", `${name} got no answer from its model`, {
+    why: [...(means ? [means] : []), brief(text, 600)],
+    next: means ? `clm agent configure ${word} --stage providers` : `clm agent doctor ${word}`,
+    data: { session, cause, ...(status !== undefined && { status }) },
   });
+}
+
+/** What only another provider, key or model changes. */
+const meanings: Partial<Record<FailureCause, string>> = {
+  "key-refused": "the provider refuses the key",
+  "account-empty": "the provider's account has run out",
+  "request-refused": "the provider refuses the request: the model may be unknown to it",
+};
 
 /** The API did not take the message. */
 export function refused({ name, word }: Subject, session: string, status: number, body: string): Fault {

@@ -1,9 +1,12 @@
 import { chatBody, sessionHeader } from "../../agents/chat/message.js";
-import { type Piece, type Streamed, streamReader } from "../../agents/chat/stream.js";
+import { type Piece, type Streamed, type StreamOptions, streamReader, wholeAnswer } from "../../agents/chat/stream.js";
+import { streamsText } from "../../agents/codex/runtime.js";
+import { failureForms } from "../../agents/failure-forms.js";
+import { redactedBody } from "../../redacted-json.js";
 import { ask } from "../../remote/http.js";
 import type { Door } from "../agent/door.js";
 import type { Session } from "../session.js";
-import { bodyText, noAnswer, refused, withSilenceLimit } from "./answering.js";
+import { bodyText, longestAnswer, noAnswer, refused, silences, withSilenceLimit } from "./answering.js";
 
 export interface Message {
   /** The conversation it belongs to. */
@@ -19,28 +22,38 @@ export interface Message {
 
 /** One message to an agent and what it answers, through its door. What is no answer throws. */
 export async function exchange(session: Session, door: Door, message: Message): Promise<Streamed> {
-  const { connection, subject, key } = door;
+  const { api, subject, key } = door;
   const { id, text, system, signal, onPiece, taken } = message;
-  const { path, model, failures } = subject.manifest.api.chat;
-  const stop = withSilenceLimit(signal, subject);
-  const { status, headers, body } = await ask(connection, {
-    ...{ method: "POST", port: subject.port, path, signal: stop.signal },
+  const { path, model } = subject.manifest.api.chat;
+  const streams = streamsText(subject);
+  const stop = withSilenceLimit(signal, subject, streams ? silences.streamed : silences.whole);
+  const { status, headers, body } = await ask(api, {
+    ...{ method: "POST", path, signal: stop.signal },
     headers: {
       Authorization: `Bearer ${key.reveal()}`,
       "Content-Type": "application/json",
-      Accept: "text/event-stream",
+      Accept: streams ? "text/event-stream" : "application/json",
       [sessionHeader]: id,
     },
-    body: chatBody(model, text, system),
+    body: chatBody(model, text, system, streams),
   }).finally(stop.end);
-  if (status !== 200) throw refused(subject, id, status, session.ui.redact(await bodyText(stop.watched(body))));
-  const now = taken(headers[sessionHeader.toLowerCase()]);
-  const reader = streamReader({ headers, failures, onPiece });
-  const decoder = new TextDecoder();
-  for await (const chunk of stop.watched(body)) {
-    if (!reader.push(decoder.decode(chunk, { stream: true }))) break;
+  if (status !== 200) {
+    const said = redactedBody(await bodyText(stop.watched(body)), session.ui.redact);
+    throw refused(subject, id, status, said);
   }
-  const answer = reader.end();
-  if (answer.failure !== undefined) throw noAnswer(subject, now, session.ui.redact(answer.failure));
+  const now = taken(headers[sessionHeader.toLowerCase()]);
+  const reading = { headers, forms: failureForms(subject.manifest), onPiece };
+  const answer = streams
+    ? await streamed(stop.watched(body), reading)
+    : wholeAnswer(await bodyText(stop.watched(body), longestAnswer), reading);
+  const { failure } = answer;
+  if (failure) throw noAnswer(subject, now, { ...failure, text: session.ui.redact(failure.text) });
   return answer;
+}
+
+async function streamed(body: AsyncIterable<Buffer>, reading: StreamOptions): Promise<Streamed> {
+  const reader = streamReader(reading);
+  const decoder = new TextDecoder();
+  for await (const chunk of body) if (!reader.push(decoder.decode(chunk, { stream: true }))) break;
+  return reader.end();
 }

@@ -6,7 +6,7 @@ import { quote } from "../../quote.js";
 import { warmUp } from "../../remote/http.js";
 import { type Agent, findAgent } from "../../state/agents.js";
 import { openChats } from "../../state/chats.js";
-import { type Door, isFresh, openDoor } from "../agent/door.js";
+import { type Door, openDoor } from "../agent/door.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { exchange } from "./exchange.js";
@@ -26,8 +26,10 @@ export interface Talk {
   agent: Agent;
   /** Its id, which the agent may change. */
   readonly session: string;
-  /** Connects and looks who is behind the agent's port, if that was not done yet. */
-  ready(): Promise<Door>;
+  /** Connects to the agent's host, if that was not done yet. */
+  connected(): Promise<Door>;
+  /** The same, and looks who is behind the agent's port. */
+  ready(): Promise<void>;
   /** Throws before anything is sent when a message can not be sent whole. */
   mustFit(message: string): Promise<void>;
   say(message: string, how: Saying): Promise<Answer>;
@@ -50,8 +52,8 @@ export interface Answer extends Pick<Streamed, "text" | "cut" | "tokens"> {
 
 interface Opening {
   opened: Promise<Door>;
-  /** When that was: until then it can be stopped. */
-  at?: number;
+  /** Until then it can be stopped. */
+  isOpen: boolean;
   stop: AbortController;
 }
 
@@ -63,14 +65,15 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
   let id = idFor(session, agent, which);
   let door: Opening | undefined;
 
-  function ready(): Promise<Door> {
+  function connected(): Promise<Door> {
     if (!door) {
       const stop = new AbortController();
-      const opening: Opening = { opened: openDoor(session, agent, stop.signal), stop };
+      const opened = openDoor(session, agent, { stop: stop.signal });
+      const opening: Opening = { opened, stop, isOpen: false };
       setImmediate(warmUp);
       opening.opened.then(
         () => {
-          opening.at = Date.now();
+          opening.isOpen = true;
         },
         () => {
           if (door === opening) door = undefined;
@@ -81,16 +84,16 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
     return door.opened;
   }
 
-  /** What was seen holds while the connection does, and for a while. */
-  async function fresh(signal: AbortSignal): Promise<Door> {
+  /** A door whose connection is there now. */
+  async function doorNow(signal: AbortSignal): Promise<Door> {
     const stop = () => {
-      if (door?.at === undefined) door?.stop.abort(signal.reason);
+      if (!door?.isOpen) door?.stop.abort(signal.reason);
     };
     signal.addEventListener("abort", stop, { once: true });
     try {
-      const { connection } = await ready();
-      if (!connection.open || !isFresh(door?.at ?? 0)) door = undefined;
-      return await ready();
+      const { connection } = await connected();
+      if (!connection.open) door = undefined;
+      return await connected();
     } finally {
       signal.removeEventListener("abort", stop);
     }
@@ -98,7 +101,7 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
 
   async function answerTo(message: string, { onPiece, signal }: Saying): Promise<Answer> {
     const began = Date.now();
-    const opened = await fresh(signal);
+    const opened = await doorNow(signal);
     const tools: Answer["tools"] = [];
     let isTaken = false;
     try {
@@ -125,7 +128,8 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
     get session() {
       return id;
     },
-    ready,
+    connected,
+    ready: async () => (await connected()).api.check(),
     async mustFit(message) {
       const { manifest } = await loadType(session.configDir, agent.record.type);
       const { longest } = manifest.api.chat;
@@ -136,7 +140,7 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
       try {
         return await answerTo(message, how);
       } catch (error) {
-        // Whoever holds the port now is looked at before the key is sent again.
+        // The agent may have another port or key by now.
         if (!how.signal.aborted) door = undefined;
         if (isFault(error, "connection-lost")) error.next.push(`clm chat ${agent.word} --session ${quote(id)}`);
         throw error;

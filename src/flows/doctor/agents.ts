@@ -10,7 +10,7 @@ import { hearHost } from "../../remote/ask-host.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import type { Change } from "../agent/change.js";
-import { type Found, remember } from "../fleet/found.js";
+import { type Found, remember, unanswered } from "../fleet/found.js";
 import { byHost, rootOn } from "../fleet/host.js";
 import { lookAtHost } from "../fleet/look.js";
 import { hideSecrets } from "../hide-secrets.js";
@@ -65,17 +65,22 @@ async function askSymptoms(session: Session, host: Host, subjects: Subject[]): P
     const heard = () => {
       answered ??= session.now().getTime();
     };
-    const { text: told, fault } = await hearHost(root, script, {
+    const { text, fault } = await hearHost(root, script, {
       ...{ host: host.name, what: "what its agents went through", timeout: patience, signal: session.signal, heard },
     });
-    const text = session.ui.redact(told);
-    return { symptoms: symptomsFrom(text, subjects.length), clock: clockFrom(text, asked, answered ?? asked), fault };
+    const symptoms = symptomsFrom(text, subjects.length).map((each) => each && withoutSecrets(session, each));
+    return { symptoms, clock: clockFrom(text, asked, answered ?? asked), fault };
   } catch (error) {
     session.signal.throwIfAborted();
     if (!isFault(error)) throw error;
     return { symptoms: [], fault: error };
   }
 }
+
+const withoutSecrets = ({ ui }: Session, symptoms: Symptoms): Symptoms => ({
+  ...symptoms,
+  words: symptoms.words.map((word) => ({ ...word, text: ui.redact(word.text) })),
+});
 
 async function checksOf(
   session: Session,
@@ -96,7 +101,7 @@ async function checksOf(
   const seen = examine({
     ...{ subject, sight, symptoms, clock, wanted, key, proven },
     now: session.now().getTime(),
-    channels: Object.keys(record.channels ?? {}),
+    unanswered: unanswered(session, agent),
   });
   return [here, ...recorded, ...seen, driftCheck(found)];
 }

@@ -54,7 +54,7 @@ async function compareOn(session: Session, agents: readonly Agent[], salt: strin
       const seen = sights[at]?.seen;
       return seen ? [{ agent, seen }] : [];
     });
-    const drifts = await driftOnHost(session, root, told, salt);
+    const drifts = await driftOnHost(session, root, told, { salt });
     const driftOf = new Map(told.map(({ agent }, at) => [agent, drifts[at]]));
     return agents.map((agent) => ({ agent, drift: driftOf.get(agent) ?? unknownBy(fault) }));
   } catch (error) {

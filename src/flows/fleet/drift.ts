@@ -39,12 +39,12 @@ export async function driftOnHost(
   session: Session,
   root: Shell,
   told: readonly Told[],
-  salt: string,
+  { salt, timeout = patience }: { salt: string; timeout?: number },
 ): Promise<Drift[]> {
   const showing = { redact: (text: string) => session.ui.redact(text), secrets: hideSecrets(session) };
   const looks = await Promise.all(told.map((each) => lookFor(session, each, salt, showing)));
   const wish = looks.flatMap((look) => ("wish" in look ? look.wish : []));
-  const check = { mode: "check" as const, signal: session.signal, timeout: patience };
+  const check = { mode: "check" as const, signal: session.signal, timeout: Math.min(timeout, patience) };
   const found = wish.length > 0 ? await converge(root, wish, check).catch(unknownBy) : { results: [] };
   session.signal.throwIfAborted();
   let from = 0;

@@ -1,4 +1,4 @@
-import { brief } from "../../agents/proof/judge.js";
+import { brief, span } from "../../agents/proof/judge.js";
 import type { Looked } from "../../agents/sight/script.js";
 import type { Sight } from "../../agents/sight/sight.js";
 import { type Expected, type Standing, type State, standingOf } from "../../agents/sight/state.js";
@@ -16,6 +16,8 @@ export interface Found {
   agent: Agent;
   state: State;
   reason?: string | undefined;
+  /** It is stopped, and something of it runs on outside its unit. */
+  strays?: boolean;
   /** When it was looked at. */
   at: string;
   /** When it was last looked at as a whole: asked with its key, and compared with how it was configured. */
@@ -52,12 +54,13 @@ export function foundBy(session: Session, agent: Agent, { looked, sight, key, dr
   const { subject } = looked;
   const { record } = agent;
   const [wanted, at] = [wantedOf(agent), stamp(session)];
-  const { state, reason, proofs } = standingOf(subject, sight, {
-    ...{ wanted, key, unfinished: unfinished(agent), channels: Object.keys(record.channels ?? {}) },
+  const { state, reason, proofs, strays } = standingOf(subject, sight, {
+    ...{ wanted, key, unfinished: unfinished(agent), unanswered: unanswered(session, agent) },
     ...(drift && record.status === "installed" && { drift: told(drift) }),
   });
   return {
     ...{ agent, state, wanted, at, provenAt: provenAt ?? at, sight, subject, looked, key, proofs, drift },
+    ...(strays && { strays }),
     model: modelOf(session.providers.read(), record),
     reason: reason && session.ui.redact(reason),
   };
@@ -77,6 +80,13 @@ function unfinished({ record: { status } }: Agent): string | undefined {
     removing: "its removal was not finished",
     installed: undefined,
   }[status];
+}
+
+/** The last proof with a question to the model failed, and nothing proved the opposite since. */
+export function unanswered({ now }: Pick<Session, "now">, { word, record: { failed } }: Agent): string | undefined {
+  if (!failed?.proofs.includes("chat")) return undefined;
+  const ago = span(Math.max(0, now().getTime() - Date.parse(failed.at)) / 1000);
+  return `its model did not answer ${ago} ago: ${failed.reason}; clm agent configure ${word} --stage validate`;
 }
 
 function wantedOf({ record: { down, onboarding } }: Agent): Wanted {

@@ -1,10 +1,12 @@
+import { currentChannels, withoutSecretsIn } from "../../agents/proof/connections.js";
 import { addressOf } from "../../agents/reach.js";
 import { loadType } from "../../agents/registry.js";
 import { glanceScript, type Looked, sightScript } from "../../agents/sight/script.js";
 import { type Sight, sightsFrom } from "../../agents/sight/sight.js";
 import { stillSo } from "../../agents/sight/still.js";
 import type { KeyTrouble } from "../../agents/sight/troubles.js";
-import { subjectOf } from "../../agents/subject.js";
+import { type Subject, subjectOf } from "../../agents/subject.js";
+import { saysVersion } from "../../agents/version-line.js";
 import { asFault, Fault, isFault } from "../../errors.js";
 import { atMost } from "../../limit.js";
 import { hearHost } from "../../remote/ask-host.js";
@@ -13,6 +15,7 @@ import { providersOf } from "../../state/agent.js";
 import { type Agent, instanceOf } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import type { Ui } from "../../ui/ui.js";
+import { waitFor } from "../../wait.js";
 import { apiKeyOf } from "../agent/api-key.js";
 import { newSalt } from "../agent/rendered.js";
 import { hideSecrets } from "../hide-secrets.js";
@@ -24,7 +27,7 @@ import { byHost, rootOn } from "./host.js";
 export interface LookingAtHost {
   /** Also in what each is not as it was configured. */
   drift: boolean;
-  /** Milliseconds that a host may take to tell of a few agents. */
+  /** Milliseconds that a host may take in all, from the first packet to the last answer, for a few agents. */
   timeout?: number | undefined;
 }
 
@@ -37,6 +40,8 @@ export interface Looking extends LookingAtHost {
 
 const lookTimeout = 90_000;
 const glanceTimeout = 15_000;
+/** What is kept of the time for the comparison with the record, when the agents are slow to tell how they are. */
+const driftShare = 0.25;
 /** So many agents are looked at side by side; more take longer. */
 const few = 8;
 
@@ -65,11 +70,14 @@ export async function lookAtHost(
 ): Promise<Found[]> {
   const [first] = agents;
   if (!first) return [];
+  const total = timeout * Math.ceil(agents.length / few);
+  const deadline = session.clock.deadline(total, () => tooSlow(first.host, total, false));
+  const signal = AbortSignal.any([session.signal, deadline.signal]);
   try {
     const salt = newSalt();
     // Reading manifests takes about as long as the handshake: both at once.
     const [root, looks] = await Promise.all([
-      rootOn(session, first.host),
+      waitFor(rootOn(session, first.host), { signal }),
       Promise.all(agents.map((agent) => lookedFor(session, agent, drift ? salt : undefined).catch(asFault))),
     ]);
     const able = agents.flatMap((agent, at) => {
@@ -78,14 +86,15 @@ export async function lookAtHost(
     });
     const script = sightScript(able.map(({ looked }) => looked));
     const { sights, fault } = await sightsBy(root, first.host, {
-      ...{ script, count: able.length, signal: session.signal, timeout },
+      ...{ script, count: able.length, signal: session.signal, total },
+      timeout: Math.max(1, deadline.left() - (drift ? total * driftShare : 0)),
       stdin: able.map(({ secret }) => `${secret}\n`).join(""),
     });
     const seen = able.flatMap(({ agent, looked, key }, at) => {
-      const sight = sights[at] && withoutSecrets(session.ui, sights[at]);
+      const sight = sights[at] && withoutSecrets(session.ui, sights[at], looked.subject);
       return sight ? [{ agent, looked, key, sight, seen: sight.seen }] : [];
     });
-    const drifts = drift ? await driftOnHost(session, root, seen, salt) : [];
+    const drifts = drift ? await driftOnHost(session, root, seen, { salt, timeout: Math.max(1, deadline.left()) }) : [];
     const found = seen.map(({ agent, ...brought }, at) => foundBy(session, agent, { ...brought, drift: drifts[at] }));
     return agents.map((agent, at) => {
       const why = looks[at] instanceof Fault ? looks[at] : fault;
@@ -94,6 +103,8 @@ export async function lookAtHost(
   } catch (error) {
     session.signal.throwIfAborted();
     return agents.map((agent) => lost(session, agent, asFault(error)));
+  } finally {
+    deadline.stop();
   }
 }
 
@@ -102,8 +113,10 @@ interface Asking {
   /** What follows the script there. */
   stdin?: string;
   count: number;
-  /** Milliseconds that a few may take. */
+  /** Milliseconds for this answer. */
   timeout: number;
+  /** Milliseconds for all that was asked of the host, as a person is told. */
+  total: number;
   signal: AbortSignal;
 }
 
@@ -111,14 +124,13 @@ interface Asking {
 async function sightsBy(
   root: Shell,
   host: Host,
-  { script, stdin = "", count, timeout, signal }: Asking,
+  { script, stdin = "", count, timeout, total, signal }: Asking,
 ): Promise<{ sights: (Sight | undefined)[]; fault?: Fault }> {
   if (count === 0) return { sights: [] };
-  const patience = timeout * Math.ceil(count / few);
-  const asking = { host: host.name, what: "how its agents are", stdin, timeout: patience, signal };
+  const asking = { host: host.name, what: "how its agents are", stdin, timeout, signal };
   const { text, fault } = await hearHost(root, script, asking);
   const sights = sightsFrom(text, count);
-  return { sights, fault: isFault(fault, "remote-timeout") ? tooSlow(host, patience, sights.some(Boolean)) : fault };
+  return { sights, fault: isFault(fault, "remote-timeout") ? tooSlow(host, total, sights.some(Boolean)) : fault };
 }
 
 const tooSlow = ({ name }: Host, patience: number, some: boolean): Fault =>
@@ -127,17 +139,18 @@ const tooSlow = ({ name }: Host, patience: number, some: boolean): Fault =>
     next: `clm host check ${name}`,
   });
 
-/** What an agent says of itself is its own affair: it may repeat a secret, and is cut later on. */
-function withoutSecrets(ui: Pick<Ui, "redact">, sight: Sight): Sight {
+/**
+ * What an agent says of itself is its own affair: it may repeat a secret, and is cut later on. What it should say is kept,
+ * because a secret may be any word: with `connected` taken out, a channel would be judged by the wrong state.
+ */
+function withoutSecrets(ui: Pick<Ui, "redact">, sight: Sight, subject: Subject): Sight {
   const redact = (text: string) => ui.redact(text);
-  const { seen, words, lastError, channels } = sight;
-  const clean = Object.entries(channels).map(([name, { state, error }]) => [
-    redact(name),
-    { state: redact(state), ...(error !== undefined && { error: redact(error) }) },
-  ]);
+  const versionOf = (line: string) => (saysVersion(subject, line) ? line : redact(line));
+  const { words, lastError } = sight;
+  const version = sight.seen.version === undefined ? {} : { version: versionOf(sight.seen.version) };
+  const seen = { ...sight.seen, ...version, ...withoutSecretsIn(sight.seen, redact, subject) };
   return {
-    ...{ ...sight, words: words.map(redact), channels: Object.fromEntries(clean) },
-    seen: { ...seen, ...(seen.version !== undefined && { version: redact(seen.version) }) },
+    ...{ ...sight, seen, words: words.map(redact), channels: currentChannels(seen) },
     ...(lastError !== undefined && { lastError: redact(lastError) }),
   };
 }
@@ -153,18 +166,21 @@ export async function glanceAtHost(session: Session, before: readonly Found[]): 
   });
   const [first] = known;
   if (!first) return before.map(() => undefined);
+  const { host } = first.found.agent;
+  const total = glanceTimeout * Math.ceil(known.length / few);
+  const deadline = session.clock.deadline(total, () => tooSlow(host, total, false));
   try {
-    const root = await rootOn(session, first.found.agent.host);
+    const root = await waitFor(rootOn(session, host), { signal: AbortSignal.any([session.signal, deadline.signal]) });
     const script = glanceScript(known.map(({ looked }) => looked));
-    const { sights } = await sightsBy(root, first.found.agent.host, {
-      ...{ script, count: known.length, timeout: glanceTimeout, signal: session.signal },
+    const { sights } = await sightsBy(root, host, {
+      ...{ script, count: known.length, timeout: Math.max(1, deadline.left()), total, signal: session.signal },
     });
     return before.map((found) => {
       const at = known.findIndex((each) => each.found === found);
       const { looked, sight: whole } = known[at] ?? {};
       // One that took too long would keep the others waiting if it was tried every time.
       if (!looked || !whole) return isFault(found.fault, "remote-timeout") ? found : undefined;
-      const glance = sights[at] && withoutSecrets(session.ui, sights[at]);
+      const glance = sights[at] && withoutSecrets(session.ui, sights[at], looked.subject);
       const sight = glance && stillSo(whole, glance);
       const { agent, key, drift, provenAt } = found;
       return sight && foundBy(session, agent, { looked, sight, key, drift, provenAt });
@@ -172,6 +188,8 @@ export async function glanceAtHost(session: Session, before: readonly Found[]): 
   } catch {
     session.signal.throwIfAborted();
     return before.map(() => undefined);
+  } finally {
+    deadline.stop();
   }
 }
 

@@ -22,6 +22,10 @@ export async function settingsIn(path: string): Promise<FromFile> {
  *     log_bodies: false
  *     drain: 10
  *     silence: 900
+ *     first_byte: 900
+ *     total: 3600
+ *     max_answer_bytes: 67108864
+ *     max_stream_bytes: 268435456
  *     audit: {max_bytes: 67108864, keep: 20}
  */
 export function settingsFrom(text: string, path: string): FromFile {
@@ -43,6 +47,10 @@ export function settingsFrom(text: string, path: string): FromFile {
       logBodies: read.truth(top.log_bodies, "log_bodies"),
       drain: read.whole(top.drain, "drain", 0, 3600),
       silence: read.whole(top.silence, "silence", 1, 86_400),
+      firstByte: read.whole(top.first_byte, "first_byte", 1, 86_400),
+      total: read.whole(top.total, "total", 1, 604_800),
+      answerBytes: read.whole(top.max_answer_bytes, "max_answer_bytes", 4096, 2 ** 30),
+      streamBytes: read.whole(top.max_stream_bytes, "max_stream_bytes", 4096, 2 ** 40),
     }),
     ...(tls && {
       tls: { cert: read.text(tls.cert, "tls.cert", true) ?? "", key: read.text(tls.key, "tls.key", true) ?? "" },
@@ -56,7 +64,10 @@ export function settingsFrom(text: string, path: string): FromFile {
   };
 }
 
-const topMembers = ["port", "listen", "tls", "expose_to_network", "log_bodies", "drain", "silence", "audit"];
+const topMembers = [
+  ...["port", "listen", "tls", "expose_to_network", "log_bodies", "drain", "silence", "first_byte", "total"],
+  ...["max_answer_bytes", "max_stream_bytes", "audit"],
+];
 
 type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 

@@ -14,6 +14,12 @@ export interface Settings {
   /** Seconds. */
   drain: number;
   silence: number;
+  /** Seconds to the first byte of an answer, and to its last. */
+  firstByte: number;
+  total: number;
+  /** Bytes of an answer that comes whole, and of one that is streamed. */
+  answerBytes?: number;
+  streamBytes?: number;
   audit: { maxBytes?: number; keep?: number };
 }
 
@@ -49,6 +55,10 @@ export async function settingsFor(flags: Flags): Promise<Settings> {
     logBodies: flags.logBodies || (file.logBodies ?? false),
     drain: file.drain ?? 10,
     silence: file.silence ?? 900,
+    firstByte: file.firstByte ?? 900,
+    total: file.total ?? 3600,
+    ...(file.answerBytes !== undefined && { answerBytes: file.answerBytes }),
+    ...(file.streamBytes !== undefined && { streamBytes: file.streamBytes }),
     audit: { keep: usualKeep, ...file.audit },
   };
   mustBeSafe(settings);

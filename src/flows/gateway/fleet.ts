@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { streamsText } from "../../agents/codex/runtime.js";
+import { failureForms } from "../../agents/failure-forms.js";
 import { proxyOf } from "../../agents/proxy/proxy.js";
 import { loadType } from "../../agents/registry.js";
 import { subjectOf } from "../../agents/subject.js";
@@ -59,7 +61,8 @@ async function served({ configDir, secrets }: Session, agent: Agent, providers: 
     created: Math.floor(Date.parse(record.installed_at ?? host.added_at) / 1000) || 0,
     provider: providers.providers[record.provider ?? ""]?.type,
     model: modelOf(providers, record) ?? "",
-    failures: manifest.api.chat.failures,
+    failures: failureForms(manifest),
+    ...(!streamsText(subject) && { streamless: true }),
     mark: createHash("sha256").update(JSON.stringify(way)).digest("base64"),
     ...(proxy && {
       proxy: {

@@ -5,14 +5,17 @@ import type { Way } from "../../gateway/road/road.js";
 import { openRoads, type Roads } from "../../gateway/road/roads.js";
 import type { Connection } from "../../remote/connection.js";
 import { findAgent } from "../../state/agents.js";
-import { isFresh, openDoor } from "../agent/door.js";
+import { openDoor } from "../agent/door.js";
 import { openProxyDoor } from "../agent/proxy/door.js";
 import type { Session } from "../session.js";
 
 /** What becomes of the way to a host. */
 export type HostEvent = { event: "lost"; host: string; why: Fault } | { event: "back"; host: string };
 
-/** The roads to every agent and proxy, over the session's connections. Each is looked at before anything is sent along it. */
+// Milliseconds. As long as a road may take to be found.
+const lookTimeout = 5000;
+
+/** The roads to every agent and proxy, over the session's connections. */
 export function roadsOf(session: Session, tell: (event: HostEvent) => void): Roads {
   const lost = new Set<string>();
   /** By host, the connection that leads there now. */
@@ -41,7 +44,6 @@ export function roadsOf(session: Session, tell: (event: HostEvent) => void): Roa
 
   return openRoads({
     find,
-    isFresh,
     tried(host, trouble) {
       if (trouble !== undefined) lose(host, trouble instanceof Refusal ? asTold(trouble, host) : asFault(trouble));
       else if (lost.delete(host)) tell({ event: "back", host });
@@ -53,13 +55,13 @@ type Found = Way & { connection: Connection };
 type Agent = ReturnType<typeof findAgent>;
 
 async function ownWay(session: Session, agent: Agent, stop: AbortSignal): Promise<Found> {
-  const { connection, subject, key } = await openDoor(session, agent, stop);
-  return { connection, port: subject.port, bearer: key, at: Date.now() };
+  const { api, connection, key } = await openDoor(session, agent, { stop, lookTimeout });
+  return { connection, port: api.port, bearer: key, open: () => api.open() };
 }
 
 async function proxyWay(session: Session, agent: Agent, stop: AbortSignal): Promise<Found> {
-  const { connection, port } = await openProxyDoor(session, agent, stop);
-  return { connection, port, at: Date.now() };
+  const { api, connection } = await openProxyDoor(session, agent, { stop, lookTimeout });
+  return { connection, port: api.port, open: () => api.open() };
 }
 
 const asTold = ({ message }: Refusal, host: string): Fault =>

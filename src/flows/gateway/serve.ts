@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { asFault, Fault, isFault } from "../../errors.js";
 import { openAllowance } from "../../gateway/allowance/allowance.js";
+import { openHistories } from "../../gateway/allowance/histories.js";
 import { openUsage } from "../../gateway/allowance/usage.js";
 import { openRequestLog } from "../../gateway/audit/log.js";
 import { readRequestLines } from "../../gateway/audit/read.js";
@@ -59,7 +60,9 @@ async function whileLocked(session: Session, { settings, tell, ready }: Serving,
     opened.add(() => nonces.close());
     const usage = await openUsage(dir, { lines: (from) => readRequestLines(dir, { from }), last: log.last });
     opened.add(() => usage.close());
-    const allowance = openAllowance({ models: await livePrices(session), usage, now });
+    const histories = openHistories({ dir });
+    opened.add(() => histories.close());
+    const allowance = openAllowance({ models: await livePrices(session), usage, histories, now });
     const keyring = openKeyring(configDir, session.secrets, now);
     const fleet = await servedFleet(session);
     await reachHosts(session);
@@ -68,6 +71,7 @@ async function whileLocked(session: Session, { settings, tell, ready }: Serving,
 
     const parts: Parts = {
       ...{ keyring, mustMay, mayUse, allowance, fleet, metrics: createMetrics({ roads: () => roads.open() }) },
+      scopeOf: (key) => keyring.scopeOf(key),
       mustBeSignable: (headers) => void mustBeSignable(headers, { keyring, now }),
       signed: (request) => mustBeSigned(request, { keyring, nonces, now }),
       log: {
@@ -141,11 +145,15 @@ async function tlsOf({ tls }: Settings): Promise<Tls> {
 const mostConnections = 1000;
 
 async function listening(parts: Parts, settings: Settings, tls: Tls): Promise<Gateway> {
-  const { address, port, drain, silence, logBodies } = settings;
-  const times = { drain: drain * 1000, silence: silence * 1000 };
+  const { address, port, drain, silence, firstByte, total, logBodies, answerBytes, streamBytes } = settings;
+  const times = { drain: drain * 1000, silence: silence * 1000, firstByte: firstByte * 1000, total: total * 1000 };
+  const traffic = {
+    ...(answerBytes !== undefined && { answerBytes }),
+    ...(streamBytes !== undefined && { streamBytes }),
+  };
   try {
     return await openGateway(parts, {
-      ...{ address, port, logBodies, ...times, ...(tls && { tls }) },
+      ...{ address, port, logBodies, traffic, ...times, ...(tls && { tls }) },
       ...(!isLoopback(address) && { connections: mostConnections }),
     });
   } catch (error) {

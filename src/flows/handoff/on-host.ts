@@ -21,7 +21,8 @@ export async function request(
   const { subject } = await targetOf(session, `${agent.host.name}/${agent.name}`);
   const way = { verb: "changed", seconds, signal };
   let reply: Reply = {};
-  for await (const said of askStateDb<Reply>(session, agent, requesting(asked, subject.places), way)) reply = said;
+  for await (const said of askStateDb<Reply>(session, { agent, subject }, requesting(asked, subject.places), way))
+    reply = said;
   if (reply.absent) throw noDatabase(agent);
   if (reply.fault !== undefined) throw refused(agent, reply);
   return reply;

@@ -44,9 +44,9 @@ function mustBeValidated(agent: Agent): void {
 }
 
 async function mustTakeItsKey(session: Session, agent: Agent): Promise<{ subject: Subject }> {
-  const { connection, subject, key } = await openDoor(session, agent);
-  const { status, body } = await ask(connection, {
-    ...{ method: "GET", port: subject.port, path: subject.manifest.api.models, signal: session.signal },
+  const { api, subject, key } = await openDoor(session, agent);
+  const { status, body } = await ask(api, {
+    ...{ method: "GET", path: subject.manifest.api.models, signal: session.signal },
     headers: { Authorization: `Bearer ${key.reveal()}` },
   });
   const said = await bodyText(body);

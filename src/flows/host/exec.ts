@@ -1,9 +1,10 @@
 import { asFault, type Fault, isFault } from "../../errors.js";
 import { atMost } from "../../limit.js";
 import { sh } from "../../quote.js";
-import { run } from "../../remote/run.js";
+import { type OnOutput, run } from "../../remote/run.js";
 import type { Outcome } from "../../state/audit.js";
 import type { Host } from "../../state/hosts.js";
+import { cleanCut } from "../clean-cut.js";
 import { programOf } from "../gate.js";
 import type { Session } from "../session.js";
 
@@ -13,7 +14,7 @@ export interface Answer {
   code: number | null;
   /** The signal that ended it. */
   signal?: string;
-  /** All it said, also when it did not come to its end. */
+  /** All it said, also when it did not come to its end; nothing of what a listener got as it came. */
   stdout: string;
   stderr: string;
   /** Why there is no exit code. */
@@ -31,8 +32,8 @@ export interface Question {
 
 /** Told of what a host says while it says it, and of its whole answer. */
 export interface Listener {
-  stdout?: (chunk: Buffer) => void;
-  stderr?: (chunk: Buffer) => void;
+  stdout?: OnOutput;
+  stderr?: OnOutput;
   answer: (answer: Answer) => void;
 }
 
@@ -44,14 +45,12 @@ export async function execOnHosts(
   listener: Listener,
 ): Promise<Answer[]> {
   const words = command.length === 1 ? (command[0] ?? "") : sh`${command}`;
+  const cut = cleanCut(session);
 
   async function ask(host: Host): Promise<Answer> {
-    const said = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
-    const hear = (stream: "stdout" | "stderr") => (chunk: Buffer) => {
-      said[stream].push(chunk);
-      listener[stream]?.(chunk);
-    };
-    const heard = () => ({ host: host.name, stdout: textOf(said.stdout), stderr: textOf(said.stderr) });
+    const kept = { stdout: keepOutput(cut), stderr: keepOutput(cut) };
+    const hear = (stream: "stdout" | "stderr") => listener[stream] ?? kept[stream].add;
+    const heard = () => ({ host: host.name, stdout: kept.stdout.text(), stderr: kept.stderr.text() });
     try {
       const connection = await session.pool.connect(host);
       const { code, signal } = await run(sudo ? connection.as("root") : connection, sudo ? leashed(words) : words, {
@@ -107,7 +106,29 @@ kill $leash 2>/dev/null
 exit $code`;
 }
 
-const textOf = (chunks: Buffer[]): string => Buffer.concat(chunks).toString("utf8");
+// Bytes of each stream: a command may never stop, and there may be a hundred hosts.
+const mostKept = 8 << 20;
+
+/** Keeps the beginning of what a command says. `clean` makes text of which the end is missing fit to be shown. */
+export function keepOutput(clean: (text: string, cut: boolean) => string, room = mostKept) {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let isCut = false;
+  return {
+    add(chunk: Buffer): void {
+      const taken = chunk.subarray(0, room - size);
+      isCut ||= taken.length < chunk.length;
+      if (taken.length === 0) return;
+      // A copy: a part of a chunk would keep all of it.
+      chunks.push(taken.length < chunk.length ? Buffer.from(taken) : taken);
+      size += taken.length;
+    },
+    text(): string {
+      const text = Buffer.concat(chunks).toString("utf8");
+      return isCut ? `${clean(text, true)}\n` : text;
+    },
+  };
+}
 
 // As a shell says it, where the host does not tell the number.
 const endedBySignal = 128;

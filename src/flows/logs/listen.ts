@@ -1,14 +1,16 @@
-import type { Readable } from "node:stream";
 import { hearing } from "../../agents/logs/wire.js";
 import { Fault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
 import { beating } from "../../remote/leash.js";
 import { commandFor } from "../../remote/operations/conversation.js";
+import { unlessSilent } from "../../remote/unless-silent.js";
 
 export type Hears = Omit<Parameters<typeof hearing>[0], "remark"> & {
   remark: (words: string[], agent: number | undefined) => void;
   /** Waited for before more is heard. */
   room: () => Promise<void> | undefined;
+  /** Milliseconds the host may be silent; as long as it likes where its logs are followed. */
+  silence?: number | undefined;
 };
 
 /** Runs logs.sh on a host and hears it to its end, or until it is told to stop. Nothing is left of it on the host then. */
@@ -27,6 +29,9 @@ export async function listen(connection: Connection, script: string, hears: Hear
   });
   process.stdin.write(script);
   const stopBeating = beating((byte) => process.stdin.write(byte));
+  const { silence } = hears;
+  const { name: host } = connection.target;
+  const stdout = silence === undefined ? process.stdout : unlessSilent(process.stdout, { host, silence });
   // What comes after a stop is read to its end, and nobody hears it.
   const take = async (chunk: Buffer) => {
     if (signal.aborted) return;
@@ -34,7 +39,7 @@ export async function listen(connection: Connection, script: string, hears: Hear
     await hears.room();
   };
   try {
-    const [{ code }] = await Promise.all([process.done, eachOf(process.stdout, take)]);
+    const [{ code }] = await Promise.all([process.done, eachOf(stdout, take)]);
     if (ended || signal.aborted) return;
     throw new Fault("remote-failed", `${connection.target.name} broke off in the middle of its logs`, {
       why: complaint.trim().split("\n").slice(-3).join(" ") || `its script ended with ${code}`,
@@ -48,9 +53,9 @@ export async function listen(connection: Connection, script: string, hears: Hear
 }
 
 /** One chunk after the other, as they are taken. A stream that breaks is one that ends: `done` knows why. */
-async function eachOf(stream: Readable, take: (chunk: Buffer) => Promise<void>): Promise<void> {
+async function eachOf(stream: AsyncIterable<Buffer>, take: (chunk: Buffer) => Promise<void>): Promise<void> {
   try {
-    for await (const chunk of stream) await take(chunk as Buffer);
+    for await (const chunk of stream) await take(chunk);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
   }

@@ -34,6 +34,8 @@ const mostPast = 1 << 27;
 const reorder = 20;
 /** Milliseconds that hosts are waited for before others go live. */
 const patience = 3000;
+// Milliseconds a host may take to find the next line, where its logs are read to their end.
+const silence = 90_000;
 /** Milliseconds before a host that was lost is called again: longer each time, until it was there for a while. */
 const pauses = [500, 1000, 2000, 5000];
 const aWhile = 10_000;
@@ -193,7 +195,8 @@ async function hearHost(
       voice.take(heard);
       stage.stir(voice);
     };
-    await listen(connection, logsScript(subjects, asking), { longest, line, remark, room: stage.room }, session.signal);
+    const hears = { longest, line, remark, room: stage.room, silence: wish.follow ? undefined : silence };
+    await listen(connection, logsScript(subjects, asking), hears, session.signal);
   }
 
   for (;;) {

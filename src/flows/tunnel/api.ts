@@ -30,14 +30,13 @@ export async function tunnelToApi(
 /** The agent is looked up anew: since the last time it may have got another port. */
 async function wayToApi(session: Session, word: string): Promise<Way> {
   const agent = findAgent(session.hosts.read(), word);
-  const { connection, subject } = await openDoor(session, agent);
-  // An sshd may forward nothing, and says so only when it is asked to.
-  (await connection.forward(subject.port)).destroy();
+  const { api, connection } = await openDoor(session, agent);
+  // It is open when it leads somewhere: an sshd may forward nothing, and says so only when it is asked to.
+  (await api.open()).destroy();
   return {
     connection,
-    port: subject.port,
+    open: () => api.open(),
     ended: connection.closed.then(() => connection.lost()),
-    look: async () => void (await openDoor(session, agent)),
     close: async () => {},
   };
 }

@@ -1,6 +1,5 @@
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isFresh } from "../agent/door.js";
 import { joined } from "./joined.js";
 import type { Way } from "./way.js";
 
@@ -20,7 +19,6 @@ export interface Crossing {
 /** `patience` is how many milliseconds somebody may wait. */
 export function crossing(patience: number): Crossing {
   let way: Way | undefined;
-  let sure = async () => {};
   let doubt = () => {};
   const waiting = new Set<() => void>();
 
@@ -28,7 +26,6 @@ export function crossing(patience: number): Crossing {
     use(next) {
       way = next;
       if (!next) return;
-      sure = lookedAt(next);
       for (const wake of waiting) wake();
     },
     doubted: () =>
@@ -51,10 +48,9 @@ export function crossing(patience: number): Crossing {
           waiting.delete(wake);
           continue;
         }
-        const { connection, port } = way;
+        const { connection } = way;
         try {
-          await sure();
-          const there = await connection.forward(port);
+          const there = await way.open();
           clearTimeout(timer);
           if (socket.destroyed) there.destroy();
           else joined(socket, there, () => connection.open);
@@ -67,19 +63,5 @@ export function crossing(patience: number): Crossing {
       clearTimeout(timer);
       socket.resetAndDestroy();
     },
-  };
-}
-
-/** Looks anew when the last look is not good any more; whoever comes meanwhile waits for the same one. */
-function lookedAt({ look }: Way): () => Promise<void> {
-  let last = Date.now();
-  let looking: Promise<void> | undefined;
-  return async () => {
-    if (!look || isFresh(last)) return;
-    looking ??= look().finally(() => {
-      looking = undefined;
-    });
-    await looking;
-    last = Date.now();
   };
 }

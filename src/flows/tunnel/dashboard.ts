@@ -5,9 +5,9 @@ import { type Seen, seenFrom } from "../../agents/proof/seen.js";
 import type { Subject } from "../../agents/subject.js";
 import { Fault } from "../../errors.js";
 import { askHost } from "../../remote/ask-host.js";
-import type { Connection } from "../../remote/connection.js";
 import { ask } from "../../remote/http.js";
 import type { Shell } from "../../remote/process.js";
+import { VerifiedPort } from "../../remote/verified-port.js";
 import { fullName, titleOf } from "../../state/agents.js";
 import { mustBeInstalled } from "../agent/gates.js";
 import { type Target, targetOf } from "../agent/target.js";
@@ -49,23 +49,25 @@ async function wayToDashboard(session: Session, target: Target): Promise<Way> {
     const place = placeIn(target, dashboard, await look(session, root, subject, roomScript(subject)));
     const hear = (line: string) => progress.output(line);
     const serving = await serve(session, connection, target, { dashboard, place, hear });
+    const started = { root, target, dashboard, place, serving };
+    const page = new VerifiedPort(connection, place.port, () => mustBeItsOwn(session, started));
     try {
-      await mustAnswer(session, { connection, root, target, dashboard, place, serving });
+      await mustAnswer(session, started, page);
     } catch (error) {
       await serving.end();
       throw error;
     }
-    return { connection, port: place.port, ended: serving.ended, close: () => serving.end() };
+    return { connection, open: () => page.open(), ended: serving.ended, close: () => serving.end() };
   });
 }
 
-function placeIn({ agent, subject }: Target, dashboard: Dashboard, { ports, systemd }: Seen): Place {
+function placeIn({ agent, subject }: Target, dashboard: Dashboard, { ports }: Seen): Place {
   const others = takenPorts(agent.host, agent.name, subject.manifest);
   const port = roomIn(
     dashboard,
     [...ports, ...others, subject].map((each) => each.port),
   );
-  if (port !== undefined) return { port, systemd };
+  if (port !== undefined) return { port };
   const { first, last } = dashboard.ports;
   throw new Fault("in-use", `no port is free on ${agent.host.name} for the dashboard of ${subject.name}`, {
     why: `${first} to ${last} are all taken`,
@@ -73,7 +75,6 @@ function placeIn({ agent, subject }: Target, dashboard: Dashboard, { ports, syst
 }
 
 interface Started {
-  connection: Connection;
   root: Shell;
   target: Target;
   dashboard: Dashboard;
@@ -82,21 +83,27 @@ interface Started {
 }
 
 /** Waits until its own processes hold its port and its page comes. */
-async function mustAnswer(session: Session, started: Started): Promise<void> {
-  const { target, dashboard, serving } = started;
-  const script = holderScript(target.subject, serving.unit, started.place.port);
+async function mustAnswer(session: Session, started: Started, page: VerifiedPort): Promise<void> {
+  const { dashboard, serving } = started;
   const deadline = Date.now() + dashboard.patience;
-  while (!isHeld(await look(session, started.root, target.subject, script))) {
+  while (!(await isItsOwn(session, started))) {
     const fault = await Promise.race([serving.ended, sleep(300, undefined, { signal: session.signal })]);
     if (fault) throw fault;
     if (Date.now() > deadline) throw silent(started, "it does not listen");
   }
   const { signal } = session;
-  const { status, body } = await ask(started.connection, {
-    ...{ method: "GET", port: started.place.port, path: dashboard.page, signal },
-  });
+  const { status, body } = await ask(page, { method: "GET", path: dashboard.page, signal });
   for await (const _ of body) break;
   if (status !== 200) throw silent(started, `its page gave ${status}`);
+}
+
+async function isItsOwn(session: Session, { root, target, place, serving }: Started): Promise<boolean> {
+  const { subject } = target;
+  return isHeld(await look(session, root, subject, holderScript(subject, serving.unit, place.port)));
+}
+
+async function mustBeItsOwn(session: Session, started: Started): Promise<void> {
+  if (!(await isItsOwn(session, started))) throw silent(started, "its port is not its own alone");
 }
 
 const look = ({ signal }: Session, root: Shell, { host }: Subject, script: string): Promise<Seen> =>

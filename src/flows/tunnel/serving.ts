@@ -1,13 +1,12 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { type Dashboard, dashboardWords } from "../../agents/dashboard.js";
-import { hardeningOf } from "../../agents/unit-file.js";
+import { transientUnit } from "../../agents/transient-unit.js";
 import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import type { Connection } from "../../remote/connection.js";
 import { commandFor } from "../../remote/operations/conversation.js";
 import { leashOn } from "../agent/inside/leash.js";
-import { transientUnit } from "../agent/inside/transient.js";
 import type { Target } from "../agent/target.js";
 import type { Session } from "../session.js";
 
@@ -22,8 +21,6 @@ export interface Serving {
 
 export interface Place {
   port: number;
-  /** The host's. */
-  systemd: number;
 }
 
 /** Starts the dashboard as the agent's user, closed in as its service is. */
@@ -38,10 +35,8 @@ export async function serve(
   try {
     const unit = leash.unit();
     const words = dashboardWords(subject, dashboard, place.port);
-    const run = transientUnit({
-      ...{ subject, unit, sign: leash.sign, env: leash.hasEnv(target), streams: "pipe", words },
-      properties: hardeningOf(subject, place.systemd),
-    });
+    const env = leash.hasEnv(target);
+    const run = transientUnit({ subject, unit, sign: leash.sign, env, streams: "pipe", words });
     const process = await connection.as("root").spawn(commandFor(`${run}\n`));
     process.stdin.end(`${run}\n`);
     const last = lastLines([process.stdout, process.stderr], hear);

@@ -1,9 +1,13 @@
-import type { Models } from "../../agents/models.js";
+import type { ModelFacts, Models } from "../../agents/models.js";
+import { bytesPerToken } from "../../agents/tokens.js";
 import type { Tokens } from "../call.js";
 import type { GatewayKey } from "../keys/key.js";
 import type { Refusal } from "../refusal.js";
+import type { SessionIds } from "../session-ids.js";
 import { type Account, hold, learn, most, newAccount } from "./account.js";
-import { heldByOthers, type Limit, limitsOf, noPrice, tooFast, usedUp } from "./limits.js";
+import { believable } from "./claims.js";
+import { type Histories, openHistories } from "./histories.js";
+import { heldByOthers, type Limit, limitsOf, noPrice, tooFast, tooManyAtOnce, usedUp } from "./limits.js";
 import { costOf, isFree, type Price, priceOf } from "./price.js";
 import { type Spent, usdOf } from "./totals.js";
 import type { Usage } from "./usage.js";
@@ -18,6 +22,8 @@ export interface Asked {
   input: number;
   /** Tokens that the answer may have, where that was said. */
   output?: number | undefined;
+  /** What is stored at the agent and added to the input there. */
+  ids?: SessionIds;
 }
 
 export interface Allowance {
@@ -29,40 +35,66 @@ export interface Allowance {
 
 /** Exactly one of both; what comes later does nothing. */
 export interface Reservation {
+  /** Tokens that the agent is taken to add to the input of what it has stored. */
+  readonly history?: number;
   /** What so many would cost, where that is known. */
   cost(tokens: Tokens): { usd?: number };
-  settle(tokens: Tokens): { usd?: number };
+  /** By what was used. Gives what is counted of it, where that is not all: an agent may claim anything. */
+  settle(tokens: Tokens, answered?: Answered): { usd?: number; tokens?: Tokens };
   /** Nothing was spent. */
   release(): void;
+}
+
+/** What is known when an answer has ended. */
+export interface Answered {
+  /** Milliseconds that the agent worked. */
+  took: number;
+  /** Under which ids the agent stored it. */
+  ids?: SessionIds | undefined;
 }
 
 export interface AllowanceParts {
   /** As they are now: of a file that changed, the next request is the first. */
   models: () => Pick<Models, "of"> | Promise<Pick<Models, "of">>;
   usage: Usage;
+  /** What stored sessions hold; only what this gateway passed without it. */
+  histories?: Histories;
   now: () => Date;
   /** Milliseconds that a request waits for others. */
   patience?: number;
 }
 
-interface Waiter {
+/** A call that somebody wants to make. */
+interface Wish {
   key: GatewayKey;
   asked: Asked;
   price: Price | undefined;
+  facts: ModelFacts | undefined;
+}
+
+interface Waiter extends Wish {
   admit(reservation: Reservation): void;
   refuse(why: unknown): void;
 }
 
+// Tokens: a session that grows without end is a mistake, and no window holds as much.
+const mostHistory = 100_000_000;
+
 /** What an answer is taken to have at least, where nobody said. */
 export const usualOutput = 1024;
 
+/** Calls of a key with a limit that are under way at once, where the key says nothing else. */
+export const usualAtOnce = 8;
+
 /**
- * What keys may use. A request begins while what is spent and what others have reserved is below the limit, and reserves twice
- * the largest call its key had on its target so far. Of a target that the key has not called yet nothing is known: such a call
- * reserves all that is left. So, however many arrive at once, what is spent passes a limit by no more than one call, as long as
- * none costs more than twice the largest before it.
+ * What keys may use. A request begins while what is spent and what others have reserved is below the limit. It reserves what it
+ * sends, twice what its session is known to hold, and at least twice the largest call its key had on its target so far. Where the
+ * session is not known, it may hold the model's whole window; where that is not known either, or the key has not called this
+ * target yet, the call reserves all that is left. So, however many arrive at once, what is spent passes a limit by no more than
+ * one call, as long as none costs more than it reserved. Whatever agents do, it is no more calls than may be under way at once.
  */
-export function openAllowance({ models, usage, now, patience = 60_000 }: AllowanceParts): Allowance {
+export function openAllowance(given: AllowanceParts): Allowance {
+  const { models, usage, now, histories = openHistories(), patience = 60_000 } = given;
   const accounts = new Map<string, Account<Waiter>>();
 
   function accountOf({ id }: GatewayKey): Account<Waiter> {
@@ -79,21 +111,38 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
 
   const spentOf = (key: GatewayKey, { of, period }: Limit): number => usage.spent(key.id, period)[of];
 
-  /** The limit whose rest others hold; nothing when the call may begin. Throws when a limit is used up. */
-  function blocked(account: Account<Waiter>, { key, price }: Pick<Waiter, "key" | "price">): Limit | undefined {
+  /** What a call waits for; nothing when it may begin. Throws when a limit is used up. */
+  function blocked(account: Account<Waiter>, { key, price }: Wish): Limit | "others" | undefined {
     const at = now();
     const limits = limitsFor(key, price, at);
     const full = limits.find((limit) => spentOf(key, limit) >= limit.most);
     if (full) throw usedUp(key, full, at);
+    if (limits.length > 0 && account.underWay.size >= (key.concurrency ?? usualAtOnce)) return "others";
     return limits.find((limit) => spentOf(key, limit) + account.held[limit.of] >= limit.most);
   }
 
-  function amountFor(account: Account<Waiter>, { key, asked, price }: Pick<Waiter, "key" | "asked" | "price">): Spent {
-    const tokens = { input: asked.input, output: asked.output ?? usualOutput };
-    const amount = { tokens: tokens.input + tokens.output, nano: costOf(price, tokens) ?? 0 };
+  const ownerOf = ({ key, asked }: Wish) => ({ key: key.id, target: asked.target });
+
+  /** Nothing where nobody knows what the session holds. */
+  const historyOf = (wish: Wish): number | undefined =>
+    wish.asked.ids ? histories.of(ownerOf(wish), wish.asked.ids) : 0;
+
+  function largestOf(account: Account<Waiter>, { key, asked }: Wish): Spent | undefined {
     const [lately, before] = [account.largest.get(asked.target), usage.largest(key.id, asked.target)];
-    const largest = lately && before ? most(lately, before) : (lately ?? before);
-    if (largest) return most(amount, { tokens: 2 * largest.tokens, nano: 2 * largest.nano });
+    return lately && before ? most(lately, before) : (lately ?? before);
+  }
+
+  function amountFor(account: Account<Waiter>, wish: Wish): Spent {
+    const { key, asked, price, facts } = wish;
+    const largest = largestOf(account, wish);
+    const known = historyOf(wish);
+    const history = known === undefined ? facts?.context : 2 * known;
+    // A token is a byte at least: whoever wants to can say things of which each is one.
+    const tokens = { input: asked.input * bytesPerToken + (history ?? 0), output: asked.output ?? usualOutput };
+    const amount = { tokens: tokens.input + tokens.output, nano: costOf(price, tokens) ?? 0 };
+    if (largest && history !== undefined) {
+      return most(amount, { tokens: 2 * largest.tokens, nano: 2 * largest.nano });
+    }
     for (const limit of limitsFor(key, price, now())) {
       const left = limit.most - spentOf(key, limit) - account.held[limit.of];
       amount[limit.of] = Math.max(amount[limit.of], left);
@@ -101,8 +150,9 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
     return amount;
   }
 
-  function begin(account: Account<Waiter>, wish: Pick<Waiter, "key" | "asked" | "price">): Reservation {
-    const { key, asked, price } = wish;
+  function begin(account: Account<Waiter>, wish: Wish): Reservation {
+    const { key, asked, price, facts } = wish;
+    const known = historyOf(wish);
     const held = { target: asked.target, amount: amountFor(account, wish) };
     account.underWay.add(held);
     hold(account, held.amount, 1);
@@ -113,18 +163,26 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
       serve(account);
     };
     const usdIn = (nano: number | undefined) => (nano === undefined ? {} : { usd: usdOf(nano) });
+    const remember = (ids: SessionIds | undefined, sum: number) => {
+      if (ids) histories.learn(ownerOf(wish), ids, Math.min(sum, mostHistory));
+    };
     return {
+      history: known ?? largestOf(account, wish)?.tokens ?? 0,
       cost: (tokens) => usdIn(costOf(price, tokens)),
-      settle(tokens) {
+      settle(claimed, { took, ids } = { took: 0 }) {
+        const tokens = claimed.estimated ? claimed : believable(claimed, { window: facts?.context, took });
         const nano = costOf(price, tokens);
         end(() => {
           const spent = { tokens: tokens.input + tokens.output, nano: nano ?? 0 };
           usage.owe(key.id, spent);
           learn(account, asked.target, spent);
+          // An estimate says nothing of what is stored.
+          if (!tokens.estimated) for (const each of [asked.ids, ids]) remember(each, spent.tokens);
         });
-        return usdIn(nano);
+        return { ...usdIn(nano), ...(tokens !== claimed && { tokens }) };
       },
-      release: () => end(() => {}),
+      // What was said is stored all the same, where it came that far.
+      release: () => end(() => known !== undefined && remember(asked.ids, known + asked.input)),
     };
   }
 
@@ -143,7 +201,7 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
     }
   }
 
-  function waitFor(account: Account<Waiter>, wish: Pick<Waiter, "key" | "asked" | "price">, signal: AbortSignal) {
+  function waitFor(account: Account<Waiter>, wish: Wish, signal: AbortSignal) {
     return new Promise<Reservation>((admitted, refused) => {
       const over = () => {
         clearTimeout(timer);
@@ -172,14 +230,11 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
     });
   }
 
-  function stillBlocked(
-    account: Account<Waiter>,
-    wish: Pick<Waiter, "key" | "price">,
-    waited: number,
-  ): Refusal | unknown {
+  function stillBlocked(account: Account<Waiter>, wish: Wish, waited: number): Refusal | unknown {
     try {
-      const limit = blocked(account, wish) ?? limitsFor(wish.key, wish.price, now())[0];
-      return limit && heldByOthers(wish.key, limit, waited);
+      const by = blocked(account, wish) ?? limitsFor(wish.key, wish.price, now())[0] ?? "others";
+      if (by === "others") return tooManyAtOnce(wish.key, wish.key.concurrency ?? usualAtOnce, waited);
+      return heldByOthers(wish.key, by, waited);
     } catch (refusal) {
       return refusal;
     }
@@ -195,9 +250,10 @@ export function openAllowance({ models, usage, now, patience = 60_000 }: Allowan
       const { of } = known instanceof Promise ? await known : known;
       signal.throwIfAborted();
       const account = accountOf(key);
-      const price = priceOf(of(asked.provider ?? "", asked.model));
+      const facts = of(asked.provider ?? "", asked.model);
+      const price = priceOf(facts);
       if (key.budget && !price) throw noPrice(key, asked.model);
-      const wish = { key, asked, price };
+      const wish: Wish = { key, asked, price, facts };
       const isBlocked = blocked(account, wish) !== undefined;
       if (!isBlocked && account.waiting.length === 0) return begin(account, wish);
       const turn = waitFor(account, wish, signal);

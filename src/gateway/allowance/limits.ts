@@ -44,6 +44,15 @@ export function usedUp(key: GatewayKey, { of, resets }: Limit, now: Date): Refus
 export const heldByOthers = (key: GatewayKey, { of }: Limit, waited: number): Refusal =>
   limitRefusal(key, of, `is held by other requests, and none ended within ${waited / 1000} s.`, 5);
 
+/** As many of its calls as may be under way at once are, and none of them ended in time. */
+export const tooManyAtOnce = (key: GatewayKey, most: number, waited: number): Refusal =>
+  new Refusal(
+    429,
+    "concurrency_exceeded",
+    `This key (${key.name}) may have ${most} calls under way at once, and none ended within ${waited / 1000} s.`,
+    { retryAfter: 5 },
+  );
+
 function limitRefusal(key: GatewayKey, of: Limit["of"], what: string, retryAfter: number | undefined): Refusal {
   const rest = retryAfter === undefined ? {} : { retryAfter };
   if (of === "tokens") {

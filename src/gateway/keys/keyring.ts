@@ -4,6 +4,7 @@ import { gatewayKeyStore } from "../../state/gateway-keys.js";
 import type { Secrets } from "../../state/secrets.js";
 import { stampOf } from "../../state/state-file.js";
 import { Refusal } from "../refusal.js";
+import { type SessionScope, scopesWith } from "../session-scope.js";
 import { formerOpens, type GatewayKey, stateOf } from "./key.js";
 import { hashOf, idIn, newPepper, pepperPlace, signingName } from "./mint.js";
 
@@ -14,6 +15,8 @@ export interface Keyring {
   signed(id: string): Signing | undefined;
   /** Throws when a key that was let in a while ago would not be any more. */
   mustStillOpen(key: GatewayKey): void;
+  /** The names that a key has for sessions; nothing when it has the agents' own. */
+  scopeOf(key: GatewayKey): SessionScope | undefined;
 }
 
 export interface Signing {
@@ -35,6 +38,7 @@ interface Ring {
   seen: string;
   keys: Map<string, Entry>;
   pepper: Secret;
+  scopeOf(key: GatewayKey): SessionScope | undefined;
   /** What was read of the signing secrets, by id and name. */
   signing: Map<string, Secret | undefined>;
 }
@@ -76,7 +80,7 @@ export function openKeyring(configDir: string, secrets: Secrets, now: () => Date
       { key, hash: bytes(key.hash), former: bytes(key.former?.hash) },
     ]);
     const pepper = secrets.get(pepperPlace.instance, pepperPlace.name) ?? nobody;
-    return { keys: new Map(entries), pepper, signing: new Map() };
+    return { keys: new Map(entries), pepper, scopeOf: scopesWith(pepper), signing: new Map() };
   }
 
   function signingSecret(id: string, hash: string): Secret | undefined {
@@ -132,6 +136,7 @@ export function openKeyring(configDir: string, secrets: Secrets, now: () => Date
       const refusal = ended(key);
       return { key, secret, ...(former && { former }), ...(refusal && { ended: refusal }) };
     },
+    scopeOf: (key) => current().scopeOf(key),
     mustStillOpen({ id, hash }) {
       const key = current().keys.get(id)?.key;
       const opens = key && (key.hash === hash || (key.former?.hash === hash && formerOpens(key, now())));

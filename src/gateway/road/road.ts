@@ -1,28 +1,27 @@
-import type { Connection } from "../../remote/connection.js";
+import type { Duplex } from "node:stream";
+import { isFault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
-import type { Refusal } from "../refusal.js";
+import { waitFor } from "../../wait.js";
+import { Refusal } from "../refusal.js";
 import { Breaker } from "./breaker.js";
 import { Lane } from "./lane.js";
 import { noRoad } from "./refused.js";
-import { within } from "./within.js";
 
-/** A way to a port that was seen to be held by who should hold it. */
+/** A way to a port of a host. */
 export interface Way {
-  connection: Pick<Connection, "open" | "forward">;
+  connection: Readonly<{ open: boolean }>;
   port: number;
   /** Sent with every request; a proxy has none. */
   bearer?: Secret;
-  /** When it was looked at. */
-  at: number;
+  /** A connection that was seen to be of the process that should have the port, and on which nothing was sent yet. */
+  open(): Promise<Duplex>;
 }
 
 export interface RoadOptions {
   /** `ada on wolf-i`. */
   title: string;
-  /** Connects and looks; `stop` says that nobody waits any more. */
+  /** Connects to the host; `stop` says that nobody waits any more. */
   find(stop: AbortSignal): Promise<Way>;
-  /** Whether what was seen then still holds. */
-  isFresh(at: number): boolean;
   /** Of the host, shared by the roads to it. */
   host: Breaker;
   /** Told whether its host answered, whenever it was tried to get there. */
@@ -38,9 +37,15 @@ interface Waiting {
   fail(error: unknown): void;
 }
 
+/** A way, with the first connection on it. */
+interface Found {
+  way: Way;
+  stream: Duplex;
+}
+
 /**
- * Kept-alive connections to one port of a host, inside SSH. One is opened only within the time that a look at the port is
- * good for; what the process behind the port has accepted stays with that process, and is good until it ends.
+ * Kept-alive connections to one port of a host, inside SSH. Each was seen to be of the right process when it was opened, and
+ * stays with that process until it ends: a request on it needs no other look.
  */
 export class Road {
   readonly #options: Required<Omit<RoadOptions, "tried">> & Pick<RoadOptions, "tried">;
@@ -51,7 +56,7 @@ export class Road {
   /** Those that are being opened count. */
   #count = 0;
   #way: Way | undefined;
-  #looking: Promise<Way> | undefined;
+  #finding: Promise<Found> | undefined;
   /** Grows whenever what was known does not hold any more. */
   #age = 0;
 
@@ -105,7 +110,7 @@ export class Road {
   renew(): void {
     this.#age++;
     this.#way = undefined;
-    this.#looking = undefined;
+    this.#finding = undefined;
     this.#own = new Breaker();
     for (const lane of this.#lanes) lane.retired = true;
     for (const lane of this.#idle.splice(0)) lane.destroy();
@@ -150,82 +155,102 @@ export class Road {
   }
 
   async #lane(): Promise<Lane> {
-    const { isFresh, patience, title } = this.#options;
-    const until = Date.now() + patience;
+    const until = Date.now() + this.#options.patience;
     for (;;) {
       const age = this.#age;
-      const known = this.#way;
-      const way = await this.#found();
-      const { connection, port, bearer, at } = way;
-      try {
-        const stream = await within(Math.max(until - Date.now(), 1), connection.forward(port), title, (late) => {
-          late.destroy();
-        });
-        if (isFresh(at) && age === this.#age) {
-          const events = {
-            free: (lane: Lane) => this.#free(lane),
-            closed: (lane: Lane) => this.#closed(lane),
-            refused: () => this.renew(),
-          };
-          const lane = new Lane(stream, `127.0.0.1:${port}`, bearer, connection, events);
-          this.#lanes.add(lane);
-          return lane;
-        }
+      const { way, stream } = (await this.#opened(until, age)) ?? {};
+      if (!way || !stream) continue;
+      if (age !== this.#age) {
         stream.destroy();
-      } catch (error) {
-        if (age !== this.#age) continue;
-        if (this.#way === way) this.#way = undefined;
-        // What was seen a moment ago has ended since: a look of now says how.
-        if (way === known) continue;
-        throw this.#told(error);
+        continue;
       }
+      const events = {
+        free: (lane: Lane) => this.#free(lane),
+        closed: (lane: Lane) => this.#closed(lane),
+        refused: () => this.renew(),
+      };
+      const lane = new Lane(stream, `127.0.0.1:${way.port}`, way.bearer, way.connection, events);
+      this.#lanes.add(lane);
+      return lane;
     }
   }
 
-  /** What was seen holds while the connection does, and for a while; whoever comes during a look waits for the same one. */
-  async #found(): Promise<Way> {
-    const { isFresh, host } = this.#options;
-    if (this.#way?.connection.open && isFresh(this.#way.at)) return this.#way;
-    host.mustBeWorthTrying();
+  /** A connection on the way that is known, or on one that is found for it; nothing when it is to be tried again. */
+  async #opened(until: number, age: number): Promise<Found | undefined> {
+    const way = this.#way;
+    try {
+      if (way?.connection.open) return { way, stream: await this.#stream(way, until) };
+    } catch (error) {
+      if (this.#way === way) this.#way = undefined;
+      if (age !== this.#age) return undefined;
+      // The connection to the host has ended since: there may be another.
+      if (way?.connection.open) throw this.#ended(error);
+    }
+    this.#options.host.mustBeWorthTrying();
     this.#own.mustBeWorthTrying();
-    if (this.#looking) return this.#looking;
-    const looking = this.#look().finally(() => {
-      if (this.#looking === looking) this.#looking = undefined;
+    if (this.#finding) {
+      await this.#finding;
+      return undefined;
+    }
+    const finding = this.#find().finally(() => {
+      if (this.#finding === finding) this.#finding = undefined;
     });
-    this.#looking = looking;
-    return looking;
+    this.#finding = finding;
+    return finding;
   }
 
-  async #look(): Promise<Way> {
-    const { find, patience, title, host, tried } = this.#options;
+  /** Finds the way and opens the first connection on it; whoever comes meanwhile waits for that. */
+  async #find(): Promise<Found> {
+    const { find, patience, title, host } = this.#options;
     const stop = new AbortController();
     const age = this.#age;
     const own = this.#own;
+    const until = Date.now() + patience;
+    let way: Way | undefined;
     host.begun();
     own.begun();
     try {
-      const way = await within(patience, find(stop.signal), title);
+      way = await waitFor(find(stop.signal), { timeout: patience, late: () => noAnswer(title, patience) });
+      const stream = await this.#stream(way, until);
       if (age === this.#age) this.#way = way;
       host.ended();
       own.ended();
-      tried?.(undefined);
-      return way;
+      this.#options.tried?.(undefined);
+      return { way, stream };
     } catch (error) {
       stop.abort(error);
-      const { refusal, ofHost, answered } = noRoad(error);
-      host.ended(ofHost ? refusal : undefined);
-      own.ended(refusal);
-      if (ofHost) tried?.(error);
-      else if (answered) tried?.(undefined);
-      throw refusal;
+      throw this.#noted(error, own, way !== undefined);
     }
   }
 
-  /** A road that ends in the last step ends for the next ones too. */
-  #told(error: unknown): Refusal {
-    const { refusal } = noRoad(error);
+  #stream(way: Way, until: number): Promise<Duplex> {
+    const left = Math.max(until - Date.now(), 1);
+    const late = () => noAnswer(this.#options.title, left);
+    return waitFor(way.open(), { timeout: left, late, drop: (stream) => stream.destroy() });
+  }
+
+  /** A way that leads nowhere any more does not for the next ones either. */
+  #ended(error: unknown): Refusal {
+    this.#options.host.begun();
     this.#own.begun();
-    this.#own.ended(refusal);
+    return this.#noted(error, this.#own, true);
+  }
+
+  /** Why it was tried in vain, for all who come soon. A port that takes long is no reason to keep the host's others waiting. */
+  #noted(error: unknown, own: Breaker, connected: boolean): Refusal {
+    const { host, tried } = this.#options;
+    const { refusal, answered, ...road } = noRoad(error);
+    const isSlow = error instanceof Refusal || isFault(error, "remote-timeout");
+    const ofHost = road.ofHost && !(connected && isSlow);
+    host.ended(ofHost ? refusal : undefined);
+    own.ended(refusal);
+    if (ofHost) tried?.(error);
+    else if (answered) tried?.(undefined);
     return refusal;
   }
 }
+
+const noAnswer = (title: string, timeout: number): Refusal =>
+  new Refusal(503, "host_unreachable", `no answer on the way to ${title} within ${timeout / 1000} s`, {
+    retryAfter: 1,
+  });

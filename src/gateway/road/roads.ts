@@ -6,7 +6,7 @@ import { Road, type RoadOptions } from "./road.js";
 const idle = 30_000;
 
 /** How the roads of a fleet are found. */
-export type Finding = Pick<RoadOptions, "isFresh" | "most" | "patience"> & {
+export type Finding = Pick<RoadOptions, "most" | "patience"> & {
   find(place: Place, stop: AbortSignal): ReturnType<RoadOptions["find"]>;
   /** Told whenever it was tried to reach a host. */
   tried?(host: string, trouble: unknown): void;

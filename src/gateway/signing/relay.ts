@@ -57,11 +57,12 @@ function sender({ signer: { id, secret }, to, now }: Relaying) {
     const { method = "GET", url = "/" } = asked;
     const had = asked.headers["content-length"] ?? asked.headers["transfer-encoding"];
     const nonce = randomBytes(18).toString("base64url");
-    const headers = {
-      ...passedOn(asked.headers, isOurs),
+    const sentOn = passedOn(asked.headers, isOurs);
+    const headers: OutgoingHttpHeaders = {
+      ...sentOn,
       host: to.host,
       ...(had !== undefined && { "content-length": body.length }),
-      ...signedHeaders(secret, { method, url, body, keyId: id, now: now(), nonce }),
+      ...signedHeaders(secret, { method, url, body, keyId: id, now: now(), nonce, headers: sentOn }),
     };
     const once = (again: boolean): Promise<IncomingMessage> =>
       new Promise((done, failed) => {
@@ -93,7 +94,7 @@ const ofConnection = new Set([
 const isOurs = (name: string): boolean =>
   ["authorization", "host", "expect"].includes(name) || name.startsWith("x-clm-");
 
-function passedOn(headers: IncomingHttpHeaders, without?: (name: string) => boolean): OutgoingHttpHeaders {
+function passedOn(headers: IncomingHttpHeaders, without?: (name: string) => boolean): IncomingHttpHeaders {
   const named = new Set((headers.connection ?? "").toLowerCase().split(/[\s,]+/));
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !ofConnection.has(name) && !named.has(name) && !without?.(name)),

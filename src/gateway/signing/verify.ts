@@ -5,7 +5,15 @@ import type { GatewayKey } from "../keys/key.js";
 import type { Keyring, Signing } from "../keys/keyring.js";
 import { Refusal } from "../refusal.js";
 import type { Nonces } from "./nonces.js";
-import { headerNames, isTarget, signatureOf, unixSeconds, window } from "./sign.js";
+import {
+  headerNames,
+  isTarget,
+  type SignatureVersion,
+  signatureOf,
+  signedHeaderNames,
+  unixSeconds,
+  window,
+} from "./sign.js";
 
 export interface Request {
   method: string;
@@ -28,7 +36,7 @@ const shapes = {
   stamp: /^(0|[1-9][0-9]{0,11})$/,
   nonce: /^[A-Za-z0-9_-]{16,64}$/,
   // One spelling only: capitals would be another signature for the same request.
-  signature: /^v1=[0-9a-f]{64}$/,
+  signature: /^v[12]=[0-9a-f]{64}$/,
 };
 
 type Part = keyof typeof shapes;
@@ -60,15 +68,16 @@ export async function mustBeSigned(
   { nonces, ...checking }: Checking,
 ): Promise<{ key: GatewayKey; nonce: string }> {
   const { said, key, secret, former, ended } = mustBeSignable(request.headers, checking);
-  const { method, url, body } = request;
-  if (!isTarget(url)) throw invalid();
+  if (!isTarget(request.url)) throw invalid();
+  const version = said.signature.slice(0, 2) as SignatureVersion;
   const given = Buffer.from(said.signature.slice("v1=".length), "hex");
-  const text = { method, url, body, stamp: said.stamp, nonce: said.nonce };
-  const isBy = (signing: Secret) => timingSafeEqual(given, signatureOf(signing, text));
+  const text = { ...request, stamp: said.stamp, nonce: said.nonce };
+  const isBy = (signing: Secret) => timingSafeEqual(given, signatureOf(signing, version, text));
   if (!isBy(secret) && !(former && isBy(former))) throw invalid();
   const by = { key, nonce: said.nonce };
   try {
     if (ended) throw ended;
+    if (version === "v1") mustRouteNothing(request.headers);
     await nonces.use(key.id, said.nonce, Number(said.stamp));
   } catch (error) {
     if (error instanceof Refusal) error.by = by;
@@ -89,6 +98,17 @@ function partsOf(headers: IncomingHttpHeaders): Record<Part, string> {
   }
   if (!given.every(([part, value]) => typeof value === "string" && shapes[part].test(value))) throw invalid();
   return Object.fromEntries(given) as Record<Part, string>;
+}
+
+/** Dropping such a header would answer in another session than the caller meant, so that is refused instead. */
+function mustRouteNothing(headers: IncomingHttpHeaders): void {
+  const unsigned = signedHeaderNames.filter((name) => headers[name] !== undefined);
+  if (unsigned.length === 0) return;
+  throw new Refusal(
+    401,
+    "signature_incomplete",
+    `A signature of version 1 does not cover ${unsigned.join(", ")}. Sign with version 2 (docs/gateway.md), or send it without.`,
+  );
 }
 
 // What of it is wrong is told to nobody: who has the key can sign again, and who has not should not learn.

@@ -1,3 +1,5 @@
+import { ByteBuffer } from "../byte-buffer.js";
+
 /** What of an event, which is given whole, goes on: all of it, another one, or nothing. */
 export type EventJudge = (event: Buffer) => Buffer;
 
@@ -12,12 +14,11 @@ const [newline, carriageReturn, colon] = [10, 13, 58];
 const nothing = Buffer.alloc(0);
 
 // Bytes. One that does not end must not fill the memory: from there on everything passes as it is.
-const longestEvent = 64 * 1024 * 1024;
+const longestEvent = 16 * 1024 * 1024;
 
 /** For server-sent events, wherever they are cut into chunks. */
 export function eventFilter(judged: EventJudge): EventFilter {
-  let held: Buffer[] = [];
-  let length = 0;
+  const held = new ByteBuffer();
   let first: number | undefined;
   let lineIsEmpty = true;
   let returned = false;
@@ -26,9 +27,7 @@ export function eventFilter(judged: EventJudge): EventFilter {
   let givenUp = false;
 
   function taken(): Buffer {
-    const event = held.length === 1 ? (held[0] as Buffer) : Buffer.concat(held);
-    held = [];
-    length = 0;
+    const event = held.take();
     first = undefined;
     lineIsEmpty = true;
     returned = false;
@@ -52,6 +51,13 @@ export function eventFilter(judged: EventJudge): EventFilter {
           close(byte === newline ? at + 1 : at);
           if (byte === newline) continue;
         }
+        // Empty lines between events are none, and pass as they are: there may be millions of them.
+        if (at === from && held.length === 0 && isLineEnd(byte)) {
+          while (isLineEnd(chunk[at + 1])) at++;
+          passed.push(chunk.subarray(from, at + 1));
+          from = at + 1;
+          continue;
+        }
         const secondHalf = byte === newline && returned;
         returned = byte === carriageReturn;
         if (secondHalf) continue;
@@ -69,8 +75,7 @@ export function eventFilter(judged: EventJudge): EventFilter {
         lineIsEmpty = true;
       }
       if (from < chunk.length) held.push(chunk.subarray(from));
-      length += chunk.length - from;
-      if (length > longestEvent) {
+      if (held.length > longestEvent) {
         givenUp = true;
         passed.push(taken());
       }
@@ -79,6 +84,8 @@ export function eventFilter(judged: EventJudge): EventFilter {
     end: () => (held.length === 0 ? nothing : judged(taken())),
   };
 }
+
+const isLineEnd = (byte: number | undefined): boolean => byte === newline || byte === carriageReturn;
 
 /** Where the line ends, or the chunk. */
 function lineEndAfter(chunk: Buffer, at: number): number {

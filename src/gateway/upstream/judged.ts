@@ -1,12 +1,15 @@
 import { type Completion, completionFrom, errorText } from "../../agents/chat/completion.js";
+import type { AnswerFailure, FailureCause } from "../../agents/chat/failure.js";
+import { redactedBody } from "../../redacted-json.js";
 import type { Ending, Tokens } from "../call.js";
 import { Refusal } from "../refusal.js";
 import { withoutOwnTools } from "./own-tools.js";
 import type { Passing } from "./pass.js";
+import { withResponseId } from "./response-ids.js";
 import { plainTap } from "./tap.js";
 
 type Verdict =
-  | { ending: Pick<Ending, "status" | "code" | "tokens">; body: Buffer }
+  | { ending: Pick<Ending, "status" | "code" | "tokens">; body: Buffer; response?: string | undefined }
   | { refusal: Refusal; tokens?: Tokens };
 
 /** What an answer that came whole really is: an answer, a failure told as one, or an error and whose. */
@@ -14,7 +17,7 @@ export function judged(
   status: number,
   headers: Record<string, string>,
   body: Buffer,
-  { input, failures, from }: Pick<Passing, "input" | "failures" | "from">,
+  { input, failures, from, ids }: Pick<Passing, "input" | "failures" | "from" | "ids">,
   redact: (text: string) => string,
 ): Verdict {
   const proxied = from === "proxy";
@@ -22,19 +25,41 @@ export function judged(
     const tap = plainTap(body);
     const failure = proxied ? undefined : tap.failure(headers, failures);
     const ending = { status, tokens: tap.tokens(input) };
-    if (failure === undefined) return { ending, body: from === "responses" ? withoutOwnTools(body) : body };
-    return { refusal: new Refusal(502, "agent_failed", redact(failure)), ...(tap.told && { tokens: tap.told }) };
+    if (failure === undefined && from !== "responses") return { ending, body };
+    if (failure === undefined) {
+      const response = tap.response === undefined ? undefined : ids.response(tap.response);
+      return { ending, body: withResponseId(withoutOwnTools(body), ids.response), response };
+    }
+    const tokens = tap.failedTokens(input, failure);
+    return { refusal: failedCall(failure, redact), ...(tokens && { tokens }) };
   }
   const said = completionFrom(body.toString());
   if (status === 401 || status === 403) return { refusal: refusedOurs(said, proxied, redact) };
   const code = codeOf(said);
   // An error in the shape that callers know says more than we could.
   if (status >= 400 && isError(said)) {
-    return { ending: { status, code: code ?? "upstream_error" }, body: Buffer.from(redact(body.toString())) };
+    return {
+      ending: { status, code: code ?? "upstream_error" },
+      body: Buffer.from(redactedBody(body.toString(), redact)),
+    };
   }
   const own = status >= 400 && status < 500 ? status : 502;
   return { refusal: new Refusal(own, "upstream_error", `The agent answered with HTTP ${status}.`) };
 }
+
+/** Of a model call that failed. Its status is the gateway's own: the caller's request may be as good as its key. */
+export const failedCall = ({ cause, text }: AnswerFailure, redact: (text: string) => string): Refusal =>
+  new Refusal(502, failureCodes[cause], redact(text));
+
+const failureCodes: Record<FailureCause, string> = {
+  "key-refused": "provider_refused_key",
+  "account-empty": "provider_account_empty",
+  "rate-limited": "provider_rate_limit",
+  "request-refused": "provider_refused_request",
+  "provider-failed": "provider_failed",
+  empty: "agent_failed",
+  unknown: "agent_failed",
+};
 
 /** The caller's key was fine: it is between clm and the agent. */
 function refusedOurs(said: Completion | undefined, proxied: boolean, redact: (text: string) => string): Refusal {

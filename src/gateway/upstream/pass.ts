@@ -1,19 +1,22 @@
-import {
-  type ClientRequest,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type RequestOptions,
-  request,
-} from "node:http";
-import { endsItself } from "../../remote/http.js";
+import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
+import type { FailureForms } from "../../agents/chat/failure.js";
+import { redactedValue } from "../../redacted-json.js";
+import { endsItself, refuseEndlessInformation } from "../../remote/http.js";
+import { ByteBuffer } from "../byte-buffer.js";
 import type { Ending, Tokens } from "../call.js";
 import { clientGone, type Exchange, mostForLog } from "../exchange.js";
 import { Refusal } from "../refusal.js";
 import type { Lane } from "../road/lane.js";
+import type { ScopedIds } from "../scoped-ids.js";
 import { withContentParts } from "./content-parts.js";
+import { objectIn, withData } from "./event-data.js";
 import { type EventJudge, eventFilter } from "./event-filter.js";
-import { judged } from "./judged.js";
+import { failedStream } from "./failed-stream.js";
+import { headersBack, headersFor, storedAs } from "./headers.js";
+import { failedCall, judged } from "./judged.js";
 import { withoutOwnToolEvents, withoutToolProgress } from "./own-tools.js";
+import { withResponseIds } from "./response-ids.js";
+import { failRestream, type Restream, restream } from "./restream.js";
 import { streamTap } from "./tap.js";
 
 export interface Passing {
@@ -21,24 +24,21 @@ export interface Passing {
   body: Buffer;
   /** Tokens, by the length of what is said. */
   input: number;
-  /** What the texts of failures begin with. */
-  failures: readonly string[];
+  /** How the agent words a failed model call. */
+  failures: FailureForms;
   /** Tokens that an answer is taken to have, of which nobody heard a word. */
   output: number;
   from: Answering;
+  /** The caller asked for a stream, and the agent is asked for a whole answer: it does not stream text. */
+  whole?: boolean;
+  ids: ScopedIds;
 }
 
 /** Whose answer it is, and to what: an agent's to one of its two paths, or that of a proxy, which has no key of its own. */
 export type Answering = "chat" | "responses" | "proxy";
 
-/** Of what the caller sent, this goes on. Hermes answers 403 to whoever names an Origin. */
-const sentOn: readonly string[] = ["content-type", "accept", "user-agent", "idempotency-key"];
-/** To an agent alone: a proxy would pass them on to its vendor. */
-const sessionHeaders: readonly string[] = ["x-hermes-session-id", "x-hermes-session-key"];
-
 // Bytes. What is sent in one piece with its head goes through SSH in one packet.
 const small = 16_384;
-const longestAnswer = 64 * 1024 * 1024;
 
 /** Sends a request on and passes the answer back. Resolves when that is over and its line is written. */
 export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<void> {
@@ -55,28 +55,33 @@ export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<
       signal.removeEventListener("abort", stop);
       work().then(done, failed);
     };
+    const stream = passing.whole ? restream(exchange, passing.from) : undefined;
     let soFar = (): Tokens => ({ input: passing.input, output: 0, estimated: true });
     const broken = (refusal: Refusal) =>
       end(async () => {
         asked.destroy();
         lane.destroy();
-        if (exchange.response.headersSent) return cut(exchange, refusal, soFar());
+        stream?.stop();
+        if (exchange.response.headersSent && !stream) return cut(exchange, refusal, soFar());
         // An agent that does not stream goes on when its caller leaves, and what it takes is not told any more.
         const left = refusal === clientGone && {
           input: passing.input,
           output: passing.output,
           estimated: true as const,
         };
+        if (exchange.response.headersSent) return cut(exchange, refusal, left || soFar());
         await exchange.refuse(refusal, left || soFar());
       });
     const stop = () => broken(signal.reason);
     signal.addEventListener("abort", stop);
 
     asked.on("error", () => broken(brokeOff()));
+    refuseEndlessInformation(asked, ({ message }) => broken(notAnAnswer(message)));
     asked.on("response", (answer: IncomingMessage) => {
       // What was on its way when its lane was closed still comes.
       if (ended) return void answer.resume();
       exchange.heard = Date.now();
+      exchange.answering = true;
       if (answer.statusCode === 401 && lane.bearer) lane.bearerRefused();
       answer.on("error", () => broken(brokeOff()));
       answer.on("close", () => {
@@ -90,21 +95,20 @@ export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<
           if (!endsItself(answer) && !lane.connection.open) broken(brokeOff());
           else end(work);
         });
-      if (answer.statusCode === 200 && answer.headers["content-type"]?.startsWith("text/event-stream")) {
-        const stream = streamed(exchange, answer, passing, () => broken(brokeOff()));
-        soFar = stream.tokens;
-        whenOver(stream.end);
+      const streams = answer.headers["content-type"]?.startsWith("text/event-stream");
+      if (answer.statusCode === 200 && streams && !stream) {
+        const passed = streamed(exchange, answer, passing, broken);
+        soFar = passed.tokens;
+        whenOver(passed.end);
         return;
       }
-      const chunks: Buffer[] = [];
-      let length = 0;
+      const bytes = new ByteBuffer();
       answer.on("data", (chunk: Buffer) => {
         exchange.heard = Date.now();
-        length += chunk.length;
-        if (length > longestAnswer) broken(new Refusal(502, "answer_too_large", "The answer has no end."));
-        else chunks.push(chunk);
+        if (bytes.length + chunk.length > exchange.traffic.answerBytes) broken(tooLong());
+        else bytes.push(chunk);
       });
-      whenOver(() => whole(exchange, answer, Buffer.concat(chunks), passing));
+      whenOver(() => whole(exchange, answer, bytes.take(), passing, stream));
     });
     // It may have been stopped on the way here, which is told nobody again.
     if (signal.aborted) stop();
@@ -123,71 +127,86 @@ function begun(lane: Lane, options: RequestOptions): ClientRequest {
   }
 }
 
-function headersFor({ request: { headers } }: Exchange, lane: Lane, { body, from }: Passing): OutgoingHttpHeaders {
-  const sent: OutgoingHttpHeaders = { host: lane.authority, "content-length": body.length };
-  for (const name of from === "proxy" ? sentOn : [...sentOn, ...sessionHeaders]) {
-    const value = headers[name];
-    if (typeof value === "string") sent[name] = value;
-  }
-  if (lane.bearer) sent.authorization = `Bearer ${lane.bearer.reveal()}`;
-  return sent;
-}
+const tooLong = (): Refusal => new Refusal(502, "answer_too_large", "The answer has no end.");
 
-/** Of what came back, this goes to the caller. */
-function headersBack({ headers }: IncomingMessage, redact: (text: string) => string): Record<string, string> {
-  const back: Record<string, string> = {};
-  for (const name in headers) {
-    const value = headers[name];
-    const passes = name === "content-type" || name === "cache-control" || name === "retry-after";
-    if ((passes || name.startsWith("x-hermes-")) && typeof value === "string") back[name] = value;
-  }
-  if (back["x-hermes-error"] !== undefined) back["x-hermes-error"] = redact(back["x-hermes-error"]);
-  return back;
-}
+const notAnAnswer = (why: string): Refusal => new Refusal(502, "upstream_error", `The agent gave no answer: ${why}.`);
 
 function brokeOff(): Refusal {
   return new Refusal(502, "upstream_broke_off", "The connection to the agent ended in the middle of its answer.");
 }
 
-async function whole(exchange: Exchange, answer: IncomingMessage, body: Buffer, passing: Passing): Promise<void> {
-  const headers = headersBack(answer, exchange.parts.redact);
+async function whole(
+  exchange: Exchange,
+  answer: IncomingMessage,
+  body: Buffer,
+  passing: Passing,
+  stream: Restream | undefined,
+): Promise<void> {
+  const headers = headersBack(answer, passing.ids, exchange.parts.redact);
   const verdict = judged(answer.statusCode ?? 0, headers, body, passing, exchange.parts.redact);
-  if ("refusal" in verdict) return exchange.refuse(verdict.refusal, verdict.tokens);
-  await exchange.answer(verdict.ending, headers, verdict.body);
+  if ("refusal" in verdict) {
+    const { refusal, tokens } = verdict;
+    return stream ? failRestream(exchange, stream, refusal, tokens) : exchange.refuse(refusal, tokens);
+  }
+  exchange.stored = storedAs(headers, verdict.response);
+  const { status, code = "upstream_error" } = verdict.ending;
+  if (!stream) return exchange.answer(verdict.ending, headers, verdict.body);
+  if (status >= 400 && exchange.response.headersSent) {
+    return failRestream(exchange, stream, new Refusal(status, code, "The agent refused the request."));
+  }
+  stream.stop();
+  if (status >= 400) return exchange.answer(verdict.ending, headers, verdict.body);
+  exchange.begun();
+  const trouble = await exchange.conclude(verdict.ending, exchange.asked === undefined ? "" : verdict.body.toString());
+  if (trouble) stream.fail(trouble);
+  else stream.answer(headers, verdict.body);
 }
 
-/** Writes each chunk as it comes. What holds the answer's last word waits for the end, and that for the line in the log. */
-function streamed(exchange: Exchange, answer: IncomingMessage, { input, failures, from }: Passing, giveUp: () => void) {
-  const { response, call, parts } = exchange;
+/**
+ * Writes each chunk as it comes. What may yet turn out to be a failure, and what holds the answer's last word, waits for the end,
+ * and that for the line in the log.
+ */
+function streamed(exchange: Exchange, answer: IncomingMessage, passing: Passing, giveUp: (why: Refusal) => void) {
+  const { input, failures, from, ids } = passing;
+  const { response, call, parts, traffic, signal } = exchange;
   const tap = streamTap(exchange.asked === undefined ? undefined : mostForLog);
-  const filter = eventFilter(judgeOf(from, parts.redact));
+  const filter = eventFilter(judgeOf(passing, parts.redact));
   const held: Buffer[] = [];
-  const headers = headersBack(answer, parts.redact);
+  const headers = headersBack(answer, ids, parts.redact);
   call.streamed = true;
   response.writeHead(200, headers);
   response.flushHeaders();
+  let length = 0;
   let heldBytes = 0;
+  const pauses = pausesOf(answer);
   const take = (chunk: Buffer) => {
     exchange.heard = Date.now();
     exchange.begun();
+    length += chunk.length;
+    if (length > traffic.streamBytes) return giveUp(tooLong());
+    const began = performance.now();
     tap.push(chunk);
     const passed = filter.push(chunk);
-    if (tap.over) {
-      held.push(passed);
-      heldBytes += passed.length;
-      if (heldBytes > longestAnswer) throw new Error("an agent goes on after its last word");
-    } else if (passed.length > 0 && !response.write(passed)) {
-      answer.pause();
-      response.once("drain", () => answer.resume());
+    held.push(passed);
+    heldBytes += passed.length;
+    if (heldBytes > traffic.answerBytes) return giveUp(tooLong());
+    if (!(from === "proxy" ? tap.over : tap.mayFail(failures))) {
+      heldBytes = 0;
+      const ready = held.length === 1 ? passed : Buffer.concat(held);
+      held.length = 0;
+      if (ready.length > 0 && !response.write(ready)) response.once("drain", pauses.begin());
     }
+    const rest = traffic.share.used(call.target ?? "", performance.now() - began);
+    if (rest > 0) setTimeout(pauses.begin(), rest);
   };
   // Whatever an agent says, it ends no more than its own answer.
   answer.on("data", (chunk: Buffer) => {
+    if (signal.aborted) return;
     try {
       take(chunk);
     } catch (error) {
       parts.trouble(error);
-      giveUp();
+      giveUp(brokeOff());
     }
   });
   const tokens = (): Tokens => tap.tokens(input);
@@ -195,29 +214,54 @@ function streamed(exchange: Exchange, answer: IncomingMessage, { input, failures
     tokens,
     async end(): Promise<void> {
       held.push(filter.end());
-      const failed = tap.failure(headers, failures) !== undefined;
-      const ending = { status: 200, ...(failed && { code: "agent_failed" }), tokens: tokens() };
-      const trouble = await exchange.conclude(ending, tap.said);
+      const answered = from === "responses" ? tap.response : undefined;
+      exchange.stored = storedAs(headers, answered === undefined ? undefined : ids.response(answered));
+      const failure = from === "proxy" ? undefined : tap.failure(headers, failures);
+      const refusal = failure && failedCall(failure, parts.redact);
+      const spent = failure ? tap.failedTokens(input, failure) : tokens();
+      const ending = { status: refusal?.status ?? 200, ...(refusal && { code: refusal.code }) };
+      const trouble = await exchange.conclude({ ...ending, ...(spent && { tokens: spent }) }, tap.said);
       if (trouble) endWith(exchange, trouble);
-      else response.end(Buffer.concat(held));
+      else response.end(refusal ? failedStream(refusal, from, tap, ids.response) : Buffer.concat(held));
+    },
+  };
+}
+
+/** Pauses of an answer, of which several may overlap: it goes on when all of them have ended. */
+function pausesOf(answer: IncomingMessage) {
+  let count = 0;
+  return {
+    /** Gives what ends it. */
+    begin(): () => void {
+      count++;
+      answer.pause();
+      return () => {
+        count--;
+        if (count === 0) answer.resume();
+      };
     },
   };
 }
 
 /** What an agent answers is the caller's; what it says of a failure may be anything that went wrong, with whose key. */
-function judgeOf(from: Answering, redact: (text: string) => string): EventJudge {
-  const shown = judges[from]();
-  return (event) => shown(tellsOfFailure(event) ? Buffer.from(redact(event.toString())) : event);
+function judgeOf({ from, ids }: Passing, redact: (text: string) => string): EventJudge {
+  const shown = judges[from](ids);
+  return (event) => shown(tellsOfFailure(event) ? redactedEvent(event.toString(), redact) : event);
+}
+
+function redactedEvent(event: string, redact: (text: string) => string): Buffer {
+  const said = objectIn(event);
+  return Buffer.from(said ? withData(event, JSON.stringify(redactedValue(said, redact))) : redact(event));
 }
 
 const tellsOfFailure = (event: Buffer): boolean =>
   event.includes('"error"') && /"error":\s*[^n\s]/.test(event.toString());
 
-const judges: Record<Answering, () => EventJudge> = {
+const judges: Record<Answering, (ids: ScopedIds) => EventJudge> = {
   chat: () => withoutToolProgress,
-  responses() {
-    const [toolless, whole] = [withoutOwnToolEvents(), withContentParts()];
-    return (event) => whole(toolless(event));
+  responses(ids) {
+    const [toolless, whole, named] = [withoutOwnToolEvents(), withContentParts(), withResponseIds(ids.response)];
+    return (event) => named(whole(toolless(event)));
   },
   proxy: () => (event) => event,
 };

@@ -1,5 +1,7 @@
-import { type Completion, completionFrom, failureIn, textOf } from "../../agents/chat/completion.js";
+import { type Completion, completionFrom, failureIn, type TokenUsage, textOf } from "../../agents/chat/completion.js";
 import { eventReader } from "../../agents/chat/events.js";
+import { type AnswerFailure, type FailureForms, mayBeFailure } from "../../agents/chat/failure.js";
+import { failureInResponse, type ResponseObject, textOfResponse } from "../../agents/chat/response.js";
 import { tokensInBytes } from "../../agents/tokens.js";
 import type { Tokens } from "../call.js";
 
@@ -12,33 +14,39 @@ export interface Tap {
   readonly over: boolean;
   /** As they were told, or by the length of what was said. */
   tokens(input: number): Tokens;
+  /** Under which id an answer of /v1/responses can be gone on with. */
+  readonly response: string | undefined;
+  /** Those of a call that failed: what is reported, and what was said before an error. Nothing when neither is there. */
+  failedTokens(input: number, failure: AnswerFailure): Tokens | undefined;
   /** Why it is no answer, though it looks like one. */
-  failure(headers: Record<string, string>, failures: readonly string[]): string | undefined;
+  failure(headers: Record<string, string>, forms: FailureForms): AnswerFailure | undefined;
 }
 
-/** The members that name tokens, of chat completions and of responses. */
-interface Usage {
-  prompt_tokens?: unknown;
-  completion_tokens?: unknown;
-  input_tokens?: unknown;
-  output_tokens?: unknown;
+/** Of a stream, also what must be known to end it as a failure. */
+export interface StreamTap extends Tap {
+  /** What has come may yet turn out to be a failure: it ends, or its text may be that of one. */
+  mayFail(forms: FailureForms): boolean;
+  /** The response that the stream is about, as it was last told, and the number of its last event. */
+  readonly lastResponse: ResponseObject | undefined;
+  readonly sequence: number;
 }
 
 interface Said extends Completion {
   type?: unknown;
   delta?: unknown;
-  response?: { usage?: Usage };
+  response?: ResponseObject;
+  sequence_number?: unknown;
 }
 
 /** Nothing when it was not told: zero is what agents say that do not know. */
-function tokensTold(usage: Usage | null | undefined): Tokens | undefined {
+function tokensTold(usage: TokenUsage | null | undefined): Tokens | undefined {
   const input = usage?.prompt_tokens ?? usage?.input_tokens;
   const output = usage?.completion_tokens ?? usage?.output_tokens ?? 0;
   return isCount(input) && isCount(output) && input + output > 0 ? { input, output } : undefined;
 }
 
-/** An agent may say anything; what no call can come to would make nonsense of every sum that it is part of. */
-const isCount = (told: unknown): told is number => Number.isInteger(told) && Number(told) >= 0 && Number(told) <= 1e9;
+/** Any number that can be counted with: how much of it is believed is judged where it is booked. */
+const isCount = (told: unknown): told is number => Number.isSafeInteger(told) && Number(told) >= 0;
 
 const estimated = (input: number, bytes: number): Tokens => ({ input, output: tokensInBytes(bytes), estimated: true });
 
@@ -46,17 +54,28 @@ const estimated = (input: number, bytes: number): Tokens => ({ input, output: to
 const beginning = 400;
 
 /** For server-sent events, wherever they are cut into chunks. Keeps so many characters of what is said. */
-export function streamTap(kept = beginning): Tap {
+export function streamTap(kept = beginning): StreamTap {
   const decoder = new TextDecoder();
   let told: Tokens | undefined;
   let bytes = 0;
   let text = "";
   let finish: unknown;
   let last: Completion = {};
+  let response: string | undefined;
+  let usage: TokenUsage | null | undefined;
+  let lastResponse: ResponseObject | undefined;
+  let sequence = -1;
+  /** Characters of text, also of what is not kept. */
+  let length = 0;
+  let calledTools = false;
+  let ending = false;
   let over = false;
   let useful = true;
 
   const keep = (piece: string) => {
+    if (piece === "") return;
+    length += piece.length;
+    ending = false;
     if (text.length < kept) text += piece.slice(0, kept - text.length);
   };
   const events = eventReader(({ data }) => {
@@ -66,19 +85,29 @@ export function streamTap(kept = beginning): Tap {
     }
     const said = completionFrom(data) as Said | undefined;
     if (!said) return;
+    usage = said.usage ?? said.response?.usage ?? usage;
     told = tokensTold(said.usage ?? said.response?.usage) ?? told;
+    response ??= textIn(said.response?.id);
     if (typeof said.type === "string") {
+      if (typeof said.sequence_number === "number") sequence = said.sequence_number;
+      if (isObject(said.response)) lastResponse = said.response;
       if (said.type.endsWith(".delta") && typeof said.delta === "string") {
         bytes += Buffer.byteLength(said.delta);
         keep(said.delta);
       }
-      if (said.type === "response.completed") finish = "stop";
+      if (endOfText.has(said.type)) ending = true;
       if (lastWords.has(said.type)) over = true;
     }
     if (said.hermes || said.error) last = { ...last, ...said };
     const choice = firstOf(said);
-    if (choice?.finish_reason) finish = choice.finish_reason;
-    if (choice?.delta) keep(textOf(choice.delta.content));
+    if (choice?.delta) {
+      keep(textOf(choice.delta.content));
+      calledTools ||= isCalling(choice.delta.tool_calls);
+    }
+    if (choice?.finish_reason) {
+      finish = choice.finish_reason;
+      ending = true;
+    }
     if (Array.isArray(said.choices)) for (const each of said.choices) bytes += bytesSaid(each?.delta);
   });
 
@@ -92,34 +121,56 @@ export function streamTap(kept = beginning): Tap {
     get said() {
       return text;
     },
+    get response() {
+      return response;
+    },
+    get lastResponse() {
+      return lastResponse;
+    },
+    get sequence() {
+      return sequence;
+    },
     tokens: (input) => told ?? estimated(input, bytes),
-    failure: (headers, failures) =>
-      text === "" ? undefined : failureIn({ text, finish, headers, said: last, failures }),
+    failedTokens: (input, { asAnswer }) => told ?? (bytes > 0 && !asAnswer ? estimated(input, bytes) : undefined),
+    mayFail: (forms) => over || ending || (length > 0 && length <= text.length && mayBeFailure(text, forms)),
+    failure(headers, forms) {
+      if (lastResponse) return failureInResponse(lastResponse, headers, forms, text || textOfResponse(lastResponse));
+      // An answer that only calls tools says nothing, and is one.
+      if (text === "" && calledTools) return undefined;
+      return failureIn({ text, finish, headers, said: last, usage, forms });
+    },
   };
 }
 
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+const isCalling = (calls: unknown): boolean => Array.isArray(calls) && calls.length > 0;
+
+/** After these a response says no more, or begins another text. */
+const endOfText = new Set<string>(["response.output_text.done", "response.content_part.done"]);
 const lastWords = new Set<string>(["response.completed", "response.failed", "response.incomplete"]);
 
 /** For an answer that came whole. */
-export function plainTap(body: Buffer): Pick<Tap, "tokens" | "failure"> & { told: Tokens | undefined } {
+export function plainTap(body: Buffer): Pick<Tap, "tokens" | "failure" | "failedTokens" | "response"> {
   const text = body.toString("utf8");
   const said = completionFrom(text);
   const told = tokensTold(said?.usage);
   return {
-    told,
+    response: textIn((said as { id?: unknown } | undefined)?.id),
     tokens: (input) => told ?? estimated(input, spokenIn(said, text)),
-    failure(headers, failures) {
+    failedTokens: () => told,
+    failure(headers, forms) {
       const choice = said && firstOf(said);
-      // Only chat completions tell their failures as answers.
+      const response = said as ResponseObject | undefined;
+      if (response && Array.isArray(response.output)) return failureInResponse(response, headers, forms);
       if (!said || !choice?.message) return undefined;
-      // An answer that only calls tools says nothing, and is one.
-      const called = (choice.message as { tool_calls?: unknown }).tool_calls;
-      if (Array.isArray(called) && called.length > 0) return undefined;
+      if (isCalling(choice.message.tool_calls)) return undefined;
       const content = textOf(choice.message.content);
-      return failureIn({ text: content, finish: choice.finish_reason, headers, said, failures });
+      return failureIn({ text: content, finish: choice.finish_reason, headers, said, usage: said.usage, forms });
     },
   };
 }
+
+const textIn = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 const firstOf = ({ choices }: Completion) => (Array.isArray(choices) ? choices[0] : undefined);
 

@@ -3,7 +3,8 @@
 Speaks as much of the OpenAI API (and of Anthropic's Messages) as a client asks. systemd holds its port and starts it at
 the first request; it ends when nobody has asked for a minute.
 
-A model called fail-* answers HTTP 500, one called slow-* takes three seconds. Which credential arrived is told by a
+A model called fail-* answers HTTP 500, one called slow-N takes N seconds (slow-* three). http-401-* answers with that
+status, wait-10-* takes so many seconds, and empty-* answers with no text. Which credential arrived is told by a
 digest of it, in the header X-Echo-Authorization and in the journal: `none`, or `present:` and the first 12 hex digits of
 the SHA-256 of the key alone.
 
@@ -106,15 +107,17 @@ class Echo(BaseHTTPRequestHandler):
             return self.refuse(400, "the body is not a JSON object")
         if speak is None:
             return self.refuse(404, "there is nothing here")
-        if model.startswith("slow-"):
-            time.sleep(3)
+        if slow := re.match(r"(?:slow|wait)-(\d{1,3})?", model):
+            time.sleep(int(slow[1] or 3))
         if model.startswith("fail-"):
             return self.refuse(500, f"the model {model} always fails")
+        if found := re.match(r"http-([45]\d\d)-", model):
+            return self.refuse(int(found[1]), f"the model {model} always fails")
         speak(self, asked, model)
 
     def say_chat(self, asked, model):
         told = messages_in(asked)
-        text = answer_to(told)
+        text = "" if model.startswith("empty-") else answer_to(told)
         usage = usage_of(told, text, "prompt_tokens", "completion_tokens")
         head = {"id": "chatcmpl-" + uuid.uuid4().hex, "created": int(time.time()), "model": model}
         if not asked.get("stream"):

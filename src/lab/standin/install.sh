@@ -2,7 +2,7 @@
 # A stand-in for the installer of Hermes Agent: takes the same flags, leaves the same files, fetches nothing.
 #
 # CLM_STANDIN_INSTALL_SLEEP, or a number in /tmp/standin-install-slow, makes it take that many seconds;
-# /tmp/standin-install-fail makes it fail half-way with the exit code in it.
+# /tmp/standin-install-fail makes it fail half-way with the exit code in it; /tmp/standin-install-moved is a commit that the tag leads to.
 set -e
 
 #release#
@@ -124,12 +124,14 @@ checkout() {
   pause
   program "$INSTALL_DIR"
   if [ "$BRANCH" = main ]; then
-    sed -i 's/^NUMBER = .*/NUMBER = "0.99.0"/; s/^VERSION = .*/VERSION = "main"/' "$INSTALL_DIR/hermes_cli/release.py"
+    sed -i 's/^__version__ = .*/__version__ = "0.99.0"/; s/^__release_date__ = .*/__release_date__ = "main"/' "$INSTALL_DIR/hermes_cli/__init__.py"
   fi
   echo "# A stand-in for Hermes Agent $VERSION" > "$INSTALL_DIR/README.md"
   printf '[core]\n\trepositoryformatversion = 0\n\tbare = false\n' > "$git/config"
-  echo "$COMMIT" > "$git/refs/tags/$BRANCH"
-  echo "$COMMIT" > "$git/HEAD"
+  local commit
+  commit=$(cat /tmp/standin-install-moved 2> /dev/null || echo "$COMMIT")
+  echo "$commit" > "$git/refs/tags/$BRANCH"
+  echo "$commit" > "$git/HEAD"
   echo "$BRANCH" > "$git/standin-tag"
   good "Repository ready: $BRANCH"
 }
@@ -191,6 +193,16 @@ END
   done
 }
 
+# bundled_skill CATEGORY NAME TEXT: with a line that tells it apart from those the agent writes: its name, and an MD5 over the path and the
+# bytes of each of its files.
+bundled_skill() {
+  mkdir -p "skills/$1/$2"
+  printf -- '---\nname: %s\n---\n%s\n' "$2" "$3" > "skills/$1/$2/SKILL.md"
+  local digest
+  digest=$({ printf SKILL.md && cat "skills/$1/$2/SKILL.md"; } | md5sum)
+  echo "$2:${digest%% *}" >> skills/.bundled_manifest
+}
+
 templates() {
   info "Setting up configuration files..."
   (
@@ -212,8 +224,8 @@ templates() {
     if [ "$NO_SKILLS" = true ]; then
       touch .no-bundled-skills
     else
-      mkdir -p skills/standin
-      echo 'A skill of the stand-in.' > skills/standin/SKILL.md
+      bundled_skill standin example 'A skill of the stand-in.'
+      bundled_skill notes summaries 'Another skill of the stand-in.'
     fi
     # 0.18 keeps it with the code.
     if [ "$MINOR" -ge 18 ]; then echo git > "$INSTALL_DIR/.install_method"; elif [ "$MINOR" -ge 15 ]; then echo git > .install_method; fi

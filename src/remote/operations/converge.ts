@@ -14,7 +14,10 @@ export interface ConvergeOptions {
   /** Told of each operation once, when its fate is known. */
   onResult?: (result: Result) => void;
   signal?: AbortSignal;
-  /** Milliseconds the host may take to look, and again to change; `approve` has all the time it needs. */
+  /**
+   * Milliseconds the host may take to look, and again to change; `approve` has all the time it needs. Without it: two
+   * minutes to look, and to change what the operations themselves may take.
+   */
   timeout?: number;
 }
 
@@ -34,7 +37,7 @@ export async function converge(
   const { script, contents } = programFor(operations, nonce);
   const host = await converse(shell, nonce, script, signal);
   try {
-    host.allow(timeout);
+    host.allow(timeout ?? lookTimeout);
     const look = await listen(host, "ready", operations);
     const found = reportOn(operations, look.results);
 
@@ -45,7 +48,7 @@ export async function converge(
       return found;
     }
 
-    host.allow(timeout);
+    host.allow(timeout ?? changeTimeout(operations));
     const send = [...contents.keys()].filter(needed(operations, look));
     host.say(`go ${send.join(" ")}\n`);
     for (const index of send) host.say(contents.get(index) ?? "");
@@ -55,6 +58,23 @@ export async function converge(
     await host.hangUp();
   }
 }
+
+// A look waits up to a minute for another clm that changes the host.
+const lookTimeout = 120_000;
+
+/** The time all operations may take at most, one after the other. */
+function changeTimeout(operations: readonly Operation[]): number {
+  const each = operations.map((op): number => {
+    if (op.kind === "run") return op.timeout + 30_000;
+    // A package manager may have to wait for another, and download; a unit for its service to stop.
+    if (op.kind === "pkg" || op.kind === "unit" || op.kind === "absent") return 15 * 60_000;
+    return 60_000;
+  });
+  return each.reduce((sum, one) => sum + one, lookTimeout);
+}
+
+// Characters that are kept of why one operation failed.
+const longestReason = 64 * 1024;
 
 interface Heard {
   results: Map<number, Result>;
@@ -77,6 +97,8 @@ async function listen(
     if (line === "busy") throw busy();
     const [, place, word, text = ""] = /^(\d+) (\S+) ?(.*)$/.exec(line) ?? [];
     const index = Number(place);
+    // A host may say anything, and as much as it likes.
+    if (index >= operations.length) continue;
     switch (word) {
       case "wants":
         heard.wants.add(index);
@@ -85,7 +107,9 @@ async function listen(
         about.cause = text === "full" ? "full" : "timeout";
         break;
       case "why":
-        about.why = about.why === undefined ? printable(text) : `${about.why}\n${printable(text)}`;
+        about.why = (about.why === undefined ? printable(text) : `${about.why}\n${printable(text)}`).slice(
+          -longestReason,
+        );
         break;
       case "ok":
       case "would-change":

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Readable } from "node:stream";
 import { asFault, Fault } from "../../errors.js";
+import { waitFor } from "../../wait.js";
 import type { Exit, Shell } from "../process.js";
 
 /** A script that runs on the host and answers line by line while we talk to it. One exec. */
@@ -8,11 +9,14 @@ export interface Conversation {
   /** The next line the script told us. It is a fault when the script ends, so the script must say its last word. */
   next(): Promise<string>;
   say(bytes: string | Buffer): void;
-  /** Nothing more will be said. Resolves when the script is gone. */
+  /** Nothing more will be said. Resolves when the script is gone, or was given the time for it. */
   hangUp(): Promise<void>;
   /** From now on the host may take this long; without a number, for ever. */
   allow(milliseconds?: number): void;
 }
+
+// Milliseconds a script may take to end when it has been told that nothing more comes.
+const goodbye = 10_000;
 
 /** The word with which a script begins its lines: a banner, a `.bashrc` that talks, anything may write to stdout. */
 export const newNonce = (): string => `clm-${randomBytes(16).toString("hex")}`;
@@ -63,7 +67,10 @@ export async function converse(
         while (!(await answers.next()).done);
         await ending;
       };
-      await Promise.race([drained(), stopped]).catch(() => {});
+      // A script that does not end when its stdin does is left alone, like one whose connection was lost.
+      const late = { timeout: goodbye, late: () => new Fault("remote-timeout", "the host did not hang up") };
+      await waitFor(Promise.race([drained(), stopped]), late).catch(() => process.leave());
+      clearTimeout(timer);
     },
     allow(milliseconds) {
       clearTimeout(timer);

@@ -22,6 +22,9 @@ export interface JobEnd {
   offset: number;
 }
 
+// The script tells something several times a second, also when the job writes nothing.
+const silence = 60_000;
+
 /** Waits, in one exec, until a job that `converge` started has ended. Stopping to wait does not stop the job. */
 export async function followJob(shell: Shell, name: string, options: FollowOptions = {}): Promise<JobEnd> {
   let offset = options.offset ?? 0;
@@ -29,6 +32,7 @@ export async function followJob(shell: Shell, name: string, options: FollowOptio
   const script = [library, sh`nonce=${nonce} unit=${unitOf(name)} log=${logOf(name)} offset=${offset}`, "follow", ""];
   const host = await converse(shell, nonce, script.join("\n"), options.signal);
   for (;;) {
+    host.allow(silence);
     const [word, ...words] = (await host.next()).split(" ");
     if (word === "log") {
       const bytes = Buffer.from(words.join(""), "base64");

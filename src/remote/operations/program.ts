@@ -3,6 +3,7 @@ import { sh, type Word } from "../../quote.js";
 import commands from "./library/commands.sh?raw";
 import protocol from "./library/converge.sh?raw";
 import files from "./library/files.sh?raw";
+import processes from "./library/processes.sh?raw";
 import rights from "./library/rights.sh?raw";
 import units from "./library/units.sh?raw";
 import users from "./library/users.sh?raw";
@@ -16,7 +17,7 @@ export interface Program {
 }
 
 // The host has no use for the comments.
-const library = [protocol, rights, files, users, units, commands].join("").replace(/^\s*#.*\n/gm, "");
+const library = [protocol, rights, files, processes, users, units, commands].join("").replace(/^\s*#.*\n/gm, "");
 
 /** The script that answers with `nonce` on every line. It holds digests of contents, never the contents. */
 export function programFor(operations: readonly Operation[], nonce: string): Program {

@@ -59,5 +59,5 @@ it.each([
   ["somebody else", [by(false, "0100007F")], false],
   ["its own and somebody else", [by(true, "0100007F"), by(false, "0100007F")], false],
 ])("its port is held by %s", (_, listeners, held) => {
-  expect(isHeld({ listeners } as unknown as Seen)).toBe(held);
+  expect(isHeld({ listeners, strangers: [] } as unknown as Seen)).toBe(held);
 });

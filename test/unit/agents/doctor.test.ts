@@ -61,6 +61,8 @@ interface Case {
   /** Minutes ago. */
   oom?: number;
   channels?: string[];
+  servers?: string[];
+  unanswered?: string;
   key?: "missing" | "changing";
   proven?: { ago: number; chat: boolean };
   ahead?: number;
@@ -110,11 +112,12 @@ function symptomsOf({ said = [], journal = [], errors = [], oom, ahead = 0 }: Ca
 describe("what the doctor makes of it", () => {
   it.each((read("checks") as Case[]).map((each) => [each.about, each] as const))("%s", (_about, each) => {
     const checks = examine({
-      ...{ subject, sight: sightOf(each), symptoms: symptomsOf(each), now },
+      subject: { ...subject, channels: each.channels ?? [], servers: each.servers ?? [] },
+      ...{ sight: sightOf(each), symptoms: symptomsOf(each), now },
       clock: { ahead: each.ahead ?? 0, within: each.within ?? 0.2 },
       wanted: each.wanted ?? "run",
       key: each.key,
-      channels: each.channels ?? [],
+      unanswered: each.unanswered,
       proven: each.proven && { at: now - each.proven.ago * 60_000, chat: each.proven.chat },
     });
     const ids = checks.map(({ id }) => id);
@@ -130,7 +133,7 @@ describe("what the doctor makes of it", () => {
       if (what) expect(fix).toBe(what);
       // Whatever is wrong says what to do, and every check is one that is listed.
       if (result === "fail") expect(fix).toMatch(/^clm /);
-      expect(id).toMatch(new RegExp(`^(${Object.keys(agentChecks).join("|")}|channel\\..+|log\\..+)$`));
+      expect(id).toMatch(new RegExp(`^(${Object.keys(agentChecks).join("|")}|channel\\..+|mcp\\..+|log\\..+)$`));
     }
   });
 });

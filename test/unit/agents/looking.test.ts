@@ -1,22 +1,24 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { symptomsScript } from "../../../src/agents/doctor/script.js";
-import { lookBeginning, manyScript, sectionsIn } from "../../../src/agents/looking.js";
-import library from "../../../src/agents/proof/proof.sh?raw";
+import { lookBeginning, manyScript, sectionsIn, versionCall } from "../../../src/agents/looking.js";
+import { proofLibrary } from "../../../src/agents/proof/library.js";
 import { proofScript } from "../../../src/agents/proof/script.js";
 import { seenFrom } from "../../../src/agents/proof/seen.js";
 import { loadType } from "../../../src/agents/registry.js";
 import { glanceScript, sightScript, truthScript } from "../../../src/agents/sight/script.js";
 import { sightsFrom } from "../../../src/agents/sight/sight.js";
+import sights from "../../../src/agents/sight/sight.sh?raw";
 import { subjectOf } from "../../../src/agents/subject.js";
 import { quote } from "../../../src/quote.js";
 import { commandFor } from "../../../src/remote/operations/conversation.js";
 import { sampleAgent } from "../state/sample-agent.js";
 
+const library = proofLibrary + sights;
 const { manifest } = await loadType("/nonexistent", "hermes");
 const record = subjectOf(manifest, {
   ...{ name: "ada", word: "ada", host: { name: "wolf-i" } as never },
@@ -98,26 +100,65 @@ describe("an agent that has a FIFO where its files should be", () => {
     ["a comparison", () => truthScript([{ subject: subject(), rendered }])],
     ["the doctor", () => symptomsScript([subject()])],
     ["a proof", () => proofScript(subject(), { rendered })],
-    ["its words", () => proofScript(subject(), { words: true })],
+    ["its words", () => proofScript(subject(), { words: {} })],
   ])("keeps nobody waiting: %s", (_about, script) => {
     expect(said(script(), "key\n")).toMatch(/^(0 )?end=yes\n/m);
   });
 });
 
-describe("a launcher", () => {
-  const version = () => parts(`see_version 1 ${quote(join(bin, "launcher"))}`);
+describe("its version", () => {
+  const file = () => join(home, "release.py");
+  const constants = '"""Says which one it is."""\n__version__ = "0.18.0"\n__release_date__ = \'2026.7.1\'\n';
+  const version = () => {
+    const { manifest, places } = subject();
+    const own = { ...subject(), manifest: { ...manifest, version: { ...manifest.version, file: file() } }, places };
+    const out = parts(versionCall(own));
+    return [all(out, "version"), all(out, "end")];
+  };
+  beforeEach(() => program("launcher", `echo ran >>${quote(join(home, "ran"))}`));
+
+  it("is read from its files, and nothing of it is run", () => {
+    writeFileSync(file(), constants);
+    expect(version()).toEqual([["Hermes Agent v0.18.0 (2026.7.1)"], ["yes"]]);
+    expect(existsSync(join(home, "ran"))).toBe(false);
+  });
 
   it.each([
-    ["does not end, and does not let itself be told to", "trap '' TERM; while :; do sleep 0.1; done", ""],
-    ["leaves something behind that keeps the pipe", "setsid sleep 15 & echo 1.2", "1.2"],
-    ["leaves something behind and says nothing", "setsid sleep 40 & exit", ""],
-    ["says one line without an end", "exec tr '\\0' x </dev/zero", "x".repeat(500)],
-    ["says many", "echo 1; echo end=no", "1"],
-  ])("that %s is asked no longer than it may take", (_about, text, told) => {
-    program("launcher", text);
-    const out = version();
-    expect([all(out, "version"), all(out, "end")]).toEqual([[told], ["yes"]]);
+    ["has only one of the two", () => writeFileSync(file(), '__version__ = "0.18.0"\n')],
+    ["says something else than a version", () => writeFileSync(file(), constants.replace("0.18.0", "$(id)\u0007"))],
+    ["is a pipe", () => execFileSync("mkfifo", [file()])],
+    ["is a directory", () => mkdirSync(file())],
+    ["is not there", () => {}],
+    ["has no launcher beside it", () => [writeFileSync(file(), constants), rmSync(join(bin, "launcher"))]],
+    ["says it too late", () => writeFileSync(file(), `${"#".repeat(30_000)}\n${constants}`)],
+  ])("is unknown when the file %s", (_about, make) => {
+    make();
+    expect(version()).toEqual([[""], ["yes"]]);
   });
+});
+
+describe("its Codex", () => {
+  const codex = () =>
+    all(parts(`config=/nowhere search=${quote(bin)}:/usr/bin`, "see_codex codex openai_runtime"), "codex");
+  const install = (version: string) => {
+    const place = join(home, "lib/codex/1");
+    mkdirSync(join(place, "vendor/bin"), { recursive: true });
+    writeFileSync(join(place, "vendor/bin/codex"), "#!/bin/sh\necho codex-cli 9.9.9\n", { mode: 0o755 });
+    writeFileSync(join(place, "package.json"), JSON.stringify({ name: "@openai/codex", version }));
+    symlinkSync(join(place, "vendor/bin/codex"), join(bin, "codex"));
+  };
+
+  it("is told by its package, and not run", () => {
+    install("0.166.0-linux-x64");
+    expect(codex()).toEqual(["0.166.0-linux-x64"]);
+  });
+
+  it("is there, of a version that nobody knows, without a package", () => {
+    program("codex", "echo codex-cli 9.9.9");
+    expect(codex()).toEqual(["unknown"]);
+  });
+
+  it("is not there", () => expect(codex()).toEqual([""]));
 });
 
 describe("nobody speaks for another", () => {
@@ -133,7 +174,7 @@ describe("nobody speaks for another", () => {
   });
 
   it("by an answer of its model", () => {
-    program("curl", "cat >/dev/null; head -c 50000 /dev/zero");
+    program("bash", "head -c 50000 /dev/zero");
     const out = parts("chat_path=/c chat_seconds=1 chat_body=b key=k", "see_chat");
     expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThan(3100);
     expect(seenFrom(out)?.chat?.body ?? "").toBe("");
@@ -173,19 +214,17 @@ describe("what is read of its files has an end", () => {
   });
 });
 
-describe("its own key", () => {
-  const asked = (key: string) => {
-    program("curl", `cat >${quote(join(home, "asked"))}; echo health=200`);
-    const out = parts(
-      `ours=yes key=${key}`,
-      "see_answers",
-      `sed -n 's/^write-out = "\\([a-z]*\\).*/asked=\\1/p' ${quote(join(home, "asked"))}`,
-    );
-    return all(out, "asked");
-  };
+describe("the agent's port", () => {
+  it("is looked at also where requests come to no end", () => {
+    program("bash", "exec sleep 30");
+    program("timeout", "exit 124");
+    expect(seenFrom(parts("key=k pid=0 unit_group=''", "see_api"))).toMatchObject({ listeners: [], answers: {} });
+  });
 
-  it("is tried", () => expect(asked("k")).toEqual(["health", "none", "wrong", "own"]));
-  it("is not tried when there is none", () => expect(asked("''")).toEqual(["health", "none", "wrong"]));
+  it("is asked nothing without bash, and that is said", () => {
+    const out = parts("key=k pid=0 unit_group=''", "command() { return 1; }", "see_api");
+    expect(seenFrom(out)).toMatchObject({ noBash: true, answers: {} });
+  });
 });
 
 describe("several agents in one script", () => {

@@ -33,7 +33,15 @@ function subject(version = "2026.7.1"): Subject {
   if (!release) throw new Error(`the manifest has no ${version}`);
   return {
     ...{ manifest, version, release, host: "lab-1", name: "ada", user: "ada", unit: "hermes-ada.service" },
-    ...{ word: "ada", adopted: false, port: 8642, relaxed: false, places: placesFor(manifest, "ada") },
+    ...{
+      word: "ada",
+      adopted: false,
+      channels: [],
+      servers: [],
+      port: 8642,
+      relaxed: false,
+      places: placesFor(manifest, "ada"),
+    },
   };
 }
 

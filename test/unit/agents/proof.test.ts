@@ -16,6 +16,7 @@ interface Case {
   version?: string;
   /** It was taken over. */
   adopted?: boolean;
+  channels?: Record<string, Record<string, string>>;
   first?: string[];
   lines?: string[];
   no?: string[];
@@ -28,12 +29,12 @@ const cases = (file: string): Case[] => parse(readFileSync(`test/cases/proof/${f
 
 const { manifest } = await loadType("/nonexistent", "hermes");
 
-const subjectFor = (version: string) =>
+const subjectFor = (version: string, channels: Record<string, Record<string, string>> = {}) =>
   subjectOf(manifest, {
     name: "ada",
     word: "ada",
     host: { name: "wolf-i" } as never,
-    record: sampleAgent("ada", { version, mark: "0123abcd", onboarding: { state: "validate", stages: {} } }),
+    record: sampleAgent("ada", { version, channels, mark: "0123abcd", onboarding: { state: "validate", stages: {} } }),
   });
 
 const answered = ({ status, headers = {}, body, text, interim }: NonNullable<Case["answer"]>): string => {
@@ -61,12 +62,15 @@ function see({ version = "2026.7.1", no = [], answer = { status: 200, body: ok }
   return seen;
 }
 
-describe.each(["state", "gate", "chat"])("proofs: %s", (file) => {
+describe.each(["state", "gate", "chat", "listeners"])("proofs: %s", (file) => {
   it.each(cases(file).map((each) => [each.about, each] as const))("%s", (_about, each) => {
-    const subject = { ...subjectFor(each.version ?? "2026.7.1"), adopted: each.adopted ?? false };
+    const subject = { ...subjectFor(each.version ?? "2026.7.1", each.channels), adopted: each.adopted ?? false };
     const first = each.first && see(each, each.first);
-    const proofs = judge(subject, see(each, each.lines ?? []), { first, noChat: each.noChat });
-    expect(proofs.map(({ id }) => id)).toEqual(proofIds);
+    // Those of connections have cases of their own below.
+    const isHere = (id: string) => id !== "channels" && id !== "mcp";
+    const judged = judge(subject, see(each, each.lines ?? []), { first, noChat: each.noChat });
+    const proofs = judged.filter(({ id }) => isHere(id));
+    expect(proofs.map(({ id }) => id)).toEqual(proofIds.filter(isHere));
     for (const { id, result, reason, fix } of proofs) {
       const [wanted, why, what] = each.expect[id] ?? ["ok"];
       expect([id, result]).toEqual([id, wanted]);
@@ -75,6 +79,37 @@ describe.each(["state", "gate", "chat"])("proofs: %s", (file) => {
       // Whatever fails says what to do.
       expect(result === "fail" && !fix).toBe(false);
     }
+  });
+});
+
+describe("channels and MCP servers", () => {
+  const subject = { ...subjectFor("2026.7.1"), channels: ["discord"], servers: ["files"] };
+  const gateway = (entry: object) =>
+    `gateway=${Buffer.from(JSON.stringify({ platforms: { discord: entry } })).toString("base64")}`;
+  const at = "2026-11-16T11:00:01+00:00";
+  const lost =
+    "server=2026-11-16 12:00:04,200 WARNING tools.mcp_tool: MCP server 'files' failed initial connection after 3 attempts, giving up: x";
+
+  it.each<[string, string[], string[], object]>([
+    ["connected", [gateway({ state: "connected", updated_at: at })], [], { channels: "ok" }],
+    ["retrying", [gateway({ state: "retrying", updated_at: at })], [], { channels: "fail connecting" }],
+    ["given up", [gateway({ state: "fatal", updated_at: at })], [], { channels: "fail refused" }],
+    [
+      "of an earlier process",
+      [gateway({ state: "connected", updated_at: "2026-11-16T10:59:59+00:00" })],
+      [],
+      { channels: "fail connecting" },
+    ],
+    ["not written yet", [], [], { channels: "fail connecting" }],
+    ["of one that does not run", [], ["age"], { channels: "skipped" }],
+    ["not asked for", [], ["connections"], {}],
+    ["a server without a word", ["servers=yes"], ["connections"], { mcp: "ok" }],
+    ["a server that was given up", ["servers=yes", lost], ["connections"], { mcp: "fail" }],
+  ])("%s", (_about, lines, no, expected) => {
+    const proofs = judge(subject, see({ about: "", no, expect: {} }, lines));
+    const found = proofs.filter(({ id }) => id === "channels" || id === "mcp");
+    const told = found.map(({ id, result, cause }) => [id, [result, cause].filter(Boolean).join(" ")]);
+    expect(Object.fromEntries(told)).toEqual(expected);
   });
 });
 
@@ -137,6 +172,29 @@ describe("causes", () => {
     expect(withCause(subjectFor("2026.7.1"), chat, words)[0]?.reason).toBe("no answer; the provider refuses the key");
     const port = withCause(subjectFor("2026.7.1"), stopped, words).find(({ id }) => id === "port");
     expect(port?.reason).toContain("does not take its API key");
+  });
+
+  it("are read from the failure itself before the log, and a log of something else explains nothing", () => {
+    const hermes = subjectFor("2026.7.1");
+    const failed = (reason: string, cause?: "no-answer") => [
+      { id: "chat" as const, result: "fail" as const, reason, fix: "x", ...(cause && { cause }) },
+    ];
+    const words = [
+      "ERROR gateway.run: Error code: 401 - Incorrect API key provided",
+      "WARNING agent.model_metadata: Failed to fetch model metadata from OpenRouter: Temporary failure in name resolution",
+    ];
+    const told = (reason: string, log = words, cause?: "no-answer") =>
+      withCause(hermes, failed(reason, cause), log)[0]?.reason;
+    const down = "no answer from the model: API call failed after 3 retries: HTTP 500: it always fails";
+    expect(told(down)).toBe(`${down}; the provider cannot be reached from the host`);
+    expect(told("no answer from the model: it is Monday", words.slice(1))).toBe(
+      "no answer from the model: it is Monday",
+    );
+    expect(told("no answer", ["socket.gaierror: [Errno -3] Temporary failure in name resolution"])).toBe(
+      "no answer; the host cannot resolve names",
+    );
+    expect(told("no answer", ["bye"])).toBe("no answer");
+    expect(told("no answer", ["bye"], "no-answer")).toBe("no answer; it last said: bye");
   });
 
   it("of Hermes lead nowhere that only looks again", () => {

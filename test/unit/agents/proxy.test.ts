@@ -286,7 +286,7 @@ describe("a look at it", () => {
     execFileSync("sh", ["-n"], { input: script });
     expect(script).toContain("unit=hermes-ada-proxy.service");
     expect(script).toContain("port=8700");
-    expect(script).toContain("/home/ada/.local/bin/hermes proxy status &");
+    expect(script).toContain("-- /home/ada/.local/bin/hermes proxy status' &");
     expect(proxyScript(subject(), type, {})).not.toContain("proxy status");
   });
 

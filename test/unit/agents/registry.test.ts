@@ -148,6 +148,18 @@ test.each([
     "channels.webhook.fields.0",
     "has a default, or must be answered",
   ],
+  [
+    "a port to listen on, and no address",
+    `type: hermes\nchannels: { webhook: { config: {}, fields: [{ name: port, ask: Port, listens: true, default: "8644" }] } }\n`,
+    "channels.webhook.fields",
+    "needs a field for the address",
+  ],
+  [
+    "an address to listen on that nobody knows",
+    `type: hermes\nchannels: { webhook: { config: {}, fields: [{ name: bind, ask: Address, binds: true }] } }\n`,
+    "channels.webhook.fields",
+    "has a default, or must be answered",
+  ],
   ["a new type that is not complete", "type: other\ntitle: Other\n", "default", "expected string"],
 ])("%s is refused by file, path and reason", async (_what, text, path, reason) => {
   const file = overlay("bad.yaml", text);
@@ -163,7 +175,7 @@ test("a file that everyone may write is not read", async () => {
   chmodSync(file, 0o666);
   const fault = await faultOf(hermes);
   expect(fault.fault).toBe("bad-input");
-  expect(fault.next).toEqual([`chmod o-w ${file}`]);
+  expect(fault.next).toEqual([`chmod go-w ${file}`]);
   chmodSync(file, 0o664);
   expect((await hermes()).manifest.type).toBe("hermes");
 });

@@ -86,7 +86,8 @@ function subjectFor(from: Manifest, version: string): Subject {
   if (!release) throw new Error(`no version ${version}`);
   const places = placesFor(from, "wolf");
   const names = { host: "den", name: "wolf", word: "wolf", user: "wolf", unit: "hermes-wolf.service" };
-  return { manifest: from, version, release, ...names, port: 8643, relaxed: false, adopted: false, places };
+  const own = { port: 8643, relaxed: false, adopted: false, channels: [], servers: [] };
+  return { manifest: from, version, release, ...names, ...own, places };
 }
 
 function rendered(from: Manifest, version: string, each: Partial<Case>) {
@@ -202,10 +203,32 @@ describe("everything a version claims", () => {
       if (!inRange(version, when)) continue;
       const { env, secret } = rendered(all, version, { channels: { [name]: allAnswers(fields) } });
       for (const { env: variable, secret: kept } of fields) {
-        const key = variable ?? kept ?? "";
+        const key = variable ?? kept;
+        // It is in config.yaml, or Hermes has no setting for it.
+        if (key === undefined) continue;
         expect(env, name).toHaveProperty(key);
         expect(secret.includes(key), key).toBe(kept !== undefined);
       }
+    }
+  });
+
+  test.each(versions)("%s has every channel that listens on the loopback, unless somebody asks for more", (version) => {
+    const listening = Object.entries(all.channels).filter(([, { fields }]) => fields.some(({ listens }) => listens));
+    expect(listening.map(([name]) => name).sort()).toEqual([
+      ...["bluebubbles", "line", "sms", "teams", "webhook", "wecom_callback", "whatsapp_cloud"],
+    ]);
+    for (const [name, { fields, when }] of listening) {
+      const field = fields.find(({ binds }) => binds);
+      // Hermes has no setting for the address of this one, so that it cannot be had without saying so.
+      if (name === "teams") expect([field?.required, field?.default]).toEqual([true, undefined]);
+      else expect([field?.required, field?.default], name).toEqual([false, "127.0.0.1"]);
+      if (!inRange(version, when) || name === "teams") continue;
+      const answers = allAnswers(fields.filter((each) => !each.binds));
+      const { env, config } = rendered(all, version, { channels: { [name]: answers } });
+      const said = [...Object.values(env), ...leavesOf(config).map(([, value]) => value)];
+      expect(said.filter((value) => value === "127.0.0.1").length, name).toBe(2);
+      const open = rendered(all, version, { channels: { [name]: { ...answers, bind: "0.0.0.0" } } });
+      expect(JSON.stringify([open.env, open.config]), name).toContain('"0.0.0.0"');
     }
   });
 

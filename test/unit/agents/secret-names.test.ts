@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadType } from "../../../src/agents/registry.js";
-import { useOf } from "../../../src/agents/secret-names.js";
+import { isStripped, useOf } from "../../../src/agents/secret-names.js";
 
 const { manifest } = await loadType("/nonexistent", "hermes");
 
@@ -21,5 +21,26 @@ describe("what a name among an agent's secrets is for", () => {
     ["constructor", "extra"],
   ])("%s is %s", (name, kind) => {
     expect(useOf(manifest, name).kind).toBe(kind);
+  });
+});
+
+describe("a variable that the commands of the agent never get", () => {
+  it.each([
+    ["GITHUB_TOKEN", true],
+    ["GH_TOKEN", true],
+    ["GITHUB_APP_ID", true],
+    ["OPENAI_API_KEY", true],
+    ["OPENROUTER_API_KEY", true],
+    ["ANTHROPIC_BASE_URL", true],
+    ["TAVILY_API_KEY", true],
+    ["SUDO_PASSWORD", true],
+    ["AWS_BEARER_TOKEN_BEDROCK", true],
+    ["AWS_ACCESS_KEY_ID", false],
+    ["MY_TOKEN", false],
+    ["MY_GITHUB_TOKEN", false],
+    ["GITHUB_TOKEN_2", false],
+    ["NOTION_API_KEY", false],
+  ])("%s: %s", (name, expected) => {
+    expect(isStripped(manifest, name)).toBe(expected);
   });
 });

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { loadType } from "../../../src/agents/registry.js";
 import { glanceScript, sightScript } from "../../../src/agents/sight/script.js";
 import { sightsFrom } from "../../../src/agents/sight/sight.js";
-import { type Expected, standingOf } from "../../../src/agents/sight/state.js";
+import { type Expected, isWell, standingOf } from "../../../src/agents/sight/state.js";
 import { stillSo } from "../../../src/agents/sight/still.js";
 import type { KeyTrouble, Wanted } from "../../../src/agents/sight/troubles.js";
 import { subjectOf } from "../../../src/agents/subject.js";
@@ -19,6 +19,8 @@ interface Case {
   drift?: Expected["drift"];
   wanted?: Wanted;
   channels?: string[];
+  servers?: string[];
+  unanswered?: string;
   key?: KeyTrouble;
   unfinished?: string;
   state: string;
@@ -54,11 +56,24 @@ describe("how an agent is", () => {
     if (each.state === "unknown") return expect(sight).toBeUndefined();
     if (!sight) throw new Error("nothing was seen");
     if (each.sight) expect(sight).toMatchObject(each.sight);
-    const { drift = [], wanted = "run", channels = [], key, unfinished } = each;
-    const { state, reason } = standingOf(subject, sight, { drift, wanted, channels, key, unfinished });
+    const { drift = [], wanted = "run", channels = [], servers = [], key, unfinished, unanswered } = each;
+    const about = { ...subject, channels, servers };
+    const { state, reason } = standingOf(about, sight, { drift, wanted, key, unfinished, unanswered });
     expect(state).toBe(each.state);
     if (each.reason !== undefined || state === "running") expect(reason || undefined).toBe(each.reason || undefined);
   });
+});
+
+describe("processes outside its unit", () => {
+  const stopped = { about: "", state: "", lines: ["unit.ActiveState=inactive", "strays=1", "stray=5 sh"] };
+  const standing = (adopted: boolean) => {
+    const [, sight] = sightsFrom(printed({ ...stopped, no: ["age", "listen", "holder", "health"] }), 2);
+    if (!sight) throw new Error("nothing was seen");
+    return { wanted: "rest" as const, ...standingOf({ ...subject, adopted }, sight, { wanted: "rest" }) };
+  };
+
+  it("keep one that is stopped from being well", () => expect(isWell(standing(false))).toBe(false));
+  it("are a person's own when the agent was taken over", () => expect(isWell(standing(true))).toBe(true));
 });
 
 describe("a short look", () => {
@@ -90,7 +105,7 @@ describe("a short look", () => {
     ["health=503"],
     ["touched=3 2"],
     ["room=1 0 0"],
-    ['gateway={"platforms":{"discord":{"state":"fatal"}}}'],
+    ['gateway={"platforms":{"discord":{"state":"fatal","updated_at":"2026-11-16T11:00:01+00:00"}}}'],
     ["uid="],
     ["reach=7 000"],
     ["reach.spare=0 502"],

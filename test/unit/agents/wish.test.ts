@@ -26,6 +26,8 @@ function subject(version = manifest.default, more: Partial<Subject> = {}): Subje
     name: "ada",
     word: "ada",
     adopted: false,
+    channels: [],
+    servers: [],
     user: "ada",
     unit: "hermes-ada.service",
     port: 8642,

@@ -28,7 +28,11 @@ beforeEach(async () => {
 });
 
 const run = (...words: string[]) => clm(["--config-dir", dir, "gateway", ...words], { now: () => now });
-const create = (...words: string[]) => run("key", "create", "--name", "codex", "--agents", "ada", ...words);
+/** Creates the key codex for ada, unless the words name another or other agents. */
+const create = (...words: string[]) => {
+  const usual = Object.entries({ "--name": "codex", "--agents": "ada" }).filter(([option]) => !words.includes(option));
+  return run("key", "create", ...usual.flat(), ...words);
+};
 const records = () => Object.values(gatewayKeyStore(dir).read().keys);
 const ring = () => openKeyring(dir, openSecrets(dir), () => now);
 const opens = (key: string) => {
@@ -244,18 +248,40 @@ describe("list", () => {
     await run("key", "revoke", "gone", "--yes");
     now = new Date("2026-11-16T14:00:00Z");
     const { stdout } = await run("key", "list");
-    const rows = columns(stdout).map(([name, , role, agents, state, expires, limits]) => [
-      ...[name, role, agents, state, expires, limits],
+    const rows = columns(stdout).map(([name, , role, agents, state, sessions, expires, limits]) => [
+      ...[name, role, agents, state, sessions, expires, limits],
     ]);
     expect(rows).toEqual([
-      ["NAME", "ROLE", "AGENTS", "STATE", "EXPIRES IN", "LIMITS"],
-      ["codex", "chat", "ada", "active", "29d", "60/min, $5/day"],
-      ["old", "chat", "*", "expired", "-", "-"],
-      ["gone", "chat, signed", "*", "revoked", "-", "-"],
+      ["NAME", "ROLE", "AGENTS", "STATE", "SESSIONS", "EXPIRES IN", "LIMITS"],
+      ["codex", "chat", "ada", "active", "own", "29d", "60/min, $5/day"],
+      ["old", "chat", "*", "expired", "own", "-", "-"],
+      ["gone", "chat, signed", "*", "revoked", "own", "-", "-"],
     ]);
     const seen = JSON.stringify(await json("key", "list"));
     for (const { hash } of records()) expect(seen).not.toContain(hash);
     expect((await run("key", "list", "-o", "name")).stdout).toBe("codex\nold\ngone\n");
+  });
+
+  it("shows whose sessions a key has, which the audit log says too", async () => {
+    await run("key", "create", "--name", "web-1", "--agents", "*", "--share-sessions", "web");
+    await run("key", "create", "--name", "ops", "--agents", "*", "--all-sessions");
+    const listed = await json("key", "list");
+    expect(listed.map(({ name, sessions }: { name: string; sessions: string }) => [name, sessions])).toEqual([
+      ["ops", "all"],
+      ["web-1", "group:web"],
+    ]);
+    const log = readFileSync(join(dir, "audit.jsonl"), "utf8");
+    expect(log).toContain('"--share-sessions","web"');
+    expect(log).toContain('"--all-sessions"');
+  });
+
+  it.each([
+    ["both", ["--share-sessions", "web", "--all-sessions"], "exclude each other"],
+    ["no name of a group", ["--share-sessions", "a b"], "needs the name of a group"],
+  ])("refuses %s", async (_what, words, why) => {
+    const { code, stderr } = await run("key", "create", "--name", "x", "--agents", "*", ...words);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
+    expect(records()).toEqual([]);
   });
 
   it("without any says how to make one", async () => {

@@ -81,6 +81,22 @@ describe("signals", () => {
     );
   });
 
+  it.each(["SIGINT", "SIGTERM"] as const)("one %s ends also what never stops by itself", async (signal) => {
+    const { code, stderr } = await start(["try", "stubborn"], (child) => void child.kill(signal));
+    expect(code).toBe(130);
+    expect(stderr).toContain(
+      "error: stopped before it was done [CLM-7001]\n  it had not stopped by itself after 1.5 s",
+    );
+  });
+
+  it("one SIGTERM ends it although nobody takes its output", async () => {
+    const child = spawn(process.execPath, [program, "try", "flood"], { stdio: ["ignore", "pipe", "pipe"] });
+    started.add(child);
+    await new Promise((resolve) => child.stdout.once("readable", resolve));
+    child.kill("SIGTERM");
+    expect(await new Promise((done) => child.on("exit", done))).toBe(130);
+  });
+
   it("the second ends at once", async () => {
     const { code, stderr } = await start(["try", "stubborn"], (child) => {
       child.kill("SIGINT");

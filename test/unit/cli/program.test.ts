@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { globalsOf } from "../../../src/cli/globals.js";
+import { commandsOf, everyNoun } from "../../../src/cli/nouns.js";
 import { type Asked, parse } from "../../../src/cli/program.js";
+import { longOption } from "../../../src/cli/spelling.js";
 import { isFault } from "../../../src/errors.js";
 
 async function run(line: string | string[]) {
@@ -42,7 +45,7 @@ describe("what is understood", () => {
     "--config-dir /x --debug -q -y --dry-run --no-color -o json host add w",
     "host --config-dir /x --debug -q -y --dry-run --no-color -o json add w",
     "host add w --config-dir /x --debug -q -y --dry-run --no-color -o json",
-    "--config-dir /y -o yaml host add w --config-dir /x --debug -qy --dry-run --no-color -o json",
+    "--debug -y --config-dir /x host --debug add w -o json --debug -qy --dry-run --no-color",
   ])("global options wherever they stand: %s", async (line) => {
     expect(await run(line)).toMatchObject({
       path: "host add",
@@ -132,5 +135,53 @@ describe("what is not", () => {
     ],
     ["lab exec -- ls", "clm lab exec needs HOST | → clm lab exec --help"],
     ["host exec --bogus -- ls", "clm host exec has no option --bogus | → clm host exec --help"],
+    [
+      "agent install --host a --name n --host b",
+      "--host is given twice and takes one value | → clm agent install --help",
+    ],
+    ["host add w --port 22 --port 22", "--port is given twice and takes one value | → clm host add --help"],
+    ["host list -o json --output yaml", "--output is given twice and takes one value | → clm host list --help"],
+    ["-o json host list -o yaml", "--output is given twice and takes one value | → clm host list --help"],
+    ["--config-dir /a --config-dir /b ps", "--config-dir is given twice and takes one value | → clm --help"],
+    [
+      "--config-dir /a host --config-dir /b list",
+      "--config-dir is given twice and takes one value | → clm host list --help",
+    ],
   ])("%s", async (line, told) => expect(await refusal(line)).toBe(told));
+});
+
+describe("an option given twice", async () => {
+  const commands = (await everyNoun()).flatMap(commandsOf);
+  const given = commands.flatMap((command) =>
+    Object.entries({ ...command.options, ...globalsOf(command) }).map(([key, spec]) => ({ command, key, spec })),
+  );
+  const words = ({ command, key, spec }: (typeof given)[number]): string[] => {
+    const value = spec.choices?.[0] ?? (spec.kind === "number" ? String(spec.min ?? 1) : "x");
+    const option = spec.kind === "flag" ? [longOption(key)] : [longOption(key), value];
+    return [...command.path.split(" "), ...option, ...option];
+  };
+  /** What is wrong with a line, as far as options go: nobody gives the commands the words that they need. */
+  const complaint = async (line: string[]): Promise<string | undefined> => {
+    try {
+      await parse(line);
+    } catch (error) {
+      if (!isFault(error, "usage")) throw error;
+      return error.message;
+    }
+  };
+
+  it.each(given.filter(({ spec }) => !["flag", "list"].includes(spec.kind)).map((each) => words(each).join(" ")))(
+    "is refused where it takes one value: %s",
+    async (line) => {
+      const option = line.split(" ").at(-2);
+      expect(await complaint(line.split(" "))).toBe(`${option} is given twice and takes one value`);
+    },
+  );
+
+  it("is understood where it is a list or takes no value", async () => {
+    const lines = given.filter(({ spec }) => ["flag", "list"].includes(spec.kind)).map(words);
+    const complaints = await Promise.all(lines.map(complaint));
+    expect(complaints.filter((each) => each?.includes("given twice"))).toEqual([]);
+    expect(lines.length).toBeGreaterThan(100);
+  });
 });

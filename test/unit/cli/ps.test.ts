@@ -107,7 +107,13 @@ it("a program reads of one that was not seen that nothing is known", () => {
 });
 
 const seen = (answers: Record<string, number>, more: object = {}): Pick<Found, "sight" | "proofs"> => ({
-  sight: { seen: { answers, listeners: [], unit: {} }, channels: {}, words: [], ...more } as never,
+  sight: {
+    seen: { answers, listeners: [], unit: {} },
+    channels: {},
+    words: [],
+    strays: { count: 0, first: [] },
+    ...more,
+  } as never,
   proofs: [{ id: "gate.own", result: answers.own === 200 ? "ok" : "fail", reason: "" }],
 });
 

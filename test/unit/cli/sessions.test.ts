@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { messageFrom, type Row, sessionFrom } from "../../../src/agents/sessions/session.js";
+import { messageFrom, messagesFrom, type Row, sessionFrom } from "../../../src/agents/sessions/session.js";
 import { beginningOf, snippetOf } from "../../../src/agents/sessions/snippet.js";
 import { conversation, markdown } from "../../../src/cli/agent/sessions/text.js";
 import { hitView } from "../../../src/cli/agent/sessions/view.js";
@@ -109,4 +109,15 @@ describe("--since", () => {
   it.each(["", "yesterday", "2", "-2d", "2026-13-01", "1.5h"])("not '%s'", (text) => {
     expect(() => secondsSince("--since", text, now)).toThrow(/is no time/);
   });
+});
+
+it("a tool's answer without the tool's name has that of its call, as at 0.13", () => {
+  const call = { id: "call_1", type: "function", function: { name: "terminal", arguments: "{}" } };
+  const rows = [
+    { role: "assistant", content: "", tool_calls: [call] },
+    { role: "tool", content: "Linux", tool_call_id: "call_1", tool_name: null },
+    { role: "tool", content: "?", tool_call_id: "call_2", tool_name: null },
+    { role: "tool", content: "x", tool_call_id: "call_1", tool_name: "cat" },
+  ];
+  expect(messagesFrom(rows).map(({ tool }) => tool)).toEqual([null, "terminal", null, "cat"]);
 });

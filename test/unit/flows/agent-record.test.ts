@@ -30,6 +30,10 @@ const provider = (updated_at: string) => ({
   updated_at,
 });
 
+function failedBy(...ids: string[]): Partial<AgentRecord> {
+  return { failed: { digest, at: "2026-01-02T00:00:00Z", proofs: ids, reason: "it failed" } };
+}
+
 /** A fleet of one agent, whose providers are `main` and `spare`. */
 const inFleet = <T>(work: (session: Session) => Promise<T>) =>
   inSession({ configDir: directory() }, async (session) => {
@@ -59,6 +63,35 @@ it.each<[string, Record<string, ReturnType<typeof provider>>, string]>([
     });
     expect(states).toEqual([expected, expected]);
   }
+});
+
+const outcome = (...results: [Proof["id"], Proof["result"]][]): Proof[] =>
+  results.map(([id, result]) => ({ id, result, reason: `${id} ${result}` }));
+
+it.each<[string, Partial<AgentRecord>, Proof[], string, string[] | undefined]>([
+  ["a model that fails leaves it ready", {}, outcome(["chat", "fail"]), "ready", ["chat"]],
+  ["so do channels and servers", {}, outcome(["channels", "fail"], ["mcp", "fail"]), "ready", ["channels", "mcp"]],
+  ["an open API sets it back", {}, outcome(["gate.none", "fail"], ["chat", "fail"]), "validate", ["gate.none", "chat"]],
+  [
+    "so does a model that was never asked with this",
+    { proven: undefined },
+    outcome(["chat", "fail"]),
+    "validate",
+    ["chat"],
+  ],
+  ["an answer makes up for one that failed", failedBy("chat"), outcome(["chat", "ok"]), "ready", undefined],
+  ["that the model was not asked does not", failedBy("chat"), outcome(["chat", "skipped"]), "ready", ["chat"]],
+  ["a channel that connects makes up for it", failedBy("channels"), outcome(["chat", "skipped"]), "ready", undefined],
+])("proven again: %s", async (_, more, again, state, failed) => {
+  const { proven = undefined, ...rest } = { proven: { digest, at: "2026-01-01T00:00:00Z", chat: true }, ...more };
+  const before: AgentRecord = { ...ready, ...rest, ...(proven && { proven }) };
+  const now = await inFleet(async (session) => {
+    await recordAgent(session.hosts, { host: "den", name: "ada" }, () => before);
+    const agent = agentIn(session);
+    await recordProofs(session, agent, { digest, providers: providersBehind(session, agent.record) }, again);
+    return agentIn(session).record;
+  });
+  expect([now.onboarding.state, now.failed?.proofs]).toEqual([state, failed]);
 });
 
 it("answers do not make an agent ready that was set back meanwhile", () => {

@@ -50,8 +50,13 @@ function talk(answers?: (string | boolean)[]) {
   return { session, asked, left: () => answers?.length };
 }
 
-const ask = (session: Session, now: AgentRecord, stages: { providers: boolean; channels: boolean }, said = {}) =>
-  interview(session, { ...noChanges(), ...said }, { subject, record: now, stages });
+const ask = (
+  session: Session,
+  now: AgentRecord,
+  stages: { providers: boolean; channels: boolean },
+  said: Partial<Changes> = {},
+  named?: string,
+) => interview(session, { ...noChanges(), ...said }, { subject, record: now, stages, named });
 
 const onlyProviders = { providers: true, channels: false };
 const onlyChannels = { providers: false, channels: true };
@@ -116,11 +121,11 @@ describe("a channel", () => {
   });
 
   it("is offered a port that no other agent of the host has", async () => {
-    const { session, asked } = talk(["webhook", "a-secret-of-its-own", "8646", "-"]);
+    const { session, asked } = talk(["webhook", "a-secret-of-its-own", "8646", "127.0.0.1", "-"]);
     const { channels } = await ask(session, record, onlyChannels);
     // 8644 is the webhook of ben, 8645 the API of cid.
     expect(asked).toContain("Port: (8646)");
-    expect(channels.webhook?.fields).toEqual({ port: "8646" });
+    expect(channels.webhook?.fields).toEqual({ port: "8646", bind: "127.0.0.1" });
   });
 
   it("lets somebody in, or everybody when that is said", async () => {
@@ -129,6 +134,55 @@ describe("a channel", () => {
     expect(channels.discord?.fields).toEqual({ allow_all_users: "true" });
     expect(asked.filter((text) => text === "Everybody may talk to it?")).toHaveLength(2);
     expect(left()).toBe(0);
+  });
+});
+
+describe("optional questions", () => {
+  const both = { providers: true, channels: true };
+  const withProvider: AgentRecord = { ...record, provider: "main" };
+  const part = () => ({ fields: { allow_all_users: "true" }, secrets: { token: { kind: "env" as const, name: "T" } } });
+  const [provider, channels] = ["Provider for wolf:", "Channels: the local API is always on. Another?"];
+  const discord = "Channels: the local API is always on, discord. Another?";
+
+  it.each<[given: string, said: Partial<Changes>, stage: string | undefined, asked: string[]]>([
+    ["nothing", {}, undefined, [channels]],
+    ["nothing for --stage providers", {}, "providers", [`${provider} (main)`, channels]],
+    ["a provider", { provider: "main" }, undefined, []],
+    ["a model", { model: "m" }, undefined, []],
+    ["no fallbacks", { fallbacks: [] }, undefined, []],
+    ["an auxiliary model", { auxiliary: { vision: { provider: "main" } } }, undefined, []],
+    ["a channel", { channels: { discord: part() } }, undefined, []],
+    ["a channel that goes", { withoutChannels: ["discord"] }, undefined, []],
+    ["an MCP server", { mcp: { mine: { fields: {}, secrets: {}, server: {} } } }, undefined, []],
+    ["an MCP server that goes", { withoutMcp: ["mine"] }, undefined, []],
+    ["a port", { port: 8700 }, undefined, []],
+    ["a sandbox", { relaxed: false }, undefined, []],
+    ["a model for --stage providers", { model: "m" }, "providers", []],
+    ["a channel for --stage channels", { channels: { discord: part() } }, "channels", []],
+    ["a provider for --stage channels", { provider: "main" }, "channels", [channels]],
+    ["a channel for --stage providers", { channels: { discord: part() } }, "providers", [`${provider} (main)`]],
+  ])("with %s given on a terminal", async (_, said, stage, questions) => {
+    const { session, asked } = talk(questions.map((text) => (text.startsWith(provider) ? "main" : "-")));
+    await ask(session, withProvider, both, said, stage);
+    expect(asked).toEqual(questions);
+  });
+
+  it("are asked again about a stage that was gone through and is named", async () => {
+    const stages = { channels: { result: "complete" as const, at: "" } };
+    const now = { ...withProvider, onboarding: { ...record.onboarding, stages }, channels: { discord: {} } };
+    const unnamed = talk([]);
+    await ask(unnamed.session, now, both);
+    expect(unnamed.asked).toEqual([]);
+    const { session, asked } = talk(["-"]);
+    await ask(session, now, onlyChannels, {}, "channels");
+    expect(asked).toEqual([discord]);
+  });
+
+  it("are not asked where a required one is", async () => {
+    const { session, asked } = talk(["main"]);
+    const { provider: _, ...bare } = record;
+    await ask(session, bare, both, { port: 8700 });
+    expect(asked).toEqual([provider]);
   });
 });
 

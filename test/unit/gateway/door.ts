@@ -9,7 +9,10 @@ import type { Parts } from "../../../src/gateway/parts.js";
 import { Refusal } from "../../../src/gateway/refusal.js";
 import { openRoads } from "../../../src/gateway/road/roads.js";
 import { type Gateway, openGateway, type ServerSettings } from "../../../src/gateway/server.js";
+import { scopesWith } from "../../../src/gateway/session-scope.js";
 import { Secret } from "../../../src/secret.js";
+
+const pepper = new Secret("0123456789abcdef".repeat(4));
 
 export const bearer = "b".repeat(64);
 
@@ -22,6 +25,8 @@ export const keyOf = (more: Partial<GatewayKey> = {}): GatewayKey => ({
     role: "admin",
     created_at: "",
     signed: false,
+    // What the agent is sent is then what the caller sent.
+    all_sessions: true,
   },
   ...more,
 });
@@ -96,7 +101,6 @@ export interface DoorOptions {
   agents?: Served[];
   parts?: Partial<Parts>;
   settings?: Partial<ServerSettings>;
-  isFresh?: (at: number) => boolean;
   bearerNow?: () => string;
   find?: () => Promise<void>;
   most?: number;
@@ -104,7 +108,7 @@ export interface DoorOptions {
 
 export const served = (more: Partial<Served> = {}): Served => ({
   ...{ host: "wolf-i", name: "ada", word: "ada", created: 1_700_000_000, model: "echo-1" },
-  failures: ["API call failed after"],
+  failures: { always: ["API call failed after"], withoutUsage: ["HTTP {status}: "] },
   ...more,
 });
 
@@ -116,7 +120,6 @@ export async function door({
   agents = [served()],
   parts = {},
   settings = {},
-  isFresh = () => true,
   bearerNow = () => bearer,
   find = async () => {},
   most = 64,
@@ -130,17 +133,17 @@ export async function door({
     return socket;
   };
   const roads = openRoads({
-    ...{ isFresh, most },
+    most,
     async find({ proxy }) {
       self.found++;
       await find();
       const connection = {
-        forward,
         get open() {
           return self.connected;
         },
       };
-      const way = { connection, port: proxy ? proxyPort : port, at: Date.now() };
+      const to = proxy ? proxyPort : port;
+      const way = { connection, port: to, open: () => forward(to) };
       return proxy ? way : { ...way, bearer: new Secret(bearerNow()) };
     },
   });
@@ -153,6 +156,7 @@ export async function door({
       },
       mustStillOpen() {},
     },
+    scopeOf: scopesWith(pepper),
     mustBeSignable() {},
     signed: async () => {
       throw new Refusal(401, "signature_invalid", "no");

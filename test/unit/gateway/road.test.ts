@@ -38,7 +38,7 @@ describe("a road", () => {
   afterEach(() => void vi.useRealTimers());
   const never = new AbortController().signal;
   const road = (find: () => Promise<never>, patience = 1000) =>
-    new Road({ title: "ada on wolf-i", host: new Breaker(), isFresh: () => true, find, patience });
+    new Road({ title: "ada on wolf-i", host: new Breaker(), find, patience });
 
   it("is looked for once, however many wait", async () => {
     let looks = 0;
@@ -55,7 +55,7 @@ describe("a road", () => {
   it("that takes too long is none, and whoever looks for it is told to stop", async () => {
     let stopped = false;
     const tried = new Road({
-      ...{ title: "ada on wolf-i", host: new Breaker(), isFresh: () => true, patience: 20 },
+      ...{ title: "ada on wolf-i", host: new Breaker(), patience: 20 },
       find: (stop) =>
         new Promise(() => {
           stop.addEventListener("abort", () => {
@@ -67,26 +67,75 @@ describe("a road", () => {
     expect(stopped).toBe(true);
   });
 
-  it("looks again when what it saw has ended since, and says what it sees then", async () => {
-    let looks = 0;
+  const nowhere = () => new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+
+  it("says what is found at the port when another connection is opened, and lets nobody else ask for a moment", async () => {
+    let [finds, opens] = [0, 0];
     let listens = true;
     const tried = new Road({
-      ...{ title: "ada on wolf-i", host: new Breaker(), isFresh: () => true },
+      ...{ title: "ada on wolf-i", host: new Breaker() },
       async find() {
-        looks++;
-        if (!listens) throw new Fault("not-ready", "ada is stopped", { data: { door: "stopped" } });
-        const forward = async () => {
-          if (!listens) throw new Fault("remote-failed", "wolf-i cannot reach 127.0.0.1:8642");
-          return new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+        finds++;
+        const open = async () => {
+          opens++;
+          await new Promise(setImmediate);
+          if (!listens) throw new Fault("not-ready", "ada is stopped", { data: { door: "stopped" } });
+          return nowhere();
         };
-        return { connection: { open: true, forward }, port: 8642, at: 0 };
+        return { connection: { open: true }, port: 8642, open };
       },
     });
     await tried.take(never);
     listens = false;
-    const ends = await Promise.allSettled([tried.take(never), tried.take(never)]);
-    expect(ends.map((end) => (end as PromiseRejectedResult).reason.code)).toEqual(["agent_stopped", "agent_stopped"]);
-    expect(looks).toBe(2);
+    const codeOf = () => Promise.resolve(tried.take(never)).catch(({ code }) => code);
+    expect([await codeOf(), await codeOf(), await codeOf()]).toEqual(Array(3).fill("agent_stopped"));
+    expect([finds, opens]).toEqual([1, 2]);
+  });
+
+  it("is found anew when its connection to the host has ended, also when that shows only at the next opening", async () => {
+    const connections: { open: boolean }[] = [];
+    let ends = false;
+    const tried = new Road({
+      ...{ title: "ada on wolf-i", host: new Breaker() },
+      async find() {
+        const connection = { open: true };
+        connections.push(connection);
+        const open = async () => {
+          if (!ends) return nowhere();
+          ends = false;
+          connection.open = false;
+          throw new Fault("connection-lost", "gone");
+        };
+        return { connection, port: connections.length, open };
+      },
+    });
+    await tried.take(never);
+    ends = true;
+    expect((await tried.take(never)).authority).toBe("127.0.0.1:2");
+  });
+
+  it.each([
+    ["of its own only, when its port takes too long", async () => new Promise<never>(() => {}), "up"],
+    [
+      "of its host, when that is lost",
+      async () => Promise.reject(new Fault("connection-lost", "gone")),
+      "host_unreachable",
+    ],
+  ])("tells %s", async (_what, open, other) => {
+    const host = new Breaker();
+    const to = (opening: () => Promise<Duplex>) =>
+      new Road({
+        ...{ title: "ada on wolf-i", host, patience: 50 },
+        find: async () => ({ connection: { open: true }, port: 1, open: opening }),
+      });
+    await expect(to(open).take(never)).rejects.toMatchObject({ code: "host_unreachable" });
+    const beside = Promise.resolve(to(async () => nowhere()).take(never));
+    expect(
+      await beside.then(
+        () => "up",
+        ({ code }) => code,
+      ),
+    ).toBe(other);
   });
 
   describe("made anew", () => {
@@ -95,20 +144,17 @@ describe("a road", () => {
       const made: Duplex[] = [];
       let port = 0;
       let gate: Promise<void> | undefined;
-      const connection = {
-        open: true,
-        async forward() {
-          const stream = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
-          made.push(stream);
-          return stream;
-        },
+      const open = async () => {
+        const stream = nowhere();
+        made.push(stream);
+        return stream;
       };
       const self = new Road({
-        ...{ title: "ada on wolf-i", host: new Breaker(), isFresh: () => true },
+        ...{ title: "ada on wolf-i", host: new Breaker() },
         async find() {
           const found = ++port;
           await gate;
-          return { connection, port: found, at: 0 };
+          return { connection: { open: true }, port: found, open };
         },
       });
       return {
@@ -149,13 +195,11 @@ describe("a road", () => {
 
     it("when the place it leads to has another mark", async () => {
       const ports = [1, 2, 3];
-      const connection = {
-        open: true,
-        forward: async () => new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() }),
-      };
       const roads = openRoads({
-        ...{ isFresh: () => true },
-        find: async () => ({ connection, port: ports.shift() ?? 0, at: 0 }),
+        find: async () => ({
+          ...{ connection: { open: true }, port: ports.shift() ?? 0 },
+          open: async () => nowhere(),
+        }),
       });
       const portTo = async (mark: string) => {
         const lane = await roads.to({ host: "wolf-i", name: "ada", proxy: false, mark }).take(never);
@@ -178,7 +222,7 @@ describe("a road", () => {
   it.each(told)("tells of its host when %s", async (_what, fault, calls) => {
     const heard: string[] = [];
     const tried = new Road({
-      ...{ title: "ada on wolf-i", host: new Breaker(), isFresh: () => true },
+      ...{ title: "ada on wolf-i", host: new Breaker() },
       find: async () => {
         throw fault;
       },
@@ -217,7 +261,7 @@ describe("a road", () => {
     let looks = 0;
     const to = (title: string) =>
       new Road({
-        ...{ title, host, isFresh: () => true },
+        ...{ title, host },
         async find() {
           looks++;
           throw new Fault("unreachable", "no");

@@ -492,21 +492,16 @@ describe("what it passes on", () => {
   });
 
   it("lets go of a connection whose request cannot even begin", async () => {
-    let fresh = true;
     const told: unknown[] = [];
     let now = "no\nheader";
+    let mark = "a";
     const { gateway } = await between(says("hi"), {
       ...{ most: 1, bearerNow: () => now },
-      isFresh: () => {
-        const was = fresh;
-        fresh = true;
-        return was;
-      },
-      parts: { trouble: (error) => told.push(error) },
+      parts: { trouble: (error) => told.push(error), fleet: () => new Directory([served({ mark })]) },
     });
     expect([(await talk(gateway)).status, told.length]).toEqual([500, 1]);
     now = bearer;
-    fresh = false;
+    mark = "b";
     expect((await talk(gateway)).status).toBe(200);
   });
 
@@ -520,22 +515,6 @@ describe("what it passes on", () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => talk(gateway)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect([up.asked.length, up.sockets.size, gateway.opened()]).toEqual([20, 2, [["wolf-i", 2]]]);
-  });
-
-  it("looks again before another connection is opened, when the last look is old", async () => {
-    let fresh = true;
-    const { gateway } = await between(says("hi"), {
-      isFresh: () => {
-        const was = fresh;
-        fresh = true;
-        return was;
-      },
-    });
-    await talk(gateway);
-    expect(gateway.found).toBe(1);
-    fresh = false;
-    await Promise.all([talk(gateway), talk(gateway)]);
-    expect(gateway.found).toBe(2);
   });
 });
 

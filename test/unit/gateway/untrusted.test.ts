@@ -11,14 +11,13 @@ const { between } = betweens();
 
 /** Roads whose lanes end as a channel of SSH does: when the other end has agreed, and what was on its way still comes. */
 function slowlyClosing(port: number) {
-  const forward = async () => {
+  const open = async () => {
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     await once(socket, "connect");
     socket.destroy = () => socket.end();
     return socket;
   };
-  const connection = { open: true, forward };
-  return openRoads({ isFresh: () => true, find: async () => ({ connection, port, at: Date.now() }) });
+  return openRoads({ find: async () => ({ connection: { open: true }, port, open }) });
 }
 
 const post = (body: string): string =>

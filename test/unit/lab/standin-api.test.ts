@@ -197,20 +197,77 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in for %s", (versio
     await expect.poll(status, { timeout: 30_000 }).toBe("incomplete");
   });
 
-  it("says that no model answers, as its release does", async () => {
-    agent.switched("dead-upstream\n");
-    try {
-      const whole = json(await respond("hi"));
-      expect([whole.status, textOf(whole)]).toEqual([
-        old ? "completed" : "failed",
-        "API call failed after 1 retries: Connection error.",
-      ]);
-      const last = eventsOf(await respond("hi", { stream: true })).at(-1);
-      expect(last).toMatchObject({ type: "response.failed", response: { status: "failed" } });
-      expect(last.response.error.message).toContain("Connection error.");
-    } finally {
-      agent.switched("");
-    }
+  describe("a failed call is told as its release does", () => {
+    const refused = (status: number) =>
+      old
+        ? `Error code: ${status} - {'error': {'message': 'the model http-${status}-x always fails', 'type': 'echo_error', 'code': None}}`
+        : `HTTP ${status}: the model http-${status}-x always fails`;
+    const unused = { input_tokens: 0, output_tokens: 0 };
+
+    it.each([
+      ["http-401-x", refused(401)],
+      ["http-400-x", refused(400)],
+      ["http-500-x", "API call failed after 1 retries: HTTP 500: the model http-500-x always fails"],
+    ])("%s", async (model, text) => {
+      agent.useModel(model);
+      try {
+        const whole = json(await respond("hi"));
+        expect(whole).toMatchObject({ status: "completed", usage: unused });
+        expect(textOf(whole)).toBe(text);
+        const { type, response } = eventsOf(await respond("hi", { stream: true })).at(-1);
+        expect([type, response.usage]).toMatchObject([old ? "response.failed" : "response.completed", unused]);
+        expect(old ? response.error.message : textOf(response)).toBe(text);
+
+        const chat = { model: "m", messages: [user("hi")] };
+        const { choices, usage, hermes } = json(await agent.ask("/v1/chat/completions", chat));
+        expect([choices[0].message.content, choices[0].finish_reason]).toEqual([text, old ? "stop" : "error"]);
+        expect([usage.total_tokens, hermes?.failed]).toEqual([0, old ? undefined : true]);
+        const chunks = eventsOf(await agent.ask("/v1/chat/completions", { ...chat, stream: true }));
+        expect(chunks.map(({ choices: [{ delta, finish_reason }] }) => [delta, finish_reason])).toEqual([
+          [{ role: "assistant" }, null],
+          [{}, old ? "stop" : "error"],
+        ]);
+      } finally {
+        agent.useModel("echo");
+      }
+    });
+
+    it("no text", async () => {
+      agent.useModel("empty-x");
+      try {
+        expect(textOf(json(await respond("hi")))).toBe("(No response generated)");
+        const reply = await agent.ask("/v1/chat/completions", { model: "m", messages: [user("hi")] });
+        expect(reply.status).toBe(old ? 200 : 502);
+      } finally {
+        agent.useModel("echo");
+      }
+    });
+  });
+
+  it("calls tools as its release does", async () => {
+    const said = (text: string) => ({ model: "m", messages: [user(text)], stream: true });
+    const chunks = eventsOf(await agent.ask("/v1/chat/completions", said("use a tool")));
+    const text = chunks.map(({ choices }) => choices?.[0].delta.content ?? "").join("");
+    expect(text).toBe("\n\necho: use a tool");
+    const { output } = json(await respond("run some code"));
+    expect(JSON.parse(output[1].output[0].text).status).toBe(old ? "success" : "approval_required");
+  });
+
+  it("shows the model what tools did earlier in a session, and keeps the tool's name as its release does", () => {
+    const done = `
+import json
+from hermes_cli import store, turn
+store.prepare()
+store.record("s-tools", "", turn.use_tool(turn.Nobody()), None, {"prompt_tokens": 1, "completion_tokens": 1})
+rows = [row["tool_name"] for row in store.messages_of("s-tools")]
+print(json.dumps([rows, [(m["role"], "tool_calls" in m, "tool_call_id" in m) for m in store.history_of("s-tools")]]))`;
+    expect(agent.python(done)).toEqual([
+      [null, old ? null : "terminal"],
+      [
+        ["assistant", true, false],
+        ["tool", false, true],
+      ],
+    ]);
   });
 
   // Past the gateway that runs: that one looks only every two seconds.

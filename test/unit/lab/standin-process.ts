@@ -98,15 +98,16 @@ export async function startStandin(version: Standin, echo: number) {
   for (const name of readdirSync(`${code}/hermes`).filter((each) => each.endsWith(".py"))) {
     writeFileSync(join(modules, "hermes_cli", name), readFileSync(`${code}/hermes/${name}`));
   }
-  const release = `VERSION = "${version}"\nNUMBER = "${standins[version].reports}"\n`;
-  writeFileSync(join(modules, "hermes_cli/release.py"), release);
+  const release = `__version__ = "${standins[version].reports}"\n__release_date__ = "${version}"\n`;
+  writeFileSync(join(modules, "hermes_cli/__init__.py"), release);
   writeFileSync(join(modules, "yaml.py"), yaml);
   writeFileSync(join(modules, "dotenv.py"), dotenv);
   const port = await freePort();
-  const model = { provider: "custom", base_url: `http://127.0.0.1:${echo}/v1`, default: "echo", api_key: "none" };
-  for (const directory of [data, apart]) {
+  const configure = (directory: string, name: string) => {
+    const model = { provider: "custom", base_url: `http://127.0.0.1:${echo}/v1`, default: name, api_key: "none" };
     writeFileSync(join(directory, "config.yaml"), JSON.stringify({ model, agent: { api_max_retries: 1 } }));
-  }
+  };
+  for (const directory of [data, apart]) configure(directory, "echo");
   writeFileSync(join(data, ".env"), `API_SERVER_KEY=${key}\nAPI_SERVER_PORT=${port}\n`);
   const env = { ...process.env, HOME: home, HERMES_HOME: data, PYTHONPATH: modules, PYTHONDONTWRITEBYTECODE: "1" };
   const child = spawn(python, ["-m", "hermes_cli.main", "gateway", "run", "-v"], {
@@ -115,7 +116,10 @@ export async function startStandin(version: Standin, echo: number) {
   });
   await saying(child, "Gateway running");
   return {
+    port,
     ask: asker(port),
+    /** The model that it asks from now on: its name tells the echo how to fail. */
+    useModel: (name: string) => configure(data, name),
     expecting: (path: string, body: unknown) => expecting(port, path, body),
     leavingAt: (path: string, body: unknown, text: string) => leavingAt(port, path, body, text),
     switched: (words: string) => writeFileSync(join(data, ".standin"), words),

@@ -15,7 +15,7 @@ import { asker, startEcho } from "./standin-process.js";
 
 const run = `import sys
 from hermes_cli import logins, proxy
-calls = {"command": proxy.command, "login": logins.login, "add_login": logins.add_login}
+calls = {"command": proxy.command, "auth": logins.command}
 sys.exit(calls[sys.argv[1]](sys.argv[2:], lambda text: 64))`;
 
 /** A release's proxy with a home of its own. */
@@ -25,7 +25,7 @@ function release(number: string) {
   mkdirSync(modules, { recursive: true });
   for (const name of ["proxy.py", "logins.py", "settings.py"])
     copyFileSync(`src/lab/standin/hermes/${name}`, join(modules, name));
-  writeFileSync(join(modules, "release.py"), `VERSION = "x"\nNUMBER = "${number}"\n`);
+  writeFileSync(join(modules, "__init__.py"), `__version__ = "${number}"\n__release_date__ = "x"\n`);
   // What a host has of these is not what is tried here, and this machine may have neither.
   writeFileSync(join(home, "modules", "yaml.py"), "");
   writeFileSync(join(home, "modules", "dotenv.py"), "load_dotenv = None\n");
@@ -95,7 +95,8 @@ describe.each([
   });
 
   it("passes on what it knows with the stored token, and nothing else", async () => {
-    const { access_token: token } = made.login(echo.port, "login", "--provider", "nous").providers.nous;
+    const { access_token: token } = made.login(echo.port, "auth", "add", "nous", "--type", "oauth", "--no-browser")
+      .providers.nous;
     expect(statSync(made.auth).mode & 0o777).toBe(0o600);
     const { port, ask, stop } = await made.start("nous");
     expect(JSON.parse((await ask("/health")).body)).toEqual({
@@ -122,7 +123,7 @@ describe.each([
   });
 
   it.runIf(providers.includes("xai"))("lends the login at xai, with responses", async () => {
-    const said = made.login(echo.port, "add_login", "add", "xai-oauth", "--type", "oauth");
+    const said = made.login(echo.port, "auth", "add", "xai-oauth", "--type", "oauth");
     // The other login is still there.
     expect(said.providers.nous.access_token).toBeTruthy();
     const { ask, stop } = await made.start("xai");
@@ -133,7 +134,7 @@ describe.each([
   });
 
   it("tells when nobody answers behind it", async () => {
-    made.login(await freePort(), "login", "--provider", "nous");
+    made.login(await freePort(), "auth", "add", "nous", "--type", "oauth", "--no-browser");
     const { ask, stop } = await made.start("nous");
     const reply = await ask("/v1/models");
     expect([reply.status, JSON.parse(reply.body).error.code]).toEqual([502, "upstream_unreachable"]);

@@ -54,6 +54,24 @@ describe.each(shells)("several commands in one shell under $name", (shell: Local
     expect((await run(one, "printf 'c\\ncl\\nclm-\\n'", { keepStdin })).stdout).toBe("c\ncl\nclm-\n");
   });
 
+  it("that were at work beside each other leave one shell, and no more", async () => {
+    const open = new Set<Process>();
+    const watched: Shell = {
+      as: (user) => shell.as(user),
+      async spawn(command, options) {
+        const process = await shell.spawn(command, options);
+        open.add(process);
+        void process.done.finally(() => open.delete(process));
+        return process;
+      },
+    };
+    const one = await inOneShell(watched);
+    await Promise.all([1, 2, 3].map(() => run(one, "sleep 0.2", { keepStdin })));
+    for (let tries = 0; open.size > 1 && tries < 100; tries++) await sleep(50);
+    expect(open.size).toBe(1);
+    expect((await run(one, "echo again", { keepStdin })).stdout).toBe("again\n");
+  });
+
   it("get a shell of their own while another is at work, and when the one has ended", async () => {
     const { one, started } = await counted();
     const waiting = await one.spawn("read -r word; echo $word");

@@ -13,6 +13,7 @@ test.each([
   ["Bearer {{first tokens}}", { tokens: "a-1" }, "Bearer a-1"],
   ["{{v1 endpoint}}", { endpoint: "http://gpu:11434" }, "http://gpu:11434/v1"],
   ["{{v1 endpoint}}/models", { endpoint: "http://gpu:11434/v1/" }, "http://gpu:11434/v1/models"],
+  ["{{number port}}", { port: "8644" }, "8644"],
   ["{{name}} and {{port}}", { name: "wolf" }, undefined],
   ["{{constructor}}", {}, undefined],
 ])("%s with %o is %o", (template, values, expected) => {

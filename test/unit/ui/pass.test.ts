@@ -1,7 +1,8 @@
 import { PassThrough } from "node:stream";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Secret } from "../../../src/secret.js";
 import { createTerminal } from "../../../src/ui/terminal.js";
+import { memory } from "./streams.js";
 
 /** What came out of each stream, in bytes. */
 async function passed(secret: string, chunks: Buffer[]): Promise<Buffer[]> {
@@ -45,4 +46,38 @@ it.each(["sk-secret", "pässwörd-東京"])("%s is hidden among them, also when 
 it("what was kept back comes at the end", async () => {
   const [out] = await passed("sk-secret", [Buffer.from("ends with sk-")]);
   expect(String(out)).toBe("ends with sk-");
+});
+
+describe("on a terminal", () => {
+  const onTerminal = async (chunks: string[], { raw = false, secret = "sk-secret" } = {}) => {
+    const flags = { quiet: true, debug: false, noColor: true, yes: false };
+    const [stdout, stderr] = [memory({ columns: 80 }), memory({ columns: 80 })];
+    const ui = createTerminal({ stdin: () => new PassThrough(), stdout, stderr, env: {}, flags });
+    ui.hide(new Secret(secret));
+    for (const chunk of chunks) {
+      await ui.pass("stdout", Buffer.from(chunk, "latin1"), { raw });
+      await ui.pass("stderr", Buffer.from(chunk, "latin1"), { raw });
+    }
+    await ui.close();
+    expect(stderr.text()).toBe(stdout.text());
+    return stdout.text();
+  };
+
+  it.each<[string, string[], string]>([
+    ["text", ["plain\ttext\n"], "plain\ttext\n"],
+    ["a title for the window", ["\x1b]0;owned\x07after\n"], "after\n"],
+    ["a moved cursor", ["one\x1b[1A\x1b[2Ktwo\n"], "onetwo\n"],
+    ["one that is cut", ["one\x1b[", "1Atwo\n"], "onetwo\n"],
+    ["a line that is covered by the next", ["bad\rgood\n"], "bad\ngood\n"],
+    ["lines of another system, cut in between", ["one\r", "\ntwo\r\n"], "one\ntwo\n"],
+    ["a secret with a sequence inside", ["sk-\x1b[0msecret\n"], "[secret]\n"],
+    ["a secret that is cut", ["sk-se", "cret\n"], "[secret]\n"],
+    ["the beginning of a sequence, at the end", ["end\x1b["], "end"],
+  ])("%s", async (_, chunks, shown) => {
+    expect(await onTerminal(chunks)).toBe(shown);
+  });
+
+  it("with raw, sequences are passed on and secrets are not", async () => {
+    expect(await onTerminal(["\x1b[31msk-secret\r\n"], { raw: true })).toBe("\x1b[31m[secret]\r\n");
+  });
 });

@@ -10,13 +10,20 @@ pressed, or clm is killed, all that it started ends with it. The agent itself is
 
 Of one agent, what is piped in goes to the command, what it writes comes out as it comes and byte for byte, and clm ends with its exit
 code. Several get no input; each one's answer is shown as a block when it is whole, and clm ends with the worst code. Secrets that clm
-keeps show as [secret]. The audit log keeps the program's name and not what it was given.`,
+keeps show as [secret]. A terminal gets text without escape sequences, with which an agent could change what you see; --raw passes
+them on. The audit log keeps the program's name and not what it was given.`,
   args: { names: agentNames, command: commandLine("what to run there") },
-  options: { ...choosing, ...pacing, ...sudo },
+  options: {
+    ...choosing,
+    ...pacing,
+    raw: flag("also on a terminal: escape sequences and control characters as they come"),
+    ...sudo,
+  },
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [
     { run: "clm agent exec hermes-test -- hermes sessions stats" },
+    { run: "clm agent exec hermes-test --raw -- ls --color=always", note: "with its colours" },
     { run: "clm agent exec hermes-test -- 'du -sh ~/.hermes | cut -f1'", note: "one word: a shell reads it" },
     { run: "clm agent exec hermes-test -- tar -cz .hermes/skills > skills.tar.gz" },
     { run: "clm agent exec --all -- hermes --version" },

@@ -5,6 +5,7 @@ import type { Outcome } from "../../../flows/fleet/each.js";
 import { type Session, withSession } from "../../../flows/session.js";
 import { sh } from "../../../quote.js";
 import { type Agent, fullName } from "../../../state/agents.js";
+import { plain } from "../../../ui/plain.js";
 import type { Context, Handler, Input } from "../../command.js";
 import { chooseAgents, isLone, paceOf, rerunLine, summarize } from "../../many.js";
 import { identityOf } from "../view.js";
@@ -18,15 +19,18 @@ export const run: Handler<typeof exec> = async (given, clm) => {
   const agents = chooseAgents(clm, names, given.options);
   const lone = isLone(names) ? agents[0] : undefined;
   return withSession({ ...clm, sudoPasswordFile: given.options.sudoPasswordFile }, (session) =>
-    lone ? inOne(session, clm, lone, given.args.command) : inMany(session, clm, agents, given),
+    lone ? inOne(session, clm, lone, given) : inMany(session, clm, agents, given),
   );
 };
 
 /** As if it ran here: its streams are ours, and so is its exit code. */
-async function inOne(session: Session, clm: Context, agent: Agent, command: string[]): Promise<number | undefined> {
+async function inOne(session: Session, clm: Context, agent: Agent, given: Given): Promise<number | undefined> {
+  const { command } = given.args;
+  const { raw } = given.options;
   const stdin = clm.stdin();
   const said = heard(cleanCut(session));
-  const hear: Heard["hear"] = clm.format === "table" ? (_, stream, bytes) => clm.ui.pass(stream, bytes) : said.hear;
+  const hear: Heard["hear"] =
+    clm.format === "table" ? (_, stream, bytes) => clm.ui.pass(stream, bytes, { raw }) : said.hear;
   const input = stdin.isTTY ? undefined : stdin;
   const [outcome] = await execInAgents(session, [agent], { command, input, hear }, { parallel: 1 });
   if (!outcome) return undefined;
@@ -39,7 +43,7 @@ async function inOne(session: Session, clm: Context, agent: Agent, command: stri
 async function inMany(session: Session, clm: Context, agents: Agent[], { args, options }: Given): Promise<number> {
   const said = heard(cleanCut(session));
   const heardAll = (agent: Agent) => {
-    if (clm.format === "table") block(clm, agent, said);
+    if (clm.format === "table") block(clm, agent, said, options.raw);
   };
   const pace = paceOf(options);
   const order = { command: args.command, hear: said.hear, heardAll };
@@ -58,8 +62,9 @@ async function inMany(session: Session, clm: Context, agents: Agent[], { args, o
 }
 
 /** One agent's answer, as soon as it is whole. */
-function block({ ui }: Context, agent: Agent, said: Heard): void {
-  const [stdout, stderr] = [said.text(agent, "stdout"), said.text(agent, "stderr")];
+function block({ ui }: Context, agent: Agent, said: Heard, raw: boolean): void {
+  const clean = ui.watched && !raw ? plain : (text: string) => text;
+  const [stdout, stderr] = [clean(said.text(agent, "stdout")), clean(said.text(agent, "stderr"))];
   ui.out(`${fullName(agent)}:\n${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}`);
   if (stderr === "") return;
   for (const line of stderr.replace(/\n$/, "").split("\n")) ui.say(`${fullName(agent)}: ${line}`);

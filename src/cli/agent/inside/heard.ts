@@ -1,3 +1,4 @@
+import { keepOutput } from "../../../flows/host/exec.js";
 import type { Agent } from "../../../state/agents.js";
 
 type Stream = "stdout" | "stderr";
@@ -8,34 +9,15 @@ export interface Heard {
   text(agent: Agent, stream: Stream): string;
 }
 
-interface Kept {
-  chunks: Buffer[];
-  size: number;
-  cut: boolean;
-}
-
-// Bytes of a stream: a command may never stop, and there may be a hundred agents.
-const most = 1 << 23;
-
 /** `clean` makes text of which the end is missing fit to be shown. */
-export function heard(clean: (text: string, cut: boolean) => string, room = most): Heard {
-  const said = new Map<Agent, Record<Stream, Kept>>();
-  const nothing = (): Kept => ({ chunks: [], size: 0, cut: false });
+export function heard(clean: (text: string, cut: boolean) => string, room?: number): Heard {
+  const said = new Map<Agent, Record<Stream, ReturnType<typeof keepOutput>>>();
   return {
     hear(agent, stream, bytes) {
-      const of = said.get(agent) ?? { stdout: nothing(), stderr: nothing() };
+      const of = said.get(agent) ?? { stdout: keepOutput(clean, room), stderr: keepOutput(clean, room) };
       said.set(agent, of);
-      const kept = of[stream];
-      const taken = bytes.subarray(0, room - kept.size);
-      kept.cut ||= taken.length < bytes.length;
-      if (taken.length === 0) return;
-      kept.chunks.push(taken);
-      kept.size += taken.length;
+      of[stream].add(bytes);
     },
-    text(agent, stream) {
-      const { chunks, cut } = said.get(agent)?.[stream] ?? nothing();
-      const text = Buffer.concat(chunks).toString("utf8");
-      return cut ? `${clean(text, cut)}\n` : text;
-    },
+    text: (agent, stream) => said.get(agent)?.[stream].text() ?? "",
   };
 }

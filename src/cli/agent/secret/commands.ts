@@ -14,8 +14,11 @@ export const set = command({
   description: `Keeps a secret for one agent, as a key for a tool it uses; it becomes a variable of that name in the agent's .env. The value is
 typed at a hidden prompt, or comes from --from or --stdin; it is never an argument.
 
+Hermes strips names it knows (GITHUB_TOKEN, GH_TOKEN, keys of providers and of its own tools) from the environment of the commands the
+agent runs; a name it does not know, as MY_GITHUB_TOKEN, gets there. clm warns when a name is stripped, and -o json lists it in "stripped".
+
 Keys of providers and channels are not set here: see 'clm provider update' and 'clm agent configure'. ${later}`,
-  args: { name: agentName, key: required("the variable's name, as GITHUB_TOKEN") },
+  args: { name: agentName, key: required("the variable's name, as MY_GITHUB_TOKEN") },
   options: {
     from: text("SOURCE", "where the value is: env:NAME, file:PATH, cmd:COMMAND or - for stdin"),
     stdin: flag("read the value from stdin"),
@@ -24,9 +27,9 @@ Keys of providers and channels are not set here: see 'clm provider update' and '
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [
-    { run: "clm agent secret set hermes-test GITHUB_TOKEN", note: "asks for the value" },
-    { run: "clm agent secret set hermes-test GITHUB_TOKEN --from file:token.txt --apply" },
-    { run: "pass show github | clm agent secret set hermes-test GITHUB_TOKEN --stdin" },
+    { run: "clm agent secret set hermes-test MY_GITHUB_TOKEN", note: "asks for the value" },
+    { run: "clm agent secret set hermes-test MY_GITHUB_TOKEN --from file:token.txt --apply" },
+    { run: "pass show github | clm agent secret set hermes-test MY_GITHUB_TOKEN --stdin" },
   ],
   load: () => import("./set.js"),
 });
@@ -45,11 +48,11 @@ export const remove = command({
   path: "agent secret remove",
   summary: "forget a secret of an agent",
   description: `Forgets a secret that was set with 'clm agent secret set', in the backups too. ${later}`,
-  args: { name: agentName, key: required("the variable's name, as GITHUB_TOKEN") },
+  args: { name: agentName, key: required("the variable's name, as MY_GITHUB_TOKEN") },
   options: apply,
   formats: ["table", "json", "yaml"],
   mutates: true,
-  examples: [{ run: "clm agent secret remove hermes-test GITHUB_TOKEN" }],
+  examples: [{ run: "clm agent secret remove hermes-test MY_GITHUB_TOKEN" }],
   load: () => import("./remove.js"),
 });
 

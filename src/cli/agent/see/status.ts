@@ -20,7 +20,7 @@ export const run: Handler<typeof status> = async ({ args, options }, clm) => {
   if (clm.format === "name") clm.ui.out(found.map(({ agent }) => `${agent.word}\n`).join(""));
   else if (clm.format !== "table") clm.show(lone ? factsOf(lone) : found.map(factsOf), () => "");
   else for (const [at, each] of found.entries()) showOne(clm, each, at > 0);
-  return found.every(({ state, wanted }) => isWell(state, wanted)) ? 0 : 1;
+  return found.every(isWell) ? 0 : 1;
 };
 
 function showOne(clm: Context, found: Found, apart: boolean): void {

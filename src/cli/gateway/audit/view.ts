@@ -31,8 +31,8 @@ export const view: View<RequestLine> = {
   empty: "There is no such request.",
 };
 
-const tokensText = ({ input, output, estimated }: NonNullable<RequestLine["tokens"]>): string =>
-  `${estimated ? "~" : ""}${input}+${output}`;
+const tokensText = ({ input, output, estimated, claimed }: NonNullable<RequestLine["tokens"]>): string =>
+  `${estimated ? "~" : claimed ? "!" : ""}${input}+${output}`;
 
 /** A request on a line of its own, for those that come one after the other. */
 export function requestRow({ screen }: Context): (line: RequestLine) => string {

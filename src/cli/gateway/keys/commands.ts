@@ -15,6 +15,14 @@ A role says what the key may do: chat lists models and talks, read lists models 
 key may not use do not exist for it. Limits are counted in UTC: --rpm over any 60 seconds, --tokens-per-day and budgets from midnight
 or the first of the month. A budget needs prices: see models.yaml in the config directory.
 
+--concurrency is how many calls of the key may be under way at once to one agent (32 unless said otherwise); of a key with a token limit or a
+budget it is how many in all (8 unless said otherwise). Calls beyond that wait for up to a minute.
+
+Sessions, responses and conversations at an agent are the key's own: another key cannot reach them, even if it knows the name of a
+session. Keys made with the same --share-sessions GROUP share theirs. With --all-sessions a key uses the agent's own
+ids: it can continue every session of its agents, also those of other keys, of 'clm chat' and of handoffs. Give that to nobody who
+must not read them; the gateway's audit log says so on each of its lines.
+
 With --signed the key itself never travels: requests carry a signature, which 'clm gateway sign-proxy' makes for tools that cannot.`,
   options: {
     name: text("NAME", "what to call the key: who or what uses it"),
@@ -22,16 +30,21 @@ With --signed the key itself never travels: requests carry a signature, which 'c
     role: choice("ROLE", ["chat", "read", "admin"], "what it may do", { default: "chat" }),
     expires: text("WHEN", "when it ends: 12h, 30d, 2027-01-01"),
     rpm: number("N", "requests a minute", { min: 1, max: 1_000_000 }),
+    concurrency: number("N", "calls under way at once: 32, or 8 with a token limit or a budget", { min: 1, max: 1000 }),
     tokensPerDay: number("N", "tokens a day, sent and received", { min: 1 }),
     budgetUsd: text("USD", "what it may spend: 20, 5/day or 50/month"),
     signed: flag("take only signed requests"),
+    shareSessions: text("GROUP", "share sessions with the keys of this group"),
+    allSessions: flag("continue every session of its agents, also those of others"),
   },
   formats: ["table", "json"],
   mutates: true,
   examples: [
     { run: "clm gateway key create --name codex --agents 'hermes-*' --expires 30d" },
     { run: "KEY=$(clm gateway key create --name ci --agents lab-1/ada --rpm 60 --budget-usd 5/day)" },
+    { run: "clm gateway key create --name batch --agents ada --tokens-per-day 2000000 --concurrency 2" },
     { run: "clm gateway key create --name grafana --agents '*' --role read" },
+    { run: "clm gateway key create --name web-1 --agents ada --share-sessions web" },
     { run: "clm gateway key create --name laptop --agents '*' --signed -o json" },
   ],
   load: () => import("./create.js"),

@@ -7,13 +7,15 @@ import { handOutKey } from "./hand-out.js";
 import { budgetFrom, endFrom } from "./terms.js";
 
 export const run: Handler<typeof create> = async ({ options }, clm) => {
-  const { name, agents, role, expires, rpm, tokensPerDay, budgetUsd, signed } = options;
+  const { name, agents, role, expires, rpm, concurrency, tokensPerDay, budgetUsd, signed } = options;
+  const { shareSessions, allSessions } = options;
   if (name === undefined) throw missing("--name NAME", "what to call the key");
   if (agents === undefined) throw missing("--agents PATTERNS", "which agents it may use; '*' is every one");
   const wish = {
-    ...{ name, role, signed, rpm, agents: agents.split(","), tokens_per_day: tokensPerDay },
+    ...{ name, role, signed, rpm, concurrency, agents: agents.split(","), tokens_per_day: tokensPerDay },
     expires: expires === undefined ? undefined : endFrom("--expires", expires, clm.now()),
     budget: budgetUsd === undefined ? undefined : budgetFrom(budgetUsd),
+    ...{ session_group: shareSessions, all_sessions: allSessions },
   };
   await withSession(clm, (session) => createKey(session, wish, (record, key) => handOutKey(clm, record, key)));
   return undefined;

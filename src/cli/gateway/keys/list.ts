@@ -1,4 +1,5 @@
 import { type KeySeen, listKeys } from "../../../flows/gateway/keys/list.js";
+import { reachOf } from "../../../gateway/session-scope.js";
 import { duration } from "../../../ui/time.js";
 import type { Handler, View } from "../../command.js";
 import type { list } from "./commands.js";
@@ -17,6 +18,7 @@ const viewAt = (now: Date): View<KeySeen> => ({
     { title: "role", value: ({ role, signed }) => (signed ? `${role}, signed` : role), drop: 5 },
     { title: "agents", value: ({ agents }) => agents.join(","), drop: 4 },
     { title: "state", value: stateCell, whole: true },
+    { title: "sessions", value: (key) => reachOf(key), drop: 7 },
     {
       title: "expires in",
       drop: 3,
@@ -29,6 +31,7 @@ const viewAt = (now: Date): View<KeySeen> => ({
   ],
   data: ({ today, spent, ...key }) => ({
     ...key,
+    sessions: reachOf(key),
     today: { tokens: today.tokens, usd: today.nano / 1e9 },
     spent: { tokens: spent.tokens, usd: spent.nano / 1e9 },
   }),
@@ -39,10 +42,11 @@ const viewAt = (now: Date): View<KeySeen> => ({
 const stateCell = ({ state, former_until }: KeySeen): string =>
   former_until !== undefined && state === "active" ? "active, rotating" : state;
 
-function limitsCell({ rpm, tokens_per_day, budget }: KeySeen): string {
+function limitsCell({ rpm, concurrency, tokens_per_day, budget }: KeySeen): string {
   const per = budget && budget.per !== "ever" ? `/${budget.per}` : "";
   return [
     ...(rpm === undefined ? [] : [`${rpm}/min`]),
+    ...(concurrency === undefined ? [] : [`${concurrency} at once`]),
     ...(tokens_per_day === undefined ? [] : [`${tokens_per_day} tokens/day`]),
     ...(budget ? [`$${budget.usd}${per}`] : []),
   ].join(", ");

@@ -15,8 +15,8 @@ when that cannot be written, requests are refused. Of its files, of 64 MiB each,
 Ctrl-C lets what is under way come to its end, for ten seconds.
 
 Passwords are asked for before it is ready, and not after. With -o json one line is printed for each of ready, lost, back and
-stopped. --config names a YAML file with port, listen, tls {cert, key}, expose_to_network, log_bodies, drain and silence in
-seconds, and audit {max_bytes, keep}; what is typed wins.`,
+stopped. --config names a YAML file with port, listen, tls {cert, key}, expose_to_network, log_bodies, audit {max_bytes, keep},
+drain, first_byte, silence and total in seconds, max_answer_bytes and max_stream_bytes; what is typed wins.`,
   options: {
     port: number("PORT", `port here; 0 takes any that is free (default: ${usualPort})`, { min: 0, max: 65535 }),
     config: text("FILE", "take settings from a YAML file", { completes: "file" }),

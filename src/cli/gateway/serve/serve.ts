@@ -14,6 +14,8 @@ export const run: Handler<typeof serve> = async ({ options }, clm) => {
   const settings = await settingsFor(options);
   const { ui, ready } = askingUntilReady(clm.ui);
   clm.untilStopped();
+  // Requests that are under way are let end, for as long as the operator wants.
+  clm.mayTakeToStop(settings.drain * 1000 + 5000);
   await withSession({ ...clm, ui, patience, sudoPasswordFile: options.sudoPasswordFile }, (session) =>
     serveGateway(session, { settings, ready, tell: (happening) => tell(clm, happening) }),
   );

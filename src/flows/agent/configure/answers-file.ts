@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import { Fault } from "../../../errors.js";
+import { namedByOthers } from "../../../own.js";
 import { parseSource, type SecretSource } from "../../secret-source.js";
 import { type Changes, type Choice, noChanges, type Part } from "./changes.js";
 import { choiceFrom } from "./flags.js";
@@ -69,15 +70,15 @@ export function answersFrom(text: string, path: string, isSecret: SecretTest): C
   const part = (kind: "channels" | "mcp", name: string, value: unknown): Part => {
     const where = `${kind}.${name}`;
     const answers = map(value, where);
-    if (kind === "mcp" && "server" in answers) {
+    if (kind === "mcp" && Object.hasOwn(answers, "server")) {
       if (Object.keys(answers).length > 1) throw wrong(where, "a server of your own has nothing beside server");
       const server = map(withNumbers(answers.server), `${where}.server`);
       mustNotTell(server, `${where}.server`, path);
       mustBeServer(server, `${where}.server`, path);
       return { fields: {}, secrets: {}, server };
     }
-    const fields: Record<string, string> = {};
-    const secrets: Record<string, SecretSource> = {};
+    const fields = namedByOthers<string>();
+    const secrets = namedByOthers<SecretSource>();
     for (const [field, answer] of Object.entries(answers)) {
       if (isSecret(kind, name, field)) secrets[field] = sourceFrom(answer, `${where}.${field}`, path);
       else fields[field] = textOf(answer, () => wrong(`${where}.${field}`, "it should be a text or a list of texts"));

@@ -49,6 +49,17 @@ export const noChanges = (): Changes => ({
   withoutMcp: [],
 });
 
+/** Which questions the changes answer: of the two stages that ask, and of the agent as a whole. */
+export function answersGiven(changes: Changes): { providers: boolean; channels: boolean; agent: boolean } {
+  const { provider, model, fallbacks, auxiliary, channels, withoutChannels, mcp, withoutMcp, port, relaxed } = changes;
+  const isGiven = (value: unknown): boolean => value !== undefined;
+  return {
+    providers: [provider, model, fallbacks].some(isGiven) || Object.keys(auxiliary).length > 0,
+    channels: [channels, mcp, withoutChannels, withoutMcp].some((each) => Object.keys(each).length > 0),
+    agent: [port, relaxed].some(isGiven),
+  };
+}
+
 /** A secret that is to be fetched and kept. */
 export interface WantedSecret {
   field: Field;

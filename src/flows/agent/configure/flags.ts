@@ -1,4 +1,5 @@
 import { Fault } from "../../../errors.js";
+import { namedByOthers } from "../../../own.js";
 import { parseSource } from "../../secret-source.js";
 import { alwaysOn, type Changes, type Choice, noChanges, type Part } from "./changes.js";
 
@@ -28,8 +29,8 @@ export interface On {
 export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()): Changes {
   mustAgree("channel", flags.channel, flags.withoutChannel);
   mustAgree("mcp", flags.mcp, flags.withoutMcp);
-  const channels = { ...below.channels };
-  const mcp = { ...below.mcp };
+  const channels = namedByOthers(below.channels);
+  const mcp = namedByOthers(below.mcp);
   for (const name of flags.channel) if (!alwaysOn.includes(name)) channels[name] ??= empty();
   for (const name of flags.mcp) mcp[name] ??= empty();
 
@@ -43,12 +44,10 @@ export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()):
     parts[name] ??= empty();
     return parts[name];
   };
-  for (const text of flags.set) {
-    const { name, field, value } = dotted("--set", text);
+  for (const { name, field, value } of allDotted("--set", flags.set)) {
     partFor("--set", name).fields[field] = value;
   }
-  for (const text of flags.secret) {
-    const { name, field, value } = dotted("--secret", text);
+  for (const { name, field, value } of allDotted("--secret", flags.secret)) {
     partFor("--secret", name).secrets[field] = parseSource(value);
   }
   const { provider = below.provider, model = below.model, relaxed = below.relaxed } = flags;
@@ -71,7 +70,7 @@ function mustAgree(flag: string, wanted: string[], unwanted: string[]): void {
   if (both) throw new Fault("usage", `--${flag} ${both} and --without-${flag} ${both} contradict each other`);
 }
 
-const empty = (): Part => ({ fields: {}, secrets: {} });
+const empty = (): Part => ({ fields: namedByOthers(), secrets: namedByOthers() });
 
 /** `PROVIDER` or `PROVIDER/MODEL`; a model's name may have slashes of its own. */
 export function choiceFrom(text: string): Choice {
@@ -84,7 +83,20 @@ const fallbacksFrom = (texts: string[]): Choice[] =>
   texts.length === 1 && texts[0] === "none" ? [] : texts.map(choiceFrom);
 
 /** Models by task; nothing for a task whose model is to go. */
-export const auxiliaryFrom = (texts: string[]): Changes["auxiliary"] => Object.fromEntries(texts.map(taskFrom));
+export function auxiliaryFrom(texts: string[]): Changes["auxiliary"] {
+  const tasks = texts.map(taskFrom);
+  mustDiffer(
+    "--auxiliary",
+    tasks.map(([task]) => task),
+  );
+  return Object.fromEntries(tasks);
+}
+
+/** The last of two values for one field would win, and the first would go unnoticed. */
+function mustDiffer(flag: string, fields: string[]): void {
+  const twice = fields.find((field, at) => fields.indexOf(field) !== at);
+  if (twice !== undefined) throw new Fault("usage", `${flag} ${twice}=… is given twice`);
+}
 
 function taskFrom(text: string): [string, Choice | undefined] {
   const at = text.indexOf("=");
@@ -95,6 +107,15 @@ function taskFrom(text: string): [string, Choice | undefined] {
   }
   const choice = text.slice(at + 1);
   return [text.slice(0, at), choice === "none" ? undefined : choiceFrom(choice)];
+}
+
+function allDotted(flag: string, texts: string[]): ReturnType<typeof dotted>[] {
+  const all = texts.map((text) => dotted(flag, text));
+  mustDiffer(
+    flag,
+    all.map(({ name, field }) => `${name}.${field}`),
+  );
+  return all;
 }
 
 /** `discord.allowed_users=…`. Nothing of the value is in what is said about it: it may be a secret in the wrong place. */

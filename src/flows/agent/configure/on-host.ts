@@ -8,6 +8,7 @@ import { proxyWish } from "../../../agents/proxy/wish.js";
 import { render } from "../../../agents/rendering.js";
 import { type Answers, type Rendering, type Subject, subjectOf } from "../../../agents/subject.js";
 import { directoriesWish, filesWish, unitWish, userWish } from "../../../agents/wish.js";
+import { withItsRights } from "../../../agents/with-its-rights.js";
 import { isFault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
 import type { Operation, UnitOperation } from "../../../remote/operations/operation.js";
@@ -67,7 +68,8 @@ interface Files {
 }
 
 /** `before` are the paths of config.yaml that were ours: what is not rendered any more goes. */
-function filesFor({ manifest, host, places }: Subject, rendering: Rendering, seen: Seen, before: string[]): Files {
+function filesFor(subject: Subject, rendering: Rendering, seen: Seen, before: string[]): Files {
+  const { manifest, host, places } = subject;
   // What could not be read may hold more than our part, which would be lost.
   if (seen.config === "" && seen.files.config?.startsWith("regular file:")) {
     throw new Unmendable(
@@ -76,7 +78,7 @@ function filesFor({ manifest, host, places }: Subject, rendering: Rendering, see
       `${places.config} on ${host} is there and cannot be read`,
       {
         why: "somebody else has it, or it is reached by a link",
-        next: `clm host exec ${host} --sudo -- ls -la ${quote(places.data)}`,
+        next: withItsRights(subject, ["ls", "-la", places.data]),
       },
     );
   }
@@ -86,7 +88,7 @@ function filesFor({ manifest, host, places }: Subject, rendering: Rendering, see
     return { env, config: mergeConfig(seen.config || undefined, rendering, [...dropped, ...manifest.managed]) };
   } catch (error) {
     if (!isFault(error, "bad-input")) throw error;
-    const away = `clm host exec ${host} --sudo -- mv ${quote(places.config)} ${quote(`${places.config}.broken`)}`;
+    const away = withItsRights(subject, ["mv", places.config, `${places.config}.broken`]);
     throw new Unmendable(`file ${places.config}`, "bad-input", error.message, {
       ...{ why: error.why, next: away, data: error.data, cause: error },
     });

@@ -1,4 +1,4 @@
-import { isProven, type Proof } from "../../../agents/proof/proof.js";
+import { isOutside, isProven, type Proof } from "../../../agents/proof/proof.js";
 import { Fault } from "../../../errors.js";
 import { type AgentRecord, type OnboardingState, providersOf } from "../../../state/agent.js";
 import { type Agent, recordAgent } from "../../../state/agents.js";
@@ -19,12 +19,13 @@ export async function changeRecord(
 
 /** What was answered, laid over what else became of the record meanwhile. */
 export function withAnswers(now: AgentRecord, draft: AgentRecord): AgentRecord {
-  const { rendered, proven, status, ...answers } = draft;
+  const { rendered, proven, failed, status, ...answers } = draft;
   const both = {
     ...answers,
     status: now.status,
     ...(now.rendered && { rendered: now.rendered }),
     ...(now.proven && { proven: now.proven }),
+    ...(now.failed && { failed: now.failed }),
   };
   // Nobody answers that an agent is ready: another clm may have set it back.
   return now.onboarding.state === "ready" || draft.onboarding.state !== "ready" ? both : withState(both, "validate");
@@ -49,7 +50,8 @@ export function providersBehind({ providers }: Pick<Session, "providers">, recor
 
 /**
  * Ready when all of it was proven and no stage is open; what failed leaves the agent at validate, and so does a provider
- * that another clm changed since: what was proven is not what it has now.
+ * that another clm changed since: what was proven is not what it has now. An agent that was proven as it is stays ready when
+ * only services outside of it fail: it may be started while its provider is down.
  */
 export async function recordProofs(
   session: Session,
@@ -57,8 +59,8 @@ export async function recordProofs(
   { digest, providers }: Basis,
   proofs: Proof[],
 ): Promise<AgentRecord> {
-  if (!isProven(proofs)) return changeRecord(session, agent, (now) => withState(now, "validate"));
   const at = session.now().toISOString();
+  if (!isProven(proofs)) return changeRecord(session, agent, (now) => withFailure(now, { digest, at, proofs }));
   const asked = proofs.some(({ id, result }) => id === "chat" && result === "ok");
   const record = () => {
     const outdated = providersBehind(session, agent.record) !== providers;
@@ -67,6 +69,17 @@ export async function recordProofs(
   if (JSON.stringify(record()(agent.record)) === JSON.stringify(agent.record)) return agent.record;
   // A provider is changed under the same lock: it is another one by now, or it sets back what is recorded here.
   return session.inFleet(() => changeRecord(session, agent, record()));
+}
+
+function withFailure(
+  now: AgentRecord,
+  { digest, at, proofs }: { digest: string; at: string; proofs: Proof[] },
+): AgentRecord {
+  const failures = proofs.filter(({ result }) => result === "fail");
+  const ids = failures.map(({ id }) => id);
+  const failed = { digest, at, proofs: ids, reason: failures[0]?.reason ?? "" };
+  const stays = now.onboarding.state === "ready" && now.proven?.digest === digest && ids.every(isOutside);
+  return stays ? { ...now, failed } : withState({ ...now, failed }, "validate");
 }
 
 interface Proven {
@@ -78,11 +91,14 @@ interface Proven {
   outdated: boolean;
 }
 
-function withProof(now: AgentRecord, { digest, at, asked, outdated }: Proven): AgentRecord {
+function withProof({ failed, ...before }: AgentRecord, { digest, at, asked, outdated }: Proven): AgentRecord {
+  // That the model did not answer is disproven by its answer alone.
+  const still = failed?.proofs.includes("chat") && !asked;
+  const now: AgentRecord = still ? { ...before, failed } : before;
   if (outdated) return withState(now, "validate");
   const open = isBefore(now.onboarding.state, "validate");
   const known = now.proven?.digest === digest && (open || now.onboarding.state === "ready");
-  if (known && (now.proven?.chat || !asked)) return now;
+  if (known && (now.proven?.chat || !asked) && !failed) return now;
   const chat = asked || (now.proven?.digest === digest && now.proven.chat);
   const proven = { ...now, proven: { digest, at, chat } };
   if (open) return proven;

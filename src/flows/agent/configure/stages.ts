@@ -3,7 +3,7 @@ import { isProven, type Proof } from "../../../agents/proof/proof.js";
 import type { Subject } from "../../../agents/subject.js";
 import type { AgentRecord, OnboardingState } from "../../../state/agent.js";
 import type { Check } from "../../host/check.js";
-import { type Changes, without } from "./changes.js";
+import { answersGiven, type Changes, without } from "./changes.js";
 import { isBefore } from "./record.js";
 
 export interface StageResult {
@@ -18,13 +18,11 @@ export function stagesTo(
   changes: Changes,
   stage: StageName | undefined,
 ): { providers: boolean; channels: boolean } {
-  const { provider: next, model, fallbacks, auxiliary, channels, withoutChannels, mcp, withoutMcp } = changes;
-  const newProviders = [next, model, fallbacks].some((each) => each !== undefined) || Object.keys(auxiliary).length > 0;
-  const newChannels = [channels, mcp, withoutChannels, withoutMcp].some((each) => Object.keys(each).length > 0);
+  const given = answersGiven(changes);
   const open = (name: "providers" | "channels") => stage === undefined && !onboarding.stages[name];
   return {
-    providers: stage === "providers" || newProviders || open("providers") || provider === undefined,
-    channels: stage === "channels" || newChannels || open("channels"),
+    providers: stage === "providers" || given.providers || open("providers") || provider === undefined,
+    channels: stage === "channels" || given.channels || open("channels"),
   };
 }
 

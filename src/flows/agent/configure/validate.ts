@@ -40,6 +40,7 @@ export async function validate(
   }
   const proved = await proveAndSee(session, agent, {
     chat: !skipChat,
+    connections: true,
     ...(skipChat && { noChat: "not asked (--skip-chat)" }),
   });
   const { proofs } = proved;

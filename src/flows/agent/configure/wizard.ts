@@ -4,6 +4,7 @@ import { takenPorts } from "../../../agents/ports.js";
 import type { Subject } from "../../../agents/subject.js";
 import { inRange } from "../../../agents/versions.js";
 import { Fault, isFault } from "../../../errors.js";
+import { own } from "../../../own.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { findHost } from "../../../state/hosts.js";
 import { findProvider } from "../../../state/providers.js";
@@ -11,34 +12,51 @@ import { findType } from "../../provider/types.js";
 import { secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
 import { goneFault, goneProviders } from "../gone-providers.js";
-import { type Changes, defined, named, type Part } from "./changes.js";
+import { answersGiven, type Changes, defined, named, type Part } from "./changes.js";
 
 /** What is asked about: the stages that are to be gone through, and the one the user named. */
 export interface Interview {
   subject: Subject;
   record: AgentRecord;
   stages: { providers: boolean; channels: boolean };
-  /** Asked about even when it is answered. */
+  /** The stage of `--stage`: its optional questions are asked even when it was gone through before. */
   named?: string | undefined;
 }
 
-/** The changes, with what is missing asked of a person. Without a terminal each question is a fault that names its flag. */
+/**
+ * The changes, with what is missing asked of a person. Without a terminal each question is a fault that names its flag.
+ * Optional questions are asked only when no flag or file gave an answer, or about a stage that `--stage` names and no
+ * answer is for: `configure --provider echo` must end by itself on a terminal as it does in a script.
+ */
 export async function interview(session: Session, changes: Changes, about: Interview): Promise<Changes> {
   const asked: Changes = { ...changes, channels: { ...changes.channels }, mcp: { ...changes.mcp } };
-  if (about.stages.providers) await askProvider(session, asked, about);
-  if (about.stages.channels) await askChannels(session, asked, about);
+  const given = answersGiven(changes);
+  if (about.stages.providers) {
+    const again = about.named === "providers" && !given.providers;
+    await askProvider(session, asked, about, { again: again && session.ui.interactive });
+  }
+  if (about.stages.channels) {
+    const open = !about.record.onboarding.stages.channels && !Object.values(given).includes(true);
+    const offer = about.named === "channels" ? !given.channels : open;
+    await askChannels(session, asked, about, { offer: offer && session.ui.interactive });
+  }
   const { providers, channels } = about.stages;
   const at = session.now().toISOString();
   return { ...asked, answered: { ...(providers && { providers: at }), ...(channels && { channels: at }) } };
 }
 
-async function askProvider(session: Session, changes: Changes, { subject, record, named }: Interview): Promise<void> {
+/** `again`: also when there is a provider already. */
+async function askProvider(
+  session: Session,
+  changes: Changes,
+  { subject, record }: Interview,
+  { again }: { again: boolean },
+): Promise<void> {
   const { ui } = session;
   const known = session.providers.read();
   const gone = goneProviders(recordWith(record, changes), known);
   if (gone.length > 0 && !ui.interactive) throw goneFault(subject, gone);
   const lost = gone.some(({ provider }) => provider === record.provider) && changes.provider === undefined;
-  const again = named === "providers" && changes.provider === undefined && ui.interactive;
   if (lost) ui.warn(`${subject.name} has ${record.provider} as its provider, which is gone`);
   if ((changes.provider ?? record.provider) === undefined || lost || again) {
     const all = Object.entries(known.providers);
@@ -95,7 +113,7 @@ async function askWithout(
 
 async function serves({ configDir }: Session, { manifest, version }: Subject, type: string): Promise<boolean> {
   const { name } = await findType(configDir, type);
-  const known = manifest.providers[name];
+  const known = own(manifest.providers, name);
   return known !== undefined && inRange(version, known.when);
 }
 
@@ -109,20 +127,24 @@ function noProvider({ name, manifest, version }: Subject, count: number): Fault 
 
 const done = "-";
 
-async function askChannels(session: Session, changes: Changes, about: Interview): Promise<void> {
+/** `offer`: also channels that nobody named. */
+async function askChannels(
+  session: Session,
+  changes: Changes,
+  about: Interview,
+  { offer }: { offer: boolean },
+): Promise<void> {
   const { ui } = session;
-  const { subject, record, named } = about;
+  const { subject, record } = about;
   const { channels, mcp } = subject.manifest;
   for (const [name, part] of Object.entries(changes.channels)) {
-    await complete(session, about, { name, part, type: channels[name], before: record.channels?.[name] });
+    await complete(session, about, { name, part, type: own(channels, name), before: own(record.channels, name) });
   }
   for (const [name, part] of Object.entries(changes.mcp)) {
     if (!part.server)
-      await complete(session, about, { name, part, type: mcp[name], before: record.mcp?.[name]?.fields });
+      await complete(session, about, { name, part, type: own(mcp, name), before: own(record.mcp, name)?.fields });
   }
-  // Somebody who said which channels there should be has said which there should not.
-  const said = Object.keys(changes.channels).length > 0 || changes.withoutChannels.length > 0;
-  if (said || !ui.interactive || (record.onboarding.stages.channels && named !== "channels")) return;
+  if (!offer) return;
   const offered = Object.entries(channels).filter(([, { when }]) => inRange(subject.version, when));
   for (;;) {
     const on = Object.keys({ ...record.channels, ...changes.channels }).map((each) => `, ${each}`);
@@ -134,7 +156,7 @@ async function askChannels(session: Session, changes: Changes, about: Interview)
     if (name === done) return;
     const part = { fields: {}, secrets: {} };
     changes.channels[name] = part;
-    const type = channels[name];
+    const type = own(channels, name);
     await complete(session, about, { name, part, type, before: record.channels?.[name], everything: true });
   }
 }

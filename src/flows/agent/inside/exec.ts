@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { givingPipesTo, proving, transientUnit, wordsOf } from "../../../agents/transient-unit.js";
 import { Fault, isFault } from "../../../errors.js";
 import { commandFor, newNonce } from "../../../remote/operations/conversation.js";
 import type { Exit } from "../../../remote/process.js";
@@ -10,7 +11,6 @@ import type { Session } from "../../session.js";
 import { type Target, targetOf } from "../target.js";
 import { afterLine } from "./beginning.js";
 import { type Leash, leashOn } from "./leash.js";
-import { givingPipesTo, proving, transientUnit, wordsOf } from "./transient.js";
 
 export interface Order {
   /** One word is read by the host's shell, several are passed on as they are. */
@@ -23,6 +23,8 @@ export interface Order {
   heardAll?: (agent: Agent) => void;
   /** More properties of the unit it runs in. */
   properties?: string[];
+  /** Milliseconds; without it the command may run for ever. */
+  timeout?: number;
 }
 
 /** How a command ended in one agent. */
@@ -112,7 +114,9 @@ export async function execIn(session: Session, target: Target, leash: Leash, ord
   const run = transientUnit({ ...unit, streams: "pipe", words });
   const script = `${givingPipesTo(subject.user)}\n${run}\n`;
   // The words are the first bytes of stdin and no argument of sudo's, which writes those into the host's log.
-  const process = await connection.as("root").spawn(commandFor(script), { signal: session.signal });
+  const late = order.timeout === undefined ? [] : [AbortSignal.timeout(order.timeout)];
+  const signal = AbortSignal.any([session.signal, ...late]);
+  const process = await connection.as("root").spawn(commandFor(script), { signal });
   process.stdin.write(script);
   const letGoOfInput = feed(order.input, process.stdin);
   const stderr = afterLine(process.stderr, proof);
@@ -123,6 +127,7 @@ export async function execIn(session: Session, target: Target, leash: Leash, ord
     ]);
     const exit = await process.done;
     session.signal.throwIfAborted();
+    if (signal.aborted) throw tooLate(target, order.timeout);
     leash.mustHold();
     if (!stderr.begun()) throw neverBegan(target, exit, stderr.before());
     return exit;
@@ -161,6 +166,15 @@ export const isExit = (fault: Fault): boolean => fault.data.exit !== undefined;
 
 /** How it ended, when that is what the fault says. */
 export const exitIn = (fault: Fault): Exit | undefined => fault.data.exit as Exit | undefined;
+
+const tooLate = ({ agent: { host }, subject }: Target, timeout = 0): Fault =>
+  new Fault(
+    "remote-timeout",
+    `what was run as ${subject.user} on ${host.name} did not end within ${timeout / 1000} s`,
+    {
+      next: `clm host check ${host.name}`,
+    },
+  );
 
 const neverBegan = ({ agent, subject }: Target, { code }: Exit, said: string): Fault =>
   new Fault("remote-failed", `nothing could be run as ${subject.user} on ${agent.host.name}`, {

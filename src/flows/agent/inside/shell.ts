@@ -1,10 +1,10 @@
 import type { Readable, Writable } from "node:stream";
+import { transientUnit } from "../../../agents/transient-unit.js";
 import type { Window } from "../../../remote/root-terminal.js";
 import { fullName, titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
 import { leashOn } from "./leash.js";
-import { transientUnit } from "./transient.js";
 
 /** The terminal in front of a person, while a shell somewhere else has it. */
 export interface Screen {

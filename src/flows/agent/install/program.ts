@@ -1,19 +1,23 @@
 import { accountComment } from "../../../agents/mark.js";
+import type { Subject } from "../../../agents/subject.js";
 import { saysVersion, versionLine } from "../../../agents/version-line.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
+import type { Shell } from "../../../remote/process.js";
+import { run } from "../../../remote/run.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { recordAgent } from "../../../state/agents.js";
+import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { seeVersion } from "../preflight/seen.js";
+import { commandInSandbox } from "../as-agent.js";
+import { type Release, seeRelease } from "../preflight/seen.js";
 import type { Preflight } from "../preflight.js";
 import { agentIn, type Plan, subjectIn, travellerOf } from "./plan.js";
 
-/** One answer that did not come may be a busy host's: it is asked again before the installer is believed to be needed. */
+/** Whether the pinned version is installed. A missing answer may be a busy host's, so it is read again before the installer is run. */
 export async function saysItIsThere({ signal }: Session, plan: Plan, { root, seen }: Preflight): Promise<boolean> {
   const subject = subjectIn(plan, plan.draft);
   if (saysVersion(subject, seen.version ?? "")) return true;
-  return saysVersion(subject, await seeVersion(root, travellerOf(plan).sight, signal));
+  return saysVersion(subject, (await seeRelease(root, travellerOf(plan).sight, signal)).version);
 }
 
 /** The installer replaces the programs that a running agent is made of. */
@@ -26,7 +30,10 @@ export function mustNotRun(plan: Plan, { seen }: Preflight): void {
   });
 }
 
-/** An installer may end well and leave no program, or another one than was pinned. */
+/**
+ * An installer may end well and leave no program, or another one than was pinned: its files must say the version, its checkout must be at
+ * the pinned commit, and the program must run. It is run once, in the sandbox of its service.
+ */
 export async function mustBeInstalled(
   session: Session,
   plan: Plan,
@@ -36,21 +43,46 @@ export async function mustBeInstalled(
   const { sight } = travellerOf(plan);
   const subject = subjectIn(plan, record);
   const comment = accountComment(plan.draft.mark);
-  const says = await seeVersion(root, { ...sight, subject, comment }, session.signal);
-  if (saysVersion(subject, says)) return;
-  await recordAgent(session.hosts, { host: plan.host.name, name: plan.wish.name }, (now) => {
-    if (!now) return now;
-    const { installer, ...rest } = now;
-    return rest;
-  });
-  const next = sh`clm ${session.argv}`;
-  if (says === "") {
-    throw new Fault("remote-failed", `the installer ended well but left no ${subject.places.launcher} that works`, {
-      next,
-    });
+  const release = await seeRelease(root, { ...sight, subject, comment }, session.signal);
+  const wrong =
+    objectionTo(subject, release) ??
+    objectionTo(subject, { ...release, version: await firstLine(session, root, agentIn(plan, record), subject) });
+  if (wrong) throw new Fault(wrong.fault, wrong.message, { why: wrong.why, next: sh`clm ${session.argv}` });
+}
+
+/** Why what was installed is not what was pinned. */
+function objectionTo(
+  subject: Subject,
+  { version, commit }: Release,
+): { fault: "remote-failed" | "integrity"; message: string; why: string[] } | undefined {
+  const { launcher, code } = subject.places;
+  if (version === "") {
+    const message = `the installer ended well but left no ${launcher} that works`;
+    return { fault: "remote-failed", message, why: [] };
   }
-  throw new Fault("integrity", `what was installed is not what was pinned`, {
-    why: [`it says '${says}'`, `it should say '${versionLine(subject)}'`],
-    next,
-  });
+  const message = "what was installed is not what was pinned";
+  if (!saysVersion(subject, version)) {
+    return { fault: "integrity", message, why: [`it says '${version}'`, `it should say '${versionLine(subject)}'`] };
+  }
+  const pinned = subject.release.commit;
+  if (pinned === undefined || commit === pinned) return undefined;
+  const why = [commit ? `${code} is at commit ${commit}` : `${code} is at no commit`, `${pinned} was pinned`];
+  return { fault: "integrity", message, why };
+}
+
+/** Seconds: it may wait ten for its upstream, and a machine may be slow. */
+const patience = 90;
+
+/** What the program says first; empty when it does not run. */
+async function firstLine({ signal, ui }: Session, root: Shell, agent: Agent, subject: Subject): Promise<string> {
+  const words = [subject.places.launcher, ...subject.manifest.version.args];
+  const script = '"$@" | head -c 2000';
+  const command = commandInSandbox(agent, subject, { script, words, seconds: patience });
+  const { stdout } = await run(root, command, { timeout: (patience + 10) * 1000, signal });
+  return ui.redact(
+    stdout
+      .split("\n")[0]
+      ?.replace(/\p{Cc}/gu, " ")
+      .slice(0, 200) ?? "",
+  );
 }

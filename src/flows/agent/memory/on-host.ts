@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { MemoryFile } from "../../../agents/memory.js";
+import { withItsRights } from "../../../agents/with-its-rights.js";
 import { Fault } from "../../../errors.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
@@ -77,17 +78,17 @@ export function conflict(agent: Agent, file: MemoryFile, digest: string): Fault 
   });
 }
 
-function inTheWay({ host }: Agent, file: MemoryFile, state: string, path: string): Fault {
+function inTheWay({ host, record }: Agent, file: MemoryFile, state: string, path: string): Fault {
   return new Fault("remote-failed", `${path} on ${host.name} is ${state === "link" ? "a symbolic link" : "no file"}`, {
     why: `clm follows no links there and leaves what is not ${file.name} alone`,
-    next: `clm host exec ${host.name} --sudo -- ls -l ${path}`,
+    next: withItsRights({ host: host.name, user: record.user }, ["ls", "-l", path]),
   });
 }
 
-function unreadable({ name, host }: Agent, file: MemoryFile, size: number): Fault {
+function unreadable({ name, host, record }: Agent, file: MemoryFile, size: number): Fault {
   return new Fault("remote-failed", `${file.name} of ${name} could not be read`, {
     why: size > 0 ? `it is ${size} bytes long, and its limit is ${file.limit} characters` : [],
-    next: `clm host exec ${host.name} --sudo -- ls -l ${file.path}`,
+    next: withItsRights({ host: host.name, user: record.user }, ["ls", "-l", file.path]),
   });
 }
 

@@ -47,7 +47,7 @@ see_reach() {
   wait
 }
 
-# The launcher is a program of the agent's: it is run only when the account is one we made.
+# Only of an account that we made: anything in another one is somebody else's.
 see_our_version() {
   IFS=: read -r _ _ uid gid comment _ <<END
 $(getent passwd "$user")
@@ -55,3 +55,22 @@ END
   [ -n "$mark" ] && [ "$comment" = "$mark" ] || uid=''
   see_version "$@"
 }
+
+# see_commit CODE: the commit that the checkout is at, by git's own files. Git itself runs what the settings of a checkout name.
+see_commit() {
+  [ -n "$uid" ] || return 0
+  say commit "$(ask_agent 10 /bin/sh -c "$commit_of" sh "$1/.git" | tr -cd '0-9a-f')"
+}
+
+commit_of='PATH=/usr/bin:/bin
+first_line() { [ ! -f "$1" ] || head -c 500 -- "$1" | head -n 1; }
+cd -- "$1" || exit
+head=$(first_line HEAD)
+case $head in
+  "ref: refs/"*)
+    name=${head#ref: }
+    head=$(first_line "$name")
+    [ -n "$head" ] || [ ! -f packed-refs ] || head=$(head -c 5000000 packed-refs | awk -v name="$name" "\$2 == name { print \$1; exit }")
+    ;;
+esac
+printf %.40s "$head"'

@@ -24,8 +24,10 @@ export interface Seen {
   listening: Listener[];
   /** Whether each address answers; those that were not asked are not in it. */
   reach: Record<string, boolean>;
-  /** The first line of what the launcher says; empty when there is no launcher, nothing when nobody asked it. */
+  /** What is installed, as the launcher's first line would be; empty when nothing is installed, undefined when it was not read. */
   version?: string;
+  /** The commit of the checkout, when that was looked at. */
+  commit?: string;
 }
 
 export interface Listener {
@@ -57,12 +59,23 @@ export async function see(root: Shell, sight: Sight, signal?: AbortSignal): Prom
   return ask(root, sight, parts, signal);
 }
 
-/** The launcher's first line, in one exec; empty when it says nothing. */
-export async function seeVersion(root: Shell, sight: Sight, signal?: AbortSignal): Promise<string> {
-  return (await ask(root, sight, [ourVersion(sight.subject)], signal)).version ?? "";
+/** What is installed, by its files. */
+export interface Release {
+  /** As the launcher's first line would be; empty when it cannot be told. */
+  version: string;
+  /** The commit of the checkout; empty when there is no checkout. */
+  commit: string;
 }
 
-const ourVersion = (subject: Subject): string => versionCall(subject, { see: "see_our_version" });
+/** Looks at what is installed, in one exec. */
+export async function seeRelease(root: Shell, sight: Sight, signal?: AbortSignal): Promise<Release> {
+  const { subject } = sight;
+  const parts = [ourVersion(subject), sh`see_commit ${subject.places.code}`];
+  const { version = "", commit = "" } = await ask(root, sight, parts, signal);
+  return { version, commit };
+}
+
+const ourVersion = (subject: Subject): string => versionCall(subject, "see_our_version");
 
 async function ask(root: Shell, { subject, comment, job }: Sight, parts: string[], signal?: AbortSignal) {
   const script = lookScript(subject, library, [sh`job=${job} mark=${comment}`, ...parts]);
@@ -98,6 +111,7 @@ export function seenFrom(text: string): Seen | undefined {
     else if (key === "listen") seen.listening.push({ port: Number.parseInt(first, 16), uid: Number(second) });
     else if (key === "reach") seen.reach[second] = first === "yes";
     else if (key === "version") seen.version = value;
+    else if (key === "commit") seen.commit = value;
   }
   return said && seen;
 }

@@ -7,50 +7,48 @@ import { type Subject, subjectOf } from "../../../agents/subject.js";
 import { Fault } from "../../../errors.js";
 import { askHost } from "../../../remote/ask-host.js";
 import type { Connection } from "../../../remote/connection.js";
+import { rootShellOf } from "../../../remote/one-shell.js";
+import { VerifiedPort } from "../../../remote/verified-port.js";
 import type { Agent } from "../../../state/agents.js";
-import { unlessStopped } from "../../../unless-stopped.js";
+import { waitFor } from "../../../wait.js";
 import type { Session } from "../../session.js";
+import type { Opening } from "../door.js";
 import { mustBeInstalled } from "../gates.js";
 
 /** The way to an agent's proxy. There is no key: whoever reaches the port is served. */
 export interface ProxyDoor {
+  api: VerifiedPort;
   connection: Connection;
-  port: number;
   proxy: AgentProxy;
   subject: Subject;
 }
 
-const lookTimeout = 30_000;
-
 /**
- * Connects and looks, in one exec, whether the proxy's own processes hold its port: whoever else listens there would be told
- * what people ask their models. A fault is thrown before anything is sent. Who says stop waits for no host.
+ * Connects to the agent's host. Whoever else has the proxy's port would be told what people ask their models: whose process has
+ * a connection to it is looked at when there is one, before it is used.
  */
-export async function openProxyDoor(session: Session, agent: Agent, stop = session.signal): Promise<ProxyDoor> {
+export async function openProxyDoor(
+  session: Session,
+  agent: Agent,
+  { stop = session.signal, lookTimeout = 30_000 }: Opening = {},
+): Promise<ProxyDoor> {
   const signal = AbortSignal.any([session.signal, stop]);
   mustBeInstalled(agent);
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const subject = subjectOf(manifest, agent);
   const proxy = proxyOf(subject);
   if (!proxy) throw none(agent);
-  const connection = await unlessStopped(session.pool.connect(agent.host), signal);
-  await unlessStopped(mustBeItsOwn(signal, connection, subject, proxy), signal);
-  return { connection, port: proxy.port, proxy, subject };
-}
-
-async function mustBeItsOwn(
-  signal: AbortSignal,
-  connection: Connection,
-  subject: Subject,
-  proxy: AgentProxy,
-): Promise<void> {
-  const asking = {
-    ...{ host: subject.host, what: `who holds the port of the proxy of ${subject.name}` },
-    ...{ timeout: lookTimeout, signal },
-  };
+  const connection = await waitFor(session.pool.connect(agent.host), { signal });
+  const what = `who holds the port of the proxy of ${subject.name}`;
+  const asking = { host: subject.host, what, timeout: lookTimeout, signal };
   const script = doorScript({ ...subject, unit: proxy.unit, port: proxy.port });
-  const trouble = proxyTrouble(subject, proxy, await askHost(connection.as("root"), script, asking, seenFrom));
-  if (trouble) throw trouble;
+  const look = async () => {
+    const seen = await askHost(await rootShellOf(connection), script, asking, seenFrom);
+    const trouble = proxyTrouble(subject, proxy, seen);
+    if (trouble) throw trouble;
+  };
+  const api = new VerifiedPort(connection, proxy.port, () => waitFor(look(), { signal }));
+  return { api, connection, proxy, subject };
 }
 
 const none = ({ name, word }: Agent): Fault =>

@@ -1,17 +1,20 @@
 import { closeSync, createWriteStream, fsyncSync, openSync, renameSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { memoryFiles } from "../../../agents/memory.js";
+import type { Manifest } from "../../../agents/manifest.js";
 import { loadType } from "../../../agents/registry.js";
-import { placesFor } from "../../../agents/subject.js";
+import { type Places, placesFor } from "../../../agents/subject.js";
 import { asFault, Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Process, Shell } from "../../../remote/process.js";
+import { unlessSilent } from "../../../remote/unless-silent.js";
+import { fill } from "../../../render/template.js";
 import type { Agent } from "../../../state/agents.js";
 import { removeIfThere, sweepTemps, syncDirectory, tempName } from "../../../state/atomic-file.js";
 import { openSubdirectory } from "../../../state/config-dir.js";
 import type { Session } from "../../session.js";
+import { commandInSandbox } from "../as-agent.js";
 import script from "./backup.py?raw";
 import { tarMembers } from "./tar.js";
 
@@ -21,24 +24,36 @@ export interface Backup {
   members: string[];
 }
 
-/** Beside what is memory: what was arranged, and what was said. Not `.env`: its secrets are in secrets.json. */
-const alsoKept = ["cron/jobs.json", "state.db"];
+/** No agent may fill this machine, or keep clm waiting for ever. */
+export interface Limits {
+  /** Of what is copied, before it is packed, and of what arrives. */
+  bytes: number;
+  /** For all of it, and for the next byte. */
+  seconds: number;
+  silence: number;
+}
 
-/** Copies what an agent remembers to this machine, and reads it back. Nothing when there is nothing to keep. */
-export async function backUp(session: Session, root: Shell, agent: Agent): Promise<Backup | undefined> {
-  const { user, home, type } = agent.record;
+const usual: Limits = { bytes: 4e9, seconds: 3600, silence: 120 };
+
+/**
+ * Copies what an agent and its people made to this machine, and reads it back. Nothing when there is nothing to keep. Not what holds
+ * secrets: those that clm gave it are in secrets.json, its logins have to be made again.
+ */
+export async function backUp(
+  session: Session,
+  root: Shell,
+  agent: Agent,
+  limits: Limits = usual,
+): Promise<Backup | undefined> {
+  const { user, home, type, version, relaxed = false, runtime } = agent.record;
   const { manifest } = await loadType(session.configDir, type);
   const places = placesFor(manifest, user, home);
-  const files = memoryFiles({ manifest, places }).map(({ path }) => path);
-  const wanted = [
-    places.memories,
-    ...files.filter((path) => !path.startsWith(`${places.memories}/`)),
-    places.config,
-    ...alsoKept.map((name) => `${places.data}/${name}`),
-  ];
-  const id = sh`"$(id -u ${user})" --regid "$(id -g ${user})"`;
-  const environment = sh`env -i HOME=${home} LANG=C.UTF-8 PATH=/usr/local/bin:/usr/bin:/bin`;
-  const command = `cd ${sh`${home}`} && exec setpriv --reuid ${id} --init-groups -- ${environment} ${sh`python3 -I - ${[places.data, ...wanted]}`}`;
+  const words = [JSON.stringify(wantedOf(manifest, places, limits))];
+  // Not a whole subject: the version of an agent that is to go may be pinned no more.
+  const confined = { manifest, places, user, version, relaxed, name: agent.name, ...(runtime && { runtime }) };
+  const command = commandInSandbox(agent, confined, {
+    ...{ script: 'exec python3 -I - "$@"', words, seconds: limits.seconds },
+  });
 
   const directory = openSubdirectory(session.configDir, "backups/agents");
   const time = stamp(session.now().toISOString());
@@ -47,7 +62,7 @@ export async function backUp(session: Session, root: Shell, agent: Agent): Promi
   const temp = join(directory, tempName(name));
   try {
     sweepTemps(directory, name);
-    await receive(await root.spawn(command, { signal: session.signal }), temp);
+    await receive(await root.spawn(command, { signal: session.signal }), agent.host.name, temp, limits);
     const members = await tarMembers(temp);
     if (members.length === 0) {
       removeIfThere(temp);
@@ -93,13 +108,36 @@ const stem = ({ host, name }: Agent): string => `${host.name}-${name}-`;
 /** `20260131T120000Z`: sorts as time does, and can stand in the name of a file anywhere. */
 const stamp = (time: string): string => time.replace(/[-:]|\.\d+/g, "");
 
-async function receive(process: Process, path: string): Promise<void> {
+/** What backup.py is asked. */
+export function wantedOf({ backup }: Manifest, places: Places, { bytes }: Pick<Limits, "bytes">): object {
+  const { home, data } = places;
+  const { path: _, ...named } = places;
+  const inside = relative(home, data);
+  return {
+    largest: bytes,
+    bundled: fill(backup.bundled, named) ?? "",
+    roots: [
+      { path: data, prefix: "", without: backup.without },
+      { path: home, prefix: "home/", without: [...backup.home_without, `/${inside}`] },
+    ],
+  };
+}
+
+export async function receive(process: Process, host: string, path: string, limits: Limits): Promise<void> {
+  const { bytes: maxBytes, seconds, silence } = limits;
   let complaint = "";
   process.stderr.on("data", (chunk: Buffer) => {
     complaint = (complaint + chunk.toString()).slice(-2000);
   });
   process.stdin.end(script);
-  await pipeline(process.stdout, createWriteStream(path, { flags: "wx", mode: 0o600 }));
+  try {
+    const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
+    const bounds = { host, maxBytes, silence: silence * 1000, total: seconds * 1000 };
+    await pipeline(unlessSilent(process.stdout, bounds), file);
+  } catch (error) {
+    process.leave();
+    throw error;
+  }
   const { code } = await process.done;
   if (code === 0) return;
   throw new Fault("remote-failed", `python3 on the host ended with ${code}`, {

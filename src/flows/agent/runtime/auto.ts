@@ -104,7 +104,7 @@ function cleaned({ agent, subject, type, seen }: Scene): { files: CodexFile[]; n
     whole: former !== undefined,
   };
   const textOf = (path: string, text: SeenText | undefined): string | undefined => {
-    if (text?.there && text.text === undefined) throw unreadable(subject.host, path);
+    if (text?.there && text.text === undefined) throw unreadable(subject, path);
     return text?.text;
   };
   const config = textOf(codex_config, seen.texts.codex_config);

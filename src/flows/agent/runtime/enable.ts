@@ -252,12 +252,16 @@ async function giveToCodex({ session, agent, subject: now, root }: Scene, plan: 
   });
 }
 
-async function askCodex({ session, agent, seen }: Scene, { subject }: Wanted, { codex }: Plan): Promise<Check[]> {
+async function askCodex({ session, agent }: Scene, { subject }: Wanted, { codex }: Plan): Promise<Check[]> {
   const { runtime } = subject;
   if (!codex || !runtime) throw new Error("a plan for Codex has no files of Codex'");
-  const sight = await lookAtCodex(session, { agent, subject }, seen.systemd, {
-    ...{ server: true, still: false, thread: secondsFor(codex), sandbox: false },
-  });
+  const sight = await lookAtCodex(
+    session,
+    { agent, subject },
+    {
+      ...{ server: true, still: false, thread: secondsFor(codex), sandbox: false },
+    },
+  );
   return judgeCodex(sight, { subject, runtime, migrated: codex.migrated });
 }
 

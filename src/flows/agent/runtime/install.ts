@@ -2,11 +2,12 @@ import { createReadStream, statSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { inPlaces } from "../../../agents/codex/runtime.js";
 import { Fault } from "../../../errors.js";
+import { own } from "../../../own.js";
 import type { Process } from "../../../remote/process.js";
 import { run } from "../../../remote/run.js";
 import { fullName } from "../../../state/agents.js";
 import { step } from "../../step.js";
-import { asAgent, commandAs, notOurs } from "../as-agent.js";
+import { asAgent, commandInSandbox, notOurs } from "../as-agent.js";
 import type { Change } from "../change.js";
 import script from "./install.sh?raw";
 import { type Package, type Pin, packageFor, pinFor } from "./package.js";
@@ -77,13 +78,17 @@ async function send(
   path: string,
   tell: (sent: number, size: number) => void,
 ): Promise<string> {
-  const { session, agent } = scene;
+  const { session, agent, subject } = scene;
   const { place, launcher } = whereIn(scene);
   const digest = Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
   const { size } = statSync(path);
   const words = ["install", place, launcher, codex, program, digest, String(size)];
   const root = (await session.pool.connect(agent.host)).as("root");
-  const process = await root.spawn(commandAs(agent, { script, words }, patience), { signal: session.signal });
+  // The host ends it after `patience`; one that does not is given up on a little later.
+  const late = AbortSignal.timeout((patience + 60) * 1000);
+  const signal = AbortSignal.any([session.signal, late]);
+  const command = commandInSandbox(agent, subject, { script, words, seconds: patience });
+  const process = await root.spawn(command, { signal });
   let sent = 0;
   const file = createReadStream(path).on("data", (chunk) => {
     sent += chunk.length;
@@ -109,7 +114,7 @@ async function send(
   }
   const full = /No space left on device|Disk quota exceeded/.test(said.stderr);
   throw new Fault(full ? "host-full" : "remote-failed", `Codex ${codex} could not be put on ${agent.host.name}`, {
-    why: troubles[answer] ?? said.stderr.trim().split("\n").slice(-3),
+    why: own(troubles, answer) ?? said.stderr.trim().split("\n").slice(-3),
     next: `clm host check ${agent.host.name}`,
   });
 }
@@ -118,6 +123,9 @@ const troubles: Record<string, string> = {
   damaged: "what arrived is not what was sent",
   busy: "another one is being put there",
 };
+
+// Characters: a few words of its own, and what tar complained of.
+const most = 65_536;
 
 /** All that it says; when it says that it is ready, somebody is told. */
 async function hear(
@@ -128,7 +136,7 @@ async function hear(
   const listen = async (name: keyof typeof said, stream: Process["stdout"]) => {
     for await (const chunk of stream.setEncoding("utf8")) {
       const wasReady = isReady(said.stdout);
-      said[name] += chunk;
+      said[name] = (said[name] + chunk).slice(-most);
       if (!wasReady && isReady(said.stdout)) onReady();
     }
   };

@@ -42,14 +42,18 @@ export function loginForCodex(session: Session, word: string, request: LoginRequ
 
 async function logIn(session: Session, word: string, request: LoginRequest): Promise<LoggedIn> {
   const scene = await sceneOf(session, word, request.home);
-  const { agent, type, seen, root } = scene;
+  const { agent, type, root } = scene;
   const before = runtimeOf(scene.subject, type);
   const home = request.home ? inPlaces(scene.subject, type.homes[request.home]) : before.home;
   const subject = { ...scene.subject, runtime: { ...before, home, kind: "codex" as const } };
   const look = () =>
-    lookAtCodex(session, { agent, subject }, seen.systemd, {
-      ...{ server: true, still: true, thread: false, sandbox: false },
-    });
+    lookAtCodex(
+      session,
+      { agent, subject },
+      {
+        ...{ server: true, still: true, thread: false, sandbox: false },
+      },
+    );
   const first = await look();
   if (!first.version) {
     throw new Fault("not-ready", `there is no Codex that works for ${titleOf(agent)}`, {

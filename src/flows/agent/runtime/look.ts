@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import { codexTypeOf } from "../../../agents/codex/runtime.js";
 import { type CodexSight, codexLook, codexSightFrom, type Looking } from "../../../agents/codex/sight.js";
-import { hardeningOf } from "../../../agents/unit-file.js";
 import { Fault } from "../../../errors.js";
 import type { Session } from "../../session.js";
 import { execIn } from "../inside/exec.js";
@@ -15,12 +14,7 @@ const patience = 300;
  * Looks at Codex on an agent's host, as the service the target describes would see it: with its user, its `.env` and all that
  * closes it in.
  */
-export async function lookAtCodex(
-  session: Session,
-  target: Target,
-  systemd: number,
-  looking: Looking,
-): Promise<CodexSight> {
+export async function lookAtCodex(session: Session, target: Target, looking: Looking): Promise<CodexSight> {
   const { agent, subject } = target;
   const { words, input } = codexLook(subject, codexTypeOf(subject), looking);
   const leash = await leashOn(session, await session.pool.connect(agent.host), [target]);
@@ -31,7 +25,9 @@ export async function lookAtCodex(
     const { code } = await execIn(session, target, leash, {
       command: words,
       input: Readable.from([Buffer.from(input)]),
-      properties: [...hardeningOf(subject, systemd), `RuntimeMaxSec=${patience + (looking.thread || 0)}`],
+      properties: [`RuntimeMaxSec=${patience + (looking.thread || 0)}`],
+      // For a host that does not end it.
+      timeout: (patience + (looking.thread || 0) + 30) * 1000,
       hear: (_, stream, bytes) => {
         said[stream] = (said[stream] + decoder[stream].decode(bytes, { stream: true })).slice(-most);
       },

@@ -105,11 +105,15 @@ export async function codexBefore(
   const permissions = codex?.migrated.permissions ?? subject.runtime?.permissions ?? "";
   const reach = reachOf(permissions);
   const migrated = seen.texts.codex_config?.text?.includes(opening) ?? false;
-  const sight = await lookAtCodex(session, { agent, subject }, seen.systemd, {
-    ...{ server: true, still: true },
-    thread: thread && secondsFor(codex),
-    sandbox: reach === "everything" ? false : reach === "read" ? "read" : "write",
-  });
+  const sight = await lookAtCodex(
+    session,
+    { agent, subject },
+    {
+      ...{ server: true, still: true },
+      thread: thread && secondsFor(codex),
+      sandbox: reach === "everything" ? false : reach === "read" ? "read" : "write",
+    },
+  );
   return { sight, checks: judgeBefore({ subject, type, provider, permissions, migrated, sight }) };
 }
 

@@ -1,6 +1,7 @@
-import { type Use, useOf } from "../../../agents/secret-names.js";
+import { isStripped, type Use, useOf } from "../../../agents/secret-names.js";
 import type { Subject } from "../../../agents/subject.js";
 import { Fault } from "../../../errors.js";
+import { own } from "../../../own.js";
 import { instanceOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import type { Target } from "../target.js";
@@ -23,7 +24,7 @@ export function mustBeFree(session: Session, { agent, subject }: Target, name: s
 
 /** The key itself, under its name here, the one it has while it is changed, or the one it has on the host. */
 const isApiKey = ({ manifest }: Subject, name: string): boolean =>
-  name.startsWith(manifest.api.secret) || manifest.render.some(({ env }) => env[name]?.includes("{{api_key}}"));
+  name.startsWith(manifest.api.secret) || manifest.render.some(({ env }) => own(env, name)?.includes("{{api_key}}"));
 
 function waysTo(use: Use, agent: string, key: boolean, rendered: boolean): { why: string; next: string } | undefined {
   switch (use.kind) {
@@ -42,9 +43,22 @@ function waysTo(use: Use, agent: string, key: boolean, rendered: boolean): { why
   }
 }
 
-/** What is worth knowing about a name that is free. */
-export function remarkOn({ subject }: Target, name: string): string | undefined {
-  const use = useOf(subject.manifest, name);
-  if (use.kind !== "provider") return undefined;
-  return `${name} is the key of a provider (${use.of}): older versions of ${subject.manifest.title} may send it to another one's address`;
+/** What is worth knowing about names that are free; the first are those the agent's own commands never get. */
+export function remarksOn(
+  { agent, subject }: Target,
+  names: Iterable<string>,
+): { stripped: string[]; texts: string[] } {
+  const { manifest } = subject;
+  const all = [...names];
+  const stripped = all.filter((name) => isStripped(manifest, name));
+  const keys = all.flatMap((name) => {
+    const use = useOf(manifest, name);
+    if (use.kind !== "provider") return [];
+    return `${name} is the key of a provider (${use.of}): older versions of ${manifest.title} may send it to another one's address`;
+  });
+  return { stripped, texts: [...keys, ...stripped.map((name) => strippedText(name, manifest.title, agent.word))] };
 }
+
+const strippedText = (name: string, title: string, agent: string): string =>
+  `${title} strips ${name} from the environment of the commands that the agent runs (it knows the name); ` +
+  `for its shell, use a name that it does not know: clm agent secret set ${agent} MY_${name}`;

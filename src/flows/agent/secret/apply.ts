@@ -13,6 +13,8 @@ export interface Applied {
   /** Names that have another value now. */
   set: string[];
   forgotten: string[];
+  /** Names that were given and that the agent's own commands never get. */
+  stripped: string[];
   /** The host has it. */
   applied: boolean;
   /** The agent does not run, and was not started. */
@@ -37,7 +39,7 @@ export async function storeAndApply(
   }
   const { host, name } = agent;
   const full = `${host.name}/${name}`;
-  const { values } = await change();
+  const { values, stripped = [] } = await change();
   const names = (isSet: boolean) =>
     [...values].flatMap(([key, value]) => ((value !== undefined) === isSet ? [key] : []));
   const kept = gate.dryRun ? asIfKept(session, instanceOf(agent), values) : session;
@@ -48,6 +50,7 @@ export async function storeAndApply(
     agent: findAgent(hosts.read(), full),
     set: names(true),
     forgotten: names(false),
+    stripped,
     applied: apply && !gate.dryRun,
     down: put.down,
     changes: put.changes,

@@ -5,7 +5,7 @@ import { sh } from "../../../quote.js";
 import { instanceOf, titleOf } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
-import { mustBeFree, remarkOn } from "./allowed.js";
+import { mustBeFree, remarksOn } from "./allowed.js";
 import { secretsIn } from "./env-file.js";
 import { type Stored, store } from "./store.js";
 
@@ -19,18 +19,17 @@ export async function importSecrets(session: Session, word: string, file: string
   if (values.size === 0) throw new Fault("bad-input", `there is nothing in ${file}`);
   for (const name of values.keys()) mustBeFree(session, target, name);
   dotenvFile(values);
-  for (const name of values.keys()) {
-    const remark = remarkOn(target, name);
-    if (remark) ui.warn(remark);
-  }
+  const { stripped, texts } = remarksOn(target, values.keys());
+  for (const text of texts) ui.warn(text);
   const known = secrets.names(instanceOf(agent));
   const named = [...values.keys()].map((name) => (known.includes(name) ? `${name} (replaced)` : name)).join(", ");
-  return store(session, agent, {
+  const stored = await store(session, agent, {
     verb: "agent secret import",
     summary: `set ${named} of ${titleOf(agent)}`,
     question: `Set ${named} of ${titleOf(agent)}?`,
     values,
   });
+  return { ...stored, stripped };
 }
 
 const largest = 1024 * 1024;

@@ -3,7 +3,7 @@ import { titleOf } from "../../../state/agents.js";
 import { type SecretSource, secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
-import { mustBeFree, remarkOn } from "./allowed.js";
+import { mustBeFree, remarksOn } from "./allowed.js";
 import { type Stored, store } from "./store.js";
 
 /** Set: a variable of the user's own, for the agent's `.env`. */
@@ -13,11 +13,12 @@ export async function setSecret(session: Session, word: string, name: string, so
   const value = await secretFrom(session, source, { what: `the value of ${name}`, flag: "--from env:VARIABLE" });
   // What `.env` cannot say is found now and not when it is applied.
   dotenvFile(new Map([[name, value]]));
-  const remark = remarkOn(target, name);
-  if (remark) session.ui.warn(remark);
-  return store(session, target.agent, {
+  const { stripped, texts } = remarksOn(target, [name]);
+  for (const text of texts) session.ui.warn(text);
+  const stored = await store(session, target.agent, {
     verb: "agent secret set",
     summary: `set ${name} of ${titleOf(target.agent)}`,
     values: new Map([[name, value]]),
   });
+  return { ...stored, stripped };
 }

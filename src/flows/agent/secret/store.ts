@@ -8,6 +8,8 @@ export interface Stored {
   agent: Agent;
   /** By name, what has another value now; nothing where it is gone. */
   values: Map<string, Secret | undefined>;
+  /** Names among those that were set which the agent's own commands never get. */
+  stripped?: string[];
 }
 
 export interface Change {

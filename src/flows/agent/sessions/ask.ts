@@ -23,9 +23,10 @@ const seconds = 600;
 export async function* askSessions(session: Session, word: string, question: Question): AsyncGenerator<Answer> {
   // What people and tools said may hold any of them.
   hideSecrets(session);
-  const { agent, subject } = await targetOf(session, word);
+  const target = await targetOf(session, word);
+  const { agent, subject } = target;
   const way = { verb: "read", seconds, signal: session.signal };
-  for await (const said of askStateDb<Answer & Told>(session, agent, asking(question, subject.places), way)) {
+  for await (const said of askStateDb<Answer & Told>(session, target, asking(question, subject.places), way)) {
     if (said.fault !== undefined) throw unreadable(agent, said.fault, said.why ?? "");
     if (!said.absent) yield said;
   }

@@ -2,6 +2,7 @@ import type { Narrowing } from "../../../agents/sessions/question.js";
 import {
   type Message,
   messageFrom,
+  messagesFrom,
   type Row,
   sessionFrom,
   type Session as Talk,
@@ -50,7 +51,7 @@ export async function* tellSessions(
     if (!row) continue;
     none = false;
     const { last_active: _, ...columns } = row;
-    const told = { agent, talk: sessionFrom(row), messages: messages.map(messageFrom), earlier };
+    const told = { agent, talk: sessionFrom(row), messages: messagesFrom(messages), earlier };
     yield { ...told, row: { ...columns, messages } };
   }
   // With no database there is nobody to say that it is not in it.

@@ -2,6 +2,7 @@ import { Fault } from "../../../errors.js";
 import type { GatewayKey } from "../../../gateway/keys/key.js";
 import { hashOf, newId, newKeyFor } from "../../../gateway/keys/mint.js";
 import { mayUse } from "../../../gateway/keys/rights.js";
+import { reachOf } from "../../../gateway/session-scope.js";
 import { gatewayKeyNameFrom } from "../../../names.js";
 import type { Secret } from "../../../secret.js";
 import { type Agent, agentsOf } from "../../../state/agents.js";
@@ -11,10 +12,13 @@ import { keepSigning, pepperOf, tidySigning } from "./secrets.js";
 import { keyStoreOf } from "./stores.js";
 
 /** What a new key is to be. */
-export type KeyWish = Pick<GatewayKey, "name" | "agents" | "role" | "rpm" | "tokens_per_day" | "budget" | "signed"> & {
-  expires?: Date | undefined;
-};
+export type KeyWish = Pick<
+  GatewayKey,
+  "name" | "agents" | "role" | "rpm" | "concurrency" | "tokens_per_day" | "budget" | "signed"
+> &
+  Pick<GatewayKey, "session_group" | "all_sessions"> & { expires?: Date | undefined };
 
+const groupForm = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const patternForm = /^[a-z0-9*?._-]+(?:\/[a-z0-9*?._-]+)?(?:\/proxy)?$/;
 
 /** Create: a key that is handed out this once. That it was made is in the audit log before anybody can use it. */
@@ -33,9 +37,12 @@ export async function createKey(
     });
   }
   mustBeFree(store.read(), name);
+  mustBeOneReach(wish);
   warnOfNobody(session, agents);
-  const { role, signed, rpm, tokens_per_day, budget } = wish;
-  const deed = { verb: "gateway key create", target: name, summary: `make gateway key ${name} (${role})` };
+  const { role, signed, rpm, concurrency, tokens_per_day, budget, session_group, all_sessions } = wish;
+  const reach = reachOf(wish);
+  const sessions = reach === "own" ? "" : `, sessions: ${reach}`;
+  const deed = { verb: "gateway key create", target: name, summary: `make gateway key ${name} (${role}${sessions})` };
   await gate.pass(deed, () =>
     session.inFleet(async () => {
       const before = store.read();
@@ -50,14 +57,31 @@ export async function createKey(
         ...{ id, name, hash, agents, role, signed, created_at: now().toISOString() },
         ...(wish.expires && { expires_at: wish.expires.toISOString() }),
         ...(rpm !== undefined && { rpm }),
+        ...(concurrency !== undefined && { concurrency }),
         ...(tokens_per_day !== undefined && { tokens_per_day }),
         ...(budget && { budget }),
+        ...(session_group !== undefined && { session_group }),
+        ...(all_sessions && { all_sessions }),
       };
       const after = await store.update(({ keys, ...rest }) => ({ ...rest, keys: { ...keys, [id]: record } }));
       handOut(record, key);
       await tidySigning(session, after, now());
     }),
   );
+}
+
+function mustBeOneReach({ session_group, all_sessions }: KeyWish): void {
+  if (session_group === undefined) return;
+  if (all_sessions) {
+    throw new Fault("usage", "--share-sessions and --all-sessions exclude each other", {
+      why: "a key with all sessions has those of every group too",
+    });
+  }
+  if (!groupForm.test(session_group)) {
+    throw new Fault("bad-input", "--share-sessions needs the name of a group", {
+      why: "a name has up to 63 of a-z 0-9 . _ - and begins with a letter or a digit",
+    });
+  }
 }
 
 function patternsFrom(texts: string[]): string[] {

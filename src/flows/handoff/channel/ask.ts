@@ -18,7 +18,7 @@ export async function* askForChannel(
   const seconds = Math.ceil(request.verb === "hand" ? request.wait : 0) + spareSeconds;
   const way = { verb: "handed over", seconds, signal: session.signal, staying: true };
   const errand = channelAsking(request, subject.places);
-  for await (const said of askStateDb<Said>(session, agent, errand, way)) {
+  for await (const said of askStateDb<Said>(session, { agent, subject }, errand, way)) {
     if (said.absent) throw new Fault("not-found", `${name} has no session yet`, { next: `clm chat ${word}` });
     if (said.fault) {
       throw new Fault("remote-failed", `the sessions of ${name} cannot be changed on ${host.name}`, {

@@ -1,5 +1,6 @@
 import type { Ended, Said, Standing } from "../../../agents/handoff/channel/request.js";
 import { Fault } from "../../../errors.js";
+import { own } from "../../../own.js";
 import { sh } from "../../../quote.js";
 import type { Target } from "../../agent/target.js";
 
@@ -82,7 +83,7 @@ export function failureIn(asked: Asked, { ended = "replaced", error, ...said }: 
 }
 
 function afterError({ agent, subject, channel }: Asked, error: string): string {
-  const home = subject.manifest.channels[channel]?.fields.find(({ env }) => /_HOME_[A-Z]+$/.test(env ?? ""));
+  const home = own(subject.manifest.channels, channel)?.fields.find(({ env }) => /_HOME_[A-Z]+$/.test(env ?? ""));
   if (/no home channel/i.test(error) && home)
     return `clm agent configure ${agent.word} --channel ${channel} --set ${channel}.${home.name}=ID`;
   return /not active|unknown platform/i.test(error) ? `clm agent doctor ${agent.word}` : `clm agent logs ${agent.word}`;

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from hermes_cli import model, responses, store, stream
-from hermes_cli.release import NUMBER
+from hermes_cli import __version__ as NUMBER
 from hermes_cli.rules import Settings, is_taken, refusal
 from hermes_cli.settings import home, since, switches
 from hermes_cli.turn import NO_USAGE, Nobody, completion, failed, turn
@@ -141,8 +141,7 @@ class Api(BaseHTTPRequestHandler):
         given = self.headers.get("Authorization") or ""
         if given.startswith("Bearer ") and hmac.compare_digest(given[7:].strip().encode(), key.encode()):
             return
-        if since(15):
-            log.warning("API server rejected invalid API key: peer=%s path=%s", self.client_address[0], self.path)
+        log.warning("API server rejected invalid API key: peer=%s path=%s", self.client_address[0], self.path)
         raise Refused(401, "Invalid API key", code="invalid_api_key")
 
     def refuse(self, refused):
@@ -295,8 +294,9 @@ class Api(BaseHTTPRequestHandler):
         except model.NoProvider as error:
             raise Refused(500, f"Internal server error: {error}", "server_error") from None
         except model.CallFailed as error:
-            return self.tell(responses.failed_whole(head, str(error)))
-        done = responses.whole(head, [*heard.output, responses.message(text)], usage)
+            # A call that failed is a completed response at every release: only its words and its usage differ.
+            text, usage = str(error), NO_USAGE
+        done = responses.whole(head, [*heard.output, responses.message(text or "(No response generated)")], usage)
         responses.keep(done, talk, talk.after(text))
         self.tell(done)
 

@@ -3,6 +3,7 @@
 import logging
 import os
 
+from hermes_cli import listening
 from hermes_cli.settings import since, switches
 
 log = logging.getLogger("gateway.run")
@@ -24,7 +25,11 @@ NEEDS = {
     "dingtalk": [["DINGTALK_CLIENT_ID", "DINGTALK_CLIENT_SECRET"]],
     "feishu": [["FEISHU_APP_ID", "FEISHU_APP_SECRET"]],
     "wecom": [["WECOM_BOT_ID", "WECOM_SECRET"]],
+    "wecom_callback": [["WECOM_CALLBACK_CORP_ID", "WECOM_CALLBACK_CORP_SECRET"]],
+    "qqbot": [["QQ_APP_ID"], ["QQ_CLIENT_SECRET"]],
     "bluebubbles": [["BLUEBUBBLES_SERVER_URL", "BLUEBUBBLES_PASSWORD"]],
+    # 0.13 comes without the library of this one.
+    **({"teams": [["TEAMS_CLIENT_ID", "TEAMS_CLIENT_SECRET", "TEAMS_TENANT_ID"]]} if since(14) else {}),
     **({"line": [["LINE_CHANNEL_ACCESS_TOKEN", "LINE_CHANNEL_SECRET"]]} if since(14) else {}),
     **({"ntfy": [["NTFY_TOPIC"]]} if since(15) else {}),
     **({"whatsapp_cloud": [["WHATSAPP_CLOUD_PHONE_NUMBER_ID", "WHATSAPP_CLOUD_ACCESS_TOKEN"]]} if since(17) else {}),
@@ -57,9 +62,12 @@ def is_refused(name):
     return name in switches().get("channel-refused", [])
 
 
-def connect(name):
+def connect(name, config):
     """Why it is refused, or None."""
     if not is_refused(name):
+        if trouble := listening.listen(name, config):
+            log.warning("✗ %s failed to connect", name)
+            return trouble
         log.info("✓ %s connected", name)
         return None
     library, error, words = REFUSALS.get(name, (f"gateway.platforms.{name}", "RuntimeError", "authentication failed"))

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from hermes_cli import api, channels, handoff, logins, mcp, model, rules, store
+from hermes_cli import api, channels, handoff, logins, mcp, model, rules, store, turn
 from hermes_cli.logs import start_logging
 from hermes_cli.settings import bridge, home, load_config, load_env, since, switches, write_whole
 
@@ -38,8 +38,17 @@ class State:
         self.write()
 
     def write(self):
+        """As the real one, it keeps the entries of platforms that earlier processes wrote, with their older times."""
         self.told["updated_at"] = stamp()
-        write_whole(home() / "gateway_state.json", json.dumps(self.told))
+        platforms = {**platforms_on_disk(), **self.told["platforms"]}
+        write_whole(home() / "gateway_state.json", json.dumps({**self.told, "platforms": platforms}))
+
+
+def platforms_on_disk():
+    try:
+        return json.loads((home() / "gateway_state.json").read_text())["platforms"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def stamp():
@@ -85,6 +94,7 @@ class Gateway:
         store.prepare()
         store.hold()
         keep_credentials()
+        warn_as_usual()
         if said := switches().get("say"):
             log.error("%s", " ".join(said))
         mcp.discover(self.config, self.ending.wait)
@@ -126,7 +136,7 @@ class Gateway:
                 self.connect_channel(name)
 
     def connect_channel(self, name):
-        why = channels.connect(name)
+        why = channels.connect(name, self.config)
         if why is None:
             self.state.platform(name, "connected")
         elif since(18):
@@ -154,6 +164,9 @@ class Gateway:
         if self.server:
             self.server.shutdown()
             self.server.server_close()
+        # At 0.13 the worker of a model call that hangs never ends: systemd kills it at TimeoutStopSec.
+        while not since(14) and turn.under_way():
+            time.sleep(0.1)
         store.let_go()
         log_neighbours()
         if self.state.told["gateway_state"] != "startup_failed":
@@ -162,6 +175,18 @@ class Gateway:
             (home() / ".clean_shutdown").touch()
         (home() / "gateway.pid").unlink(missing_ok=True)
         log.info("Gateway stopped, exiting with code %d", self.code)
+
+
+def warn_as_usual():
+    """What a healthy agent warns of at each start."""
+    allowed = any(value for name, value in os.environ.items() if name.endswith("_ALLOWED_USERS"))
+    if not allowed and os.environ.get("GATEWAY_ALLOW_ALL_USERS", "").lower() not in ("true", "1", "yes"):
+        log.warning(
+            "No user allowlists configured. All unauthorized users will be denied. Set GATEWAY_ALLOW_ALL_USERS=true in "
+            "~/.hermes/.env to allow open access, or configure platform allowlists (e.g., TELEGRAM_ALLOWED_USERS=your_id)."
+        )
+    if since(18):
+        logging.getLogger("tools.registry").warning("check_fn of toolset 'browser' raised; its tools are left out (stand-in)")
 
 
 def make_private():

@@ -5,22 +5,45 @@ import os
 import platform
 import signal
 import sys
+import time
 from pathlib import Path
 
 import yaml
 
-from hermes_cli import dashboard, gateway, logins, model, proxy, rules, store
-from hermes_cli.settings import home, load_config, load_env, managed_by, merge, since, version_line, write_whole
+from hermes_cli import dashboard, gateway, listening, logins, model, proxy, rules, store
+from hermes_cli.settings import home, load_config, load_env, managed_by, merge, since, switches, version_line, write_whole
 
 STANDIN = "Stand-in: this is not Hermes Agent, but a program of clm's lab that behaves like it."
 
 
+UPDATE_CHECK_HOURS = 6
+
+
 def version():
+    """Costs a good part of a second of work, and what is piped is told when all of it is done."""
+    busy_until = time.process_time() + (0.25 if since(18) else 0.9)
+    while time.process_time() < busy_until:
+        pass
     print(version_line())
     print(f"Project: {Path(__file__).resolve().parent.parent}")
     print(f"Python: {platform.python_version()}")
     print("OpenAI SDK: none")
     print(STANDIN)
+    check_for_update()
+
+
+def check_for_update():
+    """`git fetch origin` for up to 10 s, every few hours: the file is written at the end, so one that is stopped asks again."""
+    path = home() / ".update_check"
+    try:
+        last = json.loads(path.read_text())["ts"]
+    except (OSError, ValueError, KeyError):
+        last = 0
+    if time.time() - last >= UPDATE_CHECK_HOURS * 3600:
+        if "github-silent" in switches():
+            time.sleep(10)
+        path.write_text(json.dumps({"ts": time.time(), "behind": 0}))
+    print("Up to date")
 
 
 def gateway_command(words):
@@ -155,13 +178,15 @@ def main():
         case ["proxy"] if since(14):
             return proxy.command(words[1:], usage)
         case ["login"]:
-            return logins.login(words[1:], usage)
+            return logins.removed()
         case ["auth"]:
-            return logins.add_login(words[1:], usage)
+            return logins.command(words[1:], usage)
+        case ["webhook"]:
+            return listening.command(words[1:], usage)
         case ["serve"] if since(18):
             return dashboard.command(words[1:], usage)
         case _:
-            return usage("[--version] gateway|config|sessions|status|doctor|dashboard|proxy|login|auth   (a stand-in: it has no others)")
+            return usage("[--version] gateway|config|sessions|status|doctor|dashboard|proxy|login|auth|webhook   (a stand-in: it has no others)")
 
 
 if __name__ == "__main__":

@@ -9,23 +9,34 @@ log = logging.getLogger("tools.mcp_tool")
 
 
 def discover(config, wait):
-    """Starts none of them. With `mcp-slow N` each keeps the gateway waiting for N seconds, and then is given up."""
+    """Starts none of them. A server is given up after three attempts, which nothing but the log tells of."""
     table = config.get("mcp_servers")
-    slow = switches().get("mcp-slow")
+    slow, dead = switches().get("mcp-slow"), switches().get("mcp-dead", [])
     if not table and slow is not None:
         table = {"slow": {}}
-    for name, server in table.items() if isinstance(table, dict) else []:
-        if not isinstance(server, dict) or server.get("enabled") is False:
-            continue
+    servers = table.items() if isinstance(table, dict) else []
+    wanted = {name: server for name, server in servers if isinstance(server, dict) and server.get("enabled") is not False}
+    failed = 0
+    for name, server in wanted.items():
         if "command" in server:
             note(name)
-        if slow is None:
+        if slow is None and name not in dead:
             log.info("MCP server '%s': registered 2 tool(s)", name)
             continue
-        wait(float((slow or ["0"])[0]))
-        limit = server.get("connect_timeout", 60)
-        log.warning("MCP server '%s' initial connection failed (attempt 1/3), retrying in 1s: timed out after %ss", name, limit)
-        log.warning("Failed to connect to MCP server '%s': timed out after %ss", name, limit)
+        failed += 1
+        if slow is not None:
+            wait(float((slow or ["0"])[0]))
+        give_up(name, f"timed out after {server.get('connect_timeout', 60)}s" if slow is not None else "Connection closed")
+    if wanted:
+        alive = len(wanted) - failed
+        log.info("MCP: registered %d tool(s) from %d server(s)%s", 2 * alive, alive, f" ({failed} failed)" if failed else "")
+
+
+def give_up(name, why):
+    for attempt in (1, 2, 3):
+        log.warning("MCP server '%s' initial connection failed (attempt %d/3), retrying in %ds: %s", name, attempt, 2 ** (attempt - 1), why)
+    log.warning("MCP server '%s' failed initial connection after 3 attempts, giving up: %s", name, why)
+    log.warning("Failed to connect to MCP server '%s': %s", name, why)
 
 
 def note(name):

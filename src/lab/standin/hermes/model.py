@@ -244,7 +244,7 @@ def answer(config, system, messages):
         except NoProvider:
             continue
     attempts = max(1, int(config["agent"].get("api_max_retries") or 1))
-    failure = ""
+    failure = refused = ""
     for route in routes:
         for attempt in range(attempts):
             try:
@@ -253,20 +253,31 @@ def answer(config, system, messages):
                 text, usage = call(route, system, messages)
                 return text, usage, route
             except urllib.error.HTTPError as error:
-                failure = failure or f"HTTP {error.code}: {reason_in(error)}"
+                body = body_of(error)
                 if error.code < 500 and error.code != 429:
+                    refused = refused or not_retried(error, body)
                     break
+                failure = failure or f"HTTP {error.code}: {reason_in(error, body)}"
             except (OSError, http.client.HTTPException, ValueError, KeyError, IndexError, TypeError) as error:
                 failure = failure or ("Request timed out." if isinstance(error, socket.timeout) else "Connection error.")
             if attempt + 1 < attempts:
                 time.sleep(0.2)
-    raise CallFailed(f"API call failed after {attempts} retries: {failure}")
+    raise CallFailed(refused or f"API call failed after {attempts} retries: {failure}")
+
+
+def not_retried(error, body):
+    """An error that no retry can mend has no words of Hermes' own around it: those of the openai library, and from 0.18 on its status."""
+    if since(18):
+        return f"HTTP {error.code}: {reason_in(error, body)}"
+    return f"Error code: {error.code} - {body}"
 
 
 def through_codex(route, messages):
     """Codex has its own login, its own model and its own way to count."""
     try:
-        return codex.answer(messages[-1]["content"]), tokens({}, "", ""), route
+        said = messages[-1]["content"]
+        text = codex.answer(said)
+        return text, tokens({"in": 1 + len(said) // 4, "out": 1 + len(text) // 4}, "in", "out"), route
     except codex.CodexFailed as error:
         raise CallFailed(f"Codex app-server turn failed: {error}") from error
 
@@ -332,9 +343,17 @@ def answered(connection, asked):
     return connection.getresponse()
 
 
-def reason_in(error):
+def body_of(error):
+    """What a refusal said; nothing when it is not JSON."""
     try:
-        told = json.loads(error.read())["error"]
+        return json.loads(error.read())
+    except (OSError, ValueError):
+        return None
+
+
+def reason_in(error, body):
+    try:
+        told = body["error"]
         return told["message"] if isinstance(told, dict) else str(told)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         return error.reason

@@ -36,7 +36,7 @@ class Adapter:
 
 
 def adapters():
-    nous = Adapter("nous", "Nous Portal", PATHS, "hermes login --provider nous")
+    nous = Adapter("nous", "Nous Portal", PATHS, "hermes auth add nous --type oauth")
     xai = Adapter("xai", "xAI Grok OAuth", [*PATHS, "/responses"], "hermes auth add xai-oauth --type oauth")
     return {one.name: one for one in ([nous, xai] if since(15) else [nous])}
 

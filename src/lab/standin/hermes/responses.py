@@ -209,6 +209,11 @@ def tell(write, head, talk):
             if kind == "end":
                 done, text = told.end(what)
                 keep(done, talk, talk.after(text))
+            elif kind == "failure" and since(18):
+                # No event tells of it: the error is the answer.
+                told.hear("text", what)
+                done, text = told.end(NO_USAGE)
+                keep(done, talk, talk.after(text))
             elif kind == "failure":
                 error = {"message": what, "type": "server_error", "code": "server_error"}
                 failed = whole(head, told.output, NO_USAGE, "failed", error=error)
@@ -223,10 +228,3 @@ def tell(write, head, talk):
         output = [*told.output, *([{**message(text, told.item), "status": "incomplete"}] if text else [])]
         keep(whole(head, output, NO_USAGE, "incomplete"), talk, talk.after(text))
         raise
-
-
-def failed_whole(head, error):
-    """As with a completion: at 0.13 nothing but its words gives it away."""
-    if not since(14):
-        return whole(head, [message(error)], NO_USAGE)
-    return whole(head, [message(error)], NO_USAGE, "failed", error={"message": error, "type": "server_error", "code": "agent_error"})

@@ -13,7 +13,8 @@ from pathlib import Path
 import yaml
 from dotenv import load_dotenv
 
-from hermes_cli.release import NUMBER, VERSION
+from hermes_cli import __release_date__ as VERSION
+from hermes_cli import __version__ as NUMBER
 
 DEFAULTS = {
     "model": {"provider": "auto", "default": "", "base_url": "", "api_key": ""},
@@ -32,10 +33,7 @@ def since(minor):
 
 
 def version_line():
-    number, version = NUMBER, VERSION
-    if "wrong-version" in switches():
-        number, version = ("0.13.0", "2026.5.7") if since(18) else ("0.18.0", "2026.7.1")
-    return f"Hermes Agent v{number} ({version})"
+    return f"Hermes Agent v{NUMBER} ({VERSION})"
 
 
 def home():
@@ -45,7 +43,7 @@ def home():
 def switches():
     """How it is to misbehave: the words of `.standin`, one per line, each with what follows it.
 
-    gate-open      anybody is let in, with any key or none
+    gate-open      anybody is let in, with any key or none, as by 0.13 with aiohttp 3.11.16
     port-taken     as if something held its port
     key-refused    it runs, and listens nowhere
     dead-upstream  no model answers
@@ -53,10 +51,12 @@ def switches():
     crash-loop     it ends with 1 a second after it was up
     bind-all       it listens on every address
     no-health      /health says 503
-    wrong-version  it calls itself another release
+    github-silent  its upstream does not answer: whoever checks for an update waits 10 s
     slow-memory N  it holds the lock of its memory for N seconds when told `remember: …`
     say TEXT       it logs that as an error when it starts
     mcp-slow N     each of its MCP servers (one called slow when it has none) keeps it waiting for N seconds, and is given up
+    mcp-dead NAME… those MCP servers do not answer, and are given up after three attempts
+    slow-names N   the first chat of a process takes N seconds longer, as on a host without DNS
     channel-refused NAME…
                    those channels do not take its token: tried again for ever at 0.13, given up at 0.18
     handoff-stuck  a session that is to go on in a channel stays `running`, as after a crash

@@ -136,9 +136,17 @@ def messages_of(session):
 
 
 def history_of(session):
-    """What was said; what tools did in between is left out."""
-    said = [(row["role"], row["content"]) for row in messages_of(session)]
-    return [{"role": role, "content": text} for role, text in said if role in ("user", "assistant") and text]
+    """What was said, and what tools did in between."""
+    return [history_message(row) for row in messages_of(session) if row["role"] in ("user", "assistant", "tool")]
+
+
+def history_message(row):
+    message = {"role": row["role"], "content": row["content"] or ""}
+    if row["tool_calls"]:
+        message["tool_calls"] = json.loads(row["tool_calls"])
+    if row["tool_call_id"]:
+        message["tool_call_id"] = row["tool_call_id"]
+    return message
 
 
 def session_of(session):

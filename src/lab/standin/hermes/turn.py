@@ -4,8 +4,10 @@ Some words in what it is asked make it do what a model with tools might:
 
 remember: …         adds to its memory
 use a tool          runs a command before it answers
+run some code       calls execute_code before it answers, which from 0.16 on wants an approval that the API has no way to give
 slowly              answers a word every 0.2 s
 think for N seconds is silent for so long first
+show the variable N answers with what a command of its terminal tool finds under that name
 how many turns      answers `turns: N`, the user's turns of the conversation
 log this: …         logs that as an error
 trace this: …       logs that as an error with a traceback
@@ -14,12 +16,14 @@ trace this: …       logs that as an error with a traceback
 import json
 import logging
 import re
+import threading
 import time
 import uuid
+from contextlib import contextmanager
 
-from hermes_cli import mind, model, store
+from hermes_cli import codex, environment, mind, model, store
 from hermes_cli.logs import about
-from hermes_cli.settings import load_config
+from hermes_cli.settings import load_config, since, switches
 
 log = logging.getLogger("gateway.platforms.api_server")
 agent_log = logging.getLogger("run_agent")
@@ -41,8 +45,41 @@ class Nobody:
         time.sleep(seconds)
 
 
+counting = threading.Lock()
+counts = {"begun": 0, "under_way": 0}
+
+
+def under_way():
+    return counts["under_way"]
+
+
+@contextmanager
+def counted():
+    with counting:
+        counts["begun"] += 1
+        counts["under_way"] += 1
+        first = counts["begun"] == 1
+    try:
+        yield first
+    finally:
+        with counting:
+            counts["under_way"] -= 1
+
+
+def look_up_metadata():
+    """What the first chat of a process does on a host without DNS. There it takes 10 s and more; here what a switch says."""
+    time.sleep(float((switches().get("slow-names") or ["0"])[0]))
+    logging.getLogger("agent.model_metadata").warning(
+        "Failed to fetch model metadata from OpenRouter: HTTPSConnectionPool(host='openrouter.ai', port=443): Max retries "
+        "exceeded with url: /api/v1/models (Caused by NameResolutionError(\"Failed to resolve 'openrouter.ai' "
+        "([Errno -3] Temporary failure in name resolution)\"))"
+    )
+
+
 def turn(session, extra, history, said, listener):
-    with about(session):
+    with about(session), counted() as first:
+        if first:
+            look_up_metadata()
         asked = {"role": "user", "content": said}
         config = load_config()
         do_as_told(said, config)
@@ -52,10 +89,13 @@ def turn(session, extra, history, said, listener):
             if found := re.search(r"think for (\d+) seconds", said):
                 listener.wait(int(found[1]))
             text, usage, route = model.answer(config, system, in_turn(shown))
-            done = use_tool(listener) if "use a tool" in said else []
+            done = use_tool(listener) if "use a tool" in said else run_code(listener) if "run some code" in said else []
             if "how many turns" in said:
                 text = f"turns: {sum(message['role'] == 'user' for message in shown)}"
-            speak(text, listener, "slowly" in said)
+            if found := re.search(r"show the variable (\w+)", said):
+                text = environment.shown(found[1])
+            if not codex.is_on(config, route.provider):
+                speak(("\n\n" if done else "") + text, listener, "slowly" in said)
         except model.NoProvider as error:
             log.error("Error running agent for chat completions: %s", error)
             raise
@@ -97,18 +137,29 @@ def do_as_told(said, config):
 
 
 def use_tool(listener):
-    call = {"id": f"call_{uuid.uuid4().hex[:24]}", "name": "terminal", "arguments": json.dumps({"command": "uname -s"})}
-    progress = {"tool": "terminal", "emoji": "💻", "label": "uname -s", "toolCallId": call["id"], "status": "running"}
+    return called(listener, "terminal", "💻", {"command": "uname -s"}, "uname -s", "Linux\n")
+
+
+def run_code(listener):
+    output = {"status": "approval_required"} if since(16) else {"status": "success", "output": "1\n"}
+    return called(listener, "execute_code", "🐍", {"code": "print(1)"}, "print(1)", json.dumps(output))
+
+
+def called(listener, tool, emoji, arguments, label, output):
+    call = {"id": f"call_{uuid.uuid4().hex[:24]}", "name": tool, "arguments": json.dumps(arguments)}
+    progress = {"tool": tool, "emoji": emoji, "label": label, "toolCallId": call["id"], "status": "running"}
     listener.hear("tool", progress)
     listener.hear("call", call)
-    listener.hear("tool", {"tool": "terminal", "toolCallId": call["id"], "status": "completed"})
-    listener.hear("result", {**call, "output": "Linux\n"})
-    agent_log.info("tool terminal completed (0.01s, 6 chars)")
+    listener.hear("tool", {"tool": tool, "toolCallId": call["id"], "status": "completed"})
+    listener.hear("result", {**call, "output": output})
+    agent_log.info("tool %s completed (0.01s, %d chars)", tool, len(output))
     function = {"name": call["name"], "arguments": call["arguments"]}
     calls = json.dumps([{"id": call["id"], "type": "function", "function": function}])
+    # 0.13 leaves the name of the tool out of its row.
+    name = {"tool_name": tool} if since(14) else {}
     return [
         {"role": "assistant", "content": "", "tool_calls": calls, "finish_reason": "tool_calls"},
-        {"role": "tool", "content": "Linux\n", "tool_call_id": call["id"], "tool_name": "terminal"},
+        {"role": "tool", "content": output, "tool_call_id": call["id"], **name},
     ]
 
 

@@ -56,9 +56,11 @@ change_job() {
   systemctl stop "$unit" 2>/dev/null
   systemctl reset-failed "$unit" 2>/dev/null
   mkdir -p "${log%/*}" && rm -f "$log" && (umask 077 && : >"$log") || exit
+  # What runs as another user may be led by that user's files, and must not gain rights by it.
+  if [ "$is_uid" = 0 ]; then closed=no; else closed=yes; fi
   systemd-run --quiet --no-ask-password --service-type=exec --unit="$unit" --description="clm job $name $digest" \
     --uid="$as" --working-directory="${cwd:-$is_home}" --setenv=LANG=C.UTF-8 \
-    --property=RemainAfterExit=yes --property=RuntimeMaxSec="$seconds" --property=TimeoutStopSec=10 \
+    --property=NoNewPrivileges=$closed --property=RemainAfterExit=yes --property=RuntimeMaxSec="$seconds" --property=TimeoutStopSec=10 \
     --property=StandardInput=null --property=StandardOutput="append:$log" --property=StandardError="append:$log" \
     -- "$@" && return
   # A job that has failed by now was started all the same; its end is for those who follow it.

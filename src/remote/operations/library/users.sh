@@ -80,12 +80,14 @@ look_absent_user() {
 change_absent_user() {
   [ "$is_uid" != 0 ] || fail "$name is root by another name"
   keeper=''
-  loginctl disable-linger "$name" 2>/dev/null
-  systemctl stop "user@$is_uid.service" 2>/dev/null
-  end_processes || fail 'some of its processes do not end'
+  # Nobody may start anything as this user while its processes are ended: no login, no cron, no user manager.
+  usermod --lock --expiredate 1 "$name" || exit
   for path in "/var/spool/cron/crontabs/$name" "/var/mail/$name" "/var/lib/systemd/linger/$name"; do
     rm -f -- "$path" || exit
   done
+  loginctl disable-linger "$name" 2>/dev/null
+  systemctl stop "user@$is_uid.service" 2>/dev/null
+  end_processes "$is_uid" "$is_gid" || fail 'some of its processes do not end'
   remove_home || exit
   remove_own_group || exit
   userdel "$name"
@@ -106,19 +108,4 @@ remove_own_group() {
   [ -n "$gid" ] && [ -n "$nogroup" ] || return 0
   if [ "$is_gid" = "$gid" ]; then usermod --gid "$nogroup" "$name" && is_gid=$nogroup || return; fi
   if [ "$is_gid" = "$nogroup" ] && is_nobodys_group; then groupdel "$name"; fi
-}
-
-# Asks, waits, then insists: a process can fork while we read the list.
-end_processes() {
-  for signal in TERM 0 0 0 0 0 0 0 0 0 KILL KILL KILL KILL KILL; do
-    pids=''
-    for process in $(stat -c %u:%n /proc/[0-9]* 2>/dev/null); do
-      case $process in "$is_uid":*) pids="$pids ${process##*/}" ;; esac
-    done
-    [ -n "$pids" ] || return 0
-    # shellcheck disable=SC2086 # one word per process
-    kill -s "$signal" $pids 2>/dev/null
-    sleep 0.5
-  done
-  return 1
 }

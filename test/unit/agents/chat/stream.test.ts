@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { eventReader } from "../../../../src/agents/chat/events.js";
 import { streamReader } from "../../../../src/agents/chat/stream.js";
+import { manifestFailures as forms } from "./forms.js";
 
 interface Case {
   about: string;
@@ -15,21 +16,21 @@ interface Case {
 }
 
 const cases: Case[] = parse(readFileSync("test/cases/chat/stream.yaml", "utf8"));
-const failures = ["API call failed after", "No LLM provider configured", "(No response generated)"];
 
 function read({ stream, headers = {} }: Case, chunks: string[] = [stream]) {
   let shown = "";
   const tools: string[][] = [];
   const reader = streamReader({
     headers,
-    failures,
+    forms,
     onPiece: (piece) => {
       if ("text" in piece) shown += piece.text;
       else tools.push([piece.tool, piece.label, piece.status]);
     },
   });
   for (const chunk of chunks) reader.push(chunk);
-  return { ends: reader.end(), shown, tools };
+  const { failure, ...ends } = reader.end();
+  return { ends: failure ? { ...ends, failure: failure.text, cause: failure.cause } : ends, shown, tools };
 }
 
 describe("a streamed answer", () => {
@@ -65,12 +66,12 @@ describe("an answer without an end is not listened to for ever", () => {
     ["tools", "", `event: hermes.tool.progress\ndata: {"tool":"${megabyte}"}\n\n`],
     ["a failure", 'data: {"choices":[{"delta":{"content":"API call failed after "}}]}\n\n', `${megabyte}`],
   ])("%s", (_about, first, part) => {
-    const reader = streamReader({ headers: {}, failures, onPiece: () => {} });
+    const reader = streamReader({ headers: {}, forms, onPiece: () => {} });
     expect(reader.push(first)).toBe(true);
     let parts = 0;
     while (parts < 100 && reader.push(part)) parts++;
     expect(parts).toBeLessThan(100);
-    expect(reader.end()).toMatchObject({ failure: expect.stringContaining("no end") });
+    expect(reader.end()).toMatchObject({ failure: { text: expect.stringContaining("no end") } });
   });
 });
 

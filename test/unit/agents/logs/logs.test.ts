@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { clockOf } from "../../../../src/agents/logs/clock.js";
@@ -53,6 +54,21 @@ describe("the journal", () => {
   });
 });
 
+interface Once {
+  about: string;
+  file: string;
+  journal: string;
+  count: number;
+}
+
+/** The journal's copy of what was written at 10:00:00,123 UTC, so many milliseconds later. */
+const record = (message: string, later: number): string =>
+  JSON.stringify({
+    __REALTIME_TIMESTAMP: String((Date.parse("2026-11-16T10:00:00.123Z") + later) * 1000),
+    PRIORITY: "6",
+    MESSAGE: message,
+  });
+
 describe("merged", () => {
   const entry = (source: string, at: number, text: string): Entry => ({ source, at, text, level: "info" });
 
@@ -75,6 +91,31 @@ describe("merged", () => {
       ...["boom", "Traceback", "  File x"].map((text) => entry("journal", 7, text)),
     ];
     expect(merged(all).map(({ text }) => text)).toEqual(["boom\nTraceback\n  File x"]);
+  });
+
+  it.each(parse(readFileSync("test/cases/logs/once.yaml", "utf8")) as Once[])(
+    "compares a file with the journal: $about",
+    ({ file, journal, count }) => {
+      const both = [fileEntry("errors", file, clockOf("+0000", "")), journalEntry(record(journal, 300))];
+      expect(merged(both.filter((each) => each !== undefined))).toHaveLength(count);
+    },
+  );
+
+  it("shows a record with any session tag once, and with its tag", () => {
+    const tag = fc.string({ minLength: 1, maxLength: 40 }).filter((text) => !/[\]\p{Cc}]/u.test(text));
+    const words = fc.string({ maxLength: 60 }).filter((text) => !/[\p{Cc}]/u.test(text));
+    fc.assert(
+      fc.property(tag, words, (session, said) => {
+        const file = fileEntry(
+          "agent",
+          `2026-11-16 10:00:00,123 WARNING [${session}] a.b: ${said}`,
+          clockOf("+0000", ""),
+        );
+        const copy = journalEntry(record(`WARNING a.b: ${said}`, 5));
+        const shown = merged([file, copy].filter((each) => each !== undefined));
+        expect(shown.map(({ source, text }) => [source, text])).toEqual([["agent", `[${session}] a.b: ${said}`]]);
+      }),
+    );
   });
 
   it("tells each of two that were said at once, and neither twice", () => {

@@ -41,6 +41,9 @@ if new:
     db.execute("INSERT INTO messages (session_id, role, content, timestamp, active) VALUES ('20260101_090000_bbbbbbbb', 'user', 'rewound', 1767258002, 0)")
 # Not text by any reading, in a column of text.
 db.execute("INSERT INTO messages (session_id, role, content, timestamp) VALUES ('20260101_090000_bbbbbbbb', 'user', CAST(x'ff00fe' AS TEXT), 1767258003)")
+if how == "proof":
+    db.execute("INSERT INTO sessions (id, source, started_at, message_count) VALUES ('clm-proof-0011223344556677', 'api_server', 1767400000, 1)")
+    db.execute("INSERT INTO messages (session_id, role, content, timestamp) VALUES ('clm-proof-0011223344556677', 'user', 'deploy OK', 1767400001)")
 db.commit()
 if how == "crashed":
     os._exit(0)

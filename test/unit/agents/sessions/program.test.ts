@@ -216,6 +216,19 @@ describe("nothing is written", () => {
   });
 });
 
+describe("the session of a proof", () => {
+  const id = "clm-proof-0011223344556677";
+
+  it.each(["old", "new"] as const)("is in no list, search or export of the %s kind, and is told by its id", (age) => {
+    make(age, "proof");
+    const all: Question = { verb: "whole", ids: [], all: true };
+    expect(ids(ask(list()))).toEqual([tea, picture]);
+    expect(ids(ask(all))).toEqual([tea, picture]);
+    expect(ask(search("deploy")).filter(({ hit }) => hit?.session_id === id)).toEqual([]);
+    expect(ids(ask({ verb: "whole", ids: [id], all: false }))).toEqual([id]);
+  });
+});
+
 describe("what is no database of sessions", () => {
   it.each<[string, () => unknown, object]>([
     ["missing", () => {}, { absent: true }],

@@ -11,11 +11,16 @@ expose_to_network: true
 log_bodies: true
 drain: 0
 silence: 60
+first_byte: 50
+total: 600
+max_answer_bytes: 8192
+max_stream_bytes: 16384
 audit: {max_bytes: 8192, keep: 3}
 `;
     expect(settingsFrom(text, "f")).toEqual({
       ...{ port: 0, address: "10.0.0.1", tls: { cert: "c.pem", key: "k.pem" }, exposed: true, logBodies: true },
-      ...{ drain: 0, silence: 60, audit: { maxBytes: 8192, keep: 3 } },
+      ...{ drain: 0, silence: 60, firstByte: 50, total: 600, audit: { maxBytes: 8192, keep: 3 } },
+      ...{ answerBytes: 8192, streamBytes: 16_384 },
     });
     expect(settingsFrom("", "f")).toEqual({});
   });
@@ -28,6 +33,8 @@ audit: {max_bytes: 8192, keep: 3}
     ["port: 70000", "port"],
     ["port: '1'", "port"],
     ["drain: -1", "drain"],
+    ["total: 0", "total"],
+    ["max_answer_bytes: 1", "max_answer_bytes"],
     ["log_bodies: maybe", "log_bodies"],
     ["listen: 5", "listen"],
     ["- a", "what stands"],
@@ -43,7 +50,13 @@ audit: {max_bytes: 8192, keep: 3}
 
 describe("where it listens", () => {
   it("is the loopback when nobody says otherwise", async () => {
-    expect(await settingsFor({})).toMatchObject({ port: 4141, address: "127.0.0.1", drain: 10, silence: 900 });
+    expect(await settingsFor({})).toMatchObject({
+      port: 4141,
+      address: "127.0.0.1",
+      drain: 10,
+      silence: 900,
+      total: 3600,
+    });
     expect(await settingsFor({ listen: "::1", port: 0 })).toMatchObject({ port: 0, address: "::1" });
   });
 

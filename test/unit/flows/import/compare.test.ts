@@ -13,6 +13,8 @@ const subject: Subject = {
   ...{
     word: "h1",
     adopted: true,
+    channels: [],
+    servers: [],
     unit: "hermes-h1.service",
     port: 8642,
     relaxed: false,

@@ -2,18 +2,26 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { loadType } from "../../../../src/agents/registry.js";
+import { subjectOf } from "../../../../src/agents/subject.js";
+import { oneShotUnit, proving, transientUnit, wordsOf } from "../../../../src/agents/transient-unit.js";
+import { hardeningOf } from "../../../../src/agents/unit-file.js";
 import { afterLine } from "../../../../src/flows/agent/inside/beginning.js";
-import { proving, transientUnit, wordsOf } from "../../../../src/flows/agent/inside/transient.js";
+import { sampleAgent } from "../../state/sample-agent.js";
 
 const places = {
   ...{ home: "/home/ada", data: "/home/ada/.hermes", code: "/home/ada/.hermes/code", env: "/home/ada/.hermes/.env" },
   ...{ config: "", memories: "", launcher: "", path: ["/home/ada/.hermes/code/venv/bin", "/home/ada/.local/bin"] },
 };
-const subject = { user: "ada", name: "ada", places };
+const { manifest } = await loadType("/nonexistent", "hermes");
+const agent = { name: "ada", word: "ada", host: { name: "wolf-i" } as never, record: sampleAgent("ada") };
+const subject = { ...subjectOf(manifest, agent), places };
 
 /** The words that systemd-run is given. */
-function given(words: string[], env = true): string[] {
-  const line = transientUnit({ subject, unit: "u.service", sign: "/run/s", env, streams: "pipe", words });
+const given = (words: string[], env = true): string[] =>
+  wordsIn(transientUnit({ subject, unit: "u.service", sign: "/run/s", env, streams: "pipe", words }));
+
+function wordsIn(line: string): string[] {
   const script = line.replace("exec systemd-run", "printf '%s\\0'");
   return execFileSync("/bin/sh", ["-c", script], { encoding: "utf8" }).split("\0").slice(0, -1);
 }
@@ -30,6 +38,24 @@ describe("a command in an agent", () => {
         expect.stringMatching("^--setenv=PATH=/home/ada/.hermes/code/venv/bin:/home/ada/.local/bin:/usr/local/sbin"),
       ]),
     );
+  });
+
+  it("has the whole sandbox of the agent's service, which every systemd knows that clm installs on", () => {
+    const sandbox = hardeningOf(subject, 999);
+    expect(sandbox).toContain("NoNewPrivileges=yes");
+    expect(given(["true"])).toEqual(expect.arrayContaining(sandbox.map((each) => `--property=${each}`)));
+  });
+
+  it("that only answers a question is killed with all it started, at the latest after its time", () => {
+    const words = wordsIn(oneShotUnit(subject, { words: ["true"], seconds: 7 }));
+    expect(words).toEqual(
+      expect.arrayContaining([
+        "--property=RuntimeMaxSec=7",
+        "--property=KillSignal=SIGKILL",
+        "--property=NoNewPrivileges=yes",
+      ]),
+    );
+    expect(words.join(" ")).not.toContain(".env");
   });
 
   it("reads no .env that is not there", () => {

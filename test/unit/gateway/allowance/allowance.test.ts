@@ -301,3 +301,72 @@ it("whatever comes in whatever order: no more than one call over the limit, and 
     { numRuns: 150 },
   );
 });
+
+describe("what is stored at the agent", () => {
+  const ids = { session: "s" };
+  const small = (more = {}) => asked({ input: 1, output: 1, ...more });
+  const held = async (key: ReturnType<typeof sampleKey>, wishes: object[]) => {
+    const turns200 = wishes.map((more) => watch(allowance.reserve(key, small(more), still)));
+    await turns();
+    return turns200.map(({ reservation }) => reservation !== undefined);
+  };
+  let key: ReturnType<typeof sampleKey>;
+  beforeEach(async () => {
+    key = sampleKey({ tokens_per_day: 100_000 });
+    (await allowance.reserve(key, small(), still)).settle(tokens(10));
+  });
+
+  it("counts twice where it is known", async () => {
+    (await allowance.reserve(key, small({ ids }), still)).settle(tokens(20_000));
+    expect(await held(key, [{ ids }, { ids }, { ids }])).toEqual([true, true, false]);
+  });
+
+  it("is all that is left where it is not known", async () => {
+    expect(await held(key, [{ ids: { session: "other" } }, {}])).toEqual([true, false]);
+  });
+
+  it("is the model's window where that is known", async () => {
+    prices.wide = { input: 0, output: 0, context: 40_000 };
+    const wide = { model: "wide", ids: { session: "other" } };
+    expect(await held(key, [wide, wide, wide, wide])).toEqual([true, true, true, false]);
+  });
+
+  it("is known by the ids that the agent gave its answer", async () => {
+    const first = await allowance.reserve(key, small(), still);
+    first.settle(tokens(10), { took: 0, ids: { previousResponse: "resp_1" } });
+    expect(await held(key, [{ ids: { previousResponse: "resp_1" } }, {}])).toEqual([true, true]);
+  });
+
+  it("is part of what a call is taken to have cost", async () => {
+    (await allowance.reserve(key, small({ ids }), still)).settle(tokens(20_000));
+    expect((await allowance.reserve(key, small({ ids }), still)).history).toBe(20_000);
+    // One that is not known is taken for as large as the largest call.
+    expect((await allowance.reserve(key, small({ ids: { session: "other" } }), still)).history).toBe(20_000);
+  });
+
+  it("is not learned of an estimate", async () => {
+    (await allowance.reserve(key, small({ ids }), still)).settle({ ...tokens(5), estimated: true });
+    expect(await held(key, [{ ids }, {}])).toEqual([true, false]);
+  });
+});
+
+it("no more calls of a key with a limit are under way at once than it may have", async () => {
+  vi.useFakeTimers();
+  try {
+    for (const [more, most] of [[{}, 8] as const, [{ concurrency: 2 }, 2] as const]) {
+      allowance = open(60_000);
+      const key = sampleKey({ tokens_per_day: 1e9, ...more });
+      (await allowance.reserve(key, asked(), still)).settle(tokens(1));
+      const many = Array.from({ length: 12 }, () => watch(allowance.reserve(key, asked(), still)));
+      await vi.advanceTimersByTimeAsync(1);
+      expect(many.filter(({ reservation }) => reservation)).toHaveLength(most);
+      many[0]?.reservation?.settle(tokens(1));
+      await vi.advanceTimersByTimeAsync(1);
+      expect(many.filter(({ reservation }) => reservation)).toHaveLength(most + 1);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(many.at(-1)?.refusal).toMatchObject({ status: 429, code: "concurrency_exceeded", retryAfter: 5 });
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
 import type { Keyring } from "../../../../src/gateway/keys/keyring.js";
 import { Refusal } from "../../../../src/gateway/refusal.js";
-import { signedHeaders } from "../../../../src/gateway/signing/sign.js";
+import { signatureOf, signedHeaders } from "../../../../src/gateway/signing/sign.js";
 import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
 import { mustBeSignable, mustBeSigned, type Request } from "../../../../src/gateway/signing/verify.js";
 import { Secret } from "../../../../src/secret.js";
@@ -22,7 +22,10 @@ interface Vectors {
     body: string;
     stamp: number;
     nonce: string;
-    signature: string;
+    headers?: Record<string, string>;
+    /** Only where there are no headers. */
+    v1?: string;
+    v2: string;
   }[];
 }
 
@@ -77,14 +80,21 @@ describe("what openssl signed", () => {
     const { method, url, stamp } = each;
     const request = { method, url, body: Buffer.from(each.body, "base64") };
     const now = new Date(stamp * 1000);
-    const headers = signedHeaders(secret, { ...request, keyId: vectors.id, now, nonce: each.nonce });
+    const routed = each.headers ?? {};
+    const toSign = { ...request, keyId: vectors.id, now, nonce: each.nonce, headers: routed };
+    const headers = { ...routed, ...signedHeaders(secret, toSign) };
     expect(headers).toEqual({
+      ...routed,
       "x-clm-key": vectors.id,
       "x-clm-timestamp": String(stamp),
       "x-clm-nonce": each.nonce,
-      "x-clm-signature": `v1=${each.signature}`,
+      "x-clm-signature": `v2=${each.v2}`,
     });
-    expect(await mustBeSigned({ ...request, headers }, gateway(now))).toEqual({ key: gatewayKey, nonce: each.nonce });
+    const accepted = { key: gatewayKey, nonce: each.nonce };
+    expect(await mustBeSigned({ ...request, headers }, gateway(now))).toEqual(accepted);
+    if (each.v1 === undefined) return;
+    const older = { ...headers, "x-clm-signature": `v1=${each.v1}` };
+    expect(await mustBeSigned({ ...request, headers: older }, gateway(now))).toEqual(accepted);
   });
 });
 
@@ -129,7 +139,7 @@ describe("is refused", () => {
     ["a nonce of another alphabet", "x-clm-nonce", "abcdefghijklmno="],
     ["a nonce with a newline", "x-clm-nonce", `${nonce}\n`],
     ["a signature of no version", "x-clm-signature", "a".repeat(64)],
-    ["a signature of the next version", "x-clm-signature", `v2=${"a".repeat(64)}`],
+    ["a signature of the next version", "x-clm-signature", `v3=${"a".repeat(64)}`],
     ["half a signature", "x-clm-signature", `v1=${"a".repeat(32)}`],
     ["a signature that is no hex", "x-clm-signature", `v1=${"g".repeat(64)}`],
     ["a megabyte of signature", "x-clm-signature", `v1=${"a".repeat(1_000_000)}`],
@@ -186,6 +196,50 @@ describe("is refused", () => {
     expect(code).toBe("request_replayed");
     // Of whom this is certain, and goes into the audit log.
     expect(by).toMatchObject({ key: { id: vectors.id }, nonce: request.headers["x-clm-nonce"] });
+  });
+});
+
+describe("a header that says where a message goes", () => {
+  const names = ["idempotency-key", "x-hermes-session-id", "x-hermes-session-key"];
+  const routed = (headers: Record<string, string>): Request => ({
+    ...plain,
+    headers: { ...headers, ...signedHeaders(secret, { ...plain, keyId: vectors.id, now: at, nonce, headers }) },
+  });
+
+  it.each(names)("%s is added, changed or taken away: refused, and uses no nonce up", async (name) => {
+    const [with1, without] = [routed({ [name]: "mine" }), routed({})];
+    const { [name]: _, ...rest } = with1.headers;
+    const wrong: Request["headers"][] = [
+      { ...without.headers, [name]: "theirs" },
+      { ...with1.headers, [name]: "theirs" },
+      { ...with1.headers, [name]: "mine, theirs" },
+      rest,
+    ];
+    const checking = gateway(at);
+    for (const headers of wrong) {
+      const refusal = await refusalOf(mustBeSigned({ ...plain, headers }, checking));
+      expect([refusal.status, refusal.code]).toEqual([401, "signature_invalid"]);
+    }
+    expect(checking.used).toEqual([]);
+    expect(await mustBeSigned(with1, checking)).toEqual({ key: gatewayKey, nonce });
+  });
+
+  it("of one name is not taken for that of another", async () => {
+    const { "x-hermes-session-id": id, ...rest } = routed({ "x-hermes-session-id": "mine" }).headers;
+    const moved = { ...plain, headers: { ...rest, "x-hermes-session-key": id } };
+    expect((await refusalOf(mustBeSigned(moved, gateway(at)))).code).toBe("signature_invalid");
+  });
+
+  it.each(names)("%s beside a signature of version 1 is refused, which does not cover it", async (name) => {
+    const stamp = String(Math.floor(at.getTime() / 1000));
+    const older = signatureOf(secret, "v1", { ...plain, stamp, nonce }).toString("hex");
+    const headers = { ...routed({}).headers, "x-clm-signature": `v1=${older}` };
+    const checking = gateway(at);
+    const refusal = await refusalOf(mustBeSigned({ ...plain, headers: { ...headers, [name]: "theirs" } }, checking));
+    expect([refusal.status, refusal.code]).toEqual([401, "signature_incomplete"]);
+    expect(refusal.message).toContain(name);
+    expect(checking.used).toEqual([]);
+    expect(await mustBeSigned({ ...plain, headers }, checking)).toEqual({ key: gatewayKey, nonce });
   });
 });
 

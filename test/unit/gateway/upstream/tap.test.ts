@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { noForms } from "../../../../src/agents/chat/failure.js";
 import { plainTap, streamTap } from "../../../../src/gateway/upstream/tap.js";
 
 const event = (data: object, name = "") => `${name && `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
@@ -70,8 +71,9 @@ describe("a stream's tokens", () => {
   it("knows a failure that is told as an answer", () => {
     const tap = streamTap();
     tap.push(Buffer.from(delta("API call failed") + delta(" after 3 retries") + end));
-    expect(tap.failure({}, ["API call failed after"])).toBe("API call failed after 3 retries");
-    expect(tap.failure({}, [])).toBeUndefined();
+    const forms = { always: ["API call failed after"], withoutUsage: [] };
+    expect(tap.failure({}, forms)?.text).toBe("API call failed after 3 retries");
+    expect(tap.failure({}, noForms)).toBeUndefined();
   });
 });
 
@@ -104,7 +106,7 @@ describe("a whole answer's tokens", () => {
     const called = Buffer.from(
       `{"choices":[{"message":{"content":null,"tool_calls":[{}]},"finish_reason":"tool_calls"}]}`,
     );
-    expect(plainTap(called).failure({}, [])).toBeUndefined();
-    expect(plainTap(answer("")).failure({}, [])).toBe("it is empty");
+    expect(plainTap(called).failure({}, noForms)).toBeUndefined();
+    expect(plainTap(answer("")).failure({}, noForms)).toMatchObject({ cause: "empty" });
   });
 });

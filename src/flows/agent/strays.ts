@@ -1,0 +1,57 @@
+import { proxyOf } from "../../agents/proxy/proxy.js";
+import { loadType } from "../../agents/registry.js";
+import { straysScript } from "../../agents/sight/script.js";
+import { type Sight, straysFrom } from "../../agents/sight/sight.js";
+import { subjectOf } from "../../agents/subject.js";
+import { Fault, isFault } from "../../errors.js";
+import { sh } from "../../quote.js";
+import { askHost } from "../../remote/ask-host.js";
+import library from "../../remote/operations/library/processes.sh?raw";
+import { type Operation, run } from "../../remote/operations/operation.js";
+import type { Shell } from "../../remote/process.js";
+import type { Agent } from "../../state/agents.js";
+import type { Session } from "../session.js";
+
+/** Looks for processes of the agent's user outside its units, in one exec. */
+export async function straysOf(session: Session, root: Shell, agent: Agent): Promise<Sight["strays"]> {
+  const { user, unit } = agent.record;
+  const proxy = await proxyUnitOf(session, agent);
+  const asking = { host: agent.host.name, what: `what ${user} runs`, timeout: 30_000, signal: session.signal };
+  const { count, first } = await askHost(root, straysScript(user, [unit, ...proxy]), asking, straysFrom);
+  return { count, first: first.map((each) => ({ ...each, command: session.ui.redact(each.command) })) };
+}
+
+/**
+ * Ends every process of the agent's user in one pass: a list of the strays would be old before they could be killed. Its proxy is
+ * stopped before and started again; a command that somebody runs in the agent ends.
+ */
+export async function endOfStrays(session: Session, agent: Agent): Promise<Operation> {
+  const { user, mark } = agent.record;
+  // The account of one that was taken over may be a person's, with their own work in it.
+  if (mark === undefined) {
+    throw new Fault("unsupported", `the account ${user} on ${agent.host.name} was not made by clm`, {
+      why: "what else runs there may be a person's; nothing was ended",
+      next: `clm agent status ${agent.word}`,
+    });
+  }
+  const [proxy = ""] = await proxyUnitOf(session, agent);
+  const script = `${library}
+proxy=${sh`${proxy}`}
+if [ -n "$proxy" ] && systemctl is-active --quiet "$proxy"; then systemctl stop "$proxy"; else proxy=; fi
+end_processes ${sh`"$(id -u ${user})" "$(id -g ${user})"`} || { echo 'some of its processes do not end' >&2; exit 1; }
+[ -z "$proxy" ] || systemctl start "$proxy"`;
+  return run({ title: `end the processes of ${user}`, script, timeout: 60_000 });
+}
+
+/** An agent whose type nobody knows any more can be stopped, too. */
+async function proxyUnitOf(session: Session, agent: Agent): Promise<string[]> {
+  if (!agent.record.proxy) return [];
+  try {
+    const { manifest } = await loadType(session.configDir, agent.record.type);
+    const unit = proxyOf(subjectOf(manifest, agent))?.unit;
+    return unit ? [unit] : [];
+  } catch (error) {
+    if (isFault(error)) return [];
+    throw error;
+  }
+}

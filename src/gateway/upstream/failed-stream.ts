@@ -1,0 +1,20 @@
+import type { Refusal } from "../refusal.js";
+import type { Answering } from "./pass.js";
+import type { RenameId } from "./response-ids.js";
+import type { StreamTap } from "./tap.js";
+
+/** How a stream ends whose call failed, in the way that clients of its path know. Never with what ends an answer. */
+export function failedStream(
+  refusal: Refusal,
+  from: Answering,
+  tap: Pick<StreamTap, "lastResponse" | "sequence">,
+  rename: RenameId = (id) => id,
+): string {
+  if (from !== "responses") return `data: ${refusal.body()}\n\n`;
+  const { code, message } = refusal;
+  const { id } = tap.lastResponse ?? {};
+  const named = typeof id === "string" ? { id: rename(id) } : {};
+  const response = { ...tap.lastResponse, ...named, status: "failed", error: { code, message }, output: [] };
+  const event = { type: "response.failed", sequence_number: Math.max(0, tap.sequence), response };
+  return `event: response.failed\ndata: ${JSON.stringify(event)}\n\n`;
+}

@@ -1,0 +1,60 @@
+import type { Tokens } from "../call.js";
+import type { Exchange } from "../exchange.js";
+import type { Refusal } from "../refusal.js";
+import { chatAsStream, responseAsStream } from "./as-stream.js";
+import { failedStream } from "./failed-stream.js";
+import type { Answering } from "./pass.js";
+
+// Milliseconds. Until then a failure still has an HTTP status of its own; clients give up after thirty seconds or more.
+const untilKeepalive = 10_000;
+
+const head = { "content-type": "text/event-stream", "cache-control": "no-cache" };
+
+/**
+ * A stream for a caller who asked for one, made of an answer that comes whole: the agent does not stream text. Comments keep the
+ * connection alive while nothing comes.
+ */
+export function restream({ response, call, parts }: Exchange, from: Answering) {
+  call.streamed = true;
+  const begin = (headers: Record<string, string> = {}) => {
+    if (!response.headersSent) response.writeHead(200, { ...headers, ...head });
+  };
+  const timer = setInterval(() => {
+    begin();
+    response.write(": keepalive\n\n");
+  }, parts.keepalive ?? untilKeepalive);
+  const stop = () => clearInterval(timer);
+  response.once("close", stop);
+  return {
+    stop,
+    answer(headers: Record<string, string>, body: Buffer): void {
+      stop();
+      begin(headers);
+      response.end(from === "responses" ? responseAsStream(body) : chatAsStream(body));
+    },
+    fail(refusal: Refusal): void {
+      stop();
+      if (!response.headersSent) {
+        response.writeHead(refusal.status, { "content-type": "application/json" }).end(refusal.body());
+        return;
+      }
+      response.end(failedStream(refusal, from, { lastResponse: undefined, sequence: 0 }));
+    },
+  };
+}
+
+export type Restream = ReturnType<typeof restream>;
+
+/** Ends a restreamed call that failed: with its HTTP status while nothing was sent, in the stream afterwards. */
+export async function failRestream(
+  exchange: Exchange,
+  stream: Restream,
+  refusal: Refusal,
+  tokens?: Tokens,
+): Promise<void> {
+  stream.stop();
+  if (!exchange.response.headersSent) return exchange.refuse(refusal, tokens);
+  const { status, code } = refusal;
+  const trouble = await exchange.conclude({ status, code, ...(tokens && { tokens }) });
+  stream.fail(trouble ?? refusal);
+}

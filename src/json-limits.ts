@@ -1,0 +1,70 @@
+/** What a JSON text may hold. Parsing takes memory and time by the number of its values, of which a byte can begin one. */
+export interface JsonLimits {
+  depth: number;
+  /** Arrays, objects and members of objects: each costs many times the bytes that spell it. */
+  nodes: number;
+  /** Elements of arrays and members of objects. */
+  values: number;
+}
+
+/** Far above what people, models and tools say to each other, and parsed in some 100 ms at worst. */
+export const usualLimits: JsonLimits = { depth: 128, nodes: 100_000, values: 500_000 };
+
+export type JsonExcess = "too-deep" | "too-many";
+
+const [quote, comma, colon, backslash] = [0x22, 0x2c, 0x3a, 0x5c];
+const [openList, closeList, openMap, closeMap] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Which limit a text passes, found in one pass without making anything of it. Whether it is JSON is not judged. */
+export function jsonExcess(text: string, limits: JsonLimits = usualLimits): JsonExcess | undefined {
+  // Shorter than what it takes to pass any limit.
+  if (text.length < limits.depth) return undefined;
+  let depth = 0;
+  let nodes = 0;
+  let values = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case quote:
+        at = stringEnd(text, at);
+        break;
+      case openList:
+      case openMap:
+        if (++depth > limits.depth) return "too-deep";
+        if (++nodes > limits.nodes) return "too-many";
+        break;
+      case closeList:
+      case closeMap:
+        depth--;
+        break;
+      case colon:
+        if (++nodes > limits.nodes) return "too-many";
+        break;
+      case comma:
+        if (++values > limits.values) return "too-many";
+        break;
+    }
+  }
+  return undefined;
+}
+
+// Characters after which a search by the engine itself is faster than a loop.
+const short = 64;
+
+/** Where the string that begins here ends. */
+function stringEnd(text: string, begin: number): number {
+  for (let from = begin + 1; from < text.length; ) {
+    for (const until = Math.min(from + short, text.length); from < until; from++) {
+      const code = text.charCodeAt(from);
+      if (code === quote) return from;
+      if (code === backslash) from++;
+    }
+    const next = text.indexOf('"', from);
+    if (next < 0) return text.length;
+    // Escaped by an odd number of backslashes.
+    let back = next;
+    while (back > from && text.charCodeAt(back - 1) === backslash) back--;
+    if ((next - back) % 2 === 0) return next;
+    from = next + 1;
+  }
+  return text.length;
+}

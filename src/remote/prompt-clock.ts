@@ -1,0 +1,67 @@
+import type { Fault } from "../errors.js";
+
+/** The time that something on a host may take in all. */
+export interface Deadline {
+  /** Aborted, with the fault that was given, when the time is over. */
+  readonly signal: AbortSignal;
+  /** Milliseconds that are left. */
+  left(): number;
+  stop(): void;
+}
+
+/** A clock that stands still while a person is asked for a password: deadlines count only the time that hosts take. */
+export class PromptClock {
+  #prompts = 0;
+  readonly #running = new Set<{ pause(): void; resume(): void }>();
+
+  /** Nothing is counted until the answer is there. */
+  async whileAsking<T>(answer: Promise<T>): Promise<T> {
+    if (this.#prompts++ === 0) for (const each of this.#running) each.pause();
+    try {
+      return await answer;
+    } finally {
+      if (--this.#prompts === 0) for (const each of this.#running) each.resume();
+    }
+  }
+
+  /** Credentials whose prompts stop this clock. */
+  wrap<T extends Record<keyof T, (...given: never[]) => Promise<unknown>>>(credentials: T): T {
+    const wrapped = Object.entries(credentials).map(([name, ask]) => [
+      name,
+      (...given: never[]) => this.whileAsking((ask as (...given: never[]) => Promise<unknown>)(...given)),
+    ]);
+    return Object.fromEntries(wrapped) as T;
+  }
+
+  deadline(milliseconds: number, late: () => Fault): Deadline {
+    const over = new AbortController();
+    let spent = 0;
+    let since: number | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const now = () => (since === undefined ? 0 : performance.now() - since);
+    const left = () => (over.signal.aborted ? 0 : Math.max(0, milliseconds - spent - now()));
+    const deadline = {
+      signal: over.signal,
+      left,
+      pause() {
+        clearTimeout(timer);
+        if (since !== undefined) spent += performance.now() - since;
+        since = undefined;
+      },
+      resume() {
+        since = performance.now();
+        timer = setTimeout(() => {
+          deadline.stop();
+          over.abort(late());
+        }, left());
+      },
+      stop: () => {
+        deadline.pause();
+        this.#running.delete(deadline);
+      },
+    };
+    this.#running.add(deadline);
+    if (this.#prompts === 0) deadline.resume();
+    return deadline;
+  }
+}

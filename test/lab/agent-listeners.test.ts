@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { agentsIn, unitOf } from "./agents.js";
+import { clm, copyOfHome, inHost } from "./clm.js";
+
+// Ports of an agent's processes that other machines can reach: rendered on the loopback, and proven.
+
+const host = "trial-2";
+let home: string;
+let removeHome: () => Promise<void>;
+let agents: ReturnType<typeof agentsIn>;
+
+beforeAll(async () => {
+  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
+  agents = agentsIn(home);
+  await agents.addEcho();
+});
+afterAll(() => removeHome());
+
+const env = { HOOK_SECRET: "0123456789abcdef" };
+const listening = async (port: number) =>
+  (await inHost(host, `ss -Hltn sport = :${port} | awk '{ print $4 }'`)).trim().split("\n").sort().join(" ");
+
+describe.each([
+  ["0.13", "hana", "2026.5.7+standin"],
+  ["0.18", "hugo", "2026.7.1+standin"],
+])("an agent of %s with a webhook", (_, name, version) => {
+  const configure = async (...words: string[]) => {
+    const result = await clm(["agent", "configure", name, ...words, "-o", "json"], { home, env });
+    return { ...result, told: result.stdout === "" ? undefined : JSON.parse(result.stdout) };
+  };
+  const row = async () => JSON.parse((await clm(["ps", name, "-o", "json"], { home })).stdout)[0];
+  const proof = async () => {
+    const { stdout } = await clm(["agent", "doctor", name, "-o", "json"], { home });
+    return JSON.parse(stdout).find(({ id }: { id: string }) => id === "listeners");
+  };
+  const edited = (change: string) =>
+    inHost(
+      host,
+      `sed -i '${change}' /home/${name}/.hermes/config.yaml && systemctl restart ${unitOf(name)}
+for n in $(seq 100); do curl -sf -o /dev/null 127.0.0.1:8644/health && exit 0; sleep 0.1; done; exit 1`,
+    );
+
+  beforeAll(async () => {
+    await agents.install(host, name, version);
+    await agents.must("agent", "configure", name, "--provider", "echo");
+  });
+  afterAll(() => agents.remove(name));
+
+  it("has it on the loopback, where `hermes webhook` knows it", async () => {
+    const done = await configure("--channel", "webhook", "--secret", "webhook.secret=env:HOOK_SECRET");
+    expect(done.code, done.stderr).toBe(0);
+    expect(done.told.proofs).toContainEqual({
+      ...{ id: "listeners", result: "ok", reason: "its processes listen on loopback only" },
+    });
+    expect(await listening(8644)).toBe("127.0.0.1:8644");
+    const { stdout } = await agents.must("agent", "exec", name, "--", "hermes", "webhook", "list");
+    expect(stdout).toBe("No webhook subscriptions.\n");
+    expect(await row()).toMatchObject({ state: "running" });
+  });
+
+  it("is exposed when somebody opened it, in ps, doctor and validate alike, and mended by sync", async () => {
+    await edited("/host:/ s/127.0.0.1/0.0.0.0/");
+    expect(await listening(8644)).toBe("0.0.0.0:8644");
+    const reason = "webhook listens on 0.0.0.0:8644: not only on loopback";
+    expect(await row()).toMatchObject({ state: "exposed", reason });
+    expect(await proof()).toMatchObject({ result: "fail", reason, fix: `clm agent configure ${name}` });
+    const failed = await configure("--stage", "validate");
+    expect(failed.code).not.toBe(0);
+    expect(failed.told.proofs).toContainEqual({
+      ...{ id: "listeners", result: "fail", reason, fix: `clm agent configure ${name}` },
+    });
+    await agents.must("agent", "sync", name, "--yes");
+    expect(await listening(8644)).toBe("127.0.0.1:8644");
+    expect(await row()).toMatchObject({ state: "running" });
+  });
+
+  it("may have it open when that is asked for, and is not exposed by it", async () => {
+    const done = await configure("--set", "webhook.bind=0.0.0.0");
+    expect(done.code, done.stderr).toBe(0);
+    expect(await listening(8644)).toBe("0.0.0.0:8644");
+    expect(await row()).toMatchObject({ state: "running" });
+    expect(await proof()).toMatchObject({ result: "ok", reason: expect.stringContaining("as it was asked for") });
+    const refused = await configure("--set", "webhook.bind=everywhere");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("it is an address of the host")]);
+    expect((await configure("--set", "webhook.bind=127.0.0.1")).code).toBe(0);
+    expect(await listening(8644)).toBe("127.0.0.1:8644");
+  });
+
+  it("is exposed by what it started itself, and by nothing that is not its own", async () => {
+    const group = `/sys/fs/cgroup/system.slice/${unitOf(name)}/cgroup.procs`;
+    // The same program twice: one of them as if the agent had started it.
+    await inHost(
+      host,
+      `for port in 3100 3101; do
+  systemd-run -q --unit open-$port -p User=${name} python3 -m http.server $port
+done
+for n in $(seq 100); do curl -s -o /dev/null 127.0.0.1:3100 && curl -s -o /dev/null 127.0.0.1:3101 && break; sleep 0.1; done
+systemctl show -p MainPID --value open-3100 > ${group}`,
+    );
+    try {
+      const seen = await row();
+      expect(seen).toMatchObject({ state: "exposed" });
+      expect(seen.reason).toMatch(/^its process \d+ \(python3\) listens on 0\.0\.0\.0:3100: not only on loopback$/);
+    } finally {
+      await inHost(host, "systemctl stop open-3101; systemctl stop open-3100; pkill -f '[h]ttp.server 3100'; true");
+    }
+    expect(await row()).toMatchObject({ state: "running" });
+  });
+});

@@ -1,0 +1,23 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { withItsRights } from "../../src/agents/with-its-rights.js";
+
+const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+
+/** In a directory of the agent's a link may lead root anywhere. */
+it("no command for a person does anything to a file as root", () => {
+  const found = sources.flatMap((name) =>
+    readFileSync(join("src", name), "utf8")
+      .split("\n")
+      .filter((line) => /--sudo -- (ls|cat|mv|cp|rm|chown|chmod|tar|find|head|less|vi|nano)\b/.test(line))
+      .map((line) => `${name}: ${line.trim()}`),
+  );
+  expect(found).toEqual([]);
+});
+
+it("what looks at an agent's files does it with the agent's rights", () => {
+  expect(withItsRights({ host: "wolf-i", user: "ada" }, ["ls", "-la", "/home/ada/it's"])).toBe(
+    "clm host exec wolf-i --sudo -- runuser -u ada -- ls -la '/home/ada/it'\\''s'",
+  );
+});
