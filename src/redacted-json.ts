@@ -18,6 +18,8 @@ export function redactedValue<T>(value: T, redact: Redact): T {
       return Math.abs(part) >= 1e7 && redact(String(part)) !== String(part) ? redact(String(part)) : part;
     if (Array.isArray(part)) return part.map((each) => clean(each, name));
     if (typeof part !== "object" || part === null) return part;
+    // A date, say: as it is written.
+    if ("toJSON" in part && typeof part.toJSON === "function") return clean(part.toJSON(), name);
     return Object.fromEntries(
       Object.entries(part).map(([key, each]) => [plainName.test(key) ? key : redact(key), clean(each, key)]),
     );

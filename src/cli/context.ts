@@ -38,7 +38,7 @@ export async function createContext(ui: Terminal, globals: Globals, surroundings
     yes,
     dryRun,
     list(rows, view) {
-      if (write) ui.out(write(view.data ? rows.map(view.data) : rows));
+      if (write) ui.data(view.data ? rows.map(view.data) : rows, write);
       else if (format === "name") ui.out(rows.map((row) => `${plain(view.name(row))}\n`).join(""));
       else if (rows.length > 0) {
         const details = rows.flatMap((row) => view.details?.(row) ?? []).map((line) => `${plain(line)}\n`);
@@ -47,7 +47,8 @@ export async function createContext(ui: Terminal, globals: Globals, surroundings
       } else if (view.empty) ui.note(view.empty);
     },
     show(value, people) {
-      const text = write ? write(value) : plain(people());
+      if (write) return void ui.data(value, write);
+      const text = plain(people());
       if (text !== "") ui.out(text.endsWith("\n") ? text : `${text}\n`);
     },
   };

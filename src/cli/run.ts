@@ -1,7 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { asFault, Fault } from "../errors.js";
 import { quote } from "../quote.js";
-import { faultText } from "../ui/errors.js";
+import { faultData } from "../ui/errors.js";
+import { json as asJson } from "../ui/format.js";
 import type { InStream, OutStream } from "../ui/streams.js";
 import { createTerminal } from "../ui/terminal.js";
 import type { Context } from "./command.js";
@@ -88,7 +89,8 @@ export async function runCli(argv: string[], world: World): Promise<number> {
     const again = asked.kind === "run" && asked.command.mutates ? typed(argv) : undefined;
     const fault = signal.aborted ? interrupted(error, again) : asFault(error);
     if (fault.data.flag === "--yes" && fault.next.length === 0) fault.next.push(typed(["--yes", ...argv]));
-    terminal.say(faultText(fault, { paint: terminal.paint, json, debug: flags.debug }));
+    if (json) terminal.data(faultData(fault, flags.debug), asJson, "stderr");
+    else terminal.fault(fault);
     return fault.exit;
   } finally {
     world.signal.removeEventListener("abort", tellStop);

@@ -4,14 +4,11 @@ import { plain } from "./plain.js";
 
 export interface FaultStyle {
   paint: Paint;
-  /** `-o json` was asked for: a program reads this. */
-  json: boolean;
   debug: boolean;
 }
 
 /** A fault as it is shown, once, at the end: what happened, why we think so, what to type next. */
-export function faultText(fault: Fault, { paint, json, debug }: FaultStyle): string {
-  if (json) return JSON.stringify({ error: faultData(fault, debug) }, null, 2);
+export function faultText(fault: Fault, { paint, debug }: FaultStyle): string {
   const lines = [
     `${paint.red(paint.bold("error:"))} ${plain(fault.message)} ${paint.dim(`[${fault.code}]`)}`,
     ...fault.why.flatMap((why) => plain(why).trimEnd().split("\n")).map((line) => `  ${line}`),
@@ -21,8 +18,9 @@ export function faultText(fault: Fault, { paint, json, debug }: FaultStyle): str
   return lines.join("\n");
 }
 
-function faultData(fault: Fault, debug: boolean): Record<string, unknown> {
-  return {
+/** The same for a program. */
+export const faultData = (fault: Fault, debug: boolean): object => ({
+  error: {
     code: fault.code,
     fault: fault.fault,
     who: fault.who,
@@ -32,8 +30,8 @@ function faultData(fault: Fault, debug: boolean): Record<string, unknown> {
     next: fault.next,
     data: fault.data,
     ...(debug && { stack: stack(fault) }),
-  };
-}
+  },
+});
 
 function stack(error: unknown): string[] {
   if (!(error instanceof Error)) return error === undefined ? [] : [`caused by ${String(error)}`];

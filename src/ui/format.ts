@@ -1,7 +1,13 @@
 /** A value as a program reads it, with its final newline. */
 export type Structured = (value: unknown) => string;
 
-const json: Structured = (value) => `${JSON.stringify(value ?? null, null, 2)}\n`;
+export const json: Structured = (value) => `${JSON.stringify(value ?? null, null, 2)}\n`;
+
+/** One line of a stream of them. */
+export const jsonLine: Structured = (value) => `${JSON.stringify(value)}\n`;
+
+/** A line for each of a list. */
+export const jsonLines: Structured = (values) => (values as unknown[]).map(jsonLine).join("");
 
 /** The writer of a format. YAML is loaded when it is asked for, which is rarely. */
 export async function structured(format: "json" | "yaml"): Promise<Structured> {

@@ -1,4 +1,5 @@
 import { Fault } from "../errors.js";
+import { redactedValue } from "../redacted-json.js";
 import type { Secret } from "../secret.js";
 import { faultText } from "./errors.js";
 import { createLines } from "./lines.js";
@@ -109,8 +110,15 @@ export function createTerminal(options: TerminalOptions): Terminal {
     },
   };
 
-  function out(text: string): Promise<void> | void {
-    const ready = results.push(text);
+  const out = (text: string): Promise<void> | void => put(results.push(text));
+
+  function data(value: unknown, write: (value: unknown) => string, stream = "stdout"): Promise<void> | void {
+    const text = write(redactedValue(value, redactor.text));
+    if (stream === "stdout") return put(results.flush() + text);
+    board.aside(() => stderr.write(text));
+  }
+
+  function put(ready: string): Promise<void> | void {
     if (ready === "" || outputError) return;
     midLine = !ready.endsWith("\n");
     return new Promise((taken) => {
@@ -168,12 +176,13 @@ export function createTerminal(options: TerminalOptions): Terminal {
       return secret;
     },
     out,
+    data,
     pass,
     handOut: (secret, before = "") => {
       if (!outputError) stdout.write(`${results.flush()}${before}${secret.reveal()}\n`);
     },
     say,
-    fault: (fault) => say(faultText(fault, { paint, json: false, debug: flags.debug })),
+    fault: (fault) => say(faultText(fault, { paint, debug: flags.debug })),
     note: (text) => {
       if (!flags.quiet) say(plain(text));
     },

@@ -35,6 +35,11 @@ export interface Ui {
    */
   out(text: string): Promise<void> | void;
   /**
+   * A result for a program. Secrets are taken out of its values before `write` makes text of it: it can be read whatever a
+   * secret spells, be it a name of a member or a brace.
+   */
+  data(value: unknown, write: (value: unknown) => string, stream?: "stdout" | "stderr"): Promise<void> | void;
+  /**
    * Writes a secret to stdout as it is, on a line of its own. Everything else that is printed has hidden secrets taken out
    * of it, so this is the one way for who asked for a secret by name; who calls it has seen `watched` and has it audited.
    */

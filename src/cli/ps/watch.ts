@@ -3,6 +3,7 @@ import type { Found } from "../../flows/fleet/found.js";
 import { type Watching, watchAgents } from "../../flows/fleet/watch.js";
 import type { Session } from "../../flows/session.js";
 import { type Agent, fullName } from "../../state/agents.js";
+import { jsonLine } from "../../ui/format.js";
 import type { Context } from "../command.js";
 import { hasChanged, lineOf } from "./changes.js";
 import { factsOf } from "./facts.js";
@@ -62,23 +63,15 @@ export interface Show {
 }
 
 function telling({ ui, format, now }: Context): Show {
-  const line = (text: string) => ui.out(`${text}\n`);
+  const tell = (data: object, line: () => string) =>
+    format === "json" ? ui.data(data, jsonLine) : ui.out(`${line()}\n`);
   return {
-    change: (found, before) => line(format === "json" ? JSON.stringify(factsOf(found)) : lineOf(found, before)),
+    change: (found, before) => void tell(factsOf(found), () => lineOf(found, before)),
     forget: (agent) => {
       const at = now().toISOString();
-      const { host, name } = agent;
-      if (format === "json")
-        line(
-          JSON.stringify({
-            agent: `${host.name}:${agent.record.type}:${name}`,
-            name,
-            host: host.name,
-            state: null,
-            seen_at: at,
-          }),
-        );
-      else line(`${at} ${host.name}/${name} is removed`);
+      const { host, name, record } = agent;
+      const gone = { agent: `${host.name}:${record.type}:${name}`, name, host: host.name, state: null, seen_at: at };
+      tell(gone, () => `${at} ${host.name}/${name} is removed`);
     },
     looked: () => {},
     end: () => {},

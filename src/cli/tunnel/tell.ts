@@ -1,6 +1,7 @@
 import type { Subject } from "../../agents/subject.js";
 import { errorOf, type Fault } from "../../errors.js";
 import type { Happening } from "../../flows/tunnel/kept-open.js";
+import { jsonLine } from "../../ui/format.js";
 import type { Context } from "../command.js";
 
 /** What is open. */
@@ -16,7 +17,7 @@ export interface Opened {
 
 /** Tells what becomes of a tunnel: to a person in words, to a program as one line of JSON each. */
 export function tell(clm: Context, happening: Happening, opened: Opened): void {
-  if (clm.format === "json") clm.ui.out(`${JSON.stringify(machine(clm, happening, opened))}\n`);
+  if (clm.format === "json") clm.ui.data(machine(clm, happening, opened), jsonLine);
   else tellPerson(clm, happening, opened);
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { asFault, Fault } from "../../../src/errors.js";
 import { Secret } from "../../../src/secret.js";
-import { faultText } from "../../../src/ui/errors.js";
+import { faultData, faultText } from "../../../src/ui/errors.js";
 import { structured } from "../../../src/ui/format.js";
 import { createPaint } from "../../../src/ui/paint.js";
 
-const plainly = { paint: createPaint(false), json: false, debug: false };
+const plainly = { paint: createPaint(false), debug: false };
 const fault = new Fault("host-key-changed", "wolf-i shows another key", {
   why: ["pinned SHA256:a", "shown  SHA256:b\nand more"],
   next: ["clm host trust wolf-i", "clm host remove wolf-i"],
@@ -23,7 +23,7 @@ describe("a fault", () => {
   });
 
   it("is JSON for programs", () => {
-    expect(JSON.parse(faultText(fault, { ...plainly, json: true }))).toEqual({
+    expect(faultData(fault, false)).toEqual({
       error: {
         code: "CLM-4002",
         fault: "host-key-changed",
@@ -43,7 +43,7 @@ describe("a fault", () => {
     const told = faultText(bug, { ...plainly, debug: true });
     expect(told).toContain("errors.test.ts");
     expect(told).toMatch(/caused by\nTypeError: x is not a function[\s\S]*caused by\nError: deeper/);
-    expect(faultText(bug, { ...plainly, json: true, debug: true })).toContain('"stack"');
+    expect(JSON.stringify(faultData(bug, true))).toContain('"stack"');
   });
 
   it("lets nothing a host said move the cursor", () => {

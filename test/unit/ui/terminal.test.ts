@@ -1,6 +1,7 @@
 import { PassThrough, Writable } from "node:stream";
 import { describe, expect, it, vi } from "vitest";
 import { Secret } from "../../../src/secret.js";
+import { json } from "../../../src/ui/format.js";
 import { wantsColour } from "../../../src/ui/paint.js";
 import { createTerminal, type TerminalOptions } from "../../../src/ui/terminal.js";
 import type { Ui } from "../../../src/ui/ui.js";
@@ -34,6 +35,29 @@ describe("where things go", () => {
     await terminal.close();
     expect(stdout.text()).toBe("a\u001b[1mbc\n");
     expect(stderr.text()).toBe("a note\nwarning: a warning\n");
+  });
+
+  it.each(["message", "error", "{", '"', ":", "why"])("data can be read when a secret is %s", async (secret) => {
+    const { terminal, stdout, stderr } = open();
+    terminal.hide(new Secret(secret));
+    terminal.hide(new Secret("hunter22"));
+    const told = { message: "the key is hunter22", why: [{ at: new Date(0), "hunter22 of": 5, status: "error" }] };
+    terminal.data(told, json);
+    terminal.data({ error: told }, json, "stderr");
+    await terminal.close();
+    const shown = JSON.parse(stdout.text());
+    expect(shown).toMatchObject({ message: "the key is [secret]", why: [{ "[secret] of": 5, status: "error" }] });
+    expect(JSON.parse(stderr.text()).error).toEqual(shown);
+  });
+
+  it("data comes after what was said before it", async () => {
+    const { terminal, stdout } = open();
+    terminal.hide(new Secret("abcdef"));
+    // Kept back: it may be the beginning of the secret.
+    terminal.out("abc");
+    terminal.data([], json);
+    await terminal.close();
+    expect(stdout.text()).toBe("abc[]\n");
   });
 
   it("quiet keeps warnings and errors", () => {

@@ -3,6 +3,7 @@ import { type Source, sources } from "../../../agents/logs/sources.js";
 import { Fault } from "../../../errors.js";
 import { type Audience, type Told, tellLogs } from "../../../flows/logs/logs.js";
 import { withSession } from "../../../flows/session.js";
+import { jsonLines } from "../../../ui/format.js";
 import type { Handler } from "../../command.js";
 import { chooseAgents } from "../../many.js";
 import { momentFrom } from "../../moment.js";
@@ -25,7 +26,8 @@ export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
   const agents = chooseAgents(clm, args.names, options);
 
   const line = logLines({ paint: clm.screen?.paint, utc, agents });
-  const text = clm.format === "json" ? (told: Told) => `${JSON.stringify(logObject(told))}\n` : line;
+  const write = (told: Told[]) =>
+    clm.format === "json" ? clm.ui.data(told.map(logObject), jsonLines) : clm.ui.out(told.map(line).join(""));
   const several = agents.length > 1;
   let shown = 0;
   const audience: Audience = {
@@ -34,12 +36,7 @@ export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
       for (let at = 0; at < told.length; at += atOnce) {
         // What is left when somebody says stop is not worth waiting for.
         if (at > 0 && clm.signal.aborted) return;
-        await clm.ui.out(
-          told
-            .slice(at, at + atOnce)
-            .map(text)
-            .join(""),
-        );
+        await write(told.slice(at, at + atOnce));
       }
     },
     trouble(fault) {

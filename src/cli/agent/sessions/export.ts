@@ -2,6 +2,8 @@ import { Fault } from "../../../errors.js";
 import { intoFile } from "../../../flows/agent/sessions/export.js";
 import { type Told, tellSessions } from "../../../flows/agent/sessions/read.js";
 import { withSession } from "../../../flows/session.js";
+import { redactedValue } from "../../../redacted-json.js";
+import { jsonLine } from "../../../ui/format.js";
 import { plain } from "../../../ui/plain.js";
 import type { Handler } from "../../command.js";
 import type { exporting } from "./commands.js";
@@ -16,19 +18,24 @@ export const run: Handler<typeof exporting> = async ({ args, options }, clm) => 
     });
   }
   if (force && to === undefined) throw new Fault("usage", "--force goes with --to");
+  const { redact } = clm.ui;
   // JSON has no control character in it that is not spelled out.
-  const textOf = (told: Told) => (format === "md" ? plain(markdown(told)) : `${JSON.stringify(told.row)}\n`);
+  const asJson = ({ row }: Told) => jsonLine(redactedValue(row, redact));
+  const asMarkdown = (told: Told) => redact(plain(markdown(told)));
+  const show = (told: Told) =>
+    format === "md" ? clm.ui.pass("stdout", Buffer.from(asMarkdown(told))) : clm.ui.data(told.row, jsonLine);
   let count = 0;
   await withSession({ ...clm, sudoPasswordFile }, async (session) => {
-    const tellAll = async (write: (text: string) => Promise<void> | void) => {
+    const tellAll = async (write: (told: Told) => Promise<void> | void) => {
       for await (const told of tellSessions(session, name, { ids, all })) {
-        await write(clm.ui.redact(textOf(told)));
+        await write(told);
         count++;
       }
     };
+    const textOf = format === "md" ? asMarkdown : asJson;
     await (to === undefined
-      ? tellAll((text) => clm.ui.pass("stdout", Buffer.from(text)))
-      : intoFile({ path: to, force }, tellAll));
+      ? tellAll(show)
+      : intoFile({ path: to, force }, (write) => tellAll((told) => write(textOf(told)))));
   });
   if (to !== undefined) clm.ui.note(`${count} ${count === 1 ? "session" : "sessions"} of ${name} written to ${to}`);
   else if (count === 0) clm.ui.note(`${name} has no sessions yet`);

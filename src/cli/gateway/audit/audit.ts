@@ -1,5 +1,6 @@
 import { Fault } from "../../../errors.js";
 import { followRequests, lastRequests, type RequestFilter, verifyRequests } from "../../../flows/gateway/audit.js";
+import { jsonLines } from "../../../ui/format.js";
 import type { Context, Handler } from "../../command.js";
 import { secondsSince } from "../../moment.js";
 import type { audit } from "./commands.js";
@@ -25,9 +26,10 @@ export const run: Handler<typeof audit> = async ({ options }, clm) => {
 
 async function followed(clm: Context, filter: RequestFilter, limit: number | undefined): Promise<number> {
   clm.untilStopped();
-  const text = clm.format === "json" ? (line: object) => JSON.stringify(line) : requestRow(clm);
+  const row = requestRow(clm);
   for await (const lines of followRequests(clm.configDir, filter, { limit, signal: clm.signal })) {
-    if (lines.length > 0) await clm.ui.out(lines.map((line) => `${text(line)}\n`).join(""));
+    if (clm.format === "json") await clm.ui.data(lines, jsonLines);
+    else if (lines.length > 0) await clm.ui.out(lines.map((line) => `${row(line)}\n`).join(""));
   }
   return 0;
 }

@@ -4,6 +4,7 @@ import { settingsFor } from "../../../flows/gateway/config.js";
 import { type Happening, serveGateway } from "../../../flows/gateway/serve.js";
 import { usualGateway } from "../../../flows/gateway/usual.js";
 import { withSession } from "../../../flows/session.js";
+import { jsonLine } from "../../../ui/format.js";
 import type { Context, Handler } from "../../command.js";
 import type { serve } from "./commands.js";
 
@@ -24,7 +25,7 @@ export const run: Handler<typeof serve> = async ({ options }, clm) => {
 
 /** Tells what becomes of it: to a person in words, to a program as one line of JSON each. */
 function tell(clm: Context, happening: Happening): void {
-  if (clm.format === "json") clm.ui.out(`${JSON.stringify(machine(clm, happening))}\n`);
+  if (clm.format === "json") clm.ui.data(machine(clm, happening), jsonLine);
   else tellPerson(clm, happening);
 }
 

@@ -3,6 +3,7 @@ import { type Opened, signProxy } from "../../../flows/gateway/signing/sign-prox
 import { keyVariable } from "../../../flows/gateway/tools/settings.js";
 import { parseSource, type SecretSource } from "../../../flows/secret-source.js";
 import { withSession } from "../../../flows/session.js";
+import { jsonLine } from "../../../ui/format.js";
 import type { Context, Handler } from "../../command.js";
 import { settingsOf, settingsText } from "../tools/text.js";
 import type { signProxy as command } from "./commands.js";
@@ -48,7 +49,7 @@ function tell({ ui, format }: Context, { tool }: Options, opened: Opened): void 
     const { base: base_url, model } = reached;
     const line = { event: "ready", base_url, gateway, key: keyId, open, model, models: look.models, settings };
     const more = { ...(made && { local_key: made.reveal() }), ...(look.trouble && { trouble: look.trouble }) };
-    ui.out(`${JSON.stringify({ ...line, ...more })}\n`);
+    ui.data({ ...line, ...more }, jsonLine);
     return;
   }
   if (look.trouble) ui.warn(look.trouble);
