@@ -1,8 +1,8 @@
-import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { type Dashboard, dashboardWords } from "../../agents/dashboard.js";
 import { transientUnit } from "../../agents/transient-unit.js";
 import { Fault } from "../../errors.js";
+import { lineReader } from "../../line-reader.js";
 import { sh } from "../../quote.js";
 import type { Connection } from "../../remote/connection.js";
 import { commandFor } from "../../remote/operations/conversation.js";
@@ -51,17 +51,21 @@ export async function serve(
   }
 }
 
+// Bytes.
+const longestLine = 16_384;
+
 /** Reads what it says, all the time, and keeps the end of it. */
 function lastLines(streams: Readable[], hear: (line: string) => void): () => string[] {
   const kept: string[] = [];
   for (const input of streams) {
-    input.on("error", () => {});
-    createInterface({ input }).on("line", (line) => {
+    const reader = lineReader(longestLine, (line) => {
       if (line.trim() === "") return;
       hear(line);
       kept.push(line.trim());
       if (kept.length > 3) kept.shift();
     });
+    input.on("error", () => {});
+    input.on("data", reader.push).on("end", reader.end);
   }
   return () => kept;
 }
