@@ -50,7 +50,7 @@ tail -c "$1" -- "$2" | if [ "$size" -gt "$1" ]; then sed 1d; else cat; fi'
 see_version() {
   reports='' version=''
   [ -n "$uid" ] || return 1
-  constants=$(ask_agent 10 /bin/sh -c '[ -f "$1" ] && [ -x "$2" ] && exec /usr/bin/head -c 20000 -- "$1"' sh "$1" "$2" | tr -d '\0')
+  constants=$(ask_agent 10 /bin/sh -c '[ -f "$1" ] && [ -x "$2" ] && exec /usr/bin/head -c 20000 -- "$1"' sh "$1" "$2" | at_most 20000 | tr -d '\0')
   while IFS= read -r line; do
     case $line in
       "$3 = "*) reports=$(unquoted "${line#*= }") ;;

@@ -9,6 +9,7 @@ import type { GatewayKey } from "./keys/key.js";
 import type { Right } from "./keys/rights.js";
 import { metricsType, type View } from "./metrics.js";
 import type { Models } from "./models.js";
+import type { Held } from "./pending.js";
 import { Refusal } from "./refusal.js";
 import type { Lane } from "./road/lane.js";
 import { agentPaths, type Route, routeOf } from "./routes.js";
@@ -63,7 +64,11 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   if (proxied !== undefined) delete named.session;
   const ids = proxied === undefined ? idsFor(exchange, key, named, asked.said) : noIds(named);
   const whole = proxied === undefined && agent.streamless === true && asked.said.stream === true;
-  const changes = { ...ids.members, ...(whole && { stream: false }) };
+  const changes = {
+    ...ids.members,
+    ...(whole && { stream: false }),
+    ...(proxied === undefined && unpriced(asked.said)),
+  };
   const isChanged = Object.keys(changes).length > 0;
   const sent = proxied !== undefined ? asked.as(proxied) : isChanged ? asked.with(changes) : body;
   if (proxy && sent.length > proxy.largest) throw tooLarge(proxy.largest);
@@ -87,6 +92,16 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   const { path } = call;
   const from = proxy ? "proxy" : path === "/v1/responses" ? "responses" : "chat";
   await pass(exchange, lane, { path, body: sent, ...tokens, failures, from, whole, ids });
+}
+
+/**
+ * Members by which newer versions of Hermes take another provider or model than the agent's own, which is the one that is priced.
+ * They are left out.
+ */
+function unpriced(said: Asked["said"]): Record<string, undefined> {
+  const changes: Record<string, undefined> = {};
+  for (const name of ["provider", "model_options"]) if (Object.hasOwn(said, name)) changes[name] = undefined;
+  return changes;
 }
 
 /** What the caller calls a session, and what the agent is told. */
@@ -126,20 +141,17 @@ function knownIn({ keyring }: Exchange["parts"], request: IncomingMessage): Gate
 const bearerIn = ({ headers }: IncomingMessage): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
 
-/** Whose body cannot be known before it is read: all signed ones together. */
-const unverified = "";
-
-/** The body, for which there must be room: of a key's, or of those that say they are signed. */
-async function bodyIn(exchange: Exchange, who: string): Promise<Buffer> {
+/** The body, for which there must be room among those of a key, or of those that say that the key signed them. */
+async function bodyIn(exchange: Exchange, who: string): Promise<{ body: Buffer; held?: Held }> {
   const { request, response, signal, traffic } = exchange;
   const { "content-length": length, "transfer-encoding": coding } = request.headers;
-  if (coding === undefined && (length === undefined || length === "0")) return nothing;
+  if (coding === undefined && (length === undefined || length === "0")) return { body: nothing };
   const most = coding === undefined ? Number(length) : longestBody;
   const held = traffic.pending.enter(who, Math.min(most, longestBody));
   exchange.holds(held.leave);
   const body = await bodyOf(request, response, signal);
   held.resize(body.length);
-  return body;
+  return { body, held };
 }
 
 interface Admitted {
@@ -156,11 +168,17 @@ async function admitted(exchange: Exchange, right: Right): Promise<Admitted> {
     call.key = key;
     parts.allowance.count(key);
     parts.mustMay(key, right);
-    return { key, body: await bodyIn(exchange, key.id) };
+    const { body } = await bodyIn(exchange, key.id);
+    return { key, body };
   }
   parts.mustBeSignable(headers);
-  const body = await bodyIn(exchange, unverified);
+  // Whoever knows the id of a key can send bodies in its name that it did not sign: those take no room from its own.
+  const { body, held } = await bodyIn(exchange, `unverified ${headers["x-clm-key"]}`);
   const { key, nonce } = await parts.signed({ method: call.method, url, headers, body });
+  if (held) {
+    held.leave();
+    exchange.holds(exchange.traffic.pending.enter(key.id, body.length).leave);
+  }
   Object.assign(call, { key, nonce });
   parts.allowance.count(key);
   parts.mustMay(key, right);

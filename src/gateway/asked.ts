@@ -25,6 +25,11 @@ export function askedIn(body: Buffer): Asked {
       param: "model",
     });
   }
+  if (model.length > longestModel) {
+    throw new Refusal(400, "invalid_model", `A model's name has at most ${longestModel} characters.`, {
+      param: "model",
+    });
+  }
   const most = [said.max_completion_tokens, said.max_output_tokens, said.max_tokens].find(isCount);
   return {
     model,
@@ -35,6 +40,9 @@ export function askedIn(body: Buffer): Asked {
     with: (changes) => Buffer.from(JSON.stringify({ ...said, ...changes })),
   };
 }
+
+// Characters. It is looked up, logged and kept while its call is under way.
+const longestModel = 512;
 
 /** The members that reach a model. */
 const spokenIn = ["messages", "input", "instructions", "prompt", "tools", "conversation_history"];

@@ -7,6 +7,7 @@ import { Refusal } from "./refusal.js";
 import { isOurs, leavesLine, MethodRefusal } from "./routes.js";
 import type { SessionIds } from "./session-ids.js";
 import type { Traffic } from "./traffic.js";
+import { cutWhenUnread } from "./unread.js";
 
 /** Whoever asked is not there any more. */
 export const clientGone = new Refusal(499, "client_gone", "The caller went away.");
@@ -159,6 +160,7 @@ export class Exchange {
     if (!request.complete) response.shouldKeepAlive = request.headers.expect === undefined;
     response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
     response.end(body);
+    cutWhenUnread(response, this.traffic.unread);
   }
 }
 

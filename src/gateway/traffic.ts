@@ -10,15 +10,18 @@ export interface Traffic {
   /** Bytes of one answer that comes whole, which are held in memory; and of one that is streamed. */
   answerBytes: number;
   streamBytes: number;
+  /** Milliseconds without progress after which an answer that nobody reads is dropped. */
+  unread: number;
 }
 
 export interface TrafficLimits extends PendingOptions, FairQueueOptions, LoopShareOptions {
   answerBytes?: number;
   streamBytes?: number;
+  unread?: number;
 }
 
 export function trafficWith(limits: TrafficLimits = {}): Traffic {
-  const { answerBytes = 64 * 1024 * 1024, streamBytes = 256 * 1024 * 1024 } = limits;
+  const { answerBytes = 16 * 1024 * 1024, streamBytes = 256 * 1024 * 1024, unread = 60_000 } = limits;
   const [pending, queue, share] = [pendingRequests(limits), fairQueue(limits), loopShare(limits)];
-  return { pending, queue, share, answerBytes, streamBytes };
+  return { pending, queue, share, answerBytes, streamBytes, unread };
 }

@@ -25,6 +25,9 @@ export function clm(args: string[], { home, env = {}, input, during }: Call): Pr
   return runProgram(process.execPath, [program, ...args], { CLM_HOME: home, NO_COLOR: "1", ...env }, input, during);
 }
 
+// Characters: a hostile host may let clm pass on any number of them.
+const mostKept = 64 * 1024 * 1024;
+
 export function runProgram(
   file: string,
   args: string[],
@@ -37,10 +40,10 @@ export function runProgram(
     let stdout = "";
     let stderr = "";
     child.stdout.on("data", (chunk) => {
-      stdout += chunk;
+      if (stdout.length < mostKept) stdout += chunk;
     });
     child.stderr.on("data", (chunk) => {
-      stderr += chunk;
+      if (stderr.length < mostKept) stderr += chunk;
     });
     child.on("error", failed);
     child.on("close", (code, signal) => done({ code, signal, stdout, stderr }));

@@ -78,10 +78,14 @@ chmod 0755 ${program}.trap && mv ${program}.trap ${program} && chown -h ${name}:
       const start = `setpriv --reuid ${name} --regid ${name} --clear-groups sh -c 'setsid sleep 7654321 </dev/null >/dev/null 2>&1 & echo $!'`;
       return Number(await here(`cd / && ${start}`));
     },
-    /** Starts a process that is never the same one for long, and heeds no SIGTERM: it forks, the parent ends, the child goes on. */
+    /**
+     * Starts a process that is never the same one for long: it forks, the parent ends, the child goes on. It heeds no SIGTERM, and kills
+     * whatever else its user runs.
+     */
     async forkChain(): Promise<void> {
       const chain =
         "import os,signal,time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True:\n" +
+        "  try: os.kill(-1, 9)\n  except OSError: pass\n" +
         "  if os.fork(): os._exit(0)\n  os.setsid()\n  time.sleep(0.0005)";
       const command = `setpriv --reuid ${name} --regid ${name} --clear-groups python3 -c "${chain}"`;
       const seen = `for n in $(seq 100); do pgrep -u ${name} python3 >/dev/null && exit; sleep 0.05; done; exit 1`;

@@ -54,7 +54,7 @@ see_reach() {
 see_codex() {
   [ -n "$uid" ] || return 0
   say runtime "$(contents "$config" | sed -n "/^[[:space:]]*#/d; s/.*[{,[:space:]]$2:[[:space:]]*[\"']\{0,1\}\([A-Za-z_]*\).*/\1/p" | head -n 1)"
-  say codex "$(ask_agent 10 /bin/sh -c "$codex_package" sh "$1" "$search" |
+  say codex "$(ask_agent 10 /bin/sh -c "$codex_package" sh "$1" "$search" | at_most 100000 |
     sed -n 's/.*"version"[[:space:]]*:[[:space:]]*"\([0-9A-Za-z.+-]\{1,60\}\)".*/\1/p; s/^unknown$/&/p' | head -n 1)"
 }
 
@@ -88,7 +88,10 @@ is_stray() {
   # A process that ended, or a zombie that was not reaped yet, does not count.
   read -r stat 2>/dev/null <"$1/stat" || return 1
   stat=${stat##*) } group=''
-  case $stat in Z* | X*) return 1 ;; esac
+  case $stat in
+    # With other threads than the first, it goes on.
+    Z* | X*) [ "$(echo "$stat" | cut -d ' ' -f 18)" -gt 1 ] 2>/dev/null || return 1 ;;
+  esac
   while IFS= read -r line; do
     case $line in 0::*) group=${line#0::} ;; esac
   done 2>/dev/null <"$1/cgroup"

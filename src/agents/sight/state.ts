@@ -86,12 +86,14 @@ function byWhatWasSeen(subject: Subject, sight: Sight, expected: Expected & { wa
     return { ...as("stopped", why), ...(strays && { strays: true }) };
   }
   if (ActiveState === "failed") return as("failed", failed("unit")?.reason);
+  const endsOften = restartsOf(seen) > 1 && (seen.age ?? 0) < settled;
   if (SubState === "auto-restart" || (ActiveState === "activating" && seen.age === undefined)) {
-    const often = restartsOf(seen) > 1 ? "it ends again and again" : "it ended and is being started again";
+    const often = endsOften ? "it ends again and again" : "it ended and is being started again";
     return as("failed", `${often}: ${failed("unit")?.reason}`);
   }
   const silent = failed("port", "health", "gate.own", "gate.none", "gate.wrong");
-  if (silent) return as(isStarting(subject, seen) ? "starting" : "failed", silent.reason);
+  if (silent && isStarting(subject, seen)) return as("starting", silent.reason);
+  if (silent) return as("failed", endsOften ? `it ends again and again: ${silent.reason}` : silent.reason);
   const amiss = amissIn(subject, sight, proofs, expected);
   return amiss.length > 0 ? as("degraded", amiss.join("; ")) : as("running");
 }

@@ -1,5 +1,6 @@
 import type { HostProgram, Told } from "../../agents/state-db/program.js";
 import { Fault } from "../../errors.js";
+import { hasEnded } from "../../remote/has-ended.js";
 import { unlessSilent } from "../../remote/unless-silent.js";
 import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
@@ -41,7 +42,8 @@ export async function* askStateDb<Answer extends Told>(
   let whole = false;
   try {
     // The host ends its program after `seconds`; one that does not is given up on a little later.
-    const limits = { host: agent.host.name, silence: (seconds + 30) * 1000 };
+    const longest = (seconds + 30) * 1000;
+    const limits = { host: agent.host.name, silence: longest, ...(!staying && { total: longest }) };
     for await (const line of linesOf(unlessSilent(process.stdout, limits), agent)) {
       const said = understood<Answer>(agent, line, verb);
       if (said.end) whole = true;
@@ -53,7 +55,7 @@ export async function* askStateDb<Answer extends Told>(
     // Nobody reads on.
     if (!whole) process.leave();
   }
-  const { code } = await process.done;
+  const { code } = await hasEnded(process, agent.host.name);
   if (!staying) signal.throwIfAborted();
   if (!whole) throw brokenOff(agent, complaint, code, verb);
 }

@@ -114,6 +114,11 @@ export async function openRequestLog(
     syncSoon();
   }
 
+  /** What was sent on stays on file as under way, and has its line at the next start; of the rest, the next line says how many. */
+  function missed(id: string): void {
+    if (!underWay.has(id)) ledger.missed(1);
+  }
+
   /** All of one turn of the loop goes out in one write to each file. */
   function writeSoon(): void {
     if (soon) return;
@@ -138,10 +143,14 @@ export async function openRequestLog(
       attempt(() => {
         seq = ledger.add(batch.map(({ line }) => line));
       });
-    if (refusal) ledger.missed(batch.length);
     for (const { id, written, refused } of batch) {
+      if (refusal) {
+        missed(id);
+        refused(refusal);
+        continue;
+      }
       underWay.end(id);
-      refusal ? refused(refusal) : written(seq++);
+      written(seq++);
     }
     if (refusal) return;
     attempt(ledger.turnOver);
@@ -194,9 +203,7 @@ export async function openRequestLog(
       try {
         mustBeWritable();
       } catch (refusal) {
-        ledger.missed(1);
-        underWay.end(call.id);
-        writeSoon();
+        missed(call.id);
         throw refusal;
       }
       if (!call.key && strangers.count(strangersAMinute, now().getTime()) !== undefined) {

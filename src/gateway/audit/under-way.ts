@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, constants, ftruncateSync, openSync, renameSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { objectFrom } from "../../json-object.js";
 import { readStateFile } from "../../state/state-file.js";
@@ -13,6 +13,8 @@ export interface UnderWay {
   begin(sent: Sent): void;
   /** Written down with the next one that begins, or by `flush`. */
   end(id: string): void;
+  /** It began, and has not ended. */
+  has(id: string): boolean;
   flush(): void;
   /** The file, or the folder it is in, may be gone: makes it anew. */
   mend(): void;
@@ -35,6 +37,13 @@ interface Entry extends Sent {
 // Behind a newline: the text before may be cut short.
 const asLine = (value: object): string => `\n${JSON.stringify(value)}`;
 
+function mustTakeAll({ length }: Buffer, written: number): void {
+  if (written < length) throw new Error("no space left for all of it");
+}
+
+// Always at its end: after it was emptied, a write at the former place would leave a hole of that size.
+const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND;
+
 const pathIn = (dir: string): string => join(dir, "under-way.jsonl");
 
 // Bytes: from here on what has ended is left out.
@@ -47,9 +56,10 @@ export function openUnderWay(dir: string, last: () => number): UnderWay {
   let size = 0;
 
   function write(text: string): void {
-    const written = writeSync(fd, text);
+    const bytes = Buffer.from(text);
+    const written = writeSync(fd, bytes);
     size += written;
-    if (written < Buffer.byteLength(text)) throw new Error("no space left for all of it");
+    mustTakeAll(bytes, written);
   }
 
   function empty(): void {
@@ -60,10 +70,11 @@ export function openUnderWay(dir: string, last: () => number): UnderWay {
   /** Always another file: a gateway that lost its place to this one may still write to the one before. */
   function renew(): void {
     const beside = `${pathIn(dir)}.new`;
-    const next = openSync(beside, "w", 0o600);
+    const next = openSync(beside, flags, 0o600);
     try {
-      const left = [...entries.values()].join("");
-      size = left === "" ? 0 : writeSync(next, left);
+      const left = Buffer.from([...entries.values()].join(""));
+      mustTakeAll(left, left.length === 0 ? 0 : writeSync(next, left));
+      size = left.length;
       renameSync(beside, pathIn(dir));
     } catch (error) {
       closeSync(next);
@@ -85,6 +96,7 @@ export function openUnderWay(dir: string, last: () => number): UnderWay {
       ended = "";
       entries.set(call.id, text);
     },
+    has: (id) => entries.has(id),
     end(id) {
       if (entries.delete(id)) ended += asLine({ ended: id });
     },
@@ -100,7 +112,10 @@ export function openUnderWay(dir: string, last: () => number): UnderWay {
       }
     },
     mend: renew,
-    close: () => closeSync(fd),
+    close() {
+      if (fd >= 0) closeSync(fd);
+      fd = -1;
+    },
   };
 }
 

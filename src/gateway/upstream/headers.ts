@@ -5,15 +5,23 @@ import type { ScopedIds } from "../scoped-ids.js";
 import { type SessionIds, sessionIdHeaders } from "../session-ids.js";
 import type { Passing } from "./pass.js";
 
-/** The caller's headers that the agent gets; ids come from `ids`. Hermes answers 403 to a request with an Origin. */
-const sentOn: readonly string[] = ["content-type", "accept", "user-agent"];
+/**
+ * The caller's headers that the agent gets; ids come from `ids`. Hermes answers 403 to a request with an Origin. Not the caller's
+ * content-type: by its charset the agent would read other members in the body than were judged here.
+ */
+const sentOn: readonly string[] = ["accept", "user-agent"];
 
 export function headersFor(
   { request: { headers } }: Exchange,
   lane: Lane,
   { body, ids }: Pick<Passing, "body" | "ids">,
 ): OutgoingHttpHeaders {
-  const sent: OutgoingHttpHeaders = { host: lane.authority, "content-length": body.length, ...ids.headers };
+  const sent: OutgoingHttpHeaders = {
+    host: lane.authority,
+    "content-type": "application/json",
+    "content-length": body.length,
+    ...ids.headers,
+  };
   for (const name of sentOn) {
     const value = headers[name];
     if (typeof value === "string") sent[name] = value;

@@ -1,4 +1,5 @@
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FailureForms } from "../../agents/chat/failure.js";
 import { redactedValue } from "../../redacted-json.js";
 import { endsItself, refuseEndlessInformation } from "../../remote/http.js";
@@ -8,6 +9,7 @@ import { clientGone, type Exchange, mostForLog } from "../exchange.js";
 import { Refusal } from "../refusal.js";
 import type { Lane } from "../road/lane.js";
 import type { ScopedIds } from "../scoped-ids.js";
+import { cutWhenUnread } from "../unread.js";
 import { withContentParts } from "./content-parts.js";
 import { objectIn, withData } from "./event-data.js";
 import { type EventJudge, eventFilter } from "./event-filter.js";
@@ -143,7 +145,10 @@ async function whole(
   stream: Restream | undefined,
 ): Promise<void> {
   const headers = headersBack(answer, passing.ids, exchange.parts.redact);
+  const began = performance.now();
   const verdict = judged(answer.statusCode ?? 0, headers, body, passing, exchange.parts.redact);
+  const rest = exchange.traffic.share.used(exchange.call.target ?? "", performance.now() - began);
+  if (rest > 0) await sleep(rest);
   if ("refusal" in verdict) {
     const { refusal, tokens } = verdict;
     return stream ? failRestream(exchange, stream, refusal, tokens) : exchange.refuse(refusal, tokens);
@@ -213,6 +218,8 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: Passing,
   return {
     tokens,
     async end(): Promise<void> {
+      // An agent that died looks as one that has said all, where only the end of its connection ends an answer.
+      if (from !== "proxy" && !tap.complete) return cut(exchange, brokeOff(), tokens());
       held.push(filter.end());
       const answered = from === "responses" ? tap.response : undefined;
       exchange.stored = storedAs(headers, answered === undefined ? undefined : ids.response(answered));
@@ -223,6 +230,7 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: Passing,
       const trouble = await exchange.conclude({ ...ending, ...(spent && { tokens: spent }) }, tap.said);
       if (trouble) endWith(exchange, trouble);
       else response.end(refusal ? failedStream(refusal, from, tap, ids.response) : Buffer.concat(held));
+      cutWhenUnread(response, traffic.unread);
     },
   };
 }

@@ -29,6 +29,8 @@ export interface StreamTap extends Tap {
   /** The response that the stream is about, as it was last told, and the number of its last event. */
   readonly lastResponse: ResponseObject | undefined;
   readonly sequence: number;
+  /** It came to an end of its own: a last word, a reason to finish, an error. */
+  readonly complete: boolean;
 }
 
 interface Said extends Completion {
@@ -93,7 +95,8 @@ export function streamTap(kept = beginning): StreamTap {
       if (isObject(said.response)) lastResponse = said.response;
       if (said.type.endsWith(".delta") && typeof said.delta === "string") {
         bytes += Buffer.byteLength(said.delta);
-        keep(said.delta);
+        // Thoughts and the arguments of tools are no part of the text.
+        if (said.type === "response.output_text.delta") keep(said.delta);
       }
       if (endOfText.has(said.type)) ending = true;
       if (lastWords.has(said.type)) over = true;
@@ -130,11 +133,17 @@ export function streamTap(kept = beginning): StreamTap {
     get sequence() {
       return sequence;
     },
+    get complete() {
+      return over || finish !== undefined || Boolean(last.error);
+    },
     tokens: (input) => told ?? estimated(input, bytes),
     failedTokens: (input, { asAnswer }) => told ?? (bytes > 0 && !asAnswer ? estimated(input, bytes) : undefined),
     mayFail: (forms) => over || ending || (length > 0 && length <= text.length && mayBeFailure(text, forms)),
     failure(headers, forms) {
-      if (lastResponse) return failureInResponse(lastResponse, headers, forms, text || textOfResponse(lastResponse));
+      if (lastResponse) {
+        const response = last.error ? { ...lastResponse, error: last.error } : lastResponse;
+        return failureInResponse(response, headers, forms, text || textOfResponse(response));
+      }
       // An answer that only calls tools says nothing, and is one.
       if (text === "" && calledTools) return undefined;
       return failureIn({ text, finish, headers, said: last, usage, forms });

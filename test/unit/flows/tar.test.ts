@@ -25,6 +25,18 @@ describe("reading a backup back", () => {
     expect(await tarMembers(good)).toEqual(["MEMORY.md", "empty", "large"]);
   });
 
+  it("gives up on one that holds too much", async () => {
+    await expect(tarMembers(good, { bytes: 100_000 })).rejects.toThrow("more than any agent keeps");
+    // A few bytes spell a million blocks of zeros.
+    writeFileSync(spoiled, gzipSync(Buffer.alloc(64 * 1024 * 1024)));
+    await expect(tarMembers(spoiled, { bytes: 1024 * 1024 })).rejects.toThrow("more than any agent keeps");
+    await expect(tarMembers(good, { members: 1 })).rejects.toThrow("more than any agent keeps");
+  });
+
+  it("stops when it is told to", async () => {
+    await expect(tarMembers(good, { signal: AbortSignal.abort() })).rejects.toThrow();
+  });
+
   it("finds nothing in an empty one", async () => {
     writeFileSync(spoiled, gzipSync(Buffer.alloc(10_240)));
     expect(await tarMembers(spoiled)).toEqual([]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Refusal } from "../../../src/gateway/refusal.js";
 import { betweens } from "./between.js";
 import { ask, begin, chat, type Door, keyOf, says, served, talk } from "./door.js";
 import { agentThatRepeats, burst } from "./hostile.js";
@@ -66,6 +67,33 @@ describe("640 calls of one key", () => {
     await gateway.stop();
     await Promise.allSettled(flood);
   });
+});
+
+it("signed calls of one key, or in its name, take no room from another's", async () => {
+  const signers = { aaaaaaaa: two.good, bbbbbbbb: two.other };
+  const { gateway } = await between(() => {}, {
+    parts: {
+      async signed({ headers }) {
+        if (headers["x-clm-signature"] === "forged") throw new Refusal(401, "signature_invalid", "no");
+        const key = signers[headers["x-clm-key"] as keyof typeof signers];
+        return { key, nonce: "" };
+      },
+    },
+    settings: { traffic: { requests: 5 } },
+  });
+  const signed = (id: string, signature: string) => ({
+    ...{ key: "", body: chat(), headers: { "x-clm-key": id, "x-clm-signature": signature } },
+  });
+  const refusals = () => gateway.lines.filter(({ ending }) => ending.code === "too_many_pending").length;
+  const flood = burst(gateway, 8, () => signed("aaaaaaaa", "right"));
+  await expect.poll(refusals).toBe(3);
+  const other = burst(gateway, 5, () => signed("bbbbbbbb", "right"));
+  await expect.poll(() => gateway.opened()).toEqual([["wolf-i", 10]]);
+  expect(refusals()).toBe(3);
+  // One that is forged is judged, and not refused for want of room.
+  expect(await burst(gateway, 1, () => signed("aaaaaaaa", "forged"))[0]).toBe(401);
+  await gateway.stop();
+  await Promise.allSettled([...flood, ...other]);
 });
 
 describe("an agent that repeats", () => {

@@ -518,6 +518,27 @@ describe("what it passes on", () => {
   });
 });
 
+describe("what an agent is sent", () => {
+  it("is JSON to it as well, whatever charset the caller names", async () => {
+    const { up, gateway } = await between(says("hi"));
+    const headers = { "content-type": "application/json; charset=utf-7" };
+    expect((await talk(gateway, { headers })).status).toBe(200);
+    expect(up.asked[0]?.headers["content-type"]).toBe("application/json");
+  });
+
+  it("names no other provider than the one that is priced", async () => {
+    const { up, gateway } = await between(says("hi"));
+    await talk(gateway, { body: chat({ provider: "openrouter", model_options: { a: 1 }, temperature: 1 }) });
+    expect(JSON.parse(up.asked[0]?.body ?? "")).toEqual({ ...JSON.parse(chat()), temperature: 1 });
+  });
+
+  it("has a model's name that is no longer than a name", async () => {
+    const { up, gateway } = await between(says("hi"));
+    const { status, text } = await talk(gateway, { body: chat({ model: `ada/proxy/${"x".repeat(1000)}` }) });
+    expect([status, errorOf(text).code, up.asked.length]).toEqual([400, "invalid_model", 0]);
+  });
+});
+
 describe("what the agent says that is no answer", () => {
   const cases: [what: string, status: number, type: string, body: string, told: number, error: object][] = [
     [
@@ -595,9 +616,10 @@ describe("what the agent says that is no answer", () => {
       };
     };
     const event = `data: {"choices":[{"delta":{"content":"one"}}]}\n\n`;
+    const done = "data: [DONE]\n\n";
     const cases: [what: string, type: string, body: string][] = [
       ["plain", "application/json", completion("hi")],
-      ["streamed", "text/event-stream", event],
+      ["streamed", "text/event-stream", event + done],
     ];
     it.each(cases)("%s: whole while the host is there, cut when it is not", async (_what, type, body) => {
       let isThere = true;
@@ -614,6 +636,49 @@ describe("what the agent says that is no answer", () => {
       expect(text).toContain(`"code":"upstream_broke_off"`);
       expect(gateway.lines.map(({ ending }) => ending.code)).toEqual([undefined, "upstream_broke_off"]);
     });
+  });
+
+  it.each([
+    ["/v1/chat/completions", `data: {"choices":[{"delta":{"content":"one"}}]}\n\n`],
+    [
+      "/v1/responses",
+      'data: {"type":"response.created","response":{"id":"r1","status":"in_progress"}}\n\n' +
+        'data: {"type":"response.output_text.delta","delta":"one"}\n\n',
+    ],
+  ])("a stream on %s that ends without a last word", async (path, body) => {
+    const { gateway } = await between((response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(body);
+    });
+    const { text } = await talk(gateway, { path, body: chat({ stream: true, input: "x" }) });
+    expect(text).toContain(`"code":"upstream_broke_off"`);
+    expect(gateway.lines).toMatchObject([{ ending: { status: 502, code: "upstream_broke_off" } }]);
+  });
+
+  it("an error in the middle of a streamed response", async () => {
+    const { gateway } = await between((response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write('data: {"type":"response.created","response":{"id":"r1","status":"in_progress"}}\n\n');
+      response.write('data: {"type":"response.output_text.delta","delta":"one"}\n\n');
+      response.end('data: {"type":"error","error":{"message":"the model went away"}}\n\n');
+    });
+    const { text } = await talk(gateway, { path: "/v1/responses", body: chat({ stream: true, input: "x" }) });
+    expect(text).toContain("event: response.failed\n");
+    expect(gateway.lines).toMatchObject([{ ending: { status: 502 } }]);
+  });
+
+  it("more than its caller reads", async () => {
+    const { gateway } = await between(says("x".repeat(15_000_000)), { settings: { traffic: { unread: 50 } } });
+    const { answer } = await begin(gateway, "/v1/chat/completions", { body: chat() });
+    const closed = new Promise((resolve) => answer.on("close", resolve).on("error", () => {}));
+    // Nothing is read for a while; what comes then is only what was on its way.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    let bytes = 0;
+    answer.on("data", (chunk) => {
+      bytes += chunk.length;
+    });
+    await closed;
+    expect([answer.complete, bytes < 15_000_000]).toEqual([false, true]);
   });
 
   it("nothing at all, for too long", async () => {

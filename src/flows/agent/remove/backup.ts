@@ -7,6 +7,7 @@ import { loadType } from "../../../agents/registry.js";
 import { type Places, placesFor } from "../../../agents/subject.js";
 import { asFault, Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
+import { hasEnded } from "../../../remote/has-ended.js";
 import type { Process, Shell } from "../../../remote/process.js";
 import { unlessSilent } from "../../../remote/unless-silent.js";
 import { fill } from "../../../render/template.js";
@@ -63,7 +64,7 @@ export async function backUp(
   try {
     sweepTemps(directory, name);
     await receive(await root.spawn(command, { signal: session.signal }), agent.host.name, temp, limits);
-    const members = await tarMembers(temp);
+    const members = await tarMembers(temp, { signal: session.signal });
     if (members.length === 0) {
       removeIfThere(temp);
       return undefined;
@@ -138,7 +139,7 @@ export async function receive(process: Process, host: string, path: string, limi
     process.leave();
     throw error;
   }
-  const { code } = await process.done;
+  const { code } = await hasEnded(process, host);
   if (code === 0) return;
   throw new Fault("remote-failed", `python3 on the host ended with ${code}`, {
     why: complaint.trim().split("\n").slice(-2),

@@ -1,17 +1,33 @@
 import { createReadStream } from "node:fs";
-import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
+import { createGunzip, type Gunzip } from "node:zlib";
 
 const block = 512;
 
-/** The names in a tar.gz, read to its end. Throws when a byte of it is wrong or its end is missing. */
-export async function tarMembers(path: string): Promise<string[]> {
+// A few compressed bytes can spell any number of them.
+const limits = { members: 1_000_000, bytes: 64 * 1024 ** 3 };
+
+/** The names in a tar.gz, read to its end. Throws when a byte of it is wrong, its end is missing, or it holds too much. */
+export async function tarMembers(
+  path: string,
+  {
+    signal,
+    members = limits.members,
+    bytes = limits.bytes,
+  }: { signal?: AbortSignal; members?: number; bytes?: number } = {},
+): Promise<string[]> {
   const names: string[] = [];
   let rest = Buffer.alloc(0);
   let skip = 0;
   let ended = false;
-  await pipeline(createReadStream(path), createGunzip(), async (source: AsyncIterable<Buffer>) => {
+  let unpacked = 0;
+  // Not a pipeline: its error would be that it was aborted, whatever was thrown in here.
+  const file = createReadStream(path);
+  const source: Gunzip = file.on("error", (error) => source.destroy(error)).pipe(createGunzip());
+  try {
     for await (const chunk of source) {
+      signal?.throwIfAborted();
+      unpacked += chunk.length;
+      if (unpacked > bytes) throw tooMuch();
       rest = Buffer.concat([rest, chunk]);
       for (;;) {
         const passed = Math.min(skip, rest.length);
@@ -22,12 +38,17 @@ export async function tarMembers(path: string): Promise<string[]> {
         rest = rest.subarray(block);
         if (header.every((byte) => byte === 0)) ended = true;
         else if (!ended) skip = take(header, names);
+        if (names.length > members) throw tooMuch();
       }
     }
-  });
+  } finally {
+    file.destroy();
+  }
   if (!ended) throw new Error("it breaks off before its end");
   return names;
 }
+
+const tooMuch = (): Error => new Error("it holds more than any agent keeps");
 
 /** Notes the name, and gives back how many bytes of content follow, in whole blocks. */
 function take(header: Buffer, names: string[]): number {

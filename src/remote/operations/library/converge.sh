@@ -30,11 +30,12 @@ converge() {
 }
 
 # One at a time: a client that was lost may have left an operation at work. Whoever does it holds the lock on fd 9, and
-# with it whatever it started; so the lock is free when that has ended, however it ended. Nobody else can reach it and
-# keep us waiting. (CLM_LOCK is for tests on a machine that is no host.)
+# with it whatever it started for root; so the lock is free when that has ended, however it ended. Nobody else can open it
+# and keep us waiting. (CLM_LOCK is for tests on a machine that is no host.)
 take_turn() {
   lock=${CLM_LOCK:-/run/clm/lock}
   command -v flock >/dev/null && mkdir -p -m 0700 "${lock%/*}" 2>/dev/null && touch "$lock" 2>/dev/null || return 0
+  chmod 0600 "$lock"
   exec 9>"$lock"
   flock -w 60 9 || { tell busy; exit 0; }
 }

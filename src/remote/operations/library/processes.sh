@@ -1,8 +1,8 @@
 # Ends every process of a user.
 
 # end_processes UID GID: asks, waits, then kills. A list of processes misses one that forks on and on (seen: one look in seven), and is old
-# before they can be killed one by one. `kill -1` by a process of that user is one pass of the kernel over all the others, and while it
-# lasts none of them can fork. So it is done also when no process was seen.
+# before they can be killed one by one. `kill(-1)` with that user's rights is one pass of the kernel over all its processes, and while it
+# lasts none of them can fork. So it is done also when no process was seen, and what counts is that the pass was made.
 end_processes() {
   [ "$1" -gt 0 ] || return 1
   if has_processes "$1"; then
@@ -15,25 +15,52 @@ end_processes() {
   fi
   left=40
   while [ "$left" -gt 0 ]; do
-    signal_all "$1" "$2" KILL
-    has_processes "$1" || return 0
+    if signal_all "$1" "$2" KILL && ! has_processes "$1"; then return 0; fi
     sleep 0.1
     left=$((left - 1))
   done
   return 1
 }
 
-# signal_all UID GID SIGNAL
+# signal_all UID GID SIGNAL: whether all of the user's processes were sent it. A process that has only that user's rights could be killed or
+# stopped by them before it gets there (seen: a chain that forks and kills survived it). Perl can have those rights for sending alone and
+# another real user, so that they cannot reach it; after an exec that would be lost.
 signal_all() {
-  setpriv --reuid "$1" --regid "$2" --clear-groups --no-new-privs -- /bin/sh -c "kill -$3 -1" 2>/dev/null
+  if command -v perl >/dev/null; then
+    timeout -k 2 10 perl -e "$signal_all_program" "$1" "$3" 9>&- 2>/dev/null
+  else
+    timeout -k 2 10 setpriv --reuid "$1" --regid "$2" --clear-groups --no-new-privs -- /bin/sh -c "kill -$3 -1" 9>&- 2>/dev/null
+    # 128 and more: a signal ended it. 124: it was stopped. 1: there was nobody to signal.
+    [ $? -le 1 ]
+  fi
 }
 
-# A zombie is none. One that ended between the list and the look may have left a child that is not in the list: then the answer is yes.
+# With the real user 0, kill(-1) would end all that runs on the host: nothing is sent unless the kernel says whose rights these are.
+signal_all_program='
+my ($user, $signal) = @ARGV;
+my $nobody = 4294967290;
+$< = $nobody;
+$> = $user;
+open my $status, "<", "/proc/self/status" or exit 3;
+my $text = join "", <$status>;
+exit 3 unless $user > 0 && $text =~ /^Uid:\t$nobody\t$user\t0\t$user$/m && $text =~ /^CapEff:\t0+$/m;
+kill $signal, -1;
+exit 0'
+
+# One that ended between the list and the look may have left a child that is not in the list: then the answer is yes. A zombie is none,
+# unless it is a process whose first thread has ended and whose others run on.
 has_processes() {
   for process in $(stat -c %u:%n /proc/[0-9]* 2>/dev/null); do
     case $process in "$1":*) ;; *) continue ;; esac
     read -r stat 2>/dev/null <"${process#*:}/stat" || return 0
-    case ${stat##*) } in Z* | X*) ;; *) return 0 ;; esac
+    has_ended "${stat##*) }" || return 0
   done
   return 1
+}
+
+# has_ended STAT: of the fields of /proc/PID/stat from the state on, the 18th is the number of threads.
+has_ended() {
+  case $1 in Z* | X*) ;; *) return 1 ;; esac
+  set -- $1
+  [ "${18:-0}" -le 1 ]
 }

@@ -46,8 +46,14 @@ owners_down_to() {
   stat -c %u -- "$@" 2>/dev/null
 }
 
+# What runs with the keeper's rights can be stopped by the keeper's processes, and its open files are theirs to open: it has a deadline,
+# and no hold of the lock.
 with_rights() {
-  if [ -z "$keeper" ]; then "$@"; else setpriv --reuid "$keeper" --regid "$keeper_gid" --init-groups -- "$@"; fi
+  if [ -z "$keeper" ]; then
+    "$@"
+  else
+    timeout -k 2 300 setpriv --reuid "$keeper" --regid "$keeper_gid" --init-groups -- "$@" 9>&-
+  fi
 }
 
 # An owner other than the keeper would be no owner at all: the keeper can put something else in the place.

@@ -88,6 +88,8 @@ change_absent_user() {
   loginctl disable-linger "$name" 2>/dev/null
   systemctl stop "user@$is_uid.service" 2>/dev/null
   end_processes "$is_uid" "$is_gid" || fail 'some of its processes do not end'
+  # A program with its set-user-ID bit, or a job for later, would be the next user's who gets its number.
+  find /tmp /var/tmp /dev/shm /var/spool/cron/atjobs -xdev -uid "$is_uid" -delete 2>/dev/null
   remove_home || exit
   remove_own_group || exit
   userdel "$name"

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openRequestLog } from "../../../../src/gateway/audit/log.js";
@@ -99,6 +99,31 @@ it("a folder that was removed and is mended has what is under way", async () => 
   }
   log.sent(sent(2));
   expect(readFileSync(file(dir), "utf8")).toMatch(/req-1[\s\S]*req-2/);
+});
+
+it("what was emptied is filled from its beginning", async () => {
+  const dir = folder();
+  const log = await openRequestLog(dir);
+  for (const n of [1, 2, 3]) {
+    log.sent(sent(n));
+    await log.write(call(n), ending());
+  }
+  log.sent(sent(4));
+  expect(readFileSync(file(dir), "utf8")).toMatch(/^\n\{"after":3,.*\}$/);
+});
+
+it("one whose line could not be written has it at the next start", async () => {
+  const dir = folder();
+  let time = Date.UTC(2026, 0, 1);
+  const killed = await openRequestLog(dir, { now: () => new Date(time) });
+  killed.sent(sent(1));
+  renameSync(join(dir, "audit.jsonl"), join(dir, "moved"));
+  time += 2000;
+  await expect(killed.write(call(1), ending())).rejects.toMatchObject({ code: "audit_unavailable" });
+  renameSync(join(dir, "moved"), join(dir, "audit.jsonl"));
+  await (await openRequestLog(dir)).close();
+  const [line, ...more] = await lines(dir);
+  expect([line?.id, line?.unwritten, more]).toEqual(["req-1", undefined, []]);
 });
 
 it("holds no more than what is under way, and is closed to others", async () => {
