@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { quote, sh } from "../quote.js";
+import reader from "./env-reader.sh?raw";
 import { environmentOf } from "./environment.js";
 import type { Subject } from "./subject.js";
 import { type Confined, hardeningOf } from "./unit-file.js";
@@ -26,7 +27,7 @@ export interface Transient {
 /**
  * The command that runs words as the agent's user with its environment: as the agent's own service would, with the same sandbox, and in
  * a unit, so that all it starts ends with it. Nothing that an agent owns may be run in any other way: what runs outside has the host's
- * /tmp, sees every process and may gain rights. Secrets come from `.env`, which the manager reads; none is an argument.
+ * /tmp, sees every process and may gain rights. Secrets come from `.env`, which is read inside, with the agent's rights; none is an argument.
  */
 export function transientUnit(transient: Transient): string {
   const { subject, unit, sign, env, streams, words, properties: more = [], variables = {} } = transient;
@@ -43,21 +44,16 @@ export function transientUnit(transient: Transient): string {
     // A call that is filtered fails instead of killing: bash on a terminal tries one when it starts (setresuid, seen at 252 and 257).
     "SystemCallErrorNumber=EPERM",
     ...(sign ? [`AssertPathExists=${sign}`] : []),
-    ...(env
-      ? [
-          `EnvironmentFile=${places.env}`,
-          `AssertPathIsSymbolicLink=!${places.data}`,
-          `AssertPathIsSymbolicLink=!${places.env}`,
-          `AssertFileNotEmpty=${places.env}`,
-        ]
-      : []),
     ...more,
   ];
   const how = [`--${streams}`, "--wait", "--collect", "--quiet", "--no-ask-password", "--service-type=exec"];
   const said = [`--unit=${unit}`, `--description=clm in ${name}`];
   const all = ["systemd-run", ...how, ...said, ...settings, ...properties.map((each) => `--property=${each}`), "--"];
-  return `exec ${sh`${all}`} ${words.map((word) => quote(literal(word))).join(" ")}`;
+  const command = env ? ["/bin/sh", "-c", envReader, "sh", places.env, ...words] : words;
+  return `exec ${sh`${all}`} ${command.map((word) => quote(literal(word))).join(" ")}`;
 }
+
+const envReader = reader.replace(/^#.*\n/gm, "");
 
 export interface OneShot {
   words: string[];

@@ -100,7 +100,7 @@ describe("a unit file", () => {
     expect(directives(text)).toEqual(
       expect.arrayContaining([
         "WorkingDirectory=/srv/100%% odd $HOME",
-        "EnvironmentFile=-/srv/100%% odd $HOME/.hermes/.env",
+        "AssertFileNotEmpty=/srv/100%% odd $HOME/.hermes/.env",
         'Environment="HOME=/srv/100%% odd $HOME"',
         'ExecStart="/srv/100%% odd $HOME/.local/bin/hermes" gateway run',
         'BindPaths="/srv/100%% odd $HOME"',

@@ -18,7 +18,7 @@ $account
 END
   if [ -n "$comment" ] && [ "$is_comment" != "$comment" ]; then
     say stranger
-  # The manager reads the file as root: no link to one that the agent cannot read, no pipe on which it would wait.
+  # clm writes a plain file: a link, or a pipe on which a command would wait, is the agent's own doing.
   elif [ -L "$data" ] || [ -L "$env" ]; then
     say link
   elif [ -e "$env" ] && [ ! -f "$env" ]; then

@@ -32,12 +32,19 @@ describe("a command in an agent", () => {
       expect.arrayContaining([
         "--property=User=ada",
         "--property=WorkingDirectory=/home/ada",
-        "--property=EnvironmentFile=/home/ada/.hermes/.env",
         "--property=AssertPathExists=/run/s",
         "--setenv=HERMES_HOME=/home/ada/.hermes",
         expect.stringMatching("^--setenv=PATH=/home/ada/.hermes/code/venv/bin:/home/ada/.local/bin:/usr/local/sbin"),
       ]),
     );
+  });
+
+  it("reads .env inside, with the agent's rights, before what it runs", () => {
+    const all = given(["printf", "%s", "$x"]);
+    const [shell, flag, script, ...words] = all.slice(all.indexOf("--") + 1);
+    expect([shell, flag, words]).toEqual(["/bin/sh", "-c", ["sh", "/home/ada/.hermes/.env", "printf", "%s", "$$x"]]);
+    expect(script).toMatch(/^clm_env=\$\$1\n[\s\S]*exec "\$\$@"\n$/);
+    expect(all.slice(0, all.indexOf("--")).join(" ")).not.toContain(".env");
   });
 
   it("has the whole sandbox of the agent's service, which every systemd knows that clm installs on", () => {
@@ -64,7 +71,7 @@ describe("a command in an agent", () => {
 
   it("is passed on as it is, but for what systemd would put in", () => {
     const words = ["printf", "%h", "a b", "it's", "$HOME", "$$", "a$x$", "\\n", "", "-x", "ü"];
-    const all = given(words);
+    const all = given(words, false);
     expect(all.slice(all.indexOf("--") + 1)).toEqual(words.map((word) => word.replaceAll("$", "$$$$")));
   });
 
