@@ -176,11 +176,15 @@ describe("secrets of an agent's own", () => {
   };
   const onHost = async (variable: string) =>
     (await inHost(host, `grep -c '^${variable}=' /home/${name}/.hermes/.env || true`)).trim();
+  /** As the agent reads it. */
   const environment = (variable: string) =>
     inHost(
       host,
-      `tr '\\0' '\\n' < /proc/$(systemctl show --value -p MainPID hermes-${name})/environ | sed -n 's/^${variable}=//p'`,
+      `python3 -c 'from dotenv import dotenv_values; print(dotenv_values("/home/${name}/.hermes/.env").get("${variable}", ""))'`,
     );
+  /** As the agent that runs has it; clm hides the value. */
+  const shown = async (variable: string) =>
+    must(await clm(["chat", name, "--once", `show the variable ${variable}`], { home })).stdout.trim();
 
   afterEach(() => {
     for (const value of planted) for (const text of said) expect(text).not.toContain(value);
@@ -203,6 +207,7 @@ describe("secrets of an agent's own", () => {
     const done = must(await secret("set", from));
     expect(done.stderr).toContain("the host is up to date");
     expect(await environment("MY_TOKEN")).toBe(`${planted[1]}\n`);
+    expect(await shown("MY_TOKEN")).toBe("[secret]");
     expect(record().onboarding.state).toBe("ready");
   });
 
@@ -259,8 +264,6 @@ describe("secrets of an agent's own", () => {
     const other = must(await secret("set", ["MY_GITHUB_TOKEN", ...asked], "plain-github-2\n"));
     expect(other.stderr).not.toContain("strips");
     expect(JSON.parse(other.stdout)).toMatchObject({ stripped: [] });
-    const shown = async (variable: string) =>
-      must(await clm(["chat", name, "--once", `show the variable ${variable}`], { home })).stdout.trim();
     expect(await environment("GITHUB_TOKEN")).toBe("plain-github\n");
     expect(await shown("GITHUB_TOKEN")).toBe("GITHUB_TOKEN is not set");
     // clm hides its value, and so shows that it was there.
