@@ -26,24 +26,28 @@ end_processes() {
 # stopped by them before it gets there (seen: a chain that forks and kills survived it). Perl can have those rights for sending alone and
 # another real user, so that they cannot reach it; after an exec that would be lost.
 signal_all() {
-  if command -v perl >/dev/null; then
-    timeout -k 2 10 perl -e "$signal_all_program" "$1" "$3" 9>&- 2>/dev/null
-  else
-    timeout -k 2 10 setpriv --reuid "$1" --regid "$2" --clear-groups --no-new-privs -- /bin/sh -c "kill -$3 -1" 9>&- 2>/dev/null
-    # 128 and more: a signal ended it. 124: it was stopped. 1: there was nobody to signal.
-    [ $? -le 1 ]
-  fi
+  timeout -k 2 10 perl -e "$signal_all_program" "$1" "$3" 9>&- 2>/dev/null && return
+  # No perl, or no other user it could be.
+  timeout -k 2 10 setpriv --reuid "$1" --regid "$2" --clear-groups --no-new-privs -- /bin/sh -c "kill -$3 -1" 9>&- 2>/dev/null
+  # 128 and more: a signal ended it. 124: it was stopped. 1: there was nobody to signal.
+  [ $? -le 1 ]
 }
 
+# The first number is no user's anywhere; a container that has only 65536 of them does not know it.
 # With the real user 0, kill(-1) would end all that runs on the host: nothing is sent unless the kernel says whose rights these are.
 signal_all_program='
 my ($user, $signal) = @ARGV;
-my $nobody = 4294967290;
-$< = $nobody;
+my $nobody;
+for $nobody (4294967290, 65533, 65532, 65531, 65530) {
+  next if $nobody == $user || defined getpwuid $nobody;
+  $< = $nobody;
+  last if $< == $nobody;
+}
+$nobody = $<;
 $> = $user;
 open my $status, "<", "/proc/self/status" or exit 3;
 my $text = join "", <$status>;
-exit 3 unless $user > 0 && $text =~ /^Uid:\t$nobody\t$user\t0\t$user$/m && $text =~ /^CapEff:\t0+$/m;
+exit 3 unless $user > 0 && $nobody > 0 && $text =~ /^Uid:\t$nobody\t$user\t0\t$user$/m && $text =~ /^CapEff:\t0+$/m;
 kill $signal, -1;
 exit 0'
 
