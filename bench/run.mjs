@@ -15,6 +15,7 @@ const rows = {
   fleet: "./rows/fleet.mjs",
   configure: "./rows/configure.mjs",
   ps: "./rows/ps.mjs",
+  processes: "./rows/processes.mjs",
   logs: "./rows/logs.mjs",
   chat: "./rows/chat.mjs",
   gateway: "./rows/gateway.mjs",

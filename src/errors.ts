@@ -81,6 +81,8 @@ export interface FaultDetails {
   cause?: unknown;
 }
 
+type FaultChanges = Omit<FaultDetails, "cause"> & { message?: string };
+
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly why: string[];
@@ -96,6 +98,11 @@ export class Fault extends Error {
     this.why = [details.why ?? []].flat();
     this.next = [details.next ?? []].flat();
     this.data = details.data ?? {};
+  }
+
+  /** A copy with these members replaced, and this fault as its cause. */
+  with({ message = this.message, why = this.why, next = this.next, data = this.data }: FaultChanges): Fault {
+    return new Fault(this.fault, message, { why, next, data, cause: this });
   }
 
   get code(): string {

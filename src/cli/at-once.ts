@@ -1,4 +1,4 @@
-import { printAtOnce } from "../ui/at-once.js";
+import { printAtOnce } from "../ui/print-at-once.js";
 import { VERSION } from "../version.js";
 
 /** Answers the questions that need neither commander nor a terminal. Says whether it was one. */

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { mustBeOurs, resolveConfigDir } from "../state/config-dir.js";
-import { structured } from "../ui/format.js";
+import { serializerFor } from "../ui/format.js";
 import { plain } from "../ui/plain.js";
 import type { InStream } from "../ui/streams.js";
 import { table } from "../ui/table.js";
@@ -22,7 +22,7 @@ interface Surroundings {
 export async function createContext(ui: Terminal, globals: Globals, surroundings: Surroundings): Promise<Context> {
   const { format, yes, dryRun } = globals;
   // Known before the command runs, so that printing needs no waiting.
-  const write = format === "json" || format === "yaml" ? await structured(format) : undefined;
+  const write = format === "json" || format === "yaml" ? await serializerFor(format) : undefined;
   const { env } = surroundings;
   const dirFor = (said: string | undefined) => resolveConfigDir(said, env, env.HOME || homedir());
   const configDir = dirFor(globals.configDir);

@@ -1,4 +1,4 @@
-import type { Field } from "../agents/manifest.js";
+import type { Field } from "../agents/manifest/manifest.js";
 
 /** What a type of provider or a channel asks and who knows it, as all listings of such things show it. */
 

@@ -4,10 +4,10 @@ import { createGate, type Gate } from "../flows/gate.js";
 import { type Session, withSession } from "../flows/session.js";
 import { labelsFrom } from "../names.js";
 import { quote } from "../quote.js";
-import { type Agent, agentsOf, fullName } from "../state/agents.js";
+import { type Agent, agentsOf, hostAndName } from "../state/agents.js";
 import { hostStore } from "../state/hosts.js";
 import { selectAgents } from "../state/select-agents.js";
-import { isGlob } from "../wildcard.js";
+import { isGlob } from "../text/wildcard.js";
 import { tell } from "./agent/tell.js";
 import { identityOf } from "./agent/view.js";
 import type { Command, Context, Input } from "./command.js";
@@ -33,8 +33,9 @@ export function chooseAgentsOrAll(clm: Context, words: string[], options: Choosi
 /** One agent was named, and not a pattern that may mean more: it is told of as if there were no others. */
 export const isLone = (words: string[]): boolean => words.length === 1 && !words.some(isGlob);
 
-export function paceOf({ parallel, maxFail, continue: goOn }: Pacing): Pace {
-  if (goOn && maxFail !== undefined) throw new Fault("usage", "--continue and --max-fail contradict each other");
+export function paceOf({ parallel, maxFail, continue: continueOnError }: Pacing): Pace {
+  if (continueOnError && maxFail !== undefined)
+    throw new Fault("usage", "--continue and --max-fail contradict each other");
   return { parallel, maxFail };
 }
 
@@ -70,7 +71,7 @@ export function onAgents<T extends { agent: Agent }>(clm: Context, verb: Verb<T>
   const lone = isLone(words) ? first : undefined;
   return withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, async (session) => {
     if (!lone) return onMany(clm, session, agents, verb);
-    const done = await work(session, fullName(lone));
+    const done = await work(session, hostAndName(lone));
     tell(clm, done.agent, data(done), () => tables(done));
     await judge(done);
     for (const line of told(done, `${done.agent.name} `)) clm.ui.note(line);
@@ -98,7 +99,7 @@ async function onMany<T extends { agent: Agent }>(
   const gate = loss ? await agreed(clm, session, loss(agents), agents) : session.gate;
   const outcomes = await forEachAgent({ ...session, gate }, agents, pace, async (within, agent) => {
     try {
-      const done = await work(within, fullName(agent));
+      const done = await work(within, hostAndName(agent));
       for (const line of brief(done)) within.ui.note(line);
       await judge(done);
       for (const line of told(done, "")) within.ui.note(line);
@@ -110,9 +111,9 @@ async function onMany<T extends { agent: Agent }>(
     }
   });
   const undone = outcomes.filter(({ result }) => result !== "ok");
-  const again = rerunLine(command, options, [...undone.map(({ agent }) => fullName(agent)), ...after], clm);
+  const again = rerunLine(command, options, [...undone.map(({ agent }) => hostAndName(agent)), ...after], clm);
   if (clm.format === "table") summarize(clm, outcomes, again);
-  else if (clm.format === "name") clm.ui.out(outcomes.map(({ agent }) => `${agent.word}\n`).join(""));
+  else if (clm.format === "name") clm.ui.out(outcomes.map(({ agent }) => `${agent.ref}\n`).join(""));
   else
     clm.show(
       outcomes.map((outcome) => machine(outcome, data)),
@@ -127,7 +128,7 @@ async function onMany<T extends { agent: Agent }>(
 async function agreed(clm: Context, { gate }: Session, loss: string, agents: Agent[]): Promise<Gate> {
   if (clm.yes || clm.dryRun) return gate;
   const answer = await clm.ui.ask({
-    message: `${loss}: ${agents.map(fullName).join(", ")}. Type ${agents.length} to go on:`,
+    message: `${loss}: ${agents.map(hostAndName).join(", ")}. Type ${agents.length} to go on:`,
     flag: "--yes",
   });
   if (answer.trim() !== String(agents.length)) throw new Fault("declined", "nothing was changed");
@@ -147,7 +148,7 @@ export function summarize({ ui }: Context, outcomes: Outcome<unknown>[], again: 
   );
   for (const { agent, fault } of outcomes) {
     if (!fault) continue;
-    ui.say(`  ${fullName(agent)}: ${fault.message} [${fault.code}]`);
+    ui.say(`  ${hostAndName(agent)}: ${fault.message} [${fault.code}]`);
     for (const line of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) ui.say(`    ${line}`);
   }
   if (failed + left > 0) ui.say(`again: ${again}`);

@@ -1,6 +1,6 @@
 import type { Command as Commander, CommanderError } from "commander";
 import type { Fault } from "../errors.js";
-import { nearest } from "../nearest.js";
+import { nearest } from "../text/nearest.js";
 import type { Noun } from "./command.js";
 import { nounsOf } from "./nouns.js";
 import { pathOf, usage } from "./usage.js";

@@ -1,6 +1,6 @@
 import { type Command as Commander, Option } from "commander";
 import type { Fault } from "../errors.js";
-import { nearest } from "../nearest.js";
+import { nearest } from "../text/nearest.js";
 import type { OptionSpec } from "./command.js";
 import { longOption } from "./spelling.js";
 import { pathOf, usage } from "./usage.js";

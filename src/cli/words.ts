@@ -1,6 +1,6 @@
 import type { Fault } from "../errors.js";
-import { nearest } from "../nearest.js";
 import { quote } from "../quote.js";
+import { nearest } from "../text/nearest.js";
 import type { ArgSpec, Command } from "./command.js";
 import { argName, argTerm } from "./spelling.js";
 import { usage } from "./usage.js";

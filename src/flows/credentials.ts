@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { Fault, isFault } from "../errors.js";
-import type { Means } from "../remote/connect.js";
+import type { ConnectOptions } from "../remote/connect.js";
 import { Secret } from "../secret.js";
 import type { Setting } from "./session.js";
 
@@ -8,7 +8,7 @@ import type { Setting } from "./session.js";
  * Passwords and passphrases come from a person at a hidden prompt, asked once each. For scripts the sudo password may
  * stand in a file or in $CLM_SUDO_PASSWORD. None is ever an argument, and none is kept on disk by us.
  */
-export function askingPerson({ ui, env, sudoPasswordFile }: Setting): Means["credentials"] {
+export function askingPerson({ ui, env, sudoPasswordFile }: Setting): ConnectOptions["credentials"] {
   const answers = new Map<string, Promise<Secret | undefined>>();
   // Questions for many hosts at once come one after the other.
   let turn: Promise<unknown> = Promise.resolve();

@@ -1,14 +1,13 @@
 import { asFault, Fault } from "../errors.js";
-import { converge, mustSucceed, type Report, type Result } from "../remote/operations/converge.js";
+import { converge, mustSucceed, type Report } from "../remote/operations/converge.js";
 import type { Operation } from "../remote/operations/operation.js";
 import type { Shell } from "../remote/process.js";
-import { beginAudit, endAudit, type Outcome } from "../state/audit.js";
+import { beginAudit, endAudit, type Outcome } from "../state/audit/write.js";
 import { openConfigDir } from "../state/config-dir.js";
-import { type Journal, openJournal } from "../state/journal.js";
 import type { Setting } from "./session.js";
 
 /** Something about to be done, as a person would say it. */
-export interface Deed {
+export interface Action {
   /** The verb: `host add`. */
   verb: string;
   /** What it is done to: a host's or an agent's name. */
@@ -21,10 +20,10 @@ export interface Deed {
   typed?: string;
 }
 
-/** What a deed changes hosts with. All of it is in one journal. */
-export interface Works {
+/** Changes hosts on behalf of an action that has passed the gate. */
+export interface Executor {
   /** Brings a host to what the operations say. With `goOn` a failure is told in the report and not thrown. */
-  converge(root: Shell, operations: Operation[], options?: { goOn?: boolean }): Promise<Report>;
+  converge(root: Shell, operations: Operation[], options?: { continueOnError?: boolean }): Promise<Report>;
 }
 
 /**
@@ -34,13 +33,17 @@ export interface Works {
 export interface Gate {
   readonly dryRun: boolean;
   /** Does the deed, or in a dry run says it and returns nothing. `judge` says how a deed ended that threw nothing. */
-  pass<T>(deed: Deed, work: (works: Works) => Promise<T>, judge?: (result: T) => Outcome): Promise<T | undefined>;
-  /** Brings a host to what the operations say; in a dry run only looks. Each result is in the journal. */
-  converge(deed: Deed, root: Shell, operations: Operation[]): Promise<Report>;
+  pass<T>(
+    action: Action,
+    work: (executor: Executor) => Promise<T>,
+    judge?: (result: T) => Outcome,
+  ): Promise<T | undefined>;
+  /** Brings a host to what the operations say; in a dry run only looks. */
+  converge(action: Action, root: Shell, operations: Operation[]): Promise<Report>;
 }
 
 export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Setting): Gate {
-  async function agree({ question, typed, summary }: Deed): Promise<void> {
+  async function agree({ question, typed, summary }: Action): Promise<void> {
     if (!question || yes) return;
     const agreed = typed
       ? (await ui.ask({ message: question, flag: "--yes" })).trim() === typed
@@ -49,18 +52,18 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
   }
 
   async function pass<T>(
-    deed: Deed,
-    work: (works: Works) => Promise<T>,
+    action: Action,
+    work: (executor: Executor) => Promise<T>,
     judge = (_: T): Outcome => ({ result: "ok" }),
   ): Promise<T | undefined> {
     if (dryRun) {
-      ui.note(`would ${deed.summary}`);
+      ui.note(`would ${action.summary}`);
       return undefined;
     }
-    await agree(deed);
+    await agree(action);
     signal.throwIfAborted();
     openConfigDir(configDir);
-    const { verb, target } = deed;
+    const { verb, target } = action;
     const begun = await beginAudit(
       configDir,
       { verb, target, argv: auditable(argv).map((word) => ui.redact(word)) },
@@ -68,7 +71,7 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
     );
     let result: T;
     try {
-      result = await journaled(deed, work);
+      result = await work(executorFor(action));
     } catch (error) {
       const { fault, code } = asFault(error);
       const outcome: Outcome = { result: fault === "interrupted" ? "interrupted" : "failed", fault: code };
@@ -80,37 +83,25 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
     return result;
   }
 
-  /** The journal begins with the first change of a host: what happens on this machine alone needs none. */
-  async function journaled<T>(deed: Deed, work: (works: Works) => Promise<T>): Promise<T> {
-    let journal: Journal | undefined;
-    const onResult = ({ id, status, why }: Result) => journal?.note({ id, result: status, why: why && ui.redact(why) });
-    const works: Works = {
-      async converge(root, operations, { goOn = false } = {}) {
-        journal ??= openJournal(configDir, deed, now);
-        const report = await converge(root, operations, { mode: "apply", signal, onResult });
-        return goOn ? report : mustSucceed(report, hostIn(deed));
-      },
-    };
-    const result = await work(works).catch((error) => {
-      journal?.close("failed");
-      throw error;
-    });
-    journal?.close("ok");
-    return result;
-  }
+  const executorFor = (action: Action): Executor => ({
+    async converge(root, operations, { continueOnError = false } = {}) {
+      const report = await converge(root, operations, { mode: "apply", signal });
+      return continueOnError ? report : mustSucceed(report, hostIn(action));
+    },
+  });
 
   return {
     dryRun,
     pass,
-    async converge(deed, root, operations) {
+    async converge(action, root, operations) {
       if (dryRun) return converge(root, operations, { mode: "check", signal });
-      return (await pass(deed, (works) => works.converge(root, operations))) as Report;
+      return (await pass(action, (executor) => executor.converge(root, operations))) as Report;
     },
   };
 }
 
 /** A deed on an agent names its host first: `wolf-i/hermes-test`. */
-const hostIn = ({ target }: Deed): string | undefined => /^([^/]+)\/[^/]+$/.exec(target)?.[1];
+const hostIn = ({ target }: Action): string | undefined => /^([^/]+)\/[^/]+$/.exec(target)?.[1];
 
 /** The words typed, without what was to be run on a host: that may hold anything, so only the program is named. */
 export function auditable(argv: string[]): string[] {

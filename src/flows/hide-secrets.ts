@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
-import { own } from "../own.js";
 import { Secret } from "../secret.js";
+import { own } from "../text/own-property.js";
 import { parseSource } from "./secret-source.js";
 import type { Session } from "./session.js";
 

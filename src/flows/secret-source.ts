@@ -3,9 +3,9 @@ import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { Fault } from "../errors.js";
-import { own } from "../own.js";
 import { sh } from "../quote.js";
 import { Secret } from "../secret.js";
+import { own } from "../text/own-property.js";
 import { programOf } from "./gate.js";
 import type { Session } from "./session.js";
 

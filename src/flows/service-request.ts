@@ -1,14 +1,14 @@
-import type { ServiceRequest } from "../agents/manifest.js";
-import type { Values } from "../agents/subject.js";
+import { fill } from "../agents/files/template.js";
+import type { ServiceRequest } from "../agents/manifest/manifest.js";
+import type { Values } from "../agents/plan/resolved-agent.js";
 import { Fault } from "../errors.js";
-import { redactedBody } from "../redacted-json.js";
 import type { Connection } from "../remote/connection.js";
-import { fill } from "../render/template.js";
 import { Secret } from "../secret.js";
+import { redactedBody } from "../text/redacted-json.js";
 import type { Check } from "./host/check.js";
 import { askFromHere } from "./service/from-here.js";
 import { askFromHost } from "./service/from-host.js";
-import { patience, type Question } from "./service/question.js";
+import { type Question, usualTimeout } from "./service/question.js";
 import { verdictOn } from "./service/verdict.js";
 import type { Session } from "./session.js";
 
@@ -21,7 +21,7 @@ export async function askService(
   request: ServiceRequest,
   values: Values,
   from?: Connection,
-  { timeout = patience }: { timeout?: number } = {},
+  { timeout = usualTimeout }: { timeout?: number } = {},
 ): Promise<Check> {
   const id = "service";
   for (const value of Object.values(values)) if (value instanceof Secret) ui.hide(value);

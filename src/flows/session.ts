@@ -1,4 +1,4 @@
-import type { Means } from "../remote/connect.js";
+import type { ConnectOptions } from "../remote/connect.js";
 import { type Trust, trustIn } from "../remote/host-keys/trust.js";
 import { createPool, type Pool } from "../remote/pool.js";
 import { PromptClock } from "../remote/prompt-clock.js";
@@ -32,7 +32,7 @@ export interface Session {
   inFleet<T>(work: () => Promise<T>): Promise<T>;
   trust: Trust;
   /** How to reach a host; `pool` is made of these. */
-  means: Means;
+  means: ConnectOptions;
   pool: Pool;
   /** Makes deadlines that do not count the time in which a person types a password. */
   clock: PromptClock;
@@ -45,7 +45,7 @@ export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal
   /** Where a script keeps the sudo password. */
   sudoPasswordFile?: string | undefined;
   /** Milliseconds a host may take to answer, where that is not the usual time. */
-  patience?: number | undefined;
+  timeout?: number | undefined;
 };
 
 /** Opens a session, does the work, and closes every connection it made, whatever happened. */
@@ -53,13 +53,13 @@ export async function withSession<T>(setting: Setting, work: (session: Session) 
   const { ui, configDir, env, now, signal, argv, stdin } = setting;
   const trust = trustIn(configDir);
   const clock = new PromptClock();
-  const means: Means = {
+  const means: ConnectOptions = {
     trust,
     credentials: clock.wrap(askingPerson(setting)),
     env,
     ownKey: keyPath(configDir, "clm"),
     signal,
-    patience: setting.patience,
+    timeout: setting.timeout,
     debug: (line) => ui.debug(line),
   };
   const pool = createPool(means);

@@ -1,22 +1,22 @@
 import type { IncomingMessage } from "node:http";
 import { isSpeakable } from "../state/agents.js";
-import { usualOutput } from "./allowance/allowance.js";
-import { type Asked, askedIn } from "./asked.js";
-import { bodyOf, longestBody, tooLarge } from "./body.js";
-import { type Directory, type Served, targetOf, usableIn, usableOf } from "./directory.js";
+import { defaultOutput } from "./allowance/allowance.js";
+import { type Directory, type ServedAgent, targetOf, usableIn, usableOf } from "./directory.js";
 import type { Exchange } from "./exchange.js";
 import type { GatewayKey } from "./keys/key.js";
 import type { Right } from "./keys/rights.js";
 import { metricsType, type View } from "./metrics.js";
+import { type ModelRequest, parseModelRequest } from "./model-request.js";
 import type { Models } from "./models.js";
-import type { Held } from "./pending.js";
+import type { PendingRequest } from "./pending-requests.js";
+import { maxBodyBytes, readBody, tooLarge } from "./read-body.js";
 import { Refusal } from "./refusal.js";
-import type { Lane } from "./road/lane.js";
 import { agentPaths, type Route, routeOf } from "./routes.js";
 import { type ScopedIds, scopedIds } from "./scoped-ids.js";
 import { type SessionIds, sessionIdsIn } from "./session-ids.js";
 import { reachOf } from "./session-scope.js";
 import { pass } from "./upstream/pass.js";
+import type { PooledConnection } from "./upstream-pool/pooled-connection.js";
 
 const json = { "content-type": "application/json" };
 const nothing = Buffer.alloc(0);
@@ -46,7 +46,7 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   }
 
   if (logBodies) exchange.keepAsked(body);
-  const asked = askedIn(body);
+  const asked = parseModelRequest(body);
   const found = fleet.find(asked.model);
   if (!found || !parts.mayUse(key, usableOf(found))) {
     call.model = parts.redact(asked.model);
@@ -59,18 +59,18 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   call.model = proxied === undefined ? asked.model : parts.redact(asked.model);
   const proxy = proxied === undefined ? undefined : agent.proxy;
   if (!(proxy?.paths ?? agentPaths).includes(call.path)) throw notSupported(call.path, call.target);
-  const named = sessionIdsIn(request.headers, asked.said);
+  const named = sessionIdsIn(request.headers, asked.members);
   // Hermes' headers are not sent to a proxy.
   if (proxied !== undefined) delete named.session;
-  const ids = proxied === undefined ? idsFor(exchange, key, named, asked.said) : noIds(named);
-  const whole = proxied === undefined && agent.streamless === true && asked.said.stream === true;
+  const ids = proxied === undefined ? idsFor(exchange, key, named, asked.members) : noIds(named);
+  const whole = proxied === undefined && agent.streamless === true && asked.members.stream === true;
   const changes = {
     ...ids.members,
     ...(whole && { stream: false }),
-    ...(proxied === undefined && unpriced(asked.said)),
+    ...(proxied === undefined && unpriced(asked.members)),
   };
   const isChanged = Object.keys(changes).length > 0;
-  const sent = proxied !== undefined ? asked.as(proxied) : isChanged ? asked.with(changes) : body;
+  const sent = proxied !== undefined ? asked.withModel(proxied) : isChanged ? asked.withMembers(changes) : body;
   if (proxy && sent.length > proxy.largest) throw tooLarge(proxy.largest);
 
   const { signal } = exchange;
@@ -84,28 +84,33 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   exchange.holds(turn instanceof Promise ? await turn : turn);
   signal.throwIfAborted();
   // Before there is a lane, which nobody would give back if this could not be written.
-  const tokens = { input: input + (reservation.history ?? 0), output: output ?? usualOutput };
+  const tokens = { input: input + (reservation.history ?? 0), output: output ?? defaultOutput };
   parts.log.sent({ call, tokens, ...reservation.cost(tokens) });
   const { host, name, failures } = agent;
-  const lane = await laneTo(exchange, key, { host, name, proxy: proxy !== undefined, asked: asked.model });
+  const connection = await connectionTo(exchange, key, { host, name, proxy: proxy !== undefined, asked: asked.model });
   // Without the query: nothing that an agent has reads one, and a key that was put there would stand in its log.
   const { path } = call;
   const from = proxy ? "proxy" : path === "/v1/responses" ? "responses" : "chat";
-  await pass(exchange, lane, { path, body: sent, ...tokens, failures, from, whole, ids });
+  await pass(exchange, connection, { path, body: sent, ...tokens, failures, from, whole, ids });
 }
 
 /**
  * Members by which newer versions of Hermes take another provider or model than the agent's own, which is the one that is priced.
  * They are left out.
  */
-function unpriced(said: Asked["said"]): Record<string, undefined> {
+function unpriced(said: ModelRequest["members"]): Record<string, undefined> {
   const changes: Record<string, undefined> = {};
   for (const name of ["provider", "model_options"]) if (Object.hasOwn(said, name)) changes[name] = undefined;
   return changes;
 }
 
 /** What the caller calls a session, and what the agent is told. */
-function idsFor({ parts, call }: Exchange, key: GatewayKey, named: SessionIds, said: Asked["said"]): ScopedIds {
+function idsFor(
+  { parts, call }: Exchange,
+  key: GatewayKey,
+  named: SessionIds,
+  said: ModelRequest["members"],
+): ScopedIds {
   const reach = reachOf(key);
   if (reach !== "own") call.sessions = reach;
   return scopedIds(named, said, parts.scopeOf(key));
@@ -142,25 +147,25 @@ const bearerIn = ({ headers }: IncomingMessage): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
 
 /** The body, for which there must be room among those of a key, or of those that say that the key signed them. */
-async function bodyIn(exchange: Exchange, who: string): Promise<{ body: Buffer; held?: Held }> {
+async function bodyIn(exchange: Exchange, who: string): Promise<{ body: Buffer; held?: PendingRequest }> {
   const { request, response, signal, traffic } = exchange;
   const { "content-length": length, "transfer-encoding": coding } = request.headers;
   if (coding === undefined && (length === undefined || length === "0")) return { body: nothing };
-  const most = coding === undefined ? Number(length) : longestBody;
-  const held = traffic.pending.enter(who, Math.min(most, longestBody));
+  const most = coding === undefined ? Number(length) : maxBodyBytes;
+  const held = traffic.pending.enter(who, Math.min(most, maxBodyBytes));
   exchange.holds(held.leave);
-  const body = await bodyOf(request, response, signal);
+  const body = await readBody(request, response, signal);
   held.resize(body.length);
   return { body, held };
 }
 
-interface Admitted {
+interface Caller {
   key: GatewayKey;
   body: Buffer;
 }
 
 /** Who asks, and their body: that of a stranger is not read, unless it may be signed by somebody who is none. */
-async function admitted(exchange: Exchange, right: Right): Promise<Admitted> {
+async function admitted(exchange: Exchange, right: Right): Promise<Caller> {
   const { parts, call, request } = exchange;
   const { headers, url = "" } = request;
   if (headers["x-clm-signature"] === undefined && headers["x-clm-key"] === undefined) {
@@ -185,7 +190,7 @@ async function admitted(exchange: Exchange, right: Right): Promise<Admitted> {
   return { key, body };
 }
 
-interface Wanted {
+interface ConnectionTarget {
   host: string;
   name: string;
   proxy: boolean;
@@ -197,7 +202,11 @@ interface Wanted {
  * A lane to where the agent is now, for who may still use it. There may have been a wait for an allowance, and for the lane:
  * meanwhile a key can be revoked and a host can become another, so both are looked at right before anything is sent.
  */
-async function laneTo(exchange: Exchange, key: GatewayKey, { host, name, proxy, asked }: Wanted): Promise<Lane> {
+async function connectionTo(
+  exchange: Exchange,
+  key: GatewayKey,
+  { host, name, proxy, asked }: ConnectionTarget,
+): Promise<PooledConnection> {
   const { parts, signal } = exchange;
   const markIn = (fleet: Directory) => {
     const agent = fleet.find(`${host}/${name}`)?.agent;
@@ -206,16 +215,16 @@ async function laneTo(exchange: Exchange, key: GatewayKey, { host, name, proxy, 
   };
   for (;;) {
     const mark = markIn(await parts.fleet());
-    const lane = await parts.road({ host, name, proxy, mark }).take(signal);
+    const connection = await parts.upstreamPool({ host, name, proxy, mark }).take(signal);
     let isRight = false;
     try {
       parts.keyring.mustStillOpen(key);
       const now = await parts.fleet();
       // It may have ended during the wait, and who sends something then hears nothing.
-      isRight = markIn(now) === mark && !lane.over;
-      if (isRight) return lane;
+      isRight = markIn(now) === mark && !connection.over;
+      if (isRight) return connection;
     } finally {
-      if (!isRight) lane.giveBack();
+      if (!isRight) connection.giveBack();
     }
   }
 }
@@ -226,7 +235,7 @@ const viewOf = ({ parts }: Exchange, key: GatewayKey): View => ({
   target: (target) => parts.mayUse(key, usableIn(target)),
 });
 
-const ambiguous = (agents: readonly Served[]): Refusal => {
+const ambiguous = (agents: readonly ServedAgent[]): Refusal => {
   const words = agents.map(({ word }) => `\`${word}\``).join(", ");
   return new Refusal(404, "model_not_found", `Several agents have this name. Say which: ${words}.`, { param: "model" });
 };

@@ -2,7 +2,7 @@ import type { FailureForms } from "../agents/chat/failure.js";
 import type { Usable } from "./keys/rights.js";
 
 /** An agent that can be asked, as far as the door must know it. */
-export interface Served {
+export interface ServedAgent {
   host: string;
   name: string;
   /** How it is listed: with its host, when the name alone would mean several. */
@@ -31,8 +31,8 @@ export interface ServedProxy {
 }
 
 /** What a caller's `model` means. */
-export interface Found {
-  agent: Served;
+export interface ModelTarget {
+  agent: ServedAgent;
   /** A model of the agent's proxy; without it the agent itself is meant. */
   proxied?: string;
 }
@@ -41,21 +41,21 @@ const proxyPart = "/proxy/";
 
 /** The agents of one moment, and what they are called. */
 export class Directory {
-  readonly #byWord = new Map<string, Served>();
-  readonly #byName = new Map<string, Served[]>();
+  readonly #byWord = new Map<string, ServedAgent>();
+  readonly #byName = new Map<string, ServedAgent[]>();
 
-  constructor(readonly agents: readonly Served[]) {
+  constructor(readonly agents: readonly ServedAgent[]) {
     for (const agent of agents) this.#byWord.set(`${agent.host}/${agent.name}`, agent).set(agent.word, agent);
     for (const agent of agents) this.#byName.set(agent.name, [...(this.#byName.get(agent.name) ?? []), agent]);
   }
 
   /** Those of a name that means several of them, and so none. */
-  namesakes(word: string): readonly Served[] {
+  namesakes(word: string): readonly ServedAgent[] {
     return this.#byName.get(word) ?? [];
   }
 
   /** `agent`, `host/agent`, or one of them with `/proxy/MODEL`; a model's name may have slashes too. */
-  find(word: string): Found | undefined {
+  find(word: string): ModelTarget | undefined {
     const agent = this.#byWord.get(word);
     if (agent) return { agent };
     for (let at = word.indexOf(proxyPart); at > 0; at = word.indexOf(proxyPart, at + 1)) {
@@ -68,12 +68,12 @@ export class Directory {
 }
 
 /** What a key must be allowed to use. */
-export const usableOf = ({ agent: { host, name }, proxied }: Found): Usable => ({
+export const usableOf = ({ agent: { host, name }, proxied }: ModelTarget): Usable => ({
   ...{ host, name, proxied: proxied !== undefined },
 });
 
 /** What the audit log and an allowance call it. */
-export const targetOf = ({ agent: { host, name }, proxied }: Found): string =>
+export const targetOf = ({ agent: { host, name }, proxied }: ModelTarget): string =>
   `${host}/${name}${proxied === undefined ? "" : "/proxy"}`;
 
 /** What a target means, when all that is known of it is what it is called. */
@@ -83,4 +83,4 @@ export function usableIn(target: string): Usable {
 }
 
 /** How a proxied model is listed and asked for. */
-export const proxiedWord = ({ word }: Served, model: string): string => `${word}${proxyPart}${model}`;
+export const proxiedWord = ({ word }: ServedAgent, model: string): string => `${word}${proxyPart}${model}`;

@@ -1,20 +1,20 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Reservation } from "./allowance/allowance.js";
-import type { Call, Ending } from "./call.js";
-import type { Parts } from "./parts.js";
+import { cutUnreadResponse } from "./cut-unread-response.js";
+import type { CallOutcome, GatewayCall } from "./gateway-call.js";
+import type { GatewayParts } from "./gateway-parts.js";
 import { Refusal } from "./refusal.js";
 import { isOurs, leavesLine, MethodRefusal } from "./routes.js";
 import type { SessionIds } from "./session-ids.js";
 import type { Traffic } from "./traffic.js";
-import { cutWhenUnread } from "./unread.js";
 
 /** Whoever asked is not there any more. */
 export const clientGone = new Refusal(499, "client_gone", "The caller went away.");
 
 /** One request and what becomes of it. Whatever happens, it ends once, with one line in the audit log if it is to leave one. */
 export class Exchange {
-  readonly call: Call;
+  readonly call: GatewayCall;
   /** When something last came from where it was sent on to. */
   heard = Date.now();
   reservation: Reservation | undefined;
@@ -31,7 +31,7 @@ export class Exchange {
   readonly #held: (() => void)[] = [];
 
   constructor(
-    readonly parts: Parts,
+    readonly parts: GatewayParts,
     readonly request: IncomingMessage,
     readonly response: ServerResponse,
     readonly traffic: Traffic,
@@ -86,11 +86,11 @@ export class Exchange {
    * Writes the one line, and settles what was reserved, or gives it back when no tokens were used. Returns why the answer may
    * not be given: nothing is answered that is not in the log.
    */
-  async conclude(ending: Omit<Ending, "took" | "first">, answered?: string): Promise<Refusal | undefined> {
+  async conclude(ending: Omit<CallOutcome, "took" | "first">, answered?: string): Promise<Refusal | undefined> {
     this.#over = true;
     const took = performance.now() - this.#began;
     const counted = this.#settled(ending.tokens, took);
-    const whole: Ending = {
+    const whole: CallOutcome = {
       ...ending,
       ...counted,
       ...(this.#first !== undefined && { first: this.#first }),
@@ -108,7 +108,7 @@ export class Exchange {
   }
 
   /** What is counted of what was used, and what that costs. */
-  #settled(tokens: Ending["tokens"], took: number): Pick<Ending, "tokens" | "usd"> {
+  #settled(tokens: CallOutcome["tokens"], took: number): Pick<CallOutcome, "tokens" | "usd"> {
     if (tokens) return this.reservation?.settle(tokens, { took, ids: this.stored }) ?? {};
     this.reservation?.release();
     return {};
@@ -116,7 +116,7 @@ export class Exchange {
 
   /** Answers whole, when its line is written. */
   async answer(
-    ending: Omit<Ending, "took" | "first">,
+    ending: Omit<CallOutcome, "took" | "first">,
     headers: OutgoingHttpHeaders,
     body: string | Buffer,
   ): Promise<void> {
@@ -127,7 +127,7 @@ export class Exchange {
     else this.#send(ending.status, headers, body);
   }
 
-  async refuse(error: unknown, tokens?: Ending["tokens"]): Promise<void> {
+  async refuse(error: unknown, tokens?: CallOutcome["tokens"]): Promise<void> {
     if (this.#over) return;
     const refusal = asRefusal(error, this.parts);
     Object.assign(this.call, refusal.by);
@@ -160,12 +160,12 @@ export class Exchange {
     if (!request.complete) response.shouldKeepAlive = request.headers.expect === undefined;
     response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
     response.end(body);
-    cutWhenUnread(response, this.traffic.unread);
+    cutUnreadResponse(response, this.traffic.unread);
   }
 }
 
 /** A path goes into the log; one that is none of ours may be anything that somebody pasted. */
-const speakable = (path: string, { redact }: Parts): string => (isOurs(path) ? path : redact(path));
+const speakable = (path: string, { redact }: GatewayParts): string => (isOurs(path) ? path : redact(path));
 
 // Characters: an image would make a line of millions.
 const longestLogged = 65_536;
@@ -182,7 +182,7 @@ function headersOf(refusal: Refusal): OutgoingHttpHeaders {
 }
 
 /** What nobody expected may say anything, so it says nothing to the caller; nor does a cause. */
-function asRefusal(error: unknown, parts: Parts): Refusal {
+function asRefusal(error: unknown, parts: GatewayParts): Refusal {
   const known = error instanceof Refusal;
   if (!known || error.cause !== undefined) parts.trouble(error);
   if (known) return error;

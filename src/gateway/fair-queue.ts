@@ -10,7 +10,7 @@ export interface FairQueueOptions {
   /** Calls to one agent at once of a key that does not say how many. Below `slots`: no key alone can take all of them. */
   perKey?: number;
   /** Milliseconds that a call waits for its turn. */
-  patience?: number;
+  timeout?: number;
 }
 
 export interface FairQueue {
@@ -41,15 +41,15 @@ interface Place {
 }
 
 /** One queue in front of every agent, so that many calls of one key keep nobody else's waiting. */
-export function fairQueue({ slots = 64, perKey = 32, patience = 60_000 }: FairQueueOptions = {}): FairQueue {
-  const places = new Map<string, Place>();
+export function fairQueue({ slots = 64, perKey = 32, timeout = 60_000 }: FairQueueOptions = {}): FairQueue {
+  const paths = new Map<string, Place>();
 
   function lineOf(target: string, { id, concurrency = perKey }: Pick<GatewayKey, "id" | "concurrency">) {
-    const place: Place = places.get(target) ?? { running: 0, waiting: 0, lines: new Map() };
+    const place: Place = paths.get(target) ?? { running: 0, waiting: 0, lines: new Map() };
     const line: Line = place.lines.get(id) ?? { most: concurrency, running: 0, waiting: new Set() };
     // A key may have been given another number meanwhile.
     line.most = concurrency;
-    places.set(target, place);
+    paths.set(target, place);
     place.lines.set(id, line);
     return { place, line };
   }
@@ -70,7 +70,7 @@ export function fairQueue({ slots = 64, perKey = 32, patience = 60_000 }: FairQu
 
   function tidy(target: string, place: Place, id: string, line: Line): void {
     if (line.running === 0 && line.waiting.size === 0) place.lines.delete(id);
-    if (place.lines.size === 0) places.delete(target);
+    if (place.lines.size === 0) paths.delete(target);
   }
 
   /** Lets begin who may: one call of each key in turn. */
@@ -112,7 +112,7 @@ export function fairQueue({ slots = 64, perKey = 32, patience = 60_000 }: FairQu
           refused(why);
         };
         const gone = () => giveUp(signal.reason);
-        const timer = setTimeout(() => giveUp(busy(key.name, line, patience)), patience);
+        const timer = setTimeout(() => giveUp(busy(key.name, line, timeout)), timeout);
         signal.addEventListener("abort", gone);
         line.waiting.add(waiter);
         place.waiting++;

@@ -1,8 +1,8 @@
-import type { Call, Ending } from "./call.js";
+import type { CallOutcome, GatewayCall } from "./gateway-call.js";
 
 export interface Metrics {
-  began(call: Call): void;
-  ended(call: Call, ending: Ending): void;
+  began(call: GatewayCall): void;
+  ended(call: GatewayCall, ending: CallOutcome): void;
   /** What was counted so far, as Prometheus reads it (text format 0.0.4): all of it, or what somebody may see. */
   render(view?: View): string;
 }
@@ -17,7 +17,7 @@ export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 export interface MetricsSources {
   /** How many connections are open to each host. */
-  roads?: () => Iterable<readonly [host: string, open: number]>;
+  pools?: () => Iterable<readonly [host: string, open: number]>;
 }
 
 /** Seconds. Agents take from a few milliseconds to say no to minutes to think. */
@@ -27,7 +27,7 @@ const steps = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 
  * What the gateway counts. A label holds only what is known here: the agent and the key that a call was found to mean, never what
  * somebody typed. Keys come and go, so each metric has room for so many different ones, and what is more is counted as `other`.
  */
-export function createMetrics({ roads = () => [] }: MetricsSources = {}): Metrics {
+export function createMetrics({ pools = () => [] }: MetricsSources = {}): Metrics {
   const requests = counted(["target", "key", "status"]);
   const refusals = counted(["code"]);
   const tokens = counted(["target", "key", "direction"]);
@@ -55,7 +55,7 @@ export function createMetrics({ roads = () => [] }: MetricsSources = {}): Metric
     },
     render(view) {
       const hosts = new Set(requests.targets(view).map((target) => target.split("/")[0]));
-      const open = [...roads()]
+      const open = [...pools()]
         .filter(([host]) => !view || hosts.has(host))
         .map(([host, count]) => sample({ host }, count));
       const families: [name: string, type: string, help: string, lines: Line[]][] = [

@@ -1,10 +1,11 @@
 import { type IncomingMessage, request } from "node:http";
 import { completionFrom } from "../agents/chat/completion.js";
-import { waitFor } from "../wait.js";
-import { type Directory, proxiedWord, type Served, usableOf } from "./directory.js";
+import { waitFor } from "../async/wait.js";
+import { type Directory, proxiedWord, type ServedAgent, usableOf } from "./directory.js";
+import type { GatewayParts } from "./gateway-parts.js";
 import type { GatewayKey } from "./keys/key.js";
-import type { Parts } from "./parts.js";
-import type { Lane } from "./road/lane.js";
+import type { PooledConnection } from "./upstream-pool/pooled-connection.js";
+import type { UpstreamPool } from "./upstream-pool/upstream-pool.js";
 
 /** As OpenAI lists it. */
 export interface Model {
@@ -22,18 +23,18 @@ export interface Models {
 
 // Milliseconds. A proxy that does not answer in time is left out.
 const holds = 60_000;
-const patience = 2000;
+const timeout = 2000;
 
-export function modelsOf({ mayUse, road }: Pick<Parts, "mayUse" | "road">): Models {
+export function modelsOf({ mayUse, upstreamPool }: Pick<GatewayParts, "mayUse" | "upstreamPool">): Models {
   const known = new Map<string, { at: number; mark: string | undefined; ids: Promise<string[]> }>();
 
-  function proxiedBy({ host, name, mark }: Served): Promise<string[]> {
+  function proxiedBy({ host, name, mark }: ServedAgent): Promise<string[]> {
     const key = `${host}/${name}`;
     const before = known.get(key);
     if (before && before.mark === mark && Date.now() - before.at < holds) return before.ids;
     // A lane to a host that is gone may take long to end: nobody waits for that.
-    const signal = AbortSignal.timeout(patience);
-    const ids = waitFor(askProxy(road({ host, name, proxy: true, mark }), signal), { signal }).catch(() => {
+    const signal = AbortSignal.timeout(timeout);
+    const ids = waitFor(askProxy(upstreamPool({ host, name, proxy: true, mark }), signal), { signal }).catch(() => {
       known.delete(key);
       return [];
     });
@@ -63,10 +64,10 @@ export function modelsOf({ mayUse, road }: Pick<Parts, "mayUse" | "road">): Mode
   };
 }
 
-const model = (id: string, { created }: Served): Model => ({ id, object: "model", created, owned_by: "clm" });
+const model = (id: string, { created }: ServedAgent): Model => ({ id, object: "model", created, owned_by: "clm" });
 
-async function askProxy(road: ReturnType<Parts["road"]>, signal: AbortSignal): Promise<string[]> {
-  const answer = await answerFrom(await road.take(signal), signal);
+async function askProxy(pool: UpstreamPool, signal: AbortSignal): Promise<string[]> {
+  const answer = await answerFrom(await pool.take(signal), signal);
   const chunks: Buffer[] = [];
   for await (const chunk of answer) chunks.push(chunk);
   const said = completionFrom(Buffer.concat(chunks).toString()) as { data?: { id?: unknown }[] } | undefined;
@@ -74,8 +75,8 @@ async function askProxy(road: ReturnType<Parts["road"]>, signal: AbortSignal): P
   return said.data.flatMap((each) => (typeof each?.id === "string" ? [each.id] : []));
 }
 
-const answerFrom = (lane: Lane, signal: AbortSignal): Promise<IncomingMessage> =>
+const answerFrom = (connection: PooledConnection, signal: AbortSignal): Promise<IncomingMessage> =>
   new Promise((done, failed) => {
-    const asked = request({ agent: lane, path: "/v1/models", headers: { host: lane.authority }, signal });
+    const asked = request({ agent: connection, path: "/v1/models", headers: { host: connection.authority }, signal });
     asked.once("response", done).on("error", failed).end();
   });

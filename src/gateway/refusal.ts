@@ -1,4 +1,4 @@
-import type { Call } from "./call.js";
+import type { GatewayCall } from "./gateway-call.js";
 
 /** Why a request is not answered, in the shape that clients of OpenAI understand. Never holds what the caller sent as a credential. */
 export class Refusal extends Error {
@@ -7,7 +7,7 @@ export class Refusal extends Error {
   /** Seconds after which it may be worth to ask again. */
   readonly retryAfter: number | undefined;
   /** Who was refused, where that is certain all the same. For the audit log: the caller is told nothing of it. */
-  by?: Pick<Call, "key" | "nonce">;
+  by?: Pick<GatewayCall, "key" | "nonce">;
 
   constructor(
     readonly status: number,

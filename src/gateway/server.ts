@@ -4,10 +4,10 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { answer } from "./answering.js";
 import { Exchange } from "./exchange.js";
+import type { GatewayParts } from "./gateway-parts.js";
 import { modelsOf } from "./models.js";
-import type { Parts } from "./parts.js";
 import { Refusal, shuttingDown } from "./refusal.js";
-import { toldOnce } from "./told-once.js";
+import { reportOnce } from "./report-once.js";
 import { type TrafficLimits, trafficWith } from "./traffic.js";
 
 export interface ServerSettings {
@@ -49,8 +49,8 @@ const timeouts = {
 const options = { ...timeouts, requireHostHeader: false };
 
 /** The door: listens, and answers each request by what its parts say. */
-export async function openGateway(given: Parts, settings: ServerSettings): Promise<Gateway> {
-  const parts: Parts = { ...given, trouble: toldOnce(given.trouble) };
+export async function openGateway(given: GatewayParts, settings: ServerSettings): Promise<Gateway> {
+  const parts: GatewayParts = { ...given, trouble: reportOnce(given.trouble) };
   const exchanges = new Set<Exchange>();
   const models = modelsOf(parts);
   const traffic = trafficWith(settings.traffic);

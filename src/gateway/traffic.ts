@@ -1,10 +1,10 @@
 import { type FairQueue, type FairQueueOptions, fairQueue } from "./fair-queue.js";
 import { type LoopShare, type LoopShareOptions, loopShare } from "./loop-share.js";
-import { type Pending, type PendingOptions, pendingRequests } from "./pending.js";
+import { type PendingOptions, type PendingRequests, pendingRequests } from "./pending-requests.js";
 
 /** What keeps one key or agent from taking all there is: memory, an agent's connections, the gateway's own thread. */
 export interface Traffic {
-  pending: Pending;
+  pending: PendingRequests;
   queue: FairQueue;
   share: LoopShare;
   /** Bytes of one answer that comes whole, which are held in memory; and of one that is streamed. */

@@ -6,12 +6,12 @@ import { attempt, lastLines, run } from "./command.js";
 import { withLock } from "./lock.js";
 import { mustHaveSpace } from "./machine.js";
 import { archiveSettings, debianAmong, parseList, parseSources, sourceFor } from "./mirror.js";
-import { places } from "./names.js";
+import { paths } from "./names.js";
 import { recipe, recipeDigest, settle } from "./recipe.js";
 import { discard } from "./root.js";
-import type { Release, Told } from "./shape.js";
+import type { Release, WorkOptions } from "./types.js";
 
-const homeOf = (release: Release): string => join(places().cache, `${release}-${recipeDigest(release)}`);
+const homeOf = (release: Release): string => join(paths().cache, `${release}-${recipeDigest(release)}`);
 
 /** Throws when a base has to be made and cannot be kept. */
 export async function mustHaveRoomForBase(release: Release): Promise<void> {
@@ -22,12 +22,12 @@ export async function mustHaveRoomForBase(release: Release): Promise<void> {
 const mustHaveRoom = (release: Release) => mustHaveSpace(homeOf(release), 1500, `the ${release} base`);
 
 /** The Debian tree that hosts of a release are laid over; made once, then taken from the cache. */
-export async function ensureBase(release: Release, told: Told): Promise<string> {
+export async function ensureBase(release: Release, told: WorkOptions): Promise<string> {
   const home = homeOf(release);
   const tree = join(home, "root");
   if (existsSync(tree)) return tree;
 
-  await mkdir(places().cache, { recursive: true });
+  await mkdir(paths().cache, { recursive: true });
   // Not for others to enter: it is full of setuid programs that nobody updates.
   await mkdir(home, { recursive: true, mode: 0o700 });
   const waiting = () => told.progress?.(`waiting for another clm that makes the ${release} base`);
@@ -46,7 +46,7 @@ export async function ensureBase(release: Release, told: Told): Promise<string> 
   return tree;
 }
 
-async function build(release: Release, building: string, told: Told): Promise<void> {
+async function build(release: Release, building: string, told: WorkOptions): Promise<void> {
   const making = `making the ${release} base, once for all labs`;
   told.progress?.(`${making} (about half a minute)`);
   const settings = join(building, "apt.conf");

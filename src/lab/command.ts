@@ -15,7 +15,7 @@ export interface CommandOptions {
   outlives?: boolean;
 }
 
-export interface Ended {
+export interface CommandResult {
   /** null when a signal ended it. */
   code: number | null;
   stdout: string;
@@ -30,7 +30,7 @@ export function hasProgram(name: string): boolean {
 }
 
 /** Runs a program of this machine to its end, whatever that end is. */
-export async function attempt(program: string, args: string[], options: CommandOptions = {}): Promise<Ended> {
+export async function attempt(program: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
   stopIfAborted(options.signal);
   if (!hasProgram(program)) throw new Fault("local-setup", `the program '${program}' is not on this machine`);
   // It ends when we do, however we do: what still worked on after a kill would work against the `down` that follows.
@@ -48,7 +48,7 @@ export async function attempt(program: string, args: string[], options: CommandO
   // A program that ends without reading all its input is judged by its exit code, not by our broken pipe.
   child.stdin.on("error", () => {});
   child.stdin.end(options.input ?? "");
-  const ended: Ended = { code: null, stdout: "", stderr: "" };
+  const ended: CommandResult = { code: null, stdout: "", stderr: "" };
   for (const stream of ["stdout", "stderr"] as const) {
     let line = "";
     child[stream].setEncoding("utf8").on("data", (text: string) => {

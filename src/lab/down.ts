@@ -1,19 +1,19 @@
 import { existsSync } from "node:fs";
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { inParallel } from "../limit.js";
+import { inParallel } from "../async/limit.js";
 import { isKeeper } from "./boot.js";
 import { cgroupsNamed, endAll, removeCgroup } from "./cgroup.js";
 import { withLock } from "./lock.js";
 import { type LabNames, labNames, splitHostName } from "./names.js";
-import { closeWayOut } from "./nat.js";
+import { closeNat } from "./nat.js";
 import { removeNetwork } from "./network.js";
 import { isRecordFile } from "./record.js";
 import { discard } from "./root.js";
-import type { Told } from "./shape.js";
+import type { WorkOptions } from "./types.js";
 
 /** Removes everything of a lab and gives the names of its hosts; undefined when there was nothing. */
-export async function down(name: string, told: Told = {}): Promise<string[] | undefined> {
+export async function down(name: string, told: WorkOptions = {}): Promise<string[] | undefined> {
   const names = labNames(name);
   if (!existsSync(names.directory)) return clear(names, told);
   const waiting = () => told.progress?.("waiting for another clm at work on it");
@@ -32,7 +32,7 @@ export async function down(name: string, told: Told = {}): Promise<string[] | un
  * Removes all but the record, by the names a lab leaves on the machine: the record may be lost, or never written. Gives
  * the names of the hosts it found, or undefined when it found nothing at all.
  */
-export async function clear(names: LabNames, { progress }: Told = {}): Promise<string[] | undefined> {
+export async function clear(names: LabNames, { progress }: WorkOptions = {}): Promise<string[] | undefined> {
   const cgroups = await cgroupsNamed(names.prefix);
   progress?.("stopping its hosts");
   // The keepers first, or they start their hosts again.
@@ -43,7 +43,7 @@ export async function clear(names: LabNames, { progress }: Told = {}): Promise<s
 
   progress?.("removing its network");
   const wired = await removeNetwork(names);
-  await closeWayOut(names);
+  await closeNat(names);
 
   progress?.("removing its files");
   const entries = await readdir(names.directory).catch(() => []);

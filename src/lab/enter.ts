@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import { Fault } from "../errors.js";
 import { sh } from "../quote.js";
 import { members } from "./cgroup.js";
-import type { CommandOptions, Ended } from "./command.js";
+import type { CommandOptions, CommandResult } from "./command.js";
 import { attempt, searchPath } from "./command.js";
 import { mustBeRoot } from "./machine.js";
 import type { HostNames } from "./names.js";
@@ -16,7 +16,7 @@ import { readRecord } from "./record.js";
 /** Runs a program inside a host as its root, on the given streams (ours unless told), and gives its exit code. */
 export async function enter(name: string, argv: string[], options: { stdio?: StdioOptions } = {}): Promise<number> {
   mustBeRoot(sh`clm lab exec ${name} -- ${argv}`);
-  const [program = "", ...args] = await wayInto(await findHost(name), argv);
+  const [program = "", ...args] = await enterCommand(await findHost(name), argv);
   const child = spawn(program, args, { stdio: options.stdio ?? "inherit", env: { ...process.env, PATH: searchPath } });
   return new Promise((resolve, reject) => {
     child.on("error", reject);
@@ -26,8 +26,8 @@ export async function enter(name: string, argv: string[], options: { stdio?: Std
 }
 
 /** Runs a program inside a host as its root, to its end, and gives back what it said. */
-export async function ask(host: HostNames, argv: string[], options: CommandOptions = {}): Promise<Ended> {
-  const [program = "", ...args] = await wayInto(host, argv);
+export async function ask(host: HostNames, argv: string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const [program = "", ...args] = await enterCommand(host, argv);
   return attempt(program, args, options);
 }
 
@@ -39,7 +39,7 @@ async function findHost(name: string): Promise<HostNames> {
   throw new Fault("not-found", `there is no lab host '${name}'`, { next: "clm lab status" });
 }
 
-async function wayInto(host: HostNames, argv: string[]): Promise<string[]> {
+async function enterCommand(host: HostNames, argv: string[]): Promise<string[]> {
   const leader = (await members(host.cgroup)).find(({ role }) => role === "leader");
   if (!leader) throw new Fault("unreachable", `lab host ${host.name} does not run`, { next: "clm lab status" });
   return [

@@ -49,9 +49,9 @@ async function acquire(directory: string, { signal, waiting }: LockOptions): Pro
       } catch {}
     };
     signal?.addEventListener("abort", abort, { once: true });
-    const patience = setTimeout(() => waiting?.(), 500);
+    const timeout = setTimeout(() => waiting?.(), 500);
     const outcome = await Promise.race([held, ended]).finally(() => {
-      clearTimeout(patience);
+      clearTimeout(timeout);
       signal?.removeEventListener("abort", abort);
     });
     if (outcome === true) {

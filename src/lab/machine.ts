@@ -3,7 +3,7 @@ import { readFile, statfs, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Fault } from "../errors.js";
 import { attempt, hasProgram, run, stopIfAborted } from "./command.js";
-import type { Told } from "./shape.js";
+import type { WorkOptions } from "./types.js";
 
 /** What a lab needs on this machine: the program, and the Debian package that has it. */
 const needed: [program: string, pkg: string][] = [
@@ -49,7 +49,7 @@ export function packagesToInstall(options: { internet?: boolean }): string[] {
 }
 
 /** Installs what a lab needs and this machine lacks, or says what to install. */
-export async function ensurePackages(options: Told & { internet?: boolean } = {}): Promise<void> {
+export async function ensurePackages(options: WorkOptions & { internet?: boolean } = {}): Promise<void> {
   const missing = packagesToInstall(options);
   if (missing.length === 0) return;
   const install = ["install", "--yes", "--no-install-recommends", ...missing];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Fault } from "../errors.js";
 
 /** Where labs and their bases are kept. */
-export function places(env: NodeJS.ProcessEnv = process.env): { labs: string; cache: string } {
+export function paths(env: NodeJS.ProcessEnv = process.env): { labs: string; cache: string } {
   const labs = env.CLM_LAB_DIR || "/var/lib/clm-lab";
   const cache = env.CLM_LAB_CACHE || "/var/cache/clm-lab";
   for (const path of [labs, cache]) {
@@ -44,7 +44,7 @@ export interface LabNames {
  * Every name a lab leaves on the machine, from nothing but its own name and where labs are kept: `down` must find them
  * all when the record is lost. Interface names hold 15 characters, so a digest stands for the lab.
  */
-export function labNames(text: string, labs: string = places().labs): LabNames {
+export function labNames(text: string, labs: string = paths().labs): LabNames {
   const lab = labNameFrom(text);
   const directory = join(labs, lab);
   const tag = createHash("sha256").update(directory).digest("hex").slice(0, 8);

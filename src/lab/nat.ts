@@ -17,7 +17,7 @@ const machine = "/run/clm-lab";
 const wasOff = `${machine}/forwarding-was-off`;
 
 /** Makes the way out, or makes it again. */
-export async function openWayOut(names: LabNames, subnet: number, output: (line: string) => void): Promise<void> {
+export async function openNat(names: LabNames, subnet: number, output: (line: string) => void): Promise<void> {
   await withLock(machine, {}, async () => {
     await closeFilter(names);
     const troubles: string[] = [];
@@ -35,7 +35,7 @@ export async function openWayOut(names: LabNames, subnet: number, output: (line:
   });
 }
 
-export async function closeWayOut(names: LabNames): Promise<void> {
+export async function closeNat(names: LabNames): Promise<void> {
   await withLock(machine, {}, async () => {
     await closeFilter(names);
     if (!existsSync(wasOff) || (await rules()).length > 0) return;

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { readdir, rm, statfs } from "node:fs/promises";
-import { inParallel } from "../limit.js";
+import { inParallel } from "../async/limit.js";
 import { attempt, run } from "./command.js";
 import { withLock } from "./lock.js";
 import type { HostNames, LabNames } from "./names.js";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Release } from "./shape.js";
-import { loginUser } from "./shape.js";
-import echo from "./standin/echo.py?raw";
+import echo from "../../templates/standin/echo.py?raw";
+import type { Release } from "./types.js";
+import { loginUser } from "./types.js";
 
 /** What every lab host has from the start. Hosts have no way out by default, so what tests need must be here. */
 export const included = [

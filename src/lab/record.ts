@@ -4,8 +4,8 @@ import { join } from "node:path";
 import * as z from "zod/mini";
 import { Fault } from "../errors.js";
 import { writeAtomic } from "../state/atomic-file.js";
-import { isLabName, labNames, places } from "./names.js";
-import { releases } from "./shape.js";
+import { isLabName, labNames, paths } from "./names.js";
+import { releases } from "./types.js";
 
 const labRecord = z.object({
   schema: z.literal(1),
@@ -58,6 +58,6 @@ export async function writeRecord(record: LabRecord): Promise<void> {
 
 /** The names of the labs that have a record, good or bad. */
 export async function recordedLabs(): Promise<string[]> {
-  const entries = await readdir(places().labs).catch(() => []);
+  const entries = await readdir(paths().labs).catch(() => []);
   return entries.filter((name) => isLabName(name) && existsSync(fileOf(name))).sort();
 }

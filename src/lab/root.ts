@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { run } from "./command.js";
 import { isMounted, unmountAt } from "./mounts.js";
 import type { HostNames } from "./names.js";
-import { loginUser } from "./shape.js";
+import { loginUser } from "./types.js";
 
 /** A host's own filesystem: the base below, what this host changed above. */
 

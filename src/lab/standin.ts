@@ -1,28 +1,28 @@
 import { createHash } from "node:crypto";
+import api from "../../templates/standin/hermes/api.py?raw";
+import channels from "../../templates/standin/hermes/channels.py?raw";
+import codex from "../../templates/standin/hermes/codex.py?raw";
+import dashboard from "../../templates/standin/hermes/dashboard.py?raw";
+import environment from "../../templates/standin/hermes/environment.py?raw";
+import gateway from "../../templates/standin/hermes/gateway.py?raw";
+import handoff from "../../templates/standin/hermes/handoff.py?raw";
+import listening from "../../templates/standin/hermes/listening.py?raw";
+import logins from "../../templates/standin/hermes/logins.py?raw";
+import logs from "../../templates/standin/hermes/logs.py?raw";
+import main from "../../templates/standin/hermes/main.py?raw";
+import mcp from "../../templates/standin/hermes/mcp.py?raw";
+import mind from "../../templates/standin/hermes/mind.py?raw";
+import model from "../../templates/standin/hermes/model.py?raw";
+import proxy from "../../templates/standin/hermes/proxy.py?raw";
+import responses from "../../templates/standin/hermes/responses.py?raw";
+import rules from "../../templates/standin/hermes/rules.py?raw";
+import settings from "../../templates/standin/hermes/settings.py?raw";
+import store from "../../templates/standin/hermes/store.py?raw";
+import stream from "../../templates/standin/hermes/stream.py?raw";
+import toolsServer from "../../templates/standin/hermes/tools_server.py?raw";
+import turn from "../../templates/standin/hermes/turn.py?raw";
+import installer from "../../templates/standin/install.sh?raw";
 import { quote } from "../quote.js";
-import api from "./standin/hermes/api.py?raw";
-import channels from "./standin/hermes/channels.py?raw";
-import codex from "./standin/hermes/codex.py?raw";
-import dashboard from "./standin/hermes/dashboard.py?raw";
-import environment from "./standin/hermes/environment.py?raw";
-import gateway from "./standin/hermes/gateway.py?raw";
-import handoff from "./standin/hermes/handoff.py?raw";
-import listening from "./standin/hermes/listening.py?raw";
-import logins from "./standin/hermes/logins.py?raw";
-import logs from "./standin/hermes/logs.py?raw";
-import main from "./standin/hermes/main.py?raw";
-import mcp from "./standin/hermes/mcp.py?raw";
-import mind from "./standin/hermes/mind.py?raw";
-import model from "./standin/hermes/model.py?raw";
-import proxy from "./standin/hermes/proxy.py?raw";
-import responses from "./standin/hermes/responses.py?raw";
-import rules from "./standin/hermes/rules.py?raw";
-import settings from "./standin/hermes/settings.py?raw";
-import store from "./standin/hermes/store.py?raw";
-import stream from "./standin/hermes/stream.py?raw";
-import toolsServer from "./standin/hermes/tools_server.py?raw";
-import turn from "./standin/hermes/turn.py?raw";
-import installer from "./standin/install.sh?raw";
 
 /** Releases of Hermes that the lab has a stand-in for, and what each calls itself. */
 export const standins = {
@@ -62,7 +62,7 @@ export function standinInstaller(version: Standin): string {
 }
 
 /** A stand-in's installer as a manifest pins it. */
-export interface Pinned {
+export interface StandinPin {
   version: `${Standin}+standin`;
   reports: string;
   commit: string;
@@ -70,7 +70,7 @@ export interface Pinned {
   sha256: string;
 }
 
-export function pinnedStandins(): Pinned[] {
+export function pinnedStandins(): StandinPin[] {
   return (Object.keys(standins) as Standin[]).map((version) => {
     const bytes = Buffer.from(standinInstaller(version));
     const sha256 = createHash("sha256").update(bytes).digest("hex");

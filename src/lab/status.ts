@@ -1,21 +1,21 @@
-import { fingerprint } from "../fingerprint.js";
+import { fingerprint } from "../text/fingerprint.js";
 import { answers, isRunning } from "./boot.js";
 import type { HostNames } from "./names.js";
 import { labNameFrom, labNames } from "./names.js";
 import type { LabRecord } from "./record.js";
 import { readRecord, recordedLabs } from "./record.js";
-import type { HostState, Lab, LabHost } from "./shape.js";
-import { loginUser } from "./shape.js";
 import { address } from "./subnet.js";
+import type { HostState, Lab, LabHost } from "./types.js";
+import { loginUser } from "./types.js";
 
 /** What the machine says of one lab, or of all. A lab that is not there gives nothing. */
 export async function status(name?: string): Promise<Lab[]> {
   const wanted = name === undefined ? await recordedLabs() : [labNameFrom(name)];
   const records = await Promise.all(wanted.map(readRecord));
-  return Promise.all(records.flatMap((record) => (record ? labSeen(record) : [])));
+  return Promise.all(records.flatMap((record) => (record ? labStatus(record) : [])));
 }
 
-export async function labSeen(record: LabRecord): Promise<Lab> {
+export async function labStatus(record: LabRecord): Promise<Lab> {
   const names = labNames(record.name);
   const hosts = record.hosts.map(async ({ number, hostKey }): Promise<LabHost> => {
     const host = names.host(number);

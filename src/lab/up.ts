@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
+import { inParallel } from "../async/limit.js";
 import { Fault, isFault } from "../errors.js";
-import { inParallel } from "../limit.js";
 import { ensureBase } from "./base.js";
 import { isRunning, start, untilUp } from "./boot.js";
 import { lastLines, stopIfAborted } from "./command.js";
@@ -10,18 +10,18 @@ import { withLock } from "./lock.js";
 import { ensurePackages, raiseLimits } from "./machine.js";
 import type { HostNames, LabNames } from "./names.js";
 import { labNames } from "./names.js";
-import { nameServers, openWayOut } from "./nat.js";
+import { nameServers, openNat } from "./nat.js";
 import { ensureBridge, ensureWires, takeSubnet } from "./network.js";
-import { mustBePossible, mustFit } from "./possible.js";
+import { mustBePossible, mustFit } from "./preconditions.js";
 import type { LabRecord } from "./record.js";
 import { readRecord, writeRecord } from "./record.js";
 import { ensureRoot, makeHostKey } from "./root.js";
-import type { Lab, LabWish, Told } from "./shape.js";
-import { loginUser } from "./shape.js";
-import { labSeen } from "./status.js";
+import { labStatus } from "./status.js";
 import { address } from "./subnet.js";
+import type { Lab, LabOptions, WorkOptions } from "./types.js";
+import { loginUser } from "./types.js";
 
-export interface UpOptions extends LabWish, Told {
+export interface UpOptions extends LabOptions, WorkOptions {
   /** The public key line the login user accepts. */
   authorizedKey: string;
   signal: AbortSignal;
@@ -42,7 +42,7 @@ export async function up(options: UpOptions): Promise<Lab> {
     await enlarge(names, record, options);
     await bring(names, record, options);
     await adjust(known, record, options);
-    return labSeen(record);
+    return labStatus(record);
   });
 }
 
@@ -86,7 +86,7 @@ async function bring(names: LabNames, record: LabRecord, options: UpOptions): Pr
     progress?.("making the network");
     await ensureBridge(names, record.subnet);
     await ensureWires(names, options.internet ? hosts : stopped, record.subnet, record.internet);
-    if (record.internet) await openWayOut(names, record.subnet, (line) => output?.(line));
+    if (record.internet) await openNat(names, record.subnet, (line) => output?.(line));
   }
   const resolv = record.internet ? await nameServers() : "";
   const identity = { base: record.base, authorizedKey: options.authorizedKey, resolv };

@@ -3,7 +3,7 @@ import { commandFor } from "./operations/conversation.js";
 import type { Shell } from "./process.js";
 import { defaultMaxBytes, run, tooLarge } from "./run.js";
 
-export interface Asking {
+export interface HostQuery {
   host: string;
   /** What it is to tell: `how its agents are`. */
   what: string;
@@ -13,11 +13,11 @@ export interface Asking {
   timeout: number;
   signal: AbortSignal;
   /** Called when something comes. */
-  heard?: () => void;
+  onData?: () => void;
 }
 
 /** What a host told, as far as it came, and the fault for who misses something in it. */
-export interface Told {
+export interface HostAnswer {
   text: string;
   fault: Fault;
 }
@@ -26,18 +26,18 @@ export interface Told {
 export async function askHost<T>(
   root: Shell,
   script: string,
-  asking: Asking,
+  asking: HostQuery,
   read: (text: string) => T | undefined,
 ): Promise<T> {
-  const { text, fault } = await hearHost(root, script, asking);
+  const { text, fault } = await askHostPartially(root, script, asking);
   const answer = read(text);
   if (answer === undefined) throw fault;
   return answer;
 }
 
 /** The same for who can use a part of an answer: when the host takes too long, what came until then is told all the same. */
-export async function hearHost(root: Shell, script: string, asking: Asking): Promise<Told> {
-  const { stdin = "", timeout, signal, heard } = asking;
+export async function askHostPartially(root: Shell, script: string, asking: HostQuery): Promise<HostAnswer> {
+  const { stdin = "", timeout, signal, onData: heard } = asking;
   const chunks: Buffer[] = [];
   const text = () => Buffer.concat(chunks).toString("utf8");
   const tooMuch = new AbortController();
@@ -61,12 +61,12 @@ export async function hearHost(root: Shell, script: string, asking: Asking): Pro
   }
 }
 
-function flooded({ host, what }: Asking): Fault {
+function flooded({ host, what }: HostQuery): Fault {
   const { message } = tooLarge(defaultMaxBytes, "");
   return new Fault("remote-failed", `${host} could not tell ${what}`, { why: message, next: `clm host check ${host}` });
 }
 
-const brokeOff = ({ host, what }: Asking, stderr: string, code: number | null): Fault =>
+const brokeOff = ({ host, what }: HostQuery, stderr: string, code: number | null): Fault =>
   new Fault("remote-failed", `${host} could not tell ${what}`, {
     why: stderr.trim().split("\n").slice(-3).join(" ") || `its script ended with ${code}`,
     next: `clm host check ${host}`,

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import type { Duplex } from "node:stream";
 import { NodeSSH } from "node-ssh";
 import type { Algorithms } from "ssh2";
+import { waitFor } from "../async/wait.js";
 import { asFault, Fault } from "../errors.js";
-import { waitFor } from "../wait.js";
 import { type Connection, connection } from "./connection.js";
 import { preferredAlgorithms } from "./host-keys/algorithms.js";
 import { type HostKey, hostKeyFrom, parsePublicKey } from "./host-keys/key.js";
@@ -12,12 +12,12 @@ import { lookupName } from "./host-keys/known-hosts.js";
 import type { Trust } from "./host-keys/trust.js";
 import { type Credentials, loginAttempts } from "./login.js";
 import { type SshSettings, sshSettings } from "./ssh-config.js";
-import { aliveWithin } from "./ssh-settings.js";
+import { keepAliveFor } from "./ssh-settings.js";
 import type { Passwords } from "./sudo.js";
 import type { Target } from "./target.js";
 
 /** Everything a connection needs from outside. */
-export interface Means {
+export interface ConnectOptions {
   trust: Trust;
   credentials: Credentials & Passwords;
   env: NodeJS.ProcessEnv;
@@ -26,7 +26,7 @@ export interface Means {
   debug?: ((line: string) => void) | undefined;
   signal?: AbortSignal | undefined;
   /** Milliseconds until a host has shown its key; logging in may take twice as long again. ConnectTimeout in the user's ssh config wins. */
-  patience?: number | undefined;
+  timeout?: number | undefined;
 }
 
 // No SHA-1, no CBC, nothing below 2048 bits: what OpenSSH 9 itself still offers, less what only old peers need.
@@ -54,9 +54,9 @@ const algorithms: Algorithms = {
 };
 
 /** Connects, checks the host's key, and only then logs in; through the hops that `ProxyJump` names, if any. */
-export async function connect(target: Target, means: Means, behind: string[] = []): Promise<Connection> {
+export async function connect(target: Target, means: ConnectOptions, behind: string[] = []): Promise<Connection> {
   const settings = await sshSettings(target, means.env, means.debug);
-  if (behind.includes(target.name)) throw goesInACircle([...behind, target.name]);
+  if (behind.includes(target.name)) throw jumpCycle([...behind, target.name]);
   let road: Connection | undefined;
   try {
     for (const hop of settings.proxyJump.map(hopTarget)) {
@@ -77,11 +77,16 @@ function hopTarget({ hostname, port, user }: SshSettings["proxyJump"][number]): 
   return { name: lookupName(hostname, port ?? 22), address: hostname, port, user, jump: true };
 }
 
-function goesInACircle(way: string[]): Fault {
+function jumpCycle(way: string[]): Fault {
   return new Fault("bad-input", "the ProxyJump settings in your ssh config go in a circle", { why: way.join(" → ") });
 }
 
-async function dialThrough(road: Connection, target: Target, settings: SshSettings, means: Means): Promise<Connection> {
+async function dialThrough(
+  road: Connection,
+  target: Target,
+  settings: SshSettings,
+  means: ConnectOptions,
+): Promise<Connection> {
   const connected = await dial(
     target,
     settings,
@@ -92,10 +97,10 @@ async function dialThrough(road: Connection, target: Target, settings: SshSettin
   return connected;
 }
 
-async function dial(target: Target, settings: SshSettings, means: Means, sock?: Duplex): Promise<Connection> {
+async function dial(target: Target, settings: SshSettings, means: ConnectOptions, sock?: Duplex): Promise<Connection> {
   const { signal } = means;
-  const timeout = settings.connectTimeout ?? means.patience ?? 10_000;
-  const alive = aliveWithin(settings.alive);
+  const timeout = settings.connectTimeout ?? means.timeout ?? 10_000;
+  const alive = keepAliveFor(settings.alive);
   signal?.throwIfAborted();
   const expected = await means.trust.expect(target, settings);
   const client = new NodeSSH();
@@ -103,7 +108,7 @@ async function dial(target: Target, settings: SshSettings, means: Means, sock?: 
   let shown: HostKey = { type: "", blob: Buffer.alloc(0) };
   let loggingIn = false;
 
-  const clock = patienceClock(timeout, () => client.connection?.destroy());
+  const clock = loginClock(timeout, () => client.connection?.destroy());
 
   const attempts = loginAttempts(await loginSettings(target, settings, means), means.credentials, clock.whileAsking);
   try {
@@ -151,12 +156,12 @@ async function dial(target: Target, settings: SshSettings, means: Means, sock?: 
   }
   return connection(client, {
     ...{ target, user: settings.user, hostKey: shown, passwords: means.credentials, signal },
-    ...(means.patience !== undefined && { startTimeout: Math.min(means.patience, 10_000) }),
+    ...(means.timeout !== undefined && { startTimeout: Math.min(means.timeout, 10_000) }),
   });
 }
 
 /** The agent is asked only for the named key when one was named, as `ssh -i` with IdentitiesOnly does. */
-async function loginSettings(target: Target, settings: SshSettings, { env, ownKey }: Means) {
+async function loginSettings(target: Target, settings: SshSettings, { env, ownKey }: ConnectOptions) {
   const { user, hostname, identitiesOnly, identityAgent } = settings;
   const own = ownKey && !target.identity && existsSync(ownKey) ? [ownKey] : [];
   const identityFiles = [...settings.identityFiles, ...own];
@@ -174,13 +179,13 @@ async function loginSettings(target: Target, settings: SshSettings, { env, ownKe
 }
 
 // A host may refuse any number of keys slowly, one after the other.
-const longestLogin = 3;
+const loginFactor = 3;
 
 /** Time the host may take for each answer and in all, not counting the time a person thinks. */
-function patienceClock(patience: number, giveUp: () => void) {
+function loginClock(patience: number, giveUp: () => void) {
   let ranOut = false;
   let timer: NodeJS.Timeout | undefined;
-  let left = patience * longestLogin;
+  let left = patience * loginFactor;
   let since = 0;
   let expire: (error: Error) => void = () => {};
   const expired = new Promise<never>((_, reject) => {

@@ -2,11 +2,11 @@ import type { Duplex, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NodeSSH } from "node-ssh";
 import type { ClientChannel } from "ssh2";
+import { limit } from "../async/limit.js";
+import { waitFor } from "../async/wait.js";
 import { Fault } from "../errors.js";
-import { limit } from "../limit.js";
-import { waitFor } from "../wait.js";
+import { coalesceWrites } from "./coalesce-writes.js";
 import type { HostKey } from "./host-keys/key.js";
-import { inOneWrite } from "./one-write.js";
 import type { Exit, Shell } from "./process.js";
 import { rootOnTerminal, type TerminalProcess, type Window } from "./root-terminal.js";
 import { type Passwords, withRightsOf } from "./sudo.js";
@@ -54,7 +54,7 @@ export function connection(client: NodeSSH, login: Login): Connection {
   const { target, user, hostKey, passwords, startTimeout = defaultStartTimeout } = login;
   const ssh = client.connection;
   if (!ssh) throw lost(target, "it was closed at once");
-  inOneWrite((ssh as unknown as Socketed)._sock);
+  coalesceWrites((ssh as unknown as ClientInternals)._sock);
   const slot = limit(channelsPerHost);
   let reason = "the connection ended";
   let open = true;
@@ -95,7 +95,7 @@ export function connection(client: NodeSSH, login: Login): Connection {
     const opened = new Promise<TerminalProcess>((started, failed) => {
       slot(async () => {
         waits?.throwIfAborted();
-        const process = await patiently(() => openChannel(command, waits, window)).catch((error: Error) => {
+        const process = await retryChannel(() => openChannel(command, waits, window)).catch((error: Error) => {
           if (waits?.aborted || error instanceof Fault) throw error;
           // A socket that has gone is noticed here before its end is told.
           throw open && error.message !== "Not connected" ? refused(target, error) : lost(target, reason);
@@ -158,12 +158,12 @@ const grace = 500;
 const prohibited = 1;
 
 /** The part of ssh2's client that its types leave out. */
-interface Socketed {
+interface ClientInternals {
   _sock: Writable;
 }
 
 /** The part of ssh2's channel that its types leave out. */
-interface Wired {
+interface ChannelInternals {
   outgoing: { id: number };
   _client: { _protocol: { signal(channel: number, name: string): void } };
 }
@@ -172,13 +172,13 @@ interface Wired {
  * sshd gives a closed channel's place back only when it has read all that came with the close. A channel opened in the
  * same breath finds the old ones still counted (seen: 8 at a time, 40 in a row, refused by a MaxSessions of 10).
  */
-async function patiently<T>(attempt: () => Promise<T>, left = 6): Promise<T> {
+async function retryChannel<T>(attempt: () => Promise<T>, left = 6): Promise<T> {
   try {
     return await attempt();
   } catch (error) {
     if (left === 0 || !("reason" in (error as object))) throw error;
     await sleep(20 + Math.random() * 60);
-    return patiently(attempt, left - 1);
+    return retryChannel(attempt, left - 1);
   }
 }
 
@@ -221,7 +221,10 @@ function channelProcess(channel: ClientChannel, lostFault: () => Fault): Termina
       // A request on a closed channel makes sshd drop the whole connection (seen: "unknown channel 0").
       if (closed) return;
       // Not channel.signal(): ssh2 sends nothing once stdin has ended, although only data may not follow an EOF.
-      (channel as unknown as Wired)._client._protocol.signal((channel as unknown as Wired).outgoing.id, signal);
+      (channel as unknown as ChannelInternals)._client._protocol.signal(
+        (channel as unknown as ChannelInternals).outgoing.id,
+        signal,
+      );
       leave();
     },
     leave,

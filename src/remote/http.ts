@@ -1,11 +1,11 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { Duplex } from "node:stream";
+import { waitFor } from "../async/wait.js";
 import { Fault } from "../errors.js";
-import { waitFor } from "../wait.js";
 import type { Connection } from "./connection.js";
 
 /** What is asked of a server on a host's own loopback. */
-export interface Asking {
+export interface HttpRequest {
   method: "GET" | "POST";
   path: string;
   headers?: Record<string, string>;
@@ -14,7 +14,7 @@ export interface Asking {
 }
 
 /** A port of a host, and how a connection to it is made. */
-export interface Reachable {
+export interface RemotePort {
   connection: Connection;
   port: number;
   open(): Promise<Duplex>;
@@ -28,16 +28,16 @@ export interface Reply {
 }
 
 /** Asks inside the SSH connection: no port is opened anywhere, and nobody between here and the host can listen. */
-export async function ask(to: Reachable, asking: Asking): Promise<Reply> {
+export async function ask(to: RemotePort, asking: HttpRequest): Promise<Reply> {
   asking.signal.throwIfAborted();
   let road: Duplex | undefined;
   try {
-    road = await roadTo(to, asking);
-    const answer = await firstOf(road, to, asking);
+    road = await openSocket(to, asking);
+    const answer = await sendRequest(road, to, asking);
     return { status: answer.statusCode ?? 0, headers: headersOf(answer), body: bodyOf(to, answer, asking) };
   } catch (error) {
     road?.destroy();
-    throw await told(to, asking, error);
+    throw await explained(to, asking, error);
   }
 }
 
@@ -56,17 +56,17 @@ export function warmUp(): void {
 }
 
 /** Nobody who wants to stop waits for a host that does not answer; a road that comes too late is closed again. */
-function roadTo(to: Reachable, { signal }: Asking): Promise<Duplex> {
+function openSocket(to: RemotePort, { signal }: HttpRequest): Promise<Duplex> {
   return waitFor(to.open(), { signal, drop: (late) => late.destroy() });
 }
 
 // Answers in advance (1xx) that one request may get: a server that only sends those never answers.
-const mostInformation = 16;
+const maxInformational = 16;
 
 const switchesProtocol = (): Fault =>
   new Fault("remote-failed", "it switched to another protocol, which nobody asked it to (HTTP 101)");
 const onlyInformation = (): Fault =>
-  new Fault("remote-failed", `it sent ${mostInformation} answers in advance (HTTP 1xx), and no answer`);
+  new Fault("remote-failed", `it sent ${maxInformational} answers in advance (HTTP 1xx), and no answer`);
 
 /**
  * Fails a request that gets no answer but a 101, or no end of 1xx: Node's client would wait for ever. To be called before
@@ -84,16 +84,16 @@ export function refuseEndlessInformation(asked: ClientRequest, failed: (error: F
     failed(switchesProtocol());
   });
   asked.on("information", ({ statusCode }: { statusCode: number }) => {
-    if (statusCode !== 101 && ++count <= mostInformation) return;
+    if (statusCode !== 101 && ++count <= maxInformational) return;
     failed(statusCode === 101 ? switchesProtocol() : onlyInformation());
     asked.destroy();
   });
 }
 
-function firstOf(
+function sendRequest(
   road: Duplex,
-  { port }: Reachable,
-  { method, path, headers = {}, body, signal }: Asking,
+  { port }: RemotePort,
+  { method, path, headers = {}, body, signal }: HttpRequest,
 ): Promise<IncomingMessage> {
   return new Promise((answered, failed) => {
     const asked = request({
@@ -114,7 +114,7 @@ const lengthOf = (body: string | undefined): Record<string, number> =>
 const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ""].flat().join(", ")]));
 
-async function* bodyOf(to: Reachable, answer: IncomingMessage, asking: Asking): AsyncGenerator<Buffer> {
+async function* bodyOf(to: RemotePort, answer: IncomingMessage, asking: HttpRequest): AsyncGenerator<Buffer> {
   const { connection } = to;
   try {
     yield* answer;
@@ -122,7 +122,7 @@ async function* bodyOf(to: Reachable, answer: IncomingMessage, asking: Asking): 
     if (!endsItself(answer)) await new Promise(setImmediate);
     if (!connection.open && !endsItself(answer)) throw connection.lost();
   } catch (error) {
-    throw await told(to, asking, error);
+    throw await explained(to, asking, error);
   } finally {
     answer.destroy();
   }
@@ -133,7 +133,7 @@ export const endsItself = ({ headers }: IncomingMessage): boolean =>
   headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
 
 /** A server that hangs up and a road that ended look the same to HTTP; the road knows a moment later. */
-async function told({ connection, port }: Reachable, { signal }: Asking, error: unknown): Promise<unknown> {
+async function explained({ connection, port }: RemotePort, { signal }: HttpRequest, error: unknown): Promise<unknown> {
   if (signal.aborted) return signal.reason;
   await Promise.race([connection.closed, new Promise((resolve) => setTimeout(resolve, 50))]);
   if (!connection.open) return connection.lost();

@@ -94,7 +94,7 @@ export function loginAttempts(
 /** The private key in a file, or why it cannot be used. */
 async function readKey(path: string, passphrase: () => Promise<Secret | undefined>): Promise<ParsedKey | string> {
   const content = await readFile(path).catch((error: NodeJS.ErrnoException) => error);
-  if (content instanceof Error) return readable[content.code ?? ""] ?? content.message;
+  if (content instanceof Error) return readErrors[content.code ?? ""] ?? content.message;
   const first = parse(content);
   if (!(first instanceof Error)) return first;
   if (!/encrypted|passphrase/i.test(first.message)) return "not a key ssh2 can read";
@@ -104,7 +104,7 @@ async function readKey(path: string, passphrase: () => Promise<Secret | undefine
   return second instanceof Error ? "wrong passphrase" : second;
 }
 
-const readable: Record<string, string> = {
+const readErrors: Record<string, string> = {
   ENOENT: "not there",
   EISDIR: "a directory",
   EACCES: "not readable by you",

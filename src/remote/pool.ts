@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { limit } from "../async/limit.js";
 import { isFault } from "../errors.js";
-import { limit } from "../limit.js";
-import type { Means } from "./connect.js";
+import type { ConnectOptions } from "./connect.js";
 import type { Connection } from "./connection.js";
 import type { Target } from "./target.js";
 
@@ -15,7 +15,7 @@ export interface Pool {
   close(): void;
 }
 
-export function createPool(means: Means): Pool {
+export function createPool(means: ConnectOptions): Pool {
   const start = limit(startsAtOnce);
   const connections = new Map<string, { to: string; made: Promise<Connection> }>();
   /** All that may be open: what is under way on one to a host's former place comes to its end there. */
@@ -23,10 +23,10 @@ export function createPool(means: Means): Pool {
 
   return {
     connect(target) {
-      const to = placeOf(target);
+      const to = endpointOf(target);
       const known = connections.get(target.name);
       if (known?.to === to) return known.made;
-      const made = start(() => patiently(target, means));
+      const made = start(() => connectWithRetry(target, means));
       connections.set(target.name, { to, made });
       all.add(made);
       const forget = () => {
@@ -46,10 +46,10 @@ export function createPool(means: Means): Pool {
   };
 }
 
-const placeOf = ({ address, port, user, jump }: Target): string => JSON.stringify([address, port, user, jump]);
+const endpointOf = ({ address, port, user, jump }: Target): string => JSON.stringify([address, port, user, jump]);
 
 /** A default sshd drops some of many connections that start together (MaxStartups 10:30:100): wait a little, try again. */
-async function patiently(target: Target, means: Means): Promise<Connection> {
+async function connectWithRetry(target: Target, means: ConnectOptions): Promise<Connection> {
   // Loaded with the first connection: most commands that have a pool in reach never connect.
   const { connect } = await import("./connect.js");
   for (let attempt = 1; ; attempt++) {

@@ -1,8 +1,8 @@
 import { PassThrough, type Readable } from "node:stream";
+import { waitFor } from "../async/wait.js";
 import { sh } from "../quote.js";
-import { waitFor } from "../wait.js";
 import type { Process } from "./process.js";
-import { type Door, mark, noSudo, passwordWays, patience, proven } from "./sudo.js";
+import { noSudo, passwordOptions, randomMark, type SudoAccess, sudoTimeout, withProofLine } from "./sudo.js";
 
 /** A terminal: what kind of one, and how large. */
 export interface Window {
@@ -22,44 +22,44 @@ export interface TerminalProcess extends Process {
  */
 export async function rootOnTerminal(
   command: string,
-  { host, sudo, passwords }: Door,
+  { host, sudo, passwords }: SudoAccess,
   start: (line: string) => Promise<TerminalProcess>,
   signal: AbortSignal,
 ): Promise<TerminalProcess> {
   if (host.user === "root") return start(command);
   if (sudo === "none") throw noSudo(host, "sudo is not installed there");
-  const [proof, prompt] = [mark(), mark()];
+  const [proof, prompt] = [randomMark(), randomMark()];
   const how = sudo === "password" ? sh`-p ${prompt}` : "-n";
-  const process = await start(`sudo ${how} -u root -- ${sh`/bin/sh -c ${proven(proof, command)}`}`);
+  const process = await start(`sudo ${how} -u root -- ${sh`/bin/sh -c ${withProofLine(proof, command)}`}`);
   const password = () => passwords.sudo(`${host.user}@${host.target.name}`);
   try {
     return { ...process, stdout: await waitFor(afterSudo(process, { proof, prompt, password }), { signal }) };
   } catch (error) {
     process.kill("KILL");
-    throw typeof error === "string" ? noSudo(host, error, error === nobody ? passwordWays : undefined) : error;
+    throw typeof error === "string" ? noSudo(host, error, error === nobody ? passwordOptions : undefined) : error;
   }
 }
 
 // Characters a terminal may show before the proof line.
-const longestPreamble = 64 * 1024;
+const maxPreambleBytes = 64 * 1024;
 
 const nobody = "sudo wants a password and nobody is there to give it";
 
-interface Expected {
+interface SudoDialogue {
   proof: string;
   prompt: string;
-  password: () => ReturnType<Door["passwords"]["sudo"]>;
+  password: () => ReturnType<SudoAccess["passwords"]["sudo"]>;
 }
 
 /** What the terminal shows after sudo let us through. Rejects with a reason when it did not. */
-function afterSudo({ stdout, stdin, done }: Process, { proof, prompt, password }: Expected): Promise<Readable> {
+function afterSudo({ stdout, stdin, done }: Process, { proof, prompt, password }: SudoDialogue): Promise<Readable> {
   const rest = new PassThrough();
   let head = "";
   let asked = 0;
   let timer: NodeJS.Timeout | undefined;
   return new Promise<Readable>((resolve, reject) => {
     const wait = () => {
-      timer = setTimeout(() => reject("it asked nothing clm understands"), patience);
+      timer = setTimeout(() => reject("it asked nothing clm understands"), sudoTimeout);
     };
     async function answer(): Promise<void> {
       clearTimeout(timer);
@@ -71,7 +71,7 @@ function afterSudo({ stdout, stdin, done }: Process, { proof, prompt, password }
     }
     function hear(chunk: Buffer): void {
       head += chunk.toString("latin1");
-      if (head.length > longestPreamble) {
+      if (head.length > maxPreambleBytes) {
         stdout.off("data", hear);
         reject("it showed more than clm reads before it started anything");
         return;

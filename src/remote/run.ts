@@ -75,13 +75,13 @@ export const tooLarge = (maxBytes: number, what: string): Fault =>
     why: what.slice(0, 200),
   });
 
-interface Collecting {
+interface CollectOptions {
   tell: OnOutput | undefined;
   maxBytes: number;
   tooMuch: () => void;
 }
 
-async function collect(stream: Readable, { tell, maxBytes, tooMuch }: Collecting): Promise<string> {
+async function collect(stream: Readable, { tell, maxBytes, tooMuch }: CollectOptions): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   stream.on("data", (chunk: Buffer) => {

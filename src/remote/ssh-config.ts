@@ -4,7 +4,7 @@ import { userInfo } from "node:os";
 import { promisify } from "node:util";
 import { Fault } from "../errors.js";
 import { quote } from "../quote.js";
-import { type Here, parseSshSettings, type SshSettings } from "./ssh-settings.js";
+import { type LocalUser, parseSshSettings, type SshSettings } from "./ssh-settings.js";
 import type { Target } from "./target.js";
 
 export type { Hop, SshSettings } from "./ssh-settings.js";
@@ -12,7 +12,7 @@ export type { Hop, SshSettings } from "./ssh-settings.js";
 const run = promisify(execFile);
 
 // `Match exec` and host name lookups in the user's config take their own time; this much is a hang.
-const patience = 15_000;
+const timeout = 15_000;
 
 /**
  * Asks OpenSSH how it would reach a host, so that `~/.ssh/config` means to clm what it means to ssh. What the host's
@@ -28,7 +28,7 @@ export async function sshSettings(
   if (target.user !== undefined) mustBeOneWord("user", target.user);
   // The home of the password file, not $HOME: it is the one OpenSSH takes.
   const { homedir: home, username: user } = userInfo();
-  const here: Here = { home, user, env };
+  const here: LocalUser = { home, user, env };
   const output = (await askSsh(target, here, debug)) ?? withoutSsh(target, here);
   const settings = parseSshSettings(output, here);
   if (settings.proxyCommand !== undefined) throw needsProxyCommand(target, settings.proxyCommand);
@@ -41,7 +41,7 @@ export async function sshSettings(
 }
 
 /** What `ssh -G` prints; nothing when there is no ssh on this machine. */
-async function askSsh(target: Target, here: Here, debug: (line: string) => void): Promise<string | undefined> {
+async function askSsh(target: Target, here: LocalUser, debug: (line: string) => void): Promise<string | undefined> {
   const config = here.env.CLM_SSH_CONFIG;
   const argv = [
     "-G",
@@ -54,7 +54,7 @@ async function askSsh(target: Target, here: Here, debug: (line: string) => void)
     target.address,
   ];
   try {
-    const { stdout, stderr } = await run("ssh", argv, { env: here.env, timeout: patience, maxBuffer: 1 << 22 });
+    const { stdout, stderr } = await run("ssh", argv, { env: here.env, timeout: timeout, maxBuffer: 1 << 22 });
     for (const line of stderr.split("\n").filter(Boolean)) debug(`ssh -G ${target.address}: ${line}`);
     return stdout;
   } catch (error) {
@@ -72,7 +72,7 @@ async function askSsh(target: Target, here: Here, debug: (line: string) => void)
 }
 
 /** What OpenSSH would say on a machine where nothing is configured. */
-function withoutSsh(target: Target, here: Here): string {
+function withoutSsh(target: Target, here: LocalUser): string {
   const identities = target.identity
     ? [target.identity.replaceAll("%", "%%")]
     : ["id_ed25519", "id_ecdsa", "id_rsa"].map((key) => `~/.ssh/${key}`);

@@ -25,34 +25,34 @@ export interface SshSettings {
   userKnownHostsFiles: string[];
   globalKnownHostsFiles: string[];
   /** How often a silent host is asked whether it is still there, and how many of these it may leave unanswered. */
-  alive?: Alive;
+  alive?: KeepAlive;
   /** Milliseconds until the host must have answered, where the user's config says so. */
   connectTimeout?: number;
 }
 
-export interface Alive {
+export interface KeepAlive {
   milliseconds: number;
   unanswered: number;
 }
 
 // Whoever waits for a word from a host that froze is told within 10 s: the third question that finds two unanswered ends it.
-const watchful: Alive = { milliseconds: 3000, unanswered: 2 };
+const defaultAlive: KeepAlive = { milliseconds: 3000, unanswered: 2 };
 
 /** What the user's config says, unless that would tell later than clm promises. */
-export function aliveWithin(wanted: Alive = watchful): Alive {
-  const end = ({ milliseconds, unanswered }: Alive) => milliseconds * (unanswered + 1);
-  return end(wanted) < end(watchful) ? wanted : watchful;
+export function keepAliveFor(wanted: KeepAlive = defaultAlive): KeepAlive {
+  const end = ({ milliseconds, unanswered }: KeepAlive) => milliseconds * (unanswered + 1);
+  return end(wanted) < end(defaultAlive) ? wanted : defaultAlive;
 }
 
 /** What the tokens in paths stand for, besides what the settings say themselves. */
-export interface Here {
+export interface LocalUser {
   home: string;
   user: string;
   env: NodeJS.ProcessEnv;
 }
 
 /** Reads what `ssh -G` prints. Whether identity files exist is not looked at. */
-export function parseSshSettings(output: string, here: Here): SshSettings {
+export function parseSshSettings(output: string, here: LocalUser): SshSettings {
   const values = new Map<string, string[]>();
   for (const line of output.split("\n")) {
     const [, key, value] = /^(\S+) (.*?)\r?$/.exec(line) ?? [];
@@ -110,13 +110,17 @@ function splitPaths(line: string): string[] {
 }
 
 /** `ssh -G` (seen with 9.2) leaves `~` and tokens in identity files, but not in the paths of known_hosts files. */
-function expandPath(path: string, tokens: Record<string, string>, { home, env }: Here): string {
+function expandPath(path: string, tokens: Record<string, string>, { home, env }: LocalUser): string {
   return path
     .replace(/^~(?=\/|$)/, () => home)
     .replace(/%(.)|\$\{(\w+)\}/g, (as, token, name) => (name === undefined ? tokens[token] : env[name]) ?? as);
 }
 
-function agentSocket(value: string | undefined, expand: (path: string) => string, { env }: Here): string | undefined {
+function agentSocket(
+  value: string | undefined,
+  expand: (path: string) => string,
+  { env }: LocalUser,
+): string | undefined {
   if (value === undefined || value === "SSH_AUTH_SOCK") return undefined;
   const [, variable] = /^\$(\w+)$/.exec(value) ?? [];
   return variable === undefined ? expand(value) : env[variable] || "none";

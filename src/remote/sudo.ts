@@ -3,8 +3,8 @@ import { PassThrough, type Readable, Transform } from "node:stream";
 import { Fault } from "../errors.js";
 import { sh } from "../quote.js";
 import type { Secret } from "../secret.js";
+import { writeWithBackpressure } from "./backpressure.js";
 import type { Connection } from "./connection.js";
-import { passOn } from "./pass-on.js";
 import type { Process, Shell } from "./process.js";
 import type { SudoKind } from "./target.js";
 
@@ -14,14 +14,14 @@ export interface Passwords {
 }
 
 /** A host, how root is reached on it, and who knows the password. */
-export interface Door {
+export interface SudoAccess {
   host: Connection;
   sudo: SudoKind | undefined;
   passwords: Passwords;
 }
 
 /** The same host with another user's rights. */
-export function withRightsOf(user: string, door: Door): Shell {
+export function withRightsOf(user: string, door: SudoAccess): Shell {
   const { host, sudo } = door;
   if (user === host.user) return host;
   return { as: (other) => withRightsOf(other, door), spawn: (command, options) => spawnAs()(command, options) };
@@ -47,14 +47,14 @@ async function spawnWithoutPassword(
   command: string,
   options: { signal?: AbortSignal } = {},
 ): Promise<Process> {
-  const proof = mark();
-  const process = await host.spawn(sh`sudo -n -u ${user} -- /bin/sh -c ${proven(proof, command)}`, options);
+  const proof = randomMark();
+  const process = await host.spawn(sh`sudo -n -u ${user} -- /bin/sh -c ${withProofLine(proof, command)}`, options);
   let trouble: Fault | undefined;
   const giveUp = (why: Fault) => {
     trouble ??= why;
     process.kill("KILL");
   };
-  const timer = setTimeout(() => giveUp(silentSudo(host)), patience);
+  const timer = setTimeout(() => giveUp(silentSudo(host)), sudoTimeout);
   const gate = afterProof(process.stdout, proof, () => giveUp(talkativeSudo(host)));
   gate.onPass(() => clearTimeout(timer));
   const stderr = listen(process.stderr);
@@ -72,18 +72,18 @@ async function spawnWithoutPassword(
 }
 
 // Milliseconds sudo and PAM may take to ask, to judge an answer, and to start a command; a person's thinking does not count.
-export const patience = 20_000;
+export const sudoTimeout = 20_000;
 
 // Bytes that may come before the proof line, or beside it on stderr: a banner, a lecture.
-const longestPreamble = 64 * 1024;
+const maxPreambleBytes = 64 * 1024;
 
 const silentSudo = ({ target: { name } }: Connection): Fault =>
-  new Fault("remote-timeout", `sudo on ${name} did not answer within ${patience / 1000} s`, {
+  new Fault("remote-timeout", `sudo on ${name} did not answer within ${sudoTimeout / 1000} s`, {
     next: `clm host check ${name}`,
   });
 
 const talkativeSudo = (host: Connection): Fault =>
-  noSudo(host, `it sent more than ${longestPreamble / 1024} KB before it started anything`);
+  noSudo(host, `it sent more than ${maxPreambleBytes / 1024} KB before it started anything`);
 
 /**
  * sudo asks on stderr with a prompt of our own, so we know when it asks and whether it asks again, which means the
@@ -91,15 +91,15 @@ const talkativeSudo = (host: Connection): Fault =>
  * would be taken for a second try.
  */
 async function spawnWithPassword(
-  { host, passwords }: Door,
+  { host, passwords }: SudoAccess,
   user: string,
   command: string,
   options: { signal?: AbortSignal } = {},
 ): Promise<Process> {
-  const proof = mark();
-  const prompt = mark();
+  const proof = randomMark();
+  const prompt = randomMark();
   const process = await host.spawn(
-    sh`sudo -S -p ${prompt} -u ${user} -- /bin/sh -c ${proven(proof, command)}`,
+    sh`sudo -S -p ${prompt} -u ${user} -- /bin/sh -c ${withProofLine(proof, command)}`,
     options,
   );
   let tooMuch = () => {};
@@ -111,7 +111,7 @@ async function spawnWithPassword(
     await new Promise<void>((resolve, reject) => {
       tooMuch = () => reject(talkativeSudo(host));
       const wait = () => {
-        timer = setTimeout(() => reject(noSudo(host, "it asked nothing clm understands")), patience);
+        timer = setTimeout(() => reject(noSudo(host, "it asked nothing clm understands")), sudoTimeout);
       };
       wait();
       gate.onPass(resolve);
@@ -123,7 +123,7 @@ async function spawnWithPassword(
         const password = await passwords.sudo(`${host.user}@${host.target.name}`).catch(reject);
         wait();
         if (password) process.stdin.write(`${password.reveal()}\n`);
-        else reject(noSudo(host, "sudo wants a password and nobody is there to give it", passwordWays));
+        else reject(noSudo(host, "sudo wants a password and nobody is there to give it", passwordOptions));
       });
     });
   } catch (error) {
@@ -136,11 +136,11 @@ async function spawnWithPassword(
   return { ...process, stdout: gate.rest, stderr: stderr.copy };
 }
 
-export const passwordWays = "add --sudo-password-file FILE, or set CLM_SUDO_PASSWORD";
+export const passwordOptions = "add --sudo-password-file FILE, or set CLM_SUDO_PASSWORD";
 
-export const mark = () => `clm-${randomBytes(8).toString("hex")}`;
+export const randomMark = () => `clm-${randomBytes(8).toString("hex")}`;
 
-export const proven = (proof: string, command: string) => `echo ${proof}; ${command}`;
+export const withProofLine = (proof: string, command: string) => `echo ${proof}; ${command}`;
 
 /** What comes after the proof line; nothing at all if it never comes. */
 function afterProof(
@@ -157,8 +157,8 @@ function afterProof(
       head = Buffer.concat([head, chunk]);
       const at = head.indexOf(line);
       if (at < 0) {
-        if (head.length > longestPreamble) {
-          head = head.subarray(0, longestPreamble);
+        if (head.length > maxPreambleBytes) {
+          head = head.subarray(0, maxPreambleBytes);
           tooMuch();
         }
         return done();
@@ -194,9 +194,9 @@ function listen(stderr: Readable, { prompt, tooMuch }: { prompt?: string; tooMuc
     copy.write(Buffer.from(withoutPrompts(held), "latin1"));
   };
   stderr.on("data", (chunk: Buffer) => {
-    if (holding ? held.length <= longestPreamble : held.length < 4096) held += chunk.toString("latin1");
-    if (!holding || prompt === undefined) return passOn(stderr, copy, chunk);
-    if (held.length > longestPreamble) tooMuch?.();
+    if (holding ? held.length <= maxPreambleBytes : held.length < 4096) held += chunk.toString("latin1");
+    if (!holding || prompt === undefined) return writeWithBackpressure(stderr, copy, chunk);
+    if (held.length > maxPreambleBytes) tooMuch?.();
     for (let at = held.indexOf(prompt, searched); at >= 0; at = held.indexOf(prompt, searched)) {
       searched = at + prompt.length;
       onPrompt();

@@ -1,58 +1,58 @@
 import { Fault } from "../errors.js";
-import { nearest } from "../nearest.js";
-import { own } from "../own.js";
+import { hasToken } from "../secret-shapes.js";
+import { nearest } from "../text/nearest.js";
+import { own } from "../text/own-property.js";
 import type { AgentRecord } from "./agent.js";
 import type { Fleet, Host } from "./hosts.js";
-import type { Instance } from "./instance-key.js";
+import type { SecretOwner } from "./secret-owner.js";
 import type { Store } from "./store.js";
 
-/** An agent with the host it lives on. */
+/** An agent and its host. */
 export interface Agent {
   name: string;
   host: Host;
   record: AgentRecord;
-  /** How it is typed: with its host, when the name alone would mean several. */
-  word: string;
+  /** How a user refers to it: the name, or `host/name` where the name is ambiguous. */
+  ref: string;
 }
 
-/** Every agent of the fleet. */
 export const agentsOf = (fleet: Fleet): Agent[] =>
   fleet.hosts.flatMap((host) =>
     Object.entries(host.agents).map(([name, record]) => ({
       name,
       host,
       record,
-      word: wordFor(fleet, host.name, name),
+      ref: refFor(fleet, host.name, name),
     })),
   );
 
-/** How an agent is typed, or will be: with its host, when another host has one of that name. */
-export function wordFor({ hosts }: Fleet, host: string, name: string): string {
+/** The shortest unambiguous reference: `name`, or `host/name` when another host has an agent of that name. */
+export function refFor({ hosts }: Fleet, host: string, name: string): string {
   const another = hosts.some((each) => each.name !== host && Object.hasOwn(each.agents, name));
   return another ? `${host}/${name}` : name;
 }
 
-/** Whose secrets an agent's are: `wolf-i:hermes:hermes-test`. */
-export const instanceOf = ({ name, host, record }: Agent): Extract<Instance, { host: string }> => ({
+/** The owner of an agent's secrets in secrets.json. */
+export const secretOwner = ({ name, host, record }: Agent): Extract<SecretOwner, { host: string }> => ({
   host: host.name,
   type: record.type,
   agent: name,
 });
 
-/** How an agent is told from all others, to people: `wolf-i:hermes:hermes-test`. */
-export const titleOf = (agent: Agent): string => `${agent.host.name}:${agent.record.type}:${agent.name}`;
+/** `wolf-i:hermes:hermes-test`: unique in the fleet. */
+export const agentId = (agent: Agent): string => `${agent.host.name}:${agent.record.type}:${agent.name}`;
 
-/** `HOST/NAME`: what an agent is called where its name alone may mean another. */
-export const fullName = ({ host, name }: Pick<Agent, "host" | "name">): string => `${host.name}/${name}`;
+/** `HOST/NAME`. */
+export const hostAndName = ({ host, name }: Pick<Agent, "host" | "name">): string => `${host.name}/${name}`;
 
-/** The agent called `name` or `host/name`, or a fault that offers the one that was probably meant. */
+/** The agent called `name` or `host/name`; otherwise a fault that suggests the nearest name. */
 export function findAgent(fleet: Fleet, word: string): Agent {
   const agents = agentsOf(fleet);
-  const found = agents.filter((agent) => agent.name === word || fullName(agent) === word);
+  const found = agents.filter((agent) => agent.name === word || hostAndName(agent) === word);
   const [first] = found;
   if (!first) throw noAgent(agents, word);
   if (found.length > 1) {
-    const full = found.map(fullName);
+    const full = found.map(hostAndName);
     throw new Fault("usage", `${found.length} agents are called ${word}`, {
       why: `say which: ${full.join(", ")}`,
       data: { agents: full },
@@ -61,9 +61,9 @@ export function findAgent(fleet: Fleet, word: string): Agent {
   return first;
 }
 
-/** Could be a name or a pattern of names. Anything else may be a secret that was typed in the wrong place, and is not repeated. */
+/** Safe to repeat in a message: anything that cannot be a name may be a secret typed in the wrong place. */
 export const isSpeakable = (word: string): boolean =>
-  word.length <= 100 && /^[\w.*?/-]*$/.test(word) && !/(clm_|sk-)/.test(word);
+  word.length <= 100 && /^[\w.*?/-]*$/.test(word) && !/(clm_|sk-)/.test(word) && !hasToken(word);
 
 function noAgent(agents: Agent[], word: string): Fault {
   const guess = nearest(
@@ -78,8 +78,8 @@ function noAgent(agents: Agent[], word: string): Fault {
 }
 
 /**
- * Changes one agent's record and leaves the rest of the fleet alone. `change` sees the record as it is in the file now;
- * nothing when there is none. Returning nothing takes the record away.
+ * Changes one agent's record. `change` gets the record as it is in the file now, or undefined; returning undefined
+ * removes the record.
  */
 export async function recordAgent(
   hosts: Store<Fleet>,

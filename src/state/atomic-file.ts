@@ -15,18 +15,18 @@ import {
 import { basename, dirname, join } from "node:path";
 import { Fault } from "../errors.js";
 import { quote } from "../quote.js";
-import { isAlive, thisProcess } from "./alive.js";
 import { cannotWrite, errnoOf } from "./disk-fault.js";
+import { isAlive, thisProcess } from "./process-id.js";
 
 export interface WriteOptions {
   mode?: number;
-  /** Called when the new content is safe on disk beside the target; if it throws, the target stays as it was. */
+  /** Called once the new content is synced to a temporary file; if it throws, the target is unchanged. */
   beforeRename?: () => void;
 }
 
 /**
- * Replaces a file so that whoever reads it, at any moment and after any crash, finds the old content or the new, whole.
- * It is never readable by others on the way, whatever the umask, and a symbolic link is refused, not followed.
+ * Replaces a file atomically: a reader, even after a crash, finds the complete old or the complete new content.
+ * The file is never readable by others, whatever the umask, and a symbolic link is refused.
  */
 export function writeAtomic(path: string, content: string | Uint8Array, options: WriteOptions = {}): void {
   const directory = dirname(path);
@@ -44,7 +44,7 @@ export function writeAtomic(path: string, content: string | Uint8Array, options:
   }
 }
 
-/** Makes a file that must not exist yet, closed to others from its first moment, and syncs it to disk. */
+/** Creates a file that must not exist yet, private from the start, and syncs it to disk. */
 export function writeNew(path: string, content: string | Uint8Array, mode = 0o600): void {
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
   const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
@@ -57,7 +57,7 @@ export function writeNew(path: string, content: string | Uint8Array, mode = 0o60
   }
 }
 
-/** Makes a rename or a new name in the directory survive a power cut. */
+/** Makes a rename or a new file in the directory survive a power cut. */
 export function syncDirectory(directory: string): void {
   const fd = openSync(directory, constants.O_RDONLY);
   try {
@@ -69,20 +69,20 @@ export function syncDirectory(directory: string): void {
   }
 }
 
-/** Some network file systems cannot sync a directory, and need not. */
+/** Some network file systems cannot sync a directory and do not need to. */
 export const needsNoSync = (error: unknown): boolean => ["EINVAL", "ENOTSUP", "EBADF"].includes(errnoOf(error) ?? "");
 
 export function removeIfThere(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Gone already, or the next writer's sweep takes it.
+    // Already gone, or the next writer's sweep removes it.
   }
 }
 
 let made = 0;
 
-/** A name beside `base` that no other process makes, and that tells who made it. */
+/** A temporary name beside `base` that is unique to this process and identifies it. */
 export function tempName(base: string): string {
   const { pid, started, place } = thisProcess();
   return `.${base}~${pid}~${started}~${place}~${made++}`;
@@ -90,7 +90,7 @@ export function tempName(base: string): string {
 
 const anHour = 3_600_000;
 
-/** Removes what killed writers of `base` left. Those of other machines are given an hour. */
+/** Removes temporary files that killed writers of `base` left; those of other machines after an hour. */
 export function sweepTemps(directory: string, base: string): void {
   for (const name of readdirSync(directory)) {
     if (!name.startsWith(`.${base}~`)) continue;
@@ -102,10 +102,9 @@ export function sweepTemps(directory: string, base: string): void {
   }
 }
 
-/** A state file is a plain file of ours: what a link points to is in somebody else's hands. */
 export function symlinkFault(path: string): Fault {
   return new Fault("state-corrupt", `${path} is a symbolic link`, {
-    why: "clm keeps its state in plain files, so that a write cannot end up somewhere else",
+    why: "clm keeps its state in regular files, so that a write cannot end up somewhere else",
     next: `cp ${quote(path)} ${quote(`${path}.new`)} && mv ${quote(`${path}.new`)} ${quote(path)}`,
     data: { path },
   });

@@ -6,8 +6,8 @@ import { errnoOf } from "./disk-fault.js";
 const kept = 5;
 
 /**
- * Keeps the file that is about to be replaced as the newest backup. Its name in `backups/` is a second link to the same
- * content, so this costs no copy: the replaced file is never written to again.
+ * Keeps the file that is about to be replaced as the newest backup. A hard link is enough: the replaced file is never
+ * written to again.
  */
 export function keepBackup(path: string, directory: string, file: string): void {
   const older = backups(directory, file);
@@ -16,7 +16,7 @@ export function keepBackup(path: string, directory: string, file: string): void 
   for (const name of older.slice(kept - 1)) removeIfThere(join(directory, name));
 }
 
-/** Keeps the last file of an old version for as long as the user likes: the way back from a migration. */
+/** Keeps the last file of an old version indefinitely, so that a migration can be reverted. */
 export function keepOldVersion(path: string, directory: string, file: string, version: number): void {
   const target = join(directory, `${file}.v${version}`);
   removeIfThere(target);
@@ -24,14 +24,14 @@ export function keepOldVersion(path: string, directory: string, file: string, ve
   syncDirectory(directory);
 }
 
-/** Drops every backup: what is about to be taken out of the file for good must not live on in them. */
+/** Deletes every backup, so that removed secrets do not survive in them. */
 export function dropBackups(directory: string, file: string): void {
   for (const name of entries(directory)) {
     if (name.startsWith(`${file}.`)) removeIfThere(join(directory, name));
   }
 }
 
-/** Makes the file as it is now the first of its backups again, if there is room for it. */
+/** Makes the current file the first backup again, if there is room for it. */
 export function copyAsBackup(path: string, directory: string, file: string): void {
   const target = join(directory, `${file}.1`);
   try {

@@ -1,30 +1,35 @@
 import type { LockOptions } from "./lock.js";
-import { object, record, type Shaped, text } from "./shape.js";
+import { object, record, type TypeOf, text } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
 
 const chats = object({
-  /** By `HOST/NAME`: the conversation clm last had with that agent. What was said is with the agent alone. */
+  /** By `HOST/NAME`: the last conversation with that agent. The messages stay with the agent. */
   last: record(object({ session: text, at: text })),
 });
 
-export type Chats = Shaped<typeof chats>;
+export type Chats = TypeOf<typeof chats>;
 
-/** `chats.json`: which conversation `clm chat --last` goes on with. */
+/** `chats.json`: which conversation `clm chat --last` continues. */
 export interface LastChats {
-  /** The id of the last one with an agent. */
+  /** The id of the last session with an agent. */
   get(host: string, agent: string): string | undefined;
   set(host: string, agent: string, session: string, at: Date): Promise<void>;
-  /** Forgets that of an agent, or of all agents of a host. */
+  /** Forgets the session of one agent, or of all agents on a host. */
   forget(host: string, agent?: string): Promise<void>;
   renameHost(from: string, to: string): Promise<void>;
 }
 
 export function openChats(dir: string, lock: LockOptions = {}): LastChats {
   const store: Store<Chats> = jsonStore<Chats>({
-    ...{ dir, file: "chats.json", version: 1, shape: chats, empty: () => ({ last: {} }), lock },
+    dir,
+    file: "chats.json",
+    version: 1,
+    shape: chats,
+    empty: () => ({ last: {} }),
+    lock,
   });
   const rekey = async (keyFor: (key: string) => string | undefined) => {
-    // Where nobody ever chatted there is nothing to lock, and no directory to make.
+    // Nothing to change: do not create the directory or take the lock.
     if (Object.keys(store.read().last).every((key) => keyFor(key) === key)) return;
     await store.update(({ last, ...rest }) => {
       const kept = Object.entries(last).map(([key, entry]) => [keyFor(key), entry] as const);

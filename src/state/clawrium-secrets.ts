@@ -1,23 +1,25 @@
 type Json = Record<string, unknown>;
 
-/** A secret as both write it. */
-export interface KeptSecret extends Json {
+/** A secret, in the format clm and Clawrium share. */
+export interface SecretEntry extends Json {
   value: string;
   created_at: string;
   updated_at: string;
 }
 
-/** Clawrium writes the same secrets.json without a version, and passes over whatever in it is no secret. So do we. */
-export function secretsOfClawrium(content: Json): Record<string, Record<string, KeptSecret>> {
+/** Clawrium writes the same secrets.json without a version and ignores entries that are not secrets. So do we. */
+export function secretsOfClawrium(content: Json): Record<string, Record<string, SecretEntry>> {
   return mapped(content, (secrets) => (isObject(secrets) ? mapped(secrets, kept) : undefined));
 }
 
-function kept(entry: unknown): KeptSecret | undefined {
+function kept(entry: unknown): SecretEntry | undefined {
   if (!isObject(entry) || typeof entry.value !== "string") return undefined;
   const { value, created_at, updated_at, description } = entry;
   return {
     ...entry,
-    ...{ value, created_at: text(created_at), updated_at: text(updated_at) },
+    value,
+    created_at: text(created_at),
+    updated_at: text(updated_at),
     description: description === null ? null : text(description),
   };
 }

@@ -4,18 +4,18 @@ import { Fault } from "../errors.js";
 import { quote } from "../quote.js";
 import { cannotWrite, errnoOf } from "./disk-fault.js";
 
-/** Where state lives: `--config-dir`, else `$CLM_HOME`, else `$XDG_CONFIG_HOME/clawrium`, else `~/.config/clawrium`. */
+/** The config directory: `--config-dir`, else `$CLM_HOME`, else `$XDG_CONFIG_HOME/clawrium`, else `~/.config/clawrium`. */
 export function resolveConfigDir(flag: string | undefined, env: NodeJS.ProcessEnv, home: string): string {
   const chosen = flag || env.CLM_HOME;
   if (chosen) return resolve(chosen);
   const xdg = env.XDG_CONFIG_HOME;
-  // The XDG specification says that a relative path is invalid and must be ignored.
+  // The XDG specification: a relative path is invalid and must be ignored.
   return join(xdg && isAbsolute(xdg) ? xdg : join(home, ".config"), "clawrium");
 }
 
 /**
- * Refuses a config directory of another user, also to read from: it says which hosts are trusted, which secrets are sent
- * where, and which programs (`cmd:`) are run with our rights.
+ * Refuses a config directory of another user, even for reading: it decides which hosts are trusted, where secrets are
+ * sent, and which programs (`cmd:`) run with our rights.
  */
 export function mustBeOurs(root: string, user = process.geteuid?.(), env = process.env): void {
   const stat = statSync(root, { throwIfNoEntry: false });
@@ -27,17 +27,17 @@ export function mustBeOurs(root: string, user = process.geteuid?.(), env = proce
   });
 }
 
-/** Also of whoever became root by sudo: `sudo clm lab up --config-dir ~/.config/clawrium` adds hosts to their fleet. */
+/** Includes the user behind sudo: `sudo clm lab up --config-dir ~/.config/clawrium` adds hosts to their fleet. */
 export const isOurs = ({ uid }: Pick<Stats, "uid">, user: number, env: NodeJS.ProcessEnv): boolean =>
   uid === user || (user === 0 && env.SUDO_UID === `${uid}`);
 
-/** Whether somebody besides its owner and the owner's own group can change it. */
+/** Whether anyone besides the owner and our own group can change it. */
 export const writableByOthers = ({ mode, gid }: Pick<Stats, "mode" | "gid">, group = process.getegid?.()): boolean =>
   (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== group);
 
 /**
- * Makes the config directory (0700) when it is missing, closes it to others when it is open, and says so when nothing
- * can be written there. Only commands that change something call it: reading a missing directory is an empty fleet.
+ * Creates the config directory (0700) if needed, makes it private, and throws when it is not writable. Only commands
+ * that change something call it: for readers, a missing directory is an empty fleet.
  */
 export function openConfigDir(root: string): string {
   try {
@@ -50,7 +50,6 @@ export function openConfigDir(root: string): string {
   }
 }
 
-/** Makes a directory of ours inside the config directory. */
 export function openSubdirectory(root: string, name: string): string {
   openConfigDir(root);
   const path = join(root, name);
@@ -76,9 +75,18 @@ function make(path: string): void {
   }
 }
 
-const ours = new Set(["hosts.json", "secrets.json", "providers.json", "audit.jsonl", "known_hosts", "locks"]);
+// Earlier versions made `operations`.
+const ours = new Set([
+  "hosts.json",
+  "secrets.json",
+  "providers.json",
+  "audit.jsonl",
+  "known_hosts",
+  "locks",
+  "operations",
+]);
 
-// `--config-dir .` must not shut a directory that is something else to its owner.
+// `--config-dir .` must not change the mode of a directory that is used for something else.
 function closeToOthers(root: string): void {
   const names = readdirSync(root);
   if (names.length === 0 || names.some((name) => ours.has(name))) {
@@ -86,7 +94,7 @@ function closeToOthers(root: string): void {
     return;
   }
   throw new Fault("bad-input", `${root} is not a config directory of clm`, {
-    why: "others can read it, and it holds files but none of clm's",
+    why: "other users can read it, and it contains files but none of clm's",
     next: `clm init --config-dir ${quote(join(root, "clawrium"))}`,
   });
 }

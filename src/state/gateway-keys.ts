@@ -1,21 +1,21 @@
 import { Fault } from "../errors.js";
-import { nearest } from "../nearest.js";
+import { nearest } from "../text/nearest.js";
 import type { LockOptions } from "./lock.js";
-import { list, number, object, oneOf, optional, record, type Shaped, text, truth, whole } from "./shape.js";
+import { boolean, list, number, object, oneOf, optional, record, type TypeOf, text, whole } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
 
-/** What a key may do: `read` sees models, usage and metrics, `chat` sees models and talks, `admin` does both. */
+/** `read`: models, usage and metrics; `chat`: models and chat; `admin`: both. */
 export const roles = ["read", "chat", "admin"] as const;
 
 const key = object({
-  /** Public: stands in the key itself, in the audit log and in lists. It stays when the key is rotated. */
+  /** Public: part of the key itself, of audit entries and of lists. Survives rotation. */
   id: text,
-  /** Given by a person, unique among those that are not revoked. */
+  /** Chosen by the user; unique among keys that are not revoked. */
   name: text,
   hash: text,
-  /** What the hash was before it was rotated, while that still opens. */
+  /** The hash before rotation, while the old key is still accepted. */
   former: optional(object({ hash: text, until: text })),
-  /** Patterns of `agent` and `host/agent`; `*` is all. */
+  /** Patterns for `agent` and `host/agent`; `*` matches all. */
   agents: list(text),
   role: oneOf(...roles),
   created_at: text,
@@ -24,36 +24,41 @@ const key = object({
   revoked_at: optional(text),
   /** Requests a minute. */
   rpm: optional(whole(1, 1_000_000)),
-  /** Calls to one agent that are under way at once. */
+  /** Concurrent calls to one agent. */
   concurrency: optional(whole(1, 1000)),
   tokens_per_day: optional(whole(1, Number.MAX_SAFE_INTEGER)),
   budget: optional(object({ usd: number, per: oneOf("day", "month", "ever") })),
-  /** Only signed requests are taken. */
-  signed: truth,
-  /** Keys of one group have the same sessions; without one a key has its own. */
+  /** Only signed requests are accepted. */
+  signed: boolean,
+  /** Keys in one group share sessions; without a group a key has its own. */
   session_group: optional(text),
-  /** Sessions are named as the agent names them: also those of other keys, of `clm chat` and of handoffs. */
-  all_sessions: optional(truth),
+  /** Reaches every session by the agent's own id, including those of other keys, of `clm chat` and of handoffs. */
+  all_sessions: optional(boolean),
 });
 
 const keys = object({ keys: record(key) });
 
-/** A key as it is recorded. What was shown once is not in it: only a keyed hash of that. */
-export type GatewayKey = Shaped<typeof key>;
+/** A key as recorded. It contains a keyed hash, not the key itself, which is shown only once. */
+export type GatewayKey = TypeOf<typeof key>;
 /** By id. */
-export type GatewayKeys = Shaped<typeof keys>;
+export type GatewayKeys = TypeOf<typeof keys>;
 
 /**
- * `gateway-keys.json`: who may come through the gateway. Its lock has the file's name, and must not be called `gateway`: that
- * one is held for as long as a gateway serves.
+ * `gateway-keys.json`: the keys the gateway accepts. Its lock must not be called `gateway`: a serving gateway holds that
+ * one all the time.
  */
 export function gatewayKeyStore(dir: string, lock: LockOptions = {}): Store<GatewayKeys> {
   return jsonStore<GatewayKeys>({
-    ...{ dir, file: "gateway-keys.json", version: 1, shape: keys, empty: () => ({ keys: {} }), lock },
+    dir,
+    file: "gateway-keys.json",
+    version: 1,
+    shape: keys,
+    empty: () => ({ keys: {} }),
+    lock,
   });
 }
 
-/** The key of that name or id. Of several with a name the one that is not revoked is meant, else the one revoked last. */
+/** The key with that name or id. Of several with one name: the one that is not revoked, else the last revoked. */
 export function findGatewayKey({ keys }: GatewayKeys, word: string): GatewayKey {
   const all = Object.values(keys);
   const named = all.filter(({ name }) => name === word).sort((a, b) => (endOf(a) < endOf(b) ? 1 : -1));
@@ -61,10 +66,10 @@ export function findGatewayKey({ keys }: GatewayKeys, word: string): GatewayKey 
   if (found) return found;
   const names = all.filter((each) => each.revoked_at === undefined).map(({ name }) => name);
   const guess = nearest(word, names);
-  // A word that looks like nothing we give out may be the key itself, typed in the wrong place.
-  const sayable = /^[a-z0-9][a-z0-9._-]{0,62}$/.test(word) && !word.startsWith("clm_");
-  throw new Fault("not-found", sayable ? `no gateway key is called '${word}'` : "no gateway key has such a name", {
-    why: all.length === 0 ? "none has been made yet" : guess ? `did you mean '${guess}'?` : [],
+  // A word that cannot be a name may be the key itself, typed in the wrong place.
+  const repeatable = /^[a-z0-9][a-z0-9._-]{0,62}$/.test(word) && !word.startsWith("clm_");
+  throw new Fault("not-found", repeatable ? `no gateway key is called '${word}'` : "no gateway key has such a name", {
+    why: all.length === 0 ? "no key has been created yet" : guess ? `did you mean '${guess}'?` : [],
     next: all.length === 0 ? "clm gateway key create --help" : "clm gateway key list",
     data: guess ? { guess } : {},
   });

@@ -1,5 +1,5 @@
 import type { LockOptions } from "./lock.js";
-import { nullable, number, object, oneOf, optional, record, type Shaped, text, whole } from "./shape.js";
+import { nullable, number, object, oneOf, optional, record, type TypeOf, text, whole } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
 
 const handoff = object({
@@ -28,8 +28,8 @@ const removed = object({ to: object({ host: text, agent: text }), at: text });
 const handoffs = object({ handoffs: record(handoff), removed: optional(record(removed)) });
 
 /** A handoff that is under way, or was cut short. */
-export type Handoff = Shaped<typeof handoff>;
-export type Handoffs = Shaped<typeof handoffs>;
+export type Handoff = TypeOf<typeof handoff>;
+export type Handoffs = TypeOf<typeof handoffs>;
 
 /** `handoffs.json`: handoffs that are not at their end. What was said is not in it. */
 export interface OpenHandoffs {
@@ -45,7 +45,7 @@ export interface OpenHandoffs {
 }
 
 /** Milliseconds that a turn may go on for when nobody hears it any more. */
-const longestTurn = 15 * 60_000;
+const maxTurnMs = 15 * 60_000;
 
 export function openHandoffs(dir: string, lock: LockOptions = {}): OpenHandoffs {
   const store: Store<Handoffs> = jsonStore<Handoffs>({
@@ -74,7 +74,7 @@ export function openHandoffs(dir: string, lock: LockOptions = {}): OpenHandoffs 
       ),
     async swept(ids, at) {
       const isOver = ([id, entry]: [string, { at: string }]) =>
-        ids.includes(id) && at.getTime() - Date.parse(entry.at) > longestTurn;
+        ids.includes(id) && at.getTime() - Date.parse(entry.at) > maxTurnMs;
       if (!Object.entries(store.read().removed ?? {}).some(isOver)) return;
       await store.update(({ removed = {}, ...rest }) => ({
         ...rest,

@@ -1,10 +1,10 @@
 import { Fault } from "../errors.js";
 import type { Label } from "../names.js";
-import { nearest } from "../nearest.js";
-import { own } from "../own.js";
+import { nearest } from "../text/nearest.js";
+import { own } from "../text/own-property.js";
 import { agent } from "./agent.js";
 import type { LockOptions } from "./lock.js";
-import { also, list, number, object, oneOf, optional, record, type Shaped, text, whole } from "./shape.js";
+import { also, list, number, object, oneOf, optional, record, type TypeOf, text, whole } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
 
 const facts = object({
@@ -43,10 +43,10 @@ const fleet = object({
 });
 
 /** A host as it is recorded. No secret is ever part of it. */
-export type Host = Shaped<typeof host>;
+export type Host = TypeOf<typeof host>;
 /** What a host said of itself at `seen_at`. */
-export type HostFacts = Shaped<typeof facts>;
-export type Fleet = Shaped<typeof fleet>;
+export type HostFacts = TypeOf<typeof facts>;
+export type Fleet = TypeOf<typeof fleet>;
 
 /** `hosts.json`: every host clm knows, and the agents on it. */
 export function hostStore(dir: string, lock: LockOptions = {}): Store<Fleet> {

@@ -2,11 +2,11 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Fault } from "../errors.js";
-import { isAlive, thisProcess } from "./alive.js";
 import { openSubdirectory } from "./config-dir.js";
 import { cannotWrite } from "./disk-fault.js";
-import { type Claim, type Owner, type Seen, tryToTake } from "./generations.js";
-import { takeTurn } from "./turns.js";
+import { type Claim, type LockOwner, type LockState, tryToTake } from "./lock-file.js";
+import { takeTurn } from "./lock-queue.js";
+import { isAlive, thisProcess } from "./process-id.js";
 import { userName } from "./user.js";
 
 export interface LockOptions {
@@ -62,7 +62,7 @@ export async function withLock<T>(
   }
 }
 
-interface Wish {
+interface TakeOptions {
   name: string;
   what: string;
   wait: number;
@@ -71,7 +71,7 @@ interface Wish {
   signal: AbortSignal | undefined;
 }
 
-async function take(directory: string, { name, what, wait, until, expiry, signal }: Wish): Promise<Claim> {
+async function take(directory: string, { name, what, wait, until, expiry, signal }: TakeOptions): Promise<Claim> {
   const me = { ...thisProcess(), host: hostname(), user: userName(), command: what };
   const isStuck = silenceWatch(expiry);
   let pause = 2;
@@ -102,7 +102,7 @@ function attempt(directory: string, terms: Parameters<typeof tryToTake>[1]): Ret
  * Tells that an owner which runs here has shown no heartbeat for `expiry` while we watched. Only time we were awake
  * for counts: after a laptop's sleep or a Ctrl-Z of the whole job, the owner gets its chance to beat first.
  */
-function silenceWatch(expiry: number): (seen: Seen) => boolean {
+function silenceWatch(expiry: number): (seen: LockState) => boolean {
   let watched = "";
   let silent = 0;
   let last = 0;
@@ -116,7 +116,7 @@ function silenceWatch(expiry: number): (seen: Seen) => boolean {
   };
 }
 
-function stillLocked(name: string, wait: number, seen: Seen | undefined): Fault {
+function stillLocked(name: string, wait: number, seen: LockState | undefined): Fault {
   const { owner, heartbeat } = seen ?? {};
   const here = owner && isAlive(owner);
   return new Fault("locked", `another clm has '${name}' and did not finish within ${seconds(wait)}`, {
@@ -133,7 +133,7 @@ function stillLocked(name: string, wait: number, seen: Seen | undefined): Fault 
   });
 }
 
-const publicPart = ({ pid, user, host, command, since }: Owner) => ({ pid, user, host, command, since });
+const publicPart = ({ pid, user, host, command, since }: LockOwner) => ({ pid, user, host, command, since });
 
 const ownTurnTaken = (name: string, wait: number) =>
   new Fault("locked", `this same clm has '${name}' and did not finish within ${seconds(wait)}`);

@@ -1,8 +1,8 @@
 import { Fault } from "../errors.js";
-import { nearest } from "../nearest.js";
-import { own } from "../own.js";
+import { nearest } from "../text/nearest.js";
+import { own } from "../text/own-property.js";
 import type { LockOptions } from "./lock.js";
-import { object, optional, record, type Shaped, text } from "./shape.js";
+import { object, optional, record, type TypeOf, text } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
 
 const provider = object({
@@ -21,8 +21,8 @@ const provider = object({
 const providers = object({ providers: record(provider) });
 
 /** A provider as it is recorded. Its secrets are in secrets.json under `provider:<name>`. */
-export type Provider = Shaped<typeof provider>;
-export type Providers = Shaped<typeof providers>;
+export type Provider = TypeOf<typeof provider>;
+export type Providers = TypeOf<typeof providers>;
 
 /** `providers.json`: who answers for the models. */
 export function providerStore(dir: string, lock: LockOptions = {}): Store<Providers> {

@@ -1,19 +1,19 @@
 import { Fault } from "../errors.js";
 import { Secret } from "../secret.js";
 import { secretsOfClawrium } from "./clawrium-secrets.js";
-import { type Instance, instanceKey, parseInstanceKey } from "./instance-key.js";
 import type { LockOptions } from "./lock.js";
-import { nullable, object, optional, record, type Shaped, text } from "./shape.js";
+import { ownerKey, parseOwnerKey, type SecretOwner } from "./secret-owner.js";
+import { nullable, object, optional, record, type TypeOf, text } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
 
 const secretsFile = record(
   record(object({ value: text, created_at: text, updated_at: text, description: optional(nullable(text)) })),
 );
 
-type SecretsFile = Shaped<typeof secretsFile>;
+type SecretsFile = TypeOf<typeof secretsFile>;
 
 /** A secret without its value. */
-export interface Described {
+export interface SecretInfo {
   name: string;
   created_at: string;
   updated_at: string;
@@ -21,8 +21,8 @@ export interface Described {
 }
 
 /** A secret that comes from another file, with what was known about it there. */
-export interface Adopted {
-  instance: Instance;
+export interface ImportedSecret {
+  instance: SecretOwner;
   name: string;
   value: Secret;
   created_at: string;
@@ -32,23 +32,23 @@ export interface Adopted {
 
 export interface Secrets {
   readonly path: string;
-  get(instance: Instance, name: string): Secret | undefined;
+  get(instance: SecretOwner, name: string): Secret | undefined;
   /** The names of an instance's secrets. */
-  names(instance: Instance): string[];
+  names(instance: SecretOwner): string[];
   /** What may be told of an instance's secrets. */
-  described(instance: Instance): Described[];
+  described(instance: SecretOwner): SecretInfo[];
   /** Whose secrets there are. */
-  instances(): Instance[];
+  instances(): SecretOwner[];
   /** Every secret there is, for whoever must keep them from showing. */
   all(): Secret[];
   /** Stores a secret; the same value again changes nothing. */
-  set(instance: Instance, name: string, value: Secret, description: string): Promise<void>;
+  set(instance: SecretOwner, name: string, value: Secret, description: string): Promise<void>;
   /** Stores many in one write, and drops the keys they stood under before. */
-  adopt(secrets: Adopted[], gone: string[]): Promise<void>;
+  adopt(secrets: ImportedSecret[], gone: string[]): Promise<void>;
   /** Forgets one secret of an instance, in the backups too. */
-  unset(instance: Instance, name: string): Promise<void>;
+  unset(instance: SecretOwner, name: string): Promise<void>;
   /** Forgets all secrets of an instance, in the backups too. */
-  remove(instance: Instance): Promise<void>;
+  remove(instance: SecretOwner): Promise<void>;
   /** Forgets the secrets of every agent on a host, in the backups too. */
   removeHost(host: string): Promise<void>;
   /** Moves the secrets of every agent on a host to the host's new name. */
@@ -59,7 +59,7 @@ export interface Secrets {
 export function openSecrets(dir: string, options: LockOptions & { now?: () => Date } = {}): Secrets {
   const { now = () => new Date(), ...lock } = options;
   const store = secretStore(dir, lock);
-  const secretsOf = (content: SecretsFile, instance: Instance) => own(content, instanceKey(instance));
+  const secretsOf = (content: SecretsFile, instance: SecretOwner) => own(content, ownerKey(instance));
   const forget = async (isGone: (key: string) => boolean) => {
     await store.update((content) => rekey(content, (key) => (isGone(key) ? undefined : key)), { forget: true });
   };
@@ -78,11 +78,11 @@ export function openSecrets(dir: string, options: LockOptions & { now?: () => Da
           description: description ?? "",
         }),
       ),
-    instances: () => Object.keys(store.read()).flatMap((key) => parseInstanceKey(key) ?? []),
+    instances: () => Object.keys(store.read()).flatMap((key) => parseOwnerKey(key) ?? []),
     all: () =>
       Object.values(store.read()).flatMap((secrets) => Object.values(secrets).map(({ value }) => new Secret(value))),
     async set(instance, name, value, description) {
-      const key = instanceKey(instance);
+      const key = ownerKey(instance);
       if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw badName(name);
       await store.update((content) => {
         const secrets = own(content, key) ?? {};
@@ -97,7 +97,7 @@ export function openSecrets(dir: string, options: LockOptions & { now?: () => Da
       await store.update((content) => {
         const result = rekey(content, (key) => (gone.includes(key) ? undefined : key));
         for (const { instance, name, value, ...known } of secrets) {
-          const key = instanceKey(instance);
+          const key = ownerKey(instance);
           if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw badName(name);
           const old = own(own(result, key) ?? {}, name);
           if (old?.value === value.reveal()) continue;
@@ -107,7 +107,7 @@ export function openSecrets(dir: string, options: LockOptions & { now?: () => Da
       });
     },
     async unset(instance, name) {
-      const key = instanceKey(instance);
+      const key = ownerKey(instance);
       await store.update(
         (content) => {
           const { [name]: _, ...others } = own(content, key) ?? {};
@@ -118,7 +118,7 @@ export function openSecrets(dir: string, options: LockOptions & { now?: () => Da
       );
     },
     async remove(instance) {
-      const gone = instanceKey(instance);
+      const gone = ownerKey(instance);
       await forget((key) => key === gone);
     },
     removeHost: (host) => forget((key) => hostOf(key) === host),
@@ -159,7 +159,7 @@ function rekey(content: SecretsFile, keyFor: (key: string) => string | undefined
 }
 
 function hostOf(key: string): string | undefined {
-  const instance = parseInstanceKey(key);
+  const instance = parseOwnerKey(key);
   return instance && "host" in instance ? instance.host : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { Fault } from "../errors.js";
 import type { Label } from "../names.js";
-import { isGlob, matchesPattern } from "../wildcard.js";
-import { type Agent, agentsOf, findAgent, fullName, isSpeakable } from "./agents.js";
+import { isGlob, matchesPattern } from "../text/wildcard.js";
+import { type Agent, agentsOf, findAgent, hostAndName, isSpeakable } from "./agents.js";
 import type { Fleet } from "./hosts.js";
 import { selectHosts } from "./select-hosts.js";
 
@@ -36,7 +36,7 @@ export function selectAgents(fleet: Fleet, { words, hosts, labels, type, all }: 
     ({ host, record }) => (!narrowed || among.has(host.name)) && (type === undefined || record.type === type),
   );
   const named = new Set(words.flatMap((word) => meantBy(fleet, possible, word)));
-  const chosen = words.length === 0 ? possible : possible.filter((agent) => named.has(fullName(agent)));
+  const chosen = words.length === 0 ? possible : possible.filter((agent) => named.has(hostAndName(agent)));
   if (chosen.length > 0) return chosen.sort(byHostAndName);
   const none = type === undefined ? "no agent is on such a host" : `no agent there is of type ${type}`;
   throw new Fault("not-found", narrowed ? none : "no agent has been installed yet", {
@@ -54,12 +54,12 @@ const byHostAndName = (a: Agent, b: Agent): number => {
 function meantBy(fleet: Fleet, possible: Agent[], word: string): string[] {
   if (!isGlob(word)) {
     const agent = findAgent(fleet, word);
-    if (possible.some((each) => fullName(each) === fullName(agent))) return [fullName(agent)];
-    throw new Fault("not-found", `${fullName(agent)} is not among the agents that --host, --label or --type choose`);
+    if (possible.some((each) => hostAndName(each) === hostAndName(agent))) return [hostAndName(agent)];
+    throw new Fault("not-found", `${hostAndName(agent)} is not among the agents that --host, --label or --type choose`);
   }
-  const text = word.includes("/") ? fullName : ({ name }: Agent) => name;
+  const text = word.includes("/") ? hostAndName : ({ name }: Agent) => name;
   const found = possible.filter((agent) => matchesPattern(word, text(agent)));
-  if (found.length > 0) return found.map(fullName);
+  if (found.length > 0) return found.map(hostAndName);
   const what = isSpeakable(word) ? `no agent's name matches '${word}'` : "no agent's name matches that";
   throw new Fault("not-found", what, { next: "clm agent list" });
 }

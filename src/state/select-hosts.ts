@@ -1,5 +1,5 @@
 import type { Label } from "../names.js";
-import { isGlob, matchesPattern } from "../wildcard.js";
+import { isGlob, matchesPattern } from "../text/wildcard.js";
 import { type Host, hasLabels, noHost } from "./hosts.js";
 
 /**

@@ -16,7 +16,7 @@ export interface Objection {
   reason: string;
 }
 
-export type Shaped<S> = S extends Shape<infer T> ? T : never;
+export type TypeOf<S> = S extends Shape<infer T> ? T : never;
 
 const is = <T>(what: string, test: (value: unknown) => boolean): Shape<T> => {
   const objection: Objection = { path: [], reason: `should be ${what}` };
@@ -25,7 +25,7 @@ const is = <T>(what: string, test: (value: unknown) => boolean): Shape<T> => {
 
 export const text = is<string>("a string", (value) => typeof value === "string");
 export const number = is<number>("a number", (value) => typeof value === "number");
-export const truth = is<boolean>("true or false", (value) => typeof value === "boolean");
+export const boolean = is<boolean>("true or false", (value) => typeof value === "boolean");
 export const anything = is<unknown>("anything", () => true);
 
 export const whole = (least: number, most: number): Shape<number> =>
@@ -69,10 +69,10 @@ export const record = <T>(of: Shape<T>): Shape<Record<string, T>> => ({
 });
 
 type Fields = Record<string, Shape<unknown>>;
-type OptionalKeys<F> = { [K in keyof F]: undefined extends Shaped<F[K]> ? K : never }[keyof F];
+type OptionalKeys<F> = { [K in keyof F]: undefined extends TypeOf<F[K]> ? K : never }[keyof F];
 type Flat<T> = { [K in keyof T]: T[K] };
 type ObjectOf<F> = Flat<
-  { [K in Exclude<keyof F, OptionalKeys<F>>]: Shaped<F[K]> } & { [K in OptionalKeys<F>]?: Shaped<F[K]> }
+  { [K in Exclude<keyof F, OptionalKeys<F>>]: TypeOf<F[K]> } & { [K in OptionalKeys<F>]?: TypeOf<F[K]> }
 >;
 
 /** These fields, and any others, which are kept as they are. */

@@ -9,7 +9,7 @@ import { openSubdirectory } from "./config-dir.js";
 import { type LockOptions, withLock } from "./lock.js";
 import { objectionText, type Shape } from "./shape.js";
 import { identityOf, readStateFile } from "./state-file.js";
-import { Broken, bringUpToDate, HoldsList, type Migration, parseObject } from "./versions.js";
+import { InvalidContent, ListContent, type Migration, migrateTo, parseObject } from "./versions.js";
 
 export interface StoreSpec<T> {
   /** The config directory. */
@@ -41,7 +41,7 @@ export interface Store<T> {
   takeOver(content: T, foreign: string): Promise<void>;
 }
 
-interface Read<T> {
+interface Snapshot<T> {
   content: T;
   /** The version found in the file; undefined when there is no file. */
   found?: number;
@@ -55,22 +55,22 @@ export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
   const path = join(dir, file);
   const backupDirectory = join(dir, "backups");
 
-  function load(from = path): Read<T> {
+  function load(from = path): Snapshot<T> {
     const found = readStateFile(from, spec.secret ?? false);
     if (!found) return { content: spec.empty(), identity: identityOf(undefined), text: "" };
-    const { from: foundVersion, content } = bringUpToDate(parseObject(found.text), version, spec.migrations ?? {});
+    const { from: foundVersion, content } = migrateTo(parseObject(found.text), version, spec.migrations ?? {});
     if (foundVersion > version) throw newer(from, foundVersion, version);
     const objection = shape.objection(content);
-    if (objection) throw new Broken(objectionText(objection));
+    if (objection) throw new InvalidContent(objectionText(objection));
     return { ...found, content: content as T, found: foundVersion };
   }
 
-  function loadOrExplain(): Read<T> {
+  function loadOrExplain(): Snapshot<T> {
     try {
       return load();
     } catch (error) {
-      if (!(error instanceof Broken)) throw error;
-      if (error instanceof HoldsList && ofClawrium.includes(file)) throw clawriums(path, dir);
+      if (!(error instanceof InvalidContent)) throw error;
+      if (error instanceof ListContent && ofClawrium.includes(file)) throw clawriums(path, dir);
       throw corrupt(path, error, newestGoodBackup(backupDirectory, file, isGood));
     }
   }
@@ -140,7 +140,7 @@ const clawriums = (path: string, dir: string) =>
     data: { path, reason: "clawrium" },
   });
 
-function corrupt(path: string, { message: reason }: Broken, backup: string | undefined): Fault {
+function corrupt(path: string, { message: reason }: InvalidContent, backup: string | undefined): Fault {
   return new Fault("state-corrupt", `${path} cannot be read as what it should be`, {
     why: backup ? reason : [reason, "there is no good backup of it"],
     next: backup ? `cp ${quote(backup)} ${quote(path)}` : `\${EDITOR:-vi} ${quote(path)}`,

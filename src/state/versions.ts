@@ -1,4 +1,4 @@
-import { whereJsonBreaks } from "./json-place.js";
+import { jsonErrorPosition } from "./json-error-position.js";
 
 type Json = Record<string, unknown>;
 
@@ -6,10 +6,10 @@ type Json = Record<string, unknown>;
 export type Migration = (content: Json) => Json;
 
 /** What is wrong with a file's content. It never tells the content, which may be secret. */
-export class Broken extends Error {}
+export class InvalidContent extends Error {}
 
 /** The file holds a list. clm never wrote one; Clawrium keeps its hosts and its providers so. */
-export class HoldsList extends Broken {}
+export class ListContent extends InvalidContent {}
 
 /** The object a file's text stands for. */
 export function parseObject(text: string): Json {
@@ -17,20 +17,20 @@ export function parseObject(text: string): Json {
   try {
     value = JSON.parse(text);
   } catch {
-    if (text.trim() === "") throw new Broken("the file is empty");
-    const { line, column } = whereJsonBreaks(text);
-    throw new Broken(`line ${line}, column ${column}: this is not JSON`);
+    if (text.trim() === "") throw new InvalidContent("the file is empty");
+    const { line, column } = jsonErrorPosition(text);
+    throw new InvalidContent(`line ${line}, column ${column}: this is not JSON`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  if (Array.isArray(value)) throw new HoldsList("the file should hold an object, and holds a list");
-  throw new Broken(`the file should hold an object, and holds a ${typeof value}`);
+  if (Array.isArray(value)) throw new ListContent("the file should hold an object, and holds a list");
+  throw new InvalidContent(`the file should hold an object, and holds a ${typeof value}`);
 }
 
 /**
  * The content as version `to` has it, and the version it came from. A file without a version is version 0, where there
  * is a migration for that; content that is newer than `to` is given back as it is.
  */
-export function bringUpToDate(
+export function migrateTo(
   raw: Json,
   to: number,
   migrations: Record<number, Migration>,
@@ -38,16 +38,16 @@ export function bringUpToDate(
   const { version: said, ...rest } = raw;
   const from = said === undefined && migrations[0] ? 0 : said;
   if (typeof from !== "number" || !Number.isInteger(from) || from < 0) {
-    throw new Broken(said === undefined ? "version is missing" : "version should be a whole number");
+    throw new InvalidContent(said === undefined ? "version is missing" : "version should be a whole number");
   }
   let content: Json = rest;
   for (let version = from; version < to; version++) {
     const migrate = migrations[version];
-    if (!migrate) throw new Broken(`version ${from} is one this clm never wrote`);
+    if (!migrate) throw new InvalidContent(`version ${from} is one this clm never wrote`);
     try {
       content = migrate(content);
     } catch {
-      throw new Broken(`it says version ${from}, and cannot be read as that`);
+      throw new InvalidContent(`it says version ${from}, and cannot be read as that`);
     }
   }
   return { from, content };

@@ -55,8 +55,8 @@ function base64(text: string): string[] {
     const whole = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
     return whole.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
   });
-  const alone = bytes.toString("base64");
-  const forms = [...inside, alone, alone.replace(/=+$/, "")].filter((form) => form.length >= 4);
+  const whole = bytes.toString("base64");
+  const forms = [...inside, whole, whole.replace(/=+$/, "")].filter((form) => form.length >= 4);
   return [...forms, ...forms.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"))];
 }
 

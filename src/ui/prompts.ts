@@ -13,7 +13,7 @@ export interface PromptOptions {
   signal?: AbortSignal;
   clean(text: string): string;
   /** Gives the question the terminal for itself. */
-  alone<T>(ask: () => Promise<T>): Promise<T>;
+  withTerminal<T>(ask: () => Promise<T>): Promise<T>;
 }
 
 type Kind =
@@ -43,7 +43,9 @@ export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask
       signal: AbortSignal.any([left.signal, ...(signal ? [signal] : [])]),
     });
     try {
-      const answers = await options.alone(() => prompt<{ answer: unknown }>([{ name: "answer", message, ...kind }]));
+      const answers = await options.withTerminal(() =>
+        prompt<{ answer: unknown }>([{ name: "answer", message, ...kind }]),
+      );
       return answers.answer;
     } catch (error) {
       if (stopped(error)) throw new Fault("interrupted", "stopped at a question", { why: message, cause: error });

@@ -35,7 +35,7 @@ export function table<Row>(rows: readonly Row[], spec: readonly Column<Row>[], o
     const styles = [undefined, ...rows.map((row) => style?.(row))];
     return { cells, styles, whole, drop, least, width: Math.max(...cells.map(columns)) };
   });
-  const shown = width === undefined ? natural : narrowed(withoutTheLeast(natural, width), width);
+  const shown = width === undefined ? natural : narrowColumns(dropColumns(natural, width), width);
   const line = (at: number) => shown.map(({ cells, width: room }) => padded(cut(cells[at] ?? "", room), room));
   const painted = (at: number) => {
     const cells = line(at).map((text, column) => {
@@ -55,7 +55,7 @@ export function table<Row>(rows: readonly Row[], spec: readonly Column<Row>[], o
   return `${Array.from({ length: rows.length + 1 }, (_, at) => fit(at)).join("\n")}\n`;
 }
 
-interface Measured {
+interface MeasuredColumn {
   cells: string[];
   styles: (keyof Paint | undefined)[];
   whole: boolean;
@@ -64,26 +64,26 @@ interface Measured {
   width: number;
 }
 
-const total = (all: readonly Measured[]): number =>
+const total = (all: readonly MeasuredColumn[]): number =>
   all.reduce((sum, { width }) => sum + width, gutter.length * Math.max(0, all.length - 1));
 
 // Cut to this, a long text still says something: no other column has to go for the rest of it.
 const readable = 20;
 
-function withoutTheLeast(all: Measured[], room: number): Measured[] {
+function dropColumns(all: MeasuredColumn[], room: number): MeasuredColumn[] {
   const drops = all.flatMap(({ drop }) => drop ?? []);
   const needed = total(
     all.map((column) => ({ ...column, width: column.whole ? column.width : Math.min(column.width, column.least) })),
   );
   if (needed <= room || drops.length === 0) return all;
   const least = all.findLastIndex(({ drop }) => drop === Math.min(...drops));
-  return withoutTheLeast(all.toSpliced(least, 1), room);
+  return dropColumns(all.toSpliced(least, 1), room);
 }
 
 // Below this a column says nothing any more.
 const narrowest = 6;
 
-function narrowed(all: Measured[], room: number): Measured[] {
+function narrowColumns(all: MeasuredColumn[], room: number): MeasuredColumn[] {
   const result = all.map((column) => ({ ...column }));
   for (let over = total(all) - room; over > 0; over--) {
     const widest = Math.max(...result.filter(({ whole }) => !whole).map(({ width }) => width));

@@ -1,6 +1,6 @@
 import { Fault } from "../errors.js";
-import { redactedValue } from "../redacted-json.js";
 import type { Secret } from "../secret.js";
+import { redactedValue } from "../text/redacted-json.js";
 import { faultText } from "./errors.js";
 import { createLines } from "./lines.js";
 import { createPaint, type Paint, wantsColour } from "./paint.js";
@@ -158,7 +158,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     yes: flags.yes,
     ...(options.signal && { signal: options.signal }),
     clean,
-    alone: async (ask) => {
+    withTerminal: async (ask) => {
       board.pause();
       try {
         return await ask();

@@ -11,7 +11,7 @@ import { clm, copyOfHome, inHost, type Result } from "../lab/clm.js";
  */
 const hosts = ["trial-1", "trial-2", "trial-3"];
 const exhaustive = Boolean(process.env.CLM_TEST_EXHAUSTIVE);
-const deeds = ["kill", "cut"] as const;
+const actions = ["kill", "cut"] as const;
 const agent = "steps";
 
 const verbs = (host: string) => ({
@@ -29,7 +29,7 @@ interface Place {
   remove: () => Promise<void>;
 }
 
-const places: Place[] = [];
+const paths: Place[] = [];
 const steps = {} as Record<Verb, string[]>;
 const ends = {} as Record<Verb, string>;
 const scratch = mkdtempSync(join(tmpdir(), "clm-steps-"));
@@ -38,11 +38,11 @@ beforeAll(async () => {
   const fleet = inject("fleetHome");
   for (const host of hosts) {
     const copy = await copyOfHome(fleet);
-    places.push({ host, ...copy });
+    paths.push({ host, ...copy });
     const endpoint = ["--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo"];
     wellEnded(await clm(["provider", "add", "echo", ...endpoint], { home: copy.home }));
   }
-  const [place] = places;
+  const [place] = paths;
   if (!place) throw new Error("no place");
   for (const verb of order) {
     const list = join(scratch, `${verb}.json`);
@@ -54,7 +54,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const { host, home, remove } of places) {
+  for (const { host, home, remove } of paths) {
     await clm(["agent", "remove", agent, "--yes", "--no-backup"], { home });
     await inHost(host, `! id ${agent} 2>/dev/null`);
     await remove();
@@ -108,14 +108,14 @@ describe("killed or cut at any step, and run again", () => {
     "ends as an undisturbed run",
     async () => {
       const most = Math.max(...order.map((verb) => steps[verb].length));
-      const rounds = deeds.flatMap((deed) =>
-        [...sample(most, exhaustive ? most : 4)].map((at, index) => ({ deed, at, index })),
+      const rounds = actions.flatMap((action) =>
+        [...sample(most, exhaustive ? most : 4)].map((at, index) => ({ action, at, index })),
       );
-      const size = rounds.length / deeds.length;
+      const size = rounds.length / actions.length;
       const failures: string[] = [];
 
       const rotated = (step: number) => step <= steps["rotate-key"].length;
-      async function round(place: Place, { deed, at, index }: (typeof rounds)[number]): Promise<void> {
+      async function round(place: Place, { action, at, index }: (typeof rounds)[number]): Promise<void> {
         for (const verb of order) {
           // Each verb has steps of its own number: in the sample its own spread of them, otherwise each of them once.
           const count = steps[verb].length;
@@ -124,10 +124,11 @@ describe("killed or cut at any step, and run again", () => {
           // A key is changed of an agent that is configured.
           const isNeeded = verb === "install" || verb === "remove" || (verb === "configure" && rotated(chosen));
           if (!isIts && !isNeeded) continue;
-          const name = `${verb}, ${deed} at step ${chosen} (${steps[verb][chosen - 1]})`;
+          const name = `${verb}, ${action} at step ${chosen} (${steps[verb][chosen - 1]})`;
           if (isIts) {
-            const hit = await disturbed(place, verb, { CLM_STEP: String(chosen), CLM_STEP_DO: deed });
-            if (deed === "kill" && hit.signal !== "SIGKILL" && hit.code !== 0) failures.push(`${name}: ${hit.stderr}`);
+            const hit = await disturbed(place, verb, { CLM_STEP: String(chosen), CLM_STEP_DO: action });
+            if (action === "kill" && hit.signal !== "SIGKILL" && hit.code !== 0)
+              failures.push(`${name}: ${hit.stderr}`);
           }
           const rerun = await clm(verbs(place.host)[verb], { home: place.home });
           const gone = verb === "remove" && rerun.code === 4;
@@ -140,7 +141,7 @@ describe("killed or cut at any step, and run again", () => {
 
       const left = [...rounds];
       await Promise.all(
-        places.map(async (place) => {
+        paths.map(async (place) => {
           for (let next = left.shift(); next; next = left.shift()) await round(place, next);
         }),
       );

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Server, utils } from "ssh2";
-import { fingerprint } from "../../src/fingerprint.js";
 import { newPrivateKey } from "../../src/flows/keypair.js";
 import { type HostKey, hostKeyFrom } from "../../src/remote/host-keys/key.js";
+import { fingerprint } from "../../src/text/fingerprint.js";
 
 /** Somebody who answers at a host's address with a key of their own. */
 export interface Impostor {

@@ -259,9 +259,9 @@ async function filesWith(wanted: string): Promise<string[]> {
 }
 
 describe("two clm at once", () => {
-  const patience = { timeout: many * 20_000 };
+  const timeout = { timeout: many * 20_000 };
 
-  it("add different hosts under one name: one wins, and the pin is the winner's", patience, async () => {
+  it("add different hosts under one name: one wins, and the pin is the winner's", timeout, async () => {
     const rivals = await Promise.all(["trial-1", "trial-2"].map((name) => show(home, name)));
     for (let round = 1; round <= many; round++) {
       const name = `contested-${round}`;
@@ -286,7 +286,7 @@ describe("two clm at once", () => {
     expect((await clm(["audit", "--verify"], { home })).code).toBe(0);
   });
 
-  it("rename one host to two names: one wins, and the pin goes with it", patience, async () => {
+  it("rename one host to two names: one wins, and the pin goes with it", timeout, async () => {
     let from = host;
     for (let round = 1; round <= many; round++) {
       const names = [`left-${round}`, `right-${round}`];

@@ -39,14 +39,14 @@ const outcome = (home: string) =>
     .replaceAll(home, "@")
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "now");
 
-const ways: [name: string, era: Era, places: () => { home: string; from: string }][] = [
+const ways: [name: string, era: Era, paths: () => { home: string; from: string }][] = [
   ["in place", "head-era", () => (({ home }) => ({ home, from: home }))({ home: old("head-era") })],
   ["from another directory", "clm-era", () => ({ home: scratch(), from: old("clm-era") })],
 ];
 
-describe.each(ways)("killed %s, %s", (_, __, places) => {
+describe.each(ways)("killed %s, %s", (_, __, paths) => {
   it("at every step in turn, it ends as if it had not been when it is run again", { timeout: 120_000 }, () => {
-    const whole = places();
+    const whole = paths();
     const list = join(work, "steps.json");
     const undisturbed = importIn(whole.home, whole.from, { CLM_STEPS_TO: list });
     expect([undisturbed.status, undisturbed.signal]).toEqual([0, null]);
@@ -58,7 +58,7 @@ describe.each(ways)("killed %s, %s", (_, __, places) => {
 
     for (const [index, step] of steps.entries()) {
       if (!telling.test(step)) continue;
-      const { home, from } = places();
+      const { home, from } = paths();
       const killed = importIn(home, from, { CLM_STEP: String(index + 1), CLM_STEP_DO: "kill" });
       expect([step, killed.signal]).toEqual([step, "SIGKILL"]);
       const again = importIn(home, from);

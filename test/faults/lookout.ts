@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { places } from "../../src/lab/names.js";
+import { paths } from "../../src/lab/names.js";
 import { inHost, program, type Result, runProgram } from "../lab/clm.js";
 import { type Planted, soughtIn } from "./planted.js";
 
@@ -88,7 +88,7 @@ export const filesBelow = (directory: string): [string, string][] =>
 /** The files in this machine's places for such, newer than `since`, that have one of them. */
 export function temporaryFiles(secrets: Planted[], since: string, except: string[]): string[] {
   // The disks of the lab's hosts are files of this machine, too.
-  const beside = [places().labs, places().cache, ...except];
+  const beside = [paths().labs, paths().cache, ...except];
   const pruned = beside.flatMap((path) => ["-path", path, "-o"]).slice(0, -1);
   const newer = ["-newer", since, "-type", "f", "-size", "-64M", "-print0"];
   const directories = ["/tmp", "/var/tmp", "/dev/shm", "/run"];

@@ -3,7 +3,7 @@ import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { asFault } from "../../src/errors.js";
 import { Secret } from "../../src/secret.js";
-import { beginAudit, endAudit } from "../../src/state/audit.js";
+import { beginAudit, endAudit } from "../../src/state/audit/write.js";
 import { type Fleet, type Host, hostStore } from "../../src/state/hosts.js";
 import { withLock } from "../../src/state/lock.js";
 import { openSecrets } from "../../src/state/secrets.js";
@@ -34,11 +34,11 @@ const modes: Record<string, () => Promise<void>> = {
   /** Writes everything there is to write, for ever, and says what is safe. */
   async churn() {
     for (let n = 1; ; n++) {
-      const deed = await beginAudit(dir, { verb: "churn", target: "shared", argv: [] });
+      const action = await beginAudit(dir, { verb: "churn", target: "shared", argv: [] });
       const { hosts } = await hostStore(dir, lock).update(counted("churn"));
       say(`hosts ${hosts[0]?.labels.churn}`);
       await openSecrets(dir, lock).set({ provider: "p" }, "KEY", new Secret(`${n}-${process.pid}`), "");
-      await endAudit(dir, deed, { result: "ok" });
+      await endAudit(dir, action, { result: "ok" });
     }
   },
 

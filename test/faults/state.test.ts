@@ -6,10 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { isFault } from "../../src/errors.js";
 import { Secret } from "../../src/secret.js";
-import { beginAudit } from "../../src/state/audit.js";
-import { readAudit, verifyAudit } from "../../src/state/audit-read.js";
+import { readAudit, verifyAudit } from "../../src/state/audit/read.js";
+import { beginAudit } from "../../src/state/audit/write.js";
 import { type Host, hostStore } from "../../src/state/hosts.js";
-import { openJournal } from "../../src/state/journal.js";
 import { withLock } from "../../src/state/lock.js";
 import { openSecrets } from "../../src/state/secrets.js";
 import { faultOf } from "../unit/state/scratch.js";
@@ -148,7 +147,6 @@ describe("a directory that cannot be written", () => {
       () => add(dir, "x"),
       () => openSecrets(dir).set({ provider: "p" }, "KEY", new Secret("x"), ""),
       () => beginAudit(dir, { verb: "x", target: "x", argv: [] }),
-      () => openJournal(dir, { verb: "x", target: "x" }),
     ];
     for (const write of writes) {
       const fault = await faultOf(write);
@@ -232,15 +230,5 @@ describe.runIf(asRoot)("a full disk", () => {
     await add(dir, "last");
     expect(hostStore(dir).read().hosts.at(-1)?.name).toBe("last");
     expect(readdirSync(dir).filter((name) => name.includes("~"))).toEqual([]);
-  });
-
-  test("work on a host is not stopped by it; the record says at its end that it is not whole", async () => {
-    const dir = fileSystem("200k");
-    const journal = openJournal(dir, { verb: "x", target: "x" });
-    fill(dir, 0);
-    for (let n = 0; n < 100; n++) journal.note({ id: `file ${n}`, result: "failed", why: "w".repeat(100) });
-    const fault = await faultOf(() => journal.close("ok"));
-    expect(fault.fault).toBe("state-readonly");
-    expect(fault.why.join()).toContain("ENOSPC");
   });
 });

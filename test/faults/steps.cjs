@@ -1,5 +1,5 @@
 // Loaded into clm before its own code (`node --require`): counts the steps it takes that anybody outside could notice, a
-// state file replaced, a journal or audit line written, a word said. At the step asked for it ends clm as `kill -9` would,
+// state file replaced, an audit line written, a word said. At the step asked for it ends clm as `kill -9` would,
 // or cuts every connection it has. clm itself knows nothing of this.
 const fs = require("node:fs");
 const net = require("node:net");

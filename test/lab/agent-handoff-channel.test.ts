@@ -87,8 +87,8 @@ describe("a session", () => {
 
     const again = await hand(["-o", "json"]);
     expect(JSON.parse(again.stdout)).toMatchObject({ result: "already-there" });
-    const anew = await hand(["-o", "json", "--reset"]);
-    expect(JSON.parse(anew.stdout)).toMatchObject({ result: "handed" });
+    const restart = await hand(["-o", "json", "--reset"]);
+    expect(JSON.parse(restart.stdout)).toMatchObject({ result: "handed" });
   });
 
   it("is the one that was used last, when none is named", async () => {

@@ -109,8 +109,8 @@ describe.each([
     // Three turns of the source and this one: what was planted is gone.
     expect(await chat(to, done.id, "how many turns")).toBe("turns: 4");
     const { stdout } = await agents.must("audit", "--last", "1", "-o", "json");
-    const [deed] = JSON.parse(stdout);
-    expect([deed.verb, deed.detail?.handoff]).toEqual(["handoff", done]);
+    const [action] = JSON.parse(stdout);
+    expect([action.verb, action.detail?.handoff]).toEqual(["handoff", done]);
     expect((await run(["handoff", "--list", "-o", "json"])).stdout.trim()).toBe("[]");
   });
 
@@ -262,17 +262,17 @@ describe("killed or cut at any step, and run again", () => {
     const count = JSON.parse(readFileSync(list, "utf8")).length;
     expect(count).toBeGreaterThan(10);
     const size = process.env.CLM_TEST_EXHAUSTIVE ? count : 8;
-    const places = Array.from({ length: size }, (_, at) => 1 + Math.floor(((at + 0.5) * count) / size));
+    const paths = Array.from({ length: size }, (_, at) => 1 + Math.floor(((at + 0.5) * count) / size));
     const failures: string[] = [];
-    for (const [index, step] of places.entries()) {
-      const deed = index % 2 === 0 ? "kill" : "cut";
+    for (const [index, step] of paths.entries()) {
+      const action = index % 2 === 0 ? "kill" : "cut";
       const before = await idsOf(young);
-      const hit = await disturbed(args, { CLM_STEP: String(step), CLM_STEP_DO: deed });
+      const hit = await disturbed(args, { CLM_STEP: String(step), CLM_STEP_DO: action });
       const made = (await idsOf(young)).filter((each) => !before.includes(each));
       // One that was at its end when it was hit is whole too, and nothing is open of it.
       const ended = made.length === 1 && (await run(["handoff", "--list", "-o", "json"])).stdout.trim() === "[]";
       const again = await run([...args, "-o", "json"]);
-      const name = `${deed} at step ${step} of ${count}`;
+      const name = `${action} at step ${step} of ${count}`;
       if (again.code !== 0) {
         failures.push(`${name}: the rerun ended with ${again.code}: ${again.stderr}`);
         continue;

@@ -166,7 +166,7 @@ describe("a command", () => {
     await withEnv("echo TOP=secret-of-root >/root/env; ln -s /root/env .env", async () => {
       const { code, stdout, stderr } = await exec("bob", "env");
       expect([code, stdout]).toEqual([16, ""]);
-      expect(stderr).toContain("a link is in its place");
+      expect(stderr).toContain("it is a symbolic link");
     });
   });
 });

@@ -50,7 +50,7 @@ describe.each(["trial-1", "trial13-1"])("an agent comes to %s", (where) => {
     const { code, stdout, stderr } = await come(["--version", version]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^ada +trial\S*-1 +hermes +\S+ \(stand-in\) +8642 /m)]);
     // What the installer warned of comes at the end.
-    expect(stderr).toMatch(/warning: the installer said: .*Playwright/);
+    expect(stderr).toMatch(/warning: installer: .*Playwright/);
     expect(stderr.trimEnd()).toMatch(/next: clm agent configure ada$/);
 
     const seen = await inHost(
@@ -105,9 +105,9 @@ describe("installing again", () => {
       chmod 0755 /home/ada; chmod 0644 /home/ada/.hermes/.env; echo '# mine' >> /etc/systemd/system/hermes-ada.service`,
     );
     const { stderr } = await install("ada");
-    expect(stderr).toContain("put right directory /home/ada: mode 0755 -> 0700");
-    expect(stderr).toContain("put right file /home/ada/.hermes/.env: mode 0644 -> 0600");
-    expect(stderr).toContain("put right unit hermes-ada.service: content");
+    expect(stderr).toContain("repaired directory /home/ada: mode 0755 -> 0700");
+    expect(stderr).toContain("repaired file /home/ada/.hermes/.env: mode 0644 -> 0600");
+    expect(stderr).toContain("repaired unit hermes-ada.service: content");
     expect(await inHost(host, "systemctl is-enabled hermes-ada; systemctl is-active hermes-ada")).toBe(
       "enabled\nactive\n",
     );

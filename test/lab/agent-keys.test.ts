@@ -88,7 +88,7 @@ describe("the key of a running agent", () => {
     const before = stored();
     expect(await answerTo(before)).toBe("200");
     const { stderr } = must(await agent("rotate-key"));
-    expect(stderr).toContain("answers its new key and refuses the old one");
+    expect(stderr).toContain("accepts its new key and rejects the old one");
     await expectSettled([before]);
   });
 

@@ -85,7 +85,7 @@ describe("start, stop and restart", () => {
     expect(await pid()).not.toBe(was);
 
     const stopped = await agent("stop", "ada");
-    expect([stopped.code, stopped.stderr]).toEqual([0, expect.stringContaining("is stopped; its data stays")]);
+    expect([stopped.code, stopped.stderr]).toEqual([0, expect.stringContaining("is stopped; its data is kept")]);
     expect(await unitOf("ada")).toBe("disabled\ninactive\n");
     expect(await inHost(host, "ls /home/ada/.hermes/.env")).toBe("/home/ada/.hermes/.env\n");
     expect((await agent("stop", "ada")).stderr).toContain("was stopped already; nothing was changed");
@@ -170,7 +170,7 @@ it("a unit that install changes has to be proven again", async () => {
   await install("ada");
   await makeReady("ada");
   const { code, stderr } = await agent("install", "--host", host, "--name", "ada", "--relaxed");
-  expect([code, stderr]).toEqual([0, expect.stringContaining("put right unit hermes-ada.service: content")]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining("repaired unit hermes-ada.service: content")]);
   expect(stderr.trimEnd()).toMatch(/next: clm agent configure ada$/);
   expect(recordOf("ada")).toMatchObject({ relaxed: true, status: "installed", onboarding: { state: "validate" } });
   expect((await agent("start", "ada")).code).toBe(8);
@@ -434,9 +434,9 @@ END
     const [tree, hosts] = [await treeOf(host), readFileSync(join(home, "hosts.json"), "utf8")];
     const { code, stderr } = await agent("remove", "ada", "--dry-run");
     expect([code, stderr]).toEqual([0, expect.stringContaining("would remove user ada with its home /home/ada\n")]);
-    expect(stderr).toContain(`would first copy what ada remembers to ${home}/backups/agents`);
+    expect(stderr).toContain(`would first back up the data of ada to ${home}/backups/agents`);
     const without = await agent("remove", "ada", "--dry-run", "--no-backup", "-o", "json");
-    expect(without.stderr).toContain("would keep nothing of what ada remembers");
+    expect(without.stderr).toContain("would not back up the data of ada");
     expect(JSON.parse(without.stdout)).toMatchObject({ name: "ada", backed_up: false, backup: null, left: [] });
     expect([await treeOf(host), readFileSync(join(home, "hosts.json"), "utf8")]).toEqual([tree, hosts]);
   });

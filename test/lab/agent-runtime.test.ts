@@ -341,11 +341,11 @@ describe("killed or cut at any step, and run again", () => {
       const meant = await endOf(each);
       for (const [at, step] of steps.entries()) {
         if (at % cases.length !== place) continue;
-        const deed = (at + Math.floor(at / cases.length)) % 2 === 0 ? "kill" : "cut";
+        const action = (at + Math.floor(at / cases.length)) % 2 === 0 ? "kill" : "cut";
         await enabled(name, "auto", "--clean");
-        await disturbed([name, "codex"], { CLM_STEP: String(step), CLM_STEP_DO: deed });
+        await disturbed([name, "codex"], { CLM_STEP: String(step), CLM_STEP_DO: action });
         const again = await runtime([name, "codex"]);
-        const what = `${name}: ${deed} at step ${step} of ${count}`;
+        const what = `${name}: ${action} at step ${step} of ${count}`;
         if (again.code !== 0) failures.push(`${what}: the rerun ended with ${again.code}: ${again.stderr}`);
         else if ((await endOf(each)) !== meant) failures.push(`${what}: ${await endOf(each)} is not ${meant}`);
       }

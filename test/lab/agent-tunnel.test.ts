@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
 import { Fault } from "../../src/errors.js";
-import { keptOpen } from "../../src/flows/tunnel/kept-open.js";
+import { keepTunnelOpen } from "../../src/flows/tunnel/keep-tunnel-open.js";
 import { openSecrets } from "../../src/state/secrets.js";
 import { agentsIn, unitOf } from "./agents.js";
 import { clm, copyOfHome, inHost, program, type Result } from "./clm.js";
@@ -200,9 +200,9 @@ Server(("127.0.0.1", 8777), Echo).serve_forever()`;
     const stop = new AbortController();
     const connection = await connectTo(home, host);
     let port = 0;
-    const done = keptOpen({
-      wanted: { rather: 0, otherwise: "" },
-      find: async () => ({
+    const done = keepTunnelOpen({
+      local: { preferred: 0, next: "" },
+      connect: async () => ({
         ...{ connection, open: () => connection.forward(8777), close: async () => {} },
         ended: connection.closed.then(() => connection.lost()),
       }),

@@ -95,13 +95,13 @@ describe.each(versions)("validate of %s", (_about, name) => {
 
 describe("what is the agent's alone", () => {
   const { old: name } = names;
-  const places = `/home/${name} /home/${name}/.hermes /home/${name}/.hermes/memories`;
+  const paths = `/home/${name} /home/${name}/.hermes /home/${name}/.hermes/memories`;
 
   it("is seen by validate, and put right by configure without a restart", async () => {
     await misbehave(host, name, "");
     // Hermes sets modes itself when it starts, and does not start where it may not.
     expect((await validate(name)).state).toBe("ready");
-    await inHost(host, `chmod 0755 ${places}; chown root: /home/${name}/.hermes/memories`);
+    await inHost(host, `chmod 0755 ${paths}; chown root: /home/${name}/.hermes/memories`);
     const pid = await pidOf(host, name);
     const { failed } = await validate(name);
     expect(failed.map(({ id }) => id)).toEqual(["files"]);
@@ -113,9 +113,9 @@ describe("what is the agent's alone", () => {
     const { code, done } = await agents.configure(name);
     expect([code, done.state]).toEqual([0, "ready"]);
     expect(done.changes.map(({ what }: { what: string }) => what)).toEqual(
-      places.split(" ").map((path) => `directory ${path}`),
+      paths.split(" ").map((path) => `directory ${path}`),
     );
-    expect(await inHost(host, `stat -c '%a %U:%G' ${places}`)).toBe(`700 ${name}:${name}\n`.repeat(3));
+    expect(await inHost(host, `stat -c '%a %U:%G' ${paths}`)).toBe(`700 ${name}:${name}\n`.repeat(3));
     expect(await pidOf(host, name)).toBe(pid);
   });
 

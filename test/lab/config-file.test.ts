@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { stringify } from "yaml";
-import { mergeConfig } from "../../src/agents/config-file.js";
-import { over, type Tree } from "../../src/agents/config-tree.js";
+import { over, type Tree } from "../../src/agents/files/tree.js";
+import { mergeConfig } from "../../src/agents/files/yaml-merge.js";
 import type { Connection } from "../../src/remote/connection.js";
 import { run } from "../../src/remote/run.js";
 import { connectTo } from "./connect.js";

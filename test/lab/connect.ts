@@ -1,4 +1,4 @@
-import { connect, type Means } from "../../src/remote/connect.js";
+import { type ConnectOptions, connect } from "../../src/remote/connect.js";
 import type { Connection } from "../../src/remote/connection.js";
 import { trustIn } from "../../src/remote/host-keys/trust.js";
 import { findHost, hostStore } from "../../src/state/hosts.js";
@@ -6,7 +6,7 @@ import { findHost, hostStore } from "../../src/state/hosts.js";
 const nobody = async () => undefined;
 
 /** What a connection needs, with nobody there to be asked. */
-export const meansFor = (home: string): Means => ({
+export const meansFor = (home: string): ConnectOptions => ({
   trust: trustIn(home),
   credentials: { passphrase: nobody, password: nobody, sudo: nobody },
   env: process.env,

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { dotenvFile } from "../../src/agents/env-file.js";
+import { dotenv } from "../../src/agents/files/dotenv.js";
+import { dotenvFile } from "../../src/agents/files/env-file.js";
 import { isFault } from "../../src/errors.js";
 import type { Connection } from "../../src/remote/connection.js";
 import { converge } from "../../src/remote/operations/converge.js";
 import { absent, file } from "../../src/remote/operations/operation.js";
 import { run } from "../../src/remote/run.js";
-import { dotenv } from "../../src/render/dotenv.js";
 import { connectTo } from "./connect.js";
 
 const shared = inject("fleetHome");

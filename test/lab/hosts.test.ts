@@ -165,8 +165,8 @@ describe("changing the fleet", () => {
     await call("audit", "--verify");
     const { data } = await json("audit");
     const said = data.map((entry: { verb: string; target: string }) => `${entry.verb} ${entry.target}`);
-    for (const deed of ["host update trial-3", "host rename trial-3", "host exec third", "host remove third"]) {
-      expect(said).toContain(deed);
+    for (const action of ["host update trial-3", "host rename trial-3", "host exec third", "host remove third"]) {
+      expect(said).toContain(action);
     }
     expect(await readFile(join(home, "known_hosts"), "utf8")).not.toContain("third ");
   });

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, it } from "vitest";
-import { doorScript, doorTrouble } from "../../src/agents/proof/door.js";
-import { seenFrom } from "../../src/agents/proof/seen.js";
-import { loadType } from "../../src/agents/registry.js";
-import { subjectOf } from "../../src/agents/subject.js";
+import { loadType } from "../../src/agents/manifest/registry.js";
+import { resolvedAgent } from "../../src/agents/plan/resolved-agent.js";
+import { doorScript, doorTrouble } from "../../src/agents/probe/proof/door.js";
+import { parseObservation } from "../../src/agents/probe/proof/observation.js";
 import { askHost } from "../../src/remote/ask-host.js";
 import { findAgent } from "../../src/state/agents.js";
 import { hostStore } from "../../src/state/hosts.js";
@@ -130,12 +130,12 @@ it("the gateway sends neither key nor words to a port squatter, with traffic and
 
 it("a connection that a squatter accepted and kept is noticed when the agent has its port again, until it is closed", async () => {
   const { manifest } = await loadType(home, "hermes");
-  const subject = subjectOf(manifest, findAgent(hostStore(home).read(), name));
+  const agent = resolvedAgent(manifest, findAgent(hostStore(home).read(), name));
   const connection = await connectTo(home, host);
   const signal = new AbortController().signal;
   const look = async () => {
     const asking = { host, what: "who holds the port", timeout: 30_000, signal };
-    return doorTrouble(subject, await askHost(connection.as("root"), doorScript(subject), asking, seenFrom));
+    return doorTrouble(agent, await askHost(connection.as("root"), doorScript(agent), asking, parseObservation));
   };
   try {
     await crashAndLose();

@@ -85,7 +85,7 @@ describe("~/.ssh/config", () => {
     expect(added).toMatchObject({ code: 0 });
     // Vouching is for hosts nobody has pinned; to pin anew is to be asked.
     const again = await clm(["host", "trust", "trial-2"], { home, env });
-    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining("still shows the pinned key")]);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining("still has the pinned key")]);
     writeFileSync(file, line.replace("trial-2", `@revoked ${address["trial-2"]}`));
     expect((await exec("vouched", "true", env)).code).toBe(12);
   });

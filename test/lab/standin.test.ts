@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
-import { writeOverlay } from "../../src/flows/lab/overlay.js";
+import { writeOverlay } from "../../src/cli/lab/overlay.js";
 import type { Standin } from "../../src/lab/standin.js";
 import { clm } from "./clm.js";
 import { standinOn, type Wish } from "./standin-agent.js";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { dotenvFile } from "../../src/agents/env-file.js";
-import { loadType, releaseOf } from "../../src/agents/registry.js";
-import { placesFor, type Subject } from "../../src/agents/subject.js";
-import { accountWish, filesWish, goneWish, unitWish } from "../../src/agents/wish.js";
+import { dotenvFile } from "../../src/agents/files/env-file.js";
+import { loadType, releaseOf } from "../../src/agents/manifest/registry.js";
+import { accountWish, filesWish, goneWish, unitWish } from "../../src/agents/plan/operations.js";
+import { pathsFor, type ResolvedAgent } from "../../src/agents/plan/resolved-agent.js";
 import { quote } from "../../src/quote.js";
 import type { Connection } from "../../src/remote/connection.js";
 import { converge } from "../../src/remote/operations/converge.js";
@@ -13,9 +13,9 @@ import { connectTo } from "./connect.js";
 const shared = inject("fleetHome");
 const { manifest } = await loadType("/nonexistent", "hermes");
 
-function subject(user: string, relaxed = false): Subject {
+function resolved(user: string, relaxed = false): ResolvedAgent {
   const version = manifest.default;
-  const places = placesFor(manifest, user);
+  const paths = pathsFor(manifest, user);
   const release = releaseOf(manifest, version);
   return {
     manifest,
@@ -23,7 +23,7 @@ function subject(user: string, relaxed = false): Subject {
     release,
     host: "x",
     name: user,
-    word: user,
+    ref: user,
     user,
     unit: `hermes-${user}.service`,
     port: 8642,
@@ -31,7 +31,7 @@ function subject(user: string, relaxed = false): Subject {
     adopted: false,
     channels: [],
     servers: [],
-    places,
+    paths,
   };
 }
 
@@ -63,8 +63,8 @@ const wait = (condition: string) => `for n in $(seq 200); do ${condition} && exi
 describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
   let connection: Connection;
   let systemd: number;
-  const agent = subject("closed");
-  const browsing = subject("browsing", true);
+  const agent = resolved("closed");
+  const browsing = resolved("browsing", true);
   const all = [agent, browsing];
 
   const apply = async (...operations: Operation[]) => {
@@ -80,14 +80,14 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
       "mkdir -p /home/neighbour && echo hello > /home/neighbour/public && echo STOLEN=yes-stolen > /root/x.env",
     );
     for (const each of all) {
-      const { home } = each.places;
+      const { home } = each.paths;
       const own = { owner: each.user, mode: 0o700 };
       await apply(
         ...accountWish(each, "0123abcd"),
         ...filesWish(each, dotenvFile(new Map([["GREETING", "it's  me"]])), "{}\n"),
         dir(`${home}/.local`, own),
         dir(`${home}/.local/bin`, own),
-        file(each.places.launcher, { ...own, content: launcher }),
+        file(each.paths.launcher, { ...own, content: launcher }),
         unitWish(each, systemd),
       );
     }
@@ -98,8 +98,8 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
     connection.close();
   });
 
-  const told = async ({ unit: name, places }: Subject) => {
-    const path = quote(`${places.home}/told`);
+  const told = async ({ unit: name, paths }: ResolvedAgent) => {
+    const path = quote(`${paths.home}/told`);
     await inHost(host, `rm -f ${path}; systemctl restart ${name}`);
     await inHost(host, wait(`grep -q ready ${path} 2>/dev/null`));
     return Object.fromEntries((await inHost(host, `cat ${path}`)).split("\n").map((line) => line.split(": ")));
@@ -117,7 +117,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
   });
 
   it("leaves little open", async () => {
-    const exposure = async ({ unit: name }: Subject) =>
+    const exposure = async ({ unit: name }: ResolvedAgent) =>
       Number(/: (\d+\.\d) /.exec(await inHost(host, `systemd-analyze security --no-pager ${name} | tail -1`))?.[1]);
     expect(await exposure(agent)).toBeLessThanOrEqual(3);
     expect(await exposure(browsing)).toBeGreaterThan(await exposure(agent));
@@ -125,7 +125,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
   });
 
   it("lets the agent do its work in its home, and nothing elsewhere", async () => {
-    const { home, data, path } = agent.places;
+    const { home, data, path } = agent.paths;
     expect(await told(agent)).toMatchObject({
       args: "gateway run",
       who: `closed closed closed ${home} ${data} ${home} 0077`,
@@ -157,18 +157,18 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
 
   it("finds its way in a home with an odd name", async () => {
     const home = "/srv/100% odd $HOME";
-    const odd = { ...subject("odd"), places: placesFor(manifest, "odd", home) };
+    const odd = { ...resolved("odd"), paths: pathsFor(manifest, "odd", home) };
     const own = { owner: "odd", mode: 0o700 };
     await apply(
       ...accountWish(odd, "0123abcd"),
       ...filesWish(odd, dotenvFile(new Map([["GREETING", "hello"]])), "{}\n"),
       ...[dir(`${home}/.local`, own), dir(`${home}/.local/bin`, own)],
-      file(odd.places.launcher, { ...own, content: launcher }),
+      file(odd.paths.launcher, { ...own, content: launcher }),
       unitWish(odd, systemd),
     );
     expect(await told(odd)).toMatchObject({
       args: "gateway run",
-      who: `odd odd odd ${home} ${odd.places.data} ${home} 0077`,
+      who: `odd odd odd ${home} ${odd.paths.data} ${home} 0077`,
       "from .env": "hello",
       homes: "",
       "write home": "yes",
@@ -178,7 +178,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
   });
 
   it("has not failed when it was stopped, and is started again when it wants to be", async () => {
-    const { unit: name, places } = agent;
+    const { unit: name, paths } = agent;
     await told(agent);
     await apply(unit(name, { state: "stopped" }));
     expect(await inHost(host, `systemctl show --property ActiveState,Result --value ${name} | sort`)).toBe(
@@ -187,7 +187,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
 
     await inHost(
       host,
-      `rm ${places.home}/told; sed -i 's/^  echo ready/&\\n[ -e ~\\/again ] || { touch ~\\/again; exit 75; }/' ${places.launcher}`,
+      `rm ${paths.home}/told; sed -i 's/^  echo ready/&\\n[ -e ~\\/again ] || { touch ~\\/again; exit 75; }/' ${paths.launcher}`,
     );
     await inHost(host, `systemctl start ${name}`);
     await inHost(
@@ -198,16 +198,16 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
   });
 
   const spoiled = async (spoil: string) => {
-    const { unit: name, places } = agent;
+    const { unit: name, paths } = agent;
     return inHost(
       host,
-      `systemctl reset-failed ${name}; rm -f ${places.home}/told; cd ${places.data}; cp -a .env /root/kept
+      `systemctl reset-failed ${name}; rm -f ${paths.home}/told; cd ${paths.data}; cp -a .env /root/kept
        ${spoil}
        timeout 20 systemctl start ${name} 2>&1 || true
-       for n in $(seq 20); do [ -s ${places.home}/told ] && break; sleep 0.1; done
-       cat ${places.home}/told 2>/dev/null || true
+       for n in $(seq 20); do [ -s ${paths.home}/told ] && break; sleep 0.1; done
+       cat ${paths.home}/told 2>/dev/null || true
        systemctl stop ${name}
-       rm -f ${places.env}; mv /root/kept ${places.env}`,
+       rm -f ${paths.env}; mv /root/kept ${paths.env}`,
     );
   };
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { withItsRights } from "../../src/agents/with-its-rights.js";
+import { withItsRights } from "../../src/agents/plan/as-agent.js";
 
 const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
 

@@ -1,4 +1,4 @@
-import { objectFrom } from "../../json-object.js";
+import { objectFrom } from "../../text/json-object.js";
 import { type AnswerFailure, emptyAnswer, type FailureForms, failureInText, failureSaying } from "./failure.js";
 
 /** The members that count tokens, of chat completions and of responses. */

@@ -58,13 +58,13 @@ export function failureSaying(text: string, forms: FailureForms): AnswerFailure 
 
 export const emptyAnswer: AnswerFailure = { cause: "empty", text: "it is empty", asAnswer: false };
 
-const places = /(\{n\}|\{status\})/;
+const paths = /(\{n\}|\{status\})/;
 
 // Every answer is compared with every form, which never changes.
 const known = new Map<string, readonly string[]>();
 
 function partsOf(form: string): readonly string[] {
-  const parts = known.get(form) ?? form.split(places);
+  const parts = known.get(form) ?? form.split(paths);
   known.set(form, parts);
   return parts;
 }

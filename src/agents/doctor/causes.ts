@@ -1,7 +1,7 @@
-import type { Cause } from "../manifest.js";
-import { causeOf, remedyFor } from "../proof/cause.js";
-import { brief, span } from "../proof/judge.js";
-import type { Subject } from "../subject.js";
+import type { Cause } from "../manifest/manifest.js";
+import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import { causeOf, remedyFor } from "../probe/proof/cause.js";
+import { brief, span } from "../probe/proof/judge.js";
 import type { Check } from "./check.js";
 import type { Word } from "./symptoms.js";
 
@@ -12,12 +12,12 @@ export interface Recognised {
 }
 
 /** What is recognised in what an agent said. Each line tells one thing at most: the first of the manifest that it matches. */
-export function recognise(subject: Pick<Subject, "manifest">, words: readonly Word[]): Recognised[] {
+export function recognise(agent: Pick<ResolvedAgent, "manifest">, words: readonly Word[]): Recognised[] {
   const found = new Map<string, Recognised>();
   for (const word of words) {
     // It notes the wrong keys that we try.
-    if (word.text.includes(subject.manifest.api.models)) continue;
-    const cause = causeOf(subject, [word.text]);
+    if (word.text.includes(agent.manifest.api.models)) continue;
+    const cause = causeOf(agent, [word.text]);
     if (cause) found.set(cause.id, { cause, last: word });
   }
   return [...found.values()];
@@ -41,7 +41,7 @@ const lately = 3_600_000;
  * to be right has passed: for an hour whoever asks for every check is told. What nothing else sees stands until the agent is
  * proven again.
  */
-export function judgeCauses(subject: Subject, recognised: readonly Recognised[], now: Now): Check[] {
+export function judgeCauses(agent: ResolvedAgent, recognised: readonly Recognised[], now: Now): Check[] {
   return recognised.flatMap(({ cause, last }): Check[] => {
     if (now.proven && isDisproven(cause, last, now.proven)) return [];
     const seenBy = seenNow(cause, now.checks);
@@ -51,7 +51,7 @@ export function judgeCauses(subject: Subject, recognised: readonly Recognised[],
     if (age > lately && (right || passesByItself(cause))) return [];
     const [id, said] = [`log.${cause.id}`, `${cause.reason} (${span(age / 1000)} ago: ${brief(last.text, 120)})`];
     if (right) return [{ id, result: "ok", reason: `has passed: ${said}` }];
-    const fix = remedyFor(cause, subject);
+    const fix = remedyFor(cause, agent);
     return [{ id, result: cause.mild ? "warn" : "fail", reason: said, ...(fix && { fix }) }];
   });
 }

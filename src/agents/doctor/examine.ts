@@ -1,8 +1,9 @@
-import { causeOf } from "../proof/cause.js";
-import { channelTrouble, lostServers } from "../proof/connections.js";
-import { brief, judge, restartsOf, span, times } from "../proof/judge.js";
-import { isOutside, type Proof } from "../proof/proof.js";
-import type { Sight } from "../sight/sight.js";
+import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import { causeOf } from "../probe/proof/cause.js";
+import { channelTrouble, lostServers } from "../probe/proof/connections.js";
+import { brief, judge, restartsOf, span, times } from "../probe/proof/judge.js";
+import { isOutside, type Proof } from "../probe/proof/proof.js";
+import type { StatusObservation } from "../probe/status/observation.js";
 import {
   codexTrouble,
   isDownAsWished,
@@ -13,16 +14,15 @@ import {
   strayTrouble,
   type Wanted,
   withKeyTrouble,
-} from "../sight/troubles.js";
-import type { Subject } from "../subject.js";
+} from "../probe/status/troubles.js";
 import { judgeCauses, recognise } from "./causes.js";
 import type { Check } from "./check.js";
 import type { Clock, Symptoms } from "./symptoms.js";
 
 /** Everything that is known of an agent when the doctor judges it. */
 export interface Patient {
-  subject: Subject;
-  sight: Sight;
+  resolved: ResolvedAgent;
+  sight: StatusObservation;
   symptoms: Symptoms;
   clock?: Clock | undefined;
   /** Our clock, in milliseconds. */
@@ -36,7 +36,7 @@ export interface Patient {
 
 /** What the doctor finds on the host. What is known without asking the host is checked elsewhere. */
 export function examine(patient: Patient): Check[] {
-  const { subject, symptoms, clock, now } = patient;
+  const { resolved: agent, symptoms, clock, now } = patient;
   const checks = [
     ...proofsOf(patient),
     judgeStrays(patient),
@@ -52,44 +52,47 @@ export function examine(patient: Patient): Check[] {
     judgeErrors(patient),
   ];
   // Whoever is down as it should be has nothing to explain.
-  const words = isDownAsWished(patient.sight.seen, patient.wanted) ? [] : symptoms.words;
+  const words = isDownAsWished(patient.sight.basics, patient.wanted) ? [] : symptoms.words;
   const at = now + (clock?.ahead ?? 0) * 1000;
-  const causes = judgeCauses(subject, recognise(subject, words), { at, checks, proven: patient.proven });
+  const causes = judgeCauses(agent, recognise(agent, words), { at, checks, proven: patient.proven });
   const quiet: Check = { id: "log", result: "ok", reason: `nothing known in ${words.length} lines since its start` };
   return [...checks, ...(causes.length > 0 ? causes : [quiet])];
 }
 
 /** The proofs, but for the one that costs tokens. */
 function proofsOf(patient: Patient): Check[] {
-  const { subject, sight, wanted, key } = patient;
-  const proofs = withKeyTrouble(subject, sight.seen, judge(subject, sight.seen), key)
+  const { resolved: agent, sight, wanted, key } = patient;
+  const proofs = withKeyTrouble(agent, sight.basics, judge(agent, sight.basics), key)
     .filter(({ id }) => !isOutside(id))
-    .map((proof) => plainer(subject, proof))
-    .map((proof) => (proof.id === "steady" && restartsOf(sight.seen) === 0 ? asStarting(proof) : proof));
-  if (isDownAsWished(sight.seen, wanted)) return proofs.map((proof) => asDown(patient, proof));
-  if (isStarting(subject, sight.seen)) return proofs.map(asStarting);
+    .map((proof) => plainer(agent, proof))
+    .map((proof) => (proof.id === "steady" && restartsOf(sight.basics) === 0 ? asStarting(proof) : proof));
+  if (isDownAsWished(sight.basics, wanted)) return proofs.map((proof) => asDown(patient, proof));
+  if (isStarting(agent, sight.basics)) return proofs.map(asStarting);
   if (wanted === "rest") return proofs.map((proof) => asUnwanted(patient, proof));
-  const down = proofs.some(({ id, result }) => id === "unit" && result === "fail") && sight.seen.listeners.length === 0;
+  const down =
+    proofs.some(({ id, result }) => id === "unit" && result === "fail") && sight.basics.listeners.length === 0;
   return down ? proofs.map((proof) => (proof.id === "port" ? { ...proof, ...needsUnit } : proof)) : proofs;
 }
 
 const needsUnit = { result: "skipped", reason: "needs unit" } as const;
 
 /** The agent's own log says more than the journal alone. */
-const plainer = (subject: Subject, proof: Proof): Proof =>
-  proof.fix?.includes(" journalctl ") ? { ...proof, fix: logsOf(subject) } : proof;
+const plainer = (agent: ResolvedAgent, proof: Proof): Proof =>
+  proof.fix?.includes(" journalctl ") ? { ...proof, fix: logsOf(agent) } : proof;
 
 function asDown({ wanted, sight }: Patient, proof: Proof): Check {
   const { id, result, reason } = proof;
   if (id === "version" || id === "files" || result !== "fail") return proof;
   if (id === "unit") return { id, result: "ok", reason: wanted === "rest" ? `${reason}, as it should be` : reason };
   // Whoever has its port keeps it from starting.
-  return id === "port" && sight.seen.listeners.length > 0 ? proof : { id, result: "skipped", reason: "it is stopped" };
+  return id === "port" && sight.basics.listeners.length > 0
+    ? proof
+    : { id, result: "skipped", reason: "it is stopped" };
 }
 
-const asUnwanted = ({ subject: { word } }: Patient, proof: Proof): Check =>
+const asUnwanted = ({ resolved: { ref } }: Patient, proof: Proof): Check =>
   proof.id === "unit" && proof.result === "ok"
-    ? { ...proof, result: "warn", reason: "it runs, though clm stopped it", fix: `clm agent start ${word}` }
+    ? { ...proof, result: "warn", reason: "it runs, though clm stopped it", fix: `clm agent start ${ref}` }
     : proof;
 
 const asStarting = (proof: Proof): Proof =>
@@ -97,27 +100,27 @@ const asStarting = (proof: Proof): Proof =>
     ? { ...proof, result: "warn", reason: `${proof.reason}: it is starting` }
     : proof;
 
-function judgeStrays({ subject, sight }: Patient): Check {
+function judgeStrays({ resolved: agent, sight }: Patient): Check {
   const id = "strays";
-  const reason = strayTrouble(subject, sight);
-  return reason ? { id, result: "fail", reason, fix: strayFix(subject.word) } : { id, result: "ok", reason: "none" };
+  const reason = strayTrouble(agent, sight);
+  return reason ? { id, result: "fail", reason, fix: strayFix(agent.ref) } : { id, result: "ok", reason: "none" };
 }
 
 /** So many restarts are not a mishap any more. */
 const tooMany = 5;
 
-function judgeRestarts({ subject, sight: { seen } }: Patient): Check {
+function judgeRestarts({ resolved: agent, sight: { basics: seen } }: Patient): Check {
   const restarts = restartsOf(seen);
   const id = "restarts";
   if (restarts < tooMany) return { id, result: "ok", reason: restarts === 0 ? "none" : times(restarts) };
-  return { id, result: "warn", reason: `${times(restarts)} by itself`, fix: logsOf(subject) };
+  return { id, result: "warn", reason: `${times(restarts)} by itself`, fix: logsOf(agent) };
 }
 
-const logsOf = ({ word }: Subject): string => `clm agent logs ${word} --level warning`;
+const logsOf = ({ ref }: ResolvedAgent): string => `clm agent logs ${ref} --level warning`;
 
-function judgeMemory({ subject, symptoms, clock, now }: Patient): Check {
+function judgeMemory({ resolved: agent, symptoms, clock, now }: Patient): Check {
   const id = "memory";
-  const fix = `clm host check ${subject.host}`;
+  const fix = `clm host check ${agent.host}`;
   if (symptoms.result === "oom-kill")
     return { id, result: "fail", reason: "the system ended it for want of memory", fix };
   if (symptoms.outOfMemory === undefined) return { id, result: "ok", reason: "was not ended for want of memory" };
@@ -126,61 +129,61 @@ function judgeMemory({ subject, symptoms, clock, now }: Patient): Check {
 }
 
 /** Its own provider it cannot do without; the others it can, for a while. */
-function judgeReach({ subject, sight }: Patient): Check[] {
+function judgeReach({ resolved: agent, sight }: Patient): Check[] {
   const id = "provider.reach";
-  const fix = `clm agent configure ${subject.word} --stage providers`;
+  const fix = `clm agent configure ${agent.ref} --stage providers`;
   const reason = reachTroubles(sight).join("; ");
   if (reason) return [{ id, result: sight.reach && "trouble" in sight.reach ? "fail" : "warn", reason, fix }];
   return sight.reach ? [{ id, result: "ok", reason: "its provider answers" }] : [];
 }
 
 /** Only of one whose turns are to be Codex'. */
-function judgeRuntime({ subject, sight }: Patient): Check[] {
+function judgeRuntime({ resolved: agent, sight }: Patient): Check[] {
   if (!sight.codex) return [];
   const id = "runtime";
-  const reason = codexTrouble(subject, sight);
+  const reason = codexTrouble(agent, sight);
   if (reason === undefined) return [{ id, result: "ok", reason: `its turns are Codex', ${sight.codex.version}` }];
-  const fix = sight.codex.version === "" ? `clm agent runtime ${subject.word}` : `clm agent sync ${subject.word}`;
+  const fix = sight.codex.version === "" ? `clm agent runtime ${agent.ref}` : `clm agent sync ${agent.ref}`;
   return [{ id, result: "fail", reason, fix }];
 }
 
 /** Only those that it was configured to have. */
-function judgeChannels({ subject, sight }: Patient): Check[] {
-  const fix = `clm agent configure ${subject.word} --stage channels`;
-  return subject.channels.map((name): Check => {
+function judgeChannels({ resolved: agent, sight }: Patient): Check[] {
+  const fix = `clm agent configure ${agent.ref} --stage channels`;
+  return agent.channels.map((name): Check => {
     const id = `channel.${name}`;
-    if (sight.seen.age === undefined) return { id, result: "skipped", reason: "it does not run" };
+    if (sight.basics.age === undefined) return { id, result: "skipped", reason: "it does not run" };
     const how = channelTrouble(sight.channels, name);
     if (how === undefined) return { id, result: "ok", reason: "connected" };
-    if (isStarting(subject, sight.seen)) return { id, result: "warn", reason: "not connected yet: it is starting" };
-    const result = subject.manifest.channels[name]?.pairing ? "warn" : "fail";
+    if (isStarting(agent, sight.basics)) return { id, result: "warn", reason: "not connected yet: it is starting" };
+    const result = agent.manifest.channels[name]?.pairing ? "warn" : "fail";
     return { id, result, reason: `it is ${how}`, fix };
   });
 }
 
 /** Only those that it was configured to have. */
-function judgeServers({ subject, sight }: Patient): Check[] {
-  const fix = `clm agent configure ${subject.word} --stage channels`;
-  const lost = lostServers(subject, sight.seen);
-  return subject.servers.map((name): Check => {
+function judgeServers({ resolved: agent, sight }: Patient): Check[] {
+  const fix = `clm agent configure ${agent.ref} --stage channels`;
+  const lost = lostServers(agent, sight.basics);
+  return agent.servers.map((name): Check => {
     const id = `mcp.${name}`;
-    if (sight.seen.age === undefined) return { id, result: "skipped", reason: "it does not run" };
+    if (sight.basics.age === undefined) return { id, result: "skipped", reason: "it does not run" };
     const found = lost.find((each) => each.name === name);
     return found ? { id, result: "fail", reason: brief(found.why), fix } : { id, result: "ok", reason: "not given up" };
   });
 }
 
 /** The model is not asked by the doctor; that it did not answer is known from the last proof. */
-function judgeAnswer({ subject: { word }, unanswered }: Patient): Check[] {
+function judgeAnswer({ resolved: { ref }, unanswered }: Patient): Check[] {
   if (!unanswered) return [];
-  return [{ id: "chat", result: "fail", reason: unanswered, fix: `clm agent configure ${word} --stage validate` }];
+  return [{ id: "chat", result: "fail", reason: unanswered, fix: `clm agent configure ${ref} --stage validate` }];
 }
 
 const megabyte = 1024;
 
-function judgeDisk({ subject, sight, symptoms: { space } }: Patient): Check {
+function judgeDisk({ resolved: agent, sight, symptoms: { space } }: Patient): Check {
   const id = "disk";
-  const fix = `clm host exec ${subject.host} -- df -h ${subject.places.home}`;
+  const fix = `clm host exec ${agent.host} -- df -h ${agent.paths.home}`;
   if (sight.full === "inodes") return { id, result: "fail", reason: "its disk has no inodes left", fix };
   if (sight.full === "blocks") return { id, result: "fail", reason: "its disk is full", fix };
   if (!space) return { id, result: "skipped", reason: "could not be seen" };
@@ -194,7 +197,7 @@ function judgeDisk({ subject, sight, symptoms: { space } }: Patient): Check {
 /** Seconds a clock may be wrong before services notice, and before they refuse. */
 const [noticed, refused] = [60, 300];
 
-function judgeClock({ subject, clock }: Patient): Check[] {
+function judgeClock({ resolved: agent, clock }: Patient): Check[] {
   if (!clock) return [];
   const id = "clock";
   const off = Math.abs(clock.ahead);
@@ -203,16 +206,16 @@ function judgeClock({ subject, clock }: Patient): Check[] {
   if (sure <= 2) return [{ id, result: "ok", reason: `agrees with ours, ${within}` }];
   const reason = `${Math.round(off)} s ${clock.ahead > 0 ? "ahead of" : "behind"} ours, ${within}`;
   if (sure <= noticed) return [{ id, result: "ok", reason }];
-  const fix = `clm host exec ${subject.host} --sudo -- timedatectl set-ntp true`;
+  const fix = `clm host exec ${agent.host} --sudo -- timedatectl set-ntp true`;
   return [{ id, result: sure > refused ? "fail" : "warn", reason, fix }];
 }
 
 /** The last line of level ERROR. Told for an hour; what is known to go wrong is told by itself. */
-function judgeErrors({ subject, symptoms, clock, now }: Patient): Check {
+function judgeErrors({ resolved: agent, symptoms, clock, now }: Patient): Check {
   const id = "errors";
-  const last = symptoms.words.findLast(({ level, text }) => level === "error" && !causeOf(subject, [text]));
+  const last = symptoms.words.findLast(({ level, text }) => level === "error" && !causeOf(agent, [text]));
   if (!last) return { id, result: "ok", reason: "none since its start that is not known" };
   const ago = Math.max(0, now / 1000 + (clock?.ahead ?? 0) - last.at / 1000);
   const reason = `${span(ago)} ago: ${brief(last.text)}`;
-  return ago > 3600 ? { id, result: "ok", reason } : { id, result: "warn", reason, fix: logsOf(subject) };
+  return ago > 3600 ? { id, result: "ok", reason } : { id, result: "warn", reason, fix: logsOf(agent) };
 }

@@ -1,6 +1,6 @@
 import { clockOf } from "../logs/clock.js";
 import { fileEntry, type Level, type Clock as Telling } from "../logs/line.js";
-import { saidIn, sectionsIn } from "../looking.js";
+import { saidIn, sectionsIn } from "../probe/script.js";
 
 /** One line of what an agent said, or systemd about it. */
 export interface Word {

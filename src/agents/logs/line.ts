@@ -1,4 +1,4 @@
-import { own } from "../../own.js";
+import { own } from "../../text/own-property.js";
 
 export const levels = ["debug", "info", "warning", "error"] as const;
 export type Level = (typeof levels)[number];

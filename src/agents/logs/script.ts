@@ -1,7 +1,7 @@
 import { sh } from "../../quote.js";
 import { leash } from "../../remote/leash.js";
-import { lookBeginning, settingsOf } from "../looking.js";
-import type { Subject } from "../subject.js";
+import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import { lookBeginning, settingsOf } from "../probe/script.js";
 import { type Level, levels } from "./line.js";
 import library from "./logs.sh?raw";
 import { logFiles, type Source } from "./sources.js";
@@ -30,7 +30,7 @@ const bytesPerLine = 4000;
 const journalLines = 50_000;
 
 /** The script that reads, and follows, what all of a host's agents say. It holds nothing secret. */
-export function logsScript(subjects: readonly Subject[], asking: Asking): string {
+export function logsScript(agents: readonly ResolvedAgent[], asking: Asking): string {
   const { since, until, lines = 0, level } = asking;
   const all = lines === 0 || since !== undefined || until !== undefined || level !== "debug";
   return [
@@ -44,7 +44,7 @@ export function logsScript(subjects: readonly Subject[], asking: Asking): string
     sh`bytes=${all ? farthest : lines * bytesPerLine + 65_536} journal_lines=${all ? journalLines : lines}`,
     // One after the other would take as long as all of them together.
     "sections=''",
-    ...subjects.map((subject, number) => `{\n${section(subject, number, asking)}\n} &\nsections="$sections $!"`),
+    ...agents.map((agent, number) => `{\n${section(agent, number, asking)}\n} &\nsections="$sections $!"`),
     "wait $sections",
     "echo '- end'",
     "kill -KILL 0",
@@ -55,12 +55,12 @@ export function logsScript(subjects: readonly Subject[], asking: Asking): string
 const moment = (when: Moment | undefined): string =>
   when === undefined ? "" : "at" in when ? String(when.at) : `$((now - ${when.ago}))`;
 
-function section(subject: Subject, number: number, { sources, follow, lines }: Asking): string {
+function section(agent: ResolvedAgent, number: number, { sources, follow, lines }: Asking): string {
   const files = logFiles.filter((name) => sources.includes(name));
   const journal = sources.includes("journal");
   const past = lines !== 0;
   return [
-    settingsOf(subject),
+    settingsOf(agent),
     `number=${number}`,
     "see_agent",
     ...(journal && past ? ["journal_past"] : []),

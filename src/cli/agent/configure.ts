@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.js";
 import type { answersIn } from "../../flows/agent/configure/answers-file.js";
 import type { Configured, ConfigureRequest, StageResult } from "../../flows/agent/configure.js";
-import { findAgent, titleOf } from "../../state/agents.js";
+import { agentId, findAgent } from "../../state/agents.js";
 import type { Context, Handler, View } from "../command.js";
 import { onAgents } from "../many.js";
 import { configure } from "./commands.js";
@@ -66,6 +66,6 @@ function tables(clm: Context, { stages, changes, proofs, afterwards }: Configure
 function stateLines({ agent }: Configured): string[] {
   const { state } = agent.record.onboarding;
   return state === "ready"
-    ? [`${titleOf(agent)} is ready`]
-    : [`${titleOf(agent)} is not ready (state=${state})`, `next: ${nextFor(agent)}`];
+    ? [`${agentId(agent)} is ready`]
+    : [`${agentId(agent)} is not ready (state=${state})`, `next: ${nextFor(agent)}`];
 }

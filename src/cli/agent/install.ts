@@ -10,8 +10,8 @@ import { agentView, checkView, judgedView, nextFor } from "./view.js";
 
 export const run: Handler<typeof install> = async ({ options }, clm) => {
   const { type, host, name, version, port, relaxed, installerFile, noPackages, sudoPasswordFile } = options;
-  if (host === undefined) throw usage("clm agent install", "--host is missing: say where it is to live");
-  if (name === undefined) throw usage("clm agent install", "--name is missing: say what to call it");
+  if (host === undefined) throw usage("clm agent install", "--host is missing: name the host to install it on");
+  if (name === undefined) throw usage("clm agent install", "--name is missing: name the agent");
   const wish = { type, host, name, version, port, relaxed, installerFile, packages: !noPackages };
   const done = await withSession({ ...clm, sudoPasswordFile }, (session) => installAgent(session, wish)).catch(
     (error) => {
@@ -35,9 +35,9 @@ function tellInstalled(clm: Context, { agent, ...seen }: Installed): void {
     return;
   }
   for (const { id, result, reason } of checks) if (result === "warn") ui.warn(`${id}: ${reason}`);
-  for (const line of warnings) ui.warn(`the installer said: ${line}`);
+  for (const line of warnings) ui.warn(`installer: ${line}`);
   if (outcome === "already") ui.note(`${agent.name} is already installed on ${agent.host.name}; nothing was changed`);
-  if (outcome === "repaired") for (const change of changes) ui.note(`put right ${changeText(change)}`);
+  if (outcome === "repaired") for (const change of changes) ui.note(`repaired ${changeText(change)}`);
   const next = nextFor(agent);
   tell(clm, agent, { ...seen, next }, () => {
     clm.list([agent], agentView(clm));

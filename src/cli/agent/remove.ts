@@ -9,7 +9,10 @@ export const run: Handler<typeof remove> = ({ args, options }, clm) => {
   const standing = clm.dryRun ? {} : { state: now, status: now };
   const told = clm.dryRun ? wouldRemove(clm.configDir) : forget ? forgotten : removed;
   return onAgents(clm, {
-    ...{ command: remove, words: args.names, options, told },
+    command: remove,
+    words: args.names,
+    options,
+    told,
     work: async (session, word) => {
       const done = await removeAgent(session, word, { backup: !noBackup, force, forget });
       for (const thing of done.left) session.ui.warn(`left on ${done.agent.host.name}: ${thing}`);
@@ -17,11 +20,14 @@ export const run: Handler<typeof remove> = ({ args, options }, clm) => {
     },
     data: ({ backedUp, backup, changes, left }) => ({
       ...standing,
-      ...{ backed_up: backedUp, backup: backup?.path ?? null, changes, left },
+      backed_up: backedUp,
+      backup: backup?.path ?? null,
+      changes,
+      left,
     }),
     loss: ({ length }) =>
       forget
-        ? `This forgets ${length} agents and their keys; on their hosts nothing is changed`
+        ? `This forgets ${length} agents and their keys; nothing is changed on their hosts`
         : `This removes ${length} agents with their accounts, their files and their keys`,
   });
 };
@@ -31,9 +37,9 @@ const wouldRemove =
   ({ agent, backedUp, backup, changes }: Removed): string[] => [
     ...(backup ? [backupText(backup)] : []),
     ...(!backup && backedUp
-      ? [`would first copy what ${agent.name} remembers to ${configDir}/backups/agents, without .env`]
+      ? [`would first back up the data of ${agent.name} to ${configDir}/backups/agents, without .env`]
       : []),
-    ...(!backup && !backedUp && changes.length > 0 ? [`would keep nothing of what ${agent.name} remembers`] : []),
+    ...(!backup && !backedUp && changes.length > 0 ? [`would not back up the data of ${agent.name}`] : []),
     ...changes.map(({ what }) => `would remove ${what}`),
   ];
 
@@ -48,8 +54,8 @@ function forgotten({ agent, backup }: Removed): string[] {
 
 const removed = ({ agent, backup }: Removed): string[] => [
   ...(backup ? [backupText(backup)] : []),
-  `${agent.name} is removed from ${agent.host.name}; packages stay`,
+  `${agent.name} is removed from ${agent.host.name}; installed packages stay`,
 ];
 
 const backupText = ({ path, members }: NonNullable<Removed["backup"]>): string =>
-  `what it remembered is in ${path} (${members.length} ${members.length === 1 ? "file" : "files"}, without .env)`;
+  `its data is backed up in ${path} (${members.length} ${members.length === 1 ? "file" : "files"}, without .env)`;

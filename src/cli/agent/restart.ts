@@ -7,7 +7,9 @@ import { checkView } from "./view.js";
 
 export const run: Handler<typeof restart> = ({ args, options }, clm) =>
   onAgents(clm, {
-    ...{ command: restart, words: args.names, options },
+    command: restart,
+    words: args.names,
+    options,
     work: (session, word) => restartAgent(session, word, { force: options.force, now: options.now }),
     data: ({ changes, proofs }) => ({ ...(!clm.dryRun && { running: true }), changes, proofs }),
     told: ({ changes, proofs }, who) => {

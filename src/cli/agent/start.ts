@@ -7,7 +7,9 @@ import { checkView } from "./view.js";
 
 export const run: Handler<typeof start> = ({ args, options }, clm) =>
   onAgents(clm, {
-    ...{ command: start, words: args.names, options },
+    command: start,
+    words: args.names,
+    options,
     work: (session, word) => startAgent(session, word, { force: options.force }),
     data: ({ changes, proofs }) => ({ ...(!clm.dryRun && { running: true }), changes, proofs }),
     told: ({ changes, proofs }, who) => {

@@ -1,38 +1,42 @@
-import { strayFix } from "../../agents/sight/troubles.js";
+import { strayFix } from "../../agents/probe/status/troubles.js";
 import { type Stopped, stopAgent } from "../../flows/agent/stop.js";
 import type { Handler } from "../command.js";
 import { onAgents } from "../many.js";
 import { stop } from "./commands.js";
 import { would } from "./tell.js";
 
-/** What of its user runs on. The account of an agent that was taken over may be a person's, and what runs there their own. */
+/** Silent for an agent that was taken over: its account may be a person's, with processes of their own. */
 function strayLines({ agent, strays: { count, first } }: Stopped, dryRun: boolean): string[] {
   if (count === 0 || agent.record.mark === undefined) return [];
   const named = first.map(({ pid, command }) => `  pid ${pid}: ${command}`);
   const what = count === 1 ? "a process" : `${count} processes`;
   const how = dryRun ? "runs" : "still runs";
   return [
-    `${what} of ${agent.record.user} ${count === 1 ? how : how.replace("runs", "run")} outside its unit; to end: ${strayFix(agent.word)}`,
+    `${what} of ${agent.record.user} ${count === 1 ? how : how.replace("runs", "run")} outside its unit; to end: ${strayFix(agent.ref)}`,
     ...named,
   ];
 }
 
 export const run: Handler<typeof stop> = ({ args, options }, clm) =>
   onAgents(clm, {
-    ...{ command: stop, words: args.names, options },
+    command: stop,
+    words: args.names,
+    options,
     work: async (session, word) => {
       const done = await stopAgent(session, word, { now: options.now, strays: options.strays });
       for (const line of strayLines(done, clm.dryRun)) session.ui.warn(line);
       return done;
     },
     data: ({ changes, strays }) => ({
-      ...{ ...(!clm.dryRun && { running: false }), changes },
-      ...{ strays: strays.first, strays_total: strays.count },
+      ...(!clm.dryRun && { running: false }),
+      changes,
+      strays: strays.first,
+      strays_total: strays.count,
     }),
     told: ({ changes }, who) => {
       if (clm.dryRun) return would(changes, `${who}is stopped already`);
       return [
-        `${who}${changes.length === 0 ? "was stopped already; nothing was changed" : "is stopped; its data stays"}`,
+        `${who}${changes.length === 0 ? "was stopped already; nothing was changed" : "is stopped; its data is kept"}`,
       ];
     },
   });

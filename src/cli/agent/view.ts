@@ -1,10 +1,10 @@
 import type { Check } from "../../flows/host/check.js";
 import type { AgentRecord } from "../../state/agent.js";
-import { type Agent, titleOf } from "../../state/agents.js";
+import { type Agent, agentId } from "../../state/agents.js";
 import { type Providers, providerStore } from "../../state/providers.js";
 import type { Context, View } from "../command.js";
 
-/** A model that was chosen, or else its provider's own. */
+/** The chosen model, or else the provider's default. */
 const modelIn = ({ provider, model }: Pick<AgentRecord, "provider" | "model">, { providers }: Providers) =>
   model ?? (provider === undefined ? undefined : providers[provider]?.model);
 
@@ -13,7 +13,6 @@ const modelOf = ({ record }: Agent, known: Providers): string | undefined => mod
 const onboardingOf = ({ record }: Agent): string =>
   record.status === "installed" ? record.onboarding.state : record.status;
 
-/** Agents as rows; what is shown was recorded, and no host was asked. */
 export function agentView({ configDir }: Context): View<Agent> {
   const known = providerStore(configDir).read();
   return {
@@ -29,39 +28,36 @@ export function agentView({ configDir }: Context): View<Agent> {
       { title: "status", value: ({ record }) => record.status, whole: true },
     ],
     data: (agent) => plainAgent(agent, known),
-    name: (agent) => agent.word,
+    name: (agent) => agent.ref,
     empty: "No agents yet. Install one with: clm agent install --type hermes --host HOST --name NAME",
   };
 }
 
-/** A stand-in says so wherever its version is shown. */
 export const versionText = (version: string): string =>
   version.endsWith("+standin") ? `${version.replace("+standin", "")} (stand-in)` : version;
 
-/** Who an agent is, and where it stands. Whatever a program reads about one agent begins with it. */
+/** The beginning of every JSON object about one agent. */
 export function identityOf(agent: Agent): object {
   const { name, host, record } = agent;
   const { type, version, port, status } = record;
   const standin = version.endsWith("+standin");
   const state = onboardingOf(agent);
-  return { agent: titleOf(agent), name, host: host.name, type, version, standin, port, state, status };
+  return { agent: agentId(agent), name, host: host.name, type, version, standin, port, state, status };
 }
 
-/** Everything a program reads of an agent. */
 export const plainAgent = (agent: Agent, known: Providers): object => {
   const model = modelOf(agent, known);
   return { ...identityOf(agent), ...agent.record, ...(model && { model }) };
 };
 
-/** What to type next, for the state an agent is in. */
-export function nextFor({ name, host, record, word }: Agent): string {
+/** The command to run next, by the agent's recorded state. */
+export function nextFor({ name, host, record, ref }: Agent): string {
   if (record.status === "installing") return `clm agent install --host ${host.name} --name ${name}`;
-  if (record.status === "removing") return `clm agent remove ${word}`;
-  // Whether it runs now is not recorded; this tells.
-  return `clm agent configure ${word}${record.onboarding.state === "ready" ? " --stage validate" : ""}`;
+  if (record.status === "removing") return `clm agent remove ${ref}`;
+  // Whether it runs is not recorded; validate finds out.
+  return `clm agent configure ${ref}${record.onboarding.state === "ready" ? " --stage validate" : ""}`;
 }
 
-/** One agent for a person. */
 export function describeAgent(agent: Agent, known: Providers, next: string): string {
   const { name, host, record } = agent;
   const names = (of: object | undefined) => Object.keys(of ?? {}).join(", ");
@@ -70,7 +66,7 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
   const auxiliary = Object.entries(record.auxiliary ?? {}).map(([task, choice]) => `${task}: ${withModel(choice)}`);
   const lines: [string, string | number | undefined][] = [
     ["Name", name],
-    ["Key", titleOf(agent)],
+    ["Key", agentId(agent)],
     ["Host", host.name],
     ["Type", record.type],
     ["Version", versionText(record.version)],
@@ -101,19 +97,18 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
   return lines.map(([title, value]) => `${`${title}:`.padEnd(12)} ${value || "-"}`).join("\n");
 }
 
-/** Checks and proofs, one below the other. */
 export const checkView: View<Check> = {
   columns: [
     { title: "check", value: (row) => row.id, whole: true },
     { title: "result", value: (row) => row.result, whole: true },
-    // The reasons of what is not well stand below, in full: one of them would make every row as wide as itself.
+    // Printed in full below the table: one long reason would widen every row.
     { title: "reason", value: (row) => (isWell(row) ? row.reason : "see below") },
   ],
   details: (row) => (isWell(row) ? [] : [`${row.id}: ${row.reason}`, ...(row.fix ? [`  fix: ${row.fix}`] : [])]),
   name: (row) => row.id,
 };
 
-/** The same for a command that ends with a fault when one failed: that tells why. */
+/** For commands that end with a fault when a check failed: the fault has the reasons. */
 export const judgedView: View<Check> = {
   ...checkView,
   details: (row) => (row.result === "fail" ? [] : (checkView.details?.(row) ?? [])),

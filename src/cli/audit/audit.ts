@@ -1,19 +1,19 @@
 import { Fault } from "../../errors.js";
-import type { AuditEntry } from "../../state/audit-chain.js";
-import { readAudit, verifyAudit } from "../../state/audit-read.js";
+import type { AuditEntry } from "../../state/audit/entry.js";
+import { readAudit, verifyAudit } from "../../state/audit/read.js";
 import { duration } from "../../ui/time.js";
 import type { Context, Handler, View } from "../command.js";
 import type { audit } from "./commands.js";
 
 export const run: Handler<typeof audit> = async ({ options }, clm) => {
   if (options.verify) return verify(clm);
-  const deeds = deedsFrom(readAudit(clm.configDir, options.target === undefined ? {} : { target: options.target }));
-  clm.list(options.last === undefined ? deeds : deeds.slice(-options.last), view);
+  const actions = deedsFrom(readAudit(clm.configDir, options.target === undefined ? {} : { target: options.target }));
+  clm.list(options.last === undefined ? actions : actions.slice(-options.last), view);
   return undefined;
 };
 
 /** A command that changed something: its line at the beginning and, if it came that far, the one at its end. */
-export interface Deed {
+export interface Action {
   id: string;
   began_at: string;
   ended_at?: string;
@@ -26,18 +26,18 @@ export interface Deed {
   detail?: AuditEntry["detail"];
 }
 
-export function deedsFrom(entries: readonly AuditEntry[]): Deed[] {
-  const deeds = new Map<string, Deed>();
+export function deedsFrom(entries: readonly AuditEntry[]): Action[] {
+  const actions = new Map<string, Action>();
   for (const { id, event, at, verb, target, who, argv, result, fault, detail } of entries) {
-    const begun = deeds.get(id) ?? { id, began_at: at, verb, target, who, result: "unfinished" };
+    const begun = actions.get(id) ?? { id, began_at: at, verb, target, who, result: "unfinished" };
     const ended = { ended_at: at, ...(result && { result }), ...(fault && { fault }), ...(detail && { detail }) };
     const more = event === "begin" ? argv && { argv } : ended;
-    deeds.set(id, { ...begun, ...more });
+    actions.set(id, { ...begun, ...more });
   }
-  return [...deeds.values()];
+  return [...actions.values()];
 }
 
-const view: View<Deed> = {
+const view: View<Action> = {
   columns: [
     { title: "began", whole: true, value: ({ began_at }) => began_at.replace("T", " ").replace(/\.\d+Z$/, "Z") },
     {

@@ -30,4 +30,5 @@ export function shownBy({ ui, format }: Context) {
 }
 
 /** The line that goes on with a conversation. */
-export const goOn = ({ agent, session }: Talk): string => `clm chat ${agent.word} --session ${quote(session)}`;
+export const continueOnError = ({ agent, session }: Talk): string =>
+  `clm chat ${agent.ref} --session ${quote(session)}`;

@@ -3,7 +3,7 @@ import { asFault, Fault, isFault } from "../../errors.js";
 import type { Talk } from "../../flows/chat/talk.js";
 import type { Lines } from "../../ui/lines.js";
 import type { Context } from "../command.js";
-import { goOn, shownBy } from "./answer.js";
+import { continueOnError, shownBy } from "./answer.js";
 
 const help = `/reset     begin a new conversation
 /session   tell the line that goes on with this one, which has its id
@@ -54,7 +54,7 @@ function obey(clm: Context, talk: Talk, order: string): void {
 }
 
 function tellSession({ ui }: Context, talk: Talk): void {
-  ui.note(`go on with: ${goOn(talk)}`);
+  ui.note(`go on with: ${continueOnError(talk)}`);
 }
 
 /** Whether the message got to the agent. */

@@ -3,7 +3,7 @@ import { modelOf, providerStore } from "../../state/providers.js";
 import { plain } from "../../ui/plain.js";
 import { identityOf } from "../agent/view.js";
 import type { Context } from "../command.js";
-import { goOn, shownBy } from "./answer.js";
+import { continueOnError, shownBy } from "./answer.js";
 
 /** One message, one answer. */
 export async function once(clm: Context, talk: Talk, message: string): Promise<undefined> {
@@ -11,7 +11,7 @@ export async function once(clm: Context, talk: Talk, message: string): Promise<u
   const answer = await talk.say(message, { onPiece: shown.piece, signal: clm.signal }).finally(shown.end);
   if (answer.cut) clm.ui.warn("the answer was cut: the model may say no more at once");
   if (clm.format === "table") {
-    clm.ui.note(`go on with: ${goOn(talk)}`);
+    clm.ui.note(`go on with: ${continueOnError(talk)}`);
     return undefined;
   }
   const { record } = talk.agent;

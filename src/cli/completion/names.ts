@@ -1,4 +1,4 @@
-import type { Loaded } from "../../agents/registry.js";
+import type { Loaded } from "../../agents/manifest/registry.js";
 import { readRecord, recordedLabs } from "../../lab/record.js";
 import { byName } from "../../names.js";
 import { type Agent, agentsOf } from "../../state/agents.js";
@@ -83,6 +83,6 @@ function fields(types: Loaded[], secret: boolean): Candidate[] {
 
 /** Reads manifests, so it is loaded only for who asks about them. */
 async function types(configDir: string): Promise<Loaded[]> {
-  const { loadTypes } = await import("../../agents/registry.js");
+  const { loadTypes } = await import("../../agents/manifest/registry.js");
   return loadTypes(configDir);
 }

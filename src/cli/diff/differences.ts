@@ -1,9 +1,9 @@
+import type { Change } from "../../agents/plan/change.js";
 import { errorOf, faults } from "../../errors.js";
-import type { Change } from "../../flows/agent/change.js";
 import { type Compared, compareAgents } from "../../flows/fleet/compare.js";
 import { withSession } from "../../flows/session.js";
 import { quote } from "../../quote.js";
-import { type Agent, fullName } from "../../state/agents.js";
+import { type Agent, hostAndName } from "../../state/agents.js";
 import { identityOf } from "../agent/view.js";
 import type { Context } from "../command.js";
 
@@ -45,7 +45,7 @@ function resultOf({ drift }: Compared): Result {
 }
 
 const named = (compared: Compared[], result: Result): string[] =>
-  compared.filter((each) => resultOf(each) === result).map(({ agent }) => agent.word);
+  compared.filter((each) => resultOf(each) === result).map(({ agent }) => agent.ref);
 
 function machine(each: Compared): object {
   const { agent, drift } = each;
@@ -69,7 +69,7 @@ function block(each: Compared): string {
             ...(fix ? [`  next: ${fix}`] : []),
           ]),
         ];
-  return `${fullName(agent)}\n${lines.map((line) => `  ${line}\n`).join("")}`;
+  return `${hostAndName(agent)}\n${lines.map((line) => `  ${line}\n`).join("")}`;
 }
 
 const changeLines = ({ what, differences, details = differences }: Change): string[] => [
@@ -80,7 +80,7 @@ const changeLines = ({ what, differences, details = differences }: Change): stri
 function summarize({ ui }: Context, compared: Compared[]): void {
   const [same, differ, unknown] = (["same", "differs", "unknown"] as const).map((each) => named(compared, each));
   const mendable = compared.filter(({ drift }) => "changes" in drift && drift.changes.length > 0);
-  if (mendable.length > 0) ui.say(`next: clm agent sync ${mendable.map(({ agent }) => quote(agent.word)).join(" ")}`);
+  if (mendable.length > 0) ui.say(`next: clm agent sync ${mendable.map(({ agent }) => quote(agent.ref)).join(" ")}`);
   ui.note(
     [
       `${same?.length} as configured`,

@@ -1,16 +1,16 @@
-import { fingerprintFrom } from "../../fingerprint.js";
 import { addHost } from "../../flows/host/add.js";
 import { withSession } from "../../flows/session.js";
 import { hostNameFrom, labelsFrom } from "../../names.js";
+import { fingerprintFrom } from "../../text/fingerprint.js";
 import type { Handler } from "../command.js";
 import type { add } from "./commands.js";
-import { identityFrom } from "./identity.js";
+import { identityFrom } from "./options.js";
 import { hostView } from "./view.js";
 
 export const run: Handler<typeof add> = async ({ args, options }, clm) => {
   const name = hostNameFrom(args.name);
   const { address = name, port, user, acceptNew } = options;
-  const wish = {
+  const newHost = {
     name,
     address,
     port,
@@ -20,7 +20,7 @@ export const run: Handler<typeof add> = async ({ args, options }, clm) => {
     fingerprint: options.fingerprint && fingerprintFrom(options.fingerprint),
     labels: Object.fromEntries(labelsFrom(options.label)),
   };
-  const host = await withSession(clm, (session) => addHost(session, wish));
+  const host = await withSession(clm, (session) => addHost(session, newHost));
   clm.list([host], hostView(clm.now()));
   return undefined;
 };

@@ -1,10 +1,10 @@
+import { atMost } from "../../async/limit.js";
 import { faults } from "../../errors.js";
 import { type Check, checkHost } from "../../flows/host/check.js";
 import { withSession } from "../../flows/session.js";
-import { atMost } from "../../limit.js";
 import type { Handler, View } from "../command.js";
-import { chooseHosts } from "./choose.js";
 import type { check } from "./commands.js";
+import { chooseHosts } from "./options.js";
 
 interface Row extends Check {
   host: string;

@@ -3,8 +3,8 @@ import { type Answer, execOnHosts, type Listener, worst } from "../../flows/host
 import { withSession } from "../../flows/session.js";
 import { plain } from "../../ui/plain.js";
 import type { Context, Handler } from "../command.js";
-import { chooseHosts } from "./choose.js";
 import type { exec } from "./commands.js";
+import { chooseHosts } from "./options.js";
 
 export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
   const { all, label, sudo, timeout, parallel, sudoPasswordFile, raw } = options;

@@ -1,6 +1,6 @@
-import { fingerprint } from "../../fingerprint.js";
 import { readPins } from "../../remote/host-keys/pins.js";
 import { findHost, hostStore } from "../../state/hosts.js";
+import { fingerprint } from "../../text/fingerprint.js";
 import type { Handler } from "../command.js";
 import type { show } from "./commands.js";
 import { describeHost } from "./view.js";

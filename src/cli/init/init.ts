@@ -1,10 +1,10 @@
-import { init as makeHome } from "../../flows/init.js";
-import { withSession } from "../../flows/session.js";
+import { type KeyPair, keyPair } from "../../flows/keypair.js";
+import { type Session, withSession } from "../../flows/session.js";
 import type { Handler } from "../command.js";
 import type { init } from "./commands.js";
 
 export const run: Handler<typeof init> = async (_input, clm) => {
-  const key = await withSession(clm, makeHome);
+  const key = await withSession(clm, makeConfigDir);
   if (!key) return undefined;
   clm.show({ config_dir: clm.configDir, identity: key.identity, public_key: key.publicKey }, () =>
     [
@@ -20,3 +20,9 @@ export const run: Handler<typeof init> = async (_input, clm) => {
   );
   return undefined;
 };
+
+/** Creates the private config directory and the login key; what exists already is kept. */
+function makeConfigDir({ configDir, gate }: Session): Promise<KeyPair | undefined> {
+  const action = { verb: "init", target: configDir, summary: `make ${configDir} and a key in it` };
+  return gate.pass(action, () => keyPair(configDir, "clm"));
+}

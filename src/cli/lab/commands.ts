@@ -1,5 +1,5 @@
 // Loaded at every start, so only what is light: the shape, not the door of lab/.
-import { mostHosts, releases } from "../../lab/shape.js";
+import { maxHosts, releases } from "../../lab/types.js";
 import { choice, command, commandLine, flag, number, required, text, type Verbs } from "../command.js";
 
 const name = text("LAB", "which lab", { completes: "lab", default: "lab" });
@@ -11,7 +11,7 @@ export const up = command({
 fleet as LAB-1, LAB-2 and so on. The base system is made once, which takes about half a minute, and kept.
 Running it again changes nothing; with a larger --hosts it adds what is missing. Needs root.`,
   options: {
-    hosts: number("N", "how many hosts", { min: 1, max: mostHosts, default: 1 }),
+    hosts: number("N", "how many hosts", { min: 1, max: maxHosts, default: 1 }),
     release: choice("RELEASE", releases, "Debian release of the hosts", { default: "bookworm" }),
     name,
     internet: flag("let the hosts reach the internet through this machine"),

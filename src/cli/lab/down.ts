@@ -1,14 +1,17 @@
-import { allLabs, type LabGone, labDown } from "../../flows/lab/down.js";
-import { withSession } from "../../flows/session.js";
-import { labNameFrom } from "../../lab/lab.js";
+import { forgetHost } from "../../flows/host/forget.js";
+import { type Session, withSession } from "../../flows/session.js";
+import { labNameFrom, mustBeRoot, recordedLabs, down as stopLab } from "../../lab/lab.js";
+import { byName } from "../../names.js";
 import type { Handler } from "../command.js";
 import type { down } from "./commands.js";
-import { goneView } from "./view.js";
+import { labOf } from "./lab-of-host.js";
+import { removeOverlay } from "./overlay.js";
+import { removedView } from "./view.js";
 
 export const run: Handler<typeof down> = async ({ options }, clm) => {
-  // Machines and mounts of a half-made lab are taken away first.
+  // An interrupted command first removes the containers and mounts of the unfinished lab.
   clm.mayTakeToStop(60_000);
-  const gone: LabGone[] = [];
+  const gone: RemovedLab[] = [];
   await withSession(clm, async (session) => {
     const names = options.all ? await allLabs(session) : [labNameFrom(options.name)];
     if (names.length === 0) clm.ui.note("there is no lab; nothing to do");
@@ -17,7 +20,50 @@ export const run: Handler<typeof down> = async ({ options }, clm) => {
       if (lab) gone.push(lab);
     }
   });
-  // A person was told as it happened.
-  if (clm.format !== "table") clm.list(gone, goneView);
+  // The progress line has already told a person.
+  if (clm.format !== "table") clm.list(gone, removedView);
   return undefined;
 };
+
+export interface RemovedLab {
+  name: string;
+  hosts: string[];
+}
+
+/** Removes the lab's hosts from this machine and from the fleet, also after an interrupted run. Undefined: nothing to do. */
+async function labDown(session: Session, name: string): Promise<RemovedLab | undefined> {
+  const { gate, ui, signal } = session;
+  mustBeRoot(`clm lab down --name ${name}`);
+  return gate.pass({ verb: "lab down", target: name, summary: `take down lab ${name}` }, async () => {
+    const progress = ui.progress(`lab ${name}`);
+    try {
+      const stopped = await stopLab(name, { signal, progress: (message) => progress.update(message) });
+      const forgotten = labHosts(session).filter(({ lab }) => lab === name);
+      for (const host of forgotten) await forgetHost(session, host.name);
+      if (labHosts(session).length === 0) removeOverlay(session.configDir);
+      if (!stopped && forgotten.length === 0) {
+        progress.done(`there is no lab called ${name}; nothing to do`);
+        return undefined;
+      }
+      progress.done(stopped ? `lab ${name}: down` : `lab ${name} was already gone; removed its hosts from the fleet`);
+      const hosts = new Set([...(stopped ?? []), ...forgotten.map((host) => host.name)]);
+      return { name, hosts: [...hosts].sort((a, b) => byName({ name: a }, { name: b })) };
+    } catch (error) {
+      progress.fail();
+      throw error;
+    }
+  });
+}
+
+/** Labs on this machine, and labs that only exist as records in the fleet. */
+async function allLabs(session: Session): Promise<string[]> {
+  return [...new Set([...(await recordedLabs()), ...labHosts(session).map(({ lab }) => lab)])].sort();
+}
+
+/** The lab hosts in the fleet. */
+function labHosts({ configDir, hosts }: Session): { name: string; lab: string }[] {
+  return hosts.read().hosts.flatMap((host) => {
+    const lab = labOf(host, configDir);
+    return lab === undefined ? [] : [{ name: host.name, lab }];
+  });
+}

@@ -5,7 +5,7 @@ import type { exec } from "./commands.js";
 const aDay = 24 * 3600 * 1000;
 
 export const run: Handler<typeof exec> = ({ args }, clm) => {
-  // Ctrl-C reaches the command in the lab too, which may handle it and go on.
+  // Ctrl-C also reaches the command in the lab, which may handle it and continue.
   clm.mayTakeToStop(aDay);
   return enter(args.host, args.command);
 };

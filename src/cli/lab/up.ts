@@ -1,12 +1,21 @@
-import { labUp } from "../../flows/lab/up.js";
-import { withSession } from "../../flows/session.js";
-import { labNameFrom } from "../../lab/lab.js";
+import { inParallel } from "../../async/limit.js";
+import { Fault } from "../../errors.js";
+import { addHost } from "../../flows/host/add.js";
+import { forgetHost } from "../../flows/host/forget.js";
+import { keyPair } from "../../flows/keypair.js";
+import { type Session, withSession } from "../../flows/session.js";
+import { type Lab, type LabHost, type LabOptions, labNameFrom, mustBePossible, up as startLab } from "../../lab/lab.js";
+import { readPins } from "../../remote/host-keys/pins.js";
+import type { Host } from "../../state/hosts.js";
+import { fingerprint } from "../../text/fingerprint.js";
 import type { Handler } from "../command.js";
 import type { up } from "./commands.js";
+import { labOf } from "./lab-of-host.js";
+import { writeOverlay } from "./overlay.js";
 import { labRows, labView } from "./view.js";
 
 export const run: Handler<typeof up> = async ({ options }, clm) => {
-  // Machines and mounts of a half-made lab are taken away first.
+  // An interrupted command first removes the containers and mounts of the unfinished lab.
   clm.mayTakeToStop(60_000);
   const { hosts, release, internet } = options;
   const wish = { name: labNameFrom(options.name), hosts, release, internet };
@@ -14,3 +23,72 @@ export const run: Handler<typeof up> = async ({ options }, clm) => {
   if (lab) clm.list(labRows(lab), labView);
   return undefined;
 };
+
+// Every host needs a connection, and a lab may have hundreds.
+const addedAtOnce = 16;
+
+/** Starts the hosts and adds them to the fleet like any other host. */
+async function labUp(session: Session, wish: LabOptions): Promise<Lab | undefined> {
+  const { configDir, ui, signal, gate } = session;
+  await mustBePossible(wish);
+  mustBeFree(session, wish);
+  const names = wish.hosts === 1 ? `${wish.name}-1` : `${wish.name}-1 to ${wish.name}-${wish.hosts}`;
+  const action = { verb: "lab up", target: wish.name, summary: `bring up ${names}` };
+  return gate.pass(action, async () => {
+    const { identity, publicKey } = await keyPair(configDir, "lab");
+    const progress = ui.progress(`lab ${wish.name}`);
+    try {
+      const lab = await startLab({
+        ...wish,
+        authorizedKey: publicKey,
+        signal,
+        progress: (message) => progress.update(message),
+        output: (line) => progress.output(line),
+      });
+      progress.update("adding the hosts to the fleet");
+      await writeOverlay(configDir);
+      await inParallel(lab.hosts, addedAtOnce, (host) => register(session, lab, host, identity));
+      // A lab that went down meanwhile may have been the last one it knew, and removed the overlay.
+      await writeOverlay(configDir);
+      progress.done(`lab ${wish.name}: ${lab.hosts.length} host${lab.hosts.length === 1 ? "" : "s"} up`);
+      return lab;
+    } catch (error) {
+      progress.fail();
+      throw error;
+    }
+  });
+}
+
+async function register(session: Session, lab: Lab, host: LabHost, identity: string): Promise<void> {
+  for (const { name, address } of outdatedRecords(session, lab, host)) {
+    const pins = await readPins(session.configDir, name);
+    if (address === host.address && pins.some((key) => fingerprint(key.blob) === host.fingerprint)) return;
+    await forgetHost(session, name);
+  }
+  await addHost(session, {
+    name: host.name,
+    address: host.address,
+    user: host.user,
+    identity,
+    fingerprint: host.fingerprint,
+    labels: { lab: lab.name },
+  });
+}
+
+/** Records of this lab at the host's address (under any name), or under its name at an address the lab no longer uses. */
+function outdatedRecords({ configDir, hosts }: Session, lab: Lab, { name, address }: LabHost): Host[] {
+  const known = hosts.read().hosts.filter((host) => labOf(host, configDir) === lab.name);
+  const isStale = (host: Host) => host.name === name && !lab.hosts.some((each) => each.address === host.address);
+  return known.filter((host) => host.address === address || isStale(host));
+}
+
+/** The user's own hosts must not be mistaken for lab hosts. */
+function mustBeFree({ configDir, hosts: fleet }: Session, { name, hosts }: LabOptions): void {
+  const wanted = new Set(Array.from({ length: hosts }, (_, at) => `${name}-${at + 1}`));
+  const taken = fleet.read().hosts.find((host) => wanted.has(host.name) && labOf(host, configDir) !== name);
+  if (!taken) return;
+  throw new Fault("already-exists", `the fleet has a host called ${taken.name} that is not a lab host`, {
+    why: `it is at ${taken.address}`,
+    next: "clm lab up --name OTHER",
+  });
+}

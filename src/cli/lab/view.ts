@@ -1,6 +1,6 @@
-import type { LabGone } from "../../flows/lab/down.js";
 import type { Lab, LabHost } from "../../lab/lab.js";
 import type { View } from "../command.js";
+import type { RemovedLab } from "./down.js";
 
 interface LabRow extends LabHost {
   lab: string;
@@ -23,7 +23,7 @@ export const labView: View<LabRow> = {
   empty: "No lab is up. Make one with: clm lab up",
 };
 
-export const goneView: View<LabGone> = {
+export const removedView: View<RemovedLab> = {
   columns: [
     { title: "lab", value: (lab) => lab.name },
     { title: "hosts", value: (lab) => lab.hosts.join(" ") },

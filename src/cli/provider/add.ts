@@ -1,20 +1,76 @@
-import { addProvider } from "../../flows/provider/add.js";
-import { withSession } from "../../flows/session.js";
+import { Fault } from "../../errors.js";
+import type { Check } from "../../flows/host/check.js";
+import { tryProvider } from "../../flows/provider/test.js";
+import { findType } from "../../flows/provider/types.js";
+import { valuesOf } from "../../flows/provider/values.js";
+import { type Session, withSession } from "../../flows/session.js";
 import { providerNameFrom } from "../../names.js";
+import type { Provider, Providers } from "../../state/providers.js";
 import type { Handler } from "../command.js";
-import { givenIn } from "./answers.js";
+import { type AnswerOptions, answersFrom, askMissing, checkAnswers } from "./answers.js";
 import type { add } from "./commands.js";
-import { tellCheck } from "./tell.js";
+import { printCheck, storeSecrets, testFailed } from "./store.js";
 import { providerView, rowOf } from "./view.js";
 
 export const run: Handler<typeof add> = async ({ args, options }, clm) => {
   const name = providerNameFrom(args.name);
-  const given = givenIn("clm provider add", options);
+  const answers = answersFrom("clm provider add", options);
   await withSession(clm, async (session) => {
     const type = options.type ?? (await clm.ui.ask({ message: "Type (see clm provider types):", flag: "--type TYPE" }));
-    const { provider, check } = await addProvider(session, { ...given, name, type, test: !options.noTest });
-    tellCheck(clm.ui, check);
+    const { provider, check } = await addProvider(session, { ...answers, name, type, test: !options.noTest });
+    printCheck(clm.ui, check);
     clm.list([rowOf(name, provider, { fleet: session.hosts.read(), secrets: session.secrets })], providerView);
   });
   return undefined;
 };
+
+interface NewProvider extends AnswerOptions {
+  name: string;
+  /** A type's name or one of its aliases. */
+  type: string;
+  test: boolean;
+}
+
+async function addProvider(session: Session, newProvider: NewProvider): Promise<{ provider: Provider; check?: Check }> {
+  const { name } = newProvider;
+  mustBeFree(session.providers.read(), name);
+  const type = await findType(session.configDir, newProvider.type);
+  const { fields, secrets, fetched, references } = await askMissing(
+    session,
+    type,
+    await checkAnswers(session, type, newProvider),
+  );
+  const values = valuesOf(type, fields, { ...secrets, ...fetched });
+  const check = newProvider.test ? await tryProvider(session, name, type, values) : undefined;
+  if (check?.result === "fail") throw testFailed(session, `provider ${name} was not added`, check);
+
+  const at = session.now().toISOString();
+  const provider: Provider = {
+    type: type.name,
+    fields,
+    ...(newProvider.model && { model: newProvider.model }),
+    ...(Object.keys(references).length > 0 && { references }),
+    added_at: at,
+    updated_at: at,
+  };
+  const action = { verb: "provider add", target: name, summary: `add provider ${name} (${type.name})` };
+  await session.gate.pass(action, () =>
+    session.inFleet(async () => {
+      mustBeFree(session.providers.read(), name);
+      // The record comes last: an interrupted run can simply be repeated.
+      await storeSecrets(session, name, type, secrets);
+      await session.providers.update(({ providers, ...rest }) => ({
+        ...rest,
+        providers: { ...providers, [name]: provider },
+      }));
+    }),
+  );
+  return { provider, ...(check && { check }) };
+}
+
+function mustBeFree({ providers }: Providers, name: string): void {
+  if (!Object.hasOwn(providers, name)) return;
+  throw new Fault("already-exists", `a provider called ${name} already exists`, {
+    next: [`clm provider show ${name}`, `clm provider update ${name} --help`],
+  });
+}

@@ -1,11 +1,19 @@
-import { updateProvider } from "../../flows/provider/update.js";
-import { configureLine } from "../../flows/provider/users.js";
-import { withSession } from "../../flows/session.js";
+import { isDeepStrictEqual } from "node:util";
+import { Fault } from "../../errors.js";
+import type { Check } from "../../flows/host/check.js";
+import { tryProvider } from "../../flows/provider/test.js";
+import { findType, flagFor, type KnownType } from "../../flows/provider/types.js";
+import { secretsOf, valuesOf } from "../../flows/provider/values.js";
+import { type Session, withSession } from "../../flows/session.js";
+import type { Secret } from "../../secret.js";
+import type { Agent } from "../../state/agents.js";
+import { findProvider, type Provider } from "../../state/providers.js";
 import type { Handler } from "../command.js";
 import { usage } from "../usage.js";
-import { givenIn } from "./answers.js";
+import { type AnswerOptions, answersFrom, checkAnswers, fieldOf } from "./answers.js";
 import type { update } from "./commands.js";
-import { tellCheck } from "./tell.js";
+import { printCheck, storeSecrets, testFailed } from "./store.js";
+import { configureLine, setBack, usersOf } from "./users.js";
 import { providerView, rowOf } from "./view.js";
 
 export const run: Handler<typeof update> = async ({ args: { name }, options }, clm) => {
@@ -14,17 +22,118 @@ export const run: Handler<typeof update> = async ({ args: { name }, options }, c
     unset.length === 0 &&
     Object.values(answers).every((value) => !value || (Array.isArray(value) && !value.length))
   ) {
-    throw usage("clm provider update", `nothing is said about what to change of ${name}`);
+    throw usage("clm provider update", `no option says what to change about ${name}`);
   }
-  const change = { ...givenIn("clm provider update", answers), unset, test: !noTest };
+  const change = { ...answersFrom("clm provider update", answers), unset, test: !noTest };
   await withSession(clm, async (session) => {
     const { provider, changed, agents, check } = await updateProvider(session, name, change);
-    tellCheck(clm.ui, check);
+    printCheck(clm.ui, check);
     const fleet = session.hosts.read();
     clm.list([rowOf(name, provider, { fleet, secrets: session.secrets })], providerView);
-    if (!changed) clm.ui.note("it was so already; nothing was changed");
+    if (!changed) clm.ui.note("already up to date; nothing was changed");
     if (clm.dryRun) return;
-    for (const agent of agents) clm.ui.note(`for the change to reach its host: ${configureLine(agent)}`);
+    for (const agent of agents) clm.ui.note(`to apply the change on its host: ${configureLine(agent)}`);
   });
   return undefined;
 };
+
+interface ProviderChange extends AnswerOptions {
+  /** Fields, or `model`. */
+  unset: string[];
+  test: boolean;
+}
+
+interface UpdateResult {
+  provider: Provider;
+  changed: boolean;
+  /** Agents that use the provider and must be configured again. */
+  agents: Agent[];
+  check?: Check;
+}
+
+async function updateProvider(session: Session, name: string, change: ProviderChange): Promise<UpdateResult> {
+  const before = findProvider(session.providers.read(), name);
+  const type = await findType(session.configDir, before.type);
+  mayBeUnset(type, change.unset);
+  const given = await checkAnswers(session, type, change);
+  mustNotBeBoth(change, { ...given.fields, ...given.secrets, ...given.references });
+
+  const replaced = [...change.unset, ...Object.keys(given.secrets)];
+  const references = { ...without(before.references ?? {}, replaced), ...given.references };
+  const changed = (old: Provider): Provider => {
+    const { model, references: _, ...rest } = old;
+    const chosen = change.model ?? (change.unset.includes("model") ? undefined : model);
+    return {
+      ...rest,
+      fields: { ...without(old.fields, change.unset), ...given.fields },
+      ...(chosen && { model: chosen }),
+      ...(Object.keys(references).length > 0 && { references }),
+    };
+  };
+
+  const stored = await secretsOf(session, name, type, {});
+  const dropped = [...change.unset, ...Object.keys(given.references)];
+  const secrets = { ...without(stored, dropped), ...given.secrets };
+  const after = changed(before);
+  const sameKeys = same(stored, secrets);
+  if (isDeepStrictEqual(after, before) && sameKeys) return { provider: before, changed: false, agents: [] };
+
+  // The test asks about address and key; the model makes no difference to it.
+  const mustTest = !sameKeys || !isDeepStrictEqual({ ...after, model: "" }, { ...before, model: "" });
+  const check =
+    change.test && mustTest ? await testAgain(session, name, type, after, { ...secrets, ...given.fetched }) : undefined;
+  const agents = usersOf(session.hosts.read(), name);
+  const updated_at = session.now().toISOString();
+  const action = { verb: "provider update", target: name, summary: `update provider ${name}` };
+  await session.gate.pass(action, () =>
+    session.inFleet(async () => {
+      findProvider(session.providers.read(), name);
+      // Agents first, record last: an interrupted run can simply be repeated.
+      await setBack(session, usersOf(session.hosts.read(), name), "validate");
+      await storeSecrets(session, name, type, secrets);
+      await session.providers.update(({ providers, ...rest }) => ({
+        ...rest,
+        providers: { ...providers, [name]: { ...changed(findProvider({ providers }, name)), updated_at } },
+      }));
+    }),
+  );
+  return { provider: { ...after, updated_at }, changed: true, agents, ...(check && { check }) };
+}
+
+async function testAgain(
+  session: Session,
+  name: string,
+  type: KnownType,
+  after: Provider,
+  secrets: Record<string, Secret>,
+): Promise<Check> {
+  // Unchanged references have not been fetched yet.
+  const references = without(after.references ?? {}, Object.keys(secrets));
+  const fetched = await secretsOf(session, name, type, { references });
+  const check = await tryProvider(session, name, type, valuesOf(type, after.fields, { ...fetched, ...secrets }));
+  if (check.result === "fail") throw testFailed(session, `provider ${name} was not changed`, check);
+  return check;
+}
+
+function same(one: Record<string, Secret>, other: Record<string, Secret>): boolean {
+  const names = Object.keys({ ...one, ...other });
+  return names.every((name) => one[name]?.reveal() === other[name]?.reveal());
+}
+
+function mayBeUnset(type: KnownType, names: string[]): void {
+  for (const name of names.filter((each) => each !== "model")) {
+    const field = fieldOf(type, name);
+    if (!field.required) continue;
+    throw new Fault("bad-input", `${name} is required for ${type.name}`, {
+      why: `change it with ${flagFor(type, field)}`,
+    });
+  }
+}
+
+function mustNotBeBoth({ unset, model }: ProviderChange, given: Record<string, unknown>): void {
+  const both = unset.find((name) => Object.hasOwn(given, name) || (name === "model" && model !== undefined));
+  if (both) throw new Fault("usage", `${both} is both set and unset`, { next: "clm provider update --help" });
+}
+
+const without = <V>(record: Record<string, V>, names: string[]): Record<string, V> =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));

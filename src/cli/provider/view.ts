@@ -1,11 +1,11 @@
 import { programOf } from "../../flows/gate.js";
-import { usersOf } from "../../flows/provider/users.js";
 import { byName } from "../../names.js";
-import { titleOf } from "../../state/agents.js";
+import { agentId } from "../../state/agents.js";
 import type { Fleet } from "../../state/hosts.js";
 import type { Provider, Providers } from "../../state/providers.js";
 import type { Secrets } from "../../state/secrets.js";
 import type { View } from "../command.js";
+import { usersOf } from "./users.js";
 
 /** A provider with where its secrets are and who uses it; no secret is in it. */
 export interface ProviderRow extends Provider {
@@ -25,7 +25,7 @@ export const rowOf = (name: string, provider: Provider, { fleet, secrets }: Sour
   name,
   ...provider,
   stored: secrets.names({ provider: name }),
-  used_by: usersOf(fleet, name).map(titleOf),
+  used_by: usersOf(fleet, name).map(agentId),
 });
 
 export const rowsOf = ({ providers }: Providers, sources: Sources): ProviderRow[] =>
@@ -37,8 +37,8 @@ export const rowsOf = ({ providers }: Providers, sources: Sources): ProviderRow[
 function keyPlace({ stored, references = {} }: ProviderRow): string {
   // A command may be long and hold anything: its program says enough in a table.
   const short = (text: string) => (text.startsWith("cmd:") ? `cmd:${programOf([text.slice(4)])}` : text);
-  const places = [...Object.values(references).map(short), ...(stored.length > 0 ? ["stored"] : [])];
-  return places.join(", ") || "none";
+  const paths = [...Object.values(references).map(short), ...(stored.length > 0 ? ["stored"] : [])];
+  return paths.join(", ") || "none";
 }
 
 export const providerView: View<ProviderRow> = {

@@ -1,14 +1,14 @@
-import type { Found } from "../../flows/fleet/found.js";
-import { fullName } from "../../state/agents.js";
+import type { AgentStatus } from "../../flows/fleet/agent-status.js";
+import { hostAndName } from "../../state/agents.js";
 import { oneLine } from "../../ui/plain.js";
 import { channelsOf, driftOf } from "./facts.js";
 
 /** Whether there is anything to tell. Numbers within a reason grow by themselves: "up for 12 s". */
-export const hasChanged = (before: Found, now: Found): boolean => telling(before) !== telling(now);
+export const hasChanged = (before: AgentStatus, now: AgentStatus): boolean => telling(before) !== telling(now);
 
-function telling(found: Found): string {
-  const { state, reason = "", drift, sight, wanted } = found;
-  const { unit, version } = sight?.seen ?? {};
+function telling(found: AgentStatus): string {
+  const { state, reason = "", drift, observation: sight, wanted } = found;
+  const { unit, version } = sight?.basics ?? {};
   const { connected, total } = channelsOf(found);
   return JSON.stringify([
     ...[state, wanted, reason.replace(/\d+/g, "0"), driftOf(drift), version],
@@ -17,7 +17,7 @@ function telling(found: Found): string {
 }
 
 /** `2026-01-02T03:04:05.000Z wolf-i/ada running -> failed: nothing listens on port 8642` */
-export function lineOf({ agent, state, reason, at }: Found, before: Found | undefined): string {
+export function lineOf({ agent, state, reason, at }: AgentStatus, before: AgentStatus | undefined): string {
   const change = before && before.state !== state ? `${before.state} -> ${state}` : state;
-  return `${at} ${fullName(agent)} ${change}${reason ? `: ${oneLine(reason)}` : ""}`;
+  return `${at} ${hostAndName(agent)} ${change}${reason ? `: ${oneLine(reason)}` : ""}`;
 }

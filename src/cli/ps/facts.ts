@@ -1,13 +1,13 @@
-import { isWell } from "../../agents/sight/state.js";
-import { refusesKey, strayFix } from "../../agents/sight/troubles.js";
-import { saysVersion } from "../../agents/version-line.js";
+import { isWell } from "../../agents/probe/status/judge.js";
+import { refusesKey, strayFix } from "../../agents/probe/status/troubles.js";
+import { saysVersion } from "../../agents/probe/version-line.js";
 import { errorOf } from "../../errors.js";
+import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import type { Drift } from "../../flows/fleet/drift.js";
-import type { Found } from "../../flows/fleet/found.js";
 import { identityOf, nextFor as nextToDo } from "../agent/view.js";
 
 /** How many channels an agent was configured to have, and how many of them are connected. */
-export function channelsOf({ agent, sight }: Found): { connected: number; total: number } {
+export function channelsOf({ agent, observation: sight }: AgentStatus): { connected: number; total: number } {
   const seen = sight?.channels ?? {};
   const names = Object.keys(agent.record.channels ?? {});
   return { connected: names.filter((name) => seen[name]?.state === "connected").length, total: names.length };
@@ -20,13 +20,13 @@ export function driftOf(drift: Drift | undefined): "yes" | "no" | "unknown" | "u
 }
 
 /** What came of asking it with its own key; nothing when it was not asked, or did not answer. */
-export function identityOfKey({ proofs, sight }: Found): "proven" | "refused" | undefined {
+export function identityOfKey({ proofs, observation: sight }: AgentStatus): "proven" | "refused" | undefined {
   if (proofs.some(({ id, result }) => id === "gate.own" && result === "ok")) return "proven";
-  return sight && refusesKey(sight.seen) ? "refused" : undefined;
+  return sight && refusesKey(sight.basics) ? "refused" : undefined;
 }
 
 /** Who is to run its turns, and what its host says of that. */
-function runtimeOf({ agent, sight }: Found): object | null {
+function runtimeOf({ agent, observation: sight }: AgentStatus): object | null {
   const { runtime } = agent.record;
   return runtime
     ? { kind: runtime.kind, setting: sight?.codex?.setting || null, codex: sight?.codex?.version || null }
@@ -34,31 +34,45 @@ function runtimeOf({ agent, sight }: Found): object | null {
 }
 
 /** What to type about it; nothing when all is well. */
-export function nextFor(found: Found): string | undefined {
+export function nextFor(found: AgentStatus): string | undefined {
   const { agent, state, wanted, drift, proofs } = found;
-  const { word, host } = agent;
+  const { ref, host } = agent;
   if (agent.record.status !== "installed") return nextToDo(agent);
   if (state === "unreachable") return `clm host check ${host.name}`;
   const taken = proofs.find(({ cause }) => cause === "foreign-listener");
-  if (found.strays) return strayFix(word);
-  if (state === "stopped" && wanted === "run") return taken?.fix ?? `clm agent start ${word}`;
-  if (state === "stopped" && wanted === "nothing") return `clm agent configure ${word}`;
+  if (found.strays) return strayFix(ref);
+  if (state === "stopped" && wanted === "run") return taken?.fix ?? `clm agent start ${ref}`;
+  if (state === "stopped" && wanted === "nothing") return `clm agent configure ${ref}`;
   if (isWell(found) && driftOf(drift) !== "yes") return undefined;
-  if (driftOf(drift) === "yes" && (state === "degraded" || isWell(found))) return `clm agent diff ${word}`;
-  return `clm agent doctor ${word}`;
+  if (driftOf(drift) === "yes" && (state === "degraded" || isWell(found))) return `clm agent diff ${ref}`;
+  return `clm agent doctor ${ref}`;
 }
 
 /** Everything a program reads of how an agent is. What is not known is null. */
-export function factsOf(found: Found): object {
-  const { agent, state, wanted, reason, at, provenAt, sight, subject, proofs, model, drift, last, fault } = found;
+export function factsOf(found: AgentStatus): object {
+  const {
+    agent,
+    state,
+    wanted,
+    reason,
+    at,
+    provenAt,
+    observation: sight,
+    resolved,
+    proofs,
+    model,
+    drift,
+    last,
+    fault,
+  } = found;
   const { version: recorded, ...identity } = identityOf(agent) as { version: string };
-  const said = sight?.seen.version;
+  const said = sight?.basics.version;
   const { connected, total } = channelsOf(found);
-  const unit = sight?.seen.unit;
+  const unit = sight?.basics.unit;
   return {
     ...{ ...identity, onboarding: agent.record.onboarding.state, state, well: isWell(found), wanted },
     ...{ reason: reason ?? null, seen_at: at, proven_at: provenAt ?? null },
-    version: subject && said && saysVersion(subject, said) ? recorded : (said ?? null),
+    version: resolved && said && saysVersion(resolved, said) ? recorded : (said ?? null),
     recorded_version: recorded,
     ...{ provider: agent.record.provider ?? null, model: model ?? null, proxy: agent.record.proxy ?? null },
     runtime: runtimeOf(found),
@@ -68,14 +82,14 @@ export function factsOf(found: Found): object {
           ...{ sub: unit.SubState ?? null, enabled: unit.UnitFileState ?? null, pid: Number(unit.MainPID ?? 0) },
         }
       : null,
-    health: sight?.seen.answers.health ?? null,
+    health: sight?.basics.answers.health ?? null,
     identity: identityOfKey(found) ?? null,
-    up_seconds: sight?.seen.age ?? null,
+    up_seconds: sight?.basics.age ?? null,
     restarts: unit ? Number(unit.NRestarts ?? 0) : null,
     memory_bytes: sight?.memory ?? null,
     cpu_percent: sight?.busy === undefined ? null : Math.round(sight.busy * 10) / 10,
     disk_free_kb: sight?.free ?? null,
-    listeners: sight?.seen.listeners.map(({ own, pid, user, command }) => ({ own, pid, user, command })) ?? null,
+    listeners: sight?.basics.listeners.map(({ own, pid, user, command }) => ({ own, pid, user, command })) ?? null,
     strays: sight?.strays.first ?? null,
     strays_total: sight?.strays.count ?? null,
     channels: sight?.channels ?? null,

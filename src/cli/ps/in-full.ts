@@ -1,7 +1,7 @@
-import { brief } from "../../agents/proof/judge.js";
-import type { Reach } from "../../agents/sight/sight.js";
+import { brief } from "../../agents/probe/proof/judge.js";
+import type { Reach } from "../../agents/probe/status/observation.js";
+import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import type { Drift } from "../../flows/fleet/drift.js";
-import type { Found } from "../../flows/fleet/found.js";
 import { providersOf } from "../../state/agent.js";
 import { size } from "../../ui/size.js";
 import { duration } from "../../ui/time.js";
@@ -11,11 +11,11 @@ import { channelsOf, nextFor } from "./facts.js";
 import { cpuText, lastSeenText, runtimeText, versionOf } from "./view.js";
 
 /** All that is known of one agent, for a person. What takes several lines stands one below the other. */
-export function describeFound(found: Found, now: Date): string {
-  const { agent, state, reason, at, sight, model, drift } = found;
+export function describeFound(found: AgentStatus, now: Date): string {
+  const { agent, state, reason, at, observation: sight, model, drift } = found;
   const { record, host } = agent;
-  const unit = sight?.seen.unit ?? {};
-  const seen = sight?.seen.version === undefined ? undefined : versionOf(found);
+  const unit = sight?.basics.unit ?? {};
+  const seen = sight?.basics.version === undefined ? undefined : versionOf(found);
   const lines: [string, string | string[] | undefined][] = [
     ["Agent", `${agent.name} on ${host.name} (${record.type})`],
     ["State", state],
@@ -26,7 +26,7 @@ export function describeFound(found: Found, now: Date): string {
       seen === versionText(record.version) ? seen : `${seen ?? "not told"}, recorded ${versionText(record.version)}`,
     ],
     ["Unit", sight && [record.unit, unit.ActiveState, unit.SubState, unit.UnitFileState].filter(Boolean).join(", ")],
-    ["Up", sight?.seen.age === undefined ? undefined : duration(sight.seen.age * 1000)],
+    ["Up", sight?.basics.age === undefined ? undefined : duration(sight.basics.age * 1000)],
     ["Restarts", sight && (unit.NRestarts ?? "0")],
     ["Memory", sight?.memory === undefined ? undefined : size(sight.memory)],
     ["CPU", cpuText(found)],
@@ -36,7 +36,7 @@ export function describeFound(found: Found, now: Date): string {
     ["Reached", reachLines(found)],
     [
       "Proxy",
-      record.proxy && `${record.proxy.provider}, 127.0.0.1:${record.proxy.port}; clm agent proxy ${agent.word} status`,
+      record.proxy && `${record.proxy.provider}, 127.0.0.1:${record.proxy.port}; clm agent proxy ${agent.ref} status`,
     ],
     ["Runtime", record.runtime && (runtimeText(found) ?? "the agent's own")],
     ["Channels", channelLines(found)],
@@ -50,22 +50,22 @@ export function describeFound(found: Found, now: Date): string {
 const row = (title: string, [first, ...rest]: string[]): string =>
   [`${`${title}:`.padEnd(12)} ${first || "-"}`, ...rest.map((line) => `${" ".repeat(13)}${line}`)].join("\n");
 
-function diskText({ sight }: Found): string | undefined {
+function diskText({ observation: sight }: AgentStatus): string | undefined {
   if (sight?.full) return sight.full === "blocks" ? "full" : "no inodes left";
   return sight?.free === undefined ? undefined : `${size(sight.free * 1024)} free`;
 }
 
-function portText({ agent, sight }: Found): string {
+function portText({ agent, observation: sight }: AgentStatus): string {
   const { port } = agent.record;
   if (!sight) return String(port);
-  const holders = sight.seen.listeners.map(({ own, pid, user, command }) =>
+  const holders = sight.basics.listeners.map(({ own, pid, user, command }) =>
     own ? `its own process ${pid}` : pid === 0 ? "somebody who cannot be seen" : `${command}, pid ${pid}, user ${user}`,
   );
   return `${port}, held by ${holders.join(" and ") || "nobody"}`;
 }
 
 /** Its own provider, then the others. Where some are the manifest does not tell. */
-function reachLines({ agent, sight }: Found): string[] {
+function reachLines({ agent, observation: sight }: AgentStatus): string[] {
   if (!sight || agent.record.provider === undefined) return [];
   const others = [...new Set(providersOf(agent.record))].filter((name) => name !== agent.record.provider);
   return [reachText(sight.reach), ...others.map((name) => `${name}: ${reachText(sight.others?.[name])}`)];
@@ -76,9 +76,9 @@ function reachText(reach: Reach | undefined): string {
   return "trouble" in reach ? `no: ${reach.trouble}` : `yes, from the host (${reach.status})`;
 }
 
-function channelLines(found: Found): string[] {
+function channelLines(found: AgentStatus): string[] {
   const { connected, total } = channelsOf(found);
-  const seen = found.sight?.channels ?? {};
+  const seen = found.observation?.channels ?? {};
   const names = new Set([...Object.keys(found.agent.record.channels ?? {}), ...Object.keys(seen)]);
   const lines = [...names].map((name) => {
     const { state = "not told", error } = seen[name] ?? {};

@@ -1,7 +1,7 @@
-import { isWell } from "../../agents/sight/state.js";
+import { isWell } from "../../agents/probe/status/judge.js";
 import { Fault } from "../../errors.js";
-import type { Found } from "../../flows/fleet/found.js";
-import { lookAtAgents } from "../../flows/fleet/look.js";
+import type { AgentStatus } from "../../flows/fleet/agent-status.js";
+import { lookAtAgents } from "../../flows/fleet/probe-agents.js";
 import { type Session, withSession } from "../../flows/session.js";
 import type { Agent } from "../../state/agents.js";
 import type { Context, Handler } from "../command.js";
@@ -15,13 +15,13 @@ import { watch } from "./watch.js";
 const parallel = 64;
 
 /** Milliseconds until a host has answered at all, and until it has told of its agents: all other rows wait for it. */
-export const patience = 8000;
+export const connectTimeout = 8000;
 const timeout = 16_000;
 
 export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
   const { sudoPasswordFile, noDrift } = options;
   const choose = () => chooseAgentsOrAll(clm, args.names, options);
-  const setting = { ...clm, sudoPasswordFile, patience };
+  const setting = { ...clm, sudoPasswordFile, timeout: connectTimeout };
   if (options.watch || options.every !== undefined) {
     if (clm.format === "yaml" || clm.format === "name")
       throw new Fault("usage", `--watch prints a table or -o json, not -o ${clm.format}`);
@@ -35,14 +35,19 @@ export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
   clm.list(found, {
     columns: fleetColumns(found, { signs: signsFor(clm), now: clm.now() }),
     data: factsOf,
-    name: ({ agent }) => agent.word,
+    name: ({ agent }) => agent.ref,
     empty: "No agents yet. Install one with: clm agent install --help",
   });
   return found.every(isWell) ? 0 : 1;
 };
 
 /** Tells a person meanwhile whom it waits for. */
-export async function lookWith({ ui }: Context, session: Session, agents: Agent[], drift: boolean): Promise<Found[]> {
+export async function lookWith(
+  { ui }: Context,
+  session: Session,
+  agents: Agent[],
+  drift: boolean,
+): Promise<AgentStatus[]> {
   const waiting = new Set(agents.map(({ host }) => host.name));
   const progress =
     ui.interactive && agents.length > 0

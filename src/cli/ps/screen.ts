@@ -1,5 +1,5 @@
-import type { Found } from "../../flows/fleet/found.js";
-import { fullName } from "../../state/agents.js";
+import type { AgentStatus } from "../../flows/fleet/agent-status.js";
+import { hostAndName } from "../../state/agents.js";
 import { cut } from "../../ui/columns.js";
 import { oneLine } from "../../ui/plain.js";
 import { fitted, type Screen } from "../../ui/screen.js";
@@ -17,14 +17,15 @@ const lateAfter = 4000;
 /** The fleet on a terminal, drawn anew whenever something was seen and once a second. */
 export function drawing({ ui, now }: Context, screen: Screen, every: number): Show {
   const changes = new Map<string, { at: number; was: string }>();
-  let all: Found[] = [];
+  let all: AgentStatus[] = [];
   const canvas = screen.open(draw);
   const clock = setInterval(draw, 1000);
 
   function draw(): void {
     const { columns, rows, paint } = screen;
     const time = now();
-    const isLate = ({ at, sight }: Found) => sight !== undefined && time.getTime() - Date.parse(at) > every + lateAfter;
+    const isLate = ({ at, observation: sight }: AgentStatus) =>
+      sight !== undefined && time.getTime() - Date.parse(at) > every + lateAfter;
     const late = [...new Set(all.filter(isLate).map(({ agent }) => agent.host.name))];
     const clockText = time.toTimeString().slice(0, 8);
     const counts = all.length === 0 ? "asking the hosts …" : countText(all);
@@ -33,8 +34,9 @@ export function drawing({ ui, now }: Context, screen: Screen, every: number): Sh
     const spec = fleetColumns(all, {
       ...{ signs: signsFor({ screen }), now: time },
       doubtful: isLate,
-      fresh: ({ agent }) => isFresh(fullName(agent), time),
-      more: (found) => (isLate(found) ? `as it was ${age(found.at, time)} ago` : wasText(fullName(found.agent), time)),
+      fresh: ({ agent }) => isFresh(hostAndName(agent), time),
+      more: (found) =>
+        isLate(found) ? `as it was ${age(found.at, time)} ago` : wasText(hostAndName(found.agent), time),
     });
     const room = rows - 2 - waiting.length;
     // One line of them is the titles.
@@ -55,11 +57,11 @@ export function drawing({ ui, now }: Context, screen: Screen, every: number): Sh
   return {
     change(found, before) {
       if (before && before.state !== found.state)
-        changes.set(fullName(found.agent), { at: now().getTime(), was: before.state });
+        changes.set(hostAndName(found.agent), { at: now().getTime(), was: before.state });
     },
     forget: (agent) => {
-      changes.delete(fullName(agent));
-      all = all.filter((found) => fullName(found.agent) !== fullName(agent));
+      changes.delete(hostAndName(agent));
+      all = all.filter((found) => hostAndName(found.agent) !== hostAndName(agent));
     },
     looked: (found) => {
       all = inOrder(found);
@@ -73,5 +75,5 @@ export function drawing({ ui, now }: Context, screen: Screen, every: number): Sh
 }
 
 /** Hosts answer in any order, and rows must not jump. */
-const inOrder = (all: Found[]): Found[] =>
-  [...all].sort((a, b) => fullName(a.agent).localeCompare(fullName(b.agent), "en", { numeric: true }));
+const inOrder = (all: AgentStatus[]): AgentStatus[] =>
+  [...all].sort((a, b) => hostAndName(a.agent).localeCompare(hostAndName(b.agent), "en", { numeric: true }));

@@ -1,6 +1,6 @@
-import { isWell, type State } from "../../agents/sight/state.js";
-import { saysVersion } from "../../agents/version-line.js";
-import type { Found } from "../../flows/fleet/found.js";
+import { isWell, type State } from "../../agents/probe/status/judge.js";
+import { saysVersion } from "../../agents/probe/version-line.js";
+import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import type { Paint } from "../../ui/paint.js";
 import { size } from "../../ui/size.js";
 import { age, duration } from "../../ui/time.js";
@@ -23,34 +23,40 @@ const looks: Record<State, { style: keyof Paint; sign: string; ascii: string }> 
 /** The worst first. */
 const order: State[] = ["exposed", "failed", "gone", "unreachable", "degraded", "starting", "stopped", "running"];
 
-export const byWorst = (all: readonly Found[]): Found[] =>
+export const byWorst = (all: readonly AgentStatus[]): AgentStatus[] =>
   [...all].sort((a, b) => rank(a) - rank(b) || order.indexOf(a.state) - order.indexOf(b.state));
 
-const rank = (found: Found): number => (isWell(found) ? 1 : 0);
+const rank = (found: AgentStatus): number => (isWell(found) ? 1 : 0);
 
 export interface Showing {
   /** Signs beside the words, for a person. */
   signs?: "unicode" | "ascii" | undefined;
   now: Date;
   /** What is to be said of one before its reason. */
-  more?: (found: Found) => string | undefined;
-  fresh?: (found: Found) => boolean;
+  more?: (found: AgentStatus) => string | undefined;
+  fresh?: (found: AgentStatus) => boolean;
   /** It may not be so any more. */
-  doubtful?: (found: Found) => boolean;
+  doubtful?: (found: AgentStatus) => boolean;
 }
 
 export const signsFor = ({ screen }: Pick<Context, "screen">): Showing["signs"] =>
   screen && (screen.unicode ? "unicode" : "ascii");
 
 /** The table of the fleet. At 80 columns who, where, how and why are left; a person need not see what nobody has. */
-export function fleetColumns(found: readonly Found[], showing: Showing): Column<Found>[] {
+export function fleetColumns(found: readonly AgentStatus[], showing: Showing): Column<AgentStatus>[] {
   const all = columnsFor(showing);
   return showing.signs
     ? all.filter(({ drop, value }) => drop === undefined || found.some((each) => value(each) !== undefined))
     : all;
 }
 
-function columnsFor({ signs, now, more = () => undefined, fresh, doubtful = () => false }: Showing): Column<Found>[] {
+function columnsFor({
+  signs,
+  now,
+  more = () => undefined,
+  fresh,
+  doubtful = () => false,
+}: Showing): Column<AgentStatus>[] {
   const sign = (state: State) => (signs ? `${looks[state][signs === "unicode" ? "sign" : "ascii"]} ` : "");
   return [
     {
@@ -67,20 +73,20 @@ function columnsFor({ signs, now, more = () => undefined, fresh, doubtful = () =
       style: (found) => (doubtful(found) ? "dim" : styleOf(found)),
     },
     { title: "up", value: upText, whole: true, drop: 12 },
-    { title: "restarts", value: ({ sight }) => sight?.seen.unit.NRestarts, drop: 6 },
+    { title: "restarts", value: ({ observation: sight }) => sight?.basics.unit.NRestarts, drop: 6 },
     { title: "version", value: versionOf, drop: 5 },
-    { title: "memory", value: ({ sight }) => sight?.memory && size(sight.memory), whole: true, drop: 9 },
+    { title: "memory", value: ({ observation: sight }) => sight?.memory && size(sight.memory), whole: true, drop: 9 },
     { title: "cpu", value: cpuText, whole: true, drop: 8 },
     { title: "port", value: ({ agent }) => agent.record.port, whole: true, drop: 7 },
-    { title: "unit", value: ({ sight }) => sight?.seen.unit.ActiveState, drop: 1.1 },
-    { title: "health", value: ({ sight }) => sight?.seen.answers.health || undefined, drop: 1.2 },
+    { title: "unit", value: ({ observation: sight }) => sight?.basics.unit.ActiveState, drop: 1.1 },
+    { title: "health", value: ({ observation: sight }) => sight?.basics.answers.health || undefined, drop: 1.2 },
     { title: "key", value: identityOfKey, drop: 1.3 },
     { title: "provider", value: ({ agent }) => agent.record.provider, drop: 4 },
     { title: "model", value: ({ model }) => model, drop: 3 },
     { title: "runtime", value: runtimeText, drop: 2.5 },
     { title: "channels", value: channelsText, drop: 2 },
     { title: "drift", value: driftText, whole: true, drop: 11 },
-    { title: "last error", value: ({ sight }) => sight?.lastError, drop: 1 },
+    { title: "last error", value: ({ observation: sight }) => sight?.lastError, drop: 1 },
     {
       title: "reason",
       least: 36,
@@ -90,39 +96,39 @@ function columnsFor({ signs, now, more = () => undefined, fresh, doubtful = () =
 }
 
 /** One that is stopped is no trouble, unless it should run. */
-const styleOf = ({ state, wanted }: Found): keyof Paint =>
+const styleOf = ({ state, wanted }: AgentStatus): keyof Paint =>
   state === "stopped" && wanted === "run" ? "yellow" : looks[state].style;
 
-const upText = ({ sight }: Found): string | undefined =>
-  sight?.seen.age === undefined ? undefined : duration(sight.seen.age * 1000);
+const upText = ({ observation: sight }: AgentStatus): string | undefined =>
+  sight?.basics.age === undefined ? undefined : duration(sight.basics.age * 1000);
 
-export const cpuText = ({ sight }: Found): string | undefined =>
+export const cpuText = ({ observation: sight }: AgentStatus): string | undefined =>
   sight?.busy === undefined ? undefined : `${Math.round(sight.busy)}%`;
 
 /** The version that is on the host, as its program tells; what was recorded is another thing. */
-export function versionOf({ sight, subject }: Found): string | undefined {
-  const said = sight?.seen.version;
-  return subject && said && saysVersion(subject, said) ? versionText(subject.version) : said;
+export function versionOf({ observation: sight, resolved }: AgentStatus): string | undefined {
+  const said = sight?.basics.version;
+  return resolved && said && saysVersion(resolved, said) ? versionText(resolved.version) : said;
 }
 
 /** Only of one whose turns are Codex'. */
-export const runtimeText = ({ sight }: Found): string | undefined =>
+export const runtimeText = ({ observation: sight }: AgentStatus): string | undefined =>
   sight?.codex && `codex ${sight.codex.version || "?"}`.trim();
 
-function channelsText(found: Found): string | undefined {
+function channelsText(found: AgentStatus): string | undefined {
   const { connected, total } = channelsOf(found);
   return total === 0 ? undefined : `${connected}/${total}`;
 }
 
-const driftText = ({ drift }: Found): string | undefined =>
+const driftText = ({ drift }: AgentStatus): string | undefined =>
   ({ yes: "yes", no: "no", unknown: "?", unasked: undefined })[driftOf(drift)];
 
-export function lastSeenText({ last }: Found, now: Date): string | undefined {
+export function lastSeenText({ last }: AgentStatus, now: Date): string | undefined {
   return last && `last seen ${last.state} ${age(last.at, now)} ago${last.reason ? ` (${last.reason})` : ""}`;
 }
 
 /** `20 agents on 10 hosts: 18 running, 2 failed` */
-export function countText(all: readonly Found[]): string {
+export function countText(all: readonly AgentStatus[]): string {
   const hosts = new Set(all.map(({ agent }) => agent.host.name)).size;
   const counts = [...order].reverse().flatMap((state) => {
     const count = all.filter((found) => found.state === state).length;

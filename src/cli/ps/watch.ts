@@ -1,8 +1,8 @@
 import { isFault } from "../../errors.js";
-import type { Found } from "../../flows/fleet/found.js";
+import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import { type Watching, watchAgents } from "../../flows/fleet/watch.js";
 import type { Session } from "../../flows/session.js";
-import { type Agent, fullName } from "../../state/agents.js";
+import { type Agent, hostAndName } from "../../state/agents.js";
 import { jsonLine } from "../../ui/format.js";
 import type { Context } from "../command.js";
 import { hasChanged, lineOf } from "./changes.js";
@@ -16,7 +16,7 @@ export async function watch(
   { choose, ...watching }: Pick<Watching, "choose" | "every" | "drift" | "timeout">,
 ): Promise<number> {
   clm.untilStopped();
-  const known = new Map<string, Found>();
+  const known = new Map<string, AgentStatus>();
   const show = clm.format === "table" && clm.screen ? drawing(clm, clm.screen, watching.every) : telling(clm);
   try {
     await watchAgents(session, {
@@ -31,7 +31,7 @@ export async function watch(
         }
       },
       round: (agents) => {
-        const there = new Set(agents.map(fullName));
+        const there = new Set(agents.map(hostAndName));
         for (const [key, { agent }] of known) {
           if (there.has(key)) continue;
           known.delete(key);
@@ -40,8 +40,8 @@ export async function watch(
       },
       tell: (_host, found) => {
         for (const each of found) {
-          const before = known.get(fullName(each.agent));
-          known.set(fullName(each.agent), each);
+          const before = known.get(hostAndName(each.agent));
+          known.set(hostAndName(each.agent), each);
           if (!before || hasChanged(before, each)) show.change(each, before);
         }
         show.looked([...known.values()]);
@@ -55,10 +55,10 @@ export async function watch(
 
 /** Somewhere to tell what was seen. */
 export interface Show {
-  change(now: Found, before: Found | undefined): void;
+  change(now: AgentStatus, before: AgentStatus | undefined): void;
   /** An agent is not there any more. */
   forget(agent: Agent): void;
-  looked(all: Found[]): void;
+  looked(all: AgentStatus[]): void;
   end(): void;
 }
 

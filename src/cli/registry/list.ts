@@ -1,8 +1,9 @@
-import { type Entry, listRegistry } from "../../flows/registry/list.js";
+import { type Loaded, loadTypes, releaseOf } from "../../agents/manifest/registry.js";
+import { readCache } from "../../flows/registry/cache.js";
 import type { Handler, View } from "../command.js";
 import type { list } from "./commands.js";
 
-const view: View<Entry> = {
+const view: View<RegistryEntry> = {
   columns: [
     { title: "type", value: (entry) => entry.type, whole: true },
     { title: "version", value: (entry) => entry.version, whole: true },
@@ -16,6 +17,40 @@ const view: View<Entry> = {
 };
 
 export const run: Handler<typeof list> = async (_, clm) => {
-  clm.list(await listRegistry(clm.configDir), view);
+  const entries = (await loadTypes(clm.configDir)).flatMap((type) =>
+    Object.keys(type.manifest.versions).map((version) => entryOf(clm.configDir, type, version)),
+  );
+  clm.list(entries, view);
   return undefined;
 };
+
+/** One version that can be installed. */
+export interface RegistryEntry {
+  type: string;
+  version: string;
+  /** The version number the program itself prints. */
+  reports: string;
+  /** A test double for lab hosts. */
+  standin: boolean;
+  /** Whether it is the default: `yes`, `no`, `on lab hosts`. */
+  default: string;
+  /** `built in`, or the user's manifest that pins it. */
+  pinned_by: string;
+  cached: "yes" | "no" | "damaged";
+}
+
+export function entryOf(configDir: string, { manifest, sources }: Loaded, version: string): RegistryEntry {
+  const { reports, standin, installer } = releaseOf(manifest, version);
+  const labels = Object.entries(manifest.default_by_label).filter(([, preset]) => preset === version);
+  const where = [...(manifest.default === version ? ["yes"] : []), ...labels.map(([label]) => `on ${label} hosts`)];
+  const cached = { there: "yes", missing: "no", damaged: "damaged" } as const;
+  return {
+    type: manifest.type,
+    version,
+    reports,
+    standin,
+    default: where.join(", ") || "no",
+    pinned_by: sources[version] ?? "built in",
+    cached: cached[readCache(configDir, installer).is],
+  };
+}

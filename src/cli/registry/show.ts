@@ -1,28 +1,53 @@
-import { type Shown, showRegistry } from "../../flows/registry/list.js";
+import { loadType, releaseOf } from "../../agents/manifest/registry.js";
+import { inRange } from "../../agents/manifest/versions.js";
 import { megabytes, size } from "../../ui/size.js";
 import type { Handler } from "../command.js";
 import type { show } from "./commands.js";
+import { entryOf } from "./list.js";
 
 export const run: Handler<typeof show> = async ({ args }, clm) => {
-  const shown = await showRegistry(clm.configDir, args.type, args.version);
-  clm.show(shown, () => describe(shown));
+  const details = await readVersion(clm.configDir, args.type, args.version);
+  clm.show(details, () => describe(details));
   return undefined;
 };
 
-function describe(shown: Shown): string {
-  const { installer, requires } = shown;
+async function readVersion(configDir: string, type: string, named?: string) {
+  const loaded = await loadType(configDir, type);
+  const { manifest } = loaded;
+  const version = named ?? manifest.default;
+  const { installer, commit } = releaseOf(manifest, version);
+  const inThisVersion = <Part extends { when: string }>(parts: Record<string, Part>) =>
+    Object.entries(parts).filter(([, { when }]) => inRange(version, when));
+  const titles = (parts: Record<string, { when: string; title: string }>) =>
+    inThisVersion(parts).map(([name, { title }]) => ({ name, title }));
+  return {
+    ...entryOf(configDir, loaded, version),
+    title: manifest.title,
+    ...(commit && { commit }),
+    installer,
+    requires: manifest.requires,
+    abilities: Object.entries(manifest.abilities).flatMap(([name, range]) => (inRange(version, range) ? name : [])),
+    providers: titles(manifest.providers),
+    channels: titles(manifest.channels),
+    mcp: titles(manifest.mcp),
+    versions: Object.keys(manifest.versions),
+  };
+}
+
+function describe(details: Awaited<ReturnType<typeof readVersion>>): string {
+  const { installer, requires } = details;
   const names = (parts: { name: string }[]) => parts.map(({ name }) => name).join(", ");
   const lines: [string, string | undefined][] = [
-    ["Type", `${shown.type} (${shown.title})`],
-    ["Version", `${shown.version}${shown.standin ? ", a stand-in: it only behaves like the real one" : ""}`],
-    ["Reports", shown.reports],
-    ["Default", shown.default],
-    ["Pinned by", shown.pinned_by],
-    ["Commit", shown.commit],
+    ["Type", `${details.type} (${details.title})`],
+    ["Version", `${details.version}${details.standin ? ", a stand-in for tests" : ""}`],
+    ["Reports", details.reports],
+    ["Default", details.default],
+    ["Pinned by", details.pinned_by],
+    ["Commit", details.commit],
     ["Installer", installer.url],
     ["Size", `${installer.size} bytes (${size(installer.size)})`],
     ["SHA-256", installer.sha256],
-    ["Cached", shown.cached],
+    ["Cached", details.cached],
     ["Systems", requires.systems.join(", ")],
     ["Machines", requires.arch.join(", ")],
     [
@@ -31,11 +56,11 @@ function describe(shown: Shown): string {
     ],
     ["Programs", Object.keys(requires.programs).join(", ")],
     ["Reaches", requires.reach.join(", ")],
-    ["Abilities", shown.abilities.join(", ")],
-    ["Providers", names(shown.providers)],
-    ["Channels", names(shown.channels)],
-    ["MCP", names(shown.mcp)],
-    ["Versions", shown.versions.join(", ")],
+    ["Abilities", details.abilities.join(", ")],
+    ["Providers", names(details.providers)],
+    ["Channels", names(details.channels)],
+    ["MCP", names(details.mcp)],
+    ["Versions", details.versions.join(", ")],
   ];
   return lines.map(([title, value]) => `${`${title}:`.padEnd(11)} ${value || "-"}`).join("\n");
 }

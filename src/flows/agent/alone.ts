@@ -3,7 +3,7 @@ import { withLock } from "../../state/lock.js";
 import type { Session } from "../session.js";
 
 /** One clm at a time works on an agent: `lab-1/ada` may be installed while `lab-1/ben` is removed. */
-export function alone<T>(
+export function withAgentLock<T>(
   { configDir, argv, signal, gate }: Session,
   { host, name }: { host: string; name: string },
   work: () => Promise<T>,
@@ -16,7 +16,7 @@ export function alone<T>(
 }
 
 /** The same for an agent that is known, by the word somebody has for it. The work gets the word that can mean no other. */
-export function aloneWith<T>(session: Session, word: string, work: (word: string) => Promise<T>): Promise<T> {
+export function withAgentLocks<T>(session: Session, word: string, work: (word: string) => Promise<T>): Promise<T> {
   const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, () => work(`${host.name}/${name}`));
+  return withAgentLock(session, { host: host.name, name }, () => work(`${host.name}/${name}`));
 }

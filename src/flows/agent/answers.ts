@@ -1,6 +1,6 @@
-import type { Field } from "../../agents/manifest.js";
-import { extraNames } from "../../agents/secret-names.js";
-import type { Answers, ModelChoice, Subject, Values } from "../../agents/subject.js";
+import type { Field } from "../../agents/manifest/manifest.js";
+import { extraNames } from "../../agents/manifest/secret-names.js";
+import type { Answers, ModelChoice, ResolvedAgent, Values } from "../../agents/plan/resolved-agent.js";
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
 import type { AgentRecord } from "../../state/agent.js";
@@ -15,11 +15,11 @@ export type NewSecrets = Record<string, Secret>;
 /** Everything that was answered about an agent, with its secrets in hand and hidden. */
 export async function answersFor(
   session: Session,
-  subject: Subject,
+  agent: ResolvedAgent,
   record: AgentRecord,
   fresh: NewSecrets = {},
 ): Promise<Answers> {
-  const { manifest, host, name } = subject;
+  const { manifest, host, name } = agent;
   const instance = { host, type: manifest.type, agent: name };
   const key = fresh[manifest.api.secret] ?? apiKeyOf(session, { instance, name: manifest.api.secret }).key;
   const secret = (wanted: string): Secret | undefined => {
@@ -27,10 +27,10 @@ export async function answersFor(
     if (found) session.ui.hide(found);
     return found;
   };
-  const choose = (choice: { provider: string; model?: string | undefined }) => modelChoice(session, subject, choice);
-  if (record.provider === undefined) throw noProvider(session, subject);
+  const choose = (choice: { provider: string; model?: string | undefined }) => modelChoice(session, agent, choice);
+  if (record.provider === undefined) throw noProvider(session, agent);
   const gone = goneProviders(record, session.providers.read());
-  if (gone.length > 0) throw goneFault(subject, gone);
+  if (gone.length > 0) throw goneFault(agent, gone);
 
   const own = [...new Set([...session.secrets.names(instance), ...Object.keys(fresh)])];
   const keys = [manifest.api.secret, nextName(manifest.api.secret)];
@@ -80,7 +80,7 @@ function withSecrets(
 
 async function modelChoice(
   session: Session,
-  { name, word }: Subject,
+  { name, ref }: ResolvedAgent,
   { provider, model }: { provider: string; model?: string | undefined },
 ): Promise<ModelChoice> {
   const known = await providerValues(session, provider);
@@ -88,12 +88,12 @@ async function modelChoice(
   if (chosen !== undefined) return { provider, type: known.type, values: known.values, model: chosen };
   throw new Fault("needs-answer", `which model of provider ${provider} should ${name} use?`, {
     why: "neither the agent nor the provider names one",
-    next: [`clm agent configure ${word} --model MODEL`, `clm provider update ${provider} --model MODEL`],
+    next: [`clm agent configure ${ref} --model MODEL`, `clm provider update ${provider} --model MODEL`],
     data: { flag: "--model" },
   });
 }
 
-function noProvider(session: Session, { name, word }: Subject): Fault {
+function noProvider(session: Session, { name, ref }: ResolvedAgent): Fault {
   const names = Object.keys(session.providers.read().providers);
   if (names.length === 0) {
     return new Fault("needs-answer", "no provider has been added yet", {
@@ -104,7 +104,7 @@ function noProvider(session: Session, { name, word }: Subject): Fault {
   }
   return new Fault("needs-answer", `which provider should ${name} use?`, {
     why: `there are ${names.join(", ")}; --provider says which`,
-    next: `clm agent configure ${word} --provider ${names[0]}`,
+    next: `clm agent configure ${ref} --provider ${names[0]}`,
     data: { flag: "--provider" },
   });
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
-import type { Instance } from "../../state/instance-key.js";
+import type { SecretOwner } from "../../state/secret-owner.js";
 import type { Session } from "../session.js";
 
 /** Whose key it is, and what it is called in secrets.json: `api.secret` of the manifest. */
 export interface KeyPlace {
-  instance: Instance & { agent: string };
+  instance: SecretOwner & { agent: string };
   name: string;
 }
 

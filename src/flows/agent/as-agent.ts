@@ -1,9 +1,9 @@
-import { accountComment } from "../../agents/mark.js";
-import { oneShotUnit, type RunAs } from "../../agents/transient-unit.js";
+import { accountComment } from "../../agents/plan/owner-tag.js";
+import { oneShotUnit, type RunAs } from "../../agents/plan/transient-unit.js";
 import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import { run } from "../../remote/run.js";
-import { type Agent, titleOf } from "../../state/agents.js";
+import { type Agent, agentId } from "../../state/agents.js";
 import type { Session } from "../session.js";
 
 // The account is looked at first: one that clm did not make is somebody else's, whatever its name.
@@ -70,21 +70,21 @@ const commentOf = ({ mark }: Agent["record"]): string => (mark ? accountComment(
  */
 export function commandInSandbox(
   { record }: Agent,
-  subject: RunAs,
+  resolved: RunAs,
   { script, words, seconds }: Pick<Errand, "script" | "words"> & { seconds: number },
 ): string {
   const variables = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C" };
-  const unit = oneShotUnit(subject, { words: ["/bin/sh", "-c", script, "clm", ...words], seconds, variables });
+  const unit = oneShotUnit(resolved, { words: ["/bin/sh", "-c", script, "clm", ...words], seconds, variables });
   return sh`/bin/sh -c ${`${check}${unit}`} run ${record.user} ${commentOf(record)}`;
 }
 
 export function notOurs(agent: Agent, answer: string): Fault {
-  const { record, host, word } = agent;
+  const { record, host, ref } = agent;
   return new Fault(
     "not-found",
     answer === "no-user"
       ? `there is no user ${record.user} on ${host.name} any more`
-      : `the user ${record.user} on ${host.name} is not the one clm made for ${titleOf(agent)}`,
-    { why: "nothing was changed", next: `clm agent show ${word}` },
+      : `the user ${record.user} on ${host.name} is not the one clm made for ${agentId(agent)}`,
+    { why: "nothing was changed", next: `clm agent show ${ref}` },
   );
 }

@@ -1,11 +1,11 @@
 import type { Secret } from "../../secret.js";
-import { type Instance, instanceKey } from "../../state/instance-key.js";
+import { ownerKey, type SecretOwner } from "../../state/secret-owner.js";
 import type { Session } from "../session.js";
 
 /** The session as if these secrets had been kept, or forgotten: for a dry run, which keeps none and tells what they would change. */
-export function asIfKept(session: Session, instance: Instance, values: Map<string, Secret | undefined>): Session {
+export function asIfKept(session: Session, instance: SecretOwner, values: Map<string, Secret | undefined>): Session {
   const { secrets } = session;
-  const isIts = (of: Instance) => instanceKey(of) === instanceKey(instance);
+  const isIts = (of: SecretOwner) => ownerKey(of) === ownerKey(instance);
   return {
     ...session,
     secrets: {

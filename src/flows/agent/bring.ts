@@ -1,9 +1,9 @@
+import { type Change, changesOf } from "../../agents/plan/change.js";
 import type { Operation } from "../../remote/operations/operation.js";
 import type { Shell } from "../../remote/process.js";
-import type { Deed } from "../gate.js";
+import type { Action } from "../gate.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { type Change, changesOf } from "./change.js";
 
 interface Bringing {
   root: Shell;
@@ -17,13 +17,13 @@ interface Bringing {
 /** Brings a host to a wish and tells what that changed; in a dry run only looks, and tells what it would. */
 export async function bring(
   { ui, gate }: Session,
-  deed: Deed,
+  action: Action,
   { root, wish, title, first = async () => {} }: Bringing,
 ): Promise<Change[]> {
   const wished = () => (typeof wish === "function" ? wish() : wish);
-  const done = await gate.pass(deed, async (works) => {
+  const done = await gate.pass(action, async (executor) => {
     await first();
-    return step(ui, title, () => works.converge(root, wished()));
+    return step(ui, title, () => executor.converge(root, wished()));
   });
-  return changesOf(done ?? (await gate.converge(deed, root, wished())));
+  return changesOf(done ?? (await gate.converge(action, root, wished())));
 }

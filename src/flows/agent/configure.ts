@@ -1,19 +1,19 @@
-import { checkAnswer } from "../../agents/fields.js";
-import type { StageName } from "../../agents/manifest.js";
-import type { Proof } from "../../agents/proof/proof.js";
-import { loadType } from "../../agents/registry.js";
-import { render } from "../../agents/rendering.js";
-import { type Subject, subjectOf } from "../../agents/subject.js";
+import { checkAnswer } from "../../agents/manifest/fields.js";
+import type { StageName } from "../../agents/manifest/manifest.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import type { Change } from "../../agents/plan/change.js";
+import { type DesiredState, desiredState } from "../../agents/plan/desired-state.js";
+import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import type { Proof } from "../../agents/probe/proof/proof.js";
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
 import { type AgentRecord, providersOf } from "../../state/agent.js";
-import { type Agent, findAgent, recordAgent, titleOf } from "../../state/agents.js";
+import { type Agent, agentId, findAgent, recordAgent } from "../../state/agents.js";
 import type { Check } from "../host/check.js";
 import { type SecretSource, secretFrom } from "../secret-source.js";
 import type { Session } from "../session.js";
-import { alone } from "./alone.js";
+import { withAgentLock } from "./alone.js";
 import { answersFor, type NewSecrets } from "./answers.js";
-import type { Change } from "./change.js";
 import { type Changes, type Draft, draftOf, named } from "./configure/changes.js";
 import { withDown } from "./configure/record.js";
 import { type StageResult, stageResults, stagesTo, withProvider, withStages } from "./configure/stages.js";
@@ -21,13 +21,13 @@ import { testAnswers } from "./configure/tests.js";
 import { validate } from "./configure/validate.js";
 import { interview } from "./configure/wizard.js";
 import { mustBeInstalled, mustHold } from "./gates.js";
-import { applyRendering, digestOf } from "./rendered.js";
+import { applyRendering } from "./rendered.js";
 
 export type { StageResult } from "./configure/stages.js";
 
 export interface ConfigureRequest {
   /** Made from flags and a file, once the agent's manifest is known. */
-  changes: (subject: Subject, record: AgentRecord) => Promise<Changes>;
+  changes: (resolved: ResolvedAgent, record: AgentRecord) => Promise<Changes>;
   /** Only this stage, and what follows from it. */
   stage?: StageName | undefined;
   /** Ask providers and channels whether what was answered is right. */
@@ -53,53 +53,54 @@ export interface Configured {
  */
 export async function configure(session: Session, word: string, request: ConfigureRequest): Promise<Configured> {
   const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, async () => {
+  return withAgentLock(session, { host: host.name, name }, async () => {
     let agent = findAgent(session.hosts.read(), `${host.name}/${name}`);
     mustBeInstalled(agent);
     const { manifest } = await loadType(session.configDir, agent.record.type);
-    const subject = subjectOf(manifest, agent);
-    const asked = await request.changes(subject, agent.record);
+    const resolved = resolvedAgent(manifest, agent);
+    const asked = await request.changes(resolved, agent.record);
     if (request.stage === "validate") {
       mustSayNothing(asked, request);
       return validated(session, agent, request);
     }
 
     // What was said is looked at before anybody is asked for the rest.
-    draftOf(subject, session.providers.read(), agent.record, asked);
+    draftOf(resolved, session.providers.read(), agent.record, asked);
     const stages = stagesTo(agent.record, asked, request.stage);
     const fetched = fetcher(session);
     const answer = async (which: Stages): Promise<Answered> => {
-      const questions = { subject, record: agent.record, stages: which, named: request.stage };
+      const questions = { resolved, record: agent.record, stages: which, named: request.stage };
       const changes = await interview(session, asked, questions);
-      const draft = draftOf(subject, session.providers.read(), agent.record, changes);
+      const draft = draftOf(resolved, session.providers.read(), agent.record, changes);
       const secrets = await fetched(draft);
-      const wanted = subjectOf(manifest, { ...agent, record: draft.record });
-      const answers = await answersFor(session, wanted, draft.record, secrets);
-      const digest = digestOf(wanted, render(wanted, answers));
+      const drafted = resolvedAgent(manifest, { ...agent, record: draft.record });
+      const answers = await answersFor(session, drafted, draft.record, secrets);
+      const desired = desiredState(manifest, agent, draft.record, answers);
+      const { digest } = desired;
       const known = request.stage === undefined && holds(agent.record, digest);
       const stale = digest !== agent.record.rendered?.digest && updatedSince(session, agent.record, draft.record);
       const about = { changes, stages: { ...which, providers: (which.providers && !known) || stale } };
-      const tests = request.test ? await testAnswers(session, agent, wanted, answers, about) : {};
-      return { changes, draft, secrets, tests };
+      const tests = request.test ? await testAnswers(session, agent, desired.resolved, answers, about) : {};
+      return { changes, desired, secrets, tests };
     };
     // A person who leaves at a question about channels need not choose the provider again.
     let before: Answered["tests"] = {};
     if (stages.providers && stages.channels && session.ui.interactive && !session.gate.dryRun) {
-      const { draft, tests } = await answer({ providers: true, channels: false });
-      const { provider, model, fallbacks, auxiliary } = draft.record;
+      const { desired, tests } = await answer({ providers: true, channels: false });
+      const { provider, model, fallbacks, auxiliary } = desired.record;
       agent = await keepProvider(session, agent, { provider, model, fallbacks, auxiliary });
       stages.providers = false;
       before = tests;
     }
-    const { changes, draft, secrets, tests } = await answer(stages);
+    const { changes, desired, secrets, tests } = await answer(stages);
 
-    const record = withStages(withDown(draft.record, false), manifest.stages, session.now());
+    const record = withStages(withDown(desired.record, false), manifest.stages, session.now());
     const applied = await applyRendering(session, agent, {
       verb: "agent configure",
-      draft: record,
+      desired: { ...desired, record },
       port: changes.port,
       secrets,
-      forget: forgotten(subject, agent.record, record),
+      forget: forgotten(resolved, agent.record, record),
       allowRemoval: request.allowRemoval,
       validate: request.validate,
       skipChat: request.skipChat,
@@ -108,7 +109,7 @@ export async function configure(session: Session, word: string, request: Configu
     const afterwards = Object.keys(changes.channels).flatMap((channel) => manifest.channels[channel]?.afterwards ?? []);
     return {
       agent: session.gate.dryRun ? agent : { ...agent, record: applied.record },
-      stages: stageResults(subject, applied.record, {
+      stages: stageResults(resolved, applied.record, {
         was: agent.record,
         tests: { ...before, ...tests },
         proofs: applied.proofs,
@@ -146,7 +147,7 @@ type Stages = ReturnType<typeof stagesTo>;
 
 interface Answered {
   changes: Changes;
-  draft: Draft;
+  desired: DesiredState;
   secrets: NewSecrets;
   tests: Record<string, Check>;
 }
@@ -155,22 +156,22 @@ type ProviderAnswers = Pick<AgentRecord, "provider" | "model" | "fallbacks" | "a
 
 async function keepProvider(session: Session, agent: Agent, answers: ProviderAnswers): Promise<Agent> {
   const at = { host: agent.host.name, name: agent.name };
-  const deed = {
+  const action = {
     verb: "agent configure",
     target: `${at.host}/${at.name}`,
     summary: `record the provider of ${at.name}`,
   };
-  const record = await session.gate.pass(deed, () =>
+  const record = await session.gate.pass(action, () =>
     recordAgent(session.hosts, at, (now) => now && withProvider(now, answers, session.now())),
   );
   return record ? { ...agent, record } : agent;
 }
 
 async function validated(session: Session, agent: Agent, { skipChat }: ConfigureRequest): Promise<Configured> {
-  const { record, proofs, subject } = await validate(session, agent, { skipChat });
+  const { record, proofs, resolved } = await validate(session, agent, { skipChat });
   return {
     agent: { ...agent, record },
-    stages: stageResults(subject, record, { was: record, tests: {}, proofs, dryRun: session.gate.dryRun }).filter(
+    stages: stageResults(resolved, record, { was: record, tests: {}, proofs, dryRun: session.gate.dryRun }).filter(
       ({ name }) => name === "validate",
     ),
     changes: [],
@@ -181,7 +182,7 @@ async function validated(session: Session, agent: Agent, { skipChat }: Configure
 
 /** For when all of it was told: what was to be proven was. */
 export const mustBeProven = ({ agent, proofs }: Configured): void =>
-  mustHold(proofs, `${titleOf(agent)} does not answer as it should (state=${agent.record.onboarding.state})`);
+  mustHold(proofs, `${agentId(agent)} does not answer as it should (state=${agent.record.onboarding.state})`);
 
 /** Gives the secrets that were named, by the names they have in secrets.json. A source is asked once, however often it is named. */
 function fetcher(session: Session): (draft: Draft) => Promise<NewSecrets> {
@@ -200,7 +201,7 @@ function fetcher(session: Session): (draft: Draft) => Promise<NewSecrets> {
 }
 
 /** Secrets of channels and servers that are no more. */
-function forgotten({ manifest }: Subject, before: AgentRecord, after: AgentRecord): string[] {
+function forgotten({ manifest }: ResolvedAgent, before: AgentRecord, after: AgentRecord): string[] {
   const namesIn = ({ channels = {}, mcp = {} }: AgentRecord) => [
     ...Object.keys(channels).flatMap((name) => manifest.channels[name]?.fields ?? []),
     ...Object.keys(mcp).flatMap((name) => manifest.mcp[name]?.fields ?? []),

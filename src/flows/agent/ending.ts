@@ -41,7 +41,7 @@ export async function whileItEnds<T>(
     () =>
       ui.note(
         `${agent.name} finishes the model calls that are running before it ends, for up to ${longest}; ` +
-          `to end it at once: Ctrl-C, then clm agent stop ${agent.word} --now`,
+          `to end it at once: Ctrl-C, then clm agent stop ${agent.ref} --now`,
       ),
     () => {},
   );

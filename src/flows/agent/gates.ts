@@ -1,11 +1,11 @@
-import { isLoopback, judge } from "../../agents/proof/judge.js";
-import type { Seen } from "../../agents/proof/seen.js";
-import { loadType } from "../../agents/registry.js";
-import { subjectOf } from "../../agents/subject.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { isLoopback, judge } from "../../agents/probe/proof/judge.js";
+import type { Observation } from "../../agents/probe/proof/observation.js";
 import { Fault } from "../../errors.js";
-import { inOneShell } from "../../remote/one-shell.js";
 import type { Shell } from "../../remote/process.js";
-import { type Agent, instanceOf, titleOf } from "../../state/agents.js";
+import { sharedShell } from "../../remote/shared-shell.js";
+import { type Agent, agentId, secretOwner } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, mustHaveOneKey } from "./api-key.js";
 import { observe } from "./observe.js";
@@ -15,14 +15,14 @@ import type { Proof } from "./prove.js";
 export function mustBeInstalled(agent: Agent): void {
   const { name, host, record } = agent;
   if (record.status === "installing") {
-    throw new Fault("not-ready", `${titleOf(agent)} is not installed yet`, {
+    throw new Fault("not-ready", `${agentId(agent)} is not installed yet`, {
       why: "its installation was begun and did not come to its end",
       next: `clm agent install --host ${host.name} --name ${name}`,
     });
   }
   if (record.status === "removing") {
-    throw new Fault("not-ready", `${titleOf(agent)} is being removed`, {
-      next: `clm agent remove ${agent.word}`,
+    throw new Fault("not-ready", `${agentId(agent)} is being removed`, {
+      next: `clm agent remove ${agent.ref}`,
     });
   }
 }
@@ -33,30 +33,30 @@ export function mustBeReady(agent: Agent, verb: "start" | "restart"): void {
   if (state === "ready") return;
   throw new Fault(
     "not-ready",
-    `Cannot ${verb} ${titleOf(agent)}: onboarding incomplete (state=${state}). ` +
+    `Cannot ${verb} ${agentId(agent)}: onboarding incomplete (state=${state}). ` +
       `Run 'clm agent configure ${agent.name}' first.`,
-    { next: `clm agent configure ${agent.word}`, data: { state } },
+    { next: `clm agent configure ${agent.ref}`, data: { state } },
   );
 }
 
 /** Sees that everything an agent needs to run is on its host; then gives back what was seen, and the shell to go on in. */
-export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ root: Shell; seen: Seen }> {
+export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ root: Shell; seen: Observation }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
-  const subject = subjectOf(manifest, agent);
-  const place = { instance: instanceOf(agent), name: manifest.api.secret };
-  mustHaveOneKey(session, place, agent.word);
+  const resolved = resolvedAgent(manifest, agent);
+  const place = { instance: secretOwner(agent), name: manifest.api.secret };
+  mustHaveOneKey(session, place, agent.ref);
   const { key } = apiKeyOf(session, place);
-  const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
-  const seen = await observe(root, subject, key, {}, session.signal);
+  const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
+  const seen = await observe(root, resolved, key, {}, session.signal);
   const isTaken = seen.listeners.some(({ own }) => !own);
-  const needed = judge(subject, seen).filter(
+  const needed = judge(resolved, seen).filter(
     ({ id }) =>
       id === "version" ||
       id === "files" ||
       (id === "unit" && seen.unit.LoadState === "not-found") ||
       (id === "port" && isTaken),
   );
-  mustHold(needed, `${titleOf(agent)} cannot run`);
+  mustHold(needed, `${agentId(agent)} cannot run`);
   return { root, seen };
 }
 
@@ -64,7 +64,7 @@ export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ 
  * What must hold of an agent that is started by force. It may have nothing to answer with; but one that lets everybody
  * in is never told to be well.
  */
-export function evenByForce(proofs: Proof[], { answers, listeners }: Seen): Proof[] {
+export function evenByForce(proofs: Proof[], { answers, listeners }: Observation): Proof[] {
   const answered = (status = 0) => status !== 0;
   const must: Partial<Record<Proof["id"], boolean>> = {
     unit: true,

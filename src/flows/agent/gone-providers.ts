@@ -28,13 +28,13 @@ export function goneProviders({ provider, fallbacks = [], auxiliary = {} }: Name
 }
 
 /** All of it together: one command mends it. */
-export function goneFault({ name, word }: { name: string; word: string }, gone: Gone[]): Fault {
+export function goneFault({ name, ref }: { name: string; ref: string }, gone: Gone[]): Fault {
   const [first] = gone;
   const flags = [...new Set(gone.map(({ flag }) => flag))];
   const what = gone.map(({ provider, as }) => `${provider} as ${as}`);
   return new Fault("not-found", `${name} has ${what.join(", ")}, which ${what.length > 1 ? "are" : "is"} gone`, {
     why: "clm has no provider of that name any more; nothing was changed",
-    next: [`clm agent configure ${word} ${flags.join(" ")}`, "clm provider list"],
+    next: [`clm agent configure ${ref} ${flags.join(" ")}`, "clm provider list"],
     data: { providers: [...new Set(gone.map(({ provider }) => provider))], flag: first?.flag.split(" ")[0] },
   });
 }

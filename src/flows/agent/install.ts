@@ -1,4 +1,5 @@
-import { accountWish, unitWish } from "../../agents/wish.js";
+import { type Change, changesOf } from "../../agents/plan/change.js";
+import { accountWish, unitWish } from "../../agents/plan/operations.js";
 import { Fault, isFault } from "../../errors.js";
 import { agentNameFrom } from "../../names.js";
 import { sh } from "../../quote.js";
@@ -7,14 +8,13 @@ import { type Operation, pkg } from "../../remote/operations/operation.js";
 import type { AgentRecord } from "../../state/agent.js";
 import { type Agent, recordAgent } from "../../state/agents.js";
 import { findHost } from "../../state/hosts.js";
-import type { Deed, Works } from "../gate.js";
+import type { Action, Executor } from "../gate.js";
 import type { Check } from "../host/check.js";
 import { fetchInstaller, type Installer } from "../registry/installer.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { alone } from "./alone.js";
+import { withAgentLock } from "./alone.js";
 import { keyDescription, newKey } from "./api-key.js";
-import { type Change, changesOf } from "./change.js";
 import { withState } from "./configure/record.js";
 import { followInstaller, installerGone, installerWishes, leftBehind } from "./install/job.js";
 import {
@@ -52,7 +52,7 @@ export interface Installed {
  */
 export async function installAgent(session: Session, wish: InstallWish): Promise<Installed> {
   const name = agentNameFrom(wish.name);
-  return alone(session, { host: wish.host, name }, () => install(session, { ...wish, name }));
+  return withAgentLock(session, { host: wish.host, name }, () => install(session, { ...wish, name }));
 }
 
 async function install(session: Session, wish: InstallWish): Promise<Installed> {
@@ -76,13 +76,13 @@ async function install(session: Session, wish: InstallWish): Promise<Installed> 
   if (known && !installer && changes.length === 0) return { ...told, agent: agentIn(plan, before), outcome: "already" };
   if (!gate.dryRun) await agreeOnPackages(session, plan, flight);
 
-  const deed: Deed = {
+  const action: Action = {
     verb: "agent install",
     target: `${host.name}/${wish.name}`,
     summary: `install ${draft.type} ${draft.version} on ${host.name} as ${wish.name}`,
   };
-  const done = await gate.pass(deed, (works) =>
-    work(session, works, provenAgain(plan, changes), flight, installer).catch((error) => {
+  const done = await gate.pass(action, (executor) =>
+    work(session, executor, provenAgain(plan, changes), flight, installer).catch((error) => {
       throw resumable(session, error);
     }),
   );
@@ -112,7 +112,7 @@ const newSudo = ({ host }: Plan, { facts }: Preflight): Change[] =>
 
 async function work(
   session: Session,
-  works: Works,
+  executor: Executor,
   plan: Plan,
   flight: Preflight,
   installer: Installer | undefined,
@@ -122,24 +122,24 @@ async function work(
   const { name } = plan.wish;
   const at = { host: plan.host.name, name };
   const record = await claim(session, plan, flight, installer);
-  const subject = subjectIn(plan, record);
+  const agent = subjectIn(plan, record);
   await makeKey(session, plan);
 
-  const prepared = await step(ui, `prepare the account ${subject.user}`, () =>
-    works.converge(root, [...packagesOf(flight), ...accountWish(subject, plan.draft.mark)]),
+  const prepared = await step(ui, `prepare the account ${agent.user}`, () =>
+    executor.converge(root, [...packagesOf(flight), ...accountWish(agent, plan.draft.mark)]),
   );
   let warnings: string[] = [];
   if (installer) {
-    const run = { subject, bytes: installer.bytes, sha256: installer.sha256, job: flight.seen.job };
+    const run = { resolved: agent, bytes: installer.bytes, sha256: installer.sha256, job: flight.seen.job };
     warnings = await step(ui, `run the installer of ${record.type} ${record.version}`, async (progress) => {
-      const begun = leftBehind(session, `the installer may have begun on ${subject.host}, and goes on there`);
-      await works.converge(root, installerWishes(run)).catch(begun);
-      return followInstaller(session, root, subject, progress);
+      const begun = leftBehind(session, `the installer may have begun on ${agent.host}, and goes on there`);
+      await executor.converge(root, installerWishes(run)).catch(begun);
+      return followInstaller(session, root, agent, progress);
     });
     await step(ui, "check what was installed", () =>
       mustBeInstalled(session, plan, flight, record).catch(async (error) => {
         // The job counts as done as long as it is there: without it, the same command runs the installer again.
-        await works.converge(root, installerGone(subject.name));
+        await executor.converge(root, installerGone(agent.name));
         throw error;
       }),
     );
@@ -147,8 +147,8 @@ async function work(
     const ran = { sha256: installer.sha256, size: installer.bytes.length };
     await recordAgent(session.hosts, at, (now) => now && { ...now, installer: ran });
   }
-  const finished = await step(ui, `write the unit ${subject.unit}`, () =>
-    works.converge(root, finalWishes(plan, record, facts.systemd)),
+  const finished = await step(ui, `write the unit ${agent.unit}`, () =>
+    executor.converge(root, finalWishes(plan, record, facts.systemd)),
   );
   const installed = await recordAgent(session.hosts, at, (now) => {
     const { installed_at = session.now().toISOString(), ...rest } = now ?? record;
@@ -173,13 +173,13 @@ const packagesOf = ({ missing }: Preflight): Operation[] => (missing.length > 0 
 
 /** How an installed agent is. The account comes again: an installer leaves its folders open to others. */
 function finalWishes(plan: Plan, record: AgentRecord, systemd: number): Operation[] {
-  const subject = subjectIn(plan, record);
-  const { enabled, ...unit } = unitWish(subject, systemd);
+  const agent = subjectIn(plan, record);
+  const { enabled, ...unit } = unitWish(agent, systemd);
   return [
-    ...accountWish(subject, plan.draft.mark),
+    ...accountWish(agent, plan.draft.mark),
     // Whether an agent that is there runs at boot is for start and stop to say.
     plan.before?.installed_at ? unit : { ...unit, ...(enabled !== undefined && { enabled }) },
-    ...installerGone(subject.name),
+    ...installerGone(agent.name),
   ];
 }
 
@@ -232,6 +232,5 @@ function resumable({ argv }: Session, error: unknown): unknown {
   if (!isFault(error)) return error;
   const again = sh`clm ${argv}`;
   if (error.next.includes(again)) return error;
-  const { fault, message, why, next, data } = error;
-  return new Fault(fault, message, { why, next: [again, ...next], data, cause: error });
+  return error.with({ next: [again, ...error.next] });
 }

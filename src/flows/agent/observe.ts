@@ -1,6 +1,6 @@
-import { chatTimeout, proofScript, type Sight } from "../../agents/proof/script.js";
-import { type Seen, seenFrom } from "../../agents/proof/seen.js";
-import type { Subject } from "../../agents/subject.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { type Observation, parseObservation } from "../../agents/probe/proof/observation.js";
+import { chatTimeout, proofScript, type Sight } from "../../agents/probe/proof/script.js";
 import { askHost } from "../../remote/ask-host.js";
 import type { Shell } from "../../remote/process.js";
 import type { Secret } from "../../secret.js";
@@ -9,13 +9,19 @@ import type { Secret } from "../../secret.js";
 const lookTimeout = 90_000;
 
 /** Looks at an agent on its host in one exec. The key travels on stdin. */
-export function observe(root: Shell, subject: Subject, key: Secret, sight: Sight, signal: AbortSignal): Promise<Seen> {
+export function observe(
+  root: Shell,
+  agent: ResolvedAgent,
+  key: Secret,
+  sight: Sight,
+  signal: AbortSignal,
+): Promise<Observation> {
   const asking = {
-    host: subject.host,
-    what: `how ${subject.name} is`,
+    host: agent.host,
+    what: `how ${agent.name} is`,
     stdin: `${key.reveal()}\n`,
     timeout: lookTimeout + (sight.chat ? chatTimeout : 0),
     signal,
   };
-  return askHost(root, proofScript(subject, sight), asking, seenFrom);
+  return askHost(root, proofScript(agent, sight), asking, parseObservation);
 }

@@ -1,4 +1,4 @@
-import type { Subject } from "../../agents/subject.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { Fault, isFault } from "../../errors.js";
 import { type Facts, readFacts } from "../../remote/facts.js";
 import type { Shell } from "../../remote/process.js";
@@ -20,7 +20,7 @@ export interface Preflight {
 
 export interface Traveller {
   host: Host;
-  subject: Subject;
+  resolved: ResolvedAgent;
   expected: Expected;
   sight: Sight;
 }

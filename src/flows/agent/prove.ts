@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { finalCause, withCause } from "../../agents/proof/cause.js";
-import { withoutSecretsIn } from "../../agents/proof/connections.js";
-import { judge, restartsOf, settled } from "../../agents/proof/judge.js";
-import { isProven, type Proof } from "../../agents/proof/proof.js";
-import type { Seen } from "../../agents/proof/seen.js";
-import { loadType } from "../../agents/registry.js";
-import { type Subject, subjectOf } from "../../agents/subject.js";
-import { redactedBody } from "../../redacted-json.js";
-import { inOneShell } from "../../remote/one-shell.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { finalCause, withCause } from "../../agents/probe/proof/cause.js";
+import { withoutSecretsIn } from "../../agents/probe/proof/connections.js";
+import { judge, restartsOf, settled } from "../../agents/probe/proof/judge.js";
+import type { Observation } from "../../agents/probe/proof/observation.js";
+import { isProven, type Proof } from "../../agents/probe/proof/proof.js";
 import type { Shell } from "../../remote/process.js";
+import { sharedShell } from "../../remote/shared-shell.js";
 import type { Secret } from "../../secret.js";
-import { type Agent, instanceOf } from "../../state/agents.js";
+import { type Agent, secretOwner } from "../../state/agents.js";
+import { redactedBody } from "../../text/redacted-json.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { apiKeyOf } from "./api-key.js";
 import { observe } from "./observe.js";
 
-export { isProven, type Proof } from "../../agents/proof/proof.js";
+export { isProven, type Proof } from "../../agents/probe/proof/proof.js";
 
 export interface ProveOptions {
   /** Ask the model one real question. */
@@ -26,7 +26,7 @@ export interface ProveOptions {
   /** Also its channels and MCP servers; channels get some time to connect. */
   connections?: boolean;
   /** Milliseconds until it must answer; without it, what the manifest gives this agent. */
-  patience?: number;
+  timeout?: number;
 }
 
 const pause = 700;
@@ -44,42 +44,42 @@ export async function prove(session: Session, agent: Agent, options: ProveOption
 /** The proofs, and what was seen last. */
 export interface Proved {
   proofs: Proof[];
-  seen: Seen;
+  seen: Observation;
 }
 
 export async function proveAndSee(session: Session, agent: Agent, options: ProveOptions): Promise<Proved> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
-  const subject = subjectOf(manifest, agent);
-  const { key } = apiKeyOf(session, { instance: instanceOf(agent), name: manifest.api.secret });
+  const resolved = resolvedAgent(manifest, agent);
+  const { key } = apiKeyOf(session, { instance: secretOwner(agent), name: manifest.api.secret });
   // What the agent says when it fails is told, and it knows more secrets than its own key.
   hideSecrets(session);
-  const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
-  const patience = options.patience ?? patienceFor(subject, agent);
-  return watch(session, { root, subject, key }, { ...options, patience });
+  const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
+  const timeout = options.timeout ?? patienceFor(resolved, agent);
+  return watch(session, { root, resolved, key }, { ...options, timeout });
 }
 
 /** How long an agent may take to answer after its start. */
-const patienceFor = ({ manifest }: Subject, { record }: Agent): number =>
-  manifest.api.patience.start + manifest.api.patience.per_server * Object.keys(record.mcp ?? {}).length;
+const patienceFor = ({ manifest }: ResolvedAgent, { record }: Agent): number =>
+  manifest.api.timeout.start + manifest.api.timeout.per_server * Object.keys(record.mcp ?? {}).length;
 
 interface Scene {
   root: Shell;
-  subject: Subject;
+  resolved: ResolvedAgent;
   key: Secret;
 }
 
 async function watch(
   session: Session,
-  { root, subject, key }: Scene,
-  { chat, noChat, connections = false, patience }: ProveOptions & { patience: number },
+  { root, resolved, key }: Scene,
+  { chat, noChat, connections = false, timeout }: ProveOptions & { timeout: number },
 ): Promise<Proved> {
   const { ui, signal } = session;
   const look = async (sight: Parameters<typeof observe>[3]) =>
-    withoutSecrets(ui, subject, await observe(root, subject, key, sight, signal));
-  const progress = ui.progress(`validate ${subject.name}`);
+    withoutSecrets(ui, resolved, await observe(root, resolved, key, sight, signal));
+  const progress = ui.progress(`validate ${resolved.name}`);
   const began = Date.now();
-  let first: Seen | undefined;
-  let answered: Seen["chat"];
+  let first: Observation | undefined;
+  let answered: Observation["chat"];
   let asked: string | undefined;
   let process: string | undefined;
   /** When all else held for the first time, and only channels were missing. */
@@ -96,9 +96,9 @@ async function watch(
       answered = seen.chat ?? answered;
       asked = seen.asked ?? asked;
       if (answered) seen.chat = answered;
-      const proofs = judge(subject, seen, { first, noChat: chat ? undefined : (noChat ?? "not asked for") });
+      const proofs = judge(resolved, seen, { first, noChat: chat ? undefined : (noChat ?? "not asked for") });
       if (isProven(proofs)) {
-        progress.done(`${subject.name} is proven`);
+        progress.done(`${resolved.name} is proven`);
         return { proofs, seen };
       }
       const waited = Date.now() - began;
@@ -107,16 +107,16 @@ async function watch(
       if (onlyTime && isConnecting(proofs)) connecting ??= Date.now();
       const timeUp =
         isConnecting(proofs) && onlyTime
-          ? Date.now() - (connecting ?? began) > subject.manifest.api.patience.channels
-          : waited > patience + (onlyTime ? settled * 2000 : 0);
+          ? Date.now() - (connecting ?? began) > resolved.manifest.api.timeout.channels
+          : waited > timeout + (onlyTime ? settled * 2000 : 0);
       const over =
         timeUp || (!brokeOff && isFinal(seen, first, proofs)) || (waited > wondering && answersAll(seen) && !onlyTime);
       const [failed] = failuresIn(proofs);
       const since = failed?.id === "chat" ? asked : undefined;
       const { words } = over || waited > wondering ? await look({ words: { since } }) : seen;
-      if (over || finalCause(subject, words, proofs)) {
+      if (over || finalCause(resolved, words, proofs)) {
         progress.fail();
-        return { proofs: withCause(subject, withoutUndue(proofs), words), seen };
+        return { proofs: withCause(resolved, withoutUndue(proofs), words), seen };
       }
       progress.update(proofs.find(({ result }) => result === "fail")?.reason ?? "");
       await sleep(pauseAfter(seen, proofs), undefined, { signal });
@@ -138,12 +138,16 @@ export function isMerelyStopped({ proofs, seen }: Proved): boolean {
 const shownHeader = "x-hermes-error";
 
 /** What the agent and its model said. Hidden before it is shortened: of half a secret nobody could tell what it is. */
-function withoutSecrets(ui: Session["ui"], subject: Subject, { words, chat, ...seen }: Seen): Seen {
+function withoutSecrets(
+  ui: Session["ui"],
+  resolved: ResolvedAgent,
+  { words, chat, ...seen }: Observation,
+): Observation {
   const shown = (name: string, value: string) => (name === shownHeader ? ui.redact(value) : value);
   const headers = Object.entries(chat?.headers ?? {}).map(([name, value]) => [name, shown(name, value)]);
   return {
     ...seen,
-    ...withoutSecretsIn({ ...seen, words }, ui.redact, subject),
+    ...withoutSecretsIn({ ...seen, words }, ui.redact, resolved),
     words: words.map(ui.redact),
     ...(chat && { chat: { ...chat, headers: Object.fromEntries(headers), body: redactedBody(chat.body, ui.redact) } }),
   };
@@ -164,18 +168,18 @@ function withoutUndue(proofs: Proof[]): Proof[] {
 }
 
 /** When all that is missing is some time, that time: each look leaves two lines of refused keys in the agent's log. */
-function pauseAfter({ age = 0 }: Seen, proofs: Proof[]): number {
+function pauseAfter({ age = 0 }: Observation, proofs: Proof[]): number {
   const failed = failuresIn(proofs);
   if (failed.length === 1 && failed[0]?.cause === "young") return Math.max(pause, (settled - age) * 1000);
   return failed.every(needsTime) ? 2000 : pause;
 }
 
 /** It is up and answers whatever it is asked: what it says now it will say later. */
-const answersAll = ({ answers: { health, none, wrong, own } }: Seen): boolean =>
+const answersAll = ({ answers: { health, none, wrong, own } }: Observation): boolean =>
   Boolean(health && none && wrong && own);
 
 /** What does not hold will not come to hold by waiting. */
-function isFinal(seen: Seen, first: Seen, proofs: Proof[]): boolean {
+function isFinal(seen: Observation, first: Observation, proofs: Proof[]): boolean {
   const failed = new Set(proofs.filter(({ result }) => result === "fail").map(({ id }) => id));
   if (failed.has("version") || failed.has("files") || failed.has("chat") || failed.has("mcp")) return true;
   if (proofs.some(({ cause }) => cause === "refused")) return true;

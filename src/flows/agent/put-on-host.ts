@@ -1,6 +1,6 @@
-import { isProven } from "../../agents/proof/proof.js";
+import { isProven } from "../../agents/probe/proof/proof.js";
 import { Fault } from "../../errors.js";
-import { type Agent, findAgent, instanceOf, titleOf } from "../../state/agents.js";
+import { type Agent, agentId, findAgent, secretOwner } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { apiKeyOf } from "./api-key.js";
 import { mustHold } from "./gates.js";
@@ -18,8 +18,8 @@ export const isConfigured = ({ record }: Agent): boolean => record.rendered !== 
 
 export function mustBeConfigured(agent: Agent): void {
   if (isConfigured(agent)) return;
-  throw new Fault("not-ready", `${titleOf(agent)} has not been configured yet`, {
-    next: `clm agent configure ${agent.word}`,
+  throw new Fault("not-ready", `${agentId(agent)} has not been configured yet`, {
+    next: `clm agent configure ${agent.ref}`,
   });
 }
 
@@ -28,17 +28,17 @@ export function mustBeConfigured(agent: Agent): void {
  * Called while no other clm works on the agent.
  */
 export async function putOnHost(session: Session, word: string, verb: string): Promise<Put> {
-  const { agent, subject } = await targetOf(session, word);
-  const { key } = apiKeyOf(session, { instance: instanceOf(agent), name: subject.manifest.api.secret });
+  const { agent, resolved } = await targetOf(session, word);
+  const { key } = apiKeyOf(session, { instance: secretOwner(agent), name: resolved.manifest.api.secret });
   const root = (await session.pool.connect(agent.host)).as("root");
-  const { unit } = await observe(root, subject, key, {}, session.signal);
+  const { unit } = await observe(root, resolved, key, {}, session.signal);
   const down = unit.ActiveState === "inactive" || unit.ActiveState === "failed";
   const applied = await applyRendering(session, agent, {
     ...{ verb, skipChat: true, validate: !down },
-    standing: down ? "as-is" : "up",
+    serviceState: down ? "as-is" : "up",
   });
   if (!down && !isProven(applied.proofs)) {
-    mustHold(applied.proofs, `${titleOf(findAgent(session.hosts.read(), word))} does not answer as it should`);
+    mustHold(applied.proofs, `${agentId(findAgent(session.hosts.read(), word))} does not answer as it should`);
   }
   return { ...applied, down };
 }

@@ -1,8 +1,9 @@
-import { accountComment } from "../../agents/mark.js";
-import { proxyOf } from "../../agents/proxy/proxy.js";
-import { loadType } from "../../agents/registry.js";
-import { subjectOf } from "../../agents/subject.js";
-import { goneWish } from "../../agents/wish.js";
+import { proxyOf } from "../../agents/hermes/proxy/proxy.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import { type Change, changesOf } from "../../agents/plan/change.js";
+import { goneWish } from "../../agents/plan/operations.js";
+import { accountComment } from "../../agents/plan/owner-tag.js";
+import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { Fault, isFault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import type { Connection } from "../../remote/connection.js";
@@ -10,13 +11,12 @@ import { converge } from "../../remote/operations/converge.js";
 import { absent, type Operation } from "../../remote/operations/operation.js";
 import type { Shell } from "../../remote/process.js";
 import { run } from "../../remote/run.js";
-import { type Agent, findAgent, instanceOf, recordAgent, titleOf } from "../../state/agents.js";
+import { type Agent, agentId, findAgent, recordAgent, secretOwner } from "../../state/agents.js";
 import { keepLast } from "../chat/last.js";
-import type { Works } from "../gate.js";
+import type { Executor } from "../gate.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { alone } from "./alone.js";
-import { type Change, changesOf } from "./change.js";
+import { withAgentLock } from "./alone.js";
 import { installerGone } from "./install/job.js";
 import { lookAtProxy, strangerIn } from "./proxy/look.js";
 import { type Backup, backUp, newestBackup } from "./remove/backup.js";
@@ -47,7 +47,7 @@ export interface Removed {
 export function removeAgent(session: Session, word: string, options: RemoveOptions): Promise<Removed> {
   const { host, name } = findAgent(session.hosts.read(), word);
   const full = `${host.name}/${name}`;
-  return alone(session, { host: host.name, name }, () =>
+  return withAgentLock(session, { host: host.name, name }, () =>
     options.forget ? forget(session, full) : remove(session, full, options),
   );
 }
@@ -64,22 +64,22 @@ async function remove(session: Session, word: string, options: RemoveOptions): P
   // A backup was made, or declined, before the first thing was taken away.
   const wantsBackup = options.backup && account && !isBegun(agent);
 
-  const deed = {
+  const action = {
     verb: "agent remove",
     target: word,
-    summary: `remove ${titleOf(agent)}`,
-    question: `This removes ${titleOf(agent)} with its account, its files and its keys${
+    summary: `remove ${agentId(agent)}`,
+    question: `This removes ${agentId(agent)} with its account, its files and its keys${
       wantsBackup ? " (a backup is made first)" : ""
     }. Type ${agent.name} to go on:`,
     typed: agent.name,
   };
-  const done = await gate.pass(deed, async (works) => {
+  const done = await gate.pass(action, async (executor) => {
     const backup = wantsBackup
       ? await step(ui, `back up what ${agent.name} remembers`, () => backUp(session, root, agent))
       : undefined;
     await recordAgent(session.hosts, at(agent), (now) => now && { ...now, status: "removing" });
     const left = await step(ui, `remove ${agent.name} from ${agent.host.name}`, () =>
-      takeAway(works, root, wishes, options.force).catch((error) => {
+      takeAway(executor, root, wishes, options.force).catch((error) => {
         throw resumable(session, word, error);
       }),
     );
@@ -148,8 +148,8 @@ async function mustBeOurs(root: Shell, agent: Agent, asking: Asking): Promise<bo
 /** An agent that was taken over was never marked: what is seen of it must tell that the account is its own. */
 async function mustBeTheAgents(root: Shell, agent: Agent, { word, login, signal }: Asking): Promise<boolean> {
   const { user, home, unit } = agent.record;
-  const places = [user, `/etc/systemd/system/${unit}`, `${home}/.hermes`];
-  const look = sh`/bin/sh -c ${lookScript} sh ${places}`;
+  const paths = [user, `/etc/systemd/system/${unit}`, `${home}/.hermes`];
+  const look = sh`/bin/sh -c ${lookScript} sh ${paths}`;
   const { stdout, stderr, code } = await run(root, look, { timeout: 30_000, signal });
   if (code !== 0) {
     const what = `${agent.host.name} could not tell whose the account ${user} is; nothing was removed`;
@@ -177,24 +177,24 @@ async function proxyOn(session: Session, root: Shell, agent: Agent): Promise<{ w
   const none = { wishes: [], left: [] };
   if (!agent.record.proxy) return none;
   const { manifest } = await loadType(session.configDir, agent.record.type);
-  const subject = subjectOf(manifest, agent);
-  const proxy = proxyOf(subject);
+  const resolved = resolvedAgent(manifest, agent);
+  const proxy = proxyOf(resolved);
   if (!proxy || !manifest.proxy) return none;
-  const why = strangerIn(subject, await lookAtProxy(session, root, subject, manifest.proxy, {}));
+  const why = strangerIn(resolved, await lookAtProxy(session, root, resolved, manifest.proxy, {}));
   return why === undefined
     ? { wishes: [absent({ unit: proxy.unit })], left: [] }
     : { wishes: [], left: [`${proxy.unit}: ${why}`] };
 }
 
 /** What is left, when it was told to go on. */
-async function takeAway(works: Works, root: Shell, wishes: Operation[], force: boolean): Promise<string[]> {
+async function takeAway(executor: Executor, root: Shell, wishes: Operation[], force: boolean): Promise<string[]> {
   if (!force) {
-    await works.converge(root, wishes);
+    await executor.converge(root, wishes);
     return [];
   }
   const left: string[] = [];
   for (const wish of wishes) {
-    const { failed } = await works.converge(root, [wish], { goOn: true });
+    const { failed } = await executor.converge(root, [wish], { continueOnError: true });
     if (failed)
       left.push(`${failed.id.replace(/^no /, "")}: ${failed.why?.split("\n").at(-1) ?? "it cannot be removed"}`);
   }
@@ -204,28 +204,27 @@ async function takeAway(works: Works, root: Shell, wishes: Operation[], force: b
 /** The record goes last, so that a run cut short is done again by the same command. */
 async function drop(session: Session, agent: Agent): Promise<void> {
   const { secrets, hosts } = session;
-  await secrets.remove(instanceOf(agent));
+  await secrets.remove(secretOwner(agent));
   await keepLast(session, (chats) => chats.forget(agent.host.name, agent.name));
   await recordAgent(hosts, at(agent), () => undefined);
 }
 
 async function forget(session: Session, word: string): Promise<Removed> {
   const agent = findAgent(session.hosts.read(), word);
-  const deed = {
+  const action = {
     verb: "agent remove",
     target: word,
-    summary: `forget ${titleOf(agent)}, and change nothing on ${agent.host.name}`,
-    question: `This forgets ${titleOf(agent)} and its keys; on ${agent.host.name} nothing is changed. Type ${agent.name} to go on:`,
+    summary: `forget ${agentId(agent)}, and change nothing on ${agent.host.name}`,
+    question: `This forgets ${agentId(agent)} and its keys; on ${agent.host.name} nothing is changed. Type ${agent.name} to go on:`,
     typed: agent.name,
   };
-  await session.gate.pass(deed, () => drop(session, agent));
+  await session.gate.pass(action, () => drop(session, agent));
   const backup = await earlierBackup(session, agent);
   return { agent, changes: [], left: [], backedUp: backup !== undefined, backup };
 }
 
 function resumable({ argv }: Session, word: string, error: unknown): unknown {
   if (!isFault(error)) return error;
-  const { fault, message, why, next, data } = error;
-  const ways = [sh`clm ${argv}`, `clm agent remove ${word} --force`, ...next];
-  return new Fault(fault, message, { why, next: [...new Set(ways)], data, cause: error });
+  const next = [sh`clm ${argv}`, `clm agent remove ${word} --force`, ...error.next];
+  return error.with({ next: [...new Set(next)] });
 }

@@ -1,32 +1,31 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { fixes, judge, span } from "../../agents/proof/judge.js";
-import { isProven, type Proof } from "../../agents/proof/proof.js";
-import { loadType } from "../../agents/registry.js";
-import { render } from "../../agents/rendering.js";
-import { type Rendering, type Subject, subjectOf } from "../../agents/subject.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import { type DesiredState, desiredState, withPort } from "../../agents/plan/desired-state.js";
+import type { Change } from "../../agents/plan/differences.js";
+import type { Plan as HostPlan, ServiceState } from "../../agents/plan/plan.js";
+import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { fixes, judge, span } from "../../agents/probe/proof/judge.js";
+import { isProven, type Proof } from "../../agents/probe/proof/proof.js";
 import { Fault } from "../../errors.js";
-import { inOneShell } from "../../remote/one-shell.js";
 import type { Operation } from "../../remote/operations/operation.js";
-import { Secret } from "../../secret.js";
+import { sharedShell } from "../../remote/shared-shell.js";
 import type { AgentRecord } from "../../state/agent.js";
-import { type Agent, fullName, instanceOf } from "../../state/agents.js";
-import type { Works } from "../gate.js";
+import { type Agent, hostAndName, secretOwner } from "../../state/agents.js";
+import type { Executor } from "../gate.js";
 import type { Session } from "../session.js";
 import { answersFor, type NewSecrets } from "./answers.js";
 import { apiKeyOf, promoteKey } from "./api-key.js";
-import type { Change } from "./configure/differences.js";
 import { mustHaveOwnPorts, mustNotDrop, newPorts, portFor } from "./configure/objections.js";
-import type { Plan as HostPlan, Standing } from "./configure/on-host.js";
 import { changeRecord, providersBehind, recordProofs, withAnswers, withState } from "./configure/record.js";
 import { observe } from "./observe.js";
 import { prove } from "./prove.js";
 
 export interface ApplyOptions {
   verb: string;
-  /** The record as it should be; without it, as it is. */
-  draft?: AgentRecord | undefined;
+  /** Without it, the agent as recorded. */
+  desired?: DesiredState | undefined;
   /** Another port: a number that must be free on the host, or the first free one. */
   port?: number | "auto" | undefined;
   /** Kept in secrets.json before the host gets them. */
@@ -41,11 +40,11 @@ export interface ApplyOptions {
   /** The model is asked only when what it is asked with became another. */
   sparing?: boolean | undefined;
   /** Something else that it runs with is another: it is restarted and asked, if it is up, whatever was proven. */
-  anew?: boolean | undefined;
+  restart?: boolean | undefined;
   /** Also prove that its channels and MCP servers are connected. */
   connections?: boolean | undefined;
-  /** What is to become of its unit; without saying, it is up. */
-  standing?: Standing | "as-recorded" | undefined;
+  /** `up` by default. */
+  serviceState?: ServiceState | "as-recorded" | undefined;
 }
 
 export interface Applied {
@@ -62,54 +61,54 @@ export interface Applied {
 export async function applyRendering(session: Session, agent: Agent, options: ApplyOptions): Promise<Applied> {
   const { gate } = session;
   const { manifest } = await loadType(session.configDir, agent.record.type);
-  const key = apiKeyOf(session, { instance: instanceOf(agent), name: manifest.api.secret });
-  const draft = options.draft ?? agent.record;
-  const providers = providersBehind(session, draft);
+  const key = apiKeyOf(session, { instance: secretOwner(agent), name: manifest.api.secret });
+  const providers = providersBehind(session, options.desired?.record ?? agent.record);
   // Everything that can be refused is refused here, before anything changes.
-  const wanted = subjectOf(manifest, { ...agent, record: draft });
-  const answers = await answersFor(session, wanted, draft, options.secrets);
-  const other = digestOf(wanted, render(wanted, answers)) !== agent.record.rendered?.digest;
+  const drafted = options.desired ?? (await asRecorded(session, agent));
+  const other = drafted.digest !== agent.record.rendered?.digest;
 
-  const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
+  const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   // The host takes its time for digests, and who changes nothing needs none.
-  const named = gate.dryRun || other || options.port !== undefined || options.standing === "as-recorded";
+  const named = gate.dryRun || other || options.port !== undefined || options.serviceState === "as-recorded";
   const salt = named ? newSalt() : "";
   const sight = {
     connections: options.connections ?? false,
-    rendered: { salt, as: wanted },
-    ports: options.port !== undefined || newPorts(agent, manifest, draft).length > 0,
+    rendered: { salt, as: drafted.resolved },
+    ports: options.port !== undefined || newPorts(agent, manifest, drafted.record).length > 0,
   };
-  const looking = observe(root, subjectOf(manifest, agent), key.key, sight, session.signal);
+  const looking = observe(root, resolvedAgent(manifest, agent), key.key, sight, session.signal);
   // What reads YAML and fills in files takes long to load: that happens while the host looks.
-  const loading = turn().then(() => import("./configure/on-host.js"));
-  const [seen, { planFor, standingFor, changesIn }] = await Promise.all([looking, loading]);
-  if (!seen.account) throw gone(agent, subjectOf(manifest, agent));
+  const loading = turn().then(() => import("../../agents/plan/plan.js"));
+  const [seen, { planFor, recordedServiceState, changesIn }] = await Promise.all([looking, loading]);
+  if (!seen.account) throw gone(agent, resolvedAgent(manifest, agent));
 
-  const record = { ...draft, port: portFor(session, agent, { manifest, record: draft, seen }, options.port) };
-  if (options.draft) mustHaveOwnPorts(session, agent, { manifest, record, seen });
-  const standing = options.standing === "as-recorded" ? standingFor(record) : (options.standing ?? "up");
-  const planned = planFor(agent, { manifest, record, answers }, { seen, salt, standing });
-  const onHost = options.anew ? { ...planned, wish: planned.wish.map(restarting(agent.record.unit)) } : planned;
-  const digest = digestOf(onHost.subject, onHost.rendering);
-  const plan: Plan = { ...onHost, agent, record, standing, options, digest, providers };
+  const port = portFor(session, agent, { manifest, record: drafted.record, seen }, options.port);
+  const desired = withPort(drafted, agent, port);
+  const { record, digest } = desired;
+  if (options.desired) mustHaveOwnPorts(session, agent, { manifest, record, seen });
+  const serviceState =
+    options.serviceState === "as-recorded" ? recordedServiceState(record) : (options.serviceState ?? "up");
+  const planned = planFor(agent, desired, { seen, salt, serviceState });
+  const onHost = options.restart ? { ...planned, wish: planned.wish.map(restarting(agent.record.unit)) } : planned;
+  const plan: Plan = { ...onHost, agent, record, serviceState, options, digest, providers };
 
   if (!options.allowRemoval) mustNotDrop(agent, plan.rendering, seen, gate.dryRun ? session.ui : undefined);
-  const deed = {
+  const action = {
     verb: options.verb,
-    target: fullName(agent),
+    target: hostAndName(agent),
     summary: `configure ${agent.name} on ${agent.host.name}`,
   };
   if (gate.dryRun) {
-    return { record, changes: changesIn(plan, await gate.converge(deed, root, plan.wish)), proofs: [] };
+    return { record, changes: changesIn(plan, await gate.converge(action, root, plan.wish)), proofs: [] };
   }
-  const change = async (works: Works) => changesIn(plan, await works.converge(root, plan.wish));
-  const work = (works: Works) => apply(session, plan, () => change(works));
-  const applied = await gate.pass(deed, work, ({ proofs }) => ({
+  const change = async (executor: Executor) => changesIn(plan, await executor.converge(root, plan.wish));
+  const work = (executor: Executor) => apply(session, plan, () => change(executor));
+  const applied = await gate.pass(action, work, ({ proofs }) => ({
     result: proofs.length === 0 || isProven(proofs) ? "ok" : "failed",
   }));
   if (!applied) throw new Fault("bug", "the gate let nothing through");
   if (key.pending && isProven(applied.proofs)) {
-    await promoteKey(session, { instance: instanceOf(agent), name: manifest.api.secret });
+    await promoteKey(session, { instance: secretOwner(agent), name: manifest.api.secret });
   }
   return applied;
 }
@@ -123,7 +122,7 @@ interface Plan extends HostPlan {
   agent: Agent;
   /** As it should be. */
   record: AgentRecord;
-  standing: Standing;
+  serviceState: ServiceState;
   digest: string;
   /** As they were before they were rendered. */
   providers: string;
@@ -133,21 +132,20 @@ interface Plan extends HostPlan {
 /** Digests made with it say nothing to who does not have it, and nobody gets it but the host. */
 export const newSalt = (): string => randomBytes(8).toString("hex");
 
-export const gone = ({ host, record }: Agent, subject: Subject): Fault =>
-  new Fault("not-found", `there is no user ${record.user} on ${host.name} any more`, { next: fixes(subject).install });
+export const gone = ({ host, record }: Agent, resolved: ResolvedAgent): Fault =>
+  new Fault("not-found", `there is no user ${record.user} on ${host.name} any more`, { next: fixes(resolved).install });
 
-/** Of all that an agent is told; a proof holds for as long as it stays. */
-export function digestOf({ version, port, relaxed }: Subject, { config, env }: Rendering): string {
-  const variables = [...env].map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]);
-  return createHash("sha256")
-    .update(JSON.stringify([version, port, relaxed, config, variables]))
-    .digest("hex");
+/** The desired state of an agent whose record nobody changes. */
+export async function asRecorded(session: Session, agent: Agent, secrets?: NewSecrets): Promise<DesiredState> {
+  const { manifest } = await loadType(session.configDir, agent.record.type);
+  const answers = await answersFor(session, resolvedAgent(manifest, agent), agent.record, secrets);
+  return desiredState(manifest, agent, agent.record, answers);
 }
 
 async function apply(session: Session, plan: Plan, change: () => Promise<Change[]>): Promise<Applied> {
   const { agent, rendering, digest, providers, options } = plan;
   const servers = plan.codex?.migrated.servers;
-  const instance = instanceOf(agent);
+  const instance = secretOwner(agent);
   for (const [name, secret] of Object.entries(options.secrets ?? {})) {
     await session.secrets.set(instance, name, secret, `for ${agent.name}`);
   }
@@ -172,7 +170,7 @@ async function apply(session: Session, plan: Plan, change: () => Promise<Change[
   const rendered = { env: names, config: rendering.paths, ...codexIn(servers ?? before?.codex), digest, at: stamp };
   const validates = options.validate ?? isToAnswer(plan);
   // Of one that is down, what was proven holds for as long as it is told the same.
-  const same = before?.digest === digest && (changes.length === 0 || plan.standing === "down");
+  const same = before?.digest === digest && (changes.length === 0 || plan.serviceState === "down");
   const recorded = same && isDeepStrictEqual(before?.codex, rendered.codex);
   const written = recorded
     ? begun
@@ -193,16 +191,16 @@ function tellOfCodex({ ui }: Session, { agent, codex, options }: Plan, changes: 
   if (!codex || options.verb === "agent runtime" || !changes.some(({ what }) => what === `file ${codex.config.path}`))
     return;
   for (const note of codex.migrated.notes) ui.warn(`Codex: ${note}`);
-  ui.note(`Codex got other settings; what it makes of them tells: clm agent runtime ${agent.word}`);
+  ui.note(`Codex got other settings; what it makes of them tells: clm agent runtime ${agent.ref}`);
 }
 
 /** One that runs, or should. */
-const isToAnswer = ({ standing, seen }: Plan): boolean =>
-  standing === "up" || (standing === "as-is" && seen.unit.ActiveState === "active");
+const isToAnswer = ({ serviceState, seen }: Plan): boolean =>
+  serviceState === "up" || (serviceState === "as-is" && seen.unit.ActiveState === "active");
 
 /** What an agent is told became another; who may read it does not count. */
-const isRendered = ({ places }: Subject, { what, differences }: Change): boolean =>
-  [places.env, places.config].some((path) => what === `file ${path}`) &&
+const isRendered = ({ paths }: ResolvedAgent, { what, differences }: Change): boolean =>
+  [paths.env, paths.config].some((path) => what === `file ${path}`) &&
   differences.some((each) => /^([+~-] |content|missing)/.test(each));
 
 const codexIn = (codex: string[] | undefined): { codex?: string[] } => (codex ? { codex } : {});
@@ -212,22 +210,23 @@ const union = (a: string[] = [], b: string[]): string[] => [...new Set([...a, ..
 async function proofsOf(
   session: Session,
   agent: Agent,
-  { subject, seen, digest, options }: Plan,
+  { resolved, seen, digest, options }: Plan,
   changes: Change[],
 ): Promise<Proof[]> {
   const { proven, failed } = agent.record;
   const ago = span((session.now().getTime() - Date.parse(proven?.at ?? "")) / 1000);
   const changed = changes.length > 0;
-  const told = options.sparing ? changes.some((each) => isRendered(subject, each)) : changed;
+  const told = options.sparing ? changes.some((each) => isRendered(resolved, each)) : changed;
   // An answer of before says nothing once the model has failed to answer.
-  const known = proven?.digest === digest && proven.chat && !failed?.proofs.includes("chat") && !told && !options.anew;
+  const known =
+    proven?.digest === digest && proven.chat && !failed?.proofs.includes("chat") && !told && !options.restart;
   const noChat = options.skipChat
     ? "not asked (--skip-chat)"
     : known
       ? `proven ${ago} ago, unchanged since`
       : undefined;
   if (!changed && noChat !== undefined) {
-    const proofs = judge(subject, seen, { noChat });
+    const proofs = judge(resolved, seen, { noChat });
     if (isProven(proofs)) return proofs;
   }
   const { connections = false } = options;

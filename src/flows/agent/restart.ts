@@ -1,8 +1,8 @@
 import { unit } from "../../remote/operations/operation.js";
-import { findAgent, titleOf } from "../../state/agents.js";
+import { agentId, findAgent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { aloneWith } from "./alone.js";
+import { withAgentLocks } from "./alone.js";
 import { bring } from "./bring.js";
 import { kill, whileItEnds } from "./ending.js";
 import { mustBeInstalled, mustBeReady, mustBeRunnable } from "./gates.js";
@@ -17,7 +17,7 @@ export interface Restarting {
 
 /** Restart: every gate is passed before the agent is stopped, so that one that cannot come up again keeps running. */
 export function restartAgent(session: Session, word: string, options: Restarting): Promise<Started> {
-  return aloneWith(session, word, (full) => restart(session, full, options));
+  return withAgentLocks(session, word, (full) => restart(session, full, options));
 }
 
 async function restart(session: Session, word: string, { force, now }: Restarting): Promise<Started> {
@@ -26,14 +26,14 @@ async function restart(session: Session, word: string, { force, now }: Restartin
   mustBeInstalled(agent);
   if (!force) mustBeReady(agent, "restart");
   const { root } = await step(ui, `check ${agent.name} on ${agent.host.name}`, () => mustBeRunnable(session, agent));
-  const deed = { verb: "agent restart", target: word, summary: `restart ${titleOf(agent)}` };
+  const action = { verb: "agent restart", target: word, summary: `restart ${agentId(agent)}` };
   const wish = [unit(agent.record.unit, { enabled: true, state: "restarted" })];
   const first = async () => {
     await isMeantToRun(session, agent);
     if (now) await kill(session, { root, agent });
   };
   const bringing = { root, wish, first, title: `restart ${agent.record.unit}` };
-  const changes = await whileItEnds(session, { root, agent }, () => bring(session, deed, bringing));
+  const changes = await whileItEnds(session, { root, agent }, () => bring(session, action, bringing));
   const proofs = gate.dryRun ? [] : await mustAnswer(session, agent, { verb: "restart", force });
   return { agent, changes, proofs };
 }

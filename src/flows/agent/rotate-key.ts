@@ -1,19 +1,17 @@
-import { render } from "../../agents/rendering.js";
+import type { Change } from "../../agents/plan/change.js";
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
-import { type Agent, findAgent, fullName, instanceOf, titleOf } from "../../state/agents.js";
+import { type Agent, agentId, findAgent, hostAndName, secretOwner } from "../../state/agents.js";
 import type { Session } from "../session.js";
-import { alone } from "./alone.js";
-import { answersFor } from "./answers.js";
+import { withAgentLock } from "./alone.js";
 import { isKey, type KeyPlace, keyDescription, newKey, nextName, promoteKey, rotateLine } from "./api-key.js";
 import { asIfKept } from "./as-if-kept.js";
-import type { Change } from "./change.js";
 import { mustNotDrop } from "./configure/objections.js";
 import { mustBeInstalled } from "./gates.js";
 import { observe } from "./observe.js";
 import type { Proof } from "./prove.js";
 import { isConfigured, putOnHost } from "./put-on-host.js";
-import { gone } from "./rendered.js";
+import { asRecorded, gone } from "./rendered.js";
 import { type Target, targetOf } from "./target.js";
 
 export interface Rotated {
@@ -33,7 +31,7 @@ export interface Rotated {
  */
 export async function rotateKey(session: Session, word: string): Promise<Rotated> {
   const { host, name } = findAgent(session.hosts.read(), word);
-  return alone(session, { host: host.name, name }, async () =>
+  return withAgentLock(session, { host: host.name, name }, async () =>
     sayingHowToFinish(session, await targetOf(session, `${host.name}/${name}`), (target) => rotate(session, target)),
   );
 }
@@ -44,12 +42,12 @@ async function sayingHowToFinish<T>(
   target: Target,
   work: (target: Target) => Promise<T>,
 ): Promise<T> {
-  const { agent, subject } = target;
+  const { agent, resolved } = target;
   try {
     return await work(target);
   } catch (error) {
-    const begun = session.secrets.get(instanceOf(agent), nextName(subject.manifest.api.secret)) !== undefined;
-    const line = rotateLine(agent.word);
+    const begun = session.secrets.get(secretOwner(agent), nextName(resolved.manifest.api.secret)) !== undefined;
+    const line = rotateLine(agent.ref);
     if (error instanceof Fault && begun && !error.next.includes(line)) error.next.push(line);
     throw error;
   }
@@ -57,9 +55,9 @@ async function sayingHowToFinish<T>(
 
 async function rotate(session: Session, target: Target): Promise<Rotated> {
   const { secrets, ui, gate } = session;
-  const { agent, subject } = target;
+  const { agent, resolved } = target;
   mustBeInstalled(agent);
-  const place = { instance: instanceOf(agent), name: subject.manifest.api.secret };
+  const place = { instance: secretOwner(agent), name: resolved.manifest.api.secret };
   const begun = secrets.get(place.instance, nextName(place.name));
   const old = secrets.get(place.instance, place.name);
   for (const secret of [begun, old]) if (secret) ui.hide(secret);
@@ -67,13 +65,13 @@ async function rotate(session: Session, target: Target): Promise<Rotated> {
   const next = resumed ? begun : newKey();
   ui.hide(next);
   if (isConfigured(agent) && !gate.dryRun) await mustBeChangeable(session, target, { name: place.name, next });
-  const word = fullName(agent);
-  const deed = {
+  const word = hostAndName(agent);
+  const action = {
     verb: "agent rotate-key",
     target: word,
-    summary: `${resumed ? "finish changing" : "change"} the key of ${titleOf(agent)}`,
+    summary: `${resumed ? "finish changing" : "change"} the key of ${agentId(agent)}`,
   };
-  await gate.pass(deed, async () => {
+  await gate.pass(action, async () => {
     if (!resumed) await secrets.set(place.instance, nextName(place.name), next, `next ${keyDescription}`);
   });
   if (!isConfigured(agent)) {
@@ -81,7 +79,7 @@ async function rotate(session: Session, target: Target): Promise<Rotated> {
     return { agent, resumed, reached: "nothing", changes: [], proofs: [] };
   }
   const kept = gate.dryRun ? asIfKept(session, place.instance, new Map([[nextName(place.name), next]])) : session;
-  const { down, changes, proofs, record } = await putOnHost(kept, word, deed.verb);
+  const { down, changes, proofs, record } = await putOnHost(kept, word, action.verb);
   if (!gate.dryRun) await settle(session, target, place, { old, next, down });
   return { agent: { ...agent, record }, resumed, reached: down ? "files" : "agent", changes, proofs };
 }
@@ -89,13 +87,13 @@ async function rotate(session: Session, target: Target): Promise<Rotated> {
 /** The host is there, and would take files with the new key. */
 async function mustBeChangeable(
   session: Session,
-  { agent, subject }: Target,
+  { agent, resolved }: Target,
   { name, next }: { name: string; next: Secret },
 ): Promise<void> {
-  const rendering = render(subject, await answersFor(session, subject, agent.record, { [name]: next }));
+  const { rendering } = await asRecorded(session, agent, { [name]: next });
   const root = (await session.pool.connect(agent.host)).as("root");
-  const seen = await observe(root, subject, next, { rendered: { salt: "" } }, session.signal);
-  if (!seen.account) throw gone(agent, subject);
+  const seen = await observe(root, resolved, next, { rendered: { salt: "" } }, session.signal);
+  if (!seen.account) throw gone(agent, resolved);
   mustNotDrop(agent, rendering, seen, undefined);
 }
 
@@ -106,20 +104,20 @@ interface Keys {
 }
 
 /** The host has the new key. One that is down accepts none, so there is nothing to ask it. */
-async function settle(session: Session, { agent, subject }: Target, place: KeyPlace, keys: Keys): Promise<void> {
+async function settle(session: Session, { agent, resolved }: Target, place: KeyPlace, keys: Keys): Promise<void> {
   const { old, next, down } = keys;
   const other = old && old.reveal() !== "" && old.reveal() !== next.reveal() ? old : undefined;
   if (other && !down && !/[\r\n]/.test(other.reveal())) {
     const root = (await session.pool.connect(agent.host)).as("root");
-    const { answers } = await observe(root, subject, other, {}, session.signal);
+    const { answers } = await observe(root, resolved, other, {}, session.signal);
     if (answers.own !== 401) throw stillAccepted(agent, answers.own);
   }
   await promoteKey(session, place);
 }
 
 function stillAccepted(agent: Agent, status = 0): Fault {
-  return new Fault("check-failed", `${titleOf(agent)} does not refuse its old key`, {
+  return new Fault("check-failed", `${agentId(agent)} does not refuse its old key`, {
     why: status === 0 ? "it did not answer" : `it answered ${status}; it should be 401`,
-    next: rotateLine(agent.word),
+    next: rotateLine(agent.ref),
   });
 }

@@ -1,10 +1,10 @@
+import type { Change } from "../../agents/plan/change.js";
 import { unit } from "../../remote/operations/operation.js";
-import { type Agent, findAgent, fullName, titleOf } from "../../state/agents.js";
+import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { aloneWith } from "./alone.js";
+import { withAgentLocks } from "./alone.js";
 import { bring } from "./bring.js";
-import type { Change } from "./change.js";
 import { changeRecord, withDown, withState } from "./configure/record.js";
 import { evenByForce, mustBeInstalled, mustBeReady, mustBeRunnable, mustHold } from "./gates.js";
 import { type Proof, proveAndSee } from "./prove.js";
@@ -19,7 +19,7 @@ export interface Started {
 
 /** Start: the unit is enabled and up, stays up, and what answers on its port is this agent. */
 export function startAgent(session: Session, word: string, options: { force: boolean }): Promise<Started> {
-  return aloneWith(session, word, (full) => start(session, full, options));
+  return withAgentLocks(session, word, (full) => start(session, full, options));
 }
 
 async function start(session: Session, word: string, { force }: { force: boolean }): Promise<Started> {
@@ -32,12 +32,14 @@ async function start(session: Session, word: string, { force }: { force: boolean
   );
   const { ActiveState, UnitFileState, NeedDaemonReload } = seen.unit;
   const already = ActiveState === "active" && UnitFileState === "enabled" && NeedDaemonReload !== "yes";
-  const deed = { verb: "agent start", target: word, summary: `start ${titleOf(agent)}` };
+  const action = { verb: "agent start", target: word, summary: `start ${agentId(agent)}` };
   const wish = [unit(agent.record.unit, { enabled: true, state: "started" })];
   const first = () => isMeantToRun(session, agent);
   // Somebody may have started it who did not ask clm.
-  if (already && agent.record.down) await gate.pass(deed, first);
-  const changes = already ? [] : await bring(session, deed, { root, wish, first, title: `start ${agent.record.unit}` });
+  if (already && agent.record.down) await gate.pass(action, first);
+  const changes = already
+    ? []
+    : await bring(session, action, { root, wish, first, title: `start ${agent.record.unit}` });
   const proofs = gate.dryRun ? [] : await mustAnswer(session, agent, { verb: "start", force });
   return { agent, changes, proofs };
 }
@@ -63,24 +65,24 @@ export async function mustAnswer(session: Session, agent: Agent, { verb, force }
   const { proofs, seen } = await proveAndSee(session, agent, {
     chat: false,
     noChat: "asked by clm agent configure",
-    ...(lenient && { patience: settle }),
+    ...(lenient && { timeout: settle }),
   });
   const must = lenient ? evenByForce(proofs, seen) : proofs;
   if (must.some(({ result }) => result === "fail")) await setBack(session, agent, verb);
-  mustHold(must, `${titleOf(agent)} was ${verb}ed but is not well`);
+  mustHold(must, `${agentId(agent)} was ${verb}ed but is not well`);
   for (const { id, result, reason } of proofs)
     if (result === "warn" || result === "fail") session.ui.warn(`${id}: ${reason}`);
   return proofs;
 }
 
 async function setBack(session: Session, agent: Agent, verb: Answering["verb"]): Promise<void> {
-  const deed = {
+  const action = {
     verb: `agent ${verb}`,
-    target: fullName(agent),
-    summary: `record that ${titleOf(agent)} is not well`,
+    target: hostAndName(agent),
+    summary: `record that ${agentId(agent)} is not well`,
   };
   await session.gate.pass(
-    deed,
+    action,
     () => changeRecord(session, agent, (now) => withState(now, "validate")),
     () => ({ result: "failed" }),
   );

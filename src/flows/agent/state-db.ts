@@ -1,7 +1,7 @@
-import type { HostProgram, Told } from "../../agents/state-db/program.js";
+import type { HostProgram, Told } from "../../agents/hermes/state-db/program.js";
 import { Fault } from "../../errors.js";
-import { hasEnded } from "../../remote/has-ended.js";
-import { unlessSilent } from "../../remote/unless-silent.js";
+import { awaitExit } from "../../remote/await-exit.js";
+import { withSilenceTimeout } from "../../remote/silence-timeout.js";
 import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { commandInSandbox, notOurs } from "./as-agent.js";
@@ -23,13 +23,13 @@ export interface Asking {
  */
 export async function* askStateDb<Answer extends Told>(
   { pool }: Pick<Session, "pool">,
-  { agent, subject }: Target,
+  { agent, resolved }: Target,
   { script, words, stdin }: HostProgram,
   { verb, seconds, signal, staying = false }: Asking,
 ): AsyncGenerator<Answer> {
   const connection = await pool.connect(agent.host);
   signal.throwIfAborted();
-  const command = commandInSandbox(agent, subject, { script, words, seconds });
+  const command = commandInSandbox(agent, resolved, { script, words, seconds });
   const process = await connection.as("root").spawn(command, staying ? {} : { signal });
   const stop = () => void process.stdin.end();
   process.stdin.write(stdin);
@@ -44,7 +44,7 @@ export async function* askStateDb<Answer extends Told>(
     // The host ends its program after `seconds`; one that does not is given up on a little later.
     const longest = (seconds + 30) * 1000;
     const limits = { host: agent.host.name, silence: longest, ...(!staying && { total: longest }) };
-    for await (const line of linesOf(unlessSilent(process.stdout, limits), agent)) {
+    for await (const line of linesOf(withSilenceTimeout(process.stdout, limits), agent)) {
       const said = understood<Answer>(agent, line, verb);
       if (said.end) whole = true;
       else yield said;
@@ -55,7 +55,7 @@ export async function* askStateDb<Answer extends Told>(
     // Nobody reads on.
     if (!whole) process.leave();
   }
-  const { code } = await hasEnded(process, agent.host.name);
+  const { code } = await awaitExit(process, agent.host.name);
   if (!staying) signal.throwIfAborted();
   if (!whole) throw brokenOff(agent, complaint, code, verb);
 }
@@ -98,8 +98,8 @@ function understood<Answer extends Told>(agent: Agent, line: string, verb: strin
   return said;
 }
 
-export function unknownSession({ name, word }: Agent, id: string, like: string[]): Fault {
-  const next = `clm agent sessions list ${word}`;
+export function unknownSession({ name, ref }: Agent, id: string, like: string[]): Fault {
+  const next = `clm agent sessions list ${ref}`;
   if (like.length === 0) return new Fault("not-found", `${name} has no session '${id}'`, { next });
   const more = like.length > 5 ? " and more" : "";
   return new Fault("usage", `several sessions of ${name} begin with '${id}'`, {
@@ -109,10 +109,10 @@ export function unknownSession({ name, word }: Agent, id: string, like: string[]
   });
 }
 
-const tooLong = ({ name, host, word }: Agent, longest: number): Fault =>
+const tooLong = ({ name, host, ref }: Agent, longest: number): Fault =>
   new Fault("remote-failed", `${host.name} answers about the sessions of ${name} with a line that does not end`, {
     why: `more than ${Math.round(longest / 1e6)} MB of it came`,
-    next: `clm agent doctor ${word}`,
+    next: `clm agent doctor ${ref}`,
   });
 
 const noPython = ({ host, name }: Agent, verb: string): Fault =>

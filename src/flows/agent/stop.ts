@@ -1,14 +1,14 @@
-import type { Sight } from "../../agents/sight/sight.js";
+import { type Change, changesOf } from "../../agents/plan/change.js";
+import type { StatusObservation } from "../../agents/probe/status/observation.js";
 import { sh } from "../../quote.js";
 import { converge } from "../../remote/operations/converge.js";
 import { run, unit } from "../../remote/operations/operation.js";
 import type { Shell } from "../../remote/process.js";
 import { run as ask } from "../../remote/run.js";
-import { type Agent, findAgent, titleOf } from "../../state/agents.js";
+import { type Agent, agentId, findAgent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { aloneWith } from "./alone.js";
-import { type Change, changesOf } from "./change.js";
+import { withAgentLocks } from "./alone.js";
 import { changeRecord, withDown } from "./configure/record.js";
 import { kill, whileItEnds } from "./ending.js";
 import { endOfStrays, straysOf } from "./strays.js";
@@ -23,14 +23,14 @@ export interface StopOptions {
 export interface Stopped {
   agent: Agent;
   /** Processes of its user that run on outside its unit. */
-  strays: Sight["strays"];
+  strays: StatusObservation["strays"];
   /** None when it was down and disabled before, and nothing was left of how it ended. */
   changes: Change[];
 }
 
 /** Stop: the unit is down and does not come up at boot, and that is how it should be. Nothing of the agent's is touched. */
 export function stopAgent(session: Session, word: string, options: StopOptions): Promise<Stopped> {
-  return aloneWith(session, word, (full) => stop(session, full, options));
+  return withAgentLocks(session, word, (full) => stop(session, full, options));
 }
 
 async function stop(session: Session, word: string, options: StopOptions): Promise<Stopped> {
@@ -48,15 +48,15 @@ async function stop(session: Session, word: string, options: StopOptions): Promi
   if (changes.length === 0 && ending.length === 0 && agent.record.down)
     return { agent, changes, strays: await straysOf(session, root, agent) };
 
-  const deed = { verb: "agent stop", target: word, summary: `stop ${titleOf(agent)}` };
+  const action = { verb: "agent stop", target: word, summary: `stop ${agentId(agent)}` };
   // One that ended with SIGTERM's exit 1 reads "failed": it was stopped, and nothing is wrong with it.
   const calm = run({
     title: `forget how ${name} ended`,
     script: sh`systemctl reset-failed ${name} 2>/dev/null || true`,
   });
-  const record = await gate.pass(deed, async (works) => {
+  const record = await gate.pass(action, async (executor) => {
     const meant = await changeRecord(session, agent, (record) => withDown(record, true));
-    const ends = () => whileItEnds(session, { root, agent }, () => works.converge(root, [down, calm, ...ending]));
+    const ends = () => whileItEnds(session, { root, agent }, () => executor.converge(root, [down, calm, ...ending]));
     if (options.now && changes.length > 0) await kill(session, { root, agent });
     if (changes.length + ending.length > 0) await step(ui, `stop ${name}`, ends);
     return meant;
@@ -65,9 +65,9 @@ async function stop(session: Session, word: string, options: StopOptions): Promi
   return { agent: { ...agent, record: record ?? agent.record }, changes, strays };
 }
 
-const none: Sight["strays"] = { count: 0, first: [] };
+const none: StatusObservation["strays"] = { count: 0, first: [] };
 
-const strayChange = ({ record: { user } }: Agent, { count }: Sight["strays"]): Change => ({
+const strayChange = ({ record: { user } }: Agent, { count }: StatusObservation["strays"]): Change => ({
   what: `processes of ${user} outside its unit`,
   differences: [`${count} -> none`],
 });

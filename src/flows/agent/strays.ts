@@ -1,8 +1,8 @@
-import { proxyOf } from "../../agents/proxy/proxy.js";
-import { loadType } from "../../agents/registry.js";
-import { straysScript } from "../../agents/sight/script.js";
-import { type Sight, straysFrom } from "../../agents/sight/sight.js";
-import { subjectOf } from "../../agents/subject.js";
+import { proxyOf } from "../../agents/hermes/proxy/proxy.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { type StatusObservation, straysFrom } from "../../agents/probe/status/observation.js";
+import { straysScript } from "../../agents/probe/status/script.js";
 import { Fault, isFault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import { askHost } from "../../remote/ask-host.js";
@@ -13,7 +13,7 @@ import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 
 /** Looks for processes of the agent's user outside its units, in one exec. */
-export async function straysOf(session: Session, root: Shell, agent: Agent): Promise<Sight["strays"]> {
+export async function straysOf(session: Session, root: Shell, agent: Agent): Promise<StatusObservation["strays"]> {
   const { user, unit } = agent.record;
   const proxy = await proxyUnitOf(session, agent);
   const asking = { host: agent.host.name, what: `what ${user} runs`, timeout: 30_000, signal: session.signal };
@@ -31,7 +31,7 @@ export async function endOfStrays(session: Session, agent: Agent): Promise<Opera
   if (mark === undefined) {
     throw new Fault("unsupported", `the account ${user} on ${agent.host.name} was not made by clm`, {
       why: "what else runs there may be a person's; nothing was ended",
-      next: `clm agent status ${agent.word}`,
+      next: `clm agent status ${agent.ref}`,
     });
   }
   const [proxy = ""] = await proxyUnitOf(session, agent);
@@ -48,7 +48,7 @@ async function proxyUnitOf(session: Session, agent: Agent): Promise<string[]> {
   if (!agent.record.proxy) return [];
   try {
     const { manifest } = await loadType(session.configDir, agent.record.type);
-    const unit = proxyOf(subjectOf(manifest, agent))?.unit;
+    const unit = proxyOf(resolvedAgent(manifest, agent))?.unit;
     return unit ? [unit] : [];
   } catch (error) {
     if (isFault(error)) return [];

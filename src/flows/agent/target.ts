@@ -1,16 +1,16 @@
-import { loadType } from "../../agents/registry.js";
-import { type Subject, subjectOf } from "../../agents/subject.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { type Agent, findAgent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 
 /** The agent a command is about, with what the manifest says of it. */
 export interface Target {
   agent: Agent;
-  subject: Subject;
+  resolved: ResolvedAgent;
 }
 
 export async function targetOf(session: Pick<Session, "hosts" | "configDir">, word: string): Promise<Target> {
   const agent = findAgent(session.hosts.read(), word);
   const { manifest } = await loadType(session.configDir, agent.record.type);
-  return { agent, subject: subjectOf(manifest, agent) };
+  return { agent, resolved: resolvedAgent(manifest, agent) };
 }

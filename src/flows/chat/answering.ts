@@ -1,7 +1,7 @@
 import type { AnswerFailure, FailureCause } from "../../agents/chat/failure.js";
 import { refusal } from "../../agents/chat/stream.js";
-import { brief } from "../../agents/proof/judge.js";
-import type { Subject } from "../../agents/subject.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { brief } from "../../agents/probe/proof/judge.js";
 import { Fault } from "../../errors.js";
 
 /**
@@ -15,13 +15,13 @@ const longestRefusal = 64 * 1024;
 export const longestAnswer = 64 * 1024 * 1024;
 
 /** A signal that also says stop when an agent has been silent for too long. */
-export function withSilenceLimit(signal: AbortSignal, { name, word }: Subject, silence: number) {
+export function withSilenceLimit(signal: AbortSignal, { name, ref }: ResolvedAgent, silence: number) {
   const limit = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const end = () => clearTimeout(timer);
   const restart = () => {
     end();
-    timer = setTimeout(() => limit.abort(fellSilent(name, word, silence)), silence);
+    timer = setTimeout(() => limit.abort(fellSilent(name, ref, silence)), silence);
   };
   restart();
   return {
@@ -41,10 +41,10 @@ export function withSilenceLimit(signal: AbortSignal, { name, word }: Subject, s
   };
 }
 
-const fellSilent = (name: string, word: string, silence: number): Fault =>
+const fellSilent = (name: string, ref: string, silence: number): Fault =>
   new Fault("remote-timeout", `${name} fell silent`, {
     why: `nothing came for ${silence / 1000} s, not even a sign of life`,
-    next: `clm agent doctor ${word}`,
+    next: `clm agent doctor ${ref}`,
   });
 
 /** The beginning of what was said: enough to tell why. */
@@ -60,11 +60,11 @@ export async function bodyText(body: AsyncIterable<Buffer>, longest = longestRef
 }
 
 /** The model gave none, or a failure in place of one. */
-export function noAnswer({ name, word }: Subject, session: string, { cause, status, text }: AnswerFailure): Fault {
+export function noAnswer({ name, ref }: ResolvedAgent, session: string, { cause, status, text }: AnswerFailure): Fault {
   const means = meanings[cause];
   return new Fault("remote-failed", `${name} got no answer from its model`, {
     why: [...(means ? [means] : []), brief(text, 600)],
-    next: means ? `clm agent configure ${word} --stage providers` : `clm agent doctor ${word}`,
+    next: means ? `clm agent configure ${ref} --stage providers` : `clm agent doctor ${ref}`,
     data: { session, cause, ...(status !== undefined && { status }) },
   });
 }
@@ -77,11 +77,11 @@ const meanings: Partial<Record<FailureCause, string>> = {
 };
 
 /** The API did not take the message. */
-export function refused({ name, word }: Subject, session: string, status: number, body: string): Fault {
+export function refused({ name, ref }: ResolvedAgent, session: string, status: number, body: string): Fault {
   const next: Record<number, string> = {
-    401: `clm agent configure ${word}`,
-    413: `clm chat ${word} --help`,
-    429: `clm chat ${word} --session ${session}`,
+    401: `clm agent configure ${ref}`,
+    413: `clm chat ${ref} --help`,
+    429: `clm chat ${ref} --session ${session}`,
   };
   const means: Record<number, string> = {
     401: "it refuses its own key",
@@ -90,7 +90,7 @@ export function refused({ name, word }: Subject, session: string, status: number
   };
   return new Fault("remote-failed", `${name} did not take the message`, {
     why: [...(means[status] ? [means[status]] : []), brief(refusal(status, body), 600)],
-    next: next[status] ?? `clm agent doctor ${word}`,
+    next: next[status] ?? `clm agent doctor ${ref}`,
     data: { status, session },
   });
 }

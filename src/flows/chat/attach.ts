@@ -2,8 +2,8 @@ import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import type { Readable } from "node:stream";
 import type { Attachment } from "../../agents/chat/message.js";
+import { readAll } from "../../async/read-all.js";
 import { Fault } from "../../errors.js";
-import { readAll } from "../../read-all.js";
 
 // No agent reads that much of a message, and whatever else a path may lead to must not fill the memory.
 const largest = 1024 * 1024;
@@ -16,7 +16,7 @@ export async function attachment(path: string, signal: AbortSignal): Promise<Att
 /** Everything a stream brings, as text. */
 export async function textIn(stream: Readable, what: string, signal: AbortSignal): Promise<string> {
   const tooMuch = () => new Fault("bad-input", `${what} is larger than 1 MB`, { why: "nothing was sent" });
-  const bytes = await readAll(stream, { signal, most: largest, tooMuch }).catch((error) => {
+  const bytes = await readAll(stream, { signal, maxBytes: largest, tooMuch }).catch((error) => {
     signal.throwIfAborted();
     if (error instanceof Fault) throw error;
     const why = error.code === "EISDIR" ? "it is a directory" : error.message;

@@ -1,10 +1,10 @@
+import { failureForms } from "../../agents/chat/failure-forms.js";
 import { chatBody, sessionHeader } from "../../agents/chat/message.js";
 import { type Piece, type Streamed, type StreamOptions, streamReader, wholeAnswer } from "../../agents/chat/stream.js";
-import { streamsText } from "../../agents/codex/runtime.js";
-import { failureForms } from "../../agents/failure-forms.js";
-import { redactedBody } from "../../redacted-json.js";
+import { streamsText } from "../../agents/hermes/codex/runtime.js";
 import { ask } from "../../remote/http.js";
-import type { Door } from "../agent/door.js";
+import { redactedBody } from "../../text/redacted-json.js";
+import type { VerifiedApi } from "../agent/verify-port-owner.js";
 import type { Session } from "../session.js";
 import { bodyText, longestAnswer, noAnswer, refused, silences, withSilenceLimit } from "./answering.js";
 
@@ -21,12 +21,12 @@ export interface Message {
 }
 
 /** One message to an agent and what it answers, through its door. What is no answer throws. */
-export async function exchange(session: Session, door: Door, message: Message): Promise<Streamed> {
-  const { api, subject, key } = door;
+export async function exchange(session: Session, door: VerifiedApi, message: Message): Promise<Streamed> {
+  const { api, resolved: agent, key } = door;
   const { id, text, system, signal, onPiece, taken } = message;
-  const { path, model } = subject.manifest.api.chat;
-  const streams = streamsText(subject);
-  const stop = withSilenceLimit(signal, subject, streams ? silences.streamed : silences.whole);
+  const { path, model } = agent.manifest.api.chat;
+  const streams = streamsText(agent);
+  const stop = withSilenceLimit(signal, agent, streams ? silences.streamed : silences.whole);
   const { status, headers, body } = await ask(api, {
     ...{ method: "POST", path, signal: stop.signal },
     headers: {
@@ -39,15 +39,15 @@ export async function exchange(session: Session, door: Door, message: Message): 
   }).finally(stop.end);
   if (status !== 200) {
     const said = redactedBody(await bodyText(stop.watched(body)), session.ui.redact);
-    throw refused(subject, id, status, said);
+    throw refused(agent, id, status, said);
   }
   const now = taken(headers[sessionHeader.toLowerCase()]);
-  const reading = { headers, forms: failureForms(subject.manifest), onPiece };
+  const reading = { headers, forms: failureForms(agent.manifest), onPiece };
   const answer = streams
     ? await streamed(stop.watched(body), reading)
     : wholeAnswer(await bodyText(stop.watched(body), longestAnswer), reading);
   const { failure } = answer;
-  if (failure) throw noAnswer(subject, now, { ...failure, text: session.ui.redact(failure.text) });
+  if (failure) throw noAnswer(agent, now, { ...failure, text: session.ui.redact(failure.text) });
   return answer;
 }
 

@@ -1,12 +1,12 @@
 import { mustBeSessionId, mustFit, newSessionId } from "../../agents/chat/message.js";
 import type { Piece, Streamed } from "../../agents/chat/stream.js";
-import { loadType } from "../../agents/registry.js";
+import { loadType } from "../../agents/manifest/registry.js";
 import { Fault, isFault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import { warmUp } from "../../remote/http.js";
 import { type Agent, findAgent } from "../../state/agents.js";
 import { openChats } from "../../state/chats.js";
-import { type Door, openDoor } from "../agent/door.js";
+import { type VerifiedApi, verifyPortOwner } from "../agent/verify-port-owner.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { exchange } from "./exchange.js";
@@ -27,7 +27,7 @@ export interface Talk {
   /** Its id, which the agent may change. */
   readonly session: string;
   /** Connects to the agent's host, if that was not done yet. */
-  connected(): Promise<Door>;
+  connected(): Promise<VerifiedApi>;
   /** The same, and looks who is behind the agent's port. */
   ready(): Promise<void>;
   /** Throws before anything is sent when a message can not be sent whole. */
@@ -51,7 +51,7 @@ export interface Answer extends Pick<Streamed, "text" | "cut" | "tokens"> {
 }
 
 interface Opening {
-  opened: Promise<Door>;
+  opened: Promise<VerifiedApi>;
   /** Until then it can be stopped. */
   isOpen: boolean;
   stop: AbortController;
@@ -65,10 +65,10 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
   let id = idFor(session, agent, which);
   let door: Opening | undefined;
 
-  function connected(): Promise<Door> {
+  function connected(): Promise<VerifiedApi> {
     if (!door) {
       const stop = new AbortController();
-      const opened = openDoor(session, agent, { stop: stop.signal });
+      const opened = verifyPortOwner(session, agent, { stop: stop.signal });
       const opening: Opening = { opened, stop, isOpen: false };
       setImmediate(warmUp);
       opening.opened.then(
@@ -85,7 +85,7 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
   }
 
   /** A door whose connection is there now. */
-  async function doorNow(signal: AbortSignal): Promise<Door> {
+  async function doorNow(signal: AbortSignal): Promise<VerifiedApi> {
     const stop = () => {
       if (!door?.isOpen) door?.stop.abort(signal.reason);
     };
@@ -142,7 +142,7 @@ export function openTalk(session: Session, word: string, { which, system }: Talk
       } catch (error) {
         // The agent may have another port or key by now.
         if (!how.signal.aborted) door = undefined;
-        if (isFault(error, "connection-lost")) error.next.push(`clm chat ${agent.word} --session ${quote(id)}`);
+        if (isFault(error, "connection-lost")) error.next.push(`clm chat ${agent.ref} --session ${quote(id)}`);
         throw error;
       }
     },
@@ -157,7 +157,7 @@ function idFor(session: Session, agent: Agent, which: Which): string {
   const id = which === "last" ? openChats(session.configDir).get(agent.host.name, agent.name) : which.id;
   if (id === undefined) {
     throw new Fault("not-found", `clm has had no conversation with ${agent.name} yet`, {
-      next: `clm chat ${agent.word}`,
+      next: `clm chat ${agent.ref}`,
     });
   }
   mustBeSessionId(id);

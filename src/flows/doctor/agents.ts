@@ -2,23 +2,23 @@ import type { Check } from "../../agents/doctor/check.js";
 import { examine } from "../../agents/doctor/examine.js";
 import { symptomsScript } from "../../agents/doctor/script.js";
 import { type Clock, clockFrom, type Symptoms, symptomsFrom } from "../../agents/doctor/symptoms.js";
-import { loadType } from "../../agents/registry.js";
-import type { Subject } from "../../agents/subject.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import type { Change } from "../../agents/plan/change.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { atMost } from "../../async/limit.js";
 import { asFault, type Fault, isFault } from "../../errors.js";
-import { atMost } from "../../limit.js";
-import { hearHost } from "../../remote/ask-host.js";
+import { askHostPartially } from "../../remote/ask-host.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
-import type { Change } from "../agent/change.js";
-import { type Found, remember, unanswered } from "../fleet/found.js";
+import { type AgentStatus, remember, unanswered } from "../fleet/agent-status.js";
 import { byHost, rootOn } from "../fleet/host.js";
-import { lookAtHost } from "../fleet/look.js";
+import { lookAtHost } from "../fleet/probe-agents.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import type { Finding } from "./finding.js";
 import { checkRecorded } from "./recorded.js";
 
-const patience = 30_000;
+const timeout = 30_000;
 
 /** Examines agents, all hosts at once: one connection and one shell per host, in which two questions are asked. */
 export async function examineAgents(session: Session, agents: readonly Agent[], parallel: number): Promise<Finding[]> {
@@ -36,12 +36,12 @@ export async function examineAgents(session: Session, agents: readonly Agent[], 
 async function examineHost(session: Session, agents: readonly Agent[]): Promise<Finding[]> {
   const found = await lookAtHost(session, agents, { drift: true });
   remember(session, found);
-  const asked = found.flatMap(({ subject }) => subject ?? []);
+  const asked = found.flatMap(({ resolved }) => resolved ?? []);
   const host = agents[0]?.host;
   const { symptoms, clock, fault } = host && asked.length > 0 ? await askSymptoms(session, host, asked) : nothing;
   return Promise.all(
     found.map(async (each): Promise<Finding> => {
-      const own = each.subject && symptoms[asked.indexOf(each.subject)];
+      const own = each.resolved && symptoms[asked.indexOf(each.resolved)];
       return { about: { agent: each.agent }, checks: await checksOf(session, each, { own, clock, fault }) };
     }),
   );
@@ -56,19 +56,25 @@ interface Asked {
 
 const nothing: Asked = { symptoms: [] };
 
-async function askSymptoms(session: Session, host: Host, subjects: Subject[]): Promise<Asked> {
+async function askSymptoms(session: Session, host: Host, resolvedAgents: ResolvedAgent[]): Promise<Asked> {
   try {
     const root = await rootOn(session, host);
-    const script = symptomsScript(subjects);
+    const script = symptomsScript(resolvedAgents);
     const asked = session.now().getTime();
     let answered: number | undefined;
     const heard = () => {
       answered ??= session.now().getTime();
     };
-    const { text, fault } = await hearHost(root, script, {
-      ...{ host: host.name, what: "what its agents went through", timeout: patience, signal: session.signal, heard },
+    const { text, fault } = await askHostPartially(root, script, {
+      ...{
+        host: host.name,
+        what: "what its agents went through",
+        timeout: timeout,
+        signal: session.signal,
+        onData: heard,
+      },
     });
-    const symptoms = symptomsFrom(text, subjects.length).map((each) => each && withoutSecrets(session, each));
+    const symptoms = symptomsFrom(text, resolvedAgents.length).map((each) => each && withoutSecrets(session, each));
     return { symptoms, clock: clockFrom(text, asked, answered ?? asked), fault };
   } catch (error) {
     session.signal.throwIfAborted();
@@ -84,22 +90,22 @@ const withoutSecrets = ({ ui }: Session, symptoms: Symptoms): Symptoms => ({
 
 async function checksOf(
   session: Session,
-  found: Found,
+  found: AgentStatus,
   { own: symptoms, clock, fault }: Omit<Asked, "symptoms"> & { own: Symptoms | undefined },
 ): Promise<Check[]> {
-  const { agent, sight, subject, wanted, key } = found;
+  const { agent, observation: sight, resolved, wanted, key } = found;
   const { record } = agent;
-  const manifest = subject?.manifest ?? (await loadType(session.configDir, record.type)).manifest;
+  const manifest = resolved?.manifest ?? (await loadType(session.configDir, record.type)).manifest;
   const recorded = checkRecorded(session, manifest, agent);
   const trouble = found.fault ?? (symptoms ? undefined : fault);
-  if (trouble || !sight || !subject || !symptoms)
+  if (trouble || !sight || !resolved || !symptoms)
     return [trouble ? faultCheck("host", trouble) : brokenOff(agent), ...recorded];
   const here: Check = { id: "host", result: "ok", reason: `${agent.host.name} answers` };
   // Of one that is not all there, or is being taken away, nothing else can be asked.
   if (record.status !== "installed") return [here, ...recorded];
   const proven = record.proven && { at: Date.parse(record.proven.at), chat: record.proven.chat };
   const seen = examine({
-    ...{ subject, sight, symptoms, clock, wanted, key, proven },
+    ...{ resolved, sight, symptoms, clock, wanted, key, proven },
     now: session.now().getTime(),
     unanswered: unanswered(session, agent),
   });
@@ -123,7 +129,7 @@ function takesAway({ record }: Agent, { what, differences }: Change): boolean {
   return differences.some((each) => isVariable(each) || each.startsWith("override "));
 }
 
-function driftCheck({ agent, drift }: Found): Check {
+function driftCheck({ agent, drift }: AgentStatus): Check {
   const id = "drift";
   if (!drift) return { id, result: "skipped", reason: "was not asked" };
   if ("unknown" in drift) return { ...faultCheck(id, drift.fault), result: "warn" };
@@ -131,7 +137,7 @@ function driftCheck({ agent, drift }: Found): Check {
     const reason = drift.changes.map(({ what, differences }) => `${what} (${differences.join(", ")})`).join("; ");
     // What somebody else wrote there is nowhere else: whether it may go is a person's decision.
     const fix = drift.changes.some((change) => takesAway(agent, change)) ? "diff" : "sync";
-    return { id, result: "fail", reason: `not as configured: ${reason}`, fix: `clm agent ${fix} ${agent.word}` };
+    return { id, result: "fail", reason: `not as configured: ${reason}`, fix: `clm agent ${fix} ${agent.ref}` };
   }
   const [lost] = drift.lost;
   if (lost) return { id, result: "fail", reason: `${lost.what}: ${lost.reason}`, ...(lost.fix && { fix: lost.fix }) };

@@ -1,6 +1,6 @@
 import { type Check, isWell } from "../../agents/doctor/check.js";
+import { atMost } from "../../async/limit.js";
 import { isFault } from "../../errors.js";
-import { atMost } from "../../limit.js";
 import { type Agent, agentsOf } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import { checkHost } from "../host/check.js";
@@ -96,7 +96,7 @@ function fleetOf({ hosts }: Session): { hosts: Host[]; agents: Agent[] } {
 
 async function examined(session: Session, agents: readonly Agent[], { parallel }: DoctorOptions): Promise<Finding[]> {
   if (agents.length === 0) return [];
-  const title = agents.length === 1 ? `examine ${agents[0]?.word}` : `examine ${agents.length} agents`;
+  const title = agents.length === 1 ? `examine ${agents[0]?.ref}` : `examine ${agents.length} agents`;
   return step(session.ui, title, () => examineAgents(session, agents, parallel));
 }
 

@@ -1,6 +1,6 @@
 import type { Check } from "../../agents/doctor/check.js";
-import { brief } from "../../agents/proof/judge.js";
-import { type Agent, fullName } from "../../state/agents.js";
+import { brief } from "../../agents/probe/proof/judge.js";
+import { type Agent, hostAndName } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import type { Ui } from "../../ui/ui.js";
 
@@ -14,7 +14,7 @@ export interface Finding {
 }
 
 export function titleOfFinding({ about }: Pick<Finding, "about">): string {
-  if ("agent" in about) return fullName(about.agent);
+  if ("agent" in about) return hostAndName(about.agent);
   return "host" in about ? about.host.name : "this machine";
 }
 

@@ -3,9 +3,9 @@ import { delimiter, join } from "node:path";
 import type { Check, machineChecks } from "../../agents/doctor/check.js";
 import { asFault } from "../../errors.js";
 import { quote } from "../../quote.js";
-import { agentsOf, fullName } from "../../state/agents.js";
-import type { Instance } from "../../state/instance-key.js";
-import { leftLocks } from "../../state/left-locks.js";
+import { abandonedLocks } from "../../state/abandoned-locks.js";
+import { agentsOf, hostAndName } from "../../state/agents.js";
+import type { SecretOwner } from "../../state/secret-owner.js";
 import { goneProviders } from "../agent/gone-providers.js";
 import type { Session } from "../session.js";
 
@@ -97,7 +97,7 @@ function checkOrphans({ hosts, providers, secrets }: Session): Verdict {
   // What is left of a gateway key is put away by the next command that changes keys.
   const judged = secrets
     .instances()
-    .filter((each): each is Exclude<Instance, { gateway: string }> => !("gateway" in each));
+    .filter((each): each is Exclude<SecretOwner, { gateway: string }> => !("gateway" in each));
   const orphans = judged.filter((instance) =>
     "provider" in instance
       ? !Object.hasOwn(known, instance.provider)
@@ -117,12 +117,12 @@ function checkProviders({ hosts, providers }: Session): Verdict {
   );
   const [first] = without;
   if (!first) return ok("every provider that an agent uses is known");
-  const reason = without.map(({ agent, provider }) => `${fullName(agent)} uses ${provider}`).join(", ");
-  return fail(`there is no such provider any more: ${reason}`, `clm agent doctor ${first.agent.word}`);
+  const reason = without.map(({ agent, provider }) => `${hostAndName(agent)} uses ${provider}`).join(", ");
+  return fail(`there is no such provider any more: ${reason}`, `clm agent doctor ${first.agent.ref}`);
 }
 
 function checkLocks({ configDir }: Session): Verdict {
-  const left = leftLocks(configDir);
+  const left = abandonedLocks(configDir);
   if (left.length === 0) return ok("none is left behind");
   const whose = left.map(({ name, owner }) => `'${name}' by ${owner.command} (pid ${owner.pid}, ${owner.since})`);
   return warn(`a clm that was killed left ${whose.join(", ")}`, "the same command again: it takes the lock over");

@@ -1,7 +1,7 @@
 import { chmodSync } from "node:fs";
 import { asFault, type Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
-import { type Agent, fullName } from "../../state/agents.js";
+import { type Agent, hostAndName } from "../../state/agents.js";
 import { startAgent } from "../agent/start.js";
 import { syncAgent } from "../agent/sync.js";
 import { forEachAgent } from "../fleet/each.js";
@@ -44,16 +44,16 @@ export async function mendAgents(session: Session, findings: readonly Finding[],
     const repair = repairFor(finding);
     if (repair && "agent" in finding.about) repairs.set(finding.about.agent, repair);
   }
-  const does = (agent: Agent) => `clm agent ${repairs.get(agent)} ${agent.word}`;
+  const does = (agent: Agent) => `clm agent ${repairs.get(agent)} ${agent.ref}`;
   const agents = [...repairs.keys()];
   if (session.gate.dryRun)
-    return agents.map((agent) => ({ whom: fullName(agent), does: does(agent), result: "would" }));
+    return agents.map((agent) => ({ whom: hostAndName(agent), does: does(agent), result: "would" }));
   const outcomes = await forEachAgent(session, agents, { parallel }, async (within, agent) => {
-    if (repairs.get(agent) === "sync") await syncAgent(within, fullName(agent));
-    else await startAgent(within, fullName(agent), { force: false });
+    if (repairs.get(agent) === "sync") await syncAgent(within, hostAndName(agent));
+    else await startAgent(within, hostAndName(agent), { force: false });
   });
   return outcomes.map(({ agent, result, fault }) => ({
-    ...{ whom: fullName(agent), does: does(agent), result: result === "ok" ? "done" : "failed" },
+    ...{ whom: hostAndName(agent), does: does(agent), result: result === "ok" ? "done" : "failed" },
     ...(fault && { fault }),
   }));
 }
@@ -65,14 +65,14 @@ export async function mendMachine({ configDir, gate }: Session, { checks }: Find
   const all = [...(isOpen ? [{ path: configDir, mode: 0o700 }] : []), ...files];
   if (all.length === 0) return [];
   const whom = "this machine";
-  const deed = { verb: "doctor", target: whom, summary: `close ${all.map(({ path }) => path).join(", ")} to others` };
+  const action = { verb: "doctor", target: whom, summary: `close ${all.map(({ path }) => path).join(", ")} to others` };
   const did = (result: Repair["result"]) => ({
     whom,
     does: `chmod go= ${all.map(({ path }) => quote(path)).join(" ")}`,
     result,
   });
   try {
-    await gate.pass(deed, async () => {
+    await gate.pass(action, async () => {
       for (const { path, mode } of all) chmodSync(path, mode);
     });
     return gate.dryRun ? [] : [did("done")];

@@ -1,9 +1,9 @@
 import type { Check } from "../../agents/doctor/check.js";
-import type { Field, Manifest } from "../../agents/manifest.js";
+import type { Field, Manifest } from "../../agents/manifest/manifest.js";
 import type { Secret } from "../../secret.js";
 import { providersOf } from "../../state/agent.js";
-import { type Agent, instanceOf } from "../../state/agents.js";
-import type { Instance } from "../../state/instance-key.js";
+import { type Agent, secretOwner } from "../../state/agents.js";
+import type { SecretOwner } from "../../state/secret-owner.js";
 import { isKey, nextName, rotateLine } from "../agent/api-key.js";
 import { goneProviders } from "../agent/gone-providers.js";
 import type { Session } from "../session.js";
@@ -15,24 +15,24 @@ export function checkRecorded(known: Known, manifest: Manifest, agent: Agent): C
   return [checkOnboarding(agent), checkSecrets(known, manifest, agent), checkProviders(known, agent)];
 }
 
-function checkOnboarding({ name, word, host, record }: Agent): Check {
+function checkOnboarding({ name, ref, host, record }: Agent): Check {
   const id = "onboarding";
   if (record.status === "installing") {
     const fix = `clm agent install --host ${host.name} --name ${name}`;
     return { id, result: "fail", reason: "its installation did not come to its end", fix };
   }
   if (record.status === "removing")
-    return { id, result: "fail", reason: "its removal did not come to its end", fix: `clm agent remove ${word}` };
+    return { id, result: "fail", reason: "its removal did not come to its end", fix: `clm agent remove ${ref}` };
   const { state } = record.onboarding;
   if (state === "ready") return { id, result: "ok", reason: "ready" };
-  return { id, result: "warn", reason: `it stands at ${state}`, fix: `clm agent configure ${word}` };
+  return { id, result: "warn", reason: `it stands at ${state}`, fix: `clm agent configure ${ref}` };
 }
 
 /** A word that stands where a key should, as examples have it. */
 const placeholder = /^(?:\*+|x{3,}|change-?me|your[-_ ].*|placeholder|example|dummy|null|none|todo)$/i;
 
 interface Needed {
-  instance: Instance;
+  instance: SecretOwner;
   /** Its name in secrets.json. */
   name: string;
   /** Told after the name, where that alone says too little. */
@@ -42,15 +42,15 @@ interface Needed {
 
 /** What it needs is there and looks like a key. What is told of one is its name. */
 function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: Agent): Check {
-  const { record, word } = agent;
+  const { record, ref } = agent;
   const id = "secrets";
-  const instance = instanceOf(agent);
+  const instance = secretOwner(agent);
   const key = secrets.get(instance, manifest.api.secret);
   if (secrets.get(instance, nextName(manifest.api.secret)))
-    return { id, result: "warn", reason: "a change of its key was begun and is not finished", fix: rotateLine(word) };
+    return { id, result: "warn", reason: "a change of its key was begun and is not finished", fix: rotateLine(ref) };
   if (!key || !isKey(key)) {
     const what = key ? `${manifest.api.secret} is not a key of 64 hex digits` : `${manifest.api.secret} is missing`;
-    return { id, result: "fail", reason: what, fix: rotateLine(word) };
+    return { id, result: "fail", reason: what, fix: rotateLine(ref) };
   }
   const known = providers.read().providers;
   const own = [
@@ -59,7 +59,7 @@ function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: 
   ];
   const wanted: Needed[] = [
     ...[...new Set(providersOf(record))].flatMap((name) => providerSecrets(manifest, known[name], name)),
-    ...own.map((name) => ({ instance, name, fix: `clm agent configure ${word} --stage channels` })),
+    ...own.map((name) => ({ instance, name, fix: `clm agent configure ${ref} --stage channels` })),
   ];
   const bad = wanted.flatMap(({ instance: whose, name, of = "", fix }) => {
     const value = secrets.get(whose, name);
@@ -95,11 +95,11 @@ const secretsIn = (types: Record<string, { fields: Field[] }>, name: string): st
 
 const isNeeded = ({ secret, required }: Field): boolean => secret !== undefined && required;
 
-function checkProviders({ providers }: Known, { record, word }: Agent): Check {
+function checkProviders({ providers }: Known, { record, ref }: Agent): Check {
   const id = "provider";
   const gone = goneProviders(record, providers.read());
   if (gone.length > 0) {
-    const fix = `clm agent configure ${word} ${[...new Set(gone.map(({ flag }) => flag))].join(" ")}`;
+    const fix = `clm agent configure ${ref} ${[...new Set(gone.map(({ flag }) => flag))].join(" ")}`;
     const what = gone.map(({ provider, as }) => `${provider} as ${as}`).join(", ");
     return { id, result: "fail", reason: `it has ${what}, and clm knows no such provider any more`, fix };
   }
@@ -108,7 +108,7 @@ function checkProviders({ providers }: Known, { record, word }: Agent): Check {
       id,
       result: "warn",
       reason: "it has no provider yet",
-      fix: `clm agent configure ${word} --stage providers`,
+      fix: `clm agent configure ${ref} --stage providers`,
     };
   return { id, result: "ok", reason: record.provider };
 }

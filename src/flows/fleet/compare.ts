@@ -1,9 +1,9 @@
-import { loadType } from "../../agents/registry.js";
-import { truthScript } from "../../agents/sight/script.js";
-import { sightsFrom } from "../../agents/sight/sight.js";
-import { subjectOf } from "../../agents/subject.js";
-import { atMost } from "../../limit.js";
-import { hearHost } from "../../remote/ask-host.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { parseStatusObservations } from "../../agents/probe/status/observation.js";
+import { truthScript } from "../../agents/probe/status/script.js";
+import { atMost } from "../../async/limit.js";
+import { askHostPartially } from "../../remote/ask-host.js";
 import type { Agent } from "../../state/agents.js";
 import { newSalt } from "../agent/rendered.js";
 import { hideSecrets } from "../hide-secrets.js";
@@ -42,16 +42,16 @@ async function compareOn(session: Session, agents: readonly Agent[], salt: strin
       Promise.all(
         agents.map(async (agent) => {
           const { manifest } = await loadType(session.configDir, agent.record.type);
-          return { subject: subjectOf(manifest, agent), rendered: { salt } };
+          return { resolved: resolvedAgent(manifest, agent), rendered: { salt } };
         }),
       ),
     ]);
-    const { text, fault } = await hearHost(root, truthScript(looked), {
+    const { text, fault } = await askHostPartially(root, truthScript(looked), {
       ...{ host: first.host.name, what: "how its agents are", timeout: lookTimeout, signal: session.signal },
     });
-    const sights = sightsFrom(text, agents.length);
+    const sights = parseStatusObservations(text, agents.length);
     const told = agents.flatMap((agent, at) => {
-      const seen = sights[at]?.seen;
+      const seen = sights[at]?.basics;
       return seen ? [{ agent, seen }] : [];
     });
     const drifts = await driftOnHost(session, root, told, { salt });

@@ -1,20 +1,21 @@
-import { judge } from "../../agents/proof/judge.js";
-import type { Seen } from "../../agents/proof/seen.js";
-import { proxyWish } from "../../agents/proxy/wish.js";
-import { loadType } from "../../agents/registry.js";
-import { type Subject, subjectOf } from "../../agents/subject.js";
-import { unitFile } from "../../agents/unit-file.js";
-import { accountWish, unitWish } from "../../agents/wish.js";
+import { proxyWish } from "../../agents/hermes/proxy/wish.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import { type Change, changesOf } from "../../agents/plan/change.js";
+import { desiredState } from "../../agents/plan/desired-state.js";
+import { withDetails } from "../../agents/plan/details.js";
+import { type Lost, orLoss } from "../../agents/plan/manual-fix.js";
+import { accountWish, unitWish } from "../../agents/plan/operations.js";
+import { changesIn, mustBeOurs, planFor, recordedServiceState } from "../../agents/plan/plan.js";
+import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { unitFile } from "../../agents/plan/unit-file.js";
+import { judge } from "../../agents/probe/proof/judge.js";
+import type { Observation } from "../../agents/probe/proof/observation.js";
 import { asFault, type Fault } from "../../errors.js";
 import { converge, type Report } from "../../remote/operations/converge.js";
 import type { Operation } from "../../remote/operations/operation.js";
 import type { Shell } from "../../remote/process.js";
 import type { Agent } from "../../state/agents.js";
 import { answersFor } from "../agent/answers.js";
-import { type Change, changesOf } from "../agent/change.js";
-import { withDetails } from "../agent/configure/details.js";
-import { changesIn, mustBeOurs, planFor, standingFor } from "../agent/configure/on-host.js";
-import { type Lost, orLoss } from "../agent/configure/unmendable.js";
 import { mustBeInstalled } from "../agent/gates.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
@@ -25,7 +26,7 @@ export type Drift = { changes: Change[]; lost: Lost[] } | { unknown: string; fau
 /** An agent, and what its host told of it. */
 export interface Told {
   agent: Agent;
-  seen: Seen;
+  seen: Observation;
 }
 
 // Looking at a file takes no time; a host that is slow to answer does.
@@ -74,19 +75,19 @@ async function lookFor(
     mustBeInstalled(agent);
     const { record } = agent;
     const { manifest } = await loadType(session.configDir, record.type);
-    const subject = subjectOf(manifest, agent);
-    const lost = lostIn(subject, seen);
+    const resolved = resolvedAgent(manifest, agent);
+    const lost = lostIn(resolved, seen);
     if (!seen.account) return { changes: [], lost };
-    const answers = record.rendered && (await answersFor(session, subject, record));
-    const standing = standingFor(record);
+    const answers = record.rendered && (await answersFor(session, resolved, record));
+    const serviceState = recordedServiceState(record);
     const plan = orLoss(() =>
       answers
-        ? planFor(agent, { manifest, record, answers }, { seen, salt, standing })
-        : { wish: installedWish(subject, seen, record.mark) },
+        ? planFor(agent, desiredState(manifest, agent, record, answers), { seen, salt, serviceState })
+        : { wish: installedWish(resolved, seen, record.mark) },
     );
     if ("reason" in plan) return { changes: [], lost: [...lost, plan] };
     if (!("rendering" in plan)) return { ...plan, lost, read: changesOf };
-    const service = unitFile(subject, seen.systemd);
+    const service = unitFile(resolved, seen.systemd);
     const read = (report: Report) =>
       changesIn(plan, report).map((change) => withDetails(change, { ...plan, service }, showing));
     return { wish: plan.wish, lost, read };
@@ -101,18 +102,18 @@ export function unknownBy(error: unknown): Extract<Drift, { unknown: string }> {
 }
 
 /** What install left, of an agent that was not taken over: what is in its two files is nobody's business yet. */
-export function installedWish(subject: Subject, seen: Seen, mark: string | undefined): Operation[] {
-  mustBeOurs(subject, seen, mark);
-  const { enabled: _, ...unit } = unitWish(subject, seen.systemd);
-  const proxy = proxyWish(subject, seen.systemd);
-  return mark === undefined ? proxy : [...accountWish(subject, mark), unit, ...proxy];
+export function installedWish(resolved: ResolvedAgent, seen: Observation, mark: string | undefined): Operation[] {
+  mustBeOurs(resolved, seen, mark);
+  const { enabled: _, ...unit } = unitWish(resolved, seen.systemd);
+  const proxy = proxyWish(resolved, seen.systemd);
+  return mark === undefined ? proxy : [...accountWish(resolved, mark), unit, ...proxy];
 }
 
 /** Its account and its program: clm wishes for both only when it installs. */
-function lostIn(subject: Subject, seen: Seen): Lost[] {
-  const version = judge(subject, seen).find(({ id, result }) => id === "version" && result === "fail");
+function lostIn(resolved: ResolvedAgent, seen: Observation): Lost[] {
+  const version = judge(resolved, seen).find(({ id, result }) => id === "version" && result === "fail");
   if (!version) return [];
   const { reason, fix } = version;
-  const what = seen.account ? `program ${subject.places.launcher}` : `user ${subject.user}`;
+  const what = seen.account ? `program ${resolved.paths.launcher}` : `user ${resolved.user}`;
   return [{ what, reason, ...(fix !== undefined && { fix }) }];
 }

@@ -1,6 +1,6 @@
+import { atMost } from "../../async/limit.js";
 import { asFault, Fault } from "../../errors.js";
-import { atMost } from "../../limit.js";
-import { type Agent, fullName } from "../../state/agents.js";
+import { type Agent, hostAndName } from "../../state/agents.js";
 import type { Question, Ui } from "../../ui/ui.js";
 import type { Session } from "../session.js";
 
@@ -19,14 +19,14 @@ export interface Pace {
   /** No more are begun when so many have failed. */
   maxFail?: number | undefined;
   /** One goes before the others, and they wait to see how it fares. */
-  scout?: boolean;
+  canary?: boolean;
 }
 
 /** The same work for every agent, some at once. What was begun is waited for; one that fails stops no other. */
 export function forEachAgent<T>(
   session: Session,
   agents: readonly Agent[],
-  { parallel, maxFail = Number.POSITIVE_INFINITY, scout = false }: Pace,
+  { parallel, maxFail = Number.POSITIVE_INFINITY, canary = false }: Pace,
   work: (session: Session, agent: Agent) => Promise<T>,
 ): Promise<Outcome<T>[]> {
   let failures = 0;
@@ -34,7 +34,7 @@ export function forEachAgent<T>(
   async function one(agent: Agent): Promise<Outcome<T>> {
     if (failures >= maxFail || session.signal.aborted) return { agent, result: "not-begun" };
     try {
-      const ui = speakingOf(session.ui, fullName(agent));
+      const ui = speakingOf(session.ui, hostAndName(agent));
       return { agent, result: "ok", value: await work({ ...session, ui }, agent) };
     } catch (error) {
       failures++;
@@ -43,7 +43,7 @@ export function forEachAgent<T>(
   }
 
   const [first, ...others] = agents;
-  if (!scout || !first) return Promise.all(atMost(parallel, agents, one));
+  if (!canary || !first) return Promise.all(atMost(parallel, agents, one));
   return one(first).then(async (outcome) => [outcome, ...(await Promise.all(atMost(parallel, others, one)))]);
 }
 

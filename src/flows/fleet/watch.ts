@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { type Agent, titleOf } from "../../state/agents.js";
+import { type Agent, agentId } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { type Found, remember, sinceBefore } from "./found.js";
+import { type AgentStatus, remember, sinceBefore } from "./agent-status.js";
 import { byHost } from "./host.js";
-import { glanceAtHost, type LookingAtHost, lookAtHost } from "./look.js";
+import { glanceAtHost, type LookingAtHost, lookAtHost } from "./probe-agents.js";
 
 export interface Watching extends LookingAtHost {
   /** Who is watched; asked before every look, as agents come and go. */
@@ -14,7 +14,7 @@ export interface Watching extends LookingAtHost {
   /** Milliseconds from one look to the next. */
   every: number;
   /** Told of agents of a host whenever they were looked at. */
-  tell: (host: Host, found: Found[]) => void;
+  tell: (host: Host, found: AgentStatus[]) => void;
   /** Told before every round who is watched now. */
   round: (agents: Agent[]) => void;
 }
@@ -23,7 +23,7 @@ export interface Watching extends LookingAtHost {
 const wholeAgain = 60_000;
 
 interface Watched {
-  found: Found[];
+  found: AgentStatus[];
   /** When all of its agents were looked at as a whole. */
   whole: number;
 }
@@ -96,10 +96,10 @@ export async function watchAgents(session: Session, watching: Watching): Promise
   }
 }
 
-const isSame = (one: Agent, other: Agent): boolean => titleOf(one) === titleOf(other);
+const isSame = (one: Agent, other: Agent): boolean => agentId(one) === agentId(other);
 
 /** They are recorded as they were: somebody may have stopped one and meant to, or given it another port. */
-const sameAgents = (found: Found[], agents: Agent[]): boolean =>
+const sameAgents = (found: AgentStatus[], agents: Agent[]): boolean =>
   isDeepStrictEqual(
     found.map(({ agent: { name, record } }) => [name, record]),
     agents.map(({ name, record }) => [name, record]),
@@ -107,10 +107,10 @@ const sameAgents = (found: Found[], agents: Agent[]): boolean =>
 
 async function lookAgain(
   session: Session,
-  before: Found[],
+  before: AgentStatus[],
   agents: Agent[],
-  { tell, ...looking }: LookingAtHost & { tell: (found: Found[]) => void },
-): Promise<Found[]> {
+  { tell, ...looking }: LookingAtHost & { tell: (found: AgentStatus[]) => void },
+): Promise<AgentStatus[]> {
   const known = before.map((found, at) => ({ ...found, agent: agents[at] ?? found.agent }));
   const glanced = await glanceAtHost(session, known);
   // One that comes up changes by itself.

@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
 import { isLoopback } from "../service/loopback.js";
-import { usualGateway, usualPort } from "./usual.js";
+import { defaultGatewayUrl, defaultPort } from "./defaults.js";
 
 /** Where a gateway is, as it is typed. With or without `/v1` it means the same. */
 export function gatewayFrom(flag: string, text: string): URL {
@@ -8,7 +8,7 @@ export function gatewayFrom(flag: string, text: string): URL {
   // Not repeated: it may hold a password.
   if (!url || !["http:", "https:"].includes(url.protocol) || url.username || url.password) {
     throw new Fault("bad-input", `${flag} is no address of a gateway`, {
-      why: `it is written as ${usualGateway}; keys are not part of it`,
+      why: `it is written as ${defaultGatewayUrl}; keys are not part of it`,
       data: { flag },
     });
   }
@@ -21,7 +21,7 @@ export function gatewayFrom(flag: string, text: string): URL {
   if (url.protocol !== "https:" && !isLoopback(url)) {
     throw new Fault("bad-input", `${flag} ${url.origin} would send everything readable over the network`, {
       why: "http is for this machine alone; a gateway elsewhere is reached with https, or with ssh -L",
-      next: `ssh -L ${usualPort}:127.0.0.1:${usualPort} ${url.hostname}`,
+      next: `ssh -L ${defaultPort}:127.0.0.1:${defaultPort} ${url.hostname}`,
       data: { flag },
     });
   }

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { Fault } from "../../errors.js";
 import { readUsageFile } from "../../gateway/allowance/usage-file.js";
-import type { RequestLine } from "../../gateway/audit/line.js";
 import { followRequestLines, lastRequestLines } from "../../gateway/audit/read.js";
+import type { RequestLine } from "../../gateway/audit/request-line.js";
 import { type Verdict, verifyRequestLog } from "../../gateway/audit/verify.js";
 import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
-import { matchesPattern } from "../../wildcard.js";
+import { matchesPattern } from "../../text/wildcard.js";
 
 /** Which requests somebody wants to see. */
 export interface RequestFilter {

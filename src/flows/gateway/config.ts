@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { Fault } from "../../errors.js";
-import { usualPort } from "./usual.js";
+import { defaultPort } from "./defaults.js";
 
 /** How a gateway is to run. */
 export interface Settings {
@@ -48,7 +48,7 @@ export async function settingsFor(flags: Flags): Promise<Settings> {
     });
   }
   const settings: Settings = {
-    port: flags.port ?? file.port ?? usualPort,
+    port: flags.port ?? file.port ?? defaultPort,
     address: flags.listen ?? file.address ?? "127.0.0.1",
     ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
     exposed: flags.exposeToNetwork || (file.exposed ?? false),

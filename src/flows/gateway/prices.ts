@@ -1,12 +1,12 @@
 import { existsSync, realpathSync } from "node:fs";
-import { loadModels, type Models, overlayIn } from "../../agents/models.js";
+import { loadModels, type Models, overlayIn } from "../../agents/manifest/models.js";
 import type { Session } from "../session.js";
-import { live } from "./live.js";
+import { reloadOnChange } from "./reload-on-change.js";
 
 /** What models cost, by the user's models.yaml as it is now. */
 export function livePrices({ configDir, ui }: Session): Promise<() => Models | Promise<Models>> {
   const overlay = overlayIn(configDir);
-  return live({
+  return reloadOnChange({
     paths: () => [behind(overlay)],
     read: () => loadModels(configDir),
     changed: () =>

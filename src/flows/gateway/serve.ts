@@ -5,10 +5,10 @@ import { openHistories } from "../../gateway/allowance/histories.js";
 import { openUsage } from "../../gateway/allowance/usage.js";
 import { openRequestLog } from "../../gateway/audit/log.js";
 import { readRequestLines } from "../../gateway/audit/read.js";
+import type { GatewayParts } from "../../gateway/gateway-parts.js";
 import { openKeyring } from "../../gateway/keys/keyring.js";
 import { mayUse, mustMay } from "../../gateway/keys/rights.js";
 import { createMetrics } from "../../gateway/metrics.js";
-import type { Parts } from "../../gateway/parts.js";
 import { Refusal } from "../../gateway/refusal.js";
 import { type Gateway, openGateway } from "../../gateway/server.js";
 import { openNonces } from "../../gateway/signing/nonces.js";
@@ -16,30 +16,30 @@ import { mustBeSignable, mustBeSigned } from "../../gateway/signing/verify.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { type Lock, withLock } from "../../state/lock.js";
 import type { Session } from "../session.js";
-import { closing } from "./closing.js";
+import { cleanupStack } from "./cleanup-stack.js";
 import { isLoopback, type Settings } from "./config.js";
 import { servedFleet } from "./fleet.js";
 import { livePrices } from "./prices.js";
 import { reachHosts } from "./reach-hosts.js";
-import { redacting } from "./redacting.js";
-import { type HostEvent, roadsOf } from "./roads.js";
+import { redactor } from "./redactor.js";
+import { type HostEvent, upstreamPoolsFor } from "./upstream-pools.js";
 
-export type Happening =
+export type GatewayEvent =
   | { event: "ready"; url: string; agents: number }
   | HostEvent
   /** So many requests are under way. */
   | { event: "stopping"; requests: number }
   | { event: "stopped" };
 
-export interface Serving {
+export interface ServeOptions {
   settings: Settings;
-  tell: (happening: Happening) => void;
+  tell: (happening: GatewayEvent) => void;
   /** Called before the first request is taken: from now on nobody is asked anything. */
   ready: () => void;
 }
 
 /** Serve: one door to every agent, until somebody says stop. */
-export async function serveGateway(session: Session, serving: Serving): Promise<void> {
+export async function serveGateway(session: Session, serving: ServeOptions): Promise<void> {
   const lock = { what: "clm gateway serve", wait: 500, signal: session.signal };
   const serve = (held: Lock) => whileLocked(session, serving, held);
   await withLock(session.configDir, "gateway", lock, serve).catch((error) => {
@@ -47,12 +47,12 @@ export async function serveGateway(session: Session, serving: Serving): Promise<
   });
 }
 
-async function whileLocked(session: Session, { settings, tell, ready }: Serving, lock: Lock): Promise<void> {
+async function whileLocked(session: Session, { settings, tell, ready }: ServeOptions, lock: Lock): Promise<void> {
   const { configDir, now, ui } = session;
-  const redact = redacting(session);
+  const redact = redactor(session);
   const tls = await tlsOf(settings);
   const dir = openSubdirectory(configDir, "gateway");
-  const opened = closing();
+  const opened = cleanupStack();
   try {
     const log = await openRequestLog(dir, { ...settings.audit, now, isOurs: () => lock.stillMine() });
     opened.add(() => log.close());
@@ -66,11 +66,18 @@ async function whileLocked(session: Session, { settings, tell, ready }: Serving,
     const keyring = openKeyring(configDir, session.secrets, now);
     const fleet = await servedFleet(session);
     await reachHosts(session);
-    const roads = roadsOf(session, tell);
-    opened.add(() => roads.close());
+    const pools = upstreamPoolsFor(session, tell);
+    opened.add(() => pools.close());
 
-    const parts: Parts = {
-      ...{ keyring, mustMay, mayUse, allowance, fleet, metrics: createMetrics({ roads: () => roads.open() }) },
+    const parts: GatewayParts = {
+      ...{
+        keyring,
+        mustMay,
+        mayUse,
+        allowance,
+        fleet,
+        metrics: createMetrics({ pools: () => pools.openConnections() }),
+      },
       scopeOf: (key) => keyring.scopeOf(key),
       mustBeSignable: (headers) => void mustBeSignable(headers, { keyring, now }),
       signed: (request) => mustBeSigned(request, { keyring, nonces, now }),
@@ -88,12 +95,12 @@ async function whileLocked(session: Session, { settings, tell, ready }: Serving,
           });
         },
       },
-      road: (place) => roads.to(place),
+      upstreamPool: (place) => pools.poolFor(place),
       redact,
       trouble: (error) => ui.warn(redact(troubleIn(error))),
     };
     ready();
-    const gateway = await listening(parts, settings, tls);
+    const gateway = await listen(parts, settings, tls);
     opened.add(() => gateway.stop());
     tell({ event: "ready", url: gateway.url, agents: (await fleet()).agents.length });
     await stopped(session.signal, lock);
@@ -144,7 +151,7 @@ async function tlsOf({ tls }: Settings): Promise<Tls> {
 // As many as one machine's tools never have, and few enough that strangers cannot take all of this one's memory.
 const mostConnections = 1000;
 
-async function listening(parts: Parts, settings: Settings, tls: Tls): Promise<Gateway> {
+async function listen(parts: GatewayParts, settings: Settings, tls: Tls): Promise<Gateway> {
   const { address, port, drain, silence, firstByte, total, logBodies, answerBytes, streamBytes } = settings;
   const times = { drain: drain * 1000, silence: silence * 1000, firstByte: firstByte * 1000, total: total * 1000 };
   const traffic = {

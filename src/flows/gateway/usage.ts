@@ -5,11 +5,11 @@ import { readRequestLines } from "../../gateway/audit/read.js";
 import { findAgent } from "../../state/agents.js";
 import { findGatewayKey, type GatewayKeys, gatewayKeyStore } from "../../state/gateway-keys.js";
 import { hostStore } from "../../state/hosts.js";
-import { isGlob, matchesPattern } from "../../wildcard.js";
+import { isGlob, matchesPattern } from "../../text/wildcard.js";
 
 export type Grouping = "key" | "agent" | "day";
 
-export interface UsageQuestion {
+export interface UsageQuery {
   key?: string | undefined;
   /** NAME, HOST/NAME or a pattern of one. */
   agent?: string | undefined;
@@ -18,7 +18,7 @@ export interface UsageQuestion {
 }
 
 /** Totals of one key, agent or day. */
-export interface Used extends Totals {
+export interface UsageGroup extends Totals {
   /** The key's name, the agent as `host/agent`, or the day. */
   of: string;
   /** The key's id, where it is one. */
@@ -26,7 +26,7 @@ export interface Used extends Totals {
 }
 
 export interface UsageAnswer {
-  rows: Used[];
+  rows: UsageGroup[];
   total: Totals;
 }
 
@@ -37,7 +37,7 @@ export function usageIn(configDir: string): Promise<Tally> {
 }
 
 /** Usage: what went through the gateway, and what it cost. */
-export async function usageOf(configDir: string, question: UsageQuestion): Promise<UsageAnswer> {
+export async function usageOf(configDir: string, question: UsageQuery): Promise<UsageAnswer> {
   const keys = gatewayKeyStore(configDir).read();
   const all = (await usageIn(configDir)).rows();
   const rows = all.filter(chosen(configDir, keys, all, question));
@@ -51,7 +51,7 @@ export async function usageOf(configDir: string, question: UsageQuestion): Promi
 }
 
 /** Which rows are asked for. What was named must be there or have been. */
-function chosen(configDir: string, keys: GatewayKeys, all: UsageRow[], { key, agent, since }: UsageQuestion) {
+function chosen(configDir: string, keys: GatewayKeys, all: UsageRow[], { key, agent, since }: UsageQuery) {
   const id = key === undefined ? undefined : findGatewayKey(keys, key).id;
   const first = since && dayOf(since);
   const isIts = ({ target }: UsageRow) => agent === undefined || isTarget(agent, target);
@@ -69,7 +69,7 @@ function isTarget(word: string, target: string): boolean {
   return target !== none && matchesPattern(word, word.includes("/") ? `${host}/${name}` : name);
 }
 
-function named(group: string, by: Grouping, { keys }: GatewayKeys): Pick<Used, "of" | "id"> {
+function named(group: string, by: Grouping, { keys }: GatewayKeys): Pick<UsageGroup, "of" | "id"> {
   if (by !== "key") return { of: group };
   return { of: (Object.hasOwn(keys, group) ? keys[group]?.name : undefined) ?? group, id: group };
 }

@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.js";
 import { type GatewayKey, stateOf } from "../../gateway/keys/key.js";
 import { mayUse, mustMay } from "../../gateway/keys/rights.js";
-import { type Agent, fullName } from "../../state/agents.js";
+import { type Agent, hostAndName } from "../../state/agents.js";
 import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
 import type { Session } from "../session.js";
 
@@ -16,7 +16,7 @@ export function mustBeAllowed({ configDir, now }: Session, word: string, agents:
     throw mayNot(key, `its role is ${key.role}, which may not talk with agents`);
   }
   const closed = agents.filter(({ host, name }) => !mayUse(key, { host: host.name, name }));
-  if (closed.length > 0) throw mayNot(key, `it may not use ${closed.map(fullName).join(" and ")}`);
+  if (closed.length > 0) throw mayNot(key, `it may not use ${closed.map(hostAndName).join(" and ")}`);
   return key;
 }
 

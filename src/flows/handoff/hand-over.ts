@@ -1,8 +1,8 @@
-import type { Plan } from "../../agents/handoff/plan.js";
-import { newHandoffId } from "../../agents/handoff/proof.js";
-import { findAgent, fullName, titleOf } from "../../state/agents.js";
+import type { Plan } from "../../agents/hermes/handoff/plan.js";
+import { newHandoffId } from "../../agents/hermes/handoff/proof.js";
+import { agentId, findAgent, hostAndName } from "../../state/agents.js";
 import type { Handoff } from "../../state/handoffs.js";
-import { alone } from "../agent/alone.js";
+import { withAgentLock } from "../agent/alone.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
@@ -31,12 +31,12 @@ export async function handOver(
   tell: (plan: Plan) => void,
 ): Promise<HandedOver> {
   const known = session.hosts.read();
-  const [giver, meant] = [fullName(findAgent(known, source)), findAgent(known, target)];
+  const [giver, meant] = [hostAndName(findAgent(known, source)), findAgent(known, target)];
   hideSecrets(session);
-  return alone(session, { host: meant.host.name, name: meant.name }, async () => {
+  return withAgentLock(session, { host: meant.host.name, name: meant.name }, async () => {
     // Read again: whoever worked on the target until now may have changed it.
     const fleet = session.hosts.read();
-    const [from, to] = [findAgent(fleet, giver), findAgent(fleet, fullName(meant))];
+    const [from, to] = [findAgent(fleet, giver), findAgent(fleet, hostAndName(meant))];
     const key = options.as === undefined ? undefined : mustBeAllowed(session, options.as, [from, to]);
     const talk = await step(session.ui, `read the conversation of ${from.name}`, () =>
       readSource(session, from, { id: options.session, earlier: options.denyTool.length > 0 }),
@@ -53,11 +53,11 @@ export async function handOver(
     // A summary is a message and what answers it.
     const count = (what.said?.length ?? 0) + (what.summarise ? 2 : 0);
     const closing = options.close ? `, and close ${talk.talk.id} of ${from.name}` : "";
-    const deed = {
+    const action = {
       verb: "handoff",
-      target: fullName(to),
+      target: hostAndName(to),
       summary: `hand ${count} messages of ${from.name} over to ${to.name}${closing}`,
-      question: `Hand ${count} messages of ${titleOf(from)} over to ${titleOf(to)}${closing}?`,
+      question: `Hand ${count} messages of ${agentId(from)} over to ${agentId(to)}${closing}?`,
     };
     const handoff: Handoff = {
       id: newHandoffId(),
@@ -67,7 +67,7 @@ export async function handOver(
       ...(options.close && { close: { last: talk.last } }),
       ...(key && { as: key.id }),
     };
-    const done = await session.gate.pass(deed, () => move(session, handoff, what, taker), outcomeOf);
+    const done = await session.gate.pass(action, () => move(session, handoff, what, taker), outcomeOf);
     // Only now: who is killed before the log has it finishes it again.
     if (done) await handoffsOf(session).drop(done.id);
     return { plan: what.plan, done };

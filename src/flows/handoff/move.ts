@@ -1,8 +1,8 @@
-import { summarised } from "../../agents/handoff/fit.js";
-import { isProof, newCode, noteOf, planted, question } from "../../agents/handoff/proof.js";
-import { countsOf, rowOf, sessionRow } from "../../agents/handoff/request.js";
-import { digestOf, type Said } from "../../agents/handoff/transcript.js";
-import { brief } from "../../agents/proof/judge.js";
+import { summarised } from "../../agents/hermes/handoff/fit.js";
+import { isProof, newCode, noteOf, planted, question } from "../../agents/hermes/handoff/proof.js";
+import { countsOf, rowOf, sessionRow } from "../../agents/hermes/handoff/request.js";
+import { digestOf, type Said } from "../../agents/hermes/handoff/transcript.js";
+import { brief } from "../../agents/probe/proof/judge.js";
 import { asFault, Fault, isFault } from "../../errors.js";
 import type { Handoff } from "../../state/handoffs.js";
 import type { Session } from "../session.js";
@@ -85,17 +85,17 @@ async function prove(session: Session, id: string, { agent }: Target, code: stri
   if (isProof(text, code)) return;
   throw new Fault("check-failed", `${agent.name} did not prove that it read the conversation`, {
     why: [`asked for the code in it, it answered: ${brief(session.ui.redact(text), 200)}`],
-    next: `clm agent doctor ${agent.word}`,
+    next: `clm agent doctor ${agent.ref}`,
   });
 }
 
 // Also who stops clm does not want half a session there.
-const patience = 30_000;
+const timeout = 30_000;
 
 /** Takes everything away from the target again, and gives back why. */
 async function undone(session: Session, handoff: Handoff, error: unknown): Promise<unknown> {
   try {
-    await forget(session, handoff, AbortSignal.timeout(patience));
+    await forget(session, handoff, AbortSignal.timeout(timeout));
     if (error instanceof Fault && error.fault !== "interrupted") error.why.push("nothing of it is left on the target");
   } catch (trouble) {
     session.ui.warn(`what was begun on ${handoff.to.agent} could not be taken away: ${asFault(trouble).message}`);

@@ -1,4 +1,4 @@
-import { type Reply, type Request, requesting } from "../../agents/handoff/request.js";
+import { type Reply, type Request, requesting } from "../../agents/hermes/handoff/request.js";
 import { Fault } from "../../errors.js";
 import type { Agent } from "../../state/agents.js";
 import { askStateDb } from "../agent/state-db.js";
@@ -18,25 +18,25 @@ export async function request(
   asked: Request,
   signal: AbortSignal,
 ): Promise<Reply> {
-  const { subject } = await targetOf(session, `${agent.host.name}/${agent.name}`);
+  const { resolved } = await targetOf(session, `${agent.host.name}/${agent.name}`);
   const way = { verb: "changed", seconds, signal };
   let reply: Reply = {};
-  for await (const said of askStateDb<Reply>(session, { agent, subject }, requesting(asked, subject.places), way))
+  for await (const said of askStateDb<Reply>(session, { agent, resolved }, requesting(asked, resolved.paths), way))
     reply = said;
   if (reply.absent) throw noDatabase(agent);
   if (reply.fault !== undefined) throw refused(agent, reply);
   return reply;
 }
 
-const noDatabase = ({ name, word }: Agent): Fault =>
+const noDatabase = ({ name, ref }: Agent): Fault =>
   new Fault("not-ready", `${name} has no state.db that a conversation could be put into`, {
     why: "the agent makes it itself when it is first talked to; nothing was changed",
-    next: `clm chat ${word} --once hello`,
+    next: `clm chat ${ref} --once hello`,
   });
 
-const refused = ({ name, host, word }: Agent, { fault, why }: Reply): Fault =>
+const refused = ({ name, host, ref }: Agent, { fault, why }: Reply): Fault =>
   new Fault(fault === "unwritable" ? "remote-failed" : "conflict", `the sessions of ${name} could not be changed`, {
     why: why ?? `on ${host.name}`,
-    next: `clm agent doctor ${word}`,
+    next: `clm agent doctor ${ref}`,
     data: { reason: fault },
   });

@@ -1,9 +1,9 @@
-import { question } from "../../agents/handoff/proof.js";
-import { hasArrived, transcriptFrom } from "../../agents/handoff/transcript.js";
+import { question } from "../../agents/hermes/handoff/proof.js";
+import { hasArrived, transcriptFrom } from "../../agents/hermes/handoff/transcript.js";
 import { Fault, isFault } from "../../errors.js";
 import { type Agent, findAgent } from "../../state/agents.js";
 import { type Handoff, openHandoffs } from "../../state/handoffs.js";
-import { alone } from "../agent/alone.js";
+import { withAgentLock } from "../agent/alone.js";
 import type { Session } from "../session.js";
 import { request } from "./on-host.js";
 
@@ -115,9 +115,9 @@ export async function clearUp(session: Session, { host, name }: Agent): Promise<
       await abandonAlone(session, handoff);
       continue;
     }
-    const deed = { verb: "handoff", target: `${host.name}/${name}`, summary: `finish the handoff ${id}` };
+    const action = { verb: "handoff", target: `${host.name}/${name}`, summary: `finish the handoff ${id}` };
     session.ui.note(`a handoff to ${name} was cut short when it was proven already: ${id}`);
-    const done = await session.gate.pass(deed, () => finish(session, handoff), outcomeOf).catch(goneIs(session, id));
+    const done = await session.gate.pass(action, () => finish(session, handoff), outcomeOf).catch(goneIs(session, id));
     if (!done) continue;
     await handoffsOf(session).drop(id);
     finished.set(asked, done);
@@ -151,19 +151,19 @@ export async function abandon(session: Session, id: string): Promise<Handoff> {
     });
   }
   const { host, agent: name } = handoff.to;
-  await alone(session, { host, name }, () => abandonAlone(session, handoff));
+  await withAgentLock(session, { host, name }, () => abandonAlone(session, handoff));
   return handoff;
 }
 
 async function abandonAlone(session: Session, handoff: Handoff): Promise<void> {
   const { id, to } = handoff;
-  const deed = {
+  const action = {
     verb: "handoff",
     target: `${to.host}/${to.agent}`,
     summary: `take away what is left of the handoff ${id}`,
   };
   // With an agent went all that was its own.
-  await session.gate.pass(deed, () =>
+  await session.gate.pass(action, () =>
     recorded(session, to) ? forget(session, handoff, session.signal) : handoffsOf(session).drop(id),
   );
 }

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { type Boundary, within } from "../../agents/handoff/boundary.js";
-import type { Fit } from "../../agents/handoff/fit.js";
-import { describe, type Fitted, fitted, type Plan } from "../../agents/handoff/plan.js";
-import { redacting } from "../../agents/handoff/redacted.js";
-import { digestOf, type Said } from "../../agents/handoff/transcript.js";
+import { type Boundary, within } from "../../agents/hermes/handoff/boundary.js";
+import type { Fit } from "../../agents/hermes/handoff/fit.js";
+import { describe, type Fitted, fitted, type Plan } from "../../agents/hermes/handoff/plan.js";
+import { redacting } from "../../agents/hermes/handoff/redacted.js";
+import { digestOf, type Said } from "../../agents/hermes/handoff/transcript.js";
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
-import { titleOf } from "../../state/agents.js";
+import { agentId } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import type { Source } from "./source.js";
 import { piecesFor } from "./summary.js";
@@ -50,8 +50,8 @@ export function prepared(
   const { said: may, title, taken } = within(boundary, { said, earlier, title: talk.title ?? `from ${agent.name}` });
   const fit = fitted(may, target.context, options.fit ?? "refuse");
   const plan: Plan = {
-    from: { agent: titleOf(agent), session: talk.id },
-    to: { agent: titleOf(target.agent), model: target.model ?? null },
+    from: { agent: agentId(agent), session: talk.id },
+    to: { agent: agentId(target.agent), model: target.model ?? null },
     title,
     ...describe(may),
     ...{ taken, fit: fit.fit },
@@ -78,7 +78,7 @@ export function mustMove(
   if (may.length === 0) {
     throw new Fault("bad-input", "nothing of this conversation would be handed over", {
       why: plan.taken.messages > 0 ? `the boundary takes all ${plan.taken.messages} messages away` : "it is empty",
-      next: `clm agent sessions show ${source.agent.word} ${plan.from.session}`,
+      next: `clm agent sessions show ${source.agent.ref} ${plan.from.session}`,
     });
   }
   if (plan.fit.context === null) {

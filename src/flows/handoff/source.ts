@@ -1,5 +1,5 @@
-import { type Said, transcriptFrom } from "../../agents/handoff/transcript.js";
-import type { Row, Session as Talk } from "../../agents/sessions/session.js";
+import { type Said, transcriptFrom } from "../../agents/hermes/handoff/transcript.js";
+import type { Row, Session as Talk } from "../../agents/hermes/sessions/session.js";
 import { Fault } from "../../errors.js";
 import type { Agent } from "../../state/agents.js";
 import { openHandoffs } from "../../state/handoffs.js";
@@ -51,5 +51,5 @@ async function lastUsed(session: Session, agent: Agent, word: string): Promise<s
   const sessions = await listSessions(session, word, { limit: 50 + half.length });
   const found = sessions.find(({ id, messages }) => messages > 0 && !isHalf(id));
   if (found) return found.id;
-  throw new Fault("not-found", `${agent.name} has had no conversation yet`, { next: `clm chat ${agent.word}` });
+  throw new Fault("not-found", `${agent.name} has had no conversation yet`, { next: `clm chat ${agent.ref}` });
 }

@@ -1,6 +1,6 @@
-import { cutTo, piecesOf, roomIn, type Split, summaryRoom } from "../../agents/handoff/fit.js";
-import { summaryRequest } from "../../agents/handoff/proof.js";
-import { bytesPerToken } from "../../agents/tokens.js";
+import { cutTo, piecesOf, roomIn, type Split, summaryRoom } from "../../agents/hermes/handoff/fit.js";
+import { summaryRequest } from "../../agents/hermes/handoff/proof.js";
+import { bytesPerToken } from "../../agents/hermes/tokens.js";
 import { Fault } from "../../errors.js";
 import type { Session } from "../session.js";
 import { request } from "./on-host.js";
@@ -34,7 +34,10 @@ export async function summaryOf(session: Session, target: Target, id: string, sp
 export function piecesFor(target: Target, { older }: Split): string[] {
   // The request itself and what was summarised before stand in the same message. All in bytes: no character is less than one.
   const window = Math.floor((roomIn(target.context ?? 0) * bytesPerToken) / 2);
-  const longest = Math.min(window, (target.subject.manifest.api.chat.longest ?? window) - summaryLength(target) - 1000);
+  const longest = Math.min(
+    window,
+    (target.resolved.manifest.api.chat.longest ?? window) - summaryLength(target) - 1000,
+  );
   if (longest < 200) throw tooSmall(target);
   const pieces = piecesOf(older, longest);
   if (pieces.length > mostPieces) throw tooMuch(target, pieces.length);

@@ -1,11 +1,11 @@
-import { loadModels } from "../../agents/models.js";
-import { brief } from "../../agents/proof/judge.js";
-import type { Subject } from "../../agents/subject.js";
+import { loadModels } from "../../agents/manifest/models.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { brief } from "../../agents/probe/proof/judge.js";
 import { Fault } from "../../errors.js";
 import { ask } from "../../remote/http.js";
-import { type Agent, titleOf } from "../../state/agents.js";
+import { type Agent, agentId } from "../../state/agents.js";
 import { modelOf } from "../../state/providers.js";
-import { openDoor } from "../agent/door.js";
+import { verifyPortOwner } from "../agent/verify-port-owner.js";
 import { bodyText } from "../chat/answering.js";
 import type { Session } from "../session.js";
 import { request } from "./on-host.js";
@@ -13,7 +13,7 @@ import { request } from "./on-host.js";
 /** Who a conversation is handed to, seen to be able to take it. */
 export interface Target {
   agent: Agent;
-  subject: Subject;
+  resolved: ResolvedAgent;
   model: string | undefined;
   /** Tokens its model's window holds, where that is known. */
   context: number | undefined;
@@ -22,44 +22,44 @@ export interface Target {
 /** Everything that can be wrong with a target is found before anything is changed. */
 export async function mustTakeOver(session: Session, agent: Agent, context: number | undefined): Promise<Target> {
   mustBeValidated(agent);
-  const { subject } = await mustTakeItsKey(session, agent);
+  const { resolved } = await mustTakeItsKey(session, agent);
   const { missing = [] } = await request(session, agent, { verb: "look", id: "" }, session.signal);
   if (missing.length > 0) throw unknownShape(agent, missing);
   const providers = session.providers.read();
   const model = modelOf(providers, agent.record);
   const type = providers.providers[agent.record.provider ?? ""]?.type;
   const known = type && model ? (await loadModels(session.configDir)).of(type, model)?.context : undefined;
-  return { agent, subject, model, context: context ?? known };
+  return { agent, resolved, model, context: context ?? known };
 }
 
 function mustBeValidated(agent: Agent): void {
   const { onboarding, rendered, proven } = agent.record;
   if (onboarding.state === "ready" && proven && proven.digest === rendered?.digest) return;
   const isReady = onboarding.state === "ready";
-  throw new Fault("not-ready", `${titleOf(agent)} cannot take a conversation over yet`, {
+  throw new Fault("not-ready", `${agentId(agent)} cannot take a conversation over yet`, {
     why: isReady ? "it was not validated as it is now" : `its onboarding is not complete (state=${onboarding.state})`,
-    next: `clm agent configure ${agent.word}${isReady ? " --stage validate" : ""}`,
+    next: `clm agent configure ${agent.ref}${isReady ? " --stage validate" : ""}`,
     data: { state: onboarding.state },
   });
 }
 
-async function mustTakeItsKey(session: Session, agent: Agent): Promise<{ subject: Subject }> {
-  const { api, subject, key } = await openDoor(session, agent);
+async function mustTakeItsKey(session: Session, agent: Agent): Promise<{ resolved: ResolvedAgent }> {
+  const { api, resolved, key } = await verifyPortOwner(session, agent);
   const { status, body } = await ask(api, {
-    ...{ method: "GET", path: subject.manifest.api.models, signal: session.signal },
+    ...{ method: "GET", path: resolved.manifest.api.models, signal: session.signal },
     headers: { Authorization: `Bearer ${key.reveal()}` },
   });
   const said = await bodyText(body);
-  if (status === 200) return { subject };
+  if (status === 200) return { resolved };
   throw new Fault("check-failed", `${agent.name} does not take its own key`, {
     why: `HTTP ${status}: ${brief(session.ui.redact(said), 200)}`,
-    next: `clm agent doctor ${agent.word}`,
+    next: `clm agent doctor ${agent.ref}`,
     data: { status },
   });
 }
 
-const unknownShape = ({ name, word }: Agent, missing: string[]): Fault =>
+const unknownShape = ({ name, ref }: Agent, missing: string[]): Fault =>
   new Fault("unsupported", `the state.db of ${name} is not one clm can write to`, {
     why: `it has no ${missing.join(", ")}`,
-    next: `clm agent show ${word}`,
+    next: `clm agent show ${ref}`,
   });

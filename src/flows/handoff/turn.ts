@@ -1,5 +1,5 @@
 import type { Agent } from "../../state/agents.js";
-import { openDoor } from "../agent/door.js";
+import { verifyPortOwner } from "../agent/verify-port-owner.js";
 import { exchange } from "../chat/exchange.js";
 import type { Session } from "../session.js";
 
@@ -11,7 +11,7 @@ export interface Turn {
 
 /** One turn of a conversation, that clm asks for itself: `clm chat --last` goes on with what people said. */
 export async function turnIn(session: Session, agent: Agent, id: string, text: string): Promise<Turn> {
-  const door = await openDoor(session, agent);
+  const door = await verifyPortOwner(session, agent);
   let now = id;
   const taken = (told: string | undefined) => {
     now = told ?? id;

@@ -3,10 +3,9 @@ import { readFacts } from "../../remote/facts.js";
 import { pin } from "../../remote/host-keys/pins.js";
 import type { Host } from "../../state/hosts.js";
 import type { Session } from "../session.js";
-import { recordedFacts } from "./facts.js";
-import { type Introduction, reachNew } from "./reach.js";
+import { connectFirstTime, type KeyApproval, recordedFacts } from "./first-contact.js";
 
-export interface HostWish extends Introduction {
+export interface NewHost extends KeyApproval {
   name: string;
   address: string;
   port?: number | undefined;
@@ -15,41 +14,38 @@ export interface HostWish extends Introduction {
   labels: Record<string, string>;
 }
 
-/** Add: the host's key is pinned, its facts are recorded. Nothing is changed on the host. */
-export async function addHost(session: Session, wish: HostWish): Promise<Host> {
-  const { fingerprint, acceptNew, ...target } = wish;
-  mustBeFree(session.hosts.read().hosts, wish);
+/** Pins the host's key and records its facts. Nothing is changed on the host. */
+export async function addHost(session: Session, newHost: NewHost): Promise<Host> {
+  const { configDir, gate, hosts, inFleet, now, signal } = session;
+  const { fingerprint, acceptNew, ...target } = newHost;
+  const { name, address } = target;
+  mustBeFree(hosts.read().hosts, name);
 
-  const { connection, agreed } = await reachNew(
-    session,
-    target,
-    { fingerprint, acceptNew },
-    session.trust.forgetting(wish.name),
-  );
-  const facts = await readFacts(connection, session.now, session.signal).finally(() => connection.close());
+  const trust = session.trust.forgetting(name);
+  const { connection, approved } = await connectFirstTime(session, target, { fingerprint, acceptNew }, trust);
+  const facts = await readFacts(connection, now, signal).finally(() => connection.close());
   const record: Host = {
     ...target,
-    added_at: session.now().toISOString(),
+    added_at: now().toISOString(),
     sudo: facts.sudo,
-    facts: recordedFacts(facts, session.now()),
+    facts: recordedFacts(facts, now()),
     agents: {},
   };
 
-  const deed = { verb: "host add", target: wish.name, summary: `add host ${wish.name} at ${wish.address}` };
-  await session.gate.pass(deed, () =>
-    session.inFleet(async () => {
-      mustBeFree(session.hosts.read().hosts, wish);
-      // A pin without a record is harmless: the next `host add` does not look at it.
-      for (const [alias, key] of agreed) await pin(session.configDir, alias, key);
-      await session.hosts.update((fleet) => ({ ...fleet, hosts: [...fleet.hosts, record] }));
+  await gate.pass({ verb: "host add", target: name, summary: `add host ${name} at ${address}` }, () =>
+    inFleet(async () => {
+      mustBeFree(hosts.read().hosts, name);
+      // A pin without a record is harmless: the next `host add` ignores it.
+      for (const [alias, key] of approved) await pin(configDir, alias, key);
+      await hosts.update((fleet) => ({ ...fleet, hosts: [...fleet.hosts, record] }));
     }),
   );
   return record;
 }
 
-function mustBeFree(hosts: Host[], { name }: HostWish): void {
+function mustBeFree(hosts: Host[], name: string): void {
   if (!hosts.some((host) => host.name === name)) return;
-  throw new Fault("already-exists", `there is a host called ${name} already`, {
+  throw new Fault("already-exists", `a host called ${name} already exists`, {
     next: [`clm host show ${name}`, `clm host update ${name} --address ADDRESS`],
   });
 }

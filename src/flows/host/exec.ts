@@ -1,8 +1,8 @@
+import { atMost } from "../../async/limit.js";
 import { asFault, type Fault, isFault } from "../../errors.js";
-import { atMost } from "../../limit.js";
 import { sh } from "../../quote.js";
 import { type OnOutput, run } from "../../remote/run.js";
-import type { Outcome } from "../../state/audit.js";
+import type { Outcome } from "../../state/audit/write.js";
 import type { Host } from "../../state/hosts.js";
 import { cleanCut } from "../clean-cut.js";
 import { programOf } from "../gate.js";
@@ -75,14 +75,14 @@ export async function execOnHosts(
   }
 
   const names = hosts.map(({ name }) => name);
-  const deed = {
+  const action = {
     verb: "host exec",
     target: names.join(","),
     summary: `run ${programOf(command)} on ${names.join(", ")}`,
   };
   // Nobody waits for the other hosts when a person has said stop at a prompt.
   const everyone = () => Promise.all(atMost(parallel, hosts, askAndTell));
-  return (await session.gate.pass(deed, everyone, outcomeOf)) ?? [];
+  return (await session.gate.pass(action, everyone, outcomeOf)) ?? [];
 }
 
 /**

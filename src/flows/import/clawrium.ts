@@ -1,4 +1,4 @@
-import { loadType } from "../../agents/registry.js";
+import { loadType } from "../../agents/manifest/registry.js";
 import { Secret } from "../../secret.js";
 import { providerTypes } from "../provider/types.js";
 import type { Session } from "../session.js";
@@ -48,13 +48,13 @@ export async function importClawrium(session: Session, wish: ImportWish): Promis
   if (plan.nothing && !source.inPlace) return result;
 
   const what = countsOf(plan);
-  const deed = {
+  const action = {
     verb: "import clawrium",
     target: source.directory,
     summary: `take over ${what} from ${source.directory}`,
     question: `Take over ${what}?`,
   };
-  const done = await session.gate.pass(deed, async () => {
+  const done = await session.gate.pass(action, async () => {
     const called = await callAll(session, plan, { ...wish, directory: source.directory });
     return session.inFleet(async () => {
       const now = settleNow(session, taken, source);

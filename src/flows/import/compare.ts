@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
-import { loadType } from "../../agents/registry.js";
-import { render } from "../../agents/rendering.js";
-import { type Subject, subjectOf } from "../../agents/subject.js";
+import { render } from "../../agents/hermes/rendering.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { inParallel } from "../../async/limit.js";
 import { asFault, Fault } from "../../errors.js";
-import { inParallel } from "../../limit.js";
-import { type Agent, agentsOf, instanceOf, titleOf } from "../../state/agents.js";
+import { type Agent, agentId, agentsOf, secretOwner } from "../../state/agents.js";
 import { answersFor } from "../agent/answers.js";
 import type { Session } from "../session.js";
 import { type Difference, differences } from "./compare/judge.js";
@@ -28,29 +28,29 @@ export async function compareAgents(session: Session, hosts: string[]): Promise<
 
 async function compareAgent(session: Session, agent: Agent): Promise<Compared[]> {
   const { host, name } = agent;
-  const title = titleOf(agent);
+  const title = agentId(agent);
   const row = (id: Compared["id"], differs: string, fix?: string): Compared => ({
     ...{ agent: title, host: host.name, id, differs },
     ...(fix !== undefined && { fix }),
   });
   try {
     const { manifest } = await loadType(session.configDir, agent.record.type);
-    const subject = subjectOf(manifest, agent);
+    const resolved = resolvedAgent(manifest, agent);
     const salt = randomBytes(16).toString("hex");
     const root = (await session.pool.connect(host)).as("root");
-    const seen = await look(root, subject, salt, session.signal);
-    const { variables, trouble } = await wouldSet(session, subject, agent);
-    const key = session.secrets.get(instanceOf(agent), manifest.api.secret);
+    const seen = await look(root, resolved, salt, session.signal);
+    const { variables, trouble } = await wouldSet(session, resolved, agent);
+    const key = session.secrets.get(secretOwner(agent), manifest.api.secret);
     const samePort = Object.entries(host.agents).filter(
       ([other, record]) => other !== name && record.port === agent.record.port,
     );
-    const found = differences(subject, seen, {
+    const found = differences(resolved, seen, {
       key: key && createHash("sha256").update(`${salt}${key.reveal()}`).digest("hex"),
       samePort: samePort.map(([other]) => other),
       variables,
     });
     const rows = found.map(({ id, differs, fix }) => row(id, differs, fix));
-    if (trouble) rows.push(row("rendering", trouble.message, trouble.next[0] ?? `clm agent configure ${agent.word}`));
+    if (trouble) rows.push(row("rendering", trouble.message, trouble.next[0] ?? `clm agent configure ${agent.ref}`));
     return rows.length > 0 ? rows : [row("same", "nothing")];
   } catch (error) {
     session.signal.throwIfAborted();
@@ -62,11 +62,11 @@ async function compareAgent(session: Session, agent: Agent): Promise<Compared[]>
 /** The variables clm would put into its `.env`, or why that cannot be said yet. */
 async function wouldSet(
   session: Session,
-  subject: Subject,
+  resolved: ResolvedAgent,
   { record }: Agent,
 ): Promise<{ variables?: string[]; trouble?: Fault }> {
   try {
-    return { variables: [...render(subject, await answersFor(session, subject, record)).env.keys()] };
+    return { variables: [...render(resolved, await answersFor(session, resolved, record)).env.keys()] };
   } catch (error) {
     if (error instanceof Fault && error.fault !== "interrupted") return { trouble: error };
     throw error;

@@ -1,14 +1,13 @@
 import { join, relative } from "node:path";
+import { inParallel } from "../../async/limit.js";
 import { asFault, isFault } from "../../errors.js";
-import { inParallel } from "../../limit.js";
 import { connect } from "../../remote/connect.js";
 import type { Connection } from "../../remote/connection.js";
 import { type Facts, readFacts } from "../../remote/facts.js";
 import type { HostKey } from "../../remote/host-keys/key.js";
 import type { Target } from "../../remote/target.js";
 import type { Host } from "../../state/hosts.js";
-import { recordedFacts } from "../host/facts.js";
-import { reachNew } from "../host/reach.js";
+import { connectFirstTime, recordedFacts } from "../host/first-contact.js";
 import type { Session } from "../session.js";
 
 /** A host that was called, or why it was not reached. */
@@ -57,8 +56,9 @@ async function call(session: Session, host: Host, target: Target): Promise<Calle
 
 async function introduce(session: Session, host: Host, target: Target, acceptNew: boolean): Promise<Called> {
   try {
-    const { connection, agreed } = await reachNew(session, target, { acceptNew }, session.trust.forgetting(host.name));
-    return await seen(session, host, connection, agreed);
+    const trust = session.trust.forgetting(host.name);
+    const { connection, approved } = await connectFirstTime(session, target, { acceptNew }, trust);
+    return await seen(session, host, connection, approved);
   } catch (error) {
     return notReached(session, host, error);
   }

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from "node:crypto";
 import { Fault } from "../../errors.js";
 import type { Fleet, Host } from "../../state/hosts.js";
-import { instanceKey } from "../../state/instance-key.js";
 import type { Provider, Providers } from "../../state/providers.js";
-import type { Adopted, Secrets } from "../../state/secrets.js";
+import { ownerKey } from "../../state/secret-owner.js";
+import type { ImportedSecret, Secrets } from "../../state/secrets.js";
 import { own, type Row, type Taken } from "./clawrium/taken.js";
 
 /** What is there already on clm's side. */
@@ -22,7 +22,7 @@ export interface Settled {
   /** New agents on hosts that are there, by host. */
   agents: Record<string, Host["agents"]>;
   providers: Record<string, Provider>;
-  secrets: Adopted[];
+  secrets: ImportedSecret[];
   gone: string[];
   keys: Record<string, string>;
   rows: Row[];
@@ -98,16 +98,16 @@ function providerThere(name: string, wanted: Provider, { secrets }: Taken, prese
   });
 }
 
-function secretThere(secret: Adopted, present: Present): boolean {
+function secretThere(secret: ImportedSecret, present: Present): boolean {
   const same = isSame(secret, present);
   if (same !== false) return same === true;
-  throw taken(`${secret.name} of ${instanceKey(secret.instance)} is there already, and it is another one`, {
+  throw taken(`${secret.name} of ${ownerKey(secret.instance)} is there already, and it is another one`, {
     why: "clm keeps a secret for something that is not in its fleet",
   });
 }
 
 /** Nothing when there is no such secret. */
-function isSame({ instance, name, value }: Adopted, { secrets }: Present): boolean | undefined {
+function isSame({ instance, name, value }: ImportedSecret, { secrets }: Present): boolean | undefined {
   const found = secrets.get(instance, name);
   if (!found) return undefined;
   const [one, other] = [found, value].map((secret) => Buffer.from(secret.reveal()));

@@ -3,7 +3,7 @@ import { Fault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
 import { beating } from "../../remote/leash.js";
 import { commandFor } from "../../remote/operations/conversation.js";
-import { unlessSilent } from "../../remote/unless-silent.js";
+import { withSilenceTimeout } from "../../remote/silence-timeout.js";
 
 export type Hears = Omit<Parameters<typeof hearing>[0], "remark"> & {
   remark: (words: string[], agent: number | undefined) => void;
@@ -31,7 +31,7 @@ export async function listen(connection: Connection, script: string, hears: Hear
   const stopBeating = beating((byte) => process.stdin.write(byte));
   const { silence } = hears;
   const { name: host } = connection.target;
-  const stdout = silence === undefined ? process.stdout : unlessSilent(process.stdout, { host, silence });
+  const stdout = silence === undefined ? process.stdout : withSilenceTimeout(process.stdout, { host, silence });
   // What comes after a stop is read to its end, and nobody hears it.
   const take = async (chunk: Buffer) => {
     if (signal.aborted) return;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { clockOf } from "../../agents/logs/clock.js";
 import { type Asking, logsScript } from "../../agents/logs/script.js";
-import { loadType } from "../../agents/registry.js";
-import { type Subject, subjectOf } from "../../agents/subject.js";
+import { loadType } from "../../agents/manifest/registry.js";
+import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { limit } from "../../async/limit.js";
 import { asFault, Fault, isFault } from "../../errors.js";
-import { limit } from "../../limit.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import { cleanCut } from "../clean-cut.js";
@@ -33,7 +33,7 @@ const mostPast = 1 << 27;
 /** Milliseconds that sources may come after each other and still be put in order; the screen is behind by as much. */
 const reorder = 20;
 /** Milliseconds that hosts are waited for before others go live. */
-const patience = 3000;
+const timeout = 3000;
 // Milliseconds a host may take to find the next line, where its logs are read to their end.
 const silence = 90_000;
 /** Milliseconds before a host that was lost is called again: longer each time, until it was there for a while. */
@@ -72,7 +72,7 @@ export async function tellLogs(
     // Who follows never ends: nobody can wait for a turn.
     return wish.follow ? hear() : slot(hear);
   });
-  const late = wish.follow ? setTimeout(stage.open, patience) : undefined;
+  const late = wish.follow ? setTimeout(stage.open, timeout) : undefined;
   try {
     await Promise.all(work);
   } finally {
@@ -164,7 +164,7 @@ async function hearHost(
 
   async function once(): Promise<void> {
     // Reading manifests takes about as long as the handshake: both at once.
-    const [connection, subjects] = await Promise.all([
+    const [connection, resolvedAgents] = await Promise.all([
       session.pool.connect(host),
       Promise.all(voices.map(({ agent }) => subjectFor(session, agent))),
     ]);
@@ -196,7 +196,7 @@ async function hearHost(
       stage.stir(voice);
     };
     const hears = { longest, line, remark, room: stage.room, silence: wish.follow ? undefined : silence };
-    await listen(connection, logsScript(subjects, asking), hears, session.signal);
+    await listen(connection, logsScript(resolvedAgents, asking), hears, session.signal);
   }
 
   for (;;) {
@@ -223,13 +223,13 @@ async function hearHost(
   }
 }
 
-async function subjectFor({ configDir }: Session, agent: Agent): Promise<Subject> {
+async function subjectFor({ configDir }: Session, agent: Agent): Promise<ResolvedAgent> {
   const { manifest } = await loadType(configDir, agent.record.type);
-  return subjectOf(manifest, agent);
+  return resolvedAgent(manifest, agent);
 }
 
-const missing = ({ host, name, word, record }: Agent, account: boolean): Fault =>
+const missing = ({ host, name, ref, record }: Agent, account: boolean): Fault =>
   new Fault("check-failed", `${name} is not on ${host.name} as it was installed`, {
     why: account ? `there is no account ${record.user}, so none of its log files` : `there is no unit ${record.unit}`,
-    next: `clm ps ${word}`,
+    next: `clm ps ${ref}`,
   });

@@ -1,4 +1,4 @@
-import type { Field } from "../../agents/manifest.js";
+import type { Field } from "../../agents/manifest/manifest.js";
 import { Fault } from "../../errors.js";
 
 /** Fields whose answer is an address, by the names that manifests give them. */

@@ -1,7 +1,7 @@
-import type { Field, ProviderType } from "../../agents/manifest.js";
-import { loadTypes } from "../../agents/registry.js";
+import type { Field, ProviderType } from "../../agents/manifest/manifest.js";
+import { loadTypes } from "../../agents/manifest/registry.js";
 import { Fault } from "../../errors.js";
-import { nearest } from "../../nearest.js";
+import { nearest } from "../../text/nearest.js";
 
 /** A type of provider, with the agent type whose manifest has it. */
 export interface KnownType extends ProviderType {

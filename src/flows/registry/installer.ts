@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Release } from "../../agents/manifest.js";
+import type { Release } from "../../agents/manifest/manifest.js";
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import type { Session } from "../session.js";
 import { takePinned } from "./bytes.js";
 import { cachePath, dropFromCache, keepInCache, readCache } from "./cache.js";
-import { type Opened, openSource, type Patience } from "./open.js";
+import { type Opened, openSource, type Timeouts } from "./open.js";
 
 export interface Installer {
   /** Where it is kept; whoever sends it to a host sends `bytes`, which are the ones that were checked. */
@@ -15,7 +15,7 @@ export interface Installer {
   sha256: string;
 }
 
-export interface FetchOptions extends Partial<Patience> {
+export interface FetchOptions extends Partial<Timeouts> {
   /** The user's own copy, for machines without internet. It is checked like any other. */
   file?: string | undefined;
 }

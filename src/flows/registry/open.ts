@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { fileURLToPath } from "node:url";
 import { Fault } from "../../errors.js";
 
-export interface Patience {
+export interface Timeouts {
   /** Milliseconds without a byte. */
   idle: number;
   /** Milliseconds for all of it. */
@@ -22,11 +22,11 @@ export interface Opened {
 export class CutShort extends Error {}
 
 /** Opens a URL. Throws `unreachable` when nothing begins to come from there. */
-export async function openSource(from: URL, patience: Patience, signal: AbortSignal): Promise<Opened> {
+export async function openSource(from: URL, timeout: Timeouts, signal: AbortSignal): Promise<Opened> {
   const stop = new AbortController();
   const late = (why: string) => () => stop.abort(new Error(why));
-  const idle = setTimeout(late(`nothing came for ${patience.idle / 1000} s`), patience.idle);
-  const whole = setTimeout(late(`it took longer than ${patience.whole / 1000} s`), patience.whole);
+  const idle = setTimeout(late(`nothing came for ${timeout.idle / 1000} s`), timeout.idle);
+  const whole = setTimeout(late(`it took longer than ${timeout.whole / 1000} s`), timeout.whole);
   const either = AbortSignal.any([signal, stop.signal]);
   const close = () => {
     clearTimeout(idle);

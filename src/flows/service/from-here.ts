@@ -7,9 +7,9 @@ import { type Answer, longest, type Question, type Silence } from "./question.js
 export async function askFromHere(
   { method, url, headers, body }: Question,
   signal: AbortSignal,
-  patience: number,
+  timeout: number,
 ): Promise<Answer | Silence> {
-  const late = AbortSignal.timeout(patience);
+  const late = AbortSignal.timeout(timeout);
   const { request } = url.protocol === "https:" ? https : http;
   try {
     // An agent of its own: none of our connections is left open for the next question.

@@ -12,7 +12,7 @@ export async function askFromHost(
   host: Shell,
   question: Question,
   signal: AbortSignal,
-  patience: number,
+  timeout: number,
 ): Promise<Answer | Silence> {
   const enough = new AbortController();
   const stop = AbortSignal.any([signal, enough.signal]);
@@ -23,10 +23,10 @@ export async function askFromHost(
     if (size > longest + 4096) enough.abort();
     else chunks.push(chunk);
   };
-  const stdin = curlConfig(question, patience);
+  const stdin = curlConfig(question, timeout);
   try {
     // curl gives up by itself; this is for a host that does not.
-    const asked = run(host, "curl -q --config -", { stdin, onStdout, signal: stop, timeout: patience + 10_000 });
+    const asked = run(host, "curl -q --config -", { stdin, onStdout, signal: stop, timeout: timeout + 10_000 });
     const { code, stderr } = await asked;
     return code === 0 ? answerIn(Buffer.concat(chunks).toString("utf8")) : silenceOf(question, code, stderr);
   } catch (error) {
@@ -38,12 +38,12 @@ export async function askFromHost(
 }
 
 /** The question as a curl config file. */
-function curlConfig({ method, url, headers, body }: Question, patience: number): string {
+function curlConfig({ method, url, headers, body }: Question, timeout: number): string {
   const settings: [string, string][] = [
     ["url", url.href],
     ["request", method],
     ["proto", "=http,https"],
-    ["max-time", String(patience / 1000)],
+    ["max-time", String(timeout / 1000)],
     ["max-filesize", String(longest)],
     ["write-out", "\n%{http_code} %{redirect_url}"],
     ...Object.entries(headers).map(([name, value]): [string, string] => ["header", `${name}: ${value}`]),

@@ -21,7 +21,7 @@ export interface Silence {
 }
 
 /** Milliseconds for the whole conversation. */
-export const patience = 15_000;
+export const usualTimeout = 15_000;
 
 /** Bytes. A list of models is far shorter. */
 export const longest = 1024 * 1024;

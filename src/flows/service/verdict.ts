@@ -1,4 +1,4 @@
-import type { ServiceRequest } from "../../agents/manifest.js";
+import type { ServiceRequest } from "../../agents/manifest/manifest.js";
 import type { Check } from "../host/check.js";
 import type { Answer, Question, Silence } from "./question.js";
 
@@ -77,8 +77,8 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 
 /** The service's own word for what is wrong: Slack's `error`, OpenAI's `error.code`, Telegram's `description` and so on. */
 function ownWords(body: unknown): string | undefined {
-  const places = ["error", "error.code", "error.status", "error.type", "error.message", "description", "message"];
-  for (const place of [...places, "detail", "code"]) {
+  const paths = ["error", "error.code", "error.status", "error.type", "error.message", "description", "message"];
+  for (const place of [...paths, "detail", "code"]) {
     const found = member(body, place);
     if (typeof found === "string" && found.trim() !== "") return found.replace(/\s+/g, " ").trim().slice(0, 160);
   }

@@ -1,37 +1,37 @@
-import type { Subject } from "../../agents/subject.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { findAgent } from "../../state/agents.js";
-import { openDoor } from "../agent/door.js";
 import { targetOf } from "../agent/target.js";
+import { verifyPortOwner } from "../agent/verify-port-owner.js";
 import type { Session } from "../session.js";
-import { type Happening, keptOpen } from "./kept-open.js";
-import type { Way } from "./way.js";
+import { keepTunnelOpen, type TunnelEvent } from "./keep-tunnel-open.js";
+import type { TunnelEndpoint } from "./port-forwarder.js";
 
-export interface Options {
-  /** The port here; without it the agent's own, or any that is free. */
+export interface ApiTunnelOptions {
+  /** The local port; by default the agent's own, or any free one. */
   port?: number | undefined;
 }
 
-/** Tunnel: a port here that leads to an agent's API, as long as nobody says stop. */
+/** Tunnel: forwards a local port to an agent's API until stopped. */
 export async function tunnelToApi(
   session: Session,
-  word: string,
-  { port }: Options,
-  tell: (happening: Happening, subject: Subject) => void,
+  ref: string,
+  { port }: ApiTunnelOptions,
+  tell: (happening: TunnelEvent, resolved: ResolvedAgent) => void,
 ): Promise<void> {
-  const { subject } = await targetOf(session, word);
-  await keptOpen({
-    wanted: { port, rather: subject.port, otherwise: `clm tunnel ${subject.word}` },
-    find: () => wayToApi(session, word),
-    tell: (happening) => tell(happening, subject),
+  const { resolved } = await targetOf(session, ref);
+  await keepTunnelOpen({
+    local: { port, preferred: resolved.port, next: `clm tunnel ${resolved.ref}` },
+    connect: () => apiEndpoint(session, ref),
+    tell: (happening) => tell(happening, resolved),
     signal: session.signal,
   });
 }
 
-/** The agent is looked up anew: since the last time it may have got another port. */
-async function wayToApi(session: Session, word: string): Promise<Way> {
-  const agent = findAgent(session.hosts.read(), word);
-  const { api, connection } = await openDoor(session, agent);
-  // It is open when it leads somewhere: an sshd may forward nothing, and says so only when it is asked to.
+/** Looks the agent up each time: its port may have changed. */
+async function apiEndpoint(session: Session, ref: string): Promise<TunnelEndpoint> {
+  const agent = findAgent(session.hosts.read(), ref);
+  const { api, connection } = await verifyPortOwner(session, agent);
+  // An sshd that forbids forwarding says so only when asked to forward.
   (await api.open()).destroy();
   return {
     connection,

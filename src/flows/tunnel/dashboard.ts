@@ -1,54 +1,61 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Dashboard, dashboardOf, holderScript, isHeld, roomIn, roomScript } from "../../agents/dashboard.js";
-import { takenPorts } from "../../agents/ports.js";
-import { type Seen, seenFrom } from "../../agents/proof/seen.js";
-import type { Subject } from "../../agents/subject.js";
+import {
+  type Dashboard,
+  dashboardOf,
+  holderScript,
+  isHeld,
+  roomIn,
+  roomScript,
+} from "../../agents/hermes/dashboard.js";
+import { takenPorts } from "../../agents/plan/ports.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { type Observation, parseObservation } from "../../agents/probe/proof/observation.js";
 import { Fault } from "../../errors.js";
 import { askHost } from "../../remote/ask-host.js";
 import { ask } from "../../remote/http.js";
 import type { Shell } from "../../remote/process.js";
 import { VerifiedPort } from "../../remote/verified-port.js";
-import { fullName, titleOf } from "../../state/agents.js";
+import { agentId, hostAndName } from "../../state/agents.js";
 import { mustBeInstalled } from "../agent/gates.js";
 import { type Target, targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { type Happening, keptOpen } from "./kept-open.js";
-import { type Place, type Serving, serve } from "./serving.js";
-import type { Way } from "./way.js";
+import { keepTunnelOpen, type TunnelEvent } from "./keep-tunnel-open.js";
+import type { TunnelEndpoint } from "./port-forwarder.js";
+import { type DashboardProcess, type Place, runDashboard } from "./run-dashboard.js";
 
 /** Open: the agent's dashboard runs on its host, and a port here leads to it, as long as nobody says stop. */
 export async function tunnelToDashboard(
   session: Session,
   word: string,
   { port }: { port?: number | undefined },
-  tell: (happening: Happening, subject: Subject) => void,
+  tell: (happening: TunnelEvent, resolved: ResolvedAgent) => void,
 ): Promise<void> {
-  const { agent, subject } = await targetOf(session, word);
+  const { agent, resolved } = await targetOf(session, word);
   mustBeInstalled(agent);
-  const dashboard = dashboardOf(subject);
-  const full = fullName(agent);
-  const deed = { verb: "agent open", target: full, summary: `open the dashboard of ${titleOf(agent)}` };
-  await session.gate.pass(deed, () =>
-    keptOpen({
-      wanted: { port, rather: dashboard.ports.first, otherwise: `clm agent open ${subject.word}` },
-      find: async () => wayToDashboard(session, await targetOf(session, full)),
-      tell: (happening) => tell(happening, subject),
+  const dashboard = dashboardOf(resolved);
+  const full = hostAndName(agent);
+  const action = { verb: "agent open", target: full, summary: `open the dashboard of ${agentId(agent)}` };
+  await session.gate.pass(action, () =>
+    keepTunnelOpen({
+      local: { port, preferred: dashboard.ports.first, next: `clm agent open ${resolved.ref}` },
+      connect: async () => dashboardEndpoint(session, await targetOf(session, full)),
+      tell: (happening) => tell(happening, resolved),
       signal: session.signal,
     }),
   );
 }
 
-async function wayToDashboard(session: Session, target: Target): Promise<Way> {
-  const { agent, subject } = target;
+async function dashboardEndpoint(session: Session, target: Target): Promise<TunnelEndpoint> {
+  const { agent, resolved } = target;
   mustBeInstalled(agent);
-  const dashboard = dashboardOf(subject);
-  return step(session.ui, `start the dashboard of ${subject.name} on ${agent.host.name}`, async (progress) => {
+  const dashboard = dashboardOf(resolved);
+  return step(session.ui, `start the dashboard of ${resolved.name} on ${agent.host.name}`, async (progress) => {
     const connection = await session.pool.connect(agent.host);
     const root = connection.as("root");
-    const place = placeIn(target, dashboard, await look(session, root, subject, roomScript(subject)));
+    const place = placeIn(target, dashboard, await look(session, root, resolved, roomScript(resolved)));
     const hear = (line: string) => progress.output(line);
-    const serving = await serve(session, connection, target, { dashboard, place, hear });
+    const serving = await runDashboard(session, connection, target, { dashboard, place, hear });
     const started = { root, target, dashboard, place, serving };
     const page = new VerifiedPort(connection, place.port, () => mustBeItsOwn(session, started));
     try {
@@ -61,31 +68,31 @@ async function wayToDashboard(session: Session, target: Target): Promise<Way> {
   });
 }
 
-function placeIn({ agent, subject }: Target, dashboard: Dashboard, { ports }: Seen): Place {
-  const others = takenPorts(agent.host, agent.name, subject.manifest);
+function placeIn({ agent, resolved }: Target, dashboard: Dashboard, { ports }: Observation): Place {
+  const others = takenPorts(agent.host, agent.name, resolved.manifest);
   const port = roomIn(
     dashboard,
-    [...ports, ...others, subject].map((each) => each.port),
+    [...ports, ...others, resolved].map((each) => each.port),
   );
   if (port !== undefined) return { port };
   const { first, last } = dashboard.ports;
-  throw new Fault("in-use", `no port is free on ${agent.host.name} for the dashboard of ${subject.name}`, {
+  throw new Fault("in-use", `no port is free on ${agent.host.name} for the dashboard of ${resolved.name}`, {
     why: `${first} to ${last} are all taken`,
   });
 }
 
-interface Started {
+interface StartedDashboard {
   root: Shell;
   target: Target;
   dashboard: Dashboard;
   place: Place;
-  serving: Serving;
+  serving: DashboardProcess;
 }
 
 /** Waits until its own processes hold its port and its page comes. */
-async function mustAnswer(session: Session, started: Started, page: VerifiedPort): Promise<void> {
+async function mustAnswer(session: Session, started: StartedDashboard, page: VerifiedPort): Promise<void> {
   const { dashboard, serving } = started;
-  const deadline = Date.now() + dashboard.patience;
+  const deadline = Date.now() + dashboard.timeout;
   while (!(await isItsOwn(session, started))) {
     const fault = await Promise.race([serving.ended, sleep(300, undefined, { signal: session.signal })]);
     if (fault) throw fault;
@@ -97,20 +104,20 @@ async function mustAnswer(session: Session, started: Started, page: VerifiedPort
   if (status !== 200) throw silent(started, `its page gave ${status}`);
 }
 
-async function isItsOwn(session: Session, { root, target, place, serving }: Started): Promise<boolean> {
-  const { subject } = target;
-  return isHeld(await look(session, root, subject, holderScript(subject, serving.unit, place.port)));
+async function isItsOwn(session: Session, { root, target, place, serving }: StartedDashboard): Promise<boolean> {
+  const { resolved } = target;
+  return isHeld(await look(session, root, resolved, holderScript(resolved, serving.unit, place.port)));
 }
 
-async function mustBeItsOwn(session: Session, started: Started): Promise<void> {
+async function mustBeItsOwn(session: Session, started: StartedDashboard): Promise<void> {
   if (!(await isItsOwn(session, started))) throw silent(started, "its port is not its own alone");
 }
 
-const look = ({ signal }: Session, root: Shell, { host }: Subject, script: string): Promise<Seen> =>
-  askHost(root, script, { host, what: "who listens there", timeout: 30_000, signal }, seenFrom);
+const look = ({ signal }: Session, root: Shell, { host }: ResolvedAgent, script: string): Promise<Observation> =>
+  askHost(root, script, { host, what: "who listens there", timeout: 30_000, signal }, parseObservation);
 
-const silent = ({ target: { agent, subject } }: Started, why: string): Fault =>
-  new Fault("remote-failed", `the dashboard of ${subject.name} on ${agent.host.name} did not come up`, {
+const silent = ({ target: { agent, resolved } }: StartedDashboard, why: string): Fault =>
+  new Fault("remote-failed", `the dashboard of ${resolved.name} on ${agent.host.name} did not come up`, {
     why,
-    next: `clm agent doctor ${subject.word}`,
+    next: `clm agent doctor ${resolved.ref}`,
   });

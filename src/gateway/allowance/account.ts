@@ -1,15 +1,15 @@
 import { createRate, type Rate } from "./rate.js";
-import type { Spent } from "./totals.js";
+import type { Amount } from "./totals.js";
 
 /** A key's requests that are under way, and those that wait for them. */
 export interface Account<Waiter> {
   rate: Rate;
   /** What those under way have reserved, and the sum of it. */
-  underWay: Set<{ target: string; amount: Spent }>;
-  held: Spent;
+  underWay: Set<{ target: string; amount: Amount }>;
+  held: Amount;
   waiting: Waiter[];
   /** By target, the most that one call came to. */
-  largest: Map<string, Spent>;
+  largest: Map<string, Amount>;
 }
 
 export const newAccount = <Waiter>(): Account<Waiter> => ({
@@ -18,7 +18,7 @@ export const newAccount = <Waiter>(): Account<Waiter> => ({
 });
 
 /** The largest call so far: those under way on the same target may come to as much, so they reserve for it now. */
-export function learn(account: Account<unknown>, target: string, spent: Spent): void {
+export function learn(account: Account<unknown>, target: string, spent: Amount): void {
   const before = account.largest.get(target);
   const largest = most(before ?? spent, spent);
   account.largest.set(target, largest);
@@ -31,12 +31,12 @@ export function learn(account: Account<unknown>, target: string, spent: Spent): 
   }
 }
 
-export const most = (a: Spent, b: Spent): Spent => ({
+export const most = (a: Amount, b: Amount): Amount => ({
   tokens: Math.max(a.tokens, b.tokens),
   nano: Math.max(a.nano, b.nano),
 });
 
-export function hold({ held }: Account<unknown>, { tokens, nano }: Spent, sign: 1 | -1): void {
+export function hold({ held }: Account<unknown>, { tokens, nano }: Amount, sign: 1 | -1): void {
   held.tokens += sign * tokens;
   held.nano += sign * nano;
 }

@@ -1,6 +1,6 @@
-import type { ModelFacts, Models } from "../../agents/models.js";
-import { bytesPerToken } from "../../agents/tokens.js";
-import type { Tokens } from "../call.js";
+import { bytesPerToken } from "../../agents/hermes/tokens.js";
+import type { ModelFacts, Models } from "../../agents/manifest/models.js";
+import type { Tokens } from "../gateway-call.js";
 import type { GatewayKey } from "../keys/key.js";
 import type { Refusal } from "../refusal.js";
 import type { SessionIds } from "../session-ids.js";
@@ -9,10 +9,10 @@ import { believable } from "./claims.js";
 import { type Histories, openHistories } from "./histories.js";
 import { heldByOthers, type Limit, limitsOf, noPrice, tooFast, tooManyAtOnce, usedUp } from "./limits.js";
 import { costOf, isFree, type Price, priceOf } from "./price.js";
-import { type Spent, usdOf } from "./totals.js";
+import { type Amount, usdOf } from "./totals.js";
 import type { Usage } from "./usage.js";
 
-export interface Asked {
+export interface CallEstimate {
   /** `host/agent` or `host/agent/proxy`. */
   target: string;
   /** The type of the provider that answers for it, and the model that it runs: they have the price. */
@@ -30,7 +30,7 @@ export interface Allowance {
   /** Counts a request, whatever it asks for, against the key's rpm. */
   count(key: GatewayKey): void;
   /** Reserves tokens and money. Waits, first come first served, while others hold the rest of a limit that is not spent yet. */
-  reserve(key: GatewayKey, asked: Asked, signal: AbortSignal): Promise<Reservation>;
+  reserve(key: GatewayKey, asked: CallEstimate, signal: AbortSignal): Promise<Reservation>;
 }
 
 /** Exactly one of both; what comes later does nothing. */
@@ -40,13 +40,13 @@ export interface Reservation {
   /** What so many would cost, where that is known. */
   cost(tokens: Tokens): { usd?: number };
   /** By what was used. Gives what is counted of it, where that is not all: an agent may claim anything. */
-  settle(tokens: Tokens, answered?: Answered): { usd?: number; tokens?: Tokens };
+  settle(tokens: Tokens, answered?: AnswerFacts): { usd?: number; tokens?: Tokens };
   /** Nothing was spent. */
   release(): void;
 }
 
 /** What is known when an answer has ended. */
-export interface Answered {
+export interface AnswerFacts {
   /** Milliseconds that the agent worked. */
   took: number;
   /** Under which ids the agent stored it. */
@@ -61,18 +61,18 @@ export interface AllowanceParts {
   histories?: Histories;
   now: () => Date;
   /** Milliseconds that a request waits for others. */
-  patience?: number;
+  timeout?: number;
 }
 
 /** A call that somebody wants to make. */
-interface Wish {
+interface PendingCall {
   key: GatewayKey;
-  asked: Asked;
+  asked: CallEstimate;
   price: Price | undefined;
   facts: ModelFacts | undefined;
 }
 
-interface Waiter extends Wish {
+interface Waiter extends PendingCall {
   admit(reservation: Reservation): void;
   refuse(why: unknown): void;
 }
@@ -81,10 +81,10 @@ interface Waiter extends Wish {
 const mostHistory = 100_000_000;
 
 /** What an answer is taken to have at least, where nobody said. */
-export const usualOutput = 1024;
+export const defaultOutput = 1024;
 
 /** Calls of a key with a limit that are under way at once, where the key says nothing else. */
-export const usualAtOnce = 8;
+export const defaultConcurrency = 8;
 
 /**
  * What keys may use. A request begins while what is spent and what others have reserved is below the limit. It reserves what it
@@ -94,7 +94,7 @@ export const usualAtOnce = 8;
  * one call, as long as none costs more than it reserved. Whatever agents do, it is no more calls than may be under way at once.
  */
 export function openAllowance(given: AllowanceParts): Allowance {
-  const { models, usage, now, histories = openHistories(), patience = 60_000 } = given;
+  const { models, usage, now, histories = openHistories(), timeout = 60_000 } = given;
   const accounts = new Map<string, Account<Waiter>>();
 
   function accountOf({ id }: GatewayKey): Account<Waiter> {
@@ -112,33 +112,33 @@ export function openAllowance(given: AllowanceParts): Allowance {
   const spentOf = (key: GatewayKey, { of, period }: Limit): number => usage.spent(key.id, period)[of];
 
   /** What a call waits for; nothing when it may begin. Throws when a limit is used up. */
-  function blocked(account: Account<Waiter>, { key, price }: Wish): Limit | "others" | undefined {
+  function blocked(account: Account<Waiter>, { key, price }: PendingCall): Limit | "others" | undefined {
     const at = now();
     const limits = limitsFor(key, price, at);
     const full = limits.find((limit) => spentOf(key, limit) >= limit.most);
     if (full) throw usedUp(key, full, at);
-    if (limits.length > 0 && account.underWay.size >= (key.concurrency ?? usualAtOnce)) return "others";
+    if (limits.length > 0 && account.underWay.size >= (key.concurrency ?? defaultConcurrency)) return "others";
     return limits.find((limit) => spentOf(key, limit) + account.held[limit.of] >= limit.most);
   }
 
-  const ownerOf = ({ key, asked }: Wish) => ({ key: key.id, target: asked.target });
+  const ownerOf = ({ key, asked }: PendingCall) => ({ key: key.id, target: asked.target });
 
   /** Nothing where nobody knows what the session holds. */
-  const historyOf = (wish: Wish): number | undefined =>
+  const historyOf = (wish: PendingCall): number | undefined =>
     wish.asked.ids ? histories.of(ownerOf(wish), wish.asked.ids) : 0;
 
-  function largestOf(account: Account<Waiter>, { key, asked }: Wish): Spent | undefined {
+  function largestOf(account: Account<Waiter>, { key, asked }: PendingCall): Amount | undefined {
     const [lately, before] = [account.largest.get(asked.target), usage.largest(key.id, asked.target)];
     return lately && before ? most(lately, before) : (lately ?? before);
   }
 
-  function amountFor(account: Account<Waiter>, wish: Wish): Spent {
+  function amountFor(account: Account<Waiter>, wish: PendingCall): Amount {
     const { key, asked, price, facts } = wish;
     const largest = largestOf(account, wish);
     const known = historyOf(wish);
     const history = known === undefined ? facts?.context : 2 * known;
     // A token is a byte at least: whoever wants to can say things of which each is one.
-    const tokens = { input: asked.input * bytesPerToken + (history ?? 0), output: asked.output ?? usualOutput };
+    const tokens = { input: asked.input * bytesPerToken + (history ?? 0), output: asked.output ?? defaultOutput };
     const amount = { tokens: tokens.input + tokens.output, nano: costOf(price, tokens) ?? 0 };
     if (largest && history !== undefined) {
       return most(amount, { tokens: 2 * largest.tokens, nano: 2 * largest.nano });
@@ -150,7 +150,7 @@ export function openAllowance(given: AllowanceParts): Allowance {
     return amount;
   }
 
-  function begin(account: Account<Waiter>, wish: Wish): Reservation {
+  function begin(account: Account<Waiter>, wish: PendingCall): Reservation {
     const { key, asked, price, facts } = wish;
     const known = historyOf(wish);
     const held = { target: asked.target, amount: amountFor(account, wish) };
@@ -201,7 +201,7 @@ export function openAllowance(given: AllowanceParts): Allowance {
     }
   }
 
-  function waitFor(account: Account<Waiter>, wish: Wish, signal: AbortSignal) {
+  function waitFor(account: Account<Waiter>, wish: PendingCall, signal: AbortSignal) {
     return new Promise<Reservation>((admitted, refused) => {
       const over = () => {
         clearTimeout(timer);
@@ -224,16 +224,16 @@ export function openAllowance(given: AllowanceParts): Allowance {
         serve(account);
       };
       const leave = () => giveUp(() => signal.reason);
-      const timer = setTimeout(() => giveUp(() => stillBlocked(account, wish, patience)), patience);
+      const timer = setTimeout(() => giveUp(() => stillBlocked(account, wish, timeout)), timeout);
       signal.addEventListener("abort", leave, { once: true });
       account.waiting.push(waiter);
     });
   }
 
-  function stillBlocked(account: Account<Waiter>, wish: Wish, waited: number): Refusal | unknown {
+  function stillBlocked(account: Account<Waiter>, wish: PendingCall, waited: number): Refusal | unknown {
     try {
       const by = blocked(account, wish) ?? limitsFor(wish.key, wish.price, now())[0] ?? "others";
-      if (by === "others") return tooManyAtOnce(wish.key, wish.key.concurrency ?? usualAtOnce, waited);
+      if (by === "others") return tooManyAtOnce(wish.key, wish.key.concurrency ?? defaultConcurrency, waited);
       return heldByOthers(wish.key, by, waited);
     } catch (refusal) {
       return refusal;
@@ -253,7 +253,7 @@ export function openAllowance(given: AllowanceParts): Allowance {
       const facts = of(asked.provider ?? "", asked.model);
       const price = priceOf(facts);
       if (key.budget && !price) throw noPrice(key, asked.model);
-      const wish: Wish = { key, asked, price, facts };
+      const wish: PendingCall = { key, asked, price, facts };
       const isBlocked = blocked(account, wish) !== undefined;
       if (!isBlocked && account.waiting.length === 0) return begin(account, wish);
       const turn = waitFor(account, wish, signal);

@@ -1,7 +1,7 @@
-import type { Tokens } from "../call.js";
+import type { Tokens } from "../gateway-call.js";
 
 /** Tokens of a model's window where nobody knows it. */
-export const usualWindow = 200_000;
+export const defaultWindow = 200_000;
 /** Model calls that one request can come to: an agent goes on with its tools until it is done, and stops by itself before. */
 const mostModelCalls = 100;
 
@@ -16,7 +16,7 @@ export interface ClaimLimits {
  * What an agent says it used, as far as that is possible: no model call takes more than the model's window, and an agent makes
  * about one a second at most. A claim beyond that counts as the most that is possible, and says what was claimed.
  */
-export function believable(tokens: Tokens, { window = usualWindow, took }: ClaimLimits): Tokens {
+export function believable(tokens: Tokens, { window = defaultWindow, took }: ClaimLimits): Tokens {
   const most = window * Math.min(mostModelCalls, 1 + Math.max(0, took) / 1000);
   const { input, output } = tokens;
   if (input <= most && output <= most) return tokens;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { sweepTemps } from "../../state/atomic-file.js";
+import { writeAtomicAsync } from "../../state/atomic-file-async.js";
 import { readStateFile } from "../../state/state-file.js";
-import { writeBeside } from "../../state/write-beside.js";
 
 /** `histories.json`: tokens by the hash of a session, the one that was used last at the end. */
 type Entry = [place: string, tokens: number];
@@ -20,7 +20,7 @@ export function readHistoriesFile(dir: string): Entry[] {
 }
 
 export const writeHistoriesFile = (dir: string, known: ReadonlyMap<string, number>): Promise<void> =>
-  writeBeside(join(dir, fileName), `${JSON.stringify({ version: 1, sessions: [...known] })}\n`);
+  writeAtomicAsync(join(dir, fileName), `${JSON.stringify({ version: 1, sessions: [...known] })}\n`);
 
 const isEntry = (entry: unknown): entry is Entry =>
   Array.isArray(entry) && typeof entry[0] === "string" && Number.isSafeInteger(entry[1]) && entry[1] >= 0;

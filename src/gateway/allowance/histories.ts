@@ -93,14 +93,14 @@ export function openHistories({ dir, most = 20_000, pause = 5000 }: HistoriesOpt
 
 /** By a hash: an id may be long, and is the caller's own. */
 function placesOf({ key, target }: Owner, ids: SessionIds): string[] {
-  const places: string[] = [];
+  const paths: string[] = [];
   for (const kind of historyKinds) {
     const id = ids[kind];
     if (id === undefined) continue;
     const digest = createHash("sha256")
       .update(JSON.stringify([key, target, kind, id]))
       .digest("base64url");
-    places.push(digest.slice(0, 22));
+    paths.push(digest.slice(0, 22));
   }
-  return places;
+  return paths;
 }

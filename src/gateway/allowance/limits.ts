@@ -1,10 +1,10 @@
 import type { GatewayKey } from "../keys/key.js";
 import { Refusal } from "../refusal.js";
-import { dayOf, nanoOf, type Spent } from "./totals.js";
+import { type Amount, dayOf, nanoOf } from "./totals.js";
 
 /** What a key may use of one thing until it is counted anew. */
 export interface Limit {
-  of: keyof Spent;
+  of: keyof Amount;
   most: number;
   /** As `spent` of usage has it: a day, a month, or `ever`. */
   period: string;

@@ -1,4 +1,4 @@
-import type { ModelFacts } from "../../agents/models.js";
+import type { ModelFacts } from "../../agents/manifest/models.js";
 
 /** Billionths of a dollar per token. */
 export interface Price {

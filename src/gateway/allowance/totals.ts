@@ -1,4 +1,4 @@
-import type { Tokens } from "../call.js";
+import type { Tokens } from "../gateway-call.js";
 
 /** What was asked and used. Money is in billionths of a dollar: whole numbers add up the same in every order. */
 export interface Totals {
@@ -32,7 +32,7 @@ export interface UsageRow extends Totals {
 }
 
 /** What a key used: of a day, a month, or ever since. */
-export interface Spent {
+export interface Amount {
   tokens: number;
   nano: number;
 }
@@ -66,8 +66,8 @@ export interface Tally {
   /** Of the last line that is in it. */
   readonly seq: number;
   take(line: UsageLine): void;
-  spent(key: string, period: string): Spent;
-  largest(key: string, target: string): Spent | undefined;
+  spent(key: string, period: string): Amount;
+  largest(key: string, target: string): Amount | undefined;
   rows(): UsageRow[];
   /** The rows as JSON. Only days that changed are written anew: all others are as long as 400 days. */
   json(): string;
@@ -84,8 +84,8 @@ const kept = 400;
 
 export function createTally(seq = 0, rows: readonly UsageRow[] = []): Tally {
   const days = new Map<string, Day>();
-  const spent = new Map<string, Spent>();
-  const largest = new Map<string, Spent>();
+  const spent = new Map<string, Amount>();
+  const largest = new Map<string, Amount>();
   let last = seq;
 
   function put(row: UsageRow): void {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
+import { writeAtomicAsync } from "../../state/atomic-file-async.js";
 import { list, object, objectionText, text, whole } from "../../state/shape.js";
 import { readStateFile } from "../../state/state-file.js";
-import { writeBeside } from "../../state/write-beside.js";
 import type { UsageRow } from "./totals.js";
 
 // Sums may be larger than doubles count exactly; a file that we wrote is never one that we refuse.
@@ -41,7 +41,8 @@ export function readUsageFile(dir: string): UsageFile {
   }
 }
 
-export const writeUsageFile = (dir: string, content: string): Promise<void> => writeBeside(usagePath(dir), content);
+export const writeUsageFile = (dir: string, content: string): Promise<void> =>
+  writeAtomicAsync(usagePath(dir), content);
 
 const damaged = (path: string, reason: string) =>
   new Fault("state-corrupt", `${path} cannot be read as what it should be`, {

@@ -1,5 +1,5 @@
 import { sweepTemps } from "../../state/atomic-file.js";
-import { createTally, nanoOf, type Spent, type Tally, type UsageLine, type UsageRow } from "./totals.js";
+import { type Amount, createTally, nanoOf, type Tally, type UsageLine, type UsageRow } from "./totals.js";
 import { readUsageFile, writeUsageFile } from "./usage-file.js";
 
 /** The lines of the audit log from a number on. */
@@ -8,13 +8,13 @@ export type Lines = (from: number) => AsyncIterable<UsageLine>;
 /** What keys used, as the audit log has it, and what was used a moment ago and is not in the log yet. */
 export interface Usage {
   /** A call ended: it counts from now on, and goes over into the totals with its line. */
-  owe(key: string, spent: Spent): void;
+  owe(key: string, spent: Amount): void;
   /** A line that was written, or was found in the log at the start. */
   take(line: UsageLine): void;
   /** What a key used in a day (`2026-11-16`), in a month (`2026-11`) or `ever`. */
-  spent(key: string, period: string): Spent;
+  spent(key: string, period: string): Amount;
   /** The most that one call of a key came to on a target; nothing when it had none. */
-  largest(key: string, target: string): Spent | undefined;
+  largest(key: string, target: string): Amount | undefined;
   rows(): UsageRow[];
   /** Saves what is not saved. Afterwards nothing is saved by itself. */
   close(): Promise<void>;
@@ -43,13 +43,13 @@ export interface UsageOptions {
 export async function openUsage(dir: string, { lines, last, pause = 1000 }: UsageOptions): Promise<Usage> {
   const tally = await readUsage(dir, lines, last);
   sweepTemps(dir, "usage.json");
-  const owed = new Map<string, Spent>();
+  const owed = new Map<string, Amount>();
   let saved = 0;
   let timer: NodeJS.Timeout | undefined;
   let saving: Promise<void> | undefined;
   let closed = false;
 
-  function owe(key: string, { tokens, nano }: Spent): void {
+  function owe(key: string, { tokens, nano }: Amount): void {
     const sum = owed.get(key) ?? { tokens: 0, nano: 0 };
     // Never below nothing: a line tells of a call that this gateway did not see end only at its start.
     const now = { tokens: Math.max(0, sum.tokens + tokens), nano: Math.max(0, sum.nano + nano) };

@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import { writeAtomic } from "../../state/atomic-file.js";
-import type { Link } from "../../state/chain.js";
+import { writeAtomicAsync } from "../../state/atomic-file-async.js";
+import type { ChainLink } from "../../state/audit/hash-chain.js";
 import { readStateFile } from "../../state/state-file.js";
-import { writeBeside } from "../../state/write-beside.js";
 
 /**
  * `audit.head` says between which two places of the chain every line must be there: after the last one that we removed with an
  * old file, up to the last one that is known to be on the disk. It exists before the first line.
  */
-export interface Head extends Link {
-  after: Link;
+export interface Head extends ChainLink {
+  after: ChainLink;
 }
 
 const pathIn = (dir: string): string => join(dir, "audit.head");
@@ -30,9 +30,9 @@ export function readHead(dir: string): Head | undefined {
   return undefined;
 }
 
-const isLink = (link: Link): boolean => Number.isSafeInteger(link.seq) && typeof link.hash === "string";
+const isLink = (link: ChainLink): boolean => Number.isSafeInteger(link.seq) && typeof link.hash === "string";
 
 export const writeHead = (dir: string, head: Head): void => writeAtomic(pathIn(dir), textOf(head));
 
 /** The same without holding up the requests. */
-export const writeHeadBeside = (dir: string, head: Head): Promise<void> => writeBeside(pathIn(dir), textOf(head));
+export const writeHeadBeside = (dir: string, head: Head): Promise<void> => writeAtomicAsync(pathIn(dir), textOf(head));

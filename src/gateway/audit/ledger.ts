@@ -2,13 +2,13 @@ import { closeSync, fsync, mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { beginning, type Link, seal } from "../../state/chain.js";
+import { beginning, type ChainLink, seal } from "../../state/audit/hash-chain.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { cannotWrite, errnoOf } from "../../state/disk-fault.js";
-import { type Appended, append, lastOf, mustBeThere, openAppended, putAway, tryToGrow } from "./appended.js";
+import { type AppendFile, append, lastOf, mustBeThere, openAppendFile, putAway, tryToGrow } from "./append-file.js";
 import { current, oldFiles } from "./files.js";
 import { readHead, writeHead, writeHeadBeside } from "./head.js";
-import type { OpenLine } from "./line.js";
+import type { OpenLine } from "./request-line.js";
 
 /** The files of the log and the place in the chain that they have reached. What cannot be done throws, and nothing is half done. */
 export interface Ledger {
@@ -34,11 +34,11 @@ const toDisk = promisify(fsync);
 const pause = 1000;
 
 export async function openLedger(dir: string, { maxBytes, keep }: { maxBytes: number; keep: number }): Promise<Ledger> {
-  let file: Appended | undefined;
+  let file: AppendFile | undefined;
   try {
     openSubdirectory(dirname(dir), basename(dir));
     const head = readHead(dir);
-    file = openAppended(dir);
+    file = openAppendFile(dir);
     const newestOld = oldFiles(dir).at(-1);
     const isNew = !head && file.size === 0 && !newestOld;
     // When lines are missing from the end, the chain goes on from what the head knew: the gap can never be closed.
@@ -50,7 +50,7 @@ export async function openLedger(dir: string, { maxBytes, keep }: { maxBytes: nu
       ...(file.torn > 0 && { cut_bytes: file.torn }),
       ...(!head && !isNew && { head_lost: true as const }),
     };
-    const ledger = goOn(dir, { maxBytes, keep }, { file, link, after, marks });
+    const ledger = continueOnError(dir, { maxBytes, keep }, { file, link, after, marks });
     await ledger.sync();
     return ledger;
   } catch (error) {
@@ -60,16 +60,20 @@ export async function openLedger(dir: string, { maxBytes, keep }: { maxBytes: nu
 }
 
 interface Reached {
-  file: Appended;
+  file: AppendFile;
   /** The last line that is with the system. */
-  link: Link;
+  link: ChainLink;
   /** The last line that we removed with its file. */
-  after: Link;
+  after: ChainLink;
   /** What the next line has to say about those before it. */
   marks: Pick<OpenLine, "cut_bytes" | "unwritten" | "head_lost">;
 }
 
-function goOn(dir: string, { maxBytes, keep }: { maxBytes: number; keep: number }, reached: Reached): Ledger {
+function continueOnError(
+  dir: string,
+  { maxBytes, keep }: { maxBytes: number; keep: number },
+  reached: Reached,
+): Ledger {
   let { file, link, after, marks } = reached;
   let syncing = false;
   let triedToTurn = 0;
@@ -84,7 +88,7 @@ function goOn(dir: string, { maxBytes, keep }: { maxBytes: number; keep: number 
 
   function reopen(): void {
     retire();
-    file = openAppended(dir, file);
+    file = openAppendFile(dir, file);
     link = furthest(link, file.last);
     if (file.torn > 0) marks = { ...marks, cut_bytes: (marks.cut_bytes ?? 0) + file.torn };
   }
@@ -160,5 +164,5 @@ function makeAgain(dir: string): void {
   }
 }
 
-const furthest = (link: Link, ...others: (Link | undefined)[]): Link =>
-  others.reduce<Link>((far, other) => (other && other.seq > far.seq ? other : far), link);
+const furthest = (link: ChainLink, ...others: (ChainLink | undefined)[]): ChainLink =>
+  others.reduce<ChainLink>((far, other) => (other && other.seq > far.seq ? other : far), link);

@@ -1,11 +1,11 @@
 import { cannotWrite, errnoOf } from "../../state/disk-fault.js";
 import { createRate } from "../allowance/rate.js";
-import type { Call, Ending, Tokens } from "../call.js";
+import type { CallOutcome, GatewayCall, Tokens } from "../gateway-call.js";
 import { Refusal } from "../refusal.js";
+import { callsLeftInFlight, type InFlightCall, type InFlightCalls, openInFlightCalls } from "./in-flight.js";
 import { type Ledger, openLedger } from "./ledger.js";
-import { type OpenLine, requestLine } from "./line.js";
 import { readRequestLines } from "./read.js";
-import { leftUnderWay, openUnderWay, type Sent, type UnderWay } from "./under-way.js";
+import { type OpenLine, requestLine } from "./request-line.js";
 
 /**
  * The gateway's audit log: a line for each request, each with the hash of the one before. A line that was acknowledged is with the
@@ -19,9 +19,9 @@ export interface RequestLog {
    * Resolves with the line's number when it is with the system, not before; rejects with Refusal 503 audit_unavailable. Of those
    * that come without a key there are so many a minute; those beyond have no number, and the next line says how many they were.
    */
-  write(call: Call, ending: Ending): Promise<number | undefined>;
+  write(call: GatewayCall, ending: CallOutcome): Promise<number | undefined>;
   /** A request is about to be sent on: killed from here on, its line is written at the next start. Throws as write does. */
-  sent(sent: Sent): void;
+  sent(sent: InFlightCall): void;
   /** The number of the last line that was there when it was opened, with those of a gateway that was killed. */
   readonly last: number;
   close(): Promise<void>;
@@ -110,7 +110,7 @@ export async function openRequestLog(
 
   function mend(): void {
     ledger.mend();
-    underWay.mend();
+    underWay.recreate();
     syncSoon();
   }
 
@@ -222,11 +222,11 @@ export async function openRequestLog(
 }
 
 /** What a killed gateway left is in the chain before anything new is, and only then off its own file. */
-async function takenUp(dir: string, ledger: Ledger): Promise<UnderWay> {
+async function takenUp(dir: string, ledger: Ledger): Promise<InFlightCalls> {
   try {
-    const left = await leftUnderWay(dir, (from) => readRequestLines(dir, { from }));
+    const left = await callsLeftInFlight(dir, (from) => readRequestLines(dir, { from }));
     if (left.length > 0) ledger.add(left.map(({ call, tokens, usd }) => requestLine(call, killed(tokens, usd))));
-    return openUnderWay(dir, () => ledger.last);
+    return openInFlightCalls(dir, () => ledger.last);
   } catch (error) {
     ledger.close();
     throw cannotWrite(dir, dir, error);
@@ -234,7 +234,7 @@ async function takenUp(dir: string, ledger: Ledger): Promise<UnderWay> {
 }
 
 /** How a request ended whose gateway was killed: nobody knows what it came to. */
-const killed = (tokens: Tokens, usd: number | undefined): Ending => ({
+const killed = (tokens: Tokens, usd: number | undefined): CallOutcome => ({
   ...{ status: 500, code: "gateway_killed", tokens: { ...tokens, estimated: true }, took: 0 },
   ...(usd !== undefined && { usd }),
 });

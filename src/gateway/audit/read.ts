@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { current } from "./files.js";
-import type { RequestLine } from "./line.js";
-import { type LineReader, lineReader, requestIn, seqOf } from "./lines.js";
+import { type LineReader, lineReader, requestIn, seqOf } from "./line-reader.js";
+import type { RequestLine } from "./request-line.js";
 import { inodeOf, type LogFile, snapshotOf } from "./snapshot.js";
 
 /**
@@ -45,7 +45,7 @@ async function* linesFrom(reader: LineReader, from: number): AsyncGenerator<Requ
   }
 }
 
-export interface Wanted {
+export interface LineQuery {
   /** The last so many; without it, all. */
   limit?: number | undefined;
   /** Those that were asked at this time (milliseconds since 1970) or later. */
@@ -56,7 +56,7 @@ export interface Wanted {
 /** The newest lines that are wanted, oldest first. Goes through the files from the newest, and no further back than it must. */
 export async function lastRequestLines(
   dir: string,
-  { limit = Number.POSITIVE_INFINITY, since: asked, matches = () => true }: Wanted,
+  { limit = Number.POSITIVE_INFINITY, since: asked, matches = () => true }: LineQuery,
 ): Promise<RequestLine[]> {
   if (limit === 0) return [];
   const snapshot = await snapshotOf(dir);

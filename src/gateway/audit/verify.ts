@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { beginning, entriesText, type Link, objectionTo, objectionToEnd } from "../../state/chain.js";
+import { beginning, type ChainLink, entriesText, objectionTo, objectionToEnd } from "../../state/audit/hash-chain.js";
 import { current } from "./files.js";
 import { type Head, readHead } from "./head.js";
-import { lineReader, unsealed } from "./lines.js";
+import { lineReader, unsealed } from "./line-reader.js";
 import { type LogFile, type Snapshot, snapshotOf } from "./snapshot.js";
 
 /** Where the log is not as it was written, and why we think so. */
@@ -55,11 +55,11 @@ async function judge(snapshot: Snapshot, head: Head | undefined): Promise<Verdic
   const after = head?.after ?? beginning;
   // What was to be removed is no part of the log any more, also when there was no time to do it.
   const files = snapshot.files.filter(({ first }) => first === undefined || first > after.seq);
-  let previous: Link = after;
+  let previous: ChainLink = after;
   let entries = 0;
   let firstBad: BadPlace | undefined;
   let end: BadPlace = { file: current, line: 0, reason: "" };
-  const isKnown = ({ seq, hash }: Link) => seq !== head?.seq || hash === head.hash;
+  const isKnown = ({ seq, hash }: ChainLink) => seq !== head?.seq || hash === head.hash;
 
   for (const file of files) {
     const handle = await snapshot.open(file);
@@ -97,13 +97,13 @@ async function judge(snapshot: Snapshot, head: Head | undefined): Promise<Verdic
   return { ok: !firstBad, entries, files: files.length, last: previous.seq, ...(firstBad && { firstBad }) };
 }
 
-function nameObjection({ name, first }: LogFile, line: number, link: Link | undefined): string | undefined {
+function nameObjection({ name, first }: LogFile, line: number, link: ChainLink | undefined): string | undefined {
   return line === 1 && first !== undefined && link && link.seq !== first
     ? `${name} should begin with entry ${first}`
     : undefined;
 }
 
-function endObjection(last: Link, head: Head | undefined, entries: number): string | undefined {
+function endObjection(last: ChainLink, head: Head | undefined, entries: number): string | undefined {
   const reason = objectionToEnd(last, head);
   return reason && head && entries === 0 && head.seq > head.after.seq
     ? `the log is empty: ${entriesText(head.after.seq + 1, head.seq)} missing`

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
 import { Secret } from "../../secret.js";
-import type { Instance } from "../../state/instance-key.js";
+import type { SecretOwner } from "../../state/secret-owner.js";
 
 /** `clm_<id>_<secret>`: what a caller shows, and what is kept of it. */
 
@@ -26,7 +26,7 @@ export const keyless = (text: string): string => text.replace(/clm_([a-z0-9]{8})
 export const idIn = (key: string): string | undefined => partsIn(key)?.id;
 
 /** Where the pepper is: without it no key can be told from another text, so nobody gets in. */
-export const pepperPlace: { instance: Instance; name: string } = { instance: { gateway: "keys" }, name: "PEPPER" };
+export const pepperPlace: { instance: SecretOwner; name: string } = { instance: { gateway: "keys" }, name: "PEPPER" };
 
 export const newPepper = (): Secret => new Secret(randomBytes(32).toString("hex"));
 

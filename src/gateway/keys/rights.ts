@@ -1,4 +1,4 @@
-import { matchesPattern } from "../../wildcard.js";
+import { matchesPattern } from "../../text/wildcard.js";
 import { Refusal } from "../refusal.js";
 import type { GatewayKey, Role } from "./key.js";
 

@@ -12,12 +12,12 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { pipeline } from "node:stream";
 import type { Secret } from "../../secret.js";
-import { bodyOf } from "../body.js";
+import { readBody } from "../read-body.js";
 import { Refusal } from "../refusal.js";
 import { signedHeaders } from "./sign.js";
 import type { Signer } from "./signing-secret.js";
 
-export interface Relaying {
+export interface RelayOptions {
   signer: Signer;
   /** The gateway; its path is not looked at. */
   to: URL;
@@ -27,7 +27,7 @@ export interface Relaying {
 }
 
 /** Signs whatever tools send and passes it to a gateway, and its answers back as they come. It does not listen yet. */
-export function relay(relaying: Relaying): Server {
+export function relay(relaying: RelayOptions): Server {
   const send = sender(relaying);
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const gone = new AbortController();
@@ -35,7 +35,7 @@ export function relay(relaying: Relaying): Server {
     try {
       mustBeTool(request, relaying.local);
       // Signed is what the body is, so it must be here as a whole.
-      const body = await bodyOf(request, response, gone.signal);
+      const body = await readBody(request, response, gone.signal);
       const answer = await send(request, body, gone.signal);
       response.writeHead(answer.statusCode ?? 502, passedOn(answer.headers));
       response.flushHeaders();
@@ -47,7 +47,7 @@ export function relay(relaying: Relaying): Server {
   return createServer(pass).on("checkContinue", pass);
 }
 
-function sender({ signer: { id, secret }, to, now }: Relaying) {
+function sender({ signer: { id, secret }, to, now }: RelayOptions) {
   const secure = to.protocol === "https:";
   const agent = secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
   const port = to.port === "" ? (secure ? 443 : 80) : Number(to.port);

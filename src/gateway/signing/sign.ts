@@ -24,7 +24,7 @@ import { sessionIdHeaders } from "../session-ids.js";
  * characters of its hex (signing-secret.ts makes it of the key), so that `openssl dgst -sha256 -hmac` says the same. Each key
  * has a secret of its own: the id need not be part of the text.
  */
-export interface Signed {
+export interface SignedFields {
   method: string;
   url: string;
   body: Uint8Array;
@@ -53,7 +53,7 @@ export const window = 300;
 /** Whether a target can stand on a request line, of which Node makes each byte a character and the other way round. */
 export const isTarget = (url: string): boolean => /^[\x21-\xff]+$/.test(url);
 
-export function signatureOf(secret: Secret, version: SignatureVersion, request: Signed): Buffer {
+export function signatureOf(secret: Secret, version: SignatureVersion, request: SignedFields): Buffer {
   const { method, url, body, stamp, nonce, headers = {} } = request;
   if (!isTarget(url)) throw new RangeError("a request target has no spaces and no characters beyond one byte");
   const digest = createHash("sha256").update(body).digest("hex");
@@ -67,7 +67,7 @@ const valueIn =
   (name: string): string =>
     String(headers[name] ?? "");
 
-export interface ToSign {
+export interface UnsignedRequest {
   method: string;
   /** As it will stand on the request line. */
   url: string;
@@ -81,7 +81,7 @@ export interface ToSign {
 }
 
 /** The headers that make a request a signed one. */
-export function signedHeaders(secret: Secret, { keyId, now, ...request }: ToSign): Record<string, string> {
+export function signedHeaders(secret: Secret, { keyId, now, ...request }: UnsignedRequest): Record<string, string> {
   const stamp = String(unixSeconds(now));
   return {
     [headerNames.key]: keyId,

@@ -24,7 +24,7 @@ export interface Request {
   body: Buffer;
 }
 
-interface Checking {
+interface VerifierParts {
   keyring: Pick<Keyring, "signed">;
   nonces: Pick<Nonces, "use">;
   now: () => Date;
@@ -43,7 +43,7 @@ type Part = keyof typeof shapes;
 const parts = Object.keys(shapes) as Part[];
 
 /** What a request says of its signature, and the key that it names. */
-interface Announced extends Signing {
+interface SignatureClaim extends Signing {
   said: Record<Part, string>;
 }
 
@@ -51,7 +51,10 @@ interface Announced extends Signing {
  * Whether one of our keys may have signed this, as far as can be told without its body. Whatever key is named, who cannot sign
  * for it learns nothing of it.
  */
-export function mustBeSignable(headers: IncomingHttpHeaders, { keyring, now }: Omit<Checking, "nonces">): Announced {
+export function mustBeSignable(
+  headers: IncomingHttpHeaders,
+  { keyring, now }: Omit<VerifierParts, "nonces">,
+): SignatureClaim {
   const said = partsOf(headers);
   mustBeRecent(Number(said.stamp), unixSeconds(now()));
   const signing = keyring.signed(said.key);
@@ -65,7 +68,7 @@ export function mustBeSignable(headers: IncomingHttpHeaders, { keyring, now }: O
  */
 export async function mustBeSigned(
   request: Request,
-  { nonces, ...checking }: Checking,
+  { nonces, ...checking }: VerifierParts,
 ): Promise<{ key: GatewayKey; nonce: string }> {
   const { said, key, secret, former, ended } = mustBeSignable(request.headers, checking);
   if (!isTarget(request.url)) throw invalid();

@@ -1,5 +1,5 @@
 import { textOf } from "../../agents/chat/completion.js";
-import { objectFrom } from "../../json-object.js";
+import { objectFrom } from "../../text/json-object.js";
 
 interface ChatCompletion {
   choices?: { index?: unknown; message?: { content?: unknown }; finish_reason?: unknown }[];

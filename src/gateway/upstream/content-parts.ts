@@ -1,5 +1,5 @@
 import { objectIn } from "./event-data.js";
-import type { EventJudge } from "./event-filter.js";
+import type { EventRewriter } from "./event-filter.js";
 
 interface Delta {
   type?: unknown;
@@ -15,7 +15,7 @@ const says = "response.output_text.delta";
  * Hermes speaks into a part of a message without having said that there is one, as OpenAI does: the stream helper of the openai
  * library fails with "missing content at index 0" (seen). So that is said before the first word, where nobody said it.
  */
-export function withContentParts(): EventJudge {
+export function withContentParts(): EventRewriter {
   const begun = new Set<string>();
   return (event) => {
     if (!event.includes(says) && !event.includes(begins)) return event;

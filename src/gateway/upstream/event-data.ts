@@ -1,4 +1,4 @@
-import { objectFrom } from "../../json-object.js";
+import { objectFrom } from "../../text/json-object.js";
 
 /** The lines of a server-sent event, and what they say. */
 

@@ -1,7 +1,7 @@
 import { ByteBuffer } from "../byte-buffer.js";
 
 /** What of an event, which is given whole, goes on: all of it, another one, or nothing. */
-export type EventJudge = (event: Buffer) => Buffer;
+export type EventRewriter = (event: Buffer) => Buffer;
 
 export interface EventFilter {
   /** What of it may go on now: all but an event that has not come to its end. */
@@ -17,7 +17,7 @@ const nothing = Buffer.alloc(0);
 const longestEvent = 16 * 1024 * 1024;
 
 /** For server-sent events, wherever they are cut into chunks. */
-export function eventFilter(judged: EventJudge): EventFilter {
+export function eventFilter(judged: EventRewriter): EventFilter {
   const held = new ByteBuffer();
   let first: number | undefined;
   let lineIsEmpty = true;

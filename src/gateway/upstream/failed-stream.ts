@@ -1,12 +1,12 @@
 import type { Refusal } from "../refusal.js";
-import type { Answering } from "./pass.js";
+import type { AnswerKind } from "./pass.js";
 import type { RenameId } from "./response-ids.js";
 import type { StreamTap } from "./tap.js";
 
 /** How a stream ends whose call failed, in the way that clients of its path know. Never with what ends an answer. */
 export function failedStream(
   refusal: Refusal,
-  from: Answering,
+  from: AnswerKind,
   tap: Pick<StreamTap, "lastResponse" | "sequence">,
   rename: RenameId = (id) => id,
 ): string {

@@ -1,9 +1,9 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import type { Exchange } from "../exchange.js";
-import type { Lane } from "../road/lane.js";
 import type { ScopedIds } from "../scoped-ids.js";
 import { type SessionIds, sessionIdHeaders } from "../session-ids.js";
-import type { Passing } from "./pass.js";
+import type { PooledConnection } from "../upstream-pool/pooled-connection.js";
+import type { PassOptions } from "./pass.js";
 
 /**
  * The caller's headers that the agent gets; ids come from `ids`. Hermes answers 403 to a request with an Origin. Not the caller's
@@ -13,11 +13,11 @@ const sentOn: readonly string[] = ["accept", "user-agent"];
 
 export function headersFor(
   { request: { headers } }: Exchange,
-  lane: Lane,
-  { body, ids }: Pick<Passing, "body" | "ids">,
+  connection: PooledConnection,
+  { body, ids }: Pick<PassOptions, "body" | "ids">,
 ): OutgoingHttpHeaders {
   const sent: OutgoingHttpHeaders = {
-    host: lane.authority,
+    host: connection.authority,
     "content-type": "application/json",
     "content-length": body.length,
     ...ids.headers,
@@ -26,7 +26,7 @@ export function headersFor(
     const value = headers[name];
     if (typeof value === "string") sent[name] = value;
   }
-  if (lane.bearer) sent.authorization = `Bearer ${lane.bearer.reveal()}`;
+  if (connection.bearer) sent.authorization = `Bearer ${connection.bearer.reveal()}`;
   return sent;
 }
 

@@ -1,6 +1,6 @@
-import { objectFrom } from "../../json-object.js";
+import { objectFrom } from "../../text/json-object.js";
 import { objectIn, withData } from "./event-data.js";
-import type { EventJudge } from "./event-filter.js";
+import type { EventRewriter } from "./event-filter.js";
 
 /**
  * Hermes runs its tools itself and tells of them in /v1/responses as `function_call` and `function_call_output`. To who calls
@@ -30,11 +30,11 @@ const nothing = Buffer.alloc(0);
  * Hermes tells a chat of its tools by events with a name (`hermes.tool.progress`), which chat completions have not: the openai
  * library takes each for a chunk of the answer, and fails because it has no `choices` (seen).
  */
-export const withoutToolProgress: EventJudge = (event) =>
+export const withoutToolProgress: EventRewriter = (event) =>
   /^event: ?hermes\./.test(event.toString("latin1", 0, 16)) ? nothing : event;
 
 /** For server-sent events. What is not about tools passes byte for byte. */
-export function withoutOwnToolEvents(): EventJudge {
+export function withoutOwnToolEvents(): EventRewriter {
   /** The places that they had in the agent's own count. */
   const leftOut = new Set<number>();
 

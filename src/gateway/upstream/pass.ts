@@ -1,27 +1,27 @@
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FailureForms } from "../../agents/chat/failure.js";
-import { redactedValue } from "../../redacted-json.js";
 import { endsItself, refuseEndlessInformation } from "../../remote/http.js";
+import { redactedValue } from "../../text/redacted-json.js";
 import { ByteBuffer } from "../byte-buffer.js";
-import type { Ending, Tokens } from "../call.js";
+import { cutUnreadResponse } from "../cut-unread-response.js";
 import { clientGone, type Exchange, mostForLog } from "../exchange.js";
+import type { CallOutcome, Tokens } from "../gateway-call.js";
 import { Refusal } from "../refusal.js";
-import type { Lane } from "../road/lane.js";
 import type { ScopedIds } from "../scoped-ids.js";
-import { cutWhenUnread } from "../unread.js";
+import type { PooledConnection } from "../upstream-pool/pooled-connection.js";
+import { classifyAnswer, failedCall } from "./classify-answer.js";
 import { withContentParts } from "./content-parts.js";
 import { objectIn, withData } from "./event-data.js";
-import { type EventJudge, eventFilter } from "./event-filter.js";
+import { type EventRewriter, eventFilter } from "./event-filter.js";
 import { failedStream } from "./failed-stream.js";
 import { headersBack, headersFor, storedAs } from "./headers.js";
-import { failedCall, judged } from "./judged.js";
 import { withoutOwnToolEvents, withoutToolProgress } from "./own-tools.js";
 import { withResponseIds } from "./response-ids.js";
 import { failRestream, type Restream, restream } from "./restream.js";
 import { streamTap } from "./tap.js";
 
-export interface Passing {
+export interface PassOptions {
   path: string;
   body: Buffer;
   /** Tokens, by the length of what is said. */
@@ -30,25 +30,25 @@ export interface Passing {
   failures: FailureForms;
   /** Tokens that an answer is taken to have, of which nobody heard a word. */
   output: number;
-  from: Answering;
+  from: AnswerKind;
   /** The caller asked for a stream, and the agent is asked for a whole answer: it does not stream text. */
   whole?: boolean;
   ids: ScopedIds;
 }
 
 /** Whose answer it is, and to what: an agent's to one of its two paths, or that of a proxy, which has no key of its own. */
-export type Answering = "chat" | "responses" | "proxy";
+export type AnswerKind = "chat" | "responses" | "proxy";
 
 // Bytes. What is sent in one piece with its head goes through SSH in one packet.
 const small = 16_384;
 
 /** Sends a request on and passes the answer back. Resolves when that is over and its line is written. */
-export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<void> {
+export function pass(exchange: Exchange, connection: PooledConnection, passing: PassOptions): Promise<void> {
   const { signal } = exchange;
   const { path, body } = passing;
   return new Promise((done, failed) => {
     exchange.heard = Date.now();
-    const asked = begun(lane, { method: "POST", path, headers: headersFor(exchange, lane, passing) });
+    const asked = begun(connection, { method: "POST", path, headers: headersFor(exchange, connection, passing) });
     let ended = false;
     /** Only the first of all ends counts. */
     const end = (work: () => Promise<void>) => {
@@ -62,7 +62,7 @@ export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<
     const broken = (refusal: Refusal) =>
       end(async () => {
         asked.destroy();
-        lane.destroy();
+        connection.destroy();
         stream?.stop();
         if (exchange.response.headersSent && !stream) return cut(exchange, refusal, soFar());
         // An agent that does not stream goes on when its caller leaves, and what it takes is not told any more.
@@ -84,7 +84,7 @@ export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<
       if (ended) return void answer.resume();
       exchange.heard = Date.now();
       exchange.answering = true;
-      if (answer.statusCode === 401 && lane.bearer) lane.bearerRefused();
+      if (answer.statusCode === 401 && connection.bearer) connection.bearerRefused();
       answer.on("error", () => broken(brokeOff()));
       answer.on("close", () => {
         if (!answer.complete) broken(brokeOff());
@@ -94,7 +94,7 @@ export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<
           if (!answer.complete) return;
           // A body that only the end of its lane ends looks whole wherever that was cut; that the host is gone is known by now.
           if (!endsItself(answer)) await new Promise(setImmediate);
-          if (!endsItself(answer) && !lane.connection.open) broken(brokeOff());
+          if (!endsItself(answer) && !connection.ssh.open) broken(brokeOff());
           else end(work);
         });
       const streams = answer.headers["content-type"]?.startsWith("text/event-stream");
@@ -120,11 +120,11 @@ export function pass(exchange: Exchange, lane: Lane, passing: Passing): Promise<
 }
 
 /** A header that Node does not send is refused at once, and nobody else would let go of the lane. */
-function begun(lane: Lane, options: RequestOptions): ClientRequest {
+function begun(connection: PooledConnection, options: RequestOptions): ClientRequest {
   try {
-    return request({ ...options, agent: lane });
+    return request({ ...options, agent: connection });
   } catch (error) {
-    lane.destroy();
+    connection.destroy();
     throw error;
   }
 }
@@ -141,12 +141,12 @@ async function whole(
   exchange: Exchange,
   answer: IncomingMessage,
   body: Buffer,
-  passing: Passing,
+  passing: PassOptions,
   stream: Restream | undefined,
 ): Promise<void> {
   const headers = headersBack(answer, passing.ids, exchange.parts.redact);
   const began = performance.now();
-  const verdict = judged(answer.statusCode ?? 0, headers, body, passing, exchange.parts.redact);
+  const verdict = classifyAnswer(answer.statusCode ?? 0, headers, body, passing, exchange.parts.redact);
   const rest = exchange.traffic.share.used(exchange.call.target ?? "", performance.now() - began);
   if (rest > 0) await sleep(rest);
   if ("refusal" in verdict) {
@@ -171,7 +171,7 @@ async function whole(
  * Writes each chunk as it comes. What may yet turn out to be a failure, and what holds the answer's last word, waits for the end,
  * and that for the line in the log.
  */
-function streamed(exchange: Exchange, answer: IncomingMessage, passing: Passing, giveUp: (why: Refusal) => void) {
+function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOptions, giveUp: (why: Refusal) => void) {
   const { input, failures, from, ids } = passing;
   const { response, call, parts, traffic, signal } = exchange;
   const tap = streamTap(exchange.asked === undefined ? undefined : mostForLog);
@@ -230,7 +230,7 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: Passing,
       const trouble = await exchange.conclude({ ...ending, ...(spent && { tokens: spent }) }, tap.said);
       if (trouble) endWith(exchange, trouble);
       else response.end(refusal ? failedStream(refusal, from, tap, ids.response) : Buffer.concat(held));
-      cutWhenUnread(response, traffic.unread);
+      cutUnreadResponse(response, traffic.unread);
     },
   };
 }
@@ -252,7 +252,7 @@ function pausesOf(answer: IncomingMessage) {
 }
 
 /** What an agent answers is the caller's; what it says of a failure may be anything that went wrong, with whose key. */
-function judgeOf({ from, ids }: Passing, redact: (text: string) => string): EventJudge {
+function judgeOf({ from, ids }: PassOptions, redact: (text: string) => string): EventRewriter {
   const shown = judges[from](ids);
   return (event) => shown(tellsOfFailure(event) ? redactedEvent(event.toString(), redact) : event);
 }
@@ -265,7 +265,7 @@ function redactedEvent(event: string, redact: (text: string) => string): Buffer 
 const tellsOfFailure = (event: Buffer): boolean =>
   event.includes('"error"') && /"error":\s*[^n\s]/.test(event.toString());
 
-const judges: Record<Answering, (ids: ScopedIds) => EventJudge> = {
+const judges: Record<AnswerKind, (ids: ScopedIds) => EventRewriter> = {
   chat: () => withoutToolProgress,
   responses(ids) {
     const [toolless, whole, named] = [withoutOwnToolEvents(), withContentParts(), withResponseIds(ids.response)];
@@ -275,17 +275,17 @@ const judges: Record<Answering, (ids: ScopedIds) => EventJudge> = {
 };
 
 /** A stream that does not come to its end: its line first, then what happened, and no `[DONE]`. */
-async function cut(exchange: Exchange, refusal: Refusal, tokens: Ending["tokens"]): Promise<void> {
+async function cut(exchange: Exchange, refusal: Refusal, tokens: CallOutcome["tokens"]): Promise<void> {
   const { status, code } = refusal;
   await exchange.conclude({ status, code, ...(tokens && { tokens }) });
   if (refusal !== clientGone) endWith(exchange, refusal);
 }
 
 // Milliseconds for somebody who does not read.
-const patience = 1000;
+const timeout = 1000;
 
 function endWith({ response }: Exchange, refusal: Refusal): void {
   const destroy = () => response.destroy();
   response.write(`\n\ndata: ${refusal.body()}\n\n`, destroy);
-  setTimeout(destroy, patience).unref();
+  setTimeout(destroy, timeout).unref();
 }

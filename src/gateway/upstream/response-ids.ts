@@ -1,6 +1,6 @@
-import { objectFrom } from "../../json-object.js";
+import { objectFrom } from "../../text/json-object.js";
 import { objectIn, withData } from "./event-data.js";
-import type { EventJudge } from "./event-filter.js";
+import type { EventRewriter } from "./event-filter.js";
 
 interface Response {
   id?: unknown;
@@ -11,7 +11,7 @@ export type RenameId = (id: string) => string;
 
 /** For server-sent events: those that hold the response have its id. */
 export const withResponseIds =
-  (rename: RenameId): EventJudge =>
+  (rename: RenameId): EventRewriter =>
   (event) => {
     if (!event.includes('"response"')) return event;
     const text = event.toString();

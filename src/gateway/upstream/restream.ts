@@ -1,9 +1,9 @@
-import type { Tokens } from "../call.js";
 import type { Exchange } from "../exchange.js";
+import type { Tokens } from "../gateway-call.js";
 import type { Refusal } from "../refusal.js";
 import { chatAsStream, responseAsStream } from "./as-stream.js";
 import { failedStream } from "./failed-stream.js";
-import type { Answering } from "./pass.js";
+import type { AnswerKind } from "./pass.js";
 
 // Milliseconds. Until then a failure still has an HTTP status of its own; clients give up after thirty seconds or more.
 const untilKeepalive = 10_000;
@@ -14,7 +14,7 @@ const head = { "content-type": "text/event-stream", "cache-control": "no-cache" 
  * A stream for a caller who asked for one, made of an answer that comes whole: the agent does not stream text. Comments keep the
  * connection alive while nothing comes.
  */
-export function restream({ response, call, parts }: Exchange, from: Answering) {
+export function restream({ response, call, parts }: Exchange, from: AnswerKind) {
   call.streamed = true;
   const begin = (headers: Record<string, string> = {}) => {
     if (!response.headersSent) response.writeHead(200, { ...headers, ...head });

@@ -2,8 +2,8 @@ import { type Completion, completionFrom, failureIn, type TokenUsage, textOf } f
 import { eventReader } from "../../agents/chat/events.js";
 import { type AnswerFailure, type FailureForms, mayBeFailure } from "../../agents/chat/failure.js";
 import { failureInResponse, type ResponseObject, textOfResponse } from "../../agents/chat/response.js";
-import { tokensInBytes } from "../../agents/tokens.js";
-import type { Tokens } from "../call.js";
+import { tokensInBytes } from "../../agents/hermes/tokens.js";
+import type { Tokens } from "../gateway-call.js";
 
 /** Reads along what passes: how many tokens it took, and whether it is the answer it seems to be. */
 export interface Tap {
@@ -33,7 +33,7 @@ export interface StreamTap extends Tap {
   readonly complete: boolean;
 }
 
-interface Said extends Completion {
+interface StreamEvent extends Completion {
   type?: unknown;
   delta?: unknown;
   response?: ResponseObject;
@@ -85,7 +85,7 @@ export function streamTap(kept = beginning): StreamTap {
       over = true;
       return;
     }
-    const said = completionFrom(data) as Said | undefined;
+    const said = completionFrom(data) as StreamEvent | undefined;
     if (!said) return;
     usage = said.usage ?? said.response?.usage ?? usage;
     told = tokensTold(said.usage ?? said.response?.usage) ?? told;

@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
-import { fingerprint } from "../../fingerprint.js";
 import { quote } from "../../quote.js";
+import { fingerprint } from "../../text/fingerprint.js";
 import type { SshSettings } from "../ssh-settings.js";
 import type { Target } from "../target.js";
 import { formatKey, type HostKey } from "./key.js";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { matchesPattern } from "../../wildcard.js";
+import { matchesPattern } from "../../text/wildcard.js";
 import { type HostKey, parseKey } from "./key.js";
 
 /** One usable line of a known_hosts file: a key, whose it is, and where that is written. */

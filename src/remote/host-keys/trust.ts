@@ -1,5 +1,5 @@
 import type { Fault } from "../../errors.js";
-import { fingerprint } from "../../fingerprint.js";
+import { fingerprint } from "../../text/fingerprint.js";
 import type { SshSettings } from "../ssh-config.js";
 import type { Target } from "../target.js";
 import { untrusted, wrongFingerprint } from "./faults.js";
@@ -35,16 +35,16 @@ export interface Trust {
   doubting(alias: string): Trust;
 }
 
-interface Changes {
+interface TrustChanges {
   assumed: Map<string, HostKey>;
   demanded: Map<string, { sha256: string; type: string }>;
   forgotten: Set<string>;
   doubted: Set<string>;
 }
 
-export function trustIn(configDir: string, changes: Changes = none()): Trust {
-  const changed = (change: (copy: Changes) => void): Trust => {
-    const copy: Changes = {
+export function trustIn(configDir: string, changes: TrustChanges = none()): Trust {
+  const changed = (change: (copy: TrustChanges) => void): Trust => {
+    const copy: TrustChanges = {
       assumed: new Map(changes.assumed),
       demanded: new Map(changes.demanded),
       forgotten: new Set(changes.forgotten),
@@ -85,4 +85,9 @@ export function trustIn(configDir: string, changes: Changes = none()): Trust {
   };
 }
 
-const none = (): Changes => ({ assumed: new Map(), demanded: new Map(), forgotten: new Set(), doubted: new Set() });
+const none = (): TrustChanges => ({
+  assumed: new Map(),
+  demanded: new Map(),
+  forgotten: new Set(),
+  doubted: new Set(),
+});

@@ -3,7 +3,7 @@ import { quote } from "../../quote.js";
 import type { SshSettings } from "../ssh-settings.js";
 import { type Entry, type KnownHosts, lookupName, matches } from "./known-hosts.js";
 import { readKnownHosts } from "./known-hosts-file.js";
-import type { UserKnows } from "./verdict.js";
+import type { UserEntries } from "./verdict.js";
 
 type Files = Pick<SshSettings, "hostname" | "port" | "hostKeyAlias" | "userKnownHostsFiles" | "globalKnownHostsFiles">;
 
@@ -17,7 +17,7 @@ export function userNameOf({
 }
 
 /** What the known_hosts files of the user and of this machine say about a host. They are read, never written. */
-export async function userEntries(settings: Files): Promise<UserKnows & Pick<KnownHosts, "ignored">> {
+export async function userEntries(settings: Files): Promise<UserEntries & Pick<KnownHosts, "ignored">> {
   const paths = [...settings.userKnownHostsFiles, ...settings.globalKnownHostsFiles];
   const files = await Promise.all(paths.map((path) => readKnownHosts(path).catch((error) => refuse(path, error))));
   const name = userNameOf(settings);

@@ -2,7 +2,7 @@ import { type HostKey, sameKey } from "./key.js";
 import type { Entry } from "./known-hosts.js";
 
 /** What the user's own known_hosts files say about a host. */
-export interface UserKnows {
+export interface UserEntries {
   readonly keys: Entry[];
   readonly revoked: Entry[];
 }
@@ -10,7 +10,7 @@ export interface UserKnows {
 export interface Evidence {
   /** Our own entries for the host's alias; a key without a place was only just agreed to. */
   pins: readonly (HostKey | Entry)[];
-  known: UserKnows;
+  known: UserEntries;
   offered: HostKey;
 }
 

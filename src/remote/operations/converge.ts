@@ -74,9 +74,9 @@ function changeTimeout(operations: readonly Operation[]): number {
 }
 
 // Characters that are kept of why one operation failed.
-const longestReason = 64 * 1024;
+const maxReasonLength = 64 * 1024;
 
-interface Heard {
+interface HostReplies {
   results: Map<number, Result>;
   /** Operations that cannot be done without their content. */
   wants: Set<number>;
@@ -88,8 +88,8 @@ async function listen(
   lastWord: "ready" | "end",
   operations: readonly Operation[],
   onResult?: (result: Result) => void,
-): Promise<Heard> {
-  const heard: Heard = { results: new Map(), wants: new Set() };
+): Promise<HostReplies> {
+  const heard: HostReplies = { results: new Map(), wants: new Set() };
   let about: Pick<Result, "why" | "cause"> = {};
   for (;;) {
     const line = await host.next().catch(withFinished(heard.results));
@@ -108,7 +108,7 @@ async function listen(
         break;
       case "why":
         about.why = (about.why === undefined ? printable(text) : `${about.why}\n${printable(text)}`).slice(
-          -longestReason,
+          -maxReasonLength,
         );
         break;
       case "ok":
@@ -138,15 +138,14 @@ const printable = (text: string): string => text.replace(/\p{Cc}/gu, " ").trimEn
 /** When the conversation breaks, what was finished until then goes with the fault. */
 const withFinished = (results: ReadonlyMap<number, Result>) => (error: unknown) => {
   if (!isFault(error)) throw error;
-  const { fault, message, why, next, data } = error;
-  throw new Fault(fault, message, { why, next, data: { ...data, finished: [...results.values()] }, cause: error });
+  throw error.with({ data: { ...error.data, finished: [...results.values()] } });
 };
 
 /**
  * Whether an operation needs its content: when it is wanted now, or may be by the time its turn comes, because
  * something before it in the list runs a command or takes paths away.
  */
-function needed(operations: readonly Operation[], { results, wants }: Heard): (index: number) => boolean {
+function needed(operations: readonly Operation[], { results, wants }: HostReplies): (index: number) => boolean {
   const unsettled = operations.findIndex(
     ({ kind }, index) => (kind === "run" || kind === "absent") && results.get(index)?.status === "would-change",
   );

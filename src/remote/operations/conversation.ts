@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Readable } from "node:stream";
+import { waitFor } from "../../async/wait.js";
 import { asFault, Fault } from "../../errors.js";
-import { waitFor } from "../../wait.js";
 import type { Exit, Shell } from "../process.js";
 
 /** A script that runs on the host and answers line by line while we talk to it. One exec. */
@@ -99,7 +99,7 @@ function brokenOff(end: Exit | Fault, complaint: string): Fault {
   });
 }
 
-const longest = 1 << 20;
+const maxLineLength = 1 << 20;
 
 /** What follows the nonce on each line that has one. Noise without a newline may stand before it. */
 async function* linesOf(stream: Readable, nonce: string): AsyncGenerator<string, undefined> {
@@ -108,7 +108,7 @@ async function* linesOf(stream: Readable, nonce: string): AsyncGenerator<string,
   try {
     for await (const chunk of stream) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-      rest = (lines.pop() ?? "").slice(-longest);
+      rest = (lines.pop() ?? "").slice(-maxLineLength);
       for (const line of lines) {
         const at = line.indexOf(`${nonce} `);
         if (at >= 0) yield line.slice(at + nonce.length + 1).trimEnd();

@@ -18,14 +18,14 @@ export type Operation =
   | RunOperation
   | JobOperation;
 
-interface Named {
+interface OperationBase {
   /** What a person reads: `file /home/x/.hermes/.env`. */
   readonly id: string;
 }
 
 export type Content = string | Buffer | Secret;
 
-export interface UserWish {
+export interface UserSpec {
   name: string;
   home: string;
   shell: string;
@@ -37,23 +37,23 @@ export interface UserWish {
   comment?: string;
 }
 
-export interface UserOperation extends Named, UserWish {
+export interface UserOperation extends OperationBase, UserSpec {
   readonly kind: "user";
 }
 
-interface Owned {
+interface Ownership {
   owner: string;
   /** Without it, the owner's own group. */
   group?: string;
   mode: number;
 }
 
-export interface DirOperation extends Named, Owned {
+export interface DirOperation extends OperationBase, Ownership {
   readonly kind: "dir";
   path: string;
 }
 
-export interface FileOperation extends Named, Owned {
+export interface FileOperation extends OperationBase, Ownership {
   readonly kind: "file";
   path: string;
   content: Content;
@@ -63,25 +63,25 @@ export interface FileOperation extends Named, Owned {
   restarts?: string;
 }
 
-export interface UnitWish {
+export interface UnitSpec {
   content?: string;
   enabled?: boolean;
   /** `started` also restarts a unit whose content, or a file it reads, changed since; `restarted` always does. */
   state?: "started" | "stopped" | "restarted";
 }
 
-export interface UnitOperation extends Named, UnitWish {
+export interface UnitOperation extends OperationBase, UnitSpec {
   readonly kind: "unit";
   name: string;
 }
 
-export interface AbsentOperation extends Named {
+export interface AbsentOperation extends OperationBase {
   readonly kind: "absent";
   what: "path" | "user" | "unit";
   name: string;
 }
 
-export interface PkgOperation extends Named {
+export interface PkgOperation extends OperationBase {
   readonly kind: "pkg";
   names: string[];
 }
@@ -97,16 +97,16 @@ interface Command {
   creates?: string;
 }
 
-export interface RunOperation extends Named, Command {
+export interface RunOperation extends OperationBase, Command {
   readonly kind: "run";
 }
 
-export interface JobOperation extends Named, Command {
+export interface JobOperation extends OperationBase, Command {
   readonly kind: "job";
   name: string;
 }
 
-export const user = (wish: UserWish): UserOperation => {
+export const user = (wish: UserSpec): UserOperation => {
   allowed.userName(wish.name);
   allowed.absolutePath(wish.home);
   allowed.absolutePath(wish.shell);
@@ -115,32 +115,32 @@ export const user = (wish: UserWish): UserOperation => {
   return { kind: "user", id: `user ${wish.name}`, ...wish };
 };
 
-const owned = (wish: Owned): void => {
+const checkOwnership = (wish: Ownership): void => {
   allowed.userName(wish.owner);
   if (wish.group !== undefined) allowed.groupName(wish.group);
   allowed.mode(wish.mode);
 };
 
 /** One directory; the one above it must be there. */
-export const dir = (path: string, wish: Owned): DirOperation => {
-  owned(wish);
+export const dir = (path: string, wish: Ownership): DirOperation => {
+  checkOwnership(wish);
   return { kind: "dir", id: `directory ${readable(path)}`, path: allowed.absolutePath(path), ...wish };
 };
 
 /** A regular file with exactly this content, or a seeded one with at first this. That of a secret one shows nowhere. */
 export const file = (
   path: string,
-  wish: Owned & { content: Content; secret?: boolean; seed?: boolean; restarts?: string },
+  wish: Ownership & { content: Content; secret?: boolean; seed?: boolean; restarts?: string },
 ): FileOperation => {
   const { content, secret, ...rest } = wish;
-  owned(rest);
+  checkOwnership(rest);
   if (rest.restarts !== undefined) allowed.unitName(rest.restarts);
   const kept = secret ? asSecret(content) : content;
   return { kind: "file", id: `file ${readable(path)}`, path: allowed.absolutePath(path), ...rest, content: kept };
 };
 
 /** A unit of the system manager; with content, a file of ours in /etc/systemd/system. */
-export const unit = (name: string, wish: UnitWish): UnitOperation => ({
+export const unit = (name: string, wish: UnitSpec): UnitOperation => ({
   kind: "unit",
   id: `unit ${name}`,
   name: allowed.unitName(name),
@@ -167,13 +167,13 @@ export const pkg = (names: string[]): PkgOperation => ({
   names: names.map(allowed.packageName),
 });
 
-type RunWish = Partial<Omit<Command, "argv">> & { title?: string; env?: Record<string, string> } & (
+type RunSpec = Partial<Omit<Command, "argv">> & { title?: string; env?: Record<string, string> } & (
     | { argv: string[] }
     | { script: string }
   );
 
 /** A short command, run to its end; it must leave no process behind. Without `creates` it runs every time. */
-export const run = (wish: RunWish): RunOperation => {
+export const run = (wish: RunSpec): RunOperation => {
   const argv = "argv" in wish ? wish.argv : ["sh", "-eu", "-c", wish.script];
   const id = `run ${wish.title ?? brief("argv" in wish ? wish.argv.join(" ") : wish.script)}`;
   return { kind: "run", id, ...command({ as: "root", timeout: 600_000, ...wish, argv }) };

@@ -216,7 +216,7 @@ describe("clm agent remove --forget", () => {
     const path = join(backups, "wolf-eve-20260102T030405Z.tar.gz");
     execFileSync("tar", ["-C", dir, "-czf", path, "hosts.json"]);
     const { stdout, stderr } = await agent("remove", "eve", "--forget", "--yes", "-o", "json");
-    expect(stderr).toContain(`what it remembered is in ${path} (1 file, without .env)\n`);
+    expect(stderr).toContain(`its data is backed up in ${path} (1 file, without .env)\n`);
     const told = JSON.parse(stdout);
     expect(told).toMatchObject({ state: "forgotten", status: "forgotten", backed_up: true, backup: path });
     expect(told).not.toHaveProperty("dry_run");

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { beginAudit, endAudit } from "../../../src/state/audit.js";
+import { beginAudit, endAudit } from "../../../src/state/audit/write.js";
 import { clm } from "./world.js";
 
 const dir = mkdtempSync(join(tmpdir(), "clm-audit-"));

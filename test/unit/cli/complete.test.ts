@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalog } from "../../../src/cli/catalog.js";
 import { answerShell, complete, type Names } from "../../../src/cli/complete.js";
-import { scripts } from "../../../src/cli/completion/scripts.js";
+import { scripts } from "../../../src/cli/completion/completion.js";
 import { hostStore } from "../../../src/state/hosts.js";
 
 const known: Record<string, string[]> = {

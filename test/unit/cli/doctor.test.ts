@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Check } from "../../../src/agents/doctor/check.js";
 import { machineChecks } from "../../../src/agents/doctor/check.js";
-import { loadType } from "../../../src/agents/registry.js";
+import { loadType } from "../../../src/agents/manifest/registry.js";
 import { checkNode } from "../../../src/flows/doctor/machine.js";
 import { repairFor } from "../../../src/flows/doctor/mend.js";
 import { Secret } from "../../../src/secret.js";
@@ -119,7 +119,7 @@ describe("this machine", () => {
     mkdirSync(lock, { recursive: true, mode: 0o700 });
     writeFileSync(join(lock, "0"), "free\n");
     expect((await rows("doctor")).of("config.locks")?.result).toBe("ok");
-    const { thisProcess } = await import("../../../src/state/alive.js");
+    const { thisProcess } = await import("../../../src/state/process-id.js");
     // Of this boot, and long gone: the number is larger than any.
     const owner = { ...thisProcess(), pid: 2 ** 22 + 1, host: "x", user: "y", command: "clm host add", since: "then" };
     writeFileSync(join(lock, "3"), `held\n${JSON.stringify(owner)}\nx\n`);
@@ -258,7 +258,7 @@ describe("what may be mended", () => {
       undefined,
     ],
   ])("%s", (_about, record, checks, repair) => {
-    const agent = { name: "ada", word: "ada", host: { name: "wolf" } as never, record: sampleAgent("ada", record) };
+    const agent = { name: "ada", ref: "ada", host: { name: "wolf" } as never, record: sampleAgent("ada", record) };
     expect(repairFor({ about: { agent }, checks })).toBe(repair);
   });
 });

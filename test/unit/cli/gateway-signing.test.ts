@@ -7,8 +7,8 @@ import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import { runCli, type World } from "../../../src/cli/run.js";
+import { type Tool, tools } from "../../../src/flows/gateway/defaults.js";
 import { settingsFor } from "../../../src/flows/gateway/tools/settings.js";
-import { type Tool, tools } from "../../../src/flows/gateway/usual.js";
 import type { GatewayKey } from "../../../src/gateway/keys/key.js";
 import { signerOf } from "../../../src/gateway/signing/signing-secret.js";
 import { Secret } from "../../../src/secret.js";
@@ -151,7 +151,7 @@ describe("what is printed is read as it is meant", () => {
   // Everything that some language could take for a sign of its own.
   const model = `a'b"c\\d$(e)\`f\`\${g}#h!i%j{{k}}:l`;
   const base = "http://127.0.0.1:4141/v1";
-  const textOf = (tool: Tool, part = 0) => settingsFor(tool, { base, model, around: "127.0.0.1" })[part]?.text ?? "";
+  const textOf = (tool: Tool, part = 0) => settingsFor(tool, { base, model, noProxy: "127.0.0.1" })[part]?.text ?? "";
 
   it("by a shell", () => {
     const printed = execFileSync(
@@ -367,6 +367,6 @@ describe("gateway sign-proxy", () => {
       stdin: () => new PassThrough().end(key),
     });
     expect(code).toBe(5);
-    expect(stderr).toContain(`port ${port} of this machine cannot be used`);
+    expect(stderr).toContain(`local port ${port} cannot be used`);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { State } from "../../../src/agents/sight/state.js";
+import type { State } from "../../../src/agents/probe/status/judge.js";
 import { hasChanged, lineOf } from "../../../src/cli/ps/changes.js";
 import { factsOf, identityOfKey, nextFor } from "../../../src/cli/ps/facts.js";
 import { describeFound } from "../../../src/cli/ps/in-full.js";
@@ -7,7 +7,7 @@ import { describeFound } from "../../../src/cli/ps/in-full.js";
 import "../../../src/cli/ps/ps.js";
 import { byWorst, countText, fleetColumns } from "../../../src/cli/ps/view.js";
 import { Fault } from "../../../src/errors.js";
-import type { Found } from "../../../src/flows/fleet/found.js";
+import type { AgentStatus } from "../../../src/flows/fleet/agent-status.js";
 import { table } from "../../../src/ui/table.js";
 import { sampleAgent } from "../state/sample-agent.js";
 import { clm } from "./world.js";
@@ -15,8 +15,8 @@ import { clm } from "./world.js";
 const at = "2026-01-02T03:04:05.000Z";
 const now = new Date("2026-01-02T03:05:05.000Z");
 
-const found = (name: string, state: State, more: Partial<Found> = {}): Found => ({
-  agent: { name, word: name, host: { name: "wolf-i" } as never, record: sampleAgent(name) },
+const found = (name: string, state: State, more: Partial<AgentStatus> = {}): AgentStatus => ({
+  agent: { name, ref: name, host: { name: "wolf-i" } as never, record: sampleAgent(name) },
   ...{ state, at, wanted: "run", proofs: [] },
   ...more,
 });
@@ -87,7 +87,7 @@ describe("a change", () => {
   });
 });
 
-it.each<[Found, string | undefined]>([
+it.each<[AgentStatus, string | undefined]>([
   [found("ada", "running"), undefined],
   [found("ada", "stopped", { wanted: "rest" }), undefined],
   [found("ada", "stopped"), "clm agent start ada"],
@@ -106,9 +106,9 @@ it("a program reads of one that was not seen that nothing is known", () => {
   });
 });
 
-const seen = (answers: Record<string, number>, more: object = {}): Pick<Found, "sight" | "proofs"> => ({
-  sight: {
-    seen: { answers, listeners: [], unit: {} },
+const seen = (answers: Record<string, number>, more: object = {}): Pick<AgentStatus, "observation" | "proofs"> => ({
+  observation: {
+    basics: { answers, listeners: [], unit: {} },
     channels: {},
     words: [],
     strays: { count: 0, first: [] },

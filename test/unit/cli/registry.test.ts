@@ -198,7 +198,7 @@ describe("clm registry pin", () => {
     expect(stderr).toContain("compare the digest with one you trust");
     expect(
       readFileSync(mine(), "utf8"),
-    ).toBe(`# Versions of your own, laid over what clm brings. clm registry pin writes here; edit it as you like.
+    ).toBe(`# Your own versions, added to the built-in ones. clm registry pin writes here; you may edit it.
 type: hermes
 versions:
   2027.1.1:
@@ -293,8 +293,8 @@ versions:
   it.each([
     [["pin", "hermes", "latest"], "'latest' is not a version"],
     [["pin", "hermes", "2027.1.1", "--commit", "abc"], "'abc' is not a commit"],
-    [["pin", "hermes", "2027.1.1", "--url", "ftp://x/y"], "should be an http, https or file URL"],
-    [["pin", "hermes", "2027.1.1", "--url", "https://me:pw@x/y"], "it holds a password"],
+    [["pin", "hermes", "2027.1.1", "--url", "ftp://x/y"], "must be an http, https or file URL"],
+    [["pin", "hermes", "2027.1.1", "--url", "https://me:pw@x/y"], "it contains a password"],
   ])("refuses before it asks anybody: %j", async (words, told) => {
     expect(await registry(...words, "--yes")).toMatchObject({ code: 2, stderr: expect.stringContaining(told) });
   });

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:net";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { ServiceRequest } from "../../../src/agents/manifest.js";
+import type { ServiceRequest } from "../../../src/agents/manifest/manifest.js";
 import { askService } from "../../../src/flows/service-request.js";
 import type { Connection } from "../../../src/remote/connection.js";
 import { Secret } from "../../../src/secret.js";

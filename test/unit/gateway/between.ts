@@ -1,5 +1,5 @@
 import { afterEach } from "vitest";
-import { type Answering, type Door, type DoorOptions, door, type Upstream, upstream } from "./door.js";
+import { type Answering, type Door, type DoorOptions, door, type Upstream, upstream } from "./test-gateway.js";
 
 /** Opens real gateways between their callers and real servers, and closes what was opened after each test. */
 export function betweens() {

@@ -28,8 +28,8 @@ describe("a stream, however it is cut and however many empty lines it has", () =
     .map((parts) => parts.join(""));
   const cuts = fc.array(fc.nat(200), { maxLength: 20 });
   const cut = (text: string, at: number[]) => {
-    const places = [...new Set([0, ...at.map((each) => each % (text.length + 1)), text.length])].sort((a, b) => a - b);
-    return places.slice(1).map((to, index) => text.slice(places[index], to));
+    const paths = [...new Set([0, ...at.map((each) => each % (text.length + 1)), text.length])].sort((a, b) => a - b);
+    return paths.slice(1).map((to, index) => text.slice(paths[index], to));
   };
 
   it("has the same events", () => {

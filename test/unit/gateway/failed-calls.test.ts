@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Standin, standins } from "../../../src/lab/standin.js";
 import { manifestFailures } from "../agents/chat/forms.js";
 import { startEcho, startStandin } from "../lab/standin-process.js";
-import { ask, type Door, door, served } from "./door.js";
+import { ask, type Door, door, served } from "./test-gateway.js";
 
 // A real gateway before the lab's stand-in Hermes, whose provider fails in every way that a provider can.
 

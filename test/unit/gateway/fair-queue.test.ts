@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type FairQueue, fairQueue, type Leave } from "../../../src/gateway/fair-queue.js";
 import { loopShare } from "../../../src/gateway/loop-share.js";
-import { pendingRequests } from "../../../src/gateway/pending.js";
+import { pendingRequests } from "../../../src/gateway/pending-requests.js";
 import { Refusal } from "../../../src/gateway/refusal.js";
 
 const still = new AbortController().signal;
@@ -78,7 +78,7 @@ describe("a fair queue", () => {
     ["the key has as many as it may have", 1, [429, "concurrency_exceeded", 5]],
   ] as const)("does not let wait for ever: %s", async (_about, concurrency, refused) => {
     vi.useFakeTimers();
-    const queue = fairQueue({ slots: 1, patience: 1000 });
+    const queue = fairQueue({ slots: 1, timeout: 1000 });
     queue.enter("ada", keyOf(concurrency === 1 ? "a" : "b"), still);
     const waiting = queue.enter("ada", keyOf("a", concurrency), still) as Promise<Leave>;
     const why = waiting.catch((error: unknown) => error);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { Refusal } from "../../../src/gateway/refusal.js";
 import { betweens } from "./between.js";
-import { ask, begin, chat, type Door, keyOf, says, served, talk } from "./door.js";
 import { agentThatRepeats, burst } from "./hostile.js";
+import { ask, begin, chat, type Door, keyOf, says, served, talk } from "./test-gateway.js";
 
 const { between } = betweens();
 

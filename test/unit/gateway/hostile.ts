@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import type { Gateway } from "../../../src/gateway/server.js";
-import { type Answering, completion } from "./door.js";
+import { type Answering, completion } from "./test-gateway.js";
 
 /** Agents and callers that do what none should, for tests of what that does to the others. */
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { ModelFacts } from "../../../src/agents/models.js";
+import type { ModelFacts } from "../../../src/agents/manifest/models.js";
 import { openAllowance } from "../../../src/gateway/allowance/allowance.js";
 import type { GatewayKey } from "../../../src/gateway/keys/key.js";
 import { usageInMemory } from "./allowance/no-usage.js";
 import { betweens } from "./between.js";
-import { chat, type DoorOptions, keyOf, served, talk } from "./door.js";
 import { agentThatClaims, agentWithHistory, burst, type Sent } from "./hostile.js";
+import { chat, type DoorOptions, keyOf, served, talk } from "./test-gateway.js";
 
 const { between } = betweens();
 
@@ -121,7 +121,7 @@ describe("a caller who leaves before the end", () => {
     const headers = { "x-hermes-session-id": "s" };
     await talk(gateway, { headers });
     hangs = true;
-    const { begin } = await import("./door.js");
+    const { begin } = await import("./test-gateway.js");
     const { asked, answer: head } = await begin(gateway, "/v1/chat/completions", {
       ...{ headers, body: chat({ stream: true }) },
     });

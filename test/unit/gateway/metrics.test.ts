@@ -122,7 +122,7 @@ test("nothing that a caller typed is a label", () => {
 
 test.each(['a"b', "a\\b", "a\nb", "a\\nb", '"}', "grüße 日本", "\\"])("a key may be called %j", (name) => {
   const metrics = createMetrics({
-    roads: () => [
+    pools: () => [
       ["wolf-i", 2],
       [name, 1],
     ],
@@ -138,7 +138,7 @@ test.each(['a"b', "a\\b", "a\nb", "a\\nb", '"}', "grüße 日本", "\\"])("a key
 
 test("who may not see everything sees their own agents, and no other key's name", () => {
   const metrics = createMetrics({
-    roads: () => [
+    pools: () => [
       ["wolf-i", 2],
       ["wolf-j", 3],
     ],

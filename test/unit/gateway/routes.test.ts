@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { askedIn } from "../../../src/gateway/asked.js";
 import { Directory } from "../../../src/gateway/directory.js";
+import { parseModelRequest } from "../../../src/gateway/model-request.js";
 import { routeOf } from "../../../src/gateway/routes.js";
-import { served } from "./door.js";
+import { served } from "./test-gateway.js";
 
 describe("routes", () => {
   const cases: [method: string, path: string, found: object | number][] = [
@@ -61,7 +61,7 @@ describe("what a model means", () => {
 });
 
 describe("what is asked", () => {
-  const asked = (body: object) => askedIn(Buffer.from(JSON.stringify({ model: "ada", ...body })));
+  const asked = (body: object) => parseModelRequest(Buffer.from(JSON.stringify({ model: "ada", ...body })));
 
   it("is counted by its length, an image as one", () => {
     expect(asked({ messages: [{ role: "user", content: "x".repeat(396) }] }).input).toBe(100);
@@ -85,7 +85,7 @@ describe("what is asked", () => {
     expect(
       JSON.parse(
         asked({ a: [1, { b: null }] })
-          .as("m")
+          .withModel("m")
           .toString(),
       ),
     ).toEqual({ model: "m", a: [1, { b: null }] });

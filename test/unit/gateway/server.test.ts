@@ -4,10 +4,22 @@ import { connect } from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { eventReader } from "../../../src/agents/chat/events.js";
 import { Directory } from "../../../src/gateway/directory.js";
-import type { Parts } from "../../../src/gateway/parts.js";
+import type { GatewayParts } from "../../../src/gateway/gateway-parts.js";
 import { Refusal } from "../../../src/gateway/refusal.js";
 import { betweens } from "./between.js";
-import { type Answering, ask, bearer, begin, chat, completion, door, keyOf, says, served, talk } from "./door.js";
+import {
+  type Answering,
+  ask,
+  bearer,
+  begin,
+  chat,
+  completion,
+  door,
+  keyOf,
+  says,
+  served,
+  talk,
+} from "./test-gateway.js";
 
 const { between, open } = betweens();
 
@@ -285,7 +297,7 @@ describe("what it answers by itself", () => {
 
   it("metrics as far as a key may see them", async () => {
     const views: unknown[] = [];
-    const metrics: Parts["metrics"] = {
+    const metrics: GatewayParts["metrics"] = {
       began() {},
       ended() {},
       render(view) {

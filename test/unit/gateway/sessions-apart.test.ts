@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Standin, standins } from "../../../src/lab/standin.js";
 import { startEcho, startStandin } from "../lab/standin-process.js";
 import { betweens } from "./between.js";
-import { ask, type Door, door, keyOf, says, served } from "./door.js";
+import { ask, type Door, door, keyOf, says, served } from "./test-gateway.js";
 
 // Keys at one agent: what one says is never seen by another, unless they share a group.
 

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { betweens } from "./between.js";
 import { certificate } from "./certificate.js";
-import { chat, completion, says } from "./door.js";
+import { chat, completion, says } from "./test-gateway.js";
 
 const { between } = betweens();
 const tls = certificate();

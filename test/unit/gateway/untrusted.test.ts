@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { Refusal } from "../../../src/gateway/refusal.js";
-import type { Road } from "../../../src/gateway/road/road.js";
-import { openRoads } from "../../../src/gateway/road/roads.js";
+import type { UpstreamPool } from "../../../src/gateway/upstream-pool/upstream-pool.js";
+import { openUpstreamPools } from "../../../src/gateway/upstream-pool/upstream-pools.js";
 import { betweens } from "./between.js";
-import { ask, chat, keyOf, says, served, talk } from "./door.js";
+import { ask, chat, keyOf, says, served, talk } from "./test-gateway.js";
 
 const { between } = betweens();
 
-/** Roads whose lanes end as a channel of SSH does: when the other end has agreed, and what was on its way still comes. */
+/** Pools whose connections end as an SSH channel does: after the other end agreed, and with data that was still in flight. */
 function slowlyClosing(port: number) {
   const open = async () => {
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
@@ -17,7 +17,7 @@ function slowlyClosing(port: number) {
     socket.destroy = () => socket.end();
     return socket;
   };
-  return openRoads({ find: async () => ({ connection: { open: true }, port, open }) });
+  return openUpstreamPools({ connect: async () => ({ connection: { open: true }, port, open }) });
 }
 
 const post = (body: string): string =>
@@ -64,9 +64,9 @@ describe("an agent that says what no agent should", () => {
       (response) => {
         heads.push(() => response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders());
       },
-      { settings: { silence: 40 }, parts: { road: (place) => roads.to(place) } },
+      { settings: { silence: 40 }, parts: { upstreamPool: (place) => pools.poolFor(place) } },
     );
-    const roads = slowlyClosing(up.port);
+    const pools = slowlyClosing(up.port);
     const { status } = await talk(gateway);
     const [late] = [...up.sockets].map((each) => once(each, "close"));
     heads[0]?.();
@@ -74,16 +74,19 @@ describe("an agent that says what no agent should", () => {
     await late;
     expect([status, gateway.lines.length]).toEqual([504, 1]);
     expect((await ask(gateway, "/health")).status).toBe(200);
-    roads.close();
+    pools.close();
   });
 
   it("nothing, when its proxy is asked for models: the list comes without them", async () => {
     const agents = [served({ proxy: { provider: "nous", paths: ["/v1/models"], largest: 1000 } })];
-    const { up, gateway } = await between(() => {}, { agents, parts: { road: (place) => roads.to(place) } });
-    const roads = slowlyClosing(up.port);
+    const { up, gateway } = await between(() => {}, {
+      agents,
+      parts: { upstreamPool: (place) => pools.poolFor(place) },
+    });
+    const pools = slowlyClosing(up.port);
     const { text } = await ask(gateway, "/v1/models");
     expect(JSON.parse(text).data).toMatchObject([{ id: "ada" }]);
-    roads.close();
+    pools.close();
   });
 
   it.each([[`{"choices":5}`], [`{"choices":[null]}`], [`{"choices":{"0":1}}`], ["5"]])("whole: %s", async (body) => {
@@ -131,24 +134,24 @@ describe("a caller who sends what no tool should", () => {
     expect(gateway.lines).toHaveLength(1);
   });
 
-  it("leaves in the moment in which there is a lane for it", async () => {
+  it("leaves at the moment a connection is free for it", async () => {
     const { gateway, up } = await between(() => {}, {
       parts: {
-        road: () => ({ take: (signal: AbortSignal) => lateTake(signal) }) as unknown as Road,
+        upstreamPool: () => ({ take: (signal: AbortSignal) => lateTake(signal) }) as unknown as UpstreamPool,
       },
     });
-    const roads = slowlyClosing(up.port);
+    const pools = slowlyClosing(up.port);
     const socket = connect(gateway.port, "127.0.0.1");
     async function lateTake(signal: AbortSignal) {
-      const lane = await roads.to({ host: "wolf-i", name: "ada", proxy: false }).take(signal);
+      const connection = await pools.poolFor({ host: "wolf-i", name: "ada", proxy: false }).take(signal);
       socket.destroy();
       await once(signal, "abort");
-      return lane;
+      return connection;
     }
     socket.write(post(chat()));
     await vi.waitFor(() => expect(gateway.lines).toMatchObject([{ ending: { code: "client_gone" } }]));
     expect(up.asked).toEqual([]);
-    roads.close();
+    pools.close();
   });
 
   it("two requests at once, and leaves: neither is answered by the agent any longer", async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { anyFilter, labNames, places, splitHostName } from "../../../src/lab/names.js";
-import { mostHosts } from "../../../src/lab/shape.js";
+import { anyFilter, labNames, paths, splitHostName } from "../../../src/lab/names.js";
+import { maxHosts } from "../../../src/lab/types.js";
 
 describe("the names of a lab", () => {
   it.each(["a", "lab", "x".repeat(32)])("of lab '%s' fit where the kernel keeps them", (name) => {
     const names = labNames(name, "/labs");
-    const host = names.host(mostHosts);
+    const host = names.host(maxHosts);
     // IFNAMSIZ is 16 with the closing zero; a machine name is at most 64.
     expect(names.bridge.length).toBeLessThanOrEqual(15);
     expect(host.veth.length).toBeLessThanOrEqual(15);
@@ -55,11 +55,11 @@ it.each([
 
 describe("where labs are kept", () => {
   it("is the user's choice", () => {
-    expect(places({ CLM_LAB_DIR: "/a", CLM_LAB_CACHE: "/b" })).toEqual({ labs: "/a", cache: "/b" });
-    expect(places({})).toEqual({ labs: "/var/lib/clm-lab", cache: "/var/cache/clm-lab" });
+    expect(paths({ CLM_LAB_DIR: "/a", CLM_LAB_CACHE: "/b" })).toEqual({ labs: "/a", cache: "/b" });
+    expect(paths({})).toEqual({ labs: "/var/lib/clm-lab", cache: "/var/cache/clm-lab" });
   });
 
   it.each(["labs", "/a,b", "/a:b", "/a b", "/a\\b"])("cannot be '%s'", (path) => {
-    expect(() => places({ CLM_LAB_DIR: path })).toThrow("cannot be kept in");
+    expect(() => paths({ CLM_LAB_DIR: path })).toThrow("cannot be kept in");
   });
 });

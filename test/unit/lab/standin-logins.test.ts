@@ -3,9 +3,9 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { codexLook, codexSightFrom } from "../../../src/agents/codex/sight.js";
-import { loadType } from "../../../src/agents/registry.js";
-import { subjectOf } from "../../../src/agents/subject.js";
+import { codexLook, codexSightFrom } from "../../../src/agents/hermes/codex/sight.js";
+import { loadType } from "../../../src/agents/manifest/registry.js";
+import { resolvedAgent } from "../../../src/agents/plan/resolved-agent.js";
 import { sampleAgent } from "../state/sample-agent.js";
 
 // How each release logs in and where it keeps a login, and whether clm finds it there.
@@ -19,7 +19,8 @@ function release(number: string) {
   const home = mkdtempSync(join(tmpdir(), "clm-standin-logins-"));
   const modules = join(home, "modules", "hermes_cli");
   mkdirSync(modules, { recursive: true });
-  for (const name of ["logins.py", "settings.py"]) copyFileSync(`src/lab/standin/hermes/${name}`, join(modules, name));
+  for (const name of ["logins.py", "settings.py"])
+    copyFileSync(`templates/standin/hermes/${name}`, join(modules, name));
   writeFileSync(join(modules, "__init__.py"), `__version__ = "${number}"\n__release_date__ = "x"\n`);
   writeFileSync(join(modules, "release.py"), `VERSION = "x"\nNUMBER = "${number}"\n`);
   writeFileSync(join(home, "modules", "yaml.py"), "");
@@ -40,10 +41,10 @@ async function found(auth: string) {
   if (!manifest.codex) throw new Error("the manifest has no Codex runtime");
   const type = { ...manifest.codex, logins: auth, program: "no-such-codex" };
   const asked = { server: false, thread: false, still: false, sandbox: false } as const;
-  const subject = subjectOf(manifest, {
-    ...{ name: "ada", word: "ada", host: { name: "wolf-i" } as never, record: sampleAgent("ada") },
+  const agent = resolvedAgent(manifest, {
+    ...{ name: "ada", ref: "ada", host: { name: "wolf-i" } as never, record: sampleAgent("ada") },
   });
-  const { words, input } = codexLook(subject, type, asked);
+  const { words, input } = codexLook(agent, type, asked);
   const { stdout } = spawnSync("python3", words.slice(1), { input, encoding: "utf8" });
   return codexSightFrom(stdout);
 }

@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { type Standin, standins } from "../../../src/lab/standin.js";
 
 const python = execFileSync("python3", ["-c", "import sys; print(sys.executable)"], { encoding: "utf8" }).trim();
-const code = "src/lab/standin";
+const code = "templates/standin";
 
 // As systemd hands it over: a socket that listens, as descriptor 3.
 const socketed = `

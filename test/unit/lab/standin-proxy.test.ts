@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loginsIn } from "../../../src/agents/proxy/seen.js";
-import { loadType } from "../../../src/agents/registry.js";
+import { loginsIn } from "../../../src/agents/hermes/proxy/seen.js";
+import { loadType } from "../../../src/agents/manifest/registry.js";
 import { asker, startEcho } from "./standin-process.js";
 
 // The stand-in's proxy, run here and asked over the loopback, as each release that has one.
@@ -24,7 +24,7 @@ function release(number: string) {
   const modules = join(home, "modules", "hermes_cli");
   mkdirSync(modules, { recursive: true });
   for (const name of ["proxy.py", "logins.py", "settings.py"])
-    copyFileSync(`src/lab/standin/hermes/${name}`, join(modules, name));
+    copyFileSync(`templates/standin/hermes/${name}`, join(modules, name));
   writeFileSync(join(modules, "__init__.py"), `__version__ = "${number}"\n__release_date__ = "x"\n`);
   // What a host has of these is not what is tried here, and this machine may have neither.
   writeFileSync(join(home, "modules", "yaml.py"), "");

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { removeOverlay, writeOverlay } from "../../../src/flows/lab/overlay.js";
+import { removeOverlay, writeOverlay } from "../../../src/cli/lab/overlay.js";
 import { pinnedStandins, type Standin, standinInstaller, standins } from "../../../src/lab/standin.js";
 
 describe.each(Object.keys(standins) as Standin[])("the stand-in's installer for %s", (version) => {

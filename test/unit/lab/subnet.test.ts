@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { mostHosts } from "../../../src/lab/shape.js";
 import { address, freeSubnet, gateway, isLabAddress, knownNetworks } from "../../../src/lab/subnet.js";
+import { maxHosts } from "../../../src/lab/types.js";
 
 describe("a free subnet", () => {
   const cases: { name: string; known?: string[]; recorded?: number[]; free: number }[] = [
@@ -22,8 +22,8 @@ describe("a free subnet", () => {
 });
 
 it("gives every host an address of the subnet that is not the machine's own", () => {
-  const all = Array.from({ length: mostHosts }, (_, at) => address(7, at + 1));
-  expect(new Set([...all, gateway(7)]).size).toBe(mostHosts + 1);
+  const all = Array.from({ length: maxHosts }, (_, at) => address(7, at + 1));
+  expect(new Set([...all, gateway(7)]).size).toBe(maxHosts + 1);
   expect([all[0], all.at(-1)]).toEqual(["198.18.7.11", "198.18.7.254"]);
 });
 

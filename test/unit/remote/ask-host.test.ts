@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { askHost, hearHost } from "../../../src/remote/ask-host.js";
-import { inOneShell } from "../../../src/remote/one-shell.js";
+import { askHost, askHostPartially } from "../../../src/remote/ask-host.js";
+import { sharedShell } from "../../../src/remote/shared-shell.js";
 import { type LocalShell, localShells } from "./operations/local-shell.js";
 
 const { shells, close } = localShells();
@@ -26,10 +26,10 @@ describe.each(shells.slice(0, 1))("a script that looks", (shell: LocalShell) => 
 
   it("that takes too long has told what came until then", async () => {
     const script = "echo 0 end=yes; exec sleep 60\n";
-    const { text, fault } = await hearHost(await inOneShell(shell), script, { ...asking, timeout: 2000 });
+    const { text, fault } = await askHostPartially(await sharedShell(shell), script, { ...asking, timeout: 2000 });
     expect([text, fault.fault]).toEqual(["0 end=yes\n", "remote-timeout"]);
     await expect(
-      askHost(await inOneShell(shell), script, { ...asking, timeout: 300 }, () => undefined),
+      askHost(await sharedShell(shell), script, { ...asking, timeout: 300 }, () => undefined),
     ).rejects.toMatchObject({
       fault: "remote-timeout",
     });
@@ -37,6 +37,6 @@ describe.each(shells.slice(0, 1))("a script that looks", (shell: LocalShell) => 
 
   it("that is told to stop is stopped", async () => {
     const signal = AbortSignal.abort(new Error("stop"));
-    await expect(hearHost(shell, "echo a=1\n", { ...asking, signal })).rejects.toThrow("stop");
+    await expect(askHostPartially(shell, "echo a=1\n", { ...asking, signal })).rejects.toThrow("stop");
   });
 });

@@ -3,17 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { newPrivateKey } from "../../../src/flows/keypair.js";
-import { hearHost } from "../../../src/remote/ask-host.js";
-import { connect, type Means } from "../../../src/remote/connect.js";
+import { askHostPartially } from "../../../src/remote/ask-host.js";
+import { type ConnectOptions, connect } from "../../../src/remote/connect.js";
 import type { Connection } from "../../../src/remote/connection.js";
 import { pin } from "../../../src/remote/host-keys/pins.js";
 import { trustIn } from "../../../src/remote/host-keys/trust.js";
 import { ask } from "../../../src/remote/http.js";
-import { inOneShell } from "../../../src/remote/one-shell.js";
 import { converge } from "../../../src/remote/operations/converge.js";
 import { dir } from "../../../src/remote/operations/operation.js";
 import { createPool } from "../../../src/remote/pool.js";
 import { run } from "../../../src/remote/run.js";
+import { sharedShell } from "../../../src/remote/shared-shell.js";
 import { type HostileHost, stages, startForwardingHost, startHostileHost } from "../../faults/hostile-host.js";
 
 const home = mkdtempSync(join(tmpdir(), "clm-hostile-"));
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 const nobody = async () => undefined;
-const patience = 700;
+const timeout = 700;
 // What a wait may take here: several deadlines of `patience`, on a machine that is busy with other tests.
 const bounded = 15_000;
 
@@ -44,12 +44,12 @@ async function targetOf(host: HostileHost) {
   return target;
 }
 
-const means = (signal?: AbortSignal): Means => ({
+const means = (signal?: AbortSignal): ConnectOptions => ({
   trust: trustIn(home),
   credentials: { passphrase: nobody, password: nobody, sudo: nobody },
   env: { ...process.env, SSH_AUTH_SOCK: undefined },
   ownKey,
-  patience,
+  timeout,
   signal,
 });
 
@@ -74,20 +74,20 @@ async function ending(work: Promise<unknown>): Promise<{ fault: string } | undef
 }
 
 const asking = (signal = new AbortController().signal) => ({
-  ...{ host: "h", what: "how it is", timeout: patience, signal },
+  ...{ host: "h", what: "how it is", timeout: timeout, signal },
 });
 
 const uses: Record<string, (connection: Connection, signal?: AbortSignal) => Promise<unknown>> = {
   "a command": (connection, signal) =>
-    run(connection, "true", { timeout: patience, maxBytes: 1 << 20, ...(signal && { signal }) }),
+    run(connection, "true", { timeout: timeout, maxBytes: 1 << 20, ...(signal && { signal }) }),
   "a command of root's": (connection, signal) =>
-    run(connection.as("root"), "true", { timeout: patience, maxBytes: 1 << 20, ...(signal && { signal }) }),
+    run(connection.as("root"), "true", { timeout: timeout, maxBytes: 1 << 20, ...(signal && { signal }) }),
   "a question": async (connection, signal) => {
-    throw (await hearHost(await inOneShell(connection.as("root")), "true\n", asking(signal))).fault;
+    throw (await askHostPartially(await sharedShell(connection.as("root")), "true\n", asking(signal))).fault;
   },
   "a list of operations": (connection, signal) =>
     converge(connection.as("root"), [dir("/x", { owner: "root", mode: 0o700 })], {
-      ...{ mode: "check", timeout: patience, ...(signal && { signal }) },
+      ...{ mode: "check", timeout: timeout, ...(signal && { signal }) },
     }),
 };
 
@@ -103,7 +103,7 @@ describe.each(stages.filter(({ connects }) => !connects))("a host that $name", (
   it("is left at once when somebody says stop", async () => {
     const host = await started(stage);
     const stop = new AbortController();
-    const connecting = connect(await targetOf(host), { ...means(stop.signal), patience: 60_000 });
+    const connecting = connect(await targetOf(host), { ...means(stop.signal), timeout: 60_000 });
     setTimeout(() => stop.abort(new Error("stop")), 200);
     // One that sends a banner without end is found out before that.
     expect(await ending(connecting)).toEqual({ fault: expect.stringMatching(stage.floods ? /./ : /^stop$/) });

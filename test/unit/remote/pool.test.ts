@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import type { Means } from "../../../src/remote/connect.js";
+import type { ConnectOptions } from "../../../src/remote/connect.js";
 import { trustIn } from "../../../src/remote/host-keys/trust.js";
 import { createPool } from "../../../src/remote/pool.js";
 
@@ -28,9 +28,9 @@ async function silent(): Promise<{ port: number; taken: () => number; next: Prom
 
 it("a host that is at another place now is connected to there, and one that is not shares its connection", async () => {
   const stop = new AbortController();
-  const means: Means = {
+  const means: ConnectOptions = {
     trust: trustIn(mkdtempSync(join(tmpdir(), "clm-pool-"))),
-    credentials: {} as Means["credentials"],
+    credentials: {} as ConnectOptions["credentials"],
     env: process.env,
     signal: stop.signal,
   };

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { aliveWithin, parseHop, parseSshSettings } from "../../../src/remote/ssh-settings.js";
+import { keepAliveFor, parseHop, parseSshSettings } from "../../../src/remote/ssh-settings.js";
 
 const load = (name: string) => parse(readFileSync(new URL(`../../cases/ssh-config/${name}`, import.meta.url), "utf8"));
 
@@ -15,13 +15,13 @@ test.each(cases)("$name", ({ output, expect: expected }) => {
 });
 
 describe("a host that froze is told within 10 s", () => {
-  const own = aliveWithin();
+  const own = keepAliveFor();
   test.each([
     ["often enough", { milliseconds: 1000, unanswered: 3 }, { milliseconds: 1000, unanswered: 3 }],
     ["rarely", { milliseconds: 60_000, unanswered: 3 }, own],
     ["rarely, and only once", { milliseconds: 30_000, unanswered: 0 }, own],
     ["often, and far too many times", { milliseconds: 1000, unanswered: 600 }, own],
-  ])("asked %s", (_about, wanted, taken) => expect(aliveWithin(wanted)).toEqual(taken));
+  ])("asked %s", (_about, wanted, taken) => expect(keepAliveFor(wanted)).toEqual(taken));
   test("asked as nobody says", () => expect(own.milliseconds * (own.unanswered + 1)).toBeLessThan(10_000));
 });
 

@@ -11,8 +11,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { thisProcess } from "../../../src/state/alive.js";
 import { tempName, writeAtomic } from "../../../src/state/atomic-file.js";
+import { thisProcess } from "../../../src/state/process-id.js";
 import { faultOf, scratchDirectories } from "./scratch.js";
 
 const scratch = scratchDirectories();

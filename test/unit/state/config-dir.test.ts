@@ -44,6 +44,15 @@ test("one that is open to others is closed", () => {
   expect(mode(root)).toBe(0o700);
 });
 
+test("the `operations` directory of earlier versions is no obstacle", () => {
+  const root = scratch();
+  chmodSync(root, 0o755);
+  mkdirSync(join(root, "operations"));
+  expect(openConfigDir(root)).toBe(root);
+  expect(mode(root)).toBe(0o700);
+  expect(readdirSync(root)).toEqual(["operations"]);
+});
+
 test("a directory that is something else is left alone", async () => {
   const root = scratch();
   writeFileSync(join(root, "thesis.tex"), "");

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { beginAudit, endAudit } from "../../../src/state/audit.js";
-import { readAudit, verifyAudit } from "../../../src/state/audit-read.js";
+import { readAudit, verifyAudit } from "../../../src/state/audit/read.js";
+import { beginAudit, endAudit } from "../../../src/state/audit/write.js";
 import { type Handoff, openHandoffs } from "../../../src/state/handoffs.js";
 import { scratchDirectories } from "./scratch.js";
 

@@ -2,30 +2,36 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, wri
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { type ProcessId, thisProcess } from "../../../src/state/alive.js";
-import { type Claim, type Owner, type Seen, type Terms, tryToTake } from "../../../src/state/generations.js";
 import { withLock } from "../../../src/state/lock.js";
+import {
+  type Claim,
+  type ClaimOptions,
+  type LockOwner,
+  type LockState,
+  tryToTake,
+} from "../../../src/state/lock-file.js";
+import { type ProcessId, thisProcess } from "../../../src/state/process-id.js";
 import { faultOf, scratchDirectories } from "./scratch.js";
 
 const scratch = scratchDirectories();
 
 const deadHere: ProcessId = { ...thisProcess(), pid: 2 ** 22 + 1 };
 const elsewhere: ProcessId = { pid: 1, place: "elsewhere", started: "1" };
-const ownedBy = (id: ProcessId): Owner => ({
+const ownedBy = (id: ProcessId): LockOwner => ({
   ...id,
   host: "box",
   user: "ada",
   command: "clm host add",
   since: "2025-01-01T00:00:00.000Z",
 });
-const terms = (owner = ownedBy(thisProcess()), isStuck = false): Terms => ({
+const terms = (owner = ownedBy(thisProcess()), isStuck = false): ClaimOptions => ({
   owner,
   expiry: 1000,
   isStuck: () => isStuck,
 });
 
 /** Takes the lock as if this were the given process; looks twice, because the first look makes the directory. */
-function take(directory: string, with_ = terms()): Claim | Seen {
+function take(directory: string, with_ = terms()): Claim | LockState {
   return tryToTake(directory, with_) ?? tryToTake(directory, with_) ?? tryToTake(directory, with_) ?? fail();
 }
 function taken(directory: string, with_ = terms()): Claim {
@@ -35,7 +41,7 @@ function taken(directory: string, with_ = terms()): Claim {
 const fail = (): never => {
   throw new Error("the lock could not be taken");
 };
-const isHeld = (found: Claim | Seen | undefined) => found !== undefined && !("release" in found);
+const isHeld = (found: Claim | LockState | undefined) => found !== undefined && !("release" in found);
 const numbers = (directory: string) => readdirSync(directory).sort();
 const silentFor = (path: string, seconds: number) =>
   utimesSync(path, Date.now() / 1000 - seconds, Date.now() / 1000 - seconds);
@@ -127,7 +133,7 @@ test("a taker that slept while others came and went does not get an old number",
   taken(directory).release();
   // While we look at generation g, the lock is taken and freed twice: g and g+1 are gone, g+2 is free.
   let asleep = true;
-  const sleeper: Terms = {
+  const sleeper: ClaimOptions = {
     ...terms(),
     isStuck(seen) {
       if (asleep) {
@@ -151,7 +157,7 @@ test("nor does one that slept while another took the lock and still has it", () 
   const directory = join(scratch(), "hosts");
   const holder = taken(directory);
   let other: Claim | undefined;
-  const sleeper: Terms = {
+  const sleeper: ClaimOptions = {
     ...terms(),
     isStuck() {
       other ??= taken(directory, terms(ownedBy(thisProcess()), true));

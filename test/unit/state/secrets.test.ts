@@ -4,20 +4,20 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { Secret } from "../../../src/secret.js";
-import { type Instance, instanceKey, parseInstanceKey } from "../../../src/state/instance-key.js";
+import { ownerKey, parseOwnerKey, type SecretOwner } from "../../../src/state/secret-owner.js";
 import { openSecrets } from "../../../src/state/secrets.js";
 import { faultOf, scratchDirectories } from "./scratch.js";
 
 const scratch = scratchDirectories();
 
-const agent: Instance = { host: "wolf-i", type: "hermes", agent: "hermes-test" };
-const provider: Instance = { provider: "openrouter" };
+const agent: SecretOwner = { host: "wolf-i", type: "hermes", agent: "hermes-test" };
+const provider: SecretOwner = { provider: "openrouter" };
 const value = "3f9c-secret-value";
 const keyName = "HERMES_API_SERVER_KEY";
 const at = (time: string) => ({ now: () => new Date(time) });
 const fileIn = (dir: string) => JSON.parse(readFileSync(join(dir, "secrets.json"), "utf8"));
 
-test.each<[Instance, string]>([
+test.each<[SecretOwner, string]>([
   [agent, "wolf-i:hermes:hermes-test"],
   [{ host: "10.0.0.5", type: "hermes", agent: "h_1" }, "10.0.0.5:hermes:h_1"],
   [provider, "provider:openrouter"],
@@ -25,24 +25,24 @@ test.each<[Instance, string]>([
   // Three parts are an agent's, whatever the host is called.
   [{ host: "provider", type: "hermes", agent: "x" }, "provider:hermes:x"],
 ])("%j is %s, and back", (instance, key) => {
-  expect(instanceKey(instance)).toBe(key);
-  expect(parseInstanceKey(key)).toEqual(instance);
+  expect(ownerKey(instance)).toBe(key);
+  expect(parseOwnerKey(key)).toEqual(instance);
 });
 
-test.each<Instance>([
+test.each<SecretOwner>([
   { provider: "a:b" },
   { provider: "" },
   { host: "wolf:i", type: "hermes", agent: "x" },
   { host: "wolf-i", type: "", agent: "x" },
   { host: "wolf-i", type: "hermes", agent: "../x" },
 ])("%j has no key", async (instance) => {
-  expect((await faultOf(() => instanceKey(instance))).fault).toBe("bad-input");
+  expect((await faultOf(() => ownerKey(instance))).fault).toBe("bad-input");
 });
 
 test.each(["", "x", "a:b", "channel:x", "a::b", "a:b:", "a:b:c:d", "__global__", "provider:"])(
   "%j is no key of ours",
   (key) => {
-    expect(parseInstanceKey(key)).toBeUndefined();
+    expect(parseOwnerKey(key)).toBeUndefined();
   },
 );
 
@@ -157,7 +157,7 @@ test("a file that Clawrium wrote is understood, and what we do not know in it su
 
 async function filled(dir: string) {
   const secrets = openSecrets(dir);
-  const bear: Instance = { host: "bear", type: "hermes", agent: "h1" };
+  const bear: SecretOwner = { host: "bear", type: "hermes", agent: "h1" };
   await secrets.set(agent, keyName, new Secret("wolf-1"), "");
   await secrets.set({ host: "wolf-i", type: "hermes", agent: "h2" }, keyName, new Secret("wolf-2"), "");
   await secrets.set(bear, keyName, new Secret("bear-1"), "");

@@ -10,7 +10,7 @@ import {
   optional,
   record,
   type Shape,
-  type Shaped,
+  type TypeOf,
   text,
   whole,
 } from "../../../src/state/shape.js";
@@ -62,7 +62,7 @@ test.each<[Shape<unknown>, unknown, string]>([
 });
 
 test("the type is what the shape says", () => {
-  expectTypeOf<Shaped<typeof pet>>().toEqualTypeOf<{ name: string; legs?: number | undefined }>();
+  expectTypeOf<TypeOf<typeof pet>>().toEqualTypeOf<{ name: string; legs?: number | undefined }>();
   const choice = oneOf("a", "b");
-  expectTypeOf<Shaped<typeof choice>>().toEqualTypeOf<"a" | "b">();
+  expectTypeOf<TypeOf<typeof choice>>().toEqualTypeOf<"a" | "b">();
 });

@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { thisProcess } from "../../../src/state/alive.js";
-import { tryToTake } from "../../../src/state/generations.js";
-import { list, object, type Shaped, text, whole } from "../../../src/state/shape.js";
+import { tryToTake } from "../../../src/state/lock-file.js";
+import { thisProcess } from "../../../src/state/process-id.js";
+import { list, object, type TypeOf, text, whole } from "../../../src/state/shape.js";
 import { jsonStore, type StoreSpec } from "../../../src/state/store.js";
 import type { Migration } from "../../../src/state/versions.js";
 import { faultOf, scratchDirectories } from "./scratch.js";
@@ -23,7 +23,7 @@ import { faultOf, scratchDirectories } from "./scratch.js";
 const scratch = scratchDirectories();
 
 const pets = object({ pets: list(object({ name: text, legs: whole(0, 1000) })) });
-type Pets = Shaped<typeof pets>;
+type Pets = TypeOf<typeof pets>;
 
 const petStore = (dir: string, more: Partial<StoreSpec<Pets>> = {}) =>
   jsonStore<Pets>({ dir, file: "pets.json", version: 1, shape: pets, empty: () => ({ pets: [] }), ...more });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { asFault, Fault } from "../../../src/errors.js";
 import { Secret } from "../../../src/secret.js";
 import { faultData, faultText } from "../../../src/ui/errors.js";
-import { structured } from "../../../src/ui/format.js";
+import { serializerFor } from "../../../src/ui/format.js";
 import { createPaint } from "../../../src/ui/paint.js";
 
 const plainly = { paint: createPaint(false), debug: false };
@@ -65,13 +65,13 @@ describe("formats for programs", () => {
   };
 
   it("JSON with two spaces", async () => {
-    expect((await structured("json"))({ a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}\n');
-    expect((await structured("json"))(undefined)).toBe("null\n");
-    expect((await structured("json"))(value)).toContain('"key": "[secret]"');
+    expect((await serializerFor("json"))({ a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}\n');
+    expect((await serializerFor("json"))(undefined)).toBe("null\n");
+    expect((await serializerFor("json"))(value)).toContain('"key": "[secret]"');
   });
 
   it("YAML that reads back as the same, on lines of any length", async () => {
-    const text = (await structured("yaml"))(value);
+    const text = (await serializerFor("yaml"))(value);
     const { parse } = await import("yaml");
     expect(parse(text)).toEqual({ ...value, key: "[secret]" });
     expect(text.split("\n")).toHaveLength(6);

@@ -25,9 +25,9 @@ it("is the same wherever it is cut", () => {
   const text = fc.array(fc.constantFrom(...parts), { maxLength: 12 }).map((some) => some.join(""));
   fc.assert(
     fc.property(text, fc.array(fc.nat(60), { maxLength: 8 }), (whole, cuts) => {
-      const places = [0, ...cuts.map((at) => at % (whole.length + 1)).sort((a, b) => a - b), whole.length];
+      const paths = [0, ...cuts.map((at) => at % (whole.length + 1)).sort((a, b) => a - b), whole.length];
       const stream = plainStream();
-      const shown = places.slice(1).map((to, at) => stream.push(whole.slice(places[at], to)));
+      const shown = paths.slice(1).map((to, at) => stream.push(whole.slice(paths[at], to)));
       expect(shown.join("") + stream.flush()).toBe(plain(whole));
     }),
     { numRuns: 1000 },

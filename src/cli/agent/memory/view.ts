@@ -1,4 +1,4 @@
-import { entriesOf, lengthOf } from "../../../agents/memory.js";
+import { entriesOf, lengthOf } from "../../../agents/hermes/memory.js";
 import type { Seen } from "../../../flows/agent/memory/on-host.js";
 import type { Written } from "../../../flows/agent/memory/write.js";
 import { age } from "../../../ui/time.js";

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { readAll } from "../../../async/read-all.js";
 import { Fault } from "../../../errors.js";
 import { writeMemory } from "../../../flows/agent/memory/write.js";
 import { withSession } from "../../../flows/session.js";
-import { readAll } from "../../../read-all.js";
 import type { Context, Handler } from "../../command.js";
 import type { write } from "./commands.js";
 import { tellWritten } from "./view.js";
@@ -24,7 +24,7 @@ async function piped({ stdin, signal }: Context): Promise<Buffer> {
   if (stream.isTTY) {
     throw new Fault("usage", "nothing was piped in", { why: "pipe the text in, or name a file with --from" });
   }
-  return readAll(stream, { signal, most: largest, tooMuch: () => tooLarge("what was piped in") });
+  return readAll(stream, { signal, maxBytes: largest, tooMuch: () => tooLarge("what was piped in") });
 }
 
 async function contentOf(path: string): Promise<Buffer> {

@@ -1,9 +1,9 @@
-import type { AgentProxy } from "../../../agents/proxy/proxy.js";
+import type { AgentProxy } from "../../../agents/hermes/proxy/proxy.js";
 import type { ProxyStatus } from "../../../flows/agent/proxy/status.js";
 import type { Agent } from "../../../state/agents.js";
 
 /** What its models are called at the gateway. */
-const asModel = ({ word }: Agent): string => `${word}/proxy/MODEL`;
+const asModel = ({ ref }: Agent): string => `${ref}/proxy/MODEL`;
 
 /** What a program reads of a proxy. */
 export const plainProxy = (agent: Agent, { provider, port, unit, paths, largest }: AgentProxy): object => ({

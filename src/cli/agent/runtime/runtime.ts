@@ -1,13 +1,13 @@
-import type { Proof } from "../../../agents/proof/proof.js";
+import type { Change } from "../../../agents/plan/change.js";
+import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { Fault } from "../../../errors.js";
-import type { Change } from "../../../flows/agent/change.js";
 import type { Pace } from "../../../flows/fleet/each.js";
 import { secretFrom } from "../../../flows/secret-source.js";
 import type { Session } from "../../../flows/session.js";
-import { nearest } from "../../../nearest.js";
 import type { Secret } from "../../../secret.js";
 import { agentsOf } from "../../../state/agents.js";
 import { hostStore } from "../../../state/hosts.js";
+import { nearest } from "../../../text/nearest.js";
 import type { Context, Handler, Input } from "../../command.js";
 import { onAgents, paceOf } from "../../many.js";
 import { longOption } from "../../spelling.js";
@@ -19,7 +19,7 @@ import { describeStatus, detailLines, inBrief, mustRun } from "./view.js";
 type Given = Input<NonNullable<typeof runtime.args>, NonNullable<typeof runtime.options>>["options"];
 
 /** What may be done, under every name it has in Hermes. */
-const deeds = {
+const actions = {
   codex: "codex",
   on: "codex",
   enable: "codex",
@@ -31,41 +31,41 @@ const deeds = {
   status: "status",
 } as const;
 
-type Deed = (typeof deeds)[keyof typeof deeds];
+type Action = (typeof actions)[keyof typeof actions];
 
 export const run: Handler<typeof runtime> = ({ args, options }, clm) => {
-  const { names, deed } = wordsOf(clm, args.names, options);
-  mustFit(deed, options);
+  const { names, action } = wordsOf(clm, args.names, options);
+  mustFit(action, options);
   const verb = {
     command: runtime,
     words: names,
     options,
-    after: deed === "status" ? [] : [deed],
+    after: action === "status" ? [] : [action],
     pace: paceFor(options),
   };
-  if (deed === "codex") return enable(clm, verb, options);
-  if (deed === "auto") return disable(clm, verb, options);
-  return deed === "login" ? login(clm, verb, options) : status(clm, verb);
+  if (action === "codex") return enable(clm, verb, options);
+  if (action === "auto") return disable(clm, verb, options);
+  return action === "login" ? login(clm, verb, options) : status(clm, verb);
 };
 
 /** The last word says what to do, unless it is all there is to say whom it is about. */
-function wordsOf({ configDir }: Context, words: string[], options: Given): { names: string[]; deed: Deed } {
+function wordsOf({ configDir }: Context, words: string[], options: Given): { names: string[]; action: Action } {
   const last = words.at(-1) ?? "";
-  if (!Object.hasOwn(deeds, last)) {
+  if (!Object.hasOwn(actions, last)) {
     if (words.length > 1) mustBeAgent(configDir, last);
-    return { names: words, deed: "status" };
+    return { names: words, action: "status" };
   }
   const chosen = options.all || options.host.length + options.label.length > 0 || options.type !== undefined;
   const isAgent =
     words.length === 1 && !chosen && agentsOf(hostStore(configDir).read()).some(({ name }) => name === last);
-  if (isAgent) return { names: words, deed: "status" };
-  return { names: words.slice(0, -1), deed: deeds[last as keyof typeof deeds] };
+  if (isAgent) return { names: words, action: "status" };
+  return { names: words.slice(0, -1), action: actions[last as keyof typeof actions] };
 }
 
 /** Somebody may have mistyped what is to be done. */
 function mustBeAgent(configDir: string, word: string): void {
   if (!/^[A-Za-z_]+$/.test(word) || agentsOf(hostStore(configDir).read()).some(({ name }) => name === word)) return;
-  const meant = nearest(word.toLowerCase(), Object.keys(deeds));
+  const meant = nearest(word.toLowerCase(), Object.keys(actions));
   throw new Fault("usage", `'${word}' is neither an agent nor one of codex, auto and login`, {
     ...(meant && { why: `did you mean '${meant}'?` }),
     next: "clm agent runtime --help",
@@ -73,7 +73,7 @@ function mustBeAgent(configDir: string, word: string): void {
 }
 
 /** Flags that mean nothing elsewhere. */
-const flagsOf: Record<Deed, (keyof Given)[]> = {
+const flagsOf: Record<Action, (keyof Given)[]> = {
   codex: [
     ...(["codexVersion", "installCodex", "codexFile", "codexHome", "permissions"] as const),
     ...(["mirror", "noMirror", "auxiliary", "skipChat"] as const),
@@ -83,12 +83,12 @@ const flagsOf: Record<Deed, (keyof Given)[]> = {
   status: [],
 };
 
-function mustFit(deed: Deed, options: Given): void {
+function mustFit(action: Action, options: Given): void {
   // A list that nobody gave is empty.
   const isSaid = (name: keyof Given) => !["", "undefined", "false"].includes(String(options[name]));
   for (const [other, names] of Object.entries(flagsOf)) {
-    const said = names.find((name) => isSaid(name) && !flagsOf[deed].includes(name));
-    if (said) throw new Fault("usage", `${longOption(said)} is for ${other}; ${deed} does not take it`);
+    const said = names.find((name) => isSaid(name) && !flagsOf[action].includes(name));
+    if (said) throw new Fault("usage", `${longOption(said)} is for ${other}; ${action} does not take it`);
   }
   if (options.mirror && options.noMirror) throw new Fault("usage", "--mirror and --no-mirror contradict each other");
   if (!options.installCodex && (options.codexVersion ?? options.codexFile) !== undefined) {
@@ -99,7 +99,7 @@ function mustFit(deed: Deed, options: Given): void {
 /** One first, then the others; the first that fails stops those not begun yet. */
 function paceFor(options: Given): Pace {
   const { maxFail = 1, ...pace } = paceOf(options);
-  return { ...pace, scout: true, ...(!options.continue && { maxFail }) };
+  return { ...pace, canary: true, ...(!options.continue && { maxFail }) };
 }
 
 type Verb = Pick<Parameters<typeof onAgents>[1], "command" | "words" | "options" | "after"> & { pace: Pace };
@@ -193,7 +193,7 @@ async function login(clm: Context, verb: Verb, { withApiKey, codexHome: home }: 
             codex
               ? `${who}has a Codex that is logged in (${codex})`
               : `${who}has a Codex that ${needless ? "needs no login: its model provider is your own" : "is not logged in"}`,
-            hermes ? `${who}is logged in itself` : `${who}itself has no login: clm agent runtime ${agent.word} login`,
+            hermes ? `${who}is logged in itself` : `${who}itself has no login: clm agent runtime ${agent.ref} login`,
           ],
   });
 }

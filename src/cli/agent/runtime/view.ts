@@ -1,8 +1,8 @@
-import { runtimeSettings } from "../../../agents/codex/runtime.js";
+import { runtimeSettings } from "../../../agents/hermes/codex/runtime.js";
+import type { Change } from "../../../agents/plan/change.js";
 import { Fault } from "../../../errors.js";
-import type { Change } from "../../../flows/agent/change.js";
 import type { RuntimeStatus } from "../../../flows/agent/runtime/status.js";
-import { titleOf } from "../../../state/agents.js";
+import { agentId } from "../../../state/agents.js";
 
 /** Hermes may have switched it on itself. */
 const isCodexs = ({ runtime, setting }: RuntimeStatus): boolean =>
@@ -46,11 +46,11 @@ export function mustRun({ agent, runtime, setting, checks }: RuntimeStatus): voi
   const failed = checks.filter(({ result }) => result === "fail");
   const other = setting !== runtimeSettings.codex ? [`config.yaml on its host says ${setting ?? "nothing of it"}`] : [];
   if (failed.length + other.length === 0) return;
-  throw new Fault("check-failed", `${titleOf(agent)} should run on Codex, and cannot`, {
+  throw new Fault("check-failed", `${agentId(agent)} should run on Codex, and cannot`, {
     why: [...other, ...failed.map(({ id, reason }) => `${id}: ${reason}`)],
     next: [
       ...new Set([
-        ...(other.length > 0 ? [`clm agent sync ${agent.word}`] : []),
+        ...(other.length > 0 ? [`clm agent sync ${agent.ref}`] : []),
         ...failed.flatMap(({ fix }) => fix ?? []),
       ]),
     ],

@@ -1,5 +1,5 @@
 import type { Applied } from "../../../flows/agent/secret/apply.js";
-import { titleOf } from "../../../state/agents.js";
+import { agentId } from "../../../state/agents.js";
 import type { Context } from "../../command.js";
 import { tell, would } from "../tell.js";
 import { nextFor } from "../view.js";
@@ -10,7 +10,7 @@ export function tellStored(clm: Context, stored: Applied, apply: boolean): void 
   if (!clm.dryRun) tellDone(clm, stored);
   else if (apply) {
     for (const line of would(seen.changes, `${agent.host.name} is up to date`)) clm.ui.note(line);
-  } else if (isSame(stored)) clm.ui.note(`the secrets of ${titleOf(agent)} are so already; nothing would change`);
+  } else if (isSame(stored)) clm.ui.note(`the secrets of ${agentId(agent)} are so already; nothing would change`);
   tell(clm, agent, seen, () => {});
 }
 
@@ -18,7 +18,7 @@ const isSame = ({ set, forgotten }: Applied): boolean => set.length + forgotten.
 
 function tellDone({ ui }: Context, stored: Applied): void {
   const { agent, set, forgotten, applied, down } = stored;
-  const title = titleOf(agent);
+  const title = agentId(agent);
   const are = (names: string[]) => `${names.join(", ")} of ${title} ${names.length === 1 ? "is" : "are"}`;
   if (isSame(stored)) ui.note(`the secrets of ${title} are as they were; nothing was changed`);
   if (set.length > 0) ui.note(`${are(set)} set`);
@@ -27,5 +27,5 @@ function tellDone({ ui }: Context, stored: Applied): void {
     ui.note(`the host is up to date; ${agent.name} is stopped and stays so`);
     ui.note(`next: ${nextFor(agent)}`);
   } else if (applied) ui.note(`the host is up to date; ${agent.name} answers`);
-  else if (!isSame(stored)) ui.note(`next: clm agent configure ${agent.word}   # brings it to the host`);
+  else if (!isSame(stored)) ui.note(`next: clm agent configure ${agent.ref}   # brings it to the host`);
 }

@@ -2,7 +2,7 @@ import { Fault } from "../../../errors.js";
 import { intoFile } from "../../../flows/agent/sessions/export.js";
 import { type Told, tellSessions } from "../../../flows/agent/sessions/read.js";
 import { withSession } from "../../../flows/session.js";
-import { redactedValue } from "../../../redacted-json.js";
+import { redactedValue } from "../../../text/redacted-json.js";
 import { jsonLine } from "../../../ui/format.js";
 import { plain } from "../../../ui/plain.js";
 import type { Handler } from "../../command.js";

@@ -1,6 +1,6 @@
-import { beginningOf } from "../../../agents/sessions/snippet.js";
+import { beginningOf } from "../../../agents/hermes/sessions/snippet.js";
 import type { Message, Told } from "../../../flows/agent/sessions/read.js";
-import { titleOf } from "../../../state/agents.js";
+import { agentId } from "../../../state/agents.js";
 import { clock } from "./view.js";
 
 export interface Telling {
@@ -48,7 +48,7 @@ export function markdown({ agent, talk, messages }: Told): string {
   const { id, source, title, model, started, lastActive, parent } = talk;
   const facts = [
     ["session", id],
-    ["agent", titleOf(agent)],
+    ["agent", agentId(agent)],
     ["source", source],
     ["model", model],
     ["started", started],

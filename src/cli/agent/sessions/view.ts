@@ -1,4 +1,4 @@
-import { snippetOf } from "../../../agents/sessions/snippet.js";
+import { snippetOf } from "../../../agents/hermes/sessions/snippet.js";
 import type { Hit, Message, Talk } from "../../../flows/agent/sessions/read.js";
 import { age } from "../../../ui/time.js";
 import type { View } from "../../command.js";

@@ -1,4 +1,4 @@
-import type { RequestLine } from "../../../gateway/audit/line.js";
+import type { RequestLine } from "../../../gateway/audit/request-line.js";
 import { padded } from "../../../ui/columns.js";
 import type { Paint } from "../../../ui/paint.js";
 import { oneLine } from "../../../ui/plain.js";

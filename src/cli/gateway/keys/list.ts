@@ -1,4 +1,4 @@
-import { type KeySeen, listKeys } from "../../../flows/gateway/keys/list.js";
+import { type KeySummary, listKeys } from "../../../flows/gateway/keys/list.js";
 import { reachOf } from "../../../gateway/session-scope.js";
 import { duration } from "../../../ui/time.js";
 import type { Handler, View } from "../../command.js";
@@ -11,7 +11,7 @@ export const run: Handler<typeof list> = async (_input, clm) => {
   return undefined;
 };
 
-const viewAt = (now: Date): View<KeySeen> => ({
+const viewAt = (now: Date): View<KeySummary> => ({
   columns: [
     { title: "name", value: ({ name }) => name, whole: true },
     { title: "id", value: ({ id }) => id, whole: true },
@@ -39,10 +39,10 @@ const viewAt = (now: Date): View<KeySeen> => ({
   empty: "No gateway keys yet. Make one with: clm gateway key create --name NAME --agents PATTERNS",
 });
 
-const stateCell = ({ state, former_until }: KeySeen): string =>
+const stateCell = ({ state, former_until }: KeySummary): string =>
   former_until !== undefined && state === "active" ? "active, rotating" : state;
 
-function limitsCell({ rpm, concurrency, tokens_per_day, budget }: KeySeen): string {
+function limitsCell({ rpm, concurrency, tokens_per_day, budget }: KeySummary): string {
   const per = budget && budget.per !== "ever" ? `/${budget.per}` : "";
   return [
     ...(rpm === undefined ? [] : [`${rpm}/min`]),

@@ -1,4 +1,4 @@
-import { type Used, usageOf } from "../../../flows/gateway/usage.js";
+import { type UsageGroup, usageOf } from "../../../flows/gateway/usage.js";
 import type { Totals } from "../../../gateway/allowance/totals.js";
 import type { Handler } from "../../command.js";
 import { momentFrom } from "../../moment.js";
@@ -34,7 +34,7 @@ function dateOf(since: string, now: Date): Date {
   return new Date("at" in moment ? moment.at * 1000 : now.getTime() - moment.ago * 1000);
 }
 
-const named = ({ of, id }: Used, by: string) => ({ [by]: of, ...(id !== undefined && { id }) });
+const named = ({ of, id }: UsageGroup, by: string) => ({ [by]: of, ...(id !== undefined && { id }) });
 
 const told = ({ requests, errors, input, output, nano }: Totals) => ({
   ...{ requests, errors, input, output, usd: nano / 1e9 },

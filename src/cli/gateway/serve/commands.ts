@@ -1,4 +1,4 @@
-import { usualPort } from "../../../flows/gateway/usual.js";
+import { defaultPort } from "../../../flows/gateway/defaults.js";
 import { command, flag, number, text } from "../../command.js";
 import { sudo } from "../../recurring.js";
 
@@ -18,7 +18,7 @@ Passwords are asked for before it is ready, and not after. With -o json one line
 stopped. --config names a YAML file with port, listen, tls {cert, key}, expose_to_network, log_bodies, audit {max_bytes, keep},
 drain, first_byte, silence and total in seconds, max_answer_bytes and max_stream_bytes; what is typed wins.`,
   options: {
-    port: number("PORT", `port here; 0 takes any that is free (default: ${usualPort})`, { min: 0, max: 65535 }),
+    port: number("PORT", `port here; 0 takes any that is free (default: ${defaultPort})`, { min: 0, max: 65535 }),
     config: text("FILE", "take settings from a YAML file", { completes: "file" }),
     listen: text("ADDRESS", "address to listen at (default: 127.0.0.1)"),
     tlsCert: text("FILE", "certificate, for https", { completes: "file" }),

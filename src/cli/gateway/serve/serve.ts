@@ -1,41 +1,41 @@
 import { errorOf } from "../../../errors.js";
-import { askingUntilReady } from "../../../flows/gateway/asking.js";
 import { settingsFor } from "../../../flows/gateway/config.js";
-import { type Happening, serveGateway } from "../../../flows/gateway/serve.js";
-import { usualGateway } from "../../../flows/gateway/usual.js";
+import { defaultGatewayUrl } from "../../../flows/gateway/defaults.js";
+import { promptUntilReady } from "../../../flows/gateway/prompt-until-ready.js";
+import { type GatewayEvent, serveGateway } from "../../../flows/gateway/serve.js";
 import { withSession } from "../../../flows/session.js";
 import { jsonLine } from "../../../ui/format.js";
 import type { Context, Handler } from "../../command.js";
 import type { serve } from "./commands.js";
 
 // Milliseconds a host may take to answer: whoever asks it something waits as long.
-const patience = 5000;
+const timeout = 5000;
 
 export const run: Handler<typeof serve> = async ({ options }, clm) => {
   const settings = await settingsFor(options);
-  const { ui, ready } = askingUntilReady(clm.ui);
+  const { ui, ready } = promptUntilReady(clm.ui);
   clm.untilStopped();
   // Requests that are under way are let end, for as long as the operator wants.
   clm.mayTakeToStop(settings.drain * 1000 + 5000);
-  await withSession({ ...clm, ui, patience, sudoPasswordFile: options.sudoPasswordFile }, (session) =>
+  await withSession({ ...clm, ui, timeout, sudoPasswordFile: options.sudoPasswordFile }, (session) =>
     serveGateway(session, { settings, ready, tell: (happening) => tell(clm, happening) }),
   );
   return 0;
 };
 
 /** Tells what becomes of it: to a person in words, to a program as one line of JSON each. */
-function tell(clm: Context, happening: Happening): void {
+function tell(clm: Context, happening: GatewayEvent): void {
   if (clm.format === "json") clm.ui.data(machine(clm, happening), jsonLine);
   else tellPerson(clm, happening);
 }
 
-function tellPerson({ ui }: Context, happening: Happening): void {
+function tellPerson({ ui }: Context, happening: GatewayEvent): void {
   if (happening.event === "ready") {
     const { url, agents } = happening;
     ui.out(`${url}/v1\n`);
     ui.note(`the gateway to ${agents} agent${agents === 1 ? "" : "s"} is open here until Ctrl-C`);
     ui.note("  make a key:           clm gateway key create --name NAME --agents '*' --role chat");
-    ui.note(`  settings for a tool:  clm gateway env KEY${url === usualGateway ? "" : ` --url ${url}`}`);
+    ui.note(`  settings for a tool:  clm gateway env KEY${url === defaultGatewayUrl ? "" : ` --url ${url}`}`);
   } else if (happening.event === "lost") {
     const { message, code, why } = happening.why;
     ui.warn(`${message}; tried again when it is asked for [${code}]`);
@@ -48,7 +48,7 @@ function tellPerson({ ui }: Context, happening: Happening): void {
   } else ui.note("the gateway is closed");
 }
 
-function machine({ now }: Context, happening: Happening): object {
+function machine({ now }: Context, happening: GatewayEvent): object {
   const { event } = happening;
   const at = now().toISOString();
   if (event === "lost") return { event, at, host: happening.host, error: errorOf(happening.why) };

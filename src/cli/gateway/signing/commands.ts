@@ -1,4 +1,4 @@
-import { usualGateway, usualSignProxy } from "../../../flows/gateway/usual.js";
+import { defaultGatewayUrl, defaultSignProxyPort } from "../../../flows/gateway/defaults.js";
 import { choice, command, flag, number, text } from "../../command.js";
 import { toolChoices } from "../tools/commands.js";
 
@@ -18,8 +18,8 @@ one line is printed when it is ready, with the local key in it.`,
   options: {
     keyFile: text("FILE", "read the gateway key from FILE", { completes: "file" }),
     keyEnv: text("NAME", "take the gateway key from this variable"),
-    to: text("URL", `the gateway (default: ${usualGateway})`),
-    port: number("PORT", `port here (default: ${usualSignProxy}, or any that is free)`, { min: 1, max: 65535 }),
+    to: text("URL", `the gateway (default: ${defaultGatewayUrl})`),
+    port: number("PORT", `port here (default: ${defaultSignProxyPort}, or any that is free)`, { min: 1, max: 65535 }),
     localKey: text(
       "SOURCE",
       "what tools must send: env:NAME, file:PATH or cmd:COMMAND (default: a random one, shown once)",

@@ -1,5 +1,5 @@
 import { Fault } from "../../../errors.js";
-import { type Opened, signProxy } from "../../../flows/gateway/signing/sign-proxy.js";
+import { type SignProxyState, signProxy } from "../../../flows/gateway/signing/sign-proxy.js";
 import { keyVariable } from "../../../flows/gateway/tools/settings.js";
 import { parseSource, type SecretSource } from "../../../flows/secret-source.js";
 import { withSession } from "../../../flows/session.js";
@@ -42,17 +42,17 @@ const neverAnArgument = (): Fault =>
     ],
   });
 
-function tell({ ui, format }: Context, { tool }: Options, opened: Opened): void {
-  const { keyId, gateway, reached, look, made, open } = opened;
+function tell({ ui, format }: Context, { tool }: Options, opened: SignProxyState): void {
+  const { keyId, gateway, reached, probe, made, open } = opened;
   const settings = settingsOf(tool, reached);
   if (format === "json") {
     const { base: base_url, model } = reached;
-    const line = { event: "ready", base_url, gateway, key: keyId, open, model, models: look.models, settings };
-    const more = { ...(made && { local_key: made.reveal() }), ...(look.trouble && { trouble: look.trouble }) };
+    const line = { event: "ready", base_url, gateway, key: keyId, open, model, models: probe.models, settings };
+    const more = { ...(made && { local_key: made.reveal() }), ...(probe.trouble && { trouble: probe.trouble }) };
     ui.data({ ...line, ...more }, jsonLine);
     return;
   }
-  if (look.trouble) ui.warn(look.trouble);
+  if (probe.trouble) ui.warn(probe.trouble);
   if (made) ui.handOut(made, `export ${keyVariable}=`);
   // Tools want some key, and nobody looks at it.
   else if (open) ui.out(`export ${keyVariable}=none\n`);

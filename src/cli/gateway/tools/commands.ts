@@ -1,4 +1,4 @@
-import { tools, usualGateway } from "../../../flows/gateway/usual.js";
+import { defaultGatewayUrl, tools } from "../../../flows/gateway/defaults.js";
 import { choice, command, required, text } from "../../command.js";
 
 export const toolChoices = [...tools, "all"] as const;
@@ -12,7 +12,7 @@ contacted: the models are the agents that the key may use, as they are recorded,
   args: { key: required("the key's name or id") },
   options: {
     tool: choice("TOOL", toolChoices, "whose settings", { default: "all" }),
-    url: text("URL", `the gateway (default: ${usualGateway})`),
+    url: text("URL", `the gateway (default: ${defaultGatewayUrl})`),
     model: text("MODEL", "AGENT, HOST/AGENT or AGENT/proxy/MODEL (default: an agent the key may use)"),
   },
   formats: ["table", "json", "yaml"],

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import { Fault } from "../../../errors.js";
-import { namedByOthers } from "../../../own.js";
+import { namedByOthers } from "../../../text/own-property.js";
 import { parseSource, type SecretSource } from "../../secret-source.js";
 import { type Changes, type Choice, noChanges, type Part } from "./changes.js";
 import { choiceFrom } from "./flags.js";

@@ -1,10 +1,10 @@
-import { checkAnswer } from "../../../agents/fields.js";
-import type { Field } from "../../../agents/manifest.js";
-import type { Subject } from "../../../agents/subject.js";
+import { checkAnswer } from "../../../agents/manifest/fields.js";
+import type { Field } from "../../../agents/manifest/manifest.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
-import { nearest } from "../../../nearest.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { findProvider, type Providers } from "../../../state/providers.js";
+import { nearest } from "../../../text/nearest.js";
 import type { SecretSource } from "../../secret-source.js";
 
 /** A model of a provider; without a model, the provider's own. */
@@ -77,8 +77,8 @@ export interface Draft {
 export const alwaysOn = ["api_server", "cli"];
 
 /** The record as it should be, with every answer checked. The port is looked for on the host, later. */
-export function draftOf(subject: Subject, providers: Providers, record: AgentRecord, changes: Changes): Draft {
-  const { manifest } = subject;
+export function draftOf(agent: ResolvedAgent, providers: Providers, record: AgentRecord, changes: Changes): Draft {
+  const { manifest } = agent;
   const secrets: WantedSecret[] = [];
   const others = [...(changes.fallbacks ?? []), ...Object.values(changes.auxiliary)].flatMap((choice) => choice ?? []);
   for (const name of [changes.provider ?? [], others.map(({ provider }) => provider)].flat())

@@ -1,5 +1,5 @@
 import { Fault } from "../../../errors.js";
-import { namedByOthers } from "../../../own.js";
+import { namedByOthers } from "../../../text/own-property.js";
 import { parseSource } from "../../secret-source.js";
 import { alwaysOn, type Changes, type Choice, noChanges, type Part } from "./changes.js";
 

@@ -1,7 +1,7 @@
-import type { Manifest } from "../../../agents/manifest.js";
-import { type ChannelPort, channelPorts, takenPorts } from "../../../agents/ports.js";
-import type { Seen } from "../../../agents/proof/seen.js";
-import type { Rendering } from "../../../agents/subject.js";
+import type { Manifest } from "../../../agents/manifest/manifest.js";
+import { type ChannelPort, channelPorts, takenPorts } from "../../../agents/plan/ports.js";
+import type { Rendering } from "../../../agents/plan/resolved-agent.js";
+import type { Observation } from "../../../agents/probe/proof/observation.js";
 import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import type { Agent } from "../../../state/agents.js";
@@ -11,7 +11,12 @@ import { typedAgain } from "../../typed-again.js";
 import { freePort, objectionTo } from "../preflight/port.js";
 
 /** `.env` is clm's alone. What somebody else put there is named before it goes. */
-export function mustNotDrop(agent: Agent, { env }: Rendering, { variables }: Seen, dryRun: Ui | undefined): void {
+export function mustNotDrop(
+  agent: Agent,
+  { env }: Rendering,
+  { variables }: Observation,
+  dryRun: Ui | undefined,
+): void {
   const ours = new Set([...env.keys(), ...(agent.record.rendered?.env ?? [])]);
   const foreign = [...variables.keys()].filter((name) => !ours.has(name));
   if (foreign.length === 0) return;
@@ -23,8 +28,8 @@ export function mustNotDrop(agent: Agent, { env }: Rendering, { variables }: See
   throw new Fault("in-use", what, {
     why: "configuring would take it away; nothing was changed",
     next: [
-      ...foreign.slice(0, 3).map((name) => `clm agent secret set ${agent.word} ${name}`),
-      `clm agent configure ${agent.word} --allow-removal`,
+      ...foreign.slice(0, 3).map((name) => `clm agent secret set ${agent.ref} ${name}`),
+      `clm agent configure ${agent.ref} --allow-removal`,
     ],
     data: { variables: foreign, flag: "--allow-removal" },
   });
@@ -34,7 +39,7 @@ export function mustNotDrop(agent: Agent, { env }: Rendering, { variables }: See
 interface Asked {
   manifest: Manifest;
   record: AgentRecord;
-  seen: Seen;
+  seen: Observation;
 }
 
 /** The agent's port: as it is, or another that nobody has on the host. */

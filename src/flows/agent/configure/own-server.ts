@@ -1,4 +1,5 @@
 import { Fault } from "../../../errors.js";
+import { hasSecret, isLiteral, isSecretName } from "../../../secret-shapes.js";
 
 /**
  * An MCP server of the user's own is recorded and rendered as it stands, so a secret stands there as `${NAME}` and its
@@ -34,7 +35,7 @@ function placeOfSecret(value: unknown, where: string, name = ""): string | undef
   }
   if (!["string", "number", "bigint"].includes(typeof value)) return undefined;
   const text = String(value);
-  return (saysSecret(name) && isLiteral(text)) || tells(text) ? where : undefined;
+  return (isSecretName(name) && isLiteral(text)) || hasSecret(text) ? where : undefined;
 }
 
 function first<T, R>(all: T[], look: (each: T, index: number) => R | undefined): R | undefined {
@@ -48,42 +49,3 @@ function first<T, R>(all: T[], look: (each: T, index: number) => R | undefined):
 /** The name of a flag that stands alone, so that what follows is its value. */
 const flagIn = (value: unknown): string | undefined =>
   typeof value === "string" ? /^--?([A-Za-z][\w.-]*)$/.exec(value)?.[1] : undefined;
-
-const secretWord =
-  /(keys?|tokens?|secrets?|passwords?|passwd|pwd|passphrase|credentials?|creds|authorization|auth|cookie|jwt|bearer|signature|(?<!com)pat)\d*$/i;
-const wholeWord = /^(pass|sig|pin)$/i;
-/** `TOKEN_FILE` and `MAX_TOKENS` are about a secret, or about something else. */
-const aboutIt =
-  /^(file|path|dir|url|uri|endpoint|host|port|type|mode|method|name|id|header|user|timeout|ttl|scopes?|issuer|audience|region|provider|prefix|limit|length|format|algorithm|column)$/i;
-const counted = /^(max|min|num)$/i;
-
-/** Whether a name, as `APIKEY`, `x-api-key` or `apiKey`, is that of a secret. */
-function saysSecret(name: string): boolean {
-  const words = name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").split(/[^A-Za-z0-9]+/);
-  if (aboutIt.test(words.at(-1) ?? "") || words.some((word) => counted.test(word))) return false;
-  return words.some((word) => secretWord.test(word) || wholeWord.test(word));
-}
-
-/** Neither `${NAME}`, nor `Bearer ${NAME}`, nor a word that says how: `auth: oauth`. */
-function isLiteral(text: string): boolean {
-  const rest = text.replace(/^\s*[A-Za-z]+[\s:=]+(?=\$\{)/, "").replace(/\$\{[A-Za-z_]\w*\}/g, "");
-  return /\w/.test(rest) && !/^\s*(true|false|yes|no|on|off|none|oauth2?|basic|bearer)\s*$/i.test(rest);
-}
-
-/** A password before the host of an address. */
-const userinfo = /[a-z][a-z0-9+.-]*:\/\/[^\s/?#:@]*:([^\s/?#]+)@/gi;
-/** `?api_key=…`, `--token=…`, `PASSWORD=…`, `--token …` within a command, `Authorization: …`. */
-const assigned = /(?:^|[\s?&;#,"'])-{0,2}([A-Za-z][\w.-]*)=("[^"]*"|'[^']*'|[^\s&;#]*)/g;
-const flagged = /(?:^|\s)--?([A-Za-z][\w.-]*)\s+([^\s-]\S*)/g;
-const header = /^\s*([A-Za-z][\w-]*):(?!\/\/)\s*(.+)$/g;
-/** Keys that vendors make to be known at sight. */
-const known =
-  /(?<![A-Za-z0-9])(sk-(?=[\w-]*[A-Z0-9])[\w-]{8,}|gh[a-z]_\w{16,}|github_pat_\w{8,}|glpat-[\w-]{8,}|xox[a-z]-[\w-]{8,}|xapp-[\w-]{8,}|AIza[\w-]{20,}|hf_\w{16,}|AKIA[A-Z0-9]{16}|eyJ[\w-]{8,}\.[\w-]+\.|Bearer\s+[^\s$]{8,}|-----BEGIN [A-Z ]*PRIVATE KEY)/;
-
-function tells(text: string): boolean {
-  if (known.test(text)) return true;
-  if ([...text.matchAll(userinfo)].some(([, password = ""]) => isLiteral(password))) return true;
-  return [assigned, flagged, header].some((form) =>
-    [...text.matchAll(form)].some(([, name = "", value = ""]) => saysSecret(name) && isLiteral(value)),
-  );
-}

@@ -1,4 +1,4 @@
-import { isOutside, isProven, type Proof } from "../../../agents/proof/proof.js";
+import { isOutside, isProven, type Proof } from "../../../agents/probe/proof/proof.js";
 import { Fault } from "../../../errors.js";
 import { type AgentRecord, type OnboardingState, providersOf } from "../../../state/agent.js";
 import { type Agent, recordAgent } from "../../../state/agents.js";

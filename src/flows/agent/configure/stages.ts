@@ -1,6 +1,6 @@
-import type { Manifest, StageName } from "../../../agents/manifest.js";
-import { isProven, type Proof } from "../../../agents/proof/proof.js";
-import type { Subject } from "../../../agents/subject.js";
+import type { Manifest, StageName } from "../../../agents/manifest/manifest.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import { isProven, type Proof } from "../../../agents/probe/proof/proof.js";
 import type { AgentRecord, OnboardingState } from "../../../state/agent.js";
 import type { Check } from "../../host/check.js";
 import { answersGiven, type Changes, without } from "./changes.js";
@@ -61,7 +61,11 @@ interface Outcome {
 }
 
 /** What became of each stage, as a person reads it. */
-export function stageResults({ manifest, name: agent }: Subject, record: AgentRecord, outcome: Outcome): StageResult[] {
+export function stageResults(
+  { manifest, name: agent }: ResolvedAgent,
+  record: AgentRecord,
+  outcome: Outcome,
+): StageResult[] {
   return manifest.stages.map(({ name, skipped }): StageResult => {
     if (skipped !== undefined) return { name, result: "skipped", reason: skipped };
     if (name === "validate") return { name, ...validateResult(record, outcome) };

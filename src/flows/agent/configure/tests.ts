@@ -1,4 +1,4 @@
-import type { Answers, Subject } from "../../../agents/subject.js";
+import type { Answers, ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Agent } from "../../../state/agents.js";
@@ -22,7 +22,7 @@ interface About {
 export async function testAnswers(
   session: Session,
   agent: Agent,
-  subject: Subject,
+  resolved: ResolvedAgent,
   answers: Answers,
   { changes, stages }: About,
 ): Promise<Record<string, Check>> {
@@ -47,7 +47,7 @@ export async function testAnswers(
   if (stages.channels) {
     const all = Object.keys(changes.channels).length === 0;
     for (const [name, values] of Object.entries(answers.channels)) {
-      const request = subject.manifest.channels[name]?.test;
+      const request = resolved.manifest.channels[name]?.test;
       if (!request || !(all || changes.channels[name])) continue;
       const check = await step(session.ui, `test channel ${name}`, async () =>
         mustBeWell(session, { ...(await askService(session, request, values)), id: `channel.${name}` }),

@@ -1,15 +1,13 @@
-import { isProven, type Proof } from "../../../agents/proof/proof.js";
-import { loadType } from "../../../agents/registry.js";
-import { render } from "../../../agents/rendering.js";
-import { type Subject, subjectOf } from "../../../agents/subject.js";
+import { loadType } from "../../../agents/manifest/registry.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import { isProven, type Proof } from "../../../agents/probe/proof/proof.js";
 import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, fullName, instanceOf } from "../../../state/agents.js";
+import { type Agent, hostAndName, secretOwner } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { answersFor } from "../answers.js";
 import { mustHaveOneKey } from "../api-key.js";
 import { isMerelyStopped, proveAndSee } from "../prove.js";
-import { digestOf } from "../rendered.js";
+import { asRecorded } from "../rendered.js";
 import { providersBehind, recordProofs } from "./record.js";
 
 /**
@@ -20,13 +18,11 @@ export async function validate(
   session: Session,
   agent: Agent,
   { skipChat }: { skipChat: boolean },
-): Promise<{ record: AgentRecord; proofs: Proof[]; subject: Subject }> {
+): Promise<{ record: AgentRecord; proofs: Proof[]; resolved: ResolvedAgent }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
-  const subject = subjectOf(manifest, agent);
-  mustHaveOneKey(session, { instance: instanceOf(agent), name: manifest.api.secret }, agent.word);
+  mustHaveOneKey(session, { instance: secretOwner(agent), name: manifest.api.secret }, agent.ref);
   const providers = providersBehind(session, agent.record);
-  const rendering = render(subject, await answersFor(session, subject, agent.record));
-  const digest = digestOf(subject, rendering);
+  const { resolved, digest } = await asRecorded(session, agent);
   if (agent.record.rendered?.digest !== digest) {
     const never = !agent.record.rendered?.digest;
     throw new Fault(
@@ -34,7 +30,7 @@ export async function validate(
       `${agent.name} does not run with ${never ? "any answers" : "the latest answers"} yet`,
       {
         why: never ? "it was never configured" : "something about it changed since it was configured",
-        next: `clm agent configure ${agent.word}`,
+        next: `clm agent configure ${agent.ref}`,
       },
     );
   }
@@ -44,16 +40,16 @@ export async function validate(
     ...(skipChat && { noChat: "not asked (--skip-chat)" }),
   });
   const { proofs } = proved;
-  if (session.gate.dryRun || isMerelyStopped(proved)) return { record: agent.record, proofs, subject };
-  const deed = {
+  if (session.gate.dryRun || isMerelyStopped(proved)) return { record: agent.record, proofs, resolved };
+  const action = {
     verb: "agent configure",
-    target: fullName(agent),
+    target: hostAndName(agent),
     summary: `validate ${agent.name}`,
   };
   const record = await session.gate.pass(
-    deed,
+    action,
     () => recordProofs(session, agent, { digest, providers }, proofs),
     () => ({ result: isProven(proofs) ? "ok" : "failed" }),
   );
-  return { record: record ?? agent.record, proofs, subject };
+  return { record: record ?? agent.record, proofs, resolved };
 }

@@ -1,13 +1,13 @@
-import { checkAnswer } from "../../../agents/fields.js";
-import type { ChannelType, Field } from "../../../agents/manifest.js";
-import { takenPorts } from "../../../agents/ports.js";
-import type { Subject } from "../../../agents/subject.js";
-import { inRange } from "../../../agents/versions.js";
+import { checkAnswer } from "../../../agents/manifest/fields.js";
+import type { ChannelType, Field } from "../../../agents/manifest/manifest.js";
+import { inRange } from "../../../agents/manifest/versions.js";
+import { takenPorts } from "../../../agents/plan/ports.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault, isFault } from "../../../errors.js";
-import { own } from "../../../own.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { findHost } from "../../../state/hosts.js";
 import { findProvider } from "../../../state/providers.js";
+import { own } from "../../../text/own-property.js";
 import { findType } from "../../provider/types.js";
 import { secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
@@ -16,7 +16,7 @@ import { answersGiven, type Changes, defined, named, type Part } from "./changes
 
 /** What is asked about: the stages that are to be gone through, and the one the user named. */
 export interface Interview {
-  subject: Subject;
+  resolved: ResolvedAgent;
   record: AgentRecord;
   stages: { providers: boolean; channels: boolean };
   /** The stage of `--stage`: its optional questions are asked even when it was gone through before. */
@@ -49,22 +49,22 @@ export async function interview(session: Session, changes: Changes, about: Inter
 async function askProvider(
   session: Session,
   changes: Changes,
-  { subject, record }: Interview,
+  { resolved: agent, record }: Interview,
   { again }: { again: boolean },
 ): Promise<void> {
   const { ui } = session;
   const known = session.providers.read();
   const gone = goneProviders(recordWith(record, changes), known);
-  if (gone.length > 0 && !ui.interactive) throw goneFault(subject, gone);
+  if (gone.length > 0 && !ui.interactive) throw goneFault(agent, gone);
   const lost = gone.some(({ provider }) => provider === record.provider) && changes.provider === undefined;
-  if (lost) ui.warn(`${subject.name} has ${record.provider} as its provider, which is gone`);
+  if (lost) ui.warn(`${agent.name} has ${record.provider} as its provider, which is gone`);
   if ((changes.provider ?? record.provider) === undefined || lost || again) {
     const all = Object.entries(known.providers);
-    const serving = await Promise.all(all.map(([, { type }]) => serves(session, subject, type)));
+    const serving = await Promise.all(all.map(([, { type }]) => serves(session, agent, type)));
     const usable = all.filter((_, index) => serving[index]);
-    if (usable.length === 0) throw noProvider(subject, Object.keys(known.providers).length);
+    if (usable.length === 0) throw noProvider(agent, Object.keys(known.providers).length);
     changes.provider = await ui.choose({
-      message: `Provider for ${subject.name}:`,
+      message: `Provider for ${agent.name}:`,
       flag: "--provider",
       choices: usable.map(([name, { type, model }]) => ({
         value: name,
@@ -81,7 +81,7 @@ async function askProvider(
     const { model } = await findType(session.configDir, provider.type);
     changes.model = await ui.ask({ message: "Model:", flag: "--model", ...(model && { initial: model }) });
   }
-  await askWithout(session, changes, { subject, record });
+  await askWithout(session, changes, { resolved: agent, record });
 }
 
 /** What the agent would have of providers, with what was said laid over what is recorded. */
@@ -95,13 +95,13 @@ const recordWith = (record: AgentRecord, { provider, fallbacks, auxiliary }: Cha
 async function askWithout(
   { ui, providers }: Session,
   changes: Changes,
-  { subject, record }: Pick<Interview, "subject" | "record">,
+  { resolved: agent, record }: Pick<Interview, "resolved" | "record">,
 ): Promise<void> {
   const known = providers.read();
   const gone = goneProviders(recordWith(record, changes), known);
   for (const each of gone) {
-    const message = `${subject.name} has ${each.provider} as ${each.as}, which is gone. Go on without it?`;
-    if (!(await ui.confirm({ message, flag: each.flag }))) throw goneFault(subject, gone);
+    const message = `${agent.name} has ${each.provider} as ${each.as}, which is gone. Go on without it?`;
+    if (!(await ui.confirm({ message, flag: each.flag }))) throw goneFault(agent, gone);
   }
   if (gone.length === 0) return;
   const isThere = ({ provider }: { provider: string }) => Object.hasOwn(known.providers, provider);
@@ -111,13 +111,13 @@ async function askWithout(
   changes.auxiliary = { ...changes.auxiliary, ...Object.fromEntries(tasks) };
 }
 
-async function serves({ configDir }: Session, { manifest, version }: Subject, type: string): Promise<boolean> {
+async function serves({ configDir }: Session, { manifest, version }: ResolvedAgent, type: string): Promise<boolean> {
   const { name } = await findType(configDir, type);
   const known = own(manifest.providers, name);
   return known !== undefined && inRange(version, known.when);
 }
 
-function noProvider({ name, manifest, version }: Subject, count: number): Fault {
+function noProvider({ name, manifest, version }: ResolvedAgent, count: number): Fault {
   return new Fault("needs-answer", count === 0 ? "no provider has been added yet" : "no provider of yours will do", {
     why: `${name} (${manifest.type} ${version}) needs one that answers for its model`,
     next: "clm provider add --help",
@@ -135,8 +135,8 @@ async function askChannels(
   { offer }: { offer: boolean },
 ): Promise<void> {
   const { ui } = session;
-  const { subject, record } = about;
-  const { channels, mcp } = subject.manifest;
+  const { resolved: agent, record } = about;
+  const { channels, mcp } = agent.manifest;
   for (const [name, part] of Object.entries(changes.channels)) {
     await complete(session, about, { name, part, type: own(channels, name), before: own(record.channels, name) });
   }
@@ -145,7 +145,7 @@ async function askChannels(
       await complete(session, about, { name, part, type: own(mcp, name), before: own(record.mcp, name)?.fields });
   }
   if (!offer) return;
-  const offered = Object.entries(channels).filter(([, { when }]) => inRange(subject.version, when));
+  const offered = Object.entries(channels).filter(([, { when }]) => inRange(agent.version, when));
   for (;;) {
     const on = Object.keys({ ...record.channels, ...changes.channels }).map((each) => `, ${each}`);
     const name = await ui.choose({
@@ -172,22 +172,26 @@ interface Unfinished {
 }
 
 /** Asks for what a channel or MCP server must have and has not. */
-async function complete(session: Session, { subject, record }: Interview, unfinished: Unfinished): Promise<void> {
+async function complete(
+  session: Session,
+  { resolved: agent, record }: Interview,
+  unfinished: Unfinished,
+): Promise<void> {
   const { name, part, type, before = {}, everything = false } = unfinished;
   if (!type) return;
   if (everything && type.help) session.ui.note(type.help);
   for (const field of type.fields) {
     const known = Object.hasOwn(part.fields, field.name) || Object.hasOwn(part.secrets, field.name);
-    if (known || isKept(session, subject, record, field, before)) continue;
+    if (known || isKept(session, agent, record, field, before)) continue;
     const needed = field.required && field.default === undefined;
     if (mustLetIn(type.allow ?? [], field, part, before)) await askWhoMayTalk(session, unfinished, field);
     else if (needed || (everything && !field.flag))
-      await askField(session, name, suggested(session, subject, field), part);
+      await askField(session, name, suggested(session, agent, field), part);
   }
 }
 
 /** A port that the channel listens on is offered only when no other agent of the host has it. */
-function suggested({ hosts }: Session, { manifest, host, name, port }: Subject, field: Field): Field {
+function suggested({ hosts }: Session, { manifest, host, name, port }: ResolvedAgent, field: Field): Field {
   if (!field.listens || field.default === undefined) return field;
   const others = takenPorts(findHost(hosts.read().hosts, host), name, manifest);
   const taken = [port, ...others.map((each) => each.port)];
@@ -198,7 +202,7 @@ function suggested({ hosts }: Session, { manifest, host, name, port }: Subject, 
 
 function isKept(
   session: Session,
-  { host, name }: Subject,
+  { host, name }: ResolvedAgent,
   record: AgentRecord,
   field: Field,
   before: Record<string, string>,

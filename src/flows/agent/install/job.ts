@@ -1,7 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
 import { stripVTControlCharacters } from "node:util";
-import type { Subject } from "../../../agents/subject.js";
-import { installerJob, installerWish } from "../../../agents/wish.js";
+import { installerJob, installerWish } from "../../../agents/plan/operations.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault, isFault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import { followJob, type JobEnd, jobGone, unitOf } from "../../../remote/operations/jobs.js";
@@ -25,7 +25,7 @@ export const installerGone = (agent: string): Operation[] => [
 ];
 
 export interface InstallerRun {
-  subject: Subject;
+  resolved: ResolvedAgent;
   bytes: Buffer;
   sha256: string;
   /** What systemd said of the job when it was last seen: `inactive` when there is none. */
@@ -33,18 +33,18 @@ export interface InstallerRun {
 }
 
 /** The bytes that were checked, closed to everybody's changes, and the job that runs them. */
-export function installerWishes({ subject, bytes, sha256, job }: InstallerRun): Operation[] {
-  const folder = installerFolder(subject.name);
+export function installerWishes({ resolved, bytes, sha256, job }: InstallerRun): Operation[] {
+  const folder = installerFolder(resolved.name);
   const path = `${folder}/${sha256}.sh`;
   const open = { owner: "root", mode: 0o755 };
   // Half a checkout of a try that ended too soon makes the next one fail; while a job is there, it is the job's.
-  const leftover = ["inactive", "failed", ""].includes(job) ? [absent({ path: subject.places.code })] : [];
+  const leftover = ["inactive", "failed", ""].includes(job) ? [absent({ path: resolved.paths.code })] : [];
   return [
     dir(installers, open),
     dir(folder, open),
     file(path, { owner: "root", mode: 0o644, content: bytes }),
     ...leftover,
-    installerWish(subject, path),
+    installerWish(resolved, path),
   ];
 }
 
@@ -52,35 +52,34 @@ export function installerWishes({ subject, bytes, sha256, job }: InstallerRun): 
 export async function followInstaller(
   session: Session,
   root: Shell,
-  subject: Subject,
+  resolved: ResolvedAgent,
   progress: Progress,
 ): Promise<string[]> {
-  const patterns = subject.manifest.install.warnings.map((pattern) => new RegExp(pattern, "u"));
+  const patterns = resolved.manifest.install.warnings.map((pattern) => new RegExp(pattern, "u"));
   const warnings = new Set<string>();
   const lines = lineReader((line) => {
     progress.output(line);
     if (patterns.some((pattern) => pattern.test(line))) warnings.add(line.trim());
   });
-  const name = installerJob(subject.name);
+  const name = installerJob(resolved.name);
   const { signal } = session;
   const end = await followJob(root, name, { onOutput: (bytes) => lines.read(bytes), signal }).catch(
-    leftBehind(session, `the installer goes on on ${subject.host}`),
+    leftBehind(session, `the installer goes on on ${resolved.host}`),
   );
   lines.end();
   if (end.result === "success") return [...warnings];
-  throw failed(session, subject, end, lines.last());
+  throw failed(session, resolved, end, lines.last());
 }
 
 /** Told to who left, or lost, a host where something is at work. */
 export function leftBehind({ argv }: Session, what: string): (error: unknown) => never {
   return (error) => {
     if (!isFault(error, "interrupted", "connection-lost")) throw error;
-    const { fault, message, why, data } = error;
-    throw new Fault(fault, message, { why: [...why, what], next: sh`clm ${argv}`, data, cause: error });
+    throw error.with({ why: [...error.why, what], next: sh`clm ${argv}` });
   };
 }
 
-function failed({ argv }: Session, { host, manifest }: Subject, end: JobEnd, last: string[]): Fault {
+function failed({ argv }: Session, { host, manifest }: ResolvedAgent, end: JobEnd, last: string[]): Fault {
   const how = {
     success: "ended well",
     failed: `ended with exit code ${end.code}`,

@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { freshRecord } from "../../../agents/fresh.js";
-import type { Manifest } from "../../../agents/manifest.js";
-import { accountComment } from "../../../agents/mark.js";
-import { takenPorts } from "../../../agents/ports.js";
-import { defaultVersion, loadType, releaseOf } from "../../../agents/registry.js";
-import { type Subject, subjectOf } from "../../../agents/subject.js";
+import type { Manifest } from "../../../agents/manifest/manifest.js";
+import { defaultVersion, loadType, releaseOf } from "../../../agents/manifest/registry.js";
+import { freshRecord } from "../../../agents/plan/fresh.js";
+import { accountComment } from "../../../agents/plan/owner-tag.js";
+import { takenPorts } from "../../../agents/plan/ports.js";
+import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, wordFor } from "../../../state/agents.js";
+import { type Agent, refFor } from "../../../state/agents.js";
 import { findHost, type Host } from "../../../state/hosts.js";
 import type { Session } from "../../session.js";
 import { isKey } from "../api-key.js";
@@ -67,8 +67,8 @@ export async function planInstall(session: Session, wish: InstallWish): Promise<
   // What was found lasts: its mark is on the host, and its answers are the user's.
   const draft = { ...(before ?? fresh), ...(wish.relaxed && { relaxed: true }) };
   if (wish.port !== undefined) draft.port = wish.port;
-  const word = wordFor(fleet, host.name, name);
-  return { wish, host, word, manifest, ...(before && { before }), draft: draft as Plan["draft"] };
+  const ref = refFor(fleet, host.name, name);
+  return { wish, host, word: ref, manifest, ...(before && { before }), draft: draft as Plan["draft"] };
 }
 
 /** An agent of that name is there, or half there: only the same wish again goes on. */
@@ -115,29 +115,30 @@ function mustHaveGoodKey({ secrets, ui }: Session, { type, api }: Manifest, { ho
 }
 
 /** The agent the record speaks of. */
-export const subjectIn = (plan: Plan, record: AgentRecord): Subject => subjectOf(plan.manifest, agentIn(plan, record));
+export const subjectIn = (plan: Plan, record: AgentRecord): ResolvedAgent =>
+  resolvedAgent(plan.manifest, agentIn(plan, record));
 
-export const agentIn = ({ host, wish, word }: Plan, record: AgentRecord): Agent => ({
+export const agentIn = ({ host, wish, word: ref }: Plan, record: AgentRecord): Agent => ({
   name: wish.name,
   host,
   record,
-  word,
+  ref,
 });
 
 /** What the host is to be asked, and what it should say. */
 export function travellerOf(plan: Plan): Traveller {
   const { manifest, host, before, draft, wish } = plan;
-  const subject = subjectIn(plan, draft);
+  const agent = subjectIn(plan, draft);
   const comment = before?.mark && accountComment(before.mark);
-  const reach = subject.release.reach ?? manifest.requires.reach;
+  const reach = agent.release.reach ?? manifest.requires.reach;
   return {
     host,
-    subject,
+    resolved: agent,
     expected: {
       requires: manifest.requires,
-      user: subject.user,
-      home: subject.places.home,
-      unit: subject.unit,
+      user: agent.user,
+      home: agent.paths.home,
+      unit: agent.unit,
       comment,
       begun: before?.status === "installing",
       port: wish.port ?? before?.port,
@@ -146,9 +147,9 @@ export function travellerOf(plan: Plan): Traveller {
       packages: wish.packages,
     },
     sight: {
-      subject,
+      resolved: agent,
       comment: comment ?? "",
-      job: jobUnit(subject.name),
+      job: jobUnit(agent.name),
       programs: Object.keys(manifest.requires.programs),
       reach,
     },

@@ -1,6 +1,6 @@
-import { accountComment } from "../../../agents/mark.js";
-import type { Subject } from "../../../agents/subject.js";
-import { saysVersion, versionLine } from "../../../agents/version-line.js";
+import { accountComment } from "../../../agents/plan/owner-tag.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import { saysVersion, versionLine } from "../../../agents/probe/version-line.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Shell } from "../../../remote/process.js";
@@ -15,9 +15,9 @@ import { agentIn, type Plan, subjectIn, travellerOf } from "./plan.js";
 
 /** Whether the pinned version is installed. A missing answer may be a busy host's, so it is read again before the installer is run. */
 export async function saysItIsThere({ signal }: Session, plan: Plan, { root, seen }: Preflight): Promise<boolean> {
-  const subject = subjectIn(plan, plan.draft);
-  if (saysVersion(subject, seen.version ?? "")) return true;
-  return saysVersion(subject, (await seeRelease(root, travellerOf(plan).sight, signal)).version);
+  const resolved = subjectIn(plan, plan.draft);
+  if (saysVersion(resolved, seen.version ?? "")) return true;
+  return saysVersion(resolved, (await seeRelease(root, travellerOf(plan).sight, signal)).version);
 }
 
 /** The installer replaces the programs that a running agent is made of. */
@@ -26,7 +26,7 @@ export function mustNotRun(plan: Plan, { seen }: Preflight): void {
   const agent = agentIn(plan, plan.draft);
   throw new Fault("in-use", `${agent.name} runs on ${plan.host.name}, and its installer would have to run again`, {
     why: `${agent.record.unit} is ${seen.state}; nothing was changed`,
-    next: `clm agent stop ${agent.word}`,
+    next: `clm agent stop ${agent.ref}`,
   });
 }
 
@@ -41,44 +41,44 @@ export async function mustBeInstalled(
   record: AgentRecord,
 ): Promise<void> {
   const { sight } = travellerOf(plan);
-  const subject = subjectIn(plan, record);
+  const resolved = subjectIn(plan, record);
   const comment = accountComment(plan.draft.mark);
-  const release = await seeRelease(root, { ...sight, subject, comment }, session.signal);
+  const release = await seeRelease(root, { ...sight, resolved, comment }, session.signal);
   const wrong =
-    objectionTo(subject, release) ??
-    objectionTo(subject, { ...release, version: await firstLine(session, root, agentIn(plan, record), subject) });
+    objectionTo(resolved, release) ??
+    objectionTo(resolved, { ...release, version: await firstLine(session, root, agentIn(plan, record), resolved) });
   if (wrong) throw new Fault(wrong.fault, wrong.message, { why: wrong.why, next: sh`clm ${session.argv}` });
 }
 
 /** Why what was installed is not what was pinned. */
 function objectionTo(
-  subject: Subject,
+  resolved: ResolvedAgent,
   { version, commit }: Release,
 ): { fault: "remote-failed" | "integrity"; message: string; why: string[] } | undefined {
-  const { launcher, code } = subject.places;
+  const { launcher, code } = resolved.paths;
   if (version === "") {
     const message = `the installer ended well but left no ${launcher} that works`;
     return { fault: "remote-failed", message, why: [] };
   }
   const message = "what was installed is not what was pinned";
-  if (!saysVersion(subject, version)) {
-    return { fault: "integrity", message, why: [`it says '${version}'`, `it should say '${versionLine(subject)}'`] };
+  if (!saysVersion(resolved, version)) {
+    return { fault: "integrity", message, why: [`it says '${version}'`, `it should say '${versionLine(resolved)}'`] };
   }
-  const pinned = subject.release.commit;
+  const pinned = resolved.release.commit;
   if (pinned === undefined || commit === pinned) return undefined;
   const why = [commit ? `${code} is at commit ${commit}` : `${code} is at no commit`, `${pinned} was pinned`];
   return { fault: "integrity", message, why };
 }
 
 /** Seconds: it may wait ten for its upstream, and a machine may be slow. */
-const patience = 90;
+const timeout = 90;
 
 /** What the program says first; empty when it does not run. */
-async function firstLine({ signal, ui }: Session, root: Shell, agent: Agent, subject: Subject): Promise<string> {
-  const words = [subject.places.launcher, ...subject.manifest.version.args];
+async function firstLine({ signal, ui }: Session, root: Shell, agent: Agent, resolved: ResolvedAgent): Promise<string> {
+  const words = [resolved.paths.launcher, ...resolved.manifest.version.args];
   const script = '"$@" | head -c 2000';
-  const command = commandInSandbox(agent, subject, { script, words, seconds: patience });
-  const { stdout } = await run(root, command, { timeout: (patience + 10) * 1000, signal });
+  const command = commandInSandbox(agent, resolved, { script, words, seconds: timeout });
+  const { stdout } = await run(root, command, { timeout: (timeout + 10) * 1000, signal });
   return ui.redact(
     stdout
       .split("\n")[0]

@@ -1,6 +1,6 @@
-import { entriesOf, lengthOf, type MemoryFile, memoryFileFrom, memoryFiles } from "../../../agents/memory.js";
+import { entriesOf, lengthOf, type MemoryFile, memoryFileFrom, memoryFiles } from "../../../agents/hermes/memory.js";
 import { Fault } from "../../../errors.js";
-import { fullName, titleOf } from "../../../state/agents.js";
+import { agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { type Target, targetOf } from "../target.js";
 import { lookAt, replace, type Seen } from "./on-host.js";
@@ -13,30 +13,30 @@ export async function deleteMemory(session: Session, word: string, name: string 
   const there = (await lookAt(session, agent, filesFor(target, name))).filter(({ found }) => found);
   if (there.length === 0) return [];
   const names = there.map(({ file }) => file.name);
-  const deed = {
+  const action = {
     verb: "agent memory delete",
-    target: fullName(agent),
-    summary: `delete ${names.join(" and ")} of ${titleOf(agent)}`,
-    question: `Delete ${there.map(described).join(" and ")} of ${titleOf(agent)}?`,
+    target: hostAndName(agent),
+    summary: `delete ${names.join(" and ")} of ${agentId(agent)}`,
+    question: `Delete ${there.map(described).join(" and ")} of ${agentId(agent)}?`,
   };
-  await session.gate.pass(deed, async () => {
+  await session.gate.pass(action, async () => {
     for (const seen of there) await replace(session, agent, seen, undefined);
     await tellCodex(session, agent);
   });
   return names;
 }
 
-function filesFor({ agent, subject }: Target, name: string | undefined): MemoryFile[] {
-  if (name === undefined) return memoryFiles(subject).filter(({ entries }) => entries);
-  const file = memoryFileFrom(subject, name);
+function filesFor({ agent, resolved }: Target, name: string | undefined): MemoryFile[] {
+  if (name === undefined) return memoryFiles(resolved).filter(({ entries }) => entries);
+  const file = memoryFileFrom(resolved, name);
   if (file.entries) return [file];
-  const lists = memoryFiles(subject).filter(({ entries }) => entries);
+  const lists = memoryFiles(resolved).filter(({ entries }) => entries);
   throw new Fault(
     "bad-input",
-    `${subject.manifest.type} memory accepts only ${lists.map((each) => each.name).join(" and ")}`,
+    `${resolved.manifest.type} memory accepts only ${lists.map((each) => each.name).join(" and ")}`,
     {
-      why: `${file.name} is no memory: without it ${subject.manifest.title} writes its own again; it can be changed, not deleted`,
-      next: `clm agent memory edit ${agent.word} ${file.name}`,
+      why: `${file.name} is no memory: without it ${resolved.manifest.title} writes its own again; it can be changed, not deleted`,
+      next: `clm agent memory edit ${agent.ref} ${file.name}`,
     },
   );
 }

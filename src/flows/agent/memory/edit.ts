@@ -1,6 +1,6 @@
-import { lengthOf, memoryFileFrom, memoryText } from "../../../agents/memory.js";
+import { lengthOf, memoryFileFrom, memoryText } from "../../../agents/hermes/memory.js";
 import { Fault } from "../../../errors.js";
-import { titleOf } from "../../../state/agents.js";
+import { agentId } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
 import { inEditor } from "./editor.js";
@@ -18,17 +18,17 @@ export interface Editing {
 export async function editMemory(session: Session, word: string, { file: name, yes }: Editing): Promise<Written> {
   const target = await targetOf(session, word);
   const { agent } = target;
-  const file = memoryFileFrom(target.subject, name);
-  mustHaveEditor(session, agent.word, file.name);
+  const file = memoryFileFrom(target.resolved, name);
+  mustHaveEditor(session, agent.ref, file.name);
   const [seen] = await lookAt(session, agent, [file]);
   if (!seen) throw new Error("a file that was looked at was not seen");
   const before = seen.found?.bytes ?? Buffer.alloc(0);
   const unchanged: Written = {
-    ...{ agent: titleOf(agent), file: file.name, limit: file.limit, digest: seen.digest, changed: false },
+    ...{ agent: agentId(agent), file: file.name, limit: file.limit, digest: seen.digest, changed: false },
     length: lengthOf(before.toString("utf8")),
   };
   if (session.gate.dryRun) {
-    session.ui.note(`would edit ${file.name} of ${titleOf(agent)}`);
+    session.ui.note(`would edit ${file.name} of ${agentId(agent)}`);
     return unchanged;
   }
   const { bytes, trouble } = await inEditor(session, file.name, before);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { MemoryFile } from "../../../agents/memory.js";
-import { withItsRights } from "../../../agents/with-its-rights.js";
+import type { MemoryFile } from "../../../agents/hermes/memory.js";
+import { withItsRights } from "../../../agents/plan/as-agent.js";
 import { Fault } from "../../../errors.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
@@ -73,7 +73,7 @@ function refusal(agent: Agent, file: MemoryFile, result: string, detail: string)
 export function conflict(agent: Agent, file: MemoryFile, digest: string): Fault {
   return new Fault("conflict", `${file.name} of ${agent.name} has changed since it was read`, {
     why: [digest === absent ? "it is gone now" : "the agent or somebody else wrote it", "nothing was changed"],
-    next: `clm agent memory read ${agent.word} ${file.name}`,
+    next: `clm agent memory read ${agent.ref} ${file.name}`,
     data: { digest },
   });
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { MemoryFile } from "../../../agents/memory.js";
+import type { MemoryFile } from "../../../agents/hermes/memory.js";
 import { asFault, isFault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Agent } from "../../../state/agents.js";
@@ -26,7 +26,7 @@ export async function keeping<T>(
     try {
       const path = keep(session, agent, file, bytes);
       fault.why.push(`what you wrote is kept in ${path}`);
-      const again = sh`clm agent memory write ${agent.word} ${file.name} --from ${path}`;
+      const again = sh`clm agent memory write ${agent.ref} ${file.name} --from ${path}`;
       // A text that will not do would be refused again.
       fault.next.push(isFault(fault, "bad-input") ? `\${EDITOR:-vi} ${sh`${path}`} && ${again}` : again);
       fault.data.kept = path;

@@ -6,9 +6,9 @@ import {
   memoryText,
   mustFit,
   surprisesIn,
-} from "../../../agents/memory.js";
+} from "../../../agents/hermes/memory.js";
 import { Fault } from "../../../errors.js";
-import { fullName, titleOf } from "../../../state/agents.js";
+import { agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { type Target, targetOf } from "../target.js";
 import { absent, conflict, lookAt, replace, type Seen } from "./on-host.js";
@@ -39,7 +39,7 @@ export interface Writing {
 /** Write: the whole file anew. Everything that can be wrong with the text is found before the host is called. */
 export async function writeMemory(session: Session, word: string, writing: Writing): Promise<Written> {
   const target = await targetOf(session, word);
-  const file = memoryFileFrom(target.subject, writing.file);
+  const file = memoryFileFrom(target.resolved, writing.file);
   if (!writing.yes) mustSaySomething(target, file, writing.bytes);
   const expected = writing.ifDigest && digestFrom(writing.ifDigest);
   const work = async () => {
@@ -53,11 +53,11 @@ export async function writeMemory(session: Session, word: string, writing: Writi
 }
 
 /** The text of these bytes, if the agent can work with it; what is odd about it is told. */
-export function fitting({ ui }: Session, { subject }: Target, file: MemoryFile, bytes: Uint8Array): string {
+export function fitting({ ui }: Session, { resolved }: Target, file: MemoryFile, bytes: Uint8Array): string {
   const { text, told }: MemoryText = memoryText(file, bytes);
-  mustFit(subject, file, text);
+  mustFit(resolved, file, text);
   for (const line of told) ui.note(`${file.name}: ${line}`);
-  for (const line of surprisesIn(subject, file, text)) ui.warn(line);
+  for (const line of surprisesIn(resolved, file, text)) ui.warn(line);
   return text;
 }
 
@@ -70,14 +70,14 @@ export async function put(
   verb: string,
 ): Promise<Written> {
   const { file } = seen;
-  const result = { agent: titleOf(agent), file: file.name, length: lengthOf(text), limit: file.limit };
+  const result = { agent: agentId(agent), file: file.name, length: lengthOf(text), limit: file.limit };
   if (seen.found?.bytes.equals(Buffer.from(text))) return { ...result, digest: seen.digest, changed: false };
-  const deed = {
+  const action = {
     verb,
-    target: fullName(agent),
-    summary: `${seen.found ? "replace" : "create"} ${file.name} of ${titleOf(agent)} (${result.length} of ${file.limit} characters)`,
+    target: hostAndName(agent),
+    summary: `${seen.found ? "replace" : "create"} ${file.name} of ${agentId(agent)} (${result.length} of ${file.limit} characters)`,
   };
-  const digest = await session.gate.pass(deed, () => replace(session, agent, seen, text));
+  const digest = await session.gate.pass(action, () => replace(session, agent, seen, text));
   if (digest !== undefined) await tellCodex(session, agent);
   return { ...result, digest: digest ?? seen.digest, changed: digest !== undefined };
 }
@@ -87,7 +87,7 @@ export function mustSaySomething({ agent }: Target, { name, entries }: MemoryFil
   if (!isBlank(bytes)) return;
   throw new Fault("bad-input", `there is nothing to write to ${name}; nothing was changed`, {
     why: `the text is empty, and ${name} would be too; --yes says that this is meant`,
-    next: entries ? `clm agent memory delete ${agent.word} ${name}` : `clm agent memory edit ${agent.word} ${name}`,
+    next: entries ? `clm agent memory delete ${agent.ref} ${name}` : `clm agent memory edit ${agent.ref} ${name}`,
     data: { flag: "--yes" },
   });
 }

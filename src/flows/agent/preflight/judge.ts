@@ -1,4 +1,4 @@
-import type { Manifest } from "../../../agents/manifest.js";
+import type { Manifest } from "../../../agents/manifest/manifest.js";
 import type { Facts } from "../../../remote/facts.js";
 import { type Check, judge as judgeHost } from "../../host/check.js";
 import { freePort, objectionTo, type PortQuestion } from "./port.js";

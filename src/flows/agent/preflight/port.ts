@@ -1,4 +1,4 @@
-import type { Manifest } from "../../../agents/manifest.js";
+import type { Manifest } from "../../../agents/manifest/manifest.js";
 import type { Listener } from "./seen.js";
 
 export interface PortQuestion {

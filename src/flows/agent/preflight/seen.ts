@@ -1,5 +1,5 @@
-import { lookScript, saidIn, versionCall } from "../../../agents/looking.js";
-import type { Subject } from "../../../agents/subject.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import { lookScript, saidIn, versionCall } from "../../../agents/probe/script.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Shell } from "../../../remote/process.js";
@@ -36,7 +36,7 @@ export interface Listener {
 }
 
 export interface Sight {
-  subject: Subject;
+  resolved: ResolvedAgent;
   /** The account's comment, when it is one that clm made. */
   comment: string;
   /** The unit of the installer's job. */
@@ -52,7 +52,7 @@ export async function see(root: Shell, sight: Sight, signal?: AbortSignal): Prom
     "see_account",
     "see_unit",
     "see_ports",
-    `${ourVersion(sight.subject)} &`,
+    `${ourVersion(sight.resolved)} &`,
     ...(sight.reach.length > 0 ? [sh`see_reach ${sight.reach}`] : []),
     "wait",
   ];
@@ -69,16 +69,16 @@ export interface Release {
 
 /** Looks at what is installed, in one exec. */
 export async function seeRelease(root: Shell, sight: Sight, signal?: AbortSignal): Promise<Release> {
-  const { subject } = sight;
-  const parts = [ourVersion(subject), sh`see_commit ${subject.places.code}`];
+  const { resolved: agent } = sight;
+  const parts = [ourVersion(agent), sh`see_commit ${agent.paths.code}`];
   const { version = "", commit = "" } = await ask(root, sight, parts, signal);
   return { version, commit };
 }
 
-const ourVersion = (subject: Subject): string => versionCall(subject, "see_our_version");
+const ourVersion = (agent: ResolvedAgent): string => versionCall(agent, "see_our_version");
 
-async function ask(root: Shell, { subject, comment, job }: Sight, parts: string[], signal?: AbortSignal) {
-  const script = lookScript(subject, library, [sh`job=${job} mark=${comment}`, ...parts]);
+async function ask(root: Shell, { resolved: agent, comment, job }: Sight, parts: string[], signal?: AbortSignal) {
+  const script = lookScript(agent, library, [sh`job=${job} mark=${comment}`, ...parts]);
   const { stdout, stderr } = await run(root, "/bin/sh -s", {
     stdin: script,
     timeout: 120_000,

@@ -1,10 +1,10 @@
-import type { Manifest } from "../../../agents/manifest.js";
-import { portsOf, takenPorts } from "../../../agents/ports.js";
-import { type ProxyType, proxyPort } from "../../../agents/proxy/proxy.js";
-import type { ProxySeen } from "../../../agents/proxy/seen.js";
+import { type ProxyType, proxyPort } from "../../../agents/hermes/proxy/proxy.js";
+import type { ProxySeen } from "../../../agents/hermes/proxy/seen.js";
+import type { Manifest } from "../../../agents/manifest/manifest.js";
+import { portsOf, takenPorts } from "../../../agents/plan/ports.js";
 import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, findAgent, fullName } from "../../../state/agents.js";
+import { type Agent, findAgent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 
 export interface Claim {
@@ -21,7 +21,7 @@ export interface Claim {
 export async function claim({ hosts }: Pick<Session, "hosts">, agent: Agent, claim: Claim): Promise<AgentRecord> {
   let { record } = agent;
   await hosts.update((fleet) => {
-    const now = findAgent(fleet, fullName(agent));
+    const now = findAgent(fleet, hostAndName(agent));
     record = withProxy(now, claim);
     const host = { ...now.host, agents: { ...now.host.agents, [now.name]: record } };
     return { ...fleet, hosts: fleet.hosts.map((each) => (each === now.host ? host : each)) };

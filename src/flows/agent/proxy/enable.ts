@@ -5,21 +5,21 @@ import {
   proxyOf,
   proxyTypeOf,
   proxyUnit,
-} from "../../../agents/proxy/proxy.js";
-import type { ProxySeen } from "../../../agents/proxy/seen.js";
-import { proxyWish } from "../../../agents/proxy/wish.js";
-import { type Subject, subjectOf } from "../../../agents/subject.js";
+} from "../../../agents/hermes/proxy/proxy.js";
+import type { ProxySeen } from "../../../agents/hermes/proxy/seen.js";
+import { proxyWish } from "../../../agents/hermes/proxy/wish.js";
+import { type Change, changesOf } from "../../../agents/plan/change.js";
+import { mustBeOurs } from "../../../agents/plan/plan.js";
+import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
-import { inOneShell } from "../../../remote/one-shell.js";
 import { converge } from "../../../remote/operations/converge.js";
+import { sharedShell } from "../../../remote/shared-shell.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, fullName } from "../../../state/agents.js";
+import { type Agent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { aloneWith } from "../alone.js";
+import { withAgentLocks } from "../alone.js";
 import { bring } from "../bring.js";
-import { type Change, changesOf } from "../change.js";
-import { mustBeOurs } from "../configure/on-host.js";
 import { mustBeInstalled } from "../gates.js";
 import { gone } from "../rendered.js";
 import { targetOf } from "../target.js";
@@ -37,13 +37,13 @@ export interface Enabled {
 }
 
 /** Enable: the agent's login at a provider is lent by a unit of its own, on a port of its own, and it says so itself. */
-export function enableProxy(session: Session, word: string, provider: string | undefined): Promise<Enabled> {
-  return aloneWith(session, word, (full) => enable(session, full, provider));
+export function enableProxy(session: Session, ref: string, provider: string | undefined): Promise<Enabled> {
+  return withAgentLocks(session, ref, (full) => enable(session, full, provider));
 }
 
-async function enable(session: Session, word: string, wanted: string | undefined): Promise<Enabled> {
+async function enable(session: Session, ref: string, wanted: string | undefined): Promise<Enabled> {
   const { ui, gate, signal } = session;
-  const { agent, subject: before } = await targetOf(session, word);
+  const { agent, resolved: before } = await targetOf(session, ref);
   mustBeInstalled(agent);
   const type = proxyTypeOf(before);
   const provider = wanted ?? agent.record.proxy?.provider;
@@ -51,7 +51,7 @@ async function enable(session: Session, word: string, wanted: string | undefined
   mustServe(before, type, provider);
   mustBeNobodysUnit(agent, proxyUnit(before, type));
 
-  const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
+  const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const kept = agent.record.proxy?.port;
   const seen = await step(ui, `check the login of ${agent.name} at ${provider}`, async () => {
     const seen = await lookAtProxy(session, root, before, type, { port: kept, logins: true });
@@ -64,13 +64,13 @@ async function enable(session: Session, word: string, wanted: string | undefined
 
   const claiming = { provider, manifest: before.manifest, type, seen };
   const planned = (record: AgentRecord) => {
-    const subject = subjectOf(before.manifest, { ...agent, record });
-    return { record, subject, proxy: proxyOf(subject) as AgentProxy, wish: proxyWish(subject, seen.systemd) };
+    const resolved = resolvedAgent(before.manifest, { ...agent, record });
+    return { record, resolved, proxy: proxyOf(resolved) as AgentProxy, wish: proxyWish(resolved, seen.systemd) };
   };
   let plan = planned(withProxy(agent, claiming));
-  const deed = {
+  const action = {
     verb: "agent proxy enable",
-    target: fullName(agent),
+    target: hostAndName(agent),
     summary: `lend ${agent.name}'s login at ${provider} on port ${plan.proxy.port} of ${agent.host.name}`,
   };
   // Written down before the host is changed: killed in between, it is what is to be, and what a removal takes away.
@@ -81,28 +81,28 @@ async function enable(session: Session, word: string, wanted: string | undefined
   const isRecorded = kept === plan.proxy.port && agent.record.proxy?.provider === provider;
   const changes =
     differs || !isRecorded
-      ? await bring(session, deed, { root, wish: () => plan.wish, first, title: `start ${plan.proxy.unit}` })
+      ? await bring(session, action, { root, wish: () => plan.wish, first, title: `start ${plan.proxy.unit}` })
       : [];
-  const { record, subject, proxy } = plan;
-  const upstream = gate.dryRun ? undefined : await mustAnswer(session, { root, subject, type, proxy });
+  const { record, resolved, proxy } = plan;
+  const upstream = gate.dryRun ? undefined : await mustAnswer(session, { root, resolved, type, proxy });
   return { agent: { ...agent, record: gate.dryRun ? agent.record : record }, proxy, changes, upstream };
 }
 
-const unsaid = ({ word }: Subject, { providers }: ProxyType): Fault =>
+const unsaid = ({ ref }: ResolvedAgent, { providers }: ProxyType): Fault =>
   new Fault("usage", "--provider is missing: say whose login is to be lent", {
     why: `there are ${Object.keys(providers).join(", ")}`,
-    next: `clm agent proxy ${word} enable --provider ${Object.keys(providers)[0]}`,
+    next: `clm agent proxy ${ref} enable --provider ${Object.keys(providers)[0]}`,
   });
 
 /** As its own program says it: nobody else can tell whether a login still holds. */
-function mustBeLoggedIn({ name, word }: Subject, type: ProxyType, provider: string, { logins }: ProxySeen): void {
+function mustBeLoggedIn({ name, ref }: ResolvedAgent, type: ProxyType, provider: string, { logins }: ProxySeen): void {
   const login = logins.find((each) => each.provider === provider);
   if (login?.ready) return;
   const said = login ? `its program says: ${login.state}` : `its program says nothing of ${provider}`;
   const { title = provider, login: words = "" } = type.providers[provider] ?? {};
   throw new Fault("not-ready", `${name} is not logged in at ${title}; nothing was changed`, {
     why: [said, `log in as the agent's user: ${words}`],
-    next: [`clm agent shell ${word}`, `clm agent exec ${word} -- ${words}`],
+    next: [`clm agent shell ${ref}`, `clm agent exec ${ref} -- ${words}`],
     data: { provider, login: words, ...(login && { state: login.state }) },
   });
 }

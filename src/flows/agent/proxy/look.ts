@@ -1,6 +1,12 @@
-import type { ProxyType } from "../../../agents/proxy/proxy.js";
-import { lookTimeout, type ProxySeen, type ProxySight, proxyScript, proxySeenBy } from "../../../agents/proxy/seen.js";
-import type { Subject } from "../../../agents/subject.js";
+import type { ProxyType } from "../../../agents/hermes/proxy/proxy.js";
+import {
+  lookTimeout,
+  type ProxySeen,
+  type ProxySight,
+  proxyScript,
+  proxySeenBy,
+} from "../../../agents/hermes/proxy/seen.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
 import { askHost } from "../../../remote/ask-host.js";
 import type { Shell } from "../../../remote/process.js";
@@ -11,12 +17,12 @@ import type { Session } from "../../session.js";
 export async function lookAtProxy(
   { signal, ui }: Session,
   root: Shell,
-  subject: Subject,
+  agent: ResolvedAgent,
   type: ProxyType,
   sight: ProxySight,
 ): Promise<ProxySeen> {
-  const asking = { host: subject.host, what: `how the proxy of ${subject.name} is`, timeout: lookTimeout, signal };
-  const { words, logins, ...seen } = await askHost(root, proxyScript(subject, type, sight), asking, proxySeenBy(type));
+  const asking = { host: agent.host, what: `how the proxy of ${agent.name} is`, timeout: lookTimeout, signal };
+  const { words, logins, ...seen } = await askHost(root, proxyScript(agent, type, sight), asking, proxySeenBy(type));
   // Both are what the agent's program chose to say.
   const plain = (text: string) =>
     ui
@@ -31,14 +37,14 @@ export async function lookAtProxy(
 }
 
 /** Why a unit of that name is not this agent's: it runs as somebody else, so it is another agent's, or another program's. */
-export function strangerIn({ user }: Subject, { runsAs, unit: { LoadState } }: ProxySeen): string | undefined {
+export function strangerIn({ user }: ResolvedAgent, { runsAs, unit: { LoadState } }: ProxySeen): string | undefined {
   return LoadState !== "loaded" || runsAs === user ? undefined : `it runs as ${runsAs || "root"}, and not as ${user}`;
 }
 
-export function mustBeItsUnit(subject: Subject, unit: string, seen: ProxySeen): void {
-  const why = strangerIn(subject, seen);
+export function mustBeItsUnit(agent: ResolvedAgent, unit: string, seen: ProxySeen): void {
+  const why = strangerIn(agent, seen);
   if (why === undefined) return;
-  const { host, name } = subject;
+  const { host, name } = agent;
   throw new Fault("in-use", `${unit} on ${host} is not the proxy of ${name}; nothing was changed`, {
     why,
     next: `clm host exec ${host} --sudo -- systemctl cat ${unit}`,

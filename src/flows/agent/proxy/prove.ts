@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isHeld } from "../../../agents/dashboard.js";
-import { brief, fixes } from "../../../agents/proof/judge.js";
-import type { AgentProxy, ProxyType } from "../../../agents/proxy/proxy.js";
-import type { ProxySeen } from "../../../agents/proxy/seen.js";
-import { proxyTrouble } from "../../../agents/proxy/trouble.js";
-import type { Subject } from "../../../agents/subject.js";
+import { isHeld } from "../../../agents/hermes/dashboard.js";
+import type { AgentProxy, ProxyType } from "../../../agents/hermes/proxy/proxy.js";
+import type { ProxySeen } from "../../../agents/hermes/proxy/seen.js";
+import { proxyTrouble } from "../../../agents/hermes/proxy/trouble.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import { brief, fixes } from "../../../agents/probe/proof/judge.js";
 import { Fault } from "../../../errors.js";
 import type { Shell } from "../../../remote/process.js";
 import type { Session } from "../../session.js";
@@ -13,7 +13,7 @@ import { lookAtProxy } from "./look.js";
 
 export interface Scene {
   root: Shell;
-  subject: Subject;
+  resolved: ResolvedAgent;
   type: ProxyType;
   proxy: AgentProxy;
 }
@@ -22,11 +22,11 @@ const pause = 300;
 
 /** Waits until its own processes hold its port and it says that it has a login to lend. Gives back what it calls its upstream. */
 export function mustAnswer(session: Session, scene: Scene): Promise<string | undefined> {
-  const { root, subject, type, proxy } = scene;
+  const { root, resolved: agent, type, proxy } = scene;
   return step(session.ui, `prove that ${proxy.unit} answers`, async () => {
-    const deadline = Date.now() + type.patience;
+    const deadline = Date.now() + type.timeout;
     for (;;) {
-      const seen = await lookAtProxy(session, root, subject, type, { port: proxy.port });
+      const seen = await lookAtProxy(session, root, agent, type, { port: proxy.port });
       if (isWell(seen)) return seen.says?.upstream;
       if (isOver(seen) || Date.now() > deadline) throw notWell(scene, seen);
       await sleep(pause, undefined, { signal: session.signal });
@@ -45,21 +45,15 @@ const isOver = ({ unit: { ActiveState, SubState }, says }: ProxySeen): boolean =
   says?.authenticated === false;
 
 /** Why it does not serve. */
-export function notWell({ subject, proxy }: Pick<Scene, "subject" | "proxy">, seen: ProxySeen): Fault {
-  const { name, word, host } = subject;
-  const trouble = proxyTrouble(subject, proxy, seen);
+export function notWell({ resolved: agent, proxy }: Pick<Scene, "resolved" | "proxy">, seen: ProxySeen): Fault {
+  const { name, ref, host } = agent;
+  const trouble = proxyTrouble(agent, proxy, seen);
   const last = seen.words.filter((line) => line.trim() !== "" && !line.startsWith(`${proxy.unit}: `)).at(-1);
   const said = last ? [`it last said: ${brief(last)}`] : [];
-  if (trouble) {
-    const { fault, message, why, next, data } = trouble;
-    return new Fault(fault, message, { why: [...why, ...said], next, data });
-  }
-  const { health } = subject.manifest.proxy ?? {};
+  if (trouble) return trouble.with({ why: [...trouble.why, ...said] });
+  const { health } = agent.manifest.proxy ?? {};
   return new Fault("check-failed", `the proxy of ${name} on ${host} does not serve`, {
     why: seen.says?.authenticated === false ? "it says that it is not logged in" : `${health} gave no answer`,
-    next: [
-      `clm agent proxy ${word} enable --provider ${proxy.provider}`,
-      fixes({ ...subject, unit: proxy.unit }).journal,
-    ],
+    next: [`clm agent proxy ${ref} enable --provider ${proxy.provider}`, fixes({ ...agent, unit: proxy.unit }).journal],
   });
 }

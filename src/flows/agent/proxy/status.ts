@@ -1,7 +1,7 @@
-import { type AgentProxy, proxyOf, proxyTypeHad } from "../../../agents/proxy/proxy.js";
-import type { Login, ProxySeen } from "../../../agents/proxy/seen.js";
+import { type AgentProxy, proxyOf, proxyTypeHad } from "../../../agents/hermes/proxy/proxy.js";
+import type { Login, ProxySeen } from "../../../agents/hermes/proxy/seen.js";
 import type { Fault } from "../../../errors.js";
-import { inOneShell } from "../../../remote/one-shell.js";
+import { sharedShell } from "../../../remote/shared-shell.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
@@ -29,16 +29,16 @@ export interface ProxyStatus {
 
 /** Status: looks, and changes nothing. */
 export async function proxyStatus(session: Session, word: string): Promise<ProxyStatus> {
-  const { agent, subject } = await targetOf(session, word);
-  const type = proxyTypeHad(subject);
-  const proxy = proxyOf(subject);
-  const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
-  const seen = await lookAtProxy(session, root, subject, type, { port: proxy?.port, logins: true });
+  const { agent, resolved } = await targetOf(session, word);
+  const type = proxyTypeHad(resolved);
+  const proxy = proxyOf(resolved);
+  const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
+  const seen = await lookAtProxy(session, root, resolved, type, { port: proxy?.port, logins: true });
   return {
     agent,
     ...(proxy && { proxy }),
     ...told(seen),
-    ...(proxy && !isWell(seen) && { trouble: notWell({ subject, proxy }, seen) }),
+    ...(proxy && !isWell(seen) && { trouble: notWell({ resolved, proxy }, seen) }),
   };
 }
 

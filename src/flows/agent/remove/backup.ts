@@ -2,15 +2,15 @@ import { closeSync, createWriteStream, fsyncSync, openSync, renameSync } from "n
 import { readdir } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { Manifest } from "../../../agents/manifest.js";
-import { loadType } from "../../../agents/registry.js";
-import { type Places, placesFor } from "../../../agents/subject.js";
+import { fill } from "../../../agents/files/template.js";
+import type { Manifest } from "../../../agents/manifest/manifest.js";
+import { loadType } from "../../../agents/manifest/registry.js";
+import { type AgentPaths, pathsFor } from "../../../agents/plan/resolved-agent.js";
 import { asFault, Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
-import { hasEnded } from "../../../remote/has-ended.js";
+import { awaitExit } from "../../../remote/await-exit.js";
 import type { Process, Shell } from "../../../remote/process.js";
-import { unlessSilent } from "../../../remote/unless-silent.js";
-import { fill } from "../../../render/template.js";
+import { withSilenceTimeout } from "../../../remote/silence-timeout.js";
 import type { Agent } from "../../../state/agents.js";
 import { removeIfThere, sweepTemps, syncDirectory, tempName } from "../../../state/atomic-file.js";
 import { openSubdirectory } from "../../../state/config-dir.js";
@@ -48,10 +48,10 @@ export async function backUp(
 ): Promise<Backup | undefined> {
   const { user, home, type, version, relaxed = false, runtime } = agent.record;
   const { manifest } = await loadType(session.configDir, type);
-  const places = placesFor(manifest, user, home);
-  const words = [JSON.stringify(wantedOf(manifest, places, limits))];
+  const paths = pathsFor(manifest, user, home);
+  const words = [JSON.stringify(wantedOf(manifest, paths, limits))];
   // Not a whole subject: the version of an agent that is to go may be pinned no more.
-  const confined = { manifest, places, user, version, relaxed, name: agent.name, ...(runtime && { runtime }) };
+  const confined = { manifest, paths, user, version, relaxed, name: agent.name, ...(runtime && { runtime }) };
   const command = commandInSandbox(agent, confined, {
     ...{ script: 'exec python3 -I - "$@"', words, seconds: limits.seconds },
   });
@@ -110,9 +110,9 @@ const stem = ({ host, name }: Agent): string => `${host.name}-${name}-`;
 const stamp = (time: string): string => time.replace(/[-:]|\.\d+/g, "");
 
 /** What backup.py is asked. */
-export function wantedOf({ backup }: Manifest, places: Places, { bytes }: Pick<Limits, "bytes">): object {
-  const { home, data } = places;
-  const { path: _, ...named } = places;
+export function wantedOf({ backup }: Manifest, paths: AgentPaths, { bytes }: Pick<Limits, "bytes">): object {
+  const { home, data } = paths;
+  const { path: _, ...named } = paths;
   const inside = relative(home, data);
   return {
     largest: bytes,
@@ -134,12 +134,12 @@ export async function receive(process: Process, host: string, path: string, limi
   try {
     const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
     const bounds = { host, maxBytes, silence: silence * 1000, total: seconds * 1000 };
-    await pipeline(unlessSilent(process.stdout, bounds), file);
+    await pipeline(withSilenceTimeout(process.stdout, bounds), file);
   } catch (error) {
     process.leave();
     throw error;
   }
-  const { code } = await hasEnded(process, host);
+  const { code } = await awaitExit(process, host);
   if (code === 0) return;
   throw new Fault("remote-failed", `python3 on the host ended with ${code}`, {
     why: complaint.trim().split("\n").slice(-2),

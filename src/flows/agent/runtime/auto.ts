@@ -1,20 +1,20 @@
-import { titleOfPlugin } from "../../../agents/codex/block.js";
-import { type CodexFile, unreadable } from "../../../agents/codex/files.js";
-import type { Ours } from "../../../agents/codex/managed.js";
-import { callback, unmigrate } from "../../../agents/codex/migration.js";
-import { unmirrored } from "../../../agents/codex/mirror.js";
-import { codexPlaces, runtimeSettings } from "../../../agents/codex/runtime.js";
-import { settingIn } from "../../../agents/codex/settings.js";
-import type { Proof } from "../../../agents/proof/proof.js";
-import type { SeenText } from "../../../agents/proof/seen.js";
+import { titleOfPlugin } from "../../../agents/hermes/codex/block.js";
+import { type CodexFile, unreadable } from "../../../agents/hermes/codex/files.js";
+import type { Ours } from "../../../agents/hermes/codex/managed.js";
+import { callback, unmigrate } from "../../../agents/hermes/codex/migration.js";
+import { unmirrored } from "../../../agents/hermes/codex/mirror.js";
+import { codexPlaces, runtimeSettings } from "../../../agents/hermes/codex/runtime.js";
+import { settingIn } from "../../../agents/hermes/codex/settings.js";
+import type { Change } from "../../../agents/plan/change.js";
+import { shownDiff } from "../../../agents/plan/shown-diff.js";
+import type { SeenText } from "../../../agents/probe/proof/observation.js";
+import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { absent, file } from "../../../remote/operations/operation.js";
-import { type Agent, fullName, titleOf } from "../../../state/agents.js";
+import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
-import { aloneWith } from "../alone.js";
+import { withAgentLocks } from "../alone.js";
 import { bring } from "../bring.js";
-import type { Change } from "../change.js";
-import { shownDiff } from "../configure/shown-diff.js";
 import { mustHold } from "../gates.js";
 import { applyRendering } from "../rendered.js";
 import { mustNotBeStopped } from "./enable.js";
@@ -41,12 +41,12 @@ const verb = "agent runtime";
 
 /** Auto: the agent runs its turns itself again. What Codex was given stays, unless it is to be cleaned. */
 export function returnToAuto(session: Session, word: string, request: ReturnRequest): Promise<Returned> {
-  return aloneWith(session, word, (full) => comeBack(session, full, request));
+  return withAgentLocks(session, word, (full) => comeBack(session, full, request));
 }
 
 async function comeBack(session: Session, word: string, { clean, skipChat }: ReturnRequest): Promise<Returned> {
   const scene = await sceneOf(session, word);
-  const { agent, subject, type } = scene;
+  const { agent, resolved, type } = scene;
   // Files that cannot be cleaned are told of before anything is changed.
   const { notes } = clean ? cleaned(scene) : { notes: [] };
   // Nobody asked for Codex, neither clm nor Hermes itself: but one of them may have, once, and left something in its files.
@@ -54,35 +54,39 @@ async function comeBack(session: Session, word: string, { clean, skipChat }: Ret
     return { agent, switched: false, changes: clean ? await cleanFiles(scene) : [], proofs: [], notes };
   }
   mustNotBeStopped(agent);
-  const draft = { ...agent.record, runtime: { ...runtimeOf(subject, type), kind: "auto" as const } };
+  const draft = { ...agent.record, runtime: { ...runtimeOf(resolved, type), kind: "auto" as const } };
+  const desired = await wantedBy(scene, draft);
   if (session.gate.dryRun) {
-    const changes = await exactly(scene, planIn(scene, await wantedBy(scene, draft)));
+    const changes = await exactly(scene, planIn(scene, desired));
     const files = clean ? await cleanFiles(scene) : [];
     return { agent, switched: changes.length > 0, changes: [...changes, ...files], proofs: [], notes };
   }
   const { record, changes, proofs } = await applyRendering(session, agent, {
-    ...{ verb, draft, skipChat, standing: "as-recorded" },
+    verb,
+    desired,
+    skipChat,
+    serviceState: "as-recorded",
   });
   // Also of an agent that does not answer now: that is told all the same. Looked at anew, as Codex may have written meanwhile.
   const files = clean ? await cleanFiles(await sceneOf(session, word)) : [];
-  mustHold(proofs, `${titleOf(agent)} does not answer as it should`);
+  mustHold(proofs, `${agentId(agent)} does not answer as it should`);
   const switched = changes.length > 0;
   return { agent: { ...agent, record }, switched, changes: [...changes, ...files], proofs, notes };
 }
 
 /** Takes what is ours out of Codex' files; in a dry run shows line by line what would go. */
 async function cleanFiles(scene: Scene): Promise<Change[]> {
-  const { session, agent, root, subject, salt } = scene;
+  const { session, agent, root, resolved, salt } = scene;
   const { files } = cleaned(scene);
-  const deed = {
+  const action = {
     verb,
-    target: fullName(agent),
+    target: hostAndName(agent),
     summary: `take what clm gave Codex out of its files on ${agent.host.name}`,
   };
   const wish = files.map(({ path, text }) =>
-    text === undefined ? absent({ path }) : file(path, { owner: subject.user, mode: 0o600, content: text }),
+    text === undefined ? absent({ path }) : file(path, { owner: resolved.user, mode: 0o600, content: text }),
   );
-  const changes = await bring(session, deed, { root, wish, title: "clean Codex' files" });
+  const changes = await bring(session, action, { root, wish, title: "clean Codex' files" });
   const secrets = hideSecrets(session);
   return changes.map((change) => {
     const one = files.find(({ path }) => change.what.endsWith(` ${path}`) || change.what === path);
@@ -91,10 +95,10 @@ async function cleanFiles(scene: Scene): Promise<Change[]> {
 }
 
 /** Codex' files without what is ours, those of them that have something; one in which nothing else is left goes. */
-function cleaned({ agent, subject, type, seen }: Scene): { files: CodexFile[]; notes: string[] } {
-  const { codex_config, codex_agents } = codexPlaces({ ...subject, runtime: runtimeOf(subject, type) });
+function cleaned({ agent, resolved, type, seen }: Scene): { files: CodexFile[]; notes: string[] } {
+  const { codex_config, codex_agents } = codexPlaces({ ...resolved, runtime: runtimeOf(resolved, type) });
   const servers = settingIn(seen.config, "mcp_servers");
-  const plugins = subject.runtime && new Set(subject.runtime.plugins.map(titleOfPlugin));
+  const plugins = resolved.runtime && new Set(resolved.runtime.plugins.map(titleOfPlugin));
   const former = agent.record.rendered?.codex;
   const ours: Ours = {
     server: (name) =>
@@ -104,7 +108,7 @@ function cleaned({ agent, subject, type, seen }: Scene): { files: CodexFile[]; n
     whole: former !== undefined,
   };
   const textOf = (path: string, text: SeenText | undefined): string | undefined => {
-    if (text?.there && text.text === undefined) throw unreadable(subject, path);
+    if (text?.there && text.text === undefined) throw unreadable(resolved, path);
     return text?.text;
   };
   const config = textOf(codex_config, seen.texts.codex_config);

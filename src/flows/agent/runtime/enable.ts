@@ -1,25 +1,25 @@
-import { codexWish } from "../../../agents/codex/files.js";
-import { isSameProfile, profileFor } from "../../../agents/codex/permissions.js";
-import { pluginsIn } from "../../../agents/codex/preflight.js";
-import { judgeCodex } from "../../../agents/codex/proof.js";
-import { codexTypeOf, inPlaces, type Runtime, runsOnCodex } from "../../../agents/codex/runtime.js";
-import type { CodexSight } from "../../../agents/codex/sight.js";
 import type { Check } from "../../../agents/doctor/check.js";
-import type { Proof } from "../../../agents/proof/proof.js";
-import { inRange } from "../../../agents/versions.js";
+import { codexWish } from "../../../agents/hermes/codex/files.js";
+import { isSameProfile, profileFor } from "../../../agents/hermes/codex/permissions.js";
+import { pluginsIn } from "../../../agents/hermes/codex/preflight.js";
+import { judgeCodex } from "../../../agents/hermes/codex/proof.js";
+import { codexTypeOf, inPlaces, type Runtime, runsOnCodex } from "../../../agents/hermes/codex/runtime.js";
+import type { CodexSight } from "../../../agents/hermes/codex/sight.js";
+import { inRange } from "../../../agents/manifest/versions.js";
+import type { Change } from "../../../agents/plan/change.js";
+import { type Plan, withoutRestart } from "../../../agents/plan/plan.js";
+import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { asFault, Fault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, fullName, titleOf } from "../../../state/agents.js";
+import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { aloneWith } from "../alone.js";
+import { withAgentLocks } from "../alone.js";
 import { bring } from "../bring.js";
-import type { Change } from "../change.js";
 import { draftOf, noChanges } from "../configure/changes.js";
 import { auxiliaryFrom } from "../configure/flags.js";
 import { mustNotDrop } from "../configure/objections.js";
-import { type Plan, withoutRestart } from "../configure/on-host.js";
 import { mustHold } from "../gates.js";
 import { applyRendering } from "../rendered.js";
 import { targetOf } from "../target.js";
@@ -61,14 +61,14 @@ const verb = "agent runtime";
  * Enable: Codex runs an agent's turns. What must hold is checked first; then Codex gets its files, and has to accept them and
  * start everything in them before the agent hears of it; then the agent must answer by it. What fails is put back.
  */
-export function enableCodex(session: Session, word: string, request: EnableRequest): Promise<Enabled> {
-  return aloneWith(session, word, (full) => enable(session, full, request));
+export function enableCodex(session: Session, ref: string, request: EnableRequest): Promise<Enabled> {
+  return withAgentLocks(session, ref, (full) => enable(session, full, request));
 }
 
-async function enable(session: Session, word: string, request: EnableRequest): Promise<Enabled> {
-  const type = codexTypeOf((await targetOf(session, word)).subject);
+async function enable(session: Session, ref: string, request: EnableRequest): Promise<Enabled> {
+  const type = codexTypeOf((await targetOf(session, ref)).resolved);
   if (request.install) mustBeKnown(type, request.install);
-  const scene = await step(session.ui, `look at ${word}`, () => sceneOf(session, word, request.home));
+  const scene = await step(session.ui, `look at ${ref}`, () => sceneOf(session, ref, request.home));
   mustNotBeStopped(scene.agent);
   const asked = await wantedBy(scene, draftFor(scene, request));
   const before = await look(scene, asked);
@@ -116,7 +116,7 @@ async function switchOn(begun: Begun, asked: AgentRecord, fit: Fit, request: Ena
   const { gate, ui } = session;
   const draft = await settled(begun.scene, asked, fit, request);
   // Somebody may have been asked since, and a hundred megabytes sent: what was seen before may be old.
-  const scene = await sceneOf(session, fullName(agent), request.home);
+  const scene = await sceneOf(session, hostAndName(agent), request.home);
   const wanted = await wantedBy(scene, draft);
   const plan = planIn(scene, wanted);
   mustCount(plan, request);
@@ -131,9 +131,9 @@ async function switchOn(begun: Begun, asked: AgentRecord, fit: Fit, request: Ena
   const accepted = await step(ui, "see what Codex makes of it", () => askCodex(scene, wanted, plan));
   mustBeAccepted(scene, accepted);
   begun.applied = true;
-  const how = { verb, draft, skipChat: request.skipChat, anew: begun.installed };
-  const applied = await applyRendering(session, agent, { ...how, standing: "as-recorded" });
-  mustHold(applied.proofs, `${titleOf(agent)} does not answer on Codex as it should`);
+  const how = { verb, desired: wanted, skipChat: request.skipChat, restart: begun.installed };
+  const applied = await applyRendering(session, agent, { ...how, serviceState: "as-recorded" });
+  mustHold(applied.proofs, `${agentId(agent)} does not answer on Codex as it should`);
   if (request.install) await keepOnly(scene, request.install).catch((error) => warnOf(session, error));
   return {
     ...{ ...told, agent: { ...agent, record: applied.record }, proofs: applied.proofs },
@@ -148,41 +148,45 @@ function warnOf({ signal, ui }: Session, error: unknown): void {
 }
 
 /** Who asks for a profile must get it, and the user's own counts before ours. */
-function mustCount({ codex, subject }: Plan, { permissions }: EnableRequest): void {
+function mustCount({ codex, resolved }: Plan, { permissions }: EnableRequest): void {
   const counts = codex?.migrated.permissions;
   if (!codex || permissions === undefined || counts === undefined || isSameProfile(permissions, counts)) return;
-  throw new Fault("conflict", `${codex.config.path} on ${subject.host} has default_permissions of its own: ${counts}`, {
-    why: `that counts, and --permissions ${permissions} would not`,
-    next: `clm agent exec ${subject.word} -- grep -n default_permissions ${quote(codex.config.path)}`,
-  });
+  throw new Fault(
+    "conflict",
+    `${codex.config.path} on ${resolved.host} has default_permissions of its own: ${counts}`,
+    {
+      why: `that counts, and --permissions ${permissions} would not`,
+      next: `clm agent exec ${resolved.ref} -- grep -n default_permissions ${quote(codex.config.path)}`,
+    },
+  );
 }
 
 /** What cannot be proven is not begun: and an agent that is told something else has to be proven before it is started. */
-export function mustNotBeStopped({ name, word, record }: Agent): void {
+export function mustNotBeStopped({ name, ref, record }: Agent): void {
   if (!record.down) return;
   throw new Fault("not-ready", `${name} is stopped, and nobody could see whether it answers; nothing was changed`, {
-    next: `clm agent start ${word}`,
+    next: `clm agent start ${ref}`,
   });
 }
 
 /** The record with what was asked for; what nobody said is as it was. */
-function draftFor({ session, agent, subject, type }: Scene, request: EnableRequest): AgentRecord {
+function draftFor({ session, agent, resolved, type }: Scene, request: EnableRequest): AgentRecord {
   const { home, permissions, mirror } = request;
-  const before = runtimeOf(subject, type);
+  const before = runtimeOf(resolved, type);
   const runtime: Runtime = {
     ...{ ...before, kind: "codex" },
-    ...(home && { home: inPlaces(subject, type.homes[home]) }),
+    ...(home && { home: inPlaces(resolved, type.homes[home]) }),
     ...(permissions !== undefined && { permissions }),
     ...(mirror !== undefined && { mirror }),
   };
   const changes = { ...noChanges(), auxiliary: auxiliaryFrom(request.auxiliary) };
-  return { ...draftOf(subject, session.providers.read(), agent.record, changes).record, runtime };
+  return { ...draftOf(resolved, session.providers.read(), agent.record, changes).record, runtime };
 }
 
 function mustBeFit({ agent }: Scene, checks: Check[], what: string): void {
   const failed = checks.filter(({ result }) => result === "fail");
   if (failed.length === 0) return;
-  throw new Fault("not-ready", `${titleOf(agent)} cannot run on Codex yet${what && `; ${what}`}`, {
+  throw new Fault("not-ready", `${agentId(agent)} cannot run on Codex yet${what && `; ${what}`}`, {
     why: failed.map(({ id, reason }) => `${id}: ${reason}`),
     next: [...new Set(failed.flatMap(({ fix }) => fix ?? []))],
     data: { checks },
@@ -191,7 +195,7 @@ function mustBeFit({ agent }: Scene, checks: Check[], what: string): void {
 
 /** The record, with what only the host could tell, and what only a person can. */
 async function settled(
-  { session, type, subject }: Scene,
+  { session, type, resolved }: Scene,
   record: AgentRecord,
   { sight }: Fit,
   { mirror, install }: EnableRequest,
@@ -203,7 +207,7 @@ async function settled(
   const wished = install ? (install.version ?? type.default) : undefined;
   const [version, profiles] =
     wished === undefined || wished === sight.version ? [sight.version ?? type.default, sight.profiles] : [wished, null];
-  const asks = mirror === undefined && !subject.runtime && ui.interactive && !gate.dryRun;
+  const asks = mirror === undefined && !resolved.runtime && ui.interactive && !gate.dryRun;
   return {
     ...record,
     runtime: {
@@ -219,11 +223,11 @@ const offer =
   "Codex is told nothing of SOUL.md, MEMORY.md and USER.md. Write them to its AGENTS.md, and keep that current?";
 
 /** What is not as somebody may expect. */
-function notesOf({ type, subject }: Scene, { record }: Wanted, { codex }: Plan): string[] {
-  const tasks = subject.manifest.auxiliary
-    .filter(({ name, when }) => inRange(subject.version, when) && !record.auxiliary?.[name])
+function notesOf({ type, resolved }: Scene, { record }: Wanted, { codex }: Plan): string[] {
+  const tasks = resolved.manifest.auxiliary
+    .filter(({ name, when }) => inRange(resolved.version, when) && !record.auxiliary?.[name])
     .map(({ name }) => name);
-  const former = subject.runtime && subject.runtime.home !== record.runtime?.home ? subject.runtime.home : undefined;
+  const former = resolved.runtime && resolved.runtime.home !== record.runtime?.home ? resolved.runtime.home : undefined;
   return [
     ...(codex?.migrated.notes ?? []),
     ...(former
@@ -241,36 +245,36 @@ function notesOf({ type, subject }: Scene, { record }: Wanted, { codex }: Plan):
  * Codex' files first, while the agent still runs without it. One that runs on Codex already has them in use, and is restarted
  * for them when its own turn comes.
  */
-async function giveToCodex({ session, agent, subject: now, root }: Scene, plan: Plan): Promise<Change[]> {
-  const { subject, codex } = plan;
+async function giveToCodex({ session, agent, resolved: now, root }: Scene, plan: Plan): Promise<Change[]> {
+  const { resolved, codex } = plan;
   if (!codex) throw new Error("a plan for Codex has no files of Codex'");
-  const deed = { verb, target: fullName(agent), summary: `write ${codex.config.path} on ${agent.host.name}` };
-  const wish = codexWish(subject, codex);
-  return bring(session, deed, {
+  const action = { verb, target: hostAndName(agent), summary: `write ${codex.config.path} on ${agent.host.name}` };
+  const wish = codexWish(resolved, codex);
+  return bring(session, action, {
     ...{ root, wish: runsOnCodex(now) ? wish : wish.map(withoutRestart) },
     title: "give Codex its files",
   });
 }
 
-async function askCodex({ session, agent }: Scene, { subject }: Wanted, { codex }: Plan): Promise<Check[]> {
-  const { runtime } = subject;
+async function askCodex({ session, agent }: Scene, { resolved }: Wanted, { codex }: Plan): Promise<Check[]> {
+  const { runtime } = resolved;
   if (!codex || !runtime) throw new Error("a plan for Codex has no files of Codex'");
   const sight = await lookAtCodex(
     session,
-    { agent, subject },
+    { agent, resolved },
     {
       ...{ server: true, still: false, thread: secondsFor(codex), sandbox: false },
     },
   );
-  return judgeCodex(sight, { subject, runtime, migrated: codex.migrated });
+  return judgeCodex(sight, { resolved, runtime, migrated: codex.migrated });
 }
 
 function mustBeAccepted({ agent }: Scene, checks: Check[]): void {
   const failed = checks.filter(({ result }) => result === "fail");
   if (failed.length === 0) return;
-  throw new Fault("check-failed", `Codex does not accept what ${titleOf(agent)} would give it`, {
+  throw new Fault("check-failed", `Codex does not accept what ${agentId(agent)} would give it`, {
     why: failed.map(({ id, reason }) => `${id}: ${reason}`),
-    next: `clm agent runtime ${agent.word} codex --dry-run`,
+    next: `clm agent runtime ${agent.ref} codex --dry-run`,
     data: { checks: failed },
   });
 }

@@ -1,14 +1,14 @@
 import { createReadStream, statSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
-import { inPlaces } from "../../../agents/codex/runtime.js";
+import { inPlaces } from "../../../agents/hermes/codex/runtime.js";
+import type { Change } from "../../../agents/plan/change.js";
 import { Fault } from "../../../errors.js";
-import { own } from "../../../own.js";
 import type { Process } from "../../../remote/process.js";
 import { run } from "../../../remote/run.js";
-import { fullName } from "../../../state/agents.js";
+import { hostAndName } from "../../../state/agents.js";
+import { own } from "../../../text/own-property.js";
 import { step } from "../../step.js";
 import { asAgent, commandInSandbox, notOurs } from "../as-agent.js";
-import type { Change } from "../change.js";
 import script from "./install.sh?raw";
 import { type Package, type Pin, packageFor, pinFor } from "./package.js";
 import type { Scene } from "./scene.js";
@@ -16,7 +16,7 @@ import type { Scene } from "./scene.js";
 export type { Package } from "./package.js";
 
 // A slow line carries a hundred megabytes in this time.
-const patience = 1800;
+const timeout = 1800;
 
 export interface Installed {
   changes: Change[];
@@ -26,16 +26,16 @@ export interface Installed {
 
 /** Brings a pinned Codex to the agent's user. The host needs no registry, and nothing of it is run as root. */
 export async function installCodex(scene: Scene, wanted: Package): Promise<Installed> {
-  const { session, agent, root, subject, type } = scene;
+  const { session, agent, root, resolved, type } = scene;
   const { stdout } = await run(root, "uname -m", { signal: session.signal, timeout: 30_000 });
   const pin = pinFor(type, wanted, stdout.trim());
-  const place = inPlaces(subject, type.place);
-  const deed = {
+  const place = inPlaces(resolved, type.place);
+  const change = {
     verb: "agent runtime install",
-    target: fullName(agent),
+    target: hostAndName(agent),
     summary: `install Codex ${pin.codex} in ${place} on ${agent.host.name}`,
   };
-  const before = await session.gate.pass(deed, async () => {
+  const before = await session.gate.pass(change, async () => {
     const { ui } = session;
     const path = await step(ui, `have Codex ${pin.codex} here`, () => packageFor(session, type, pin, wanted));
     return step(ui, `bring it to ${agent.host.name}`, (progress) =>
@@ -65,9 +65,9 @@ function there(scene: Scene, action: string, words: string[]): Promise<string[]>
 }
 
 /** Where it is, and where it is called from. */
-const whereIn = ({ subject, type }: Scene) => ({
-  place: inPlaces(subject, type.place),
-  launcher: inPlaces(subject, type.launcher),
+const whereIn = ({ resolved, type }: Scene) => ({
+  place: inPlaces(resolved, type.place),
+  launcher: inPlaces(resolved, type.launcher),
 });
 
 const inMegabytes = (bytes: number): number => Math.round(bytes / 1e6);
@@ -78,16 +78,16 @@ async function send(
   path: string,
   tell: (sent: number, size: number) => void,
 ): Promise<string> {
-  const { session, agent, subject } = scene;
+  const { session, agent, resolved } = scene;
   const { place, launcher } = whereIn(scene);
   const digest = Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
   const { size } = statSync(path);
   const words = ["install", place, launcher, codex, program, digest, String(size)];
   const root = (await session.pool.connect(agent.host)).as("root");
   // The host ends it after `patience`; one that does not is given up on a little later.
-  const late = AbortSignal.timeout((patience + 60) * 1000);
+  const late = AbortSignal.timeout((timeout + 60) * 1000);
   const signal = AbortSignal.any([session.signal, late]);
-  const command = commandInSandbox(agent, subject, { script, words, seconds: patience });
+  const command = commandInSandbox(agent, resolved, { script, words, seconds: timeout });
   const process = await root.spawn(command, { signal });
   let sent = 0;
   const file = createReadStream(path).on("data", (chunk) => {
@@ -108,7 +108,7 @@ async function send(
       `${launcher} on ${agent.host.name} was not put there by clm; nothing was changed`,
       {
         why: "it may be a Codex of your own",
-        next: `clm agent exec ${agent.word} -- mv ${launcher} ${launcher}.own`,
+        next: `clm agent exec ${agent.ref} -- mv ${launcher} ${launcher}.own`,
       },
     );
   }

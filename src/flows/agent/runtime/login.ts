@@ -1,14 +1,14 @@
 import { Readable } from "node:stream";
-import { type CodexType, codexHome, inPlaces } from "../../../agents/codex/runtime.js";
-import type { CodexSight } from "../../../agents/codex/sight.js";
+import { type CodexType, codexHome, inPlaces } from "../../../agents/hermes/codex/runtime.js";
+import type { CodexSight } from "../../../agents/hermes/codex/sight.js";
 import { Fault } from "../../../errors.js";
 import { dir } from "../../../remote/operations/operation.js";
 import type { Secret } from "../../../secret.js";
-import { type Agent, findAgent, fullName, titleOf } from "../../../state/agents.js";
+import { type Agent, agentId, findAgent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { aloneWith } from "../alone.js";
-import { codeOf, execIn } from "../inside/exec.js";
-import { leashOn } from "../inside/leash.js";
+import { withAgentLocks } from "../alone.js";
+import { codeOf, execIn } from "../exec/exec.js";
+import { leashOn } from "../exec/leash.js";
 import { targetOf } from "../target.js";
 import { lookAtCodex } from "./look.js";
 import { runtimeOf, sceneOf } from "./scene.js";
@@ -37,39 +37,43 @@ export interface LoginRequest {
  * itself afterwards.
  */
 export function loginForCodex(session: Session, word: string, request: LoginRequest): Promise<LoggedIn> {
-  return aloneWith(session, word, (full) => logIn(session, full, request));
+  return withAgentLocks(session, word, (full) => logIn(session, full, request));
 }
 
 async function logIn(session: Session, word: string, request: LoginRequest): Promise<LoggedIn> {
   const scene = await sceneOf(session, word, request.home);
   const { agent, type, root } = scene;
-  const before = runtimeOf(scene.subject, type);
-  const home = request.home ? inPlaces(scene.subject, type.homes[request.home]) : before.home;
-  const subject = { ...scene.subject, runtime: { ...before, home, kind: "codex" as const } };
+  const before = runtimeOf(scene.resolved, type);
+  const home = request.home ? inPlaces(scene.resolved, type.homes[request.home]) : before.home;
+  const resolved = { ...scene.resolved, runtime: { ...before, home, kind: "codex" as const } };
   const look = () =>
     lookAtCodex(
       session,
-      { agent, subject },
+      { agent, resolved },
       {
         ...{ server: true, still: true, thread: false, sandbox: false },
       },
     );
   const first = await look();
   if (!first.version) {
-    throw new Fault("not-ready", `there is no Codex that works for ${titleOf(agent)}`, {
+    throw new Fault("not-ready", `there is no Codex that works for ${agentId(agent)}`, {
       why: first.broken ?? `there is no ${type.program} on the PATH of its service`,
-      next: `clm agent runtime ${agent.word} codex --install-codex`,
+      next: `clm agent runtime ${agent.ref} codex --install-codex`,
     });
   }
-  const environment = Object.entries(codexHome(subject)).map(([name, value]) => `${name}=${value}`);
+  const environment = Object.entries(codexHome(resolved)).map(([name, value]) => `${name}=${value}`);
   const codex = ["env", ...environment, type.program];
   const done: LoggedIn["done"] = [];
   const kindIn = (sight: CodexSight) =>
     (sight.account && "kind" in sight.account ? sight.account.kind : undefined) ?? undefined;
-  const deed = { verb: "agent runtime login", target: fullName(agent), summary: `log ${titleOf(agent)} in for Codex` };
-  const after = await session.gate.pass(deed, async (works) => {
+  const action = {
+    verb: "agent runtime login",
+    target: hostAndName(agent),
+    summary: `log ${agentId(agent)} in for Codex`,
+  };
+  const after = await session.gate.pass(action, async (executor) => {
     // A place of its own has to be there before Codex uses it.
-    await works.converge(root, [dir(home, { owner: subject.user, mode: 0o700 })]);
+    await executor.converge(root, [dir(home, { owner: resolved.user, mode: 0o700 })]);
     if (request.apiKey) {
       const command = [...codex, "login", "--with-api-key"];
       await runThere(session, agent, { what: "Codex", command, secret: request.apiKey }, request);
@@ -79,15 +83,15 @@ async function logIn(session: Session, word: string, request: LoginRequest): Pro
       done.push("codex");
     }
     if (!first.hermes && !request.apiKey) {
-      const command = [subject.places.launcher, ...type.hermes_login];
-      await runThere(session, agent, { what: subject.manifest.title, command }, request);
+      const command = [resolved.paths.launcher, ...type.hermes_login];
+      await runThere(session, agent, { what: resolved.manifest.title, command }, request);
       done.push("agent");
     }
     return look();
   });
   const last = after ?? first;
   return {
-    agent: findAgent(session.hosts.read(), fullName(agent)),
+    agent: findAgent(session.hosts.read(), hostAndName(agent)),
     codex: kindIn(last),
     needless: !needsLogin(last),
     hermes: last.hermes,
@@ -105,7 +109,7 @@ async function runThere(
   { what, command, secret }: { what: string; command: string[]; secret?: Secret },
   { hear }: LoginRequest,
 ): Promise<void> {
-  const target = await targetOf(session, fullName(agent));
+  const target = await targetOf(session, hostAndName(agent));
   const leash = await leashOn(session, await session.pool.connect(agent.host), [target]);
   let how: "done" | "stop" = "stop";
   // In whole lines: half of one may be half of a secret.
@@ -114,14 +118,14 @@ async function runThere(
     const exit = await execIn(session, target, leash, {
       command,
       ...(secret && { input: Readable.from([Buffer.from(`${secret.reveal()}\n`)]) }),
-      hear: (_, stream, bytes) => lines[stream].take(bytes),
+      onOutput: (_, stream, bytes) => lines[stream].take(bytes),
     });
     how = "done";
     for (const each of Object.values(lines)) each.end();
     if (codeOf(exit) === 0) return;
     throw new Fault("remote-failed", `${what} did not log in on ${agent.host.name}: it ended with ${codeOf(exit)}`, {
       why: "what it said stands above",
-      next: `clm agent shell ${agent.word}`,
+      next: `clm agent shell ${agent.ref}`,
     });
   } finally {
     await leash.end(how);

@@ -1,22 +1,22 @@
 import { Readable } from "node:stream";
-import { codexTypeOf } from "../../../agents/codex/runtime.js";
-import { type CodexSight, codexLook, codexSightFrom, type Looking } from "../../../agents/codex/sight.js";
+import { codexTypeOf } from "../../../agents/hermes/codex/runtime.js";
+import { type CodexSight, codexLook, codexSightFrom, type Looking } from "../../../agents/hermes/codex/sight.js";
 import { Fault } from "../../../errors.js";
 import type { Session } from "../../session.js";
-import { execIn } from "../inside/exec.js";
-import { leashOn } from "../inside/leash.js";
+import { execIn } from "../exec/exec.js";
+import { leashOn } from "../exec/leash.js";
 import type { Target } from "../target.js";
 
 /** Seconds: more than everything it waits for together, but for MCP servers. */
-const patience = 300;
+const timeout = 300;
 
 /**
  * Looks at Codex on an agent's host, as the service the target describes would see it: with its user, its `.env` and all that
  * closes it in.
  */
 export async function lookAtCodex(session: Session, target: Target, looking: Looking): Promise<CodexSight> {
-  const { agent, subject } = target;
-  const { words, input } = codexLook(subject, codexTypeOf(subject), looking);
+  const { agent, resolved } = target;
+  const { words, input } = codexLook(resolved, codexTypeOf(resolved), looking);
   const leash = await leashOn(session, await session.pool.connect(agent.host), [target]);
   const said: Record<"stdout" | "stderr", string> = { stdout: "", stderr: "" };
   const decoder = { stdout: new TextDecoder(), stderr: new TextDecoder() };
@@ -25,10 +25,10 @@ export async function lookAtCodex(session: Session, target: Target, looking: Loo
     const { code } = await execIn(session, target, leash, {
       command: words,
       input: Readable.from([Buffer.from(input)]),
-      properties: [`RuntimeMaxSec=${patience + (looking.thread || 0)}`],
+      properties: [`RuntimeMaxSec=${timeout + (looking.thread || 0)}`],
       // For a host that does not end it.
-      timeout: (patience + (looking.thread || 0) + 30) * 1000,
-      hear: (_, stream, bytes) => {
+      timeout: (timeout + (looking.thread || 0) + 30) * 1000,
+      onOutput: (_, stream, bytes) => {
         said[stream] = (said[stream] + decoder[stream].decode(bytes, { stream: true })).slice(-most);
       },
     });
@@ -37,7 +37,7 @@ export async function lookAtCodex(session: Session, target: Target, looking: Loo
     if (sight) return clean(session, sight);
     throw new Fault("remote-failed", `${agent.host.name} could not tell how Codex is`, {
       why: session.ui.redact(said.stderr.trim().split("\n").at(-1) || `what asked it ended with ${code}`),
-      next: `clm agent doctor ${agent.word}`,
+      next: `clm agent doctor ${agent.ref}`,
     });
   } finally {
     await leash.end(how);

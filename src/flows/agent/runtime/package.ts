@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { CodexType } from "../../../agents/codex/runtime.js";
+import type { CodexType } from "../../../agents/hermes/codex/runtime.js";
 import { Fault } from "../../../errors.js";
 import { openSubdirectory } from "../../../state/config-dir.js";
 import type { Session } from "../../session.js";

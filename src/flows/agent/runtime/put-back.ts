@@ -1,11 +1,11 @@
-import type { CodexFile } from "../../../agents/codex/files.js";
-import { runsOnCodex } from "../../../agents/codex/runtime.js";
-import { isProven } from "../../../agents/proof/proof.js";
+import type { CodexFile } from "../../../agents/hermes/codex/files.js";
+import { runsOnCodex } from "../../../agents/hermes/codex/runtime.js";
+import { type Plan, recordedServiceState } from "../../../agents/plan/plan.js";
+import { isProven } from "../../../agents/probe/proof/proof.js";
 import { asFault } from "../../../errors.js";
 import { absent, file, type Operation } from "../../../remote/operations/operation.js";
-import { findAgent, fullName, titleOf } from "../../../state/agents.js";
+import { agentId, findAgent, hostAndName } from "../../../state/agents.js";
 import { step } from "../../step.js";
-import { type Plan, standingFor } from "../configure/on-host.js";
 import { changeRecord, withState } from "../configure/record.js";
 import { prove } from "../prove.js";
 import { switchTo } from "./install.js";
@@ -42,18 +42,22 @@ export async function orPutBack<T>(begun: Begun, work: () => Promise<T>): Promis
 /** What became of it, in words. */
 async function putBack(begun: Begun): Promise<string> {
   const { session, agent, root } = begun.scene;
-  const deed = { verb: "agent runtime", target: fullName(agent), summary: `put back the files of ${titleOf(agent)}` };
+  const action = {
+    verb: "agent runtime",
+    target: hostAndName(agent),
+    summary: `put back the files of ${agentId(agent)}`,
+  };
   try {
     await step(session.ui, "put back what was there", async () => {
       if (begun.launcher !== undefined) await switchTo(begun.scene, begun.launcher);
       const wish = await asBefore(begun);
-      if (wish.length > 0) await session.gate.pass(deed, (works) => works.converge(root, wish));
+      if (wish.length > 0) await session.gate.pass(action, (executor) => executor.converge(root, wish));
     });
-    if (!begun.applied && !runsOnCodex(begun.scene.subject)) return "what was there before is there again";
-    const now = findAgent(session.hosts.read(), fullName(agent));
+    if (!begun.applied && !runsOnCodex(begun.scene.resolved)) return "what was there before is there again";
+    const now = findAgent(session.hosts.read(), hostAndName(agent));
     const { record } = agent;
     const recorded = await changeRecord(session, now, ({ status }) => ({ ...record, status }));
-    if (standingFor(record) !== "up") return "what was there before is there again";
+    if (recordedServiceState(record) !== "up") return "what was there before is there again";
     const proofs = await prove(session, { ...agent, record: recorded }, { chat: false, noChat: "answered before" });
     if (isProven(proofs)) return "what was there before is there again";
     await changeRecord(session, { ...agent, record: recorded }, (each) => withState(each, "validate"));
@@ -70,9 +74,9 @@ async function putBack(begun: Begun): Promise<string> {
  * yet is left alone: the agent may have written to its config.yaml meanwhile.
  */
 async function asBefore({ scene, plan, installed, applied }: Begun): Promise<Operation[]> {
-  const { agent, subject, seen } = scene;
-  const { user: owner, unit, places } = subject;
-  const inUse = runsOnCodex(subject);
+  const { agent, resolved, seen } = scene;
+  const { user: owner, unit, paths } = resolved;
+  const inUse = runsOnCodex(resolved);
   const files: Operation[] = [plan?.codex?.config, plan?.codex?.agents].flatMap((each) => {
     if (!each || each.before === each.text) return [];
     return backTo(each, { owner, mode: 0o600, ...(inUse && { restarts: unit }) });
@@ -89,7 +93,7 @@ async function asBefore({ scene, plan, installed, applied }: Begun): Promise<Ope
     if (!applied || (each.kind === "absent" && isCodexs(each.name))) return [];
     if (each.kind !== "file") return [each];
     if (isCodexs(each.path)) return [];
-    return each.path === places.config ? [{ ...each, content: seen.config }] : [each];
+    return each.path === paths.config ? [{ ...each, content: seen.config }] : [each];
   });
   return [...files, ...rest];
 }

@@ -1,24 +1,25 @@
-import { opening } from "../../../agents/codex/block.js";
-import type { CodexFiles } from "../../../agents/codex/files.js";
-import { reachOf } from "../../../agents/codex/permissions.js";
-import { judgeBefore } from "../../../agents/codex/preflight.js";
-import { type CodexType, codexTypeOf, inPlaces, type Runtime } from "../../../agents/codex/runtime.js";
-import { settingIn } from "../../../agents/codex/settings.js";
-import type { CodexSight } from "../../../agents/codex/sight.js";
 import type { Check } from "../../../agents/doctor/check.js";
-import type { Seen } from "../../../agents/proof/seen.js";
-import { render } from "../../../agents/rendering.js";
-import { type Answers, type Subject, subjectOf } from "../../../agents/subject.js";
-import { inOneShell } from "../../../remote/one-shell.js";
+import { opening } from "../../../agents/hermes/codex/block.js";
+import type { CodexFiles } from "../../../agents/hermes/codex/files.js";
+import { reachOf } from "../../../agents/hermes/codex/permissions.js";
+import { judgeBefore } from "../../../agents/hermes/codex/preflight.js";
+import { type CodexType, codexTypeOf, inPlaces, type Runtime } from "../../../agents/hermes/codex/runtime.js";
+import { settingIn } from "../../../agents/hermes/codex/settings.js";
+import type { CodexSight } from "../../../agents/hermes/codex/sight.js";
+import { render } from "../../../agents/hermes/rendering.js";
+import { type DesiredState, desiredState } from "../../../agents/plan/desired-state.js";
+import { orLoss } from "../../../agents/plan/manual-fix.js";
+import { mustBeOurs, type Plan, planFor, recordedServiceState } from "../../../agents/plan/plan.js";
+import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import type { Observation } from "../../../agents/probe/proof/observation.js";
 import type { Shell } from "../../../remote/process.js";
+import { sharedShell } from "../../../remote/shared-shell.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, instanceOf } from "../../../state/agents.js";
+import { type Agent, secretOwner } from "../../../state/agents.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { answersFor } from "../answers.js";
 import { apiKeyOf } from "../api-key.js";
-import { mustBeOurs, type Plan, planFor, standingFor } from "../configure/on-host.js";
-import { orLoss } from "../configure/unmendable.js";
 import { mustBeInstalled } from "../gates.js";
 import { observe } from "../observe.js";
 import { mustBeConfigured } from "../put-on-host.js";
@@ -31,36 +32,36 @@ export interface Scene {
   session: Session;
   agent: Agent;
   /** As it is recorded. */
-  subject: Subject;
+  resolved: ResolvedAgent;
   type: CodexType;
   root: Shell;
-  seen: Seen;
+  seen: Observation;
   salt: string;
 }
 
 /** Looks at the agent in one exec. With all that Codex could be told of it: what it is to be told is decided later. */
 export async function sceneOf(session: Session, word: string, where?: keyof CodexType["homes"]): Promise<Scene> {
   hideSecrets(session);
-  const { agent, subject } = await targetOf(session, word);
+  const { agent, resolved } = await targetOf(session, word);
   mustBeInstalled(agent);
   mustBeConfigured(agent);
-  const type = subject.manifest.codex ?? codexTypeOf(subject);
-  const { key } = apiKeyOf(session, { instance: instanceOf(agent), name: subject.manifest.api.secret });
-  const root = await inOneShell((await session.pool.connect(agent.host)).as("root"));
+  const type = resolved.manifest.codex ?? codexTypeOf(resolved);
+  const { key } = apiKeyOf(session, { instance: secretOwner(agent), name: resolved.manifest.api.secret });
+  const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const salt = newSalt();
-  const home = where && { home: inPlaces(subject, type.homes[where]) };
-  const whole = { ...runtimeOf(subject, type), ...home, kind: "codex" as const, mirror: true };
-  const as = { ...subject, runtime: whole };
-  const seen = await observe(root, subject, key, { rendered: { salt, as } }, session.signal);
-  if (!seen.account) throw gone(agent, subject);
-  mustBeOurs(subject, seen, agent.record.mark);
-  return { session, agent, subject, type, root, seen, salt };
+  const home = where && { home: inPlaces(resolved, type.homes[where]) };
+  const whole = { ...runtimeOf(resolved, type), ...home, kind: "codex" as const, mirror: true };
+  const as = { ...resolved, runtime: whole };
+  const seen = await observe(root, resolved, key, { rendered: { salt, as } }, session.signal);
+  if (!seen.account) throw gone(agent, resolved);
+  mustBeOurs(resolved, seen, agent.record.mark);
+  return { session, agent, resolved, type, root, seen, salt };
 }
 
 /** What was recorded, or how it is before anybody said anything. */
-export const runtimeOf = (subject: Subject, { homes }: CodexType): Runtime =>
-  subject.runtime ?? {
-    ...{ kind: "auto", home: inPlaces(subject, homes.shared), permissions: ":workspace", mirror: false, plugins: [] },
+export const runtimeOf = (resolved: ResolvedAgent, { homes }: CodexType): Runtime =>
+  resolved.runtime ?? {
+    ...{ kind: "auto", home: inPlaces(resolved, homes.shared), permissions: ":workspace", mirror: false, plugins: [] },
   };
 
 /** Who runs its turns by its config.yaml on the host; nothing when that says nothing. */
@@ -70,26 +71,25 @@ export function runtimeSettingIn({ seen, type }: Scene): string | undefined {
   return setting && "text" in setting ? setting.text : undefined;
 }
 
-export interface Wanted {
-  record: AgentRecord;
-  subject: Subject;
-  answers: Answers;
+export interface Wanted extends DesiredState {
+  /** Who serves the model, as the agent itself calls it. */
   provider: string;
 }
 
 /** What an agent is to be, with everything that can be refused refused. */
-export async function wantedBy({ session, agent, subject }: Scene, record: AgentRecord): Promise<Wanted> {
-  const wished = subjectOf(subject.manifest, { ...agent, record });
+export async function wantedBy({ session, agent, resolved }: Scene, record: AgentRecord): Promise<Wanted> {
+  const wished = resolvedAgent(resolved.manifest, { ...agent, record });
   const answers = await answersFor(session, wished, record);
   // Whether that one can serve Codex is for the checks to say.
   const { runtime: _, ...itself } = wished;
   const model = render(itself, answers).config.model as { provider?: unknown } | undefined;
-  return { record, subject: wished, answers, provider: String(model?.provider ?? "nobody") };
+  const provider = String(model?.provider ?? "nobody");
+  return { ...desiredState(resolved.manifest, agent, record, answers), provider };
 }
 
 /** What would be done on the host, by what was seen there. */
-export const planIn = ({ agent, seen, salt }: Scene, { record, subject, answers }: Wanted): Plan =>
-  planFor(agent, { manifest: subject.manifest, record, answers }, { seen, salt, standing: standingFor(record) });
+export const planIn = ({ agent, seen, salt }: Scene, desired: DesiredState): Plan =>
+  planFor(agent, desired, { seen, salt, serviceState: recordedServiceState(desired.record) });
 
 /** Codex before anything is changed, in the unit that the agent will have. */
 export async function codexBefore(
@@ -98,25 +98,25 @@ export async function codexBefore(
   { thread }: { thread: boolean },
 ): Promise<{ sight: CodexSight; checks: Check[] }> {
   const { session, agent, type, seen } = scene;
-  const { subject, provider } = wanted;
+  const { resolved, provider } = wanted;
   const plan = orLoss(() => planIn(scene, wanted));
   const codex = "codex" in plan ? plan.codex : undefined;
   // The user's own counts before the one that is wished.
-  const permissions = codex?.migrated.permissions ?? subject.runtime?.permissions ?? "";
+  const permissions = codex?.migrated.permissions ?? resolved.runtime?.permissions ?? "";
   const reach = reachOf(permissions);
   const migrated = seen.texts.codex_config?.text?.includes(opening) ?? false;
   const sight = await lookAtCodex(
     session,
-    { agent, subject },
+    { agent, resolved },
     {
       ...{ server: true, still: true },
       thread: thread && secondsFor(codex),
       sandbox: reach === "everything" ? false : reach === "read" ? "read" : "write",
     },
   );
-  return { sight, checks: judgeBefore({ subject, type, provider, permissions, migrated, sight }) };
+  return { sight, checks: judgeBefore({ resolved, type, provider, permissions, migrated, sight }) };
 }
 
 /** Seconds that MCP servers have to get ready: more when somebody gave one of them more. */
 export const secondsFor = (codex: CodexFiles | undefined): number =>
-  Math.min(600, Math.max(60, codex?.migrated.patience ?? 0));
+  Math.min(600, Math.max(60, codex?.migrated.timeout ?? 0));

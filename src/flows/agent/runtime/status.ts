@@ -1,13 +1,13 @@
-import { judgeCodex } from "../../../agents/codex/proof.js";
-import { codexTypeOf } from "../../../agents/codex/runtime.js";
-import type { CodexSight } from "../../../agents/codex/sight.js";
 import type { Check } from "../../../agents/doctor/check.js";
+import { judgeCodex } from "../../../agents/hermes/codex/proof.js";
+import { codexTypeOf } from "../../../agents/hermes/codex/runtime.js";
+import type { CodexSight } from "../../../agents/hermes/codex/sight.js";
+import { type Lost, orLoss } from "../../../agents/plan/manual-fix.js";
+import { changesIn, type Plan } from "../../../agents/plan/plan.js";
 import { converge } from "../../../remote/operations/converge.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { changesIn, type Plan } from "../configure/on-host.js";
-import { type Lost, orLoss } from "../configure/unmendable.js";
 import { codexBefore, planIn, runtimeOf, runtimeSettingIn, type Scene, sceneOf, wantedBy } from "./scene.js";
 
 export interface RuntimeStatus {
@@ -26,9 +26,9 @@ export interface RuntimeStatus {
 /** Status: who runs an agent's turns, by its config.yaml on the host, and how Codex is there. Changes nothing. */
 export async function runtimeStatus(session: Session, word: string): Promise<RuntimeStatus> {
   const scene = await sceneOf(session, word);
-  const { agent, subject } = scene;
-  const type = codexTypeOf(subject);
-  const runtime = runtimeOf(subject, type);
+  const { agent, resolved } = scene;
+  const type = codexTypeOf(resolved);
+  const runtime = runtimeOf(resolved, type);
   const on = runtime.kind === "codex";
   // Of one that does not run on it, what is told is how it would be.
   const wanted = await wantedBy(scene, { ...agent.record, runtime: { ...runtime, kind: "codex" } });
@@ -37,7 +37,7 @@ export async function runtimeStatus(session: Session, word: string): Promise<Run
   const plan = orLoss(() => planIn(scene, wanted));
   const codex = "codex" in plan ? plan.codex : undefined;
   const accepted =
-    on && codex && sight.version ? judgeCodex(sight, { subject, runtime, migrated: codex.migrated }) : [];
+    on && codex && sight.version ? judgeCodex(sight, { resolved, runtime, migrated: codex.migrated }) : [];
   return {
     ...{ agent, runtime: runtime.kind, mirror: runtime.mirror },
     permissions: codex?.migrated.permissions ?? runtime.permissions,
@@ -57,5 +57,5 @@ async function driftIn({ session, agent, root }: Scene, plan: Plan | Lost): Prom
   const changes = changesIn(plan, await converge(root, plan.wish, { mode: "check", signal: session.signal }));
   if (changes.length === 0) return skipped;
   const reason = `not as it was configured: ${changes.map(({ what }) => what).join(", ")}`;
-  return [...skipped, { id, result: "warn", reason, fix: `clm agent sync ${agent.word}` }];
+  return [...skipped, { id, result: "warn", reason, fix: `clm agent sync ${agent.ref}` }];
 }

@@ -1,29 +1,29 @@
-import { isStripped, type Use, useOf } from "../../../agents/secret-names.js";
-import type { Subject } from "../../../agents/subject.js";
+import { isStripped, type Use, useOf } from "../../../agents/manifest/secret-names.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
-import { own } from "../../../own.js";
-import { instanceOf } from "../../../state/agents.js";
+import { secretOwner } from "../../../state/agents.js";
+import { own } from "../../../text/own-property.js";
 import type { Session } from "../../session.js";
 import type { Target } from "../target.js";
 
 /** Refuses a name that is not set by hand, and says what sets it. */
-export function mustBeFree(session: Session, { agent, subject }: Target, name: string): void {
+export function mustBeFree(session: Session, { agent, resolved }: Target, name: string): void {
   if (!/^[A-Z][A-Z0-9_]{0,127}$/.test(name)) {
     // What follows the = may be the secret itself.
     throw new Fault("bad-input", `Invalid secret key '${name.replace(/=.*$/s, "=…")}'`, {
       why: "must start with uppercase letter, contain only uppercase letters, digits, and underscores, and be at most 128 characters",
     });
   }
-  const use = useOf(subject.manifest, name);
+  const use = useOf(resolved.manifest, name);
   const rendered =
-    agent.record.rendered?.env.includes(name) && !session.secrets.names(instanceOf(agent)).includes(name);
-  const ways = waysTo(use, agent.word, isApiKey(subject, name), rendered === true);
+    agent.record.rendered?.env.includes(name) && !session.secrets.names(secretOwner(agent)).includes(name);
+  const ways = waysTo(use, agent.ref, isApiKey(resolved, name), rendered === true);
   if (!ways) return;
   throw new Fault("bad-input", `${name} is not set by hand`, { ...ways, data: { name } });
 }
 
 /** The key itself, under its name here, the one it has while it is changed, or the one it has on the host. */
-const isApiKey = ({ manifest }: Subject, name: string): boolean =>
+const isApiKey = ({ manifest }: ResolvedAgent, name: string): boolean =>
   name.startsWith(manifest.api.secret) || manifest.render.some(({ env }) => own(env, name)?.includes("{{api_key}}"));
 
 function waysTo(use: Use, agent: string, key: boolean, rendered: boolean): { why: string; next: string } | undefined {
@@ -45,10 +45,10 @@ function waysTo(use: Use, agent: string, key: boolean, rendered: boolean): { why
 
 /** What is worth knowing about names that are free; the first are those the agent's own commands never get. */
 export function remarksOn(
-  { agent, subject }: Target,
+  { agent, resolved }: Target,
   names: Iterable<string>,
 ): { stripped: string[]; texts: string[] } {
-  const { manifest } = subject;
+  const { manifest } = resolved;
   const all = [...names];
   const stripped = all.filter((name) => isStripped(manifest, name));
   const keys = all.flatMap((name) => {
@@ -56,7 +56,7 @@ export function remarksOn(
     if (use.kind !== "provider") return [];
     return `${name} is the key of a provider (${use.of}): older versions of ${manifest.title} may send it to another one's address`;
   });
-  return { stripped, texts: [...keys, ...stripped.map((name) => strippedText(name, manifest.title, agent.word))] };
+  return { stripped, texts: [...keys, ...stripped.map((name) => strippedText(name, manifest.title, agent.ref))] };
 }
 
 const strippedText = (name: string, title: string, agent: string): string =>

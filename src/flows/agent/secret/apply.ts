@@ -1,8 +1,8 @@
-import { type Agent, findAgent, instanceOf } from "../../../state/agents.js";
+import type { Change } from "../../../agents/plan/change.js";
+import { type Agent, findAgent, secretOwner } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { alone } from "../alone.js";
+import { withAgentLock } from "../alone.js";
 import { asIfKept } from "../as-if-kept.js";
-import type { Change } from "../change.js";
 import { mustBeInstalled } from "../gates.js";
 import type { Proof } from "../prove.js";
 import { mustBeConfigured, putOnHost } from "../put-on-host.js";
@@ -42,9 +42,9 @@ export async function storeAndApply(
   const { values, stripped = [] } = await change();
   const names = (isSet: boolean) =>
     [...values].flatMap(([key, value]) => ((value !== undefined) === isSet ? [key] : []));
-  const kept = gate.dryRun ? asIfKept(session, instanceOf(agent), values) : session;
+  const kept = gate.dryRun ? asIfKept(session, secretOwner(agent), values) : session;
   const put = apply
-    ? await alone(session, { host: host.name, name }, () => putOnHost(kept, full, verb))
+    ? await withAgentLock(session, { host: host.name, name }, () => putOnHost(kept, full, verb))
     : { down: false, changes: [], proofs: [] };
   return {
     agent: findAgent(hosts.read(), full),

@@ -1,8 +1,8 @@
 import { open } from "node:fs/promises";
-import { dotenvFile } from "../../../agents/env-file.js";
+import { dotenvFile } from "../../../agents/files/env-file.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
-import { instanceOf, titleOf } from "../../../state/agents.js";
+import { agentId, secretOwner } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
 import { mustBeFree, remarksOn } from "./allowed.js";
@@ -21,12 +21,12 @@ export async function importSecrets(session: Session, word: string, file: string
   dotenvFile(values);
   const { stripped, texts } = remarksOn(target, values.keys());
   for (const text of texts) ui.warn(text);
-  const known = secrets.names(instanceOf(agent));
+  const known = secrets.names(secretOwner(agent));
   const named = [...values.keys()].map((name) => (known.includes(name) ? `${name} (replaced)` : name)).join(", ");
   const stored = await store(session, agent, {
     verb: "agent secret import",
-    summary: `set ${named} of ${titleOf(agent)}`,
-    question: `Set ${named} of ${titleOf(agent)}?`,
+    summary: `set ${named} of ${agentId(agent)}`,
+    question: `Set ${named} of ${agentId(agent)}?`,
     values,
   });
   return { ...stored, stripped };

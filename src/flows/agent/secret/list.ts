@@ -1,11 +1,11 @@
-import { useOf } from "../../../agents/secret-names.js";
-import { instanceOf } from "../../../state/agents.js";
-import type { Described } from "../../../state/secrets.js";
+import { useOf } from "../../../agents/manifest/secret-names.js";
+import { secretOwner } from "../../../state/agents.js";
+import type { SecretInfo } from "../../../state/secrets.js";
 import type { Session } from "../../session.js";
 import { type Target, targetOf } from "../target.js";
 
 /** A secret as it is listed: everything but its value. */
-export interface Listed extends Omit<Described, "description"> {
+export interface Listed extends Omit<SecretInfo, "description"> {
   /** What it is for. */
   used_by: string;
 }
@@ -16,11 +16,11 @@ export async function listSecrets(
 ): Promise<Listed[]> {
   const target = await targetOf(session, word);
   return session.secrets
-    .described(instanceOf(target.agent))
+    .described(secretOwner(target.agent))
     .map(({ name, created_at, updated_at }) => ({ name, used_by: userOf(target, name), created_at, updated_at }));
 }
 
-function userOf({ agent: { record }, subject: { manifest } }: Target, name: string): string {
+function userOf({ agent: { record }, resolved: { manifest } }: Target, name: string): string {
   const use = useOf(manifest, name);
   switch (use.kind) {
     case "own":

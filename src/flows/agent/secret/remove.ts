@@ -1,6 +1,6 @@
 import { Fault } from "../../../errors.js";
-import { nearest } from "../../../nearest.js";
-import { instanceOf, titleOf } from "../../../state/agents.js";
+import { agentId, secretOwner } from "../../../state/agents.js";
+import { nearest } from "../../../text/nearest.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
 import { mustBeFree } from "./allowed.js";
@@ -11,18 +11,18 @@ export async function removeSecret(session: Session, word: string, name: string)
   const target = await targetOf(session, word);
   mustBeFree(session, target, name);
   const { agent } = target;
-  const names = session.secrets.names(instanceOf(agent));
+  const names = session.secrets.names(secretOwner(agent));
   if (!names.includes(name)) {
     const guess = nearest(name, names);
-    throw new Fault("not-found", `${titleOf(agent)} has no secret ${name}`, {
+    throw new Fault("not-found", `${agentId(agent)} has no secret ${name}`, {
       why: guess ? `did you mean ${guess}?` : [],
-      next: `clm agent secret list ${agent.word}`,
+      next: `clm agent secret list ${agent.ref}`,
     });
   }
   return store(session, agent, {
     verb: "agent secret remove",
-    summary: `forget ${name} of ${titleOf(agent)}`,
-    question: `Forget ${name} of ${titleOf(agent)}?`,
+    summary: `forget ${name} of ${agentId(agent)}`,
+    question: `Forget ${name} of ${agentId(agent)}?`,
     values: new Map([[name, undefined]]),
   });
 }

@@ -1,5 +1,5 @@
-import { dotenvFile } from "../../../agents/env-file.js";
-import { titleOf } from "../../../state/agents.js";
+import { dotenvFile } from "../../../agents/files/env-file.js";
+import { agentId } from "../../../state/agents.js";
 import { type SecretSource, secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
@@ -17,7 +17,7 @@ export async function setSecret(session: Session, word: string, name: string, so
   for (const text of texts) session.ui.warn(text);
   const stored = await store(session, target.agent, {
     verb: "agent secret set",
-    summary: `set ${name} of ${titleOf(target.agent)}`,
+    summary: `set ${name} of ${agentId(target.agent)}`,
     values: new Map([[name, value]]),
   });
   return { ...stored, stripped };

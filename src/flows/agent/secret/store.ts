@@ -1,7 +1,7 @@
 import type { Secret } from "../../../secret.js";
-import { type Agent, fullName, instanceOf, recordAgent } from "../../../state/agents.js";
+import { type Agent, hostAndName, recordAgent, secretOwner } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { alone } from "../alone.js";
+import { withAgentLock } from "../alone.js";
 import { withState } from "../configure/record.js";
 
 export interface Stored {
@@ -24,15 +24,15 @@ export interface Change {
 /** Changes an agent's own secrets on this machine. What the host has is proven no more; so that is recorded first. */
 export async function store(session: Session, agent: Agent, change: Change): Promise<Stored> {
   const { secrets, hosts, gate } = session;
-  const instance = instanceOf(agent);
-  const target = fullName(agent);
+  const instance = secretOwner(agent);
+  const target = hostAndName(agent);
   const changed = [...change.values].filter(
     ([name, value]) => secrets.get(instance, name)?.reveal() !== value?.reveal(),
   );
   const stored = { agent, values: new Map(changed) };
   if (changed.length === 0) return stored;
   const { verb, summary, question } = change;
-  await alone(session, { host: agent.host.name, name: agent.name }, () =>
+  await withAgentLock(session, { host: agent.host.name, name: agent.name }, () =>
     gate.pass({ verb, target, summary, ...(question && { question }) }, async () => {
       await recordAgent(
         hosts,

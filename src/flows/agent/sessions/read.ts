@@ -1,4 +1,4 @@
-import type { Narrowing } from "../../../agents/sessions/question.js";
+import type { Narrowing } from "../../../agents/hermes/sessions/question.js";
 import {
   type Message,
   messageFrom,
@@ -6,7 +6,7 @@ import {
   type Row,
   sessionFrom,
   type Session as Talk,
-} from "../../../agents/sessions/session.js";
+} from "../../../agents/hermes/sessions/session.js";
 import { type Agent, findAgent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { unknownSession } from "../state-db.js";

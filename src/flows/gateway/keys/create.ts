@@ -12,7 +12,7 @@ import { keepSigning, pepperOf, tidySigning } from "./secrets.js";
 import { keyStoreOf } from "./stores.js";
 
 /** What a new key is to be. */
-export type KeyWish = Pick<
+export type KeyOptions = Pick<
   GatewayKey,
   "name" | "agents" | "role" | "rpm" | "concurrency" | "tokens_per_day" | "budget" | "signed"
 > &
@@ -24,7 +24,7 @@ const patternForm = /^[a-z0-9*?._-]+(?:\/[a-z0-9*?._-]+)?(?:\/proxy)?$/;
 /** Create: a key that is handed out this once. That it was made is in the audit log before anybody can use it. */
 export async function createKey(
   session: Session,
-  wish: KeyWish,
+  wish: KeyOptions,
   handOut: (record: GatewayKey, key: Secret) => void,
 ): Promise<void> {
   const { gate, ui, now } = session;
@@ -42,8 +42,8 @@ export async function createKey(
   const { role, signed, rpm, concurrency, tokens_per_day, budget, session_group, all_sessions } = wish;
   const reach = reachOf(wish);
   const sessions = reach === "own" ? "" : `, sessions: ${reach}`;
-  const deed = { verb: "gateway key create", target: name, summary: `make gateway key ${name} (${role}${sessions})` };
-  await gate.pass(deed, () =>
+  const action = { verb: "gateway key create", target: name, summary: `make gateway key ${name} (${role}${sessions})` };
+  await gate.pass(action, () =>
     session.inFleet(async () => {
       const before = store.read();
       mustBeFree(before, name);
@@ -70,7 +70,7 @@ export async function createKey(
   );
 }
 
-function mustBeOneReach({ session_group, all_sessions }: KeyWish): void {
+function mustBeOneReach({ session_group, all_sessions }: KeyOptions): void {
   if (session_group === undefined) return;
   if (all_sessions) {
     throw new Fault("usage", "--share-sessions and --all-sessions exclude each other", {

@@ -1,21 +1,21 @@
-import { dayOf, type Spent, type Tally } from "../../../gateway/allowance/totals.js";
+import { type Amount, dayOf, type Tally } from "../../../gateway/allowance/totals.js";
 import { formerOpens, type GatewayKey, type KeyState, stateOf } from "../../../gateway/keys/key.js";
 import { byName } from "../../../names.js";
 import { gatewayKeyStore } from "../../../state/gateway-keys.js";
 import { usageIn } from "../usage.js";
 
 /** A key with what became of it. Nothing in it opens anything. */
-export interface KeySeen extends Omit<GatewayKey, "hash" | "former"> {
+export interface KeySummary extends Omit<GatewayKey, "hash" | "former"> {
   state: KeyState;
   /** Until when the secret from before a rotation still opens. */
   former_until?: string;
   /** What it used today, and of its budget: today, this month, or ever. */
-  today: Spent;
-  spent: Spent;
+  today: Amount;
+  spent: Amount;
 }
 
 /** List: every key there is, those that can be used first. */
-export async function listKeys(configDir: string, now: Date): Promise<KeySeen[]> {
+export async function listKeys(configDir: string, now: Date): Promise<KeySummary[]> {
   const keys = Object.values(gatewayKeyStore(configDir).read().keys);
   if (keys.length === 0) return [];
   const usage = await usageIn(configDir);
@@ -26,7 +26,7 @@ export async function listKeys(configDir: string, now: Date): Promise<KeySeen[]>
 
 const order: KeyState[] = ["active", "expired", "revoked"];
 
-function seen(key: GatewayKey, usage: Tally, now: Date): KeySeen {
+function seen(key: GatewayKey, usage: Tally, now: Date): KeySummary {
   const { hash: _, former, ...told } = key;
   const day = dayOf(now);
   const period = { day, month: day.slice(0, 7), ever: "ever" }[key.budget?.per ?? "ever"];

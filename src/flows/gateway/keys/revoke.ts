@@ -4,25 +4,25 @@ import type { Session } from "../../session.js";
 import { tidySigning } from "./secrets.js";
 import { keyStoreOf } from "./stores.js";
 
-export interface Revoked {
+export interface RevokeResult {
   key: GatewayKey;
   /** It was before, and nothing was done. */
   already: boolean;
 }
 
 /** Revoke: the key opens nothing from the next request on. Its record stays, for whoever reads the audit log. */
-export async function revokeKey(session: Session, word: string): Promise<Revoked> {
+export async function revokeKey(session: Session, word: string): Promise<RevokeResult> {
   const store = keyStoreOf(session);
   const found = findGatewayKey(store.read(), word);
   if (found.revoked_at !== undefined) return { key: found, already: true };
   const { id, name } = found;
-  const deed = {
+  const action = {
     verb: "gateway key revoke",
     target: name,
     summary: `revoke gateway key ${name} (${id})`,
     question: `Revoke gateway key ${name}? Whoever uses it is refused from the next request on.`,
   };
-  const after = await session.gate.pass(deed, () =>
+  const after = await session.gate.pass(action, () =>
     session.inFleet(async () => {
       const revoked_at = session.now().toISOString();
       // Also in the backups: one that is put back must not let anybody in again.

@@ -20,12 +20,12 @@ export async function rotateGatewayKey(
   const { gate, ui, now } = session;
   const store = keyStoreOf(session);
   const { id, name } = mustBeActive(findGatewayKey(store.read(), word), now());
-  const deed = {
+  const action = {
     verb: "gateway key rotate",
     target: name,
     summary: `give gateway key ${name} another secret${grace === undefined ? "" : `; the old one ends in ${grace / 1000} s`}`,
   };
-  await gate.pass(deed, () =>
+  await gate.pass(action, () =>
     session.inFleet(async () => {
       const { keys } = store.read();
       const old = mustBeActive(findGatewayKey({ keys }, id), now());

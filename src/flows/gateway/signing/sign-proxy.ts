@@ -5,13 +5,13 @@ import { type Signer, signerOf } from "../../../gateway/signing/signing-secret.j
 import { Secret } from "../../../secret.js";
 import { parseSource, type SecretSource, secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
-import { listening } from "../../tunnel/listening.js";
+import { listenOnLoopback } from "../../tunnel/listen-on-loopback.js";
 import { baseOf, gatewayFrom } from "../address.js";
-import { aroundProxy, type Reached } from "../tools/settings.js";
-import { usualGateway, usualSignProxy } from "../usual.js";
-import { type Look, lookAtGateway } from "./look.js";
+import { defaultGatewayUrl, defaultSignProxyPort } from "../defaults.js";
+import { noProxyHost, type ToolTarget } from "../tools/settings.js";
+import { type GatewayProbe, probeGateway } from "./probe-gateway.js";
 
-export interface Asked {
+export interface SignProxyOptions {
   key: SecretSource;
   to?: string | undefined;
   port?: number | undefined;
@@ -22,22 +22,26 @@ export interface Asked {
 }
 
 /** What stands open here. */
-export interface Opened {
+export interface SignProxyState {
   port: number;
   keyId: string;
   gateway: string;
-  reached: Reached;
+  reached: ToolTarget;
   /** What the gateway said to this key, as it opened. */
-  look: Look;
+  probe: GatewayProbe;
   /** What tools must send: one that was made now, which nobody has seen yet. */
   made: Secret | undefined;
   open: boolean;
 }
 
 /** Sign-proxy: a port here that signs for tools that cannot, as long as nobody says stop. */
-export async function signProxy(session: Session, asked: Asked, tell: (opened: Opened) => void): Promise<void> {
+export async function signProxy(
+  session: Session,
+  asked: SignProxyOptions,
+  tell: (opened: SignProxyState) => void,
+): Promise<void> {
   const { ui, now, signal, env } = session;
-  const to = gatewayFrom("--to", asked.to ?? usualGateway);
+  const to = gatewayFrom("--to", asked.to ?? defaultGatewayUrl);
   const source = asked.localKey === undefined ? undefined : parseSource(asked.localKey);
   if (source && asked.open) throw new Fault("usage", "--open takes the local key away that --local-key gives");
   const signer = await signerFrom(session, asked.key);
@@ -46,20 +50,20 @@ export async function signProxy(session: Session, asked: Asked, tell: (opened: O
   const made = given || asked.open ? undefined : new Secret(`local_${randomBytes(24).toString("base64url")}`);
 
   const server = relay({ signer, to, local: given ?? made, now });
-  const wanted = { port: asked.port, rather: usualSignProxy, otherwise: "clm gateway sign-proxy --help" };
-  const here = await listening(wanted, (socket) => {
+  const wanted = { port: asked.port, preferred: defaultSignProxyPort, next: "clm gateway sign-proxy --help" };
+  const here = await listenOnLoopback(wanted, (socket) => {
     server.emit("connection", socket);
     socket.resume();
   });
   try {
-    const look = await lookAtGateway({ signer, to, now, signal });
+    const probe = await probeGateway({ signer, to, now, signal });
     const base = new URL(`http://127.0.0.1:${here.port}`);
     const reached = {
-      ...{ base: baseOf(base), model: look.models[0] ?? "AGENT", around: aroundProxy(base, env) },
+      ...{ base: baseOf(base), model: probe.models[0] ?? "AGENT", around: noProxyHost(base, env) },
     };
     const stopped = new Promise<void>((stop) => signal.addEventListener("abort", () => stop(), { once: true }));
     signal.throwIfAborted();
-    tell({ port: here.port, keyId: signer.id, gateway: to.origin, reached, look, made, open: asked.open });
+    tell({ port: here.port, keyId: signer.id, gateway: to.origin, reached, probe, made, open: asked.open });
     if (made) ui.hide(made);
     await stopped;
   } finally {

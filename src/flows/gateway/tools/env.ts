@@ -1,16 +1,16 @@
 import { Fault } from "../../../errors.js";
 import { mayUse } from "../../../gateway/keys/rights.js";
-import { nearest } from "../../../nearest.js";
 import { quote } from "../../../quote.js";
-import { type Agent, agentsOf, fullName } from "../../../state/agents.js";
+import { type Agent, agentsOf, hostAndName } from "../../../state/agents.js";
 import { findGatewayKey, type GatewayKey, gatewayKeyStore } from "../../../state/gateway-keys.js";
+import { nearest } from "../../../text/nearest.js";
 import type { Session } from "../../session.js";
 import { baseOf, gatewayFrom } from "../address.js";
+import { defaultGatewayUrl, defaultSignProxyPort } from "../defaults.js";
 import { mustBeActive } from "../keys/active.js";
-import { usualGateway, usualSignProxy } from "../usual.js";
-import { aroundProxy, modelFrom, type Reached } from "./settings.js";
+import { modelFrom, noProxyHost, type ToolTarget } from "./settings.js";
 
-export interface Asked {
+export interface EnvOptions {
   url?: string | undefined;
   model?: string | undefined;
 }
@@ -20,13 +20,17 @@ export interface Environment {
   key: GatewayKey;
   /** Where the gateway is; a signed key's tools are told of the sign-proxy before it. */
   gateway: string;
-  reached: Reached;
+  reached: ToolTarget;
   /** Agents that the key may use, the likeliest first. */
   models: string[];
 }
 
 /** Env: the settings with which tools use a key. The key itself is not among them: only a hash of it is kept. */
-export function environmentOf({ configDir, hosts, env, now, ui }: Session, word: string, asked: Asked): Environment {
+export function environmentOf(
+  { configDir, hosts, env, now, ui }: Session,
+  word: string,
+  asked: EnvOptions,
+): Environment {
   if (word.startsWith("clm_")) {
     throw new Fault("usage", "a key is never an argument", {
       why: [
@@ -36,18 +40,18 @@ export function environmentOf({ configDir, hosts, env, now, ui }: Session, word:
       next: "clm gateway key list",
     });
   }
-  const gateway = gatewayFrom("--url", asked.url ?? usualGateway);
+  const gateway = gatewayFrom("--url", asked.url ?? defaultGatewayUrl);
   const key = findGatewayKey(gatewayKeyStore(configDir).read(), word);
   mustBeActive(key, now());
   const all = agentsOf(hosts.read()).sort((a, b) => liveliness(b) - liveliness(a));
-  const models = all.filter(({ name, host }) => mayUse(key, { name, host: host.name })).map((agent) => agent.word);
+  const models = all.filter(({ name, host }) => mayUse(key, { name, host: host.name })).map((agent) => agent.ref);
   const model = modelAmong(key, all, models, asked.model);
   if (key.role === "read") ui.warn(`the role of ${key.name} is read: it may list models, and not talk with them`);
-  const base = key.signed ? new URL(`http://127.0.0.1:${usualSignProxy}`) : gateway;
+  const base = key.signed ? new URL(`http://127.0.0.1:${defaultSignProxyPort}`) : gateway;
   return {
     ...{ key, models },
     gateway: gateway.origin,
-    reached: { base: baseOf(base), model, around: aroundProxy(base, env) },
+    reached: { base: baseOf(base), model, noProxy: noProxyHost(base, env) },
   };
 }
 
@@ -71,7 +75,7 @@ function modelAmong(key: GatewayKey, all: Agent[], models: string[], asked: stri
   const model = modelFrom(asked);
   // A proxy's models are its own: only whose proxy it is can be told here.
   const [agent = "", proxied] = model.split("/proxy/");
-  const meant = all.find((each) => each.word === agent || fullName(each) === agent);
+  const meant = all.find((each) => each.ref === agent || hostAndName(each) === agent);
   const may = (isProxy: boolean) => meant && mayUse(key, { host: meant.host.name, name: meant.name, proxied: isProxy });
   if (may(proxied !== undefined)) return model;
   const notLent = may(false) && `it may use ${agent}, and not what that lends: its --agents has no ${agent}/proxy`;

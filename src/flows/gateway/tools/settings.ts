@@ -1,23 +1,23 @@
 import { Fault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
-import type { Tool } from "../usual.js";
+import type { Tool } from "../defaults.js";
 
 /** The variable that the settings read the key from: none of them holds a key. */
 export const keyVariable = "CLM_GATEWAY_KEY";
 
-export interface Settings {
+export interface ToolSettings {
   tool: Tool;
   /** Where they go: a file, a window, a shell. */
   where: string;
   text: string;
 }
 
-export interface Reached {
+export interface ToolTarget {
   /** With `/v1`. */
   base: string;
   model: string;
   /** Programs here send to a proxy, which must not hear of what is on this machine. */
-  around?: string | undefined;
+  noProxy?: string | undefined;
 }
 
 /** A model's name as tools may be given it; then JSON's way to quote is also TOML's, YAML's, Python's and JavaScript's. */
@@ -32,7 +32,7 @@ export function modelFrom(text: string): string {
 const text = (value: string): string => JSON.stringify(value);
 const lines = (...all: (string | false)[]): string => all.filter((line) => line !== false).join("\n");
 
-const settings: Record<Tool, (reached: Reached) => Omit<Settings, "tool">[]> = {
+const settings: Record<Tool, (reached: ToolTarget) => Omit<ToolSettings, "tool">[]> = {
   // The file in ~ because a project's own cannot choose a provider; Codex takes no other wire_api than `responses` any more.
   codex: ({ base, model }) => [
     {
@@ -69,10 +69,10 @@ const settings: Record<Tool, (reached: Reached) => Omit<Settings, "tool">[]> = {
     },
   ],
   // printf is the shell's own: a program's arguments can be read by every user of a machine.
-  curl: ({ base, model, around }) => {
+  curl: ({ base, model, noProxy }) => {
     const body = JSON.stringify({ model, messages: [{ role: "user", content: "hello" }] });
     const words = [
-      ...["curl", "-sS", ...(around ? ["--noproxy", around] : []), "-H", "@-"],
+      ...["curl", "-sS", ...(noProxy ? ["--noproxy", noProxy] : []), "-H", "@-"],
       ...["-H", "Content-Type: application/json", "-d", body, `${base}/chat/completions`],
     ];
     return [
@@ -113,7 +113,7 @@ const settings: Record<Tool, (reached: Reached) => Omit<Settings, "tool">[]> = {
     },
   ],
   // Older programs read OPENAI_API_BASE, newer ones OPENAI_BASE_URL.
-  shell: ({ base, model, around }) => [
+  shell: ({ base, model, noProxy }) => [
     {
       where: "the shell, for whatever reads these",
       text: lines(
@@ -121,18 +121,18 @@ const settings: Record<Tool, (reached: Reached) => Omit<Settings, "tool">[]> = {
         `export OPENAI_API_BASE=${quote(base)}`,
         `export OPENAI_API_KEY="$${keyVariable}"`,
         `export OPENAI_MODEL=${quote(model)}`,
-        around !== undefined && `export NO_PROXY="\${NO_PROXY:+$NO_PROXY,}${around}"`,
+        noProxy !== undefined && `export NO_PROXY="\${NO_PROXY:+$NO_PROXY,}${noProxy}"`,
       ),
     },
   ],
 };
 
 /** What to put where, so that a tool reaches a model through the gateway. */
-export const settingsFor = (tool: Tool, reached: Reached): Settings[] =>
+export const settingsFor = (tool: Tool, reached: ToolTarget): ToolSettings[] =>
   settings[tool](reached).map((each) => ({ tool, ...each }));
 
 /** The host to leave out of a proxy, when programs here send to one and the gateway is on this machine. */
-export function aroundProxy(base: URL, env: NodeJS.ProcessEnv): string | undefined {
+export function noProxyHost(base: URL, env: NodeJS.ProcessEnv): string | undefined {
   const proxied = Object.entries(env).some(([name, value]) => /^(http|all)_proxy$/i.test(name) && value);
   return proxied && base.protocol === "http:" ? base.hostname : undefined;
 }

@@ -1,7 +1,7 @@
-import type { Ended, Said, Standing } from "../../../agents/handoff/channel/request.js";
+import type { Ended, Said, Standing } from "../../../agents/hermes/handoff/channel/request.js";
 import { Fault } from "../../../errors.js";
-import { own } from "../../../own.js";
 import { sh } from "../../../quote.js";
+import { own } from "../../../text/own-property.js";
 import type { Target } from "../../agent/target.js";
 
 /** The request that a fault is about. */
@@ -12,7 +12,7 @@ export interface Asked extends Target {
 }
 
 const again = ({ agent, session }: Asked, channel: string, more: string[] = []): string =>
-  sh`clm handoff ${agent.word} --to-channel ${channel} --session ${session} ${more}`.trimEnd();
+  sh`clm handoff ${agent.ref} --to-channel ${channel} --session ${session} ${more}`.trimEnd();
 
 const neverGivenUp = "Hermes never gives up by itself what its process left in the middle";
 
@@ -37,7 +37,7 @@ export function inTheWay(asked: Asked, { state, platform }: Pick<Standing, "stat
 /** Why it was not handed over. Whatever is no end of our own request is that of somebody else's. */
 export function failureIn(asked: Asked, { ended = "replaced", error, ...said }: Said): Fault {
   const { agent, channel, session, wait } = asked;
-  const { name, word } = agent;
+  const { name, ref } = agent;
   const replaced = () =>
     new Fault("conflict", `somebody else asked for session ${session} meanwhile`, {
       why: `it is ${said.busy ?? said.state ?? "free"}${said.platform ? `, for ${said.platform}` : ""}`,
@@ -53,12 +53,12 @@ export function failureIn(asked: Asked, { ended = "replaced", error, ...said }: 
     "timed-out": () =>
       new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
         why: "it was taken back: nothing will happen later",
-        next: `clm agent doctor ${word}`,
+        next: `clm agent doctor ${ref}`,
       }),
     "left-pending": () =>
       new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
         why: "somebody else made it, and it was left as it is: the agent may take it up later",
-        next: [again(asked, channel), `clm agent doctor ${word}`],
+        next: [again(asked, channel), `clm agent doctor ${ref}`],
       }),
     "in-use": () =>
       new Fault("remote-failed", `the sessions of ${name} were in use for too long`, {
@@ -66,7 +66,7 @@ export function failureIn(asked: Asked, { ended = "replaced", error, ...said }: 
           error ?? "its database is locked",
           `when it was last seen, the request for session ${session} was ${said.state}`,
         ],
-        next: [again(asked, channel), `clm agent doctor ${word}`],
+        next: [again(asked, channel), `clm agent doctor ${ref}`],
         data: { state: said.state },
       }),
     stuck: () =>
@@ -82,9 +82,9 @@ export function failureIn(asked: Asked, { ended = "replaced", error, ...said }: 
   return (told[ended] ?? replaced)();
 }
 
-function afterError({ agent, subject, channel }: Asked, error: string): string {
-  const home = own(subject.manifest.channels, channel)?.fields.find(({ env }) => /_HOME_[A-Z]+$/.test(env ?? ""));
+function afterError({ agent, resolved, channel }: Asked, error: string): string {
+  const home = own(resolved.manifest.channels, channel)?.fields.find(({ env }) => /_HOME_[A-Z]+$/.test(env ?? ""));
   if (/no home channel/i.test(error) && home)
-    return `clm agent configure ${agent.word} --channel ${channel} --set ${channel}.${home.name}=ID`;
-  return /not active|unknown platform/i.test(error) ? `clm agent doctor ${agent.word}` : `clm agent logs ${agent.word}`;
+    return `clm agent configure ${agent.ref} --channel ${channel} --set ${channel}.${home.name}=ID`;
+  return /not active|unknown platform/i.test(error) ? `clm agent doctor ${agent.ref}` : `clm agent logs ${agent.ref}`;
 }

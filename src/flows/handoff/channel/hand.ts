@@ -1,6 +1,6 @@
-import type { Said, Standing } from "../../../agents/handoff/channel/request.js";
+import type { Said, Standing } from "../../../agents/hermes/handoff/channel/request.js";
 import { Fault } from "../../../errors.js";
-import { fullName, titleOf } from "../../../state/agents.js";
+import { agentId, hostAndName } from "../../../state/agents.js";
 import { type Target, targetOf } from "../../agent/target.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
@@ -61,17 +61,17 @@ export async function handToChannel(
   const isLeft = standing.state === "running";
   const trouble = inTheWay(asked, standing);
   if (trouble && !(reset && isLeft)) throw trouble;
-  const deed = {
+  const action = {
     verb: "handoff",
-    target: fullName(agent),
-    summary: `hand session ${standing.id} of ${titleOf(agent)} to ${channel}`,
+    target: hostAndName(agent),
+    summary: `hand session ${standing.id} of ${agentId(agent)} to ${channel}`,
     question: isLeft
       ? `Give up what ${agent.name} began for ${standing.platform ?? "a channel"}? If it is still at work on it, both get mixed up.`
       : `Let everybody on ${channel} read what was said in ${standing.id} (${standing.title ?? "without a title"}, ${standing.messages ?? 0} messages)?`,
   };
   const detail = { session: standing.id, channel };
   const result = await session.gate.pass(
-    deed,
+    action,
     () => hand(session, asked, reset),
     () => ({ result: "ok", detail }),
   );

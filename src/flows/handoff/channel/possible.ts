@@ -1,9 +1,9 @@
-import { doorScript } from "../../../agents/proof/door.js";
-import { seenFrom } from "../../../agents/proof/seen.js";
-import { inRange } from "../../../agents/versions.js";
+import { inRange } from "../../../agents/manifest/versions.js";
+import { doorScript } from "../../../agents/probe/proof/door.js";
+import { parseObservation } from "../../../agents/probe/proof/observation.js";
 import { Fault } from "../../../errors.js";
-import { nearest } from "../../../nearest.js";
 import { askHost } from "../../../remote/ask-host.js";
+import { nearest } from "../../../text/nearest.js";
 import { mustBeInstalled } from "../../agent/gates.js";
 import type { Target } from "../../agent/target.js";
 import type { Session } from "../../session.js";
@@ -11,10 +11,10 @@ import type { Session } from "../../session.js";
 const lookTimeout = 30_000;
 
 /** What can be said without asking the host: the version hands sessions to channels, and the agent has this one. */
-export function mustHaveChannel({ agent, subject }: Target, channel: string): void {
+export function mustHaveChannel({ agent, resolved }: Target, channel: string): void {
   mustBeInstalled(agent);
-  const { name, word, record } = agent;
-  const { manifest, version } = subject;
+  const { name, ref, record } = agent;
+  const { manifest, version } = resolved;
   const since = manifest.abilities.handoff;
   if (since === undefined || !inRange(version, since)) {
     throw new Fault("unsupported", `${manifest.title} ${version} does not hand sessions to channels`, {
@@ -33,25 +33,25 @@ export function mustHaveChannel({ agent, subject }: Target, channel: string): vo
   if (!configured.includes(channel)) {
     throw new Fault("not-ready", `${name} has no channel ${channel}`, {
       why: configured.length > 0 ? `it has ${configured.join(", ")}` : "it has none at all",
-      next: `clm agent configure ${word} --channel ${channel}`,
+      next: `clm agent configure ${ref} --channel ${channel}`,
     });
   }
 }
 
 /** A request is taken up by the agent's own process: one that is down would leave it where it is. */
-export async function mustBeUp(session: Session, { agent, subject }: Target): Promise<void> {
+export async function mustBeUp(session: Session, { agent, resolved }: Target): Promise<void> {
   const connection = await session.pool.connect(agent.host);
   const asking = {
-    host: subject.host,
+    host: resolved.host,
     what: `whether ${agent.name} runs`,
     timeout: lookTimeout,
     signal: session.signal,
   };
-  const { unit } = await askHost(connection.as("root"), doorScript(subject), asking, seenFrom);
+  const { unit } = await askHost(connection.as("root"), doorScript(resolved), asking, parseObservation);
   if (unit.ActiveState === "active") return;
   const isStopped = unit.ActiveState === "inactive";
   throw new Fault("not-ready", `${agent.name} ${isStopped ? "is stopped" : "does not run"}`, {
-    why: `${subject.unit} on ${subject.host} is ${unit.ActiveState ?? "not there"}`,
-    next: isStopped ? `clm agent start ${agent.word}` : `clm agent doctor ${agent.word}`,
+    why: `${resolved.unit} on ${resolved.host} is ${unit.ActiveState ?? "not there"}`,
+    next: isStopped ? `clm agent start ${agent.ref}` : `clm agent doctor ${agent.ref}`,
   });
 }

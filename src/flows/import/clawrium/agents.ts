@@ -1,11 +1,11 @@
-import { useOf } from "../../../agents/secret-names.js";
-import { placesFor } from "../../../agents/subject.js";
-import { inRange } from "../../../agents/versions.js";
+import { fill } from "../../../agents/files/template.js";
+import { useOf } from "../../../agents/manifest/secret-names.js";
+import { inRange } from "../../../agents/manifest/versions.js";
+import { pathsFor } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
-import { fill } from "../../../render/template.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import type { KeptSecret } from "../../../state/clawrium-secrets.js";
-import type { Adopted } from "../../../state/secrets.js";
+import type { SecretEntry } from "../../../state/clawrium-secrets.js";
+import type { ImportedSecret } from "../../../state/secrets.js";
 import { takeChannels } from "./channels.js";
 import { takeIntegrations } from "./integrations.js";
 import { wordsFor } from "./names.js";
@@ -18,7 +18,7 @@ import { adopted, own, type Row, type Terms } from "./taken.js";
 export interface TakenAgent {
   name: string;
   record: AgentRecord;
-  secrets: Adopted[];
+  secrets: ImportedSecret[];
   gone: string[];
 }
 
@@ -74,7 +74,7 @@ export function takeAgent(
         version: old.version,
         status: "installed",
         user,
-        home: placesFor(manifest, user).home,
+        home: pathsFor(manifest, user).home,
         unit: fill(manifest.unit.name, { name: user }) ?? "",
         port: old.config?.api_server?.port ?? manifest.api.port.first,
         ...(old.installed_at && { installed_at: old.installed_at }),
@@ -101,14 +101,14 @@ function bucketsOf({ old, manifest }: Terms, { host, name }: Place, names: strin
   const keys = words.flatMap((word) => names.map((each) => `${word}:${manifest.type}:${each}`));
   const found = [...new Set(keys)].map((key) => [key, own(old.secrets, key)] as const);
   return Object.fromEntries(
-    found.filter((each): each is [string, Record<string, KeptSecret>] => each[1] !== undefined),
+    found.filter((each): each is [string, Record<string, SecretEntry>] => each[1] !== undefined),
   );
 }
 
-function ownSecrets({ manifest }: Terms, buckets: Record<string, Record<string, KeptSecret>>) {
-  const secrets: Record<string, KeptSecret> = {};
+function ownSecrets({ manifest }: Terms, buckets: Record<string, Record<string, SecretEntry>>) {
+  const secrets: Record<string, SecretEntry> = {};
   const dropped = new Set<string>();
-  for (const [name, kept] of Object.values(buckets).flatMap(Object.entries<KeptSecret>)) {
+  for (const [name, kept] of Object.values(buckets).flatMap(Object.entries<SecretEntry>)) {
     const isApiKey = name === manifest.api.secret;
     const fits = isApiKey ? /^[0-9a-f]{64}$/.test(kept.value) : useOf(manifest, name).kind !== "own";
     if (fits && /^[A-Za-z][A-Za-z0-9_]*$/.test(name)) secrets[name] = kept;

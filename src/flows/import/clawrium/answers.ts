@@ -1,5 +1,5 @@
-import { checkAnswer } from "../../../agents/fields.js";
-import type { Field } from "../../../agents/manifest.js";
+import { checkAnswer } from "../../../agents/manifest/fields.js";
+import type { Field } from "../../../agents/manifest/manifest.js";
 import { isFault } from "../../../errors.js";
 import { addressFrom, isAddress } from "../../provider/address.js";
 

@@ -1,6 +1,6 @@
-import type { Manifest } from "../../../agents/manifest.js";
-import { inRange } from "../../../agents/versions.js";
-import type { KeptSecret } from "../../../state/clawrium-secrets.js";
+import type { Manifest } from "../../../agents/manifest/manifest.js";
+import { inRange } from "../../../agents/manifest/versions.js";
+import type { SecretEntry } from "../../../state/clawrium-secrets.js";
 import { answersFrom } from "./answers.js";
 import type { OldFleet } from "./read.js";
 import type { OldAgent } from "./shapes.js";
@@ -10,7 +10,7 @@ export interface TakenChannels {
   /** By type, as the agent's record has it. */
   channels: Record<string, Record<string, string>>;
   /** By the name they get among the agent's secrets. */
-  secrets: Record<string, KeptSecret>;
+  secrets: Record<string, SecretEntry>;
   gone: string[];
   rows: Row[];
 }

@@ -1,6 +1,6 @@
-import type { Manifest } from "../../../agents/manifest.js";
-import { useOf } from "../../../agents/secret-names.js";
-import type { KeptSecret } from "../../../state/clawrium-secrets.js";
+import type { Manifest } from "../../../agents/manifest/manifest.js";
+import { useOf } from "../../../agents/manifest/secret-names.js";
+import type { SecretEntry } from "../../../state/clawrium-secrets.js";
 import { answersFrom } from "./answers.js";
 import type { OldFleet } from "./read.js";
 import type { OldAgent } from "./shapes.js";
@@ -10,7 +10,7 @@ export interface TakenIntegrations {
   /** By server, as the agent's record has it. */
   mcp: Record<string, { fields: Record<string, string> }>;
   /** By the name they get among the agent's secrets. */
-  secrets: Record<string, KeptSecret>;
+  secrets: Record<string, SecretEntry>;
   gone: string[];
   rows: Row[];
 }
@@ -67,7 +67,7 @@ function takeIntegration(
 function asServer(
   manifest: Manifest,
   type: string,
-  bucket: Record<string, KeptSecret>,
+  bucket: Record<string, SecretEntry>,
   taken: TakenIntegrations,
 ): Pick<Row, "to" | "remark"> {
   const server = own(manifest.mcp, type);
@@ -90,7 +90,7 @@ function asServer(
 function asVariables(
   manifest: Manifest,
   { name, type }: { name: string; type: string },
-  bucket: Record<string, KeptSecret>,
+  bucket: Record<string, SecretEntry>,
   taken: TakenIntegrations,
 ): Pick<Row, "to" | "remark"> {
   const variables = own(variablesOf, type);

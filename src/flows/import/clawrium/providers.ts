@@ -1,5 +1,5 @@
 import type { Provider } from "../../../state/providers.js";
-import type { Adopted } from "../../../state/secrets.js";
+import type { ImportedSecret } from "../../../state/secrets.js";
 import { type KnownType, secretFields } from "../../provider/types.js";
 import { answersFrom } from "./answers.js";
 import { freeName, validName } from "./names.js";
@@ -14,7 +14,7 @@ export interface TakenProvider {
 export interface TakenProviders {
   /** By the name they had. */
   byOldName: Map<string, TakenProvider>;
-  secrets: Adopted[];
+  secrets: ImportedSecret[];
   gone: string[];
   rows: Row[];
 }

@@ -1,8 +1,8 @@
 import type { ZodType } from "zod";
 import { Fault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
-import { type KeptSecret, secretsOfClawrium } from "../../../state/clawrium-secrets.js";
-import { whereJsonBreaks } from "../../../state/json-place.js";
+import { type SecretEntry, secretsOfClawrium } from "../../../state/clawrium-secrets.js";
+import { jsonErrorPosition } from "../../../state/json-error-position.js";
 import { objectionText } from "../../../state/shape.js";
 import {
   entries,
@@ -33,7 +33,7 @@ export type OldFile = (typeof oldFiles)[number];
 export interface OldFleet {
   hosts: OldHost[];
   /** By instance key. */
-  secrets: Record<string, Record<string, KeptSecret>>;
+  secrets: Record<string, Record<string, SecretEntry>>;
   providers: Entry<OldProvider>[];
   channels: Entry<OldChannel>[];
   integrations: Entry<OldIntegration>[];
@@ -72,7 +72,7 @@ function parsed<T>(path: string, text: string, shape: ZodType<T>): T {
   try {
     value = JSON.parse(text);
   } catch {
-    const { line, column } = whereJsonBreaks(text);
+    const { line, column } = jsonErrorPosition(text);
     throw broken(path, `line ${line}, column ${column}: this is not JSON`);
   }
   const found = shape.safeParse(value);

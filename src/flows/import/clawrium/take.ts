@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { labelsFrom } from "../../../names.js";
 import type { Host } from "../../../state/hosts.js";
-import { instanceKey } from "../../../state/instance-key.js";
+import { ownerKey } from "../../../state/secret-owner.js";
 import { takeAgent } from "./agents.js";
 import { hostNames, wordsFor } from "./names.js";
 import { takeProviders } from "./providers.js";
@@ -49,7 +49,7 @@ export function takeFleet(terms: Terms): Taken {
     }
     taken.hosts.push(record);
   }
-  const targets = new Set(taken.secrets.map(({ instance }) => instanceKey(instance)));
+  const targets = new Set(taken.secrets.map(({ instance }) => ownerKey(instance)));
   taken.gone = [...new Set(taken.gone)].filter((key) => !targets.has(key));
   return taken;
 }

@@ -1,10 +1,10 @@
-import type { Manifest } from "../../../agents/manifest.js";
+import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { Secret } from "../../../secret.js";
-import type { KeptSecret } from "../../../state/clawrium-secrets.js";
+import type { SecretEntry } from "../../../state/clawrium-secrets.js";
 import type { Host } from "../../../state/hosts.js";
-import type { Instance } from "../../../state/instance-key.js";
 import type { Provider } from "../../../state/providers.js";
-import type { Adopted } from "../../../state/secrets.js";
+import type { SecretOwner } from "../../../state/secret-owner.js";
+import type { ImportedSecret } from "../../../state/secrets.js";
 import type { KnownType } from "../../provider/types.js";
 import type { OldFleet } from "./read.js";
 
@@ -20,7 +20,7 @@ export interface Row {
 export interface Taken {
   hosts: Host[];
   providers: Record<string, Provider>;
-  secrets: Adopted[];
+  secrets: ImportedSecret[];
   /** Keys of Clawrium's secrets.json that `secrets` replace. */
   gone: string[];
   /** Private keys by the key_id they are for. */
@@ -40,7 +40,7 @@ export interface Terms {
 }
 
 /** A secret of Clawrium's under its new name. */
-export const adopted = (instance: Instance, name: string, kept: KeptSecret, now: string): Adopted => ({
+export const adopted = (instance: SecretOwner, name: string, kept: SecretEntry, now: string): ImportedSecret => ({
   instance,
   name,
   value: new Secret(kept.value),

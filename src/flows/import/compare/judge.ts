@@ -1,6 +1,6 @@
-import { fixes } from "../../../agents/proof/judge.js";
-import type { Subject } from "../../../agents/subject.js";
-import { saysVersion } from "../../../agents/version-line.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import { fixes } from "../../../agents/probe/proof/judge.js";
+import { saysVersion } from "../../../agents/probe/version-line.js";
 import type { Seen } from "./seen.js";
 
 /** Something about an agent that is not as clm would have it. */
@@ -21,30 +21,30 @@ export interface Known {
 }
 
 /** What of an agent on its host is not as clm would render it. Pure. */
-export function differences(subject: Subject, seen: Seen, known: Known): Difference[] {
-  const { version, manifest, unit, port } = subject;
-  const configure = `clm agent configure ${subject.word}`;
-  const { install } = fixes(subject);
+export function differences(agent: ResolvedAgent, seen: Seen, known: Known): Difference[] {
+  const { version, manifest, unit, port } = agent;
+  const configure = `clm agent configure ${agent.ref}`;
+  const { install } = fixes(agent);
   const found: Difference[] = [];
   const differ = (id: Difference["id"], differs: string, fix = configure) => found.push({ id, differs, fix });
 
   if (!seen.account) {
-    differ("account", `there is no user ${subject.user} on the host`, install);
+    differ("account", `there is no user ${agent.user} on the host`, install);
     return found;
   }
-  if (seen.account.home !== subject.places.home) {
-    differ("account", `its home is ${seen.account.home} and should be ${subject.places.home}`, install);
+  if (seen.account.home !== agent.paths.home) {
+    differ("account", `its home is ${seen.account.home} and should be ${agent.paths.home}`, install);
   }
   if (seen.unit.LoadState !== "loaded") differ("unit", `there is no unit ${unit}`);
   else if (seen.unit.NoNewPrivileges !== "yes" || seen.unit.ProtectSystem !== "strict") {
     differ("hardening", `${unit} is not closed in: ${openDoors(seen.unit)}`);
   }
-  if (!saysVersion(subject, seen.version)) {
+  if (!saysVersion(agent, seen.version)) {
     const said = seen.version === "" ? "it does not tell its version" : `it says '${seen.version.slice(0, 120)}'`;
     differ("version", `${said}; ${manifest.type} ${version} is recorded`, install);
   }
-  if (seen.env === "") differ("env", `${subject.places.env} is missing`);
-  else if (seen.env !== "600") differ("env", `${subject.places.env} has mode 0${seen.env} and should have 0600`);
+  if (seen.env === "") differ("env", `${agent.paths.env} is missing`);
+  else if (seen.env !== "600") differ("env", `${agent.paths.env} has mode 0${seen.env} and should have 0600`);
   if (seen.bind !== "" && seen.bind !== "127.0.0.1") {
     differ("bind", `its API is on ${seen.bind.slice(0, 60)}, not only on loopback`);
   }
@@ -54,7 +54,7 @@ export function differences(subject: Subject, seen: Seen, known: Known): Differe
     differ("port", `it is set to port ${seen.port.slice(0, 20)}; ${port} is recorded`);
   }
   if (known.key === undefined) {
-    differ("key", "clm has no key for its API", `clm agent rotate-key ${subject.word}`);
+    differ("key", "clm has no key for its API", `clm agent rotate-key ${agent.ref}`);
   } else if (seen.env !== "" && seen.key !== known.key) {
     differ("key", seen.key === "" ? "its API has no key" : "the key of its API is not the one clm has");
   }

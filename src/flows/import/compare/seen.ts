@@ -1,5 +1,5 @@
-import { lookScript, saidIn, versionCall } from "../../../agents/looking.js";
-import type { Subject } from "../../../agents/subject.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import { lookScript, saidIn, versionCall } from "../../../agents/probe/script.js";
 import { sh } from "../../../quote.js";
 import { askHost } from "../../../remote/ask-host.js";
 import type { Shell } from "../../../remote/process.js";
@@ -23,15 +23,15 @@ export interface Seen {
 }
 
 /** Looks at the agent in one exec. The shell must be root's. */
-export function look(root: Shell, subject: Subject, salt: string, signal: AbortSignal): Promise<Seen> {
-  const script = lookScript(subject, library, [
+export function look(root: Shell, agent: ResolvedAgent, salt: string, signal: AbortSignal): Promise<Seen> {
+  const script = lookScript(agent, library, [
     sh`salt=${salt}`,
     "see_account",
     "see_unit",
     "see_env",
-    versionCall(subject),
+    versionCall(agent),
   ]);
-  const asking = { host: subject.host, what: `how ${subject.name} is`, timeout: 90_000, signal };
+  const asking = { host: agent.host, what: `how ${agent.name} is`, timeout: 90_000, signal };
   return askHost(root, script, asking, seenFrom);
 }
 

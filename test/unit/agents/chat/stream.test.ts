@@ -45,12 +45,8 @@ describe("a streamed answer", () => {
     fc.assert(
       fc.property(one, ({ which, cuts }) => {
         const each = cases[which] as Case;
-        const places = [
-          0,
-          ...cuts.map((at) => at % (each.stream.length + 1)).sort((a, b) => a - b),
-          each.stream.length,
-        ];
-        const chunks = places.slice(1).map((to, at) => each.stream.slice(places[at], to));
+        const paths = [0, ...cuts.map((at) => at % (each.stream.length + 1)).sort((a, b) => a - b), each.stream.length];
+        const chunks = paths.slice(1).map((to, at) => each.stream.slice(paths[at], to));
         expect(read(each, chunks)).toEqual(read(each));
       }),
     );

@@ -2,23 +2,23 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { loadType, releaseOf } from "../../../../src/agents/registry.js";
-import { placesFor, type Subject } from "../../../../src/agents/subject.js";
+import { loadType, releaseOf } from "../../../../src/agents/manifest/registry.js";
+import { pathsFor, type ResolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { differences, type Known } from "../../../../src/flows/import/compare/judge.js";
 import { type Seen, seenFrom } from "../../../../src/flows/import/compare/seen.js";
 
 const { manifest } = await loadType("/nowhere", "hermes");
-const subject: Subject = {
+const agent: ResolvedAgent = {
   ...{ manifest, version: "2026.5.7", release: releaseOf(manifest, "2026.5.7"), host: "box", name: "h1", user: "h1" },
   ...{
-    word: "h1",
+    ref: "h1",
     adopted: true,
     channels: [],
     servers: [],
     unit: "hermes-h1.service",
     port: 8642,
     relaxed: false,
-    places: placesFor(manifest, "h1"),
+    paths: pathsFor(manifest, "h1"),
   },
 };
 const asWished: Seen = {
@@ -47,7 +47,7 @@ const without = (changes: Record<string, unknown> = {}) =>
 
 describe("an agent of Clawrium's on its host", () => {
   it.each(cases.map((each) => [each.name, each] as const))("%s", (_, given) => {
-    const found = differences(subject, { ...asWished, ...without(given.seen) }, { ...known, ...without(given.known) });
+    const found = differences(agent, { ...asWished, ...without(given.seen) }, { ...known, ...without(given.known) });
     expect(Object.fromEntries(found.map(({ id, differs }) => [id, differs]))).toEqual(given.differs);
     for (const { fix } of found) expect(fix).toMatch(/^clm agent (configure|remove|rotate-key) /);
   });

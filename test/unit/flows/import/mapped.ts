@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { loadType } from "../../../../src/agents/registry.js";
+import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { oldFiles, readFleet, type Texts } from "../../../../src/flows/import/clawrium/read.js";
 import { keyFile, takeFleet } from "../../../../src/flows/import/clawrium/take.js";
 import { providerTypes } from "../../../../src/flows/provider/types.js";
-import { instanceKey } from "../../../../src/state/instance-key.js";
+import { ownerKey } from "../../../../src/state/secret-owner.js";
 import type { Era } from "./old-directory.js";
 
 export function textsOf(era: Era): Texts {
@@ -28,7 +28,7 @@ export function mapped(era: Era, hostNames: string[] = []) {
     ...{ configDir: "/config", now: "2026-06-01T00:00:00.000Z" },
   });
   const secrets: Record<string, string> = {};
-  for (const { instance, name, value } of taken.secrets) secrets[`${instanceKey(instance)} ${name}`] = value.reveal();
+  for (const { instance, name, value } of taken.secrets) secrets[`${ownerKey(instance)} ${name}`] = value.reveal();
   const { rows, hosts, providers, gone, keys } = taken;
   return { rows, hosts, providers, secrets, gone, keys };
 }

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Release } from "../../../../src/agents/manifest.js";
+import type { Release } from "../../../../src/agents/manifest/manifest.js";
 import { type FaultName, isFault } from "../../../../src/errors.js";
 import { digestOf } from "../../../../src/flows/registry/bytes.js";
 import { type Fetching, type FetchOptions, fetchInstaller } from "../../../../src/flows/registry/installer.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { ModelFacts } from "../../../../src/agents/models.js";
+import type { ModelFacts } from "../../../../src/agents/manifest/models.js";
 import { type Allowance, openAllowance, type Reservation } from "../../../../src/gateway/allowance/allowance.js";
 import { Refusal } from "../../../../src/gateway/refusal.js";
 import { sampleKey } from "../keys/sample-key.js";
@@ -18,8 +18,8 @@ let now: Date;
 let usage: ReturnType<typeof usageInMemory>;
 let allowance: Allowance;
 
-const open = (patience?: number) =>
-  openAllowance({ models, usage, now: () => now, ...(patience !== undefined && { patience }) });
+const open = (timeout?: number) =>
+  openAllowance({ models, usage, now: () => now, ...(timeout !== undefined && { timeout }) });
 
 beforeEach(() => {
   now = new Date("2026-11-16T12:00:00Z");

@@ -1,8 +1,8 @@
-import { createTally, type Spent } from "../../../../src/gateway/allowance/totals.js";
+import { type Amount, createTally } from "../../../../src/gateway/allowance/totals.js";
 import type { Usage } from "../../../../src/gateway/allowance/usage.js";
 
 /** Usage that nothing is saved of. */
-export function usageInMemory(): Usage & { owed(): Spent } {
+export function usageInMemory(): Usage & { owed(): Amount } {
   const tally = createTally();
   const owed = { tokens: 0, nano: 0 };
   return {

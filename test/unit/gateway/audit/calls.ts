@@ -1,4 +1,4 @@
-import type { Call, Ending } from "../../../../src/gateway/call.js";
+import type { CallOutcome, GatewayCall } from "../../../../src/gateway/gateway-call.js";
 import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
 
 export const key: GatewayKey = {
@@ -11,7 +11,7 @@ export const key: GatewayKey = {
   signed: false,
 };
 
-export const call = (n: number, more: Partial<Call> = {}): Call => ({
+export const call = (n: number, more: Partial<GatewayCall> = {}): GatewayCall => ({
   id: `req-${n}`,
   at: Date.UTC(2026, 0, 1, 10, 0, n),
   method: "POST",
@@ -23,7 +23,7 @@ export const call = (n: number, more: Partial<Call> = {}): Call => ({
   ...more,
 });
 
-export const ending = (more: Partial<Ending> = {}): Ending => ({
+export const ending = (more: Partial<CallOutcome> = {}): CallOutcome => ({
   status: 200,
   tokens: { input: 12, output: 30 },
   usd: 0.002,

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openRequestLog } from "../../../../src/gateway/audit/log.js";
 import { readRequestLines } from "../../../../src/gateway/audit/read.js";
 import { verifyRequestLog } from "../../../../src/gateway/audit/verify.js";
-import { hashOf } from "../../../../src/state/chain.js";
+import { hashOf } from "../../../../src/state/audit/hash-chain.js";
 import { scratchDirectories } from "../../state/scratch.js";
 import { call, ending } from "./calls.js";
 
@@ -261,7 +261,7 @@ test("a seq is never given twice, also after something that is no line", async (
   expect((await all(dir)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
   expect((await verifyRequestLog(dir)).firstBad).toMatchObject({
     line: 5,
-    reason: "it is not a line of the audit log",
+    reason: "it is not an audit log line",
   });
 });
 

@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openRequestLog } from "../../../../src/gateway/audit/log.js";
 import { verifyRequestLog } from "../../../../src/gateway/audit/verify.js";
-import { hashOf } from "../../../../src/state/chain.js";
+import { hashOf } from "../../../../src/state/audit/hash-chain.js";
 import { call, ending } from "./calls.js";
 
 /** A log of 12 lines, four in each of two old files and in the newest. */
@@ -81,7 +81,7 @@ const cases: [what: string, how: (dir: string) => void, where: [file: string, li
       writeFileSync(join(dir, second), Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1)]));
     },
     [second, 1],
-    /not a line/,
+    /not an audit log line/,
   ],
   ["a line removed", edit(second, (l) => l.toSpliced(1, 1)), [second, 2], /^entry 6 is missing before it/],
   ["the first line of all removed", edit(first, (l) => l.slice(1)), [first, 1], /^entry 1 is missing before it/],
@@ -98,10 +98,10 @@ const cases: [what: string, how: (dir: string) => void, where: [file: string, li
     [second, 2],
     /^entry 6 is missing/,
   ],
-  ["a line twice", edit(second, (l) => l.toSpliced(2, 0, l[1] ?? "")), [second, 3], /^entry 6 stands after entry 6/],
-  ["a line put in", edit(second, (l) => l.toSpliced(2, 0, '{"seq":7}')), [second, 3], /not a line/],
-  ["an empty line put in", edit(second, (l) => l.toSpliced(2, 0, "")), [second, 3], /not a line/],
-  ["a line put in after the last", edit(newest, (l) => [...l, '{"seq":13}']), [newest, 5], /not a line/],
+  ["a line twice", edit(second, (l) => l.toSpliced(2, 0, l[1] ?? "")), [second, 3], /^entry 6 comes after entry 6/],
+  ["a line put in", edit(second, (l) => l.toSpliced(2, 0, '{"seq":7}')), [second, 3], /not an audit log line/],
+  ["an empty line put in", edit(second, (l) => l.toSpliced(2, 0, "")), [second, 3], /not an audit log line/],
+  ["a line put in after the last", edit(newest, (l) => [...l, '{"seq":13}']), [newest, 5], /not an audit log line/],
   ["the oldest file removed", (dir) => rmSync(join(dir, first)), [second, 1], /^entries 1 to 4 are missing before it/],
   ["a file between removed", (dir) => rmSync(join(dir, second)), [newest, 1], /^entries 5 to 8 are missing before it/],
   ["the newest file removed", (dir) => rmSync(join(dir, newest)), [second, 4], /^entries 9 to 12 are missing after it/],
@@ -133,7 +133,7 @@ const cases: [what: string, how: (dir: string) => void, where: [file: string, li
     "a file twice",
     (dir) => cpSync(join(dir, second), join(dir, "audit-000000000006.jsonl")),
     ["audit-000000000006.jsonl", 1],
-    /stands after/,
+    /comes after/,
   ],
 ];
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { betweens } from "../between.js";
-import { talk } from "../door.js";
+import { talk } from "../test-gateway.js";
 
 const { between } = betweens();
 

@@ -79,10 +79,10 @@ const ends: [what: string, end: string][] = [
   ["returns", "\r"],
 ];
 
-function passedOf(bytes: Buffer, places: number[]): string {
+function passedOf(bytes: Buffer, paths: number[]): string {
   const filter = eventFilter(withoutOwnToolEvents());
   const passed: Buffer[] = [];
-  for (let n = 1; n < places.length; n++) passed.push(filter.push(bytes.subarray(places[n - 1], places[n])));
+  for (let n = 1; n < paths.length; n++) passed.push(filter.push(bytes.subarray(paths[n - 1], paths[n])));
   return Buffer.concat([...passed, filter.end()]).toString();
 }
 
@@ -93,8 +93,8 @@ describe.each(ends)("events that end with %s", (_name, end) => {
       .array(fc.nat({ max: bytes.length }), { maxLength: 12 })
       .map((all) => [0, ...all.sort((a, b) => a - b), bytes.length]);
     fc.assert(
-      fc.property(cuts, (places) => {
-        expect(passedOf(bytes, places)).toBe(passed.replaceAll("\n", end));
+      fc.property(cuts, (paths) => {
+        expect(passedOf(bytes, paths)).toBe(passed.replaceAll("\n", end));
       }),
     );
     expect(

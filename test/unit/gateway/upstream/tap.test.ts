@@ -53,9 +53,9 @@ describe("a stream's tokens", () => {
       .array(fc.nat({ max: bytes.length }), { maxLength: 12 })
       .map((all) => [0, ...all.sort((a, b) => a - b), bytes.length]);
     fc.assert(
-      fc.property(cuts, (places) => {
+      fc.property(cuts, (paths) => {
         const tap = streamTap();
-        for (let n = 1; n < places.length; n++) tap.push(bytes.subarray(places[n - 1], places[n]));
+        for (let n = 1; n < paths.length; n++) tap.push(bytes.subarray(paths[n - 1], paths[n]));
         expect({ tokens: tap.tokens(100), over: tap.over }).toEqual(seen);
       }),
     );

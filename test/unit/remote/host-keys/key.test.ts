@@ -3,8 +3,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isFault } from "../../../../src/errors.js";
-import { fingerprint } from "../../../../src/fingerprint.js";
 import { formatKey, hostKeyFrom, parseKey, parsePublicKey } from "../../../../src/remote/host-keys/key.js";
+import { fingerprint } from "../../../../src/text/fingerprint.js";
 import { key, keys, scratch, sshKeygen } from "./cases.js";
 
 describe.each(Object.entries(keys))("%s", (name, { line, fingerprint: printed }) => {

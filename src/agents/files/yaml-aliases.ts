@@ -1,0 +1,90 @@
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isNode,
+  isScalar,
+  isSeq,
+  type Node,
+  Pair,
+  visit,
+  YAMLMap,
+  YAMLSeq,
+} from "yaml";
+import { Fault } from "../../errors.js";
+import { type Branch, type Entry, isBranch, treeOf } from "./yaml-nodes.js";
+
+const isMerge = ({ key }: Entry): boolean => isScalar(key) && key.type === "PLAIN" && key.value === "<<";
+
+/** Whether a change below a node would be seen elsewhere, or what is elsewhere is seen below it. */
+export function shares(node: unknown): boolean {
+  let found = false;
+  visit(node as Node, {
+    Node: (_, each) => {
+      found ||= isAlias(each) || Boolean((each as { anchor?: string }).anchor);
+    },
+    Pair: (_, each) => {
+      found ||= isMerge(each as Entry);
+    },
+  });
+  return found;
+}
+
+/** Puts in the place of every alias what it stands for, so that each place can be changed for itself. */
+export function expandAliases(doc: Document.Parsed): void {
+  const targets = new Map<Alias, Node | undefined>();
+  visit(doc, { Alias: (_, alias) => void targets.set(alias, alias.resolve(doc)) });
+  let copies = 0;
+
+  const copy = (node: Node | null, above: Node[]): Node | null => {
+    if (++copies > 100_000)
+      throw new Fault(
+        "bad-input",
+        "config.yaml on the host stands for more than it should: its aliases grow without end",
+      );
+    if (isAlias(node)) {
+      const target = targets.get(node);
+      if (!target || above.includes(target))
+        throw new Fault("bad-input", `config.yaml on the host has an alias *${node.source} that stands for nothing`);
+      return copy(target, above);
+    }
+    if (isBranch(node)) {
+      const branch: Branch = Object.assign(new YAMLMap<Node | null, Node | null>(), outside(node));
+      const entries = node.items.map(
+        ({ key, value }) => new Pair(copy(key, [...above, node]), copy(value, [...above, node])),
+      );
+      branch.items = merged(entries);
+      return branch;
+    }
+    if (isSeq(node)) {
+      const list = Object.assign(new YAMLSeq<Node | null>(), outside(node));
+      list.items = node.items.map((each) => copy(isNode(each) ? each : null, [...above, node]));
+      return list;
+    }
+    const scalar = node?.clone() as Node | null;
+    if (isScalar(scalar)) delete scalar.anchor;
+    return scalar;
+  };
+  doc.contents = copy(doc.contents, []) as typeof doc.contents;
+}
+
+/** All about a collection but its items and its name. */
+const outside = ({ flow, comment, commentBefore, spaceBefore, tag }: YAMLMap | YAMLSeq) => ({
+  ...(flow !== undefined && { flow }),
+  ...(comment !== undefined && { comment }),
+  ...(commentBefore !== undefined && { commentBefore }),
+  ...(spaceBefore !== undefined && { spaceBefore }),
+  ...(tag !== undefined && { tag }),
+});
+
+/** `<<: {a: 1}` says that a is 1 unless it is said here. */
+function merged(entries: Entry[]): Entry[] {
+  const own = entries.filter((entry) => !isMerge(entry));
+  const keys = new Set(own.map(({ key }) => treeOf(key)));
+  const lent = entries.filter(isMerge).flatMap(({ value }) => (isSeq(value) ? value.items : [value]));
+  for (const entry of lent.flatMap((branch) => (isBranch(branch) ? branch.items : []))) {
+    if (!keys.has(treeOf(entry.key))) own.push(entry);
+    keys.add(treeOf(entry.key));
+  }
+  return own;
+}

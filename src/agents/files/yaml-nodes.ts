@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from "node:util";
+import { isMap, isScalar, isSeq, type Node, Pair, YAMLMap, YAMLSeq } from "yaml";
+import { Fault } from "../../errors.js";
+import { isTree, type Tree } from "./tree.js";
+import { saidBy, scalarFor, unwritable } from "./yaml-scalar.js";
+
+export type Entry = Pair<Node | null, Node | null>;
+export type Branch = YAMLMap<Node | null, Node | null>;
+
+export const isBranch = (node: unknown): node is Branch => isMap(node);
+
+/** What a node says to PyYAML. Of two equal keys the later one counts. */
+export function treeOf(node: unknown): unknown {
+  if (isBranch(node)) return new Map(node.items.map(({ key, value }) => [treeOf(key), treeOf(value)]));
+  if (isSeq(node)) return node.items.map(treeOf);
+  return isScalar(node) ? saidBy(node) : null;
+}
+
+/** The same of plain values, to compare with. */
+function treeFrom(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(treeFrom);
+  return isTree(value) ? new Map(Object.entries(value).map(([key, inner]) => [key, treeFrom(inner)])) : value;
+}
+
+/** Sets each leaf that differs, and tells whether one did. A list is a leaf. */
+export function setLeaves(branch: Branch, wished: Tree, path: string[] = []): boolean {
+  let changed = false;
+  for (const [key, value] of Object.entries(wished)) {
+    const here = [...path, key];
+    const entry = branch.items.findLast((each) => treeOf(each.key) === key);
+    if (isTree(value) && isBranch(entry?.value)) changed = setLeaves(entry.value, value, here) || changed;
+    else if (!entry || !isDeepStrictEqual(treeOf(entry.value), treeFrom(value))) {
+      put(branch, entry, key, nodeFor(value, here));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+function put(branch: Branch, entry: Entry | undefined, key: string, node: Node): void {
+  if (entry) {
+    if (isScalar(entry.value) && isScalar(node) && entry.value.comment) node.comment = entry.value.comment;
+    entry.value = node;
+    return;
+  }
+  if (branch.items.length === 0) branch.flow = false;
+  branch.items.push(new Pair<Node | null, Node | null>(scalarFor(key), node));
+}
+
+/** New nodes for plain values. */
+export function nodeFor(value: unknown, path: string[] = []): Node {
+  if (Array.isArray(value)) {
+    const list = new YAMLSeq<Node>();
+    list.items = value.map((each) => nodeFor(each, path));
+    return list;
+  }
+  if (isTree(value)) {
+    const branch: Branch = new YAMLMap();
+    for (const [key, inner] of Object.entries(value)) {
+      put(branch, undefined, writable(key, path), nodeFor(inner, [...path, key]));
+    }
+    return branch;
+  }
+  return scalarFor(typeof value === "string" ? writable(value, path) : (value as number | boolean | null));
+}
+
+function writable(text: string, path: string[]): string {
+  const [character] = unwritable.exec(text) ?? [];
+  if (character === undefined) return text;
+  const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0");
+  throw new Fault(
+    "bad-input",
+    `${path.join(".")} cannot be written to config.yaml: it has the character U+${code} in it`,
+  );
+}
+
+/**
+ * Takes away what a dotted path leads to, with the branches that are empty then, and tells whether there was anything.
+ * A `*` stands for any one key. What is wished stays.
+ */
+export function takeAway(branch: Branch, path: string, wished: unknown): boolean {
+  let changed = false;
+  for (const entry of [...branch.items]) {
+    const key = String(treeOf(entry.key));
+    const rest = restOf(path, key);
+    const kept = isTree(wished) && Object.hasOwn(wished, key) ? wished[key] : undefined;
+    if (rest === undefined || (rest === "" && kept !== undefined && !isTree(kept))) continue;
+    let leaves = rest === "" && kept === undefined;
+    // All that is in it is meant, but not all of it goes.
+    if (!leaves && isBranch(entry.value) && takeAway(entry.value, rest || "*", kept)) {
+      changed = true;
+      leaves = entry.value.items.length === 0 && kept === undefined;
+    }
+    if (!leaves) continue;
+    branch.items.splice(branch.items.indexOf(entry), 1);
+    changed = true;
+  }
+  return changed;
+}
+
+/** What of a path is left behind a key; nothing when it leads elsewhere. A key may have a dot in it itself. */
+function restOf(path: string, key: string): string | undefined {
+  for (const step of [key, "*"]) {
+    if (path === step) return "";
+    if (path.startsWith(`${step}.`)) return path.slice(step.length + 1);
+  }
+}

@@ -1,0 +1,151 @@
+import type { Check } from "../../doctor/check.js";
+import { compareVersions } from "../../manifest/versions.js";
+import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import type { Plugin } from "./block.js";
+import { titleOfPlugin } from "./block.js";
+import { reachOf } from "./permissions.js";
+import { type CodexType, runtimeEnv } from "./runtime.js";
+import { type CodexSight, faultIn, refusalIn } from "./sight.js";
+
+/** An agent before its turns are handed over, and what its host says of Codex. */
+export interface Before {
+  resolved: ResolvedAgent;
+  type: CodexType;
+  /** What the rendered config.yaml says of its model's provider. */
+  provider: string;
+  /** The profile that is wished. */
+  permissions: string;
+  /** Its config.toml has a part that would be written anew. */
+  migrated: boolean;
+  sight: CodexSight;
+}
+
+/** Everything that must hold before anything is changed, and what is worth knowing. */
+export function judgeBefore(before: Before): Check[] {
+  const { resolved: agent, type, provider } = before;
+  return [
+    { id: "version", result: "ok", reason: `${agent.manifest.title} ${agent.version} can hand its turns over` },
+    provider === type.provider
+      ? { id: "provider", result: "ok", reason: provider }
+      : {
+          ...{
+            id: "provider",
+            result: "fail",
+            reason: `its model is served by ${provider}, and only ${type.provider} can`,
+          },
+          fix: `clm provider add NAME --type ${type.provider} && clm agent configure ${agent.ref} --provider NAME`,
+        },
+    judgeProgram(before),
+    judgeHermesLogin(before),
+    judgeCwd(before),
+    ...(before.sight.version ? [judgeCodexLogin(before), judgeSandbox(before), ...judgeSettings(before)] : []),
+  ];
+}
+
+function judgeProgram({ resolved: agent, type, sight }: Before): Check {
+  const { program, version, broken } = sight;
+  const id = "codex";
+  const fix = `clm agent runtime ${agent.ref} codex --install-codex`;
+  if (!program) {
+    return { id, result: "fail", reason: `there is no ${type.program} on the PATH of its service`, fix };
+  }
+  if (!version)
+    return { id, result: "fail", reason: `${program} does not run: ${broken ?? "it says no version"}`, fix };
+  const seen = `${version} (${program})`;
+  if (compareVersions(version, type.least) < 0) {
+    return { id, result: "fail", reason: `${seen}: it takes ${type.least} at least`, fix };
+  }
+  if (compareVersions(version, type.advised) < 0) {
+    return { id, result: "warn", reason: `${seen}: ${type.advised} is advised at least`, fix };
+  }
+  return { id, result: "ok", reason: seen };
+}
+
+const loginOf = ({ resolved: agent }: { resolved: ResolvedAgent }): string => {
+  const own = Object.keys(runtimeEnv(agent)).length > 0 ? " --codex-home own" : "";
+  return `clm agent runtime ${agent.ref} login${own}`;
+};
+
+function judgeHermesLogin(before: Before): Check {
+  const { resolved: agent, type, sight } = before;
+  const id = "login.agent";
+  if (sight.hermes) return { id, result: "ok", reason: `${agent.manifest.title} has a login at ${type.provider}` };
+  const { hermes_expired: ended } = sight;
+  const reason = ended
+    ? `the login of ${agent.manifest.title} itself at ${type.provider} expired at ${new Date(ended * 1000).toISOString()}, and it has no refresh token`
+    : `${agent.manifest.title} itself has no login at ${type.provider}`;
+  return { id, result: "fail", reason, fix: loginOf(before) };
+}
+
+/** Of a Codex that takes its settings: else it goes by other ones, and what it needs is another login. */
+export function judgeCodexLogin(before: { resolved: ResolvedAgent; sight: CodexSight }): Check {
+  const { account, settings, server_fault } = before.sight;
+  const id = "login.codex";
+  if (refusalIn(before.sight) !== undefined) return { id, result: "skipped", reason: "needs settings" };
+  const trouble = server_fault ?? faultIn(account);
+  if (trouble !== undefined) return { id, result: "fail", reason: `its app-server does not tell: ${trouble}` };
+  const { kind, needed = true } = account && "needed" in account ? account : {};
+  if (kind) return { id, result: "ok", reason: `Codex is logged in (${kind})` };
+  if (needed) return { id, result: "fail", reason: "Codex is not logged in", fix: loginOf(before) };
+  const own = settings && "model_provider" in settings ? settings.model_provider : undefined;
+  return { id, result: "ok", reason: `not needed: its model provider is ${own ?? "your own"}` };
+}
+
+function judgeCwd({ resolved: agent, sight: { cwd }, permissions }: Before): Check {
+  const id = "cwd";
+  const fix = `clm agent sync ${agent.ref}`;
+  if (!cwd.there) return { id, result: "fail", reason: `${cwd.path}, where it works, is not there`, fix };
+  const able = cwd.readable && (cwd.writable || reachOf(permissions) === "read");
+  if (able) return { id, result: "ok", reason: cwd.path };
+  return { id, result: "fail", reason: `${cwd.path}, where it works, is not its own to write in`, fix };
+}
+
+function judgeSandbox({ resolved: agent, permissions, sight }: Before): Check {
+  const id = "sandbox";
+  const { sandbox_trial: trial } = sight;
+  // Codex makes none then, and what it says is told elsewhere.
+  if (refusalIn(sight) !== undefined) return { id, result: "skipped", reason: "needs settings" };
+  if (reachOf(permissions) === "everything") {
+    return { id, result: "warn", reason: "none: with this profile Codex' tools may do all that the agent's user may" };
+  }
+  if (!trial) return { id, result: "skipped", reason: "was not tried" };
+  if (trial.executor) return { id, result: "ok", reason: "a command ran in it, closed in as the service will be" };
+  const reason = `Codex cannot make its sandbox in the service's unit: ${trial.why}`;
+  return { id, result: "fail", reason, fix: `clm host check ${agent.host}` };
+}
+
+function judgeSettings({ sight, migrated }: Before): Check[] {
+  const { plugins, home, config } = sight;
+  const refused = refusalIn(sight);
+  const said: Check[] = [
+    refused === undefined
+      ? { id: "settings", result: "ok", reason: `${home}/config.toml ${config ? "can be read" : "is not there yet"}` }
+      : // What is wrong may be in the part that is written anew: then Codex is asked again.
+        { id: "settings", result: migrated ? "warn" : "fail", reason: `Codex refuses it as it is: ${refused}` },
+  ];
+  const lost = faultIn(plugins);
+  if (lost !== undefined && refused === undefined)
+    said.push({ id: "plugins", result: "warn", reason: `Codex does not list them: ${lost}` });
+  if (!plugins || !("listed" in plugins)) return said;
+  for (const error of plugins.errors) said.push({ id: "plugins", result: "warn", reason: error });
+  for (const { name, marketplace, availability } of plugins.listed.filter(isLeftOut)) {
+    const reason = `${name}@${marketplace} is ${availability}, and left out`;
+    said.push({ id: "plugins", result: "warn", reason });
+  }
+  const taken = pluginsIn({ plugins });
+  if (taken.length > 0) {
+    said.push({ id: "plugins", result: "ok", reason: taken.map(titleOfPlugin).sort().join(", ") });
+  }
+  return said;
+}
+
+const isLeftOut = ({ availability }: { availability?: string | null | undefined }): boolean =>
+  Boolean(availability) && availability !== "AVAILABLE";
+
+/** The plugins that are there to be used. */
+export function pluginsIn({ plugins }: Pick<CodexSight, "plugins">): Plugin[] {
+  if (!plugins || !("listed" in plugins)) return [];
+  return plugins.listed
+    .filter((each) => each.installed && !isLeftOut(each))
+    .map(({ name, marketplace, enabled }) => ({ name, marketplace, enabled: enabled !== false }));
+}

@@ -1,0 +1,260 @@
+import { quote } from "../../../quote.js";
+import type { Secret } from "../../../secret.js";
+import type { TomlTable, TomlValue } from "../../files/toml.js";
+
+/** A value of config.yaml: a text as it is written there, and what PyYAML makes of it. */
+export interface Said {
+  text: string;
+  value: unknown;
+}
+export type Setting = Said | Setting[] | Map<string, Setting>;
+
+/** What `${NAME}` stands for in config.yaml: a text that may be written down, or a secret that has to stay where it is. */
+export interface Variables {
+  open: ReadonlyMap<string, string>;
+  /** What is in `.env` and secret. */
+  secret: ReadonlyMap<string, Secret>;
+}
+
+export interface Translated {
+  server?: TomlTable;
+  /** What Codex does not get, and why: in the words of Hermes where it says the same. */
+  notes: string[];
+}
+
+/** What Codex starts, whatever its version. */
+const takesName = /^[a-zA-Z0-9_:@/.-]+$/;
+
+const handled = new Set([
+  ...["command", "args", "env", "cwd", "url", "headers", "transport", "timeout", "connect_timeout", "enabled"],
+  ...["description", "tools", "sampling", "auth", "oauth"],
+]);
+
+/** One of Hermes' MCP servers as Codex wants it. */
+export function translate(name: string, setting: Setting | undefined, variables: Variables): Translated {
+  if (!takesName.test(name)) return skipped("Codex starts no server of that name");
+  if (!(setting instanceof Map)) return skipped("no command or url field");
+  const reading = new Reading(setting, variables);
+  const kind = isTrue(setting.get("command")) ? "stdio" : isTrue(setting.get("url")) ? "http" : undefined;
+  if (!kind) return skipped("no command or url field");
+  const transport = kind === "stdio" ? stdio(reading) : http(reading);
+  if (typeof transport === "string") return skipped(transport);
+  const server: TomlTable = new Map([...transport, ...timeouts(reading), ...switches(reading)]);
+  for (const key of setting.keys()) {
+    if (key === "sampling") reading.notes.push("sampling (no codex equivalent)");
+    else if (key === "auth" || key === "oauth") reading.notes.push(`${key} (log in with: codex mcp login ${name})`);
+    else if (!handled.has(key)) reading.notes.push(`${key} (unknown Hermes key)`);
+  }
+  return { server, notes: reading.notes };
+}
+
+const skipped = (why: string): Translated => ({ notes: [why] });
+
+class Reading {
+  readonly notes: string[] = [];
+
+  constructor(
+    readonly setting: Map<string, Setting>,
+    readonly variables: Variables,
+  ) {}
+
+  text(key: string): string {
+    return opened(textOf(this.setting.get(key)), this.variables);
+  }
+
+  list(key: string, from = this.setting): string[] {
+    const value = from.get(key);
+    if (!isTrue(value)) return [];
+    if (Array.isArray(value)) return value.map((each) => opened(this.plain(key, each), this.variables));
+    this.notes.push(`${key} (not a list)`);
+    return [];
+  }
+
+  entries(key: string): [string, string][] {
+    const value = this.setting.get(key);
+    if (!isTrue(value)) return [];
+    if (value instanceof Map)
+      return [...value].map(([name, each]) => [name, opened(this.plain(`${key}.${name}`, each), this.variables)]);
+    this.notes.push(`${key} (not a map)`);
+    return [];
+  }
+
+  private plain(key: string, setting: Setting): string {
+    if (!("text" in setting)) this.notes.push(`${key} (not a text: left empty)`);
+    return textOf(setting);
+  }
+
+  isSecret(text: string): boolean {
+    return namesIn(text, this.variables).length > 0;
+  }
+}
+
+/** A program. What of its words or settings is secret is put in by a shell, from the environment: it is in no file then. */
+function stdio(reading: Reading): TomlTable | string {
+  const { variables, notes } = reading;
+  if (isTrue(reading.setting.get("url"))) notes.push("url (both command and url set; preferring stdio)");
+  const words = [reading.text("command"), ...reading.list("args")];
+  const env = reading.entries("env");
+  const cwd = isTrue(reading.setting.get("cwd")) ? reading.text("cwd") : "";
+  if (reading.isSecret(cwd)) return "its cwd has a secret in it, which Codex would have to be told in its file";
+
+  const plain = env.filter(([, value]) => !reading.isSecret(value));
+  const same = env.filter(([name, value]) => value === `\${${name}}` && reading.isSecret(value));
+  const made = env.filter(([name, value]) => reading.isSecret(value) && value !== `\${${name}}`);
+  const obstacle = obstacleTo(words, plain, made, variables);
+  if (obstacle) return obstacle;
+  const used = [...words, ...made.map(([, value]) => value)].flatMap((text) => namesIn(text, variables));
+  const shell = used.length > 0;
+  const settings = made.map(([name, value]) => `${name}=${inShell(value, variables)}`);
+  const line = [...settings, "exec", ...words.map((word) => inShell(word, variables))].join(" ");
+  const [command = "", ...args] = shell ? ["/bin/sh", "-c", line] : words;
+  const passed = new Set([...same.map(([name]) => name), ...used]);
+  return table([
+    ["command", command],
+    ["args", args],
+    ["env", new Map(plain)],
+    ["env_vars", [...passed]],
+    ["cwd", cwd],
+  ]);
+}
+
+type Entries = [string, string][];
+
+/** Why no shell can put the secrets in. */
+function obstacleTo(words: string[], plain: Entries, made: Entries, variables: Variables): string | undefined {
+  const odd = made.find(([name]) => !isIdentifier(name));
+  if (odd) return `its env ${odd[0]} has a secret in it, and no shell can set a variable of that name`;
+  const namesBut = (name: string) =>
+    [...words, ...made.flatMap(([other, text]) => (other === name ? [] : text))].flatMap((text) =>
+      namesIn(text, variables),
+    );
+  const unreadable = [...words, ...made.map(([, text]) => text)]
+    .flatMap((text) => namesIn(text, variables))
+    .find((name) => !isIdentifier(name));
+  if (unreadable) return `it is given the secret ${unreadable}, and no shell can read a variable of that name`;
+  // The shell would see what the server is to have by that name, and not the secret.
+  const hidden = [...plain, ...made].find(([name]) => namesBut(name).includes(name));
+  return hidden && `its env ${hidden[0]} has the name of a secret that it is given as well`;
+}
+
+function http(reading: Reading): TomlTable | string {
+  const { variables, notes } = reading;
+  const url = reading.text("url");
+  if (reading.isSecret(url))
+    return "its url has a secret in it, which Codex would have to be told in its file: send it as a header";
+  const headers = reading.entries("headers");
+  const plain = headers.filter(([, value]) => !reading.isSecret(value));
+  const whole: [string, string][] = [];
+  let bearer = "";
+  for (const [name, value] of headers.filter(([, each]) => reading.isSecret(each))) {
+    const [only = ""] = namesIn(value, variables);
+    if (value === `\${${only}}`) whole.push([name, only]);
+    else if (name.toLowerCase() === "authorization" && value === `Bearer \${${only}}`) bearer = only;
+    else return `its header ${name} is made of a secret and more: give it a variable with all of the header in it`;
+  }
+  const transport = reading.setting.get("transport");
+  if (transport && textOf(transport) === "sse") notes.push("transport=sse (codex auto-negotiates)");
+  return table([
+    ["url", url],
+    ["http_headers", new Map(plain)],
+    ["bearer_token_env_var", bearer],
+    ["env_http_headers", new Map(whole)],
+  ]);
+}
+
+function timeouts({ setting, notes }: Reading): TomlTable {
+  const seconds: TomlTable = new Map();
+  const names = { timeout: "tool_timeout_sec", connect_timeout: "startup_timeout_sec" };
+  for (const [key, name] of Object.entries(names)) {
+    if (!setting.has(key)) continue;
+    const number = secondsIn(setting.get(key));
+    if (number === undefined) notes.push(`${key} (not numeric)`);
+    else seconds.set(name, number);
+  }
+  return seconds;
+}
+
+function secondsIn(setting: Setting | undefined): number | undefined {
+  const text = setting && "text" in setting ? setting.text.trim() : "";
+  if (!/^\+?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) return;
+  const number = Number(text);
+  // More than anybody means, and more than Codex can count.
+  return number <= 1e9 ? number : undefined;
+}
+
+/** Whether it is on, and which of its tools. */
+function switches(reading: Reading): TomlTable {
+  const { setting, notes } = reading;
+  const enabled = setting.get("enabled");
+  const off = enabled && "value" in enabled && enabled.value === false;
+  const tools = setting.get("tools");
+  const choice = tools instanceof Map ? tools : new Map<string, Setting>();
+  if (isTrue(tools) && !(tools instanceof Map)) notes.push("tools (not a map)");
+  for (const key of choice.keys()) {
+    if (key !== "include" && key !== "exclude") notes.push(`tools.${key} (no codex equivalent)`);
+  }
+  return new Map<string, TomlValue>([
+    ...(off ? [["enabled", false] as const] : []),
+    ...table([
+      ["enabled_tools", reading.list("include", choice)],
+      ["disabled_tools", reading.list("exclude", choice)],
+    ]),
+  ]);
+}
+
+/** Without what is empty. */
+const table = (entries: [string, string | string[] | Map<string, string>][]): TomlTable =>
+  new Map(entries.filter(([, value]) => (value instanceof Map ? value.size > 0 : value.length > 0)));
+
+const isTrue = (setting: Setting | undefined): setting is Setting => {
+  if (setting === undefined) return false;
+  if (Array.isArray(setting)) return setting.length > 0;
+  if (setting instanceof Map) return setting.size > 0;
+  return setting.value !== null && setting.value !== false && setting.value !== "" && setting.value !== 0;
+};
+
+/** As Python's str() says it, which is what Hermes writes. */
+function textOf(setting: Setting | undefined): string {
+  if (setting === undefined || !("text" in setting)) return "";
+  const { text, value } = setting;
+  return typeof value === "boolean" ? (value ? "True" : "False") : value === null ? "None" : text;
+}
+
+const reference = /\$\{([^}]+)\}/g;
+
+/**
+ * What may be written down is put in; a name that nobody knows stays as it is, as Hermes leaves it. A secret that stands
+ * there in clear gets its name back.
+ */
+function opened(text: string, { open, secret }: Variables): string {
+  let result = text.replace(reference, (whole, name: string) => open.get(name) ?? whole);
+  // The longest first: one may begin with another.
+  const byLength = [...secret].sort(([, a], [, b]) => b.reveal().length - a.reveal().length);
+  for (const [name, hidden] of byLength) {
+    if (hidden.reveal().length >= shortest) result = result.replaceAll(hidden.reveal(), () => `\${${name}}`);
+  }
+  return result;
+}
+
+const isIdentifier = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
+
+/** What is shorter may be a part of any word. */
+const shortest = 8;
+
+const namesIn = (text: string, { secret }: Variables): string[] =>
+  [...text.matchAll(reference)].flatMap(([, name = ""]) => (secret.has(name) ? [name] : []));
+
+/** One word of shell text, with the secrets in it left to the shell. */
+function inShell(text: string, { secret }: Variables): string {
+  let word = "";
+  let from = 0;
+  for (const match of text.matchAll(reference)) {
+    const [whole, name = ""] = match;
+    if (!secret.has(name)) continue;
+    const before = text.slice(from, match.index);
+    word += `${before === "" ? "" : quote(before)}"$${name}"`;
+    from = match.index + whole.length;
+  }
+  const rest = text.slice(from);
+  return `${word}${rest === "" && word !== "" ? "" : quote(rest)}`;
+}

@@ -1,0 +1,146 @@
+import { Fault } from "../../errors.js";
+import { Secret } from "../../secret.js";
+import type { EnvDraft } from "../files/env-draft.js";
+import { plain } from "../files/env-draft.js";
+import { fill, namesIn } from "../files/template.js";
+import { filled, isTree, over, type Tree } from "../files/tree.js";
+import { answered } from "../manifest/fields.js";
+import type { Field, Manifest, ProviderType } from "../manifest/manifest.js";
+import { versionsIn } from "../manifest/registry.js";
+import { inRange } from "../manifest/versions.js";
+import type { ModelChoice, ResolvedAgent, Values } from "../plan/resolved-agent.js";
+
+/** What a provider says about a model, before it is known whose variables it shares a file with. */
+export interface RenderedModel {
+  /** The user's words for it, in faults. */
+  owner: string;
+  name: string;
+  env: Map<string, string | Secret>;
+  config: Tree;
+  /** The address is one the user gave, not the vendor's own. */
+  ownAddress: boolean;
+}
+
+/** The type a user means by a name: one of the manifest's, or an alias of one. */
+function providerType(manifest: Manifest, word: string): [name: string, type: ProviderType] {
+  const found = Object.entries(manifest.providers).find(
+    ([name, { aliases }]) => name === word || aliases.includes(word),
+  );
+  if (found) return found;
+  throw new Fault("bad-input", `${manifest.title} has no provider type '${word}'`, { next: "clm provider types" });
+}
+
+export function renderModel({ manifest, version }: ResolvedAgent, choice: ModelChoice): RenderedModel {
+  const owner = `provider '${choice.provider}'`;
+  const [typeName, type] = providerType(manifest, choice.type);
+  mustHave(manifest, version, type.when, `provider type '${typeName}'`);
+  const values = answered(type.fields, choice.values);
+  mustBeAnswered(type.fields, values, owner, `clm provider update ${choice.provider}`);
+  if (!choice.model)
+    throw new Fault("bad-input", `no model is named for ${owner}`, {
+      why: type.model ? `one is ${type.model}` : [],
+      next: `clm provider update ${choice.provider} --model NAME`,
+    });
+  mustNotExpand({ ...values, model: choice.model }, owner);
+
+  const parts = type.render.filter(
+    ({ when, given }) => inRange(version, when) && given.every((field) => Object.hasOwn(values, field)),
+  );
+  const all = { ...values, model: choice.model };
+  const env = new Map(parts.flatMap((part) => [...filledEnv(part.env, all)]));
+  const config = parts.reduce<Tree>((tree, part) => over(tree, filled(part.config, publicOf(all))), {});
+  const address = parts.map(({ config: { model } }) => isTree(model) && model.base_url).findLast(Boolean);
+  return {
+    owner,
+    name: choice.provider,
+    env,
+    config,
+    ownAddress: typeof address === "string" && namesIn(address).length > 0,
+  };
+}
+
+/** The versions that have something are told when this one has not. */
+export function mustHave(manifest: Manifest, version: string, range: string, what: string): void {
+  if (inRange(version, range)) return;
+  const having = versionsIn(manifest, range);
+  throw new Fault("bad-input", `${manifest.title} ${version} has no ${what}`, {
+    why: having.length > 0 ? `${having.join(", ")} ${having.length > 1 ? "have" : "has"} it` : "no version has it",
+    next: "clm registry list",
+    data: { versions: having },
+  });
+}
+
+export function mustBeAnswered(fields: Field[], values: Values, owner: string, next: string): void {
+  const missing = fields.filter(({ name, required }) => required && !Object.hasOwn(values, name));
+  if (missing.length === 0) return;
+  throw new Fault("bad-input", `${owner} lacks ${missing.map(({ name }) => name).join(", ")}`, {
+    why: missing.map(({ ask }) => ask),
+    next,
+    data: { fields: missing.map(({ name }) => name) },
+  });
+}
+
+/** In config.yaml `${NAME}` is replaced by a variable, so an answer could fetch somebody's key into an address. */
+export function mustNotExpand(values: Values, owner: string): void {
+  for (const [name, value] of Object.entries(values))
+    if (typeof value === "string" && value.includes("${"))
+      throw new Fault("bad-input", `${name} of ${owner} has \${ in it`, {
+        why: "it would be replaced by a variable of the agent",
+        data: { field: name },
+      });
+}
+
+/** Values a config template may name. Secrets are not among them. */
+export const publicOf = (values: Values): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (value instanceof Secret ? [] : [[name, value]])),
+  );
+
+/** Variables with their templates filled in; what is made of a secret is one. */
+export function filledEnv(env: Record<string, string>, values: Values): Map<string, string | Secret> {
+  const texts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plain(value)]));
+  const result = new Map<string, string | Secret>();
+  for (const [name, template] of Object.entries(env)) {
+    const text = fill(template, texts);
+    if (text === undefined) continue;
+    const secret = namesIn(template).some((each) => values[each] instanceof Secret);
+    result.set(name, secret ? new Secret(text) : text);
+  }
+  return result;
+}
+
+/**
+ * The model as an entry beside the main one: a fallback, or an auxiliary task's. Its variables go to `.env`; one that
+ * somebody else there wants to be different gets a name of its own, which the entry then has to be able to say.
+ */
+export function entryFor(rendered: RenderedModel, env: EnvDraft, kind: "fallback" | "auxiliary"): Tree {
+  const { owner, ownAddress } = rendered;
+  const model = modelOf(rendered);
+  const clashes = [...rendered.env].filter(([name, value]) => !env.agrees(name, value));
+  for (const [name, value] of rendered.env) if (env.agrees(name, value)) env.put(name, value, owner);
+
+  const keys = [...rendered.env].filter(([, value]) => value instanceof Secret);
+  const custom = model.provider === "custom";
+  const entry: Tree = { provider: model.provider, model: model.default };
+  // An auxiliary task with an address is taken for a custom endpoint with the key that stands beside it, or none.
+  const addressed = custom || ownAddress || clashes.length > 0;
+  if (addressed && model.base_url !== undefined) entry.base_url = model.base_url;
+  if (model.api_key !== undefined) entry.api_key = model.api_key;
+  else if (entry.base_url !== undefined && keys.length === 1) entry.api_key = `\${${keys[0]?.[0]}}`;
+  if (model.api_mode !== undefined) entry.api_mode = model.api_mode;
+
+  const [clash] = clashes;
+  if (!clash) return entry;
+  const [name, value] = clash;
+  const sayable = keys.length === 1 && clashes.length === 1 && (kind === "fallback" || entry.base_url !== undefined);
+  if (!(sayable && value instanceof Secret))
+    throw new Fault("bad-input", `${owner} cannot be used beside another that sets ${name} differently`, {
+      why: "an agent has one variable of that name, and Hermes takes this key from nowhere else",
+      data: { variable: name, provider: rendered.name },
+    });
+  const own = `CLM_${rendered.name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_API_KEY`;
+  env.put(own, value, owner);
+  return { ...entry, api_key: `\${${own}}` };
+}
+
+export const modelOf = ({ config }: RenderedModel): Tree => (isTree(config.model) ? config.model : {});

@@ -1,0 +1,91 @@
+import { sh } from "../../../quote.js";
+import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { oneShotUnit } from "../../plan/transient-unit.js";
+import { proofLibrary } from "../../probe/proof/library.js";
+import { type Observation, parseObservation } from "../../probe/proof/observation.js";
+import { lookScript, saidIn } from "../../probe/script.js";
+import { type ProxyType, proxyUnit } from "./proxy.js";
+import library from "./proxy.sh?raw";
+
+/** What was seen of an agent's proxy on its host, at one moment. */
+export interface ProxySeen extends Observation {
+  /** As whom its unit runs; empty when there is none. */
+  runsAs: string;
+  /** What the agent's program says of its logins. */
+  logins: Login[];
+  /** What the proxy says of itself, when its own processes hold its port. */
+  says?: { upstream?: string; authenticated?: boolean };
+}
+
+/** Whether the agent is logged in at a provider, in its program's own words. */
+export interface Login {
+  provider: string;
+  state: string;
+  ready: boolean;
+}
+
+export interface ProxySight {
+  /** Nothing while it has none. */
+  port?: number | undefined;
+  /** Ask the program for its logins, too: it may have to ask the provider. */
+  logins?: boolean;
+}
+
+/** Seconds the program may take to tell its logins. */
+const loginSeconds = 60;
+
+/** Milliseconds such a look may take. */
+export const lookTimeout = (loginSeconds + 30) * 1000;
+
+/** The script that looks at a proxy. It holds nothing secret, and changes nothing. */
+export function proxyScript(agent: ResolvedAgent, type: ProxyType, { port = 0, logins = false }: ProxySight): string {
+  const words = [agent.paths.launcher, ...type.status.args];
+  const login = oneShotUnit(agent, { words, seconds: loginSeconds });
+  return lookScript({ ...agent, unit: proxyUnit(agent, type) }, proofLibrary + library, [
+    sh`port=${port} health=${type.health}`,
+    "exec </dev/null",
+    "see_account",
+    ...(logins ? [`${sh`see_login ${loginSeconds} ${login}`} &`] : []),
+    "see_systemd",
+    "see_ports",
+    "see_unit",
+    "see_runs_as",
+    "see_port",
+    "see_proxy",
+    "see_last_words",
+    "wait",
+  ]);
+}
+
+/** Reads what it said; nothing when that does not go to the end. */
+export const proxySeenBy =
+  ({ status }: ProxyType) =>
+  (text: string): ProxySeen | undefined => {
+    const seen = parseObservation(text);
+    if (!seen) return undefined;
+    const said = saidIn(text) ?? [];
+    const all = (key: string) => said.flatMap(([name, value]) => (name === key ? [value] : [])).join("");
+    const decoded = (key: string) => Buffer.from(all(key), "base64").toString("utf8");
+    const says = saysIn(decoded("proxy"));
+    return { ...seen, runsAs: all("runs_as"), logins: loginsIn(decoded("login"), status), ...(says && { says }) };
+  };
+
+export function loginsIn(text: string, { line, ready }: ProxyType["status"]): Login[] {
+  const [lines, well] = [new RegExp(line, "u"), new RegExp(ready, "u")];
+  return text.split("\n").flatMap((each) => {
+    const { provider, state } = lines.exec(each)?.groups ?? {};
+    return provider && state ? [{ provider, state: state.trim(), ready: well.test(state.trim()) }] : [];
+  });
+}
+
+function saysIn(text: string): ProxySeen["says"] {
+  try {
+    const { upstream, authenticated } = JSON.parse(text);
+    return {
+      ...(typeof upstream === "string" && { upstream }),
+      ...(typeof authenticated === "boolean" && { authenticated }),
+    };
+  } catch {
+    return undefined;
+  }
+}

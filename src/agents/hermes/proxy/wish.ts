@@ -1,0 +1,45 @@
+import text from "../../../../templates/hermes/proxy.service.hbs?raw";
+import { type UnitOperation, unit } from "../../../remote/operations/operation.js";
+import { fileTemplate } from "../../files/file-template.js";
+import { unitArgument, unitPath, unitWord } from "../../files/systemd-quote.js";
+import { fill } from "../../files/template.js";
+import { inRange } from "../../manifest/versions.js";
+import { environmentOf } from "../../plan/environment.js";
+import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { hardeningOf } from "../../plan/unit-file.js";
+import { type AgentProxy, type ProxyType, proxyOf, proxyProviders } from "./proxy.js";
+
+const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
+
+/**
+ * The proxy's unit: up, and up again after a boot. It lends a login that is the agent's and needs nothing else of it, so
+ * it does not go down when the agent does. Nothing is wished for that the agent's version cannot run: it may be an earlier one
+ * than that of the record.
+ */
+export function proxyWish(agent: ResolvedAgent, systemd: number): UnitOperation[] {
+  const proxy = proxyOf(agent);
+  const type = agent.manifest.proxy;
+  if (!proxy || !type || !inRange(agent.version, type.when)) return [];
+  if (!proxyProviders(agent, type).includes(proxy.provider)) return [];
+  return [unit(proxy.unit, { content: unitFile(agent, proxy, type, systemd), enabled: true, state: "started" })];
+}
+
+/** As closed in as the agent; that of one with more room too, for neither a browser nor Codex runs in it. */
+function unitFile(
+  { runtime: _, ...agent }: ResolvedAgent,
+  { provider, port }: AgentProxy,
+  type: ProxyType,
+  systemd: number,
+): string {
+  const { manifest, name, user, paths } = agent;
+  const words = type.args.map((arg) => fill(arg, { provider, port }) ?? arg);
+  return template({
+    description: `${manifest.title} ${name}, proxy to ${provider}`.replaceAll("%", "%%"),
+    user,
+    home: paths.home,
+    environment: Object.entries(environmentOf(agent)).map(([key, value]) => `${key}=${value}`),
+    command: [unitWord(paths.launcher), ...words.map(unitArgument)].join(" "),
+    hopeless: type.hopeless.join(" "),
+    hardening: hardeningOf({ ...agent, relaxed: false }, systemd),
+  });
+}

@@ -1,0 +1,167 @@
+import { Fault } from "../../errors.js";
+import { Secret } from "../../secret.js";
+import { nearest } from "../../text/nearest.js";
+import { EnvDraft } from "../files/env-draft.js";
+import { filled, leavesOf, over, type Tree } from "../files/tree.js";
+import { answered } from "../manifest/fields.js";
+import type { ChannelType, Field, McpType } from "../manifest/manifest.js";
+import { inRange } from "../manifest/versions.js";
+import type { Answers, Rendering, ResolvedAgent, Values } from "../plan/resolved-agent.js";
+import { runsOnCodex, runtimeConfig, runtimeEnv } from "./codex/runtime.js";
+import {
+  entryFor,
+  filledEnv,
+  modelOf,
+  mustBeAnswered,
+  mustHave,
+  mustNotExpand,
+  publicOf,
+  type RenderedModel,
+  renderModel,
+} from "./model-rendering.js";
+
+/** What the agent's two files should say: the manifest and the answers, and nothing of anybody who was there before. */
+export function render(agent: ResolvedAgent, answers: Answers): Rendering {
+  const env = new EnvDraft();
+  const main = renderModel(agent, answers.model);
+  let config = basics(agent, answers, main, env);
+
+  for (const [name, value] of main.env) env.put(name, value, main.owner);
+  config = over(over(config, main.config), runtimeConfig(agent));
+  mustServeCodex(agent, modelOf(main).provider);
+  for (const [name, value] of Object.entries(runtimeEnv(agent))) env.put(name, value, `agent '${agent.name}' itself`);
+
+  const fallbacks = answers.fallbacks.map((choice) => {
+    const model = renderModel(agent, choice);
+    config = withOthers(config, model);
+    return entryFor(model, env, "fallback");
+  });
+  if (fallbacks.length > 0) config.fallback_providers = fallbacks;
+
+  for (const [task, choice] of Object.entries(answers.auxiliary)) {
+    mustBeTask(agent, task);
+    const model = renderModel(agent, choice);
+    config = withOthers(config, model);
+    config = over(config, { auxiliary: { [task]: entryFor(model, env, "auxiliary") } });
+  }
+  for (const [name, values] of Object.entries(answers.channels))
+    config = over(config, channel(agent, name, values, env));
+  for (const [name, server] of Object.entries(answers.mcp)) config = over(config, mcpServer(agent, name, server, env));
+  for (const [name, secret] of Object.entries(answers.extra)) env.put(name, secret, `your own ${name}`);
+
+  return { env: env.entries, config, paths: leavesOf(config).map(([path]) => path) };
+}
+
+/** One whose turns are Codex' has no say in which provider Codex asks: with another it would run its turns itself, unnoticed. */
+function mustServeCodex(agent: ResolvedAgent, provider: unknown): void {
+  const { manifest, ref, name } = agent;
+  if (!runsOnCodex(agent) || provider === manifest.codex?.provider) return;
+  throw new Fault(
+    "not-ready",
+    `${name} runs on Codex, and only a provider of type ${manifest.codex?.provider} can serve that`,
+    {
+      next: `clm agent runtime ${ref} auto`,
+    },
+  );
+}
+
+/** What every agent of the type has. */
+function basics(
+  { manifest, version, port, name }: ResolvedAgent,
+  { apiKey }: Answers,
+  main: RenderedModel,
+  env: EnvDraft,
+): Tree {
+  const { provider } = modelOf(main);
+  if (typeof provider !== "string")
+    throw new Fault("bad-input", `the manifest of ${manifest.type} says no model.provider for ${main.owner}`);
+  const values: Values = { port: String(port), provider, api_key: apiKey };
+  const parts = manifest.render.filter(({ when }) => inRange(version, when));
+  for (const part of parts)
+    for (const [key, value] of filledEnv(part.env, values)) env.put(key, value, `agent '${name}' itself`);
+  return parts.reduce<Tree>((tree, part) => over(tree, filled(part.config, publicOf(values))), {});
+}
+
+/** A second model's parts outside of `model`, as a region: there is one of each, so both must want the same. */
+function withOthers(config: Tree, { config: { model: _, ...others }, owner }: RenderedModel): Tree {
+  const there = new Map(leavesOf(config));
+  for (const [path, value] of leavesOf(others))
+    if (there.has(path) && there.get(path) !== value)
+      throw new Fault("bad-input", `${owner} wants ${path} to be ${value}, and another provider ${there.get(path)}`, {
+        why: "an agent has one of it",
+        data: { path },
+      });
+  return over(config, others);
+}
+
+function mustBeTask({ manifest, version }: ResolvedAgent, name: string): void {
+  const task = manifest.auxiliary.find((each) => each.name === name);
+  if (task) {
+    mustHave(manifest, version, task.when, `auxiliary task '${name}'`);
+    return;
+  }
+  const tasks = manifest.auxiliary.filter(({ when }) => inRange(version, when)).map((each) => each.name);
+  throw unknown(`${manifest.title} has no auxiliary task '${name}'`, name, tasks);
+}
+
+function unknown(what: string, ref: string, known: string[], next: string[] = []): Fault {
+  const guess = nearest(ref, known);
+  return new Fault("bad-input", what, {
+    why: guess ? `did you mean '${guess}'?` : `there are ${known.join(", ")}`,
+    next,
+    data: guess ? { guess } : {},
+  });
+}
+
+const listed = ["clm agent channels"];
+
+function channel(agent: ResolvedAgent, name: string, given: Values, env: EnvDraft): Tree {
+  const { manifest, version } = agent;
+  const type = Object.hasOwn(manifest.channels, name) ? manifest.channels[name] : undefined;
+  if (!type) throw unknown(`${manifest.title} has no channel '${name}'`, name, Object.keys(manifest.channels), listed);
+  mustHave(manifest, version, type.when, `channel '${name}'`);
+  const owner = `channel '${name}'`;
+  const values = answered(type.fields, given);
+  const next = `clm agent configure ${agent.ref} --stage channels`;
+  mustBeAnswered(type.fields, values, owner, next);
+  mustLetSomebodyIn(type, values, owner, next);
+  putFields(type.fields, values, env, owner);
+  for (const [key, value] of filledEnv(type.env, publicOf(values))) env.put(key, value, owner);
+  mustNotExpand(Object.keys(type.config).length > 0 ? values : {}, owner);
+  return filled(type.config, publicOf(values));
+}
+
+function mustLetSomebodyIn({ allow, fields }: ChannelType, values: Values, owner: string, next: string): void {
+  const flags = new Set(fields.filter(({ flag }) => flag).map(({ name }) => name));
+  const open = allow.some((name) => (flags.has(name) ? values[name] === "true" : Object.hasOwn(values, name)));
+  if (allow.length === 0 || open) return;
+  throw new Fault("bad-input", `nobody may talk to the agent on ${owner}`, {
+    why: `answer one of ${allow.join(", ")}`,
+    next,
+    data: { fields: allow },
+  });
+}
+
+function putFields(fields: Field[], values: Values, env: EnvDraft, owner: string): void {
+  for (const { name, env: variable, secret } of fields) {
+    const [key, value] = [variable ?? secret, values[name]];
+    if (!key || value === undefined) continue;
+    env.put(key, secret && !(value instanceof Secret) ? new Secret(value) : value, owner);
+  }
+}
+
+function mcpServer(agent: ResolvedAgent, name: string, given: Answers["mcp"][string], env: EnvDraft): Tree {
+  const slug = name.replaceAll("-", "_");
+  if (given.server) return { mcp_servers: { [slug]: given.server } };
+  const { manifest, version, paths: places } = agent;
+  const type: McpType | undefined = Object.hasOwn(manifest.mcp, name) ? manifest.mcp[name] : undefined;
+  if (!type) throw unknown(`${manifest.title} has no MCP server '${name}'`, name, Object.keys(manifest.mcp), listed);
+  const owner = `MCP server '${name}'`;
+  mustHave(manifest, version, type.when, owner);
+  const values = answered(type.fields, given.values);
+  mustBeAnswered(type.fields, values, owner, `clm agent configure ${agent.ref} --stage channels`);
+  mustNotExpand(values, owner);
+  putFields(type.fields, values, env, owner);
+  const { path: _, ...paths } = places;
+  return { mcp_servers: { [slug]: filled(type.server, { ...paths, ...publicOf(values) }) } };
+}

@@ -1,0 +1,110 @@
+import { parseDocument } from "yaml";
+import { Fault } from "../../errors.js";
+import { builtIn, type ManifestText } from "./files.js";
+import { type Flaw, flawsIn } from "./flaws.js";
+import { type Manifest, manifestSchema } from "./manifest.js";
+
+/** A manifest with where each of its versions comes from: `built in`, or a file of the user's. */
+export interface Loaded {
+  manifest: Manifest;
+  /** By version, the file that pins it. */
+  sources: Record<string, string>;
+}
+
+type Raw = Record<string, unknown>;
+
+interface Draft extends Loaded {
+  /** As written, for the next file to be laid over. */
+  raw: Raw;
+}
+
+let oursDrawn: Draft | undefined;
+
+/** The types that the files make, each laid over what those before it say of the same type; checked. */
+export function checkedTypes(texts: ManifestText[]): Loaded[] {
+  const types = new Map<string, Draft>();
+  for (const text of texts) {
+    const draft = (text.file === builtIn && oursDrawn) || laidOver(types, text);
+    if (text.file === builtIn) oursDrawn = draft;
+    types.set(draft.manifest.type, draft);
+  }
+  return [...types.values()].map(({ manifest, sources }) => ({ manifest, sources }));
+}
+
+function laidOver(types: ReadonlyMap<string, Draft>, text: ManifestText): Draft {
+  const layer = parsed(text);
+  const below = types.get(String(layer.type));
+  const raw = below ? merged(below.raw, layer) : layer;
+  // What lies below was in order, so whatever is wrong now is this file's doing.
+  const manifest = checkedManifest(raw, text.file, below !== undefined);
+  const pinned = Object.keys((layer.versions as object | undefined) ?? {});
+  return {
+    raw,
+    manifest,
+    sources: { ...below?.sources, ...Object.fromEntries(pinned.map((version) => [version, text.file])) },
+  };
+}
+
+/** The file's text as a map that names its type. */
+function parsed({ file, text }: ManifestText): Raw {
+  const raw = asJson(text) ?? asYaml(file, text);
+  if (!isMap(raw)) throw flawed(file, [{ path: "type", reason: "is missing: the file should be a map with `type:`" }]);
+  if (typeof raw.type !== "string")
+    throw flawed(file, [{ path: "type", reason: "is missing: whose manifest is it, as `type: hermes`?" }]);
+  return raw;
+}
+
+/** Ours is built in as JSON, since YAML of its size takes a tenth of a second to read. */
+function asJson(text: string): unknown {
+  if (!text.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function asYaml(file: string, text: string): unknown {
+  const document = parseDocument(text, { merge: true });
+  const [error] = document.errors;
+  if (error) throw flawed(file, [{ path: `line ${error.linePos?.[0].line ?? 1}`, reason: firstLine(error.message) }]);
+  return document.toJS();
+}
+
+const firstLine = (text: string): string => (text.split("\n", 1)[0] ?? "").replace(/ at line \d+.*$/, "");
+
+const isMap = (value: unknown): value is Raw => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Maps are laid over each other; everything else, lists too, is replaced. */
+function merged(below: Raw, above: Raw): Raw {
+  const result = new Map(Object.entries(below));
+  for (const [key, value] of Object.entries(above)) {
+    const under = result.get(key);
+    result.set(key, isMap(value) && isMap(under) ? merged(under, value) : value);
+  }
+  return Object.fromEntries(result);
+}
+
+/** The manifest, checked against its schema and, when it is not only ours, against itself. */
+function checkedManifest(raw: Raw, file: string, known: boolean): Manifest {
+  const { success, data, error } = manifestSchema.safeParse(raw);
+  if (!success) {
+    const flaws = error.issues.map(({ path, message }) => ({ path: path.join(".") || "type", reason: message }));
+    throw flawed(file, flaws, known ? [] : [`'${String(raw.type)}' is a new type, so the file must say all of it`]);
+  }
+  // Ours alone is checked by a test.
+  const flaws = file === builtIn ? [] : flawsIn(data);
+  if (flaws.length > 0) throw flawed(file, flaws);
+  return { ...data, managed: data.managed.flatMap((path) => writtenOut(path, data)) };
+}
+
+const writtenOut = (path: string, { auxiliary }: Manifest): string[] =>
+  path.includes("*") ? auxiliary.map(({ name }) => path.replace("*", name)) : [path];
+
+function flawed(file: string, flaws: Flaw[], more: string[] = []): Fault {
+  const [first] = flaws;
+  return new Fault("bad-input", `the manifest ${file} is not one clm can use`, {
+    why: [...flaws.slice(0, 5).map(({ path, reason }) => `${path}: ${reason}`), ...more],
+    data: { file, path: first?.path, reason: first?.reason, flaws },
+  });
+}

@@ -1,0 +1,65 @@
+import { isIP } from "node:net";
+import { Fault } from "../../errors.js";
+import { Secret } from "../../secret.js";
+import type { Values } from "../plan/resolved-agent.js";
+import type { Field } from "./manifest.js";
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+/** An answer as it is kept: trimmed, a list with single commas, yes and no as true and false. Empty: not answered. */
+export function checkAnswer(field: Field, text: string): string {
+  const answer = text.trim();
+  if (answer === "") {
+    if (field.required) throw refused(field, text, "it must be answered");
+    return "";
+  }
+  if (control.test(answer)) throw refused(field, text, "it has a line break or another control character in it");
+  if (field.flag) return truth(field, answer);
+  if (!field.list) return checkItem(field, answer);
+  const items = answer.split(",").flatMap((item) => item.trim() || []);
+  if (items.length === 0) throw refused(field, text, "there are only commas in it");
+  return [...new Set(items.map((item) => checkItem(field, item)))].join(",");
+}
+
+function truth(field: Field, answer: string): string {
+  const word = answer.toLowerCase();
+  if (["yes", "y", "true", "on", "1"].includes(word)) return "true";
+  if (["no", "n", "false", "off", "0"].includes(word)) return "false";
+  throw refused(field, answer, "it is answered with yes or no");
+}
+
+function checkItem(field: Field, item: string): string {
+  if (field.choices && !field.choices.includes(item))
+    throw refused(field, item, `it is one of ${field.choices.join(", ")}`);
+  if (field.listens && !isOpenPort(item)) throw refused(field, item, "it is a port from 1024 to 65535");
+  if (field.binds && isIP(item) === 0)
+    throw refused(
+      field,
+      item,
+      "it is an address of the host, as 127.0.0.1 for itself alone or 0.0.0.0 for every network",
+    );
+  if (field.pattern && !new RegExp(field.pattern, "u").test(item))
+    throw refused(field, item, field.means ?? `it should match ${field.pattern}`);
+  return item;
+}
+
+/** One that a program which is not root's may listen on. */
+const isOpenPort = (text: string): boolean =>
+  /^[1-9]\d{3,4}$/.test(text) && Number(text) >= 1024 && Number(text) < 65_536;
+
+/** What was given is told only when it is no secret. */
+function refused(field: Field, given: string, why: string): Fault {
+  const shown = field.secret || given.trim() === "" ? field.name : `${field.name}: ${JSON.stringify(given)}`;
+  return new Fault("bad-input", `${shown} is not allowed`, { why, data: { field: field.name } });
+}
+
+/** The answers that were given, with the defaults of those that were not. */
+export function answered(fields: Field[], values: Values): Values {
+  const all = fields.map(({ name, default: otherwise }) => {
+    const given = Object.hasOwn(values, name) ? values[name] : undefined;
+    const text = given instanceof Secret ? given.reveal() : given;
+    return [name, text ? given : otherwise] as const;
+  });
+  return Object.fromEntries(all.filter((entry): entry is [string, string | Secret] => entry[1] !== undefined));
+}

@@ -1,0 +1,162 @@
+import { isAgentCheck } from "../doctor/check.js";
+import { namesIn } from "../files/template.js";
+import type { Field, Manifest } from "./manifest.js";
+
+export interface Flaw {
+  /** Where, as `providers.openai.render.0.when`. */
+  path: string;
+  reason: string;
+}
+
+/**
+ * What no schema of single values sees: names that lead nowhere. A template that names a field nobody asks for would
+ * silently be left out of every rendering; one that names a secret in config.yaml would put it there.
+ */
+export function flawsIn(manifest: Manifest): Flaw[] {
+  return [
+    ...versionFlaws(manifest),
+    ...Object.entries(manifest.providers).flatMap(([name, { fields, render, test }]) => {
+      const at = `providers.${name}`;
+      const known = { env: [...fieldNames(fields), "model"], config: [...plainNames(fields), "model"] };
+      return [
+        ...fieldFlaws(fields, `${at}.fields`),
+        ...render.flatMap((part, index) => [
+          ...listFlaws(part.given, fieldNames(fields), `${at}.render.${index}.given`),
+          ...templateFlaws(part.env, known.env, `${at}.render.${index}.env`),
+          ...templateFlaws(part.config, known.config, `${at}.render.${index}.config`),
+        ]),
+        ...templateFlaws(test, fieldNames(fields), `${at}.test`),
+      ];
+    }),
+    ...aliasFlaws(manifest),
+    ...Object.entries(manifest.channels).flatMap(([name, { fields, allow, env, config, test }]) => {
+      const at = `channels.${name}`;
+      return [
+        ...fieldFlaws(fields, `${at}.fields`),
+        ...bindFlaws(fields, `${at}.fields`),
+        ...listFlaws(allow, fieldNames(fields), `${at}.allow`),
+        ...templateFlaws(env, plainNames(fields), `${at}.env`),
+        ...templateFlaws(config, plainNames(fields), `${at}.config`),
+        ...templateFlaws(test, fieldNames(fields), `${at}.test`),
+      ];
+    }),
+    ...Object.entries(manifest.mcp).flatMap(([name, { fields, server }]) => [
+      ...fieldFlaws(fields, `mcp.${name}.fields`),
+      ...templateFlaws(server, [...plainNames(fields), ...pathNames], `mcp.${name}.server`),
+    ]),
+    ...templateFlaws(
+      manifest.render.map(({ env }) => env),
+      ["port", "api_key", "provider"],
+      "render",
+    ),
+    ...templateFlaws(
+      manifest.render.map(({ config }) => config),
+      ["port", "provider"],
+      "render",
+    ),
+    ...templateFlaws(manifest.paths, ["user", ...pathNames], "paths"),
+    ...templateFlaws(
+      manifest.install.arguments.map(({ args }) => args),
+      ["version", "commit", ...pathNames],
+      "install.arguments",
+    ),
+    ...templateFlaws(manifest.version.line, ["reports", "version"], "version.line"),
+    ...templateFlaws(manifest.version.file, pathNames, "version.file"),
+    ...templateFlaws(manifest.backup.bundled, pathNames, "backup.bundled"),
+    ...templateFlaws(manifest.unit.name, ["name"], "unit.name"),
+    ...templateFlaws(manifest.dashboard?.args, ["port"], "dashboard.args"),
+    ...templateFlaws(manifest.proxy?.unit, ["name"], "proxy.unit"),
+    ...templateFlaws(manifest.proxy?.args, ["provider", "port"], "proxy.args"),
+    ...templateFlaws(
+      Object.values(manifest.memory).map(({ path }) => path),
+      pathNames,
+      "memory",
+    ),
+    ...templateFlaws(
+      manifest.causes.map(({ next }) => next),
+      ["name", "host", "port"],
+      "causes",
+    ),
+    ...causeFlaws(manifest),
+  ];
+}
+
+/** The places a template may name: those that are one path. */
+const pathNames = ["home", "data", "code", "env", "config", "memories", "launcher"];
+
+const fieldNames = (fields: Field[]): string[] => fields.map(({ name }) => name);
+const plainNames = (fields: Field[]): string[] => fieldNames(fields.filter(({ secret }) => !secret));
+
+function versionFlaws({ default: chosen, default_by_label, versions }: Manifest): Flaw[] {
+  const named = { default: chosen, ...prefixed("default_by_label.", default_by_label) };
+  return Object.entries(named)
+    .filter(([, version]) => !Object.hasOwn(versions, version))
+    .map(([path, version]) => ({ path, reason: `${version} is not one of the versions` }));
+}
+
+const prefixed = (prefix: string, map: Record<string, string>) =>
+  Object.fromEntries(Object.entries(map).map(([key, value]) => [prefix + key, value]));
+
+function fieldFlaws(fields: Field[], at: string): Flaw[] {
+  return fields.flatMap(({ name, flag, list, choices, pattern, listens, required, default: otherwise }, index) => {
+    const path = `${at}.${index}`;
+    if (fieldNames(fields).indexOf(name) < index) return [{ path, reason: `there are two fields called ${name}` }];
+    if (name === "model") return [{ path, reason: "model is asked for every provider, and cannot be a field" }];
+    if (flag && (list || choices || pattern))
+      return [{ path, reason: "a yes or no takes no list, choices or pattern" }];
+    if (listens && (flag || list)) return [{ path, reason: "a port to listen on is one number" }];
+    if (listens && !required && otherwise === undefined)
+      return [{ path, reason: "a port to listen on has a default, or must be answered: else nobody knows it" }];
+    return [];
+  });
+}
+
+/** A channel that listens says where: unless somebody asks for more, on the loopback. */
+function bindFlaws(fields: Field[], path: string): Flaw[] {
+  const address = fields.filter(({ binds }) => binds);
+  if (address.length > 1) return [{ path, reason: "only one field can be the address a channel listens on" }];
+  const [only] = address;
+  if (only && !only.required && only.default === undefined)
+    return [{ path, reason: "the address to listen on has a default, or must be answered: else nobody knows it" }];
+  if (only || !fields.some(({ listens }) => listens)) return [];
+  return [{ path, reason: "a channel with a port to listen on needs a field for the address, with binds" }];
+}
+
+function aliasFlaws({ providers }: Manifest): Flaw[] {
+  const taken = new Map(Object.keys(providers).map((name) => [name, name]));
+  return Object.entries(providers).flatMap(([name, { aliases }]) =>
+    aliases.flatMap((alias) => {
+      const other = taken.get(alias);
+      taken.set(alias, name);
+      return other ? [{ path: `providers.${name}.aliases`, reason: `${alias} already is ${other}` }] : [];
+    }),
+  );
+}
+
+function causeFlaws({ causes, channels }: Manifest): Flaw[] {
+  const ids = causes.map(({ id }) => id);
+  return causes.flatMap(({ id, checks = [] }, index) => [
+    ...(ids.indexOf(id) < index ? [{ path: `causes.${index}.id`, reason: `there are two causes called ${id}` }] : []),
+    ...checks
+      .filter((check) => !isAgentCheck(check, Object.keys(channels)))
+      .map((check) => ({ path: `causes.${index}.checks`, reason: `the doctor has no check called ${check}` })),
+  ]);
+}
+
+const listFlaws = (names: string[], known: string[], path: string): Flaw[] =>
+  names.filter((name) => !known.includes(name)).map((name) => ({ path, reason: `no field is called ${name}` }));
+
+/** Every text below `value` that names something that is not there. */
+function templateFlaws(value: unknown, known: string[], path: string): Flaw[] {
+  if (typeof value === "string") {
+    try {
+      return namesIn(value)
+        .filter((name) => !known.includes(name))
+        .map((name) => ({ path, reason: `{{${name}}} is none of ${known.join(", ") || "nothing"}` }));
+    } catch (error) {
+      return [{ path, reason: `'${value}' is not a template: ${(error as Error).message.split("\n", 1)[0]}` }];
+    }
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, below]) => templateFlaws(below, known, `${path}.${key}`));
+}

@@ -1,0 +1,55 @@
+import hermes from "../../../manifests/hermes.yaml?raw";
+import { Fault } from "../../errors.js";
+import { nearest } from "../../text/nearest.js";
+import { keepChecked, keptTypes } from "./cache.js";
+import type { Loaded } from "./check.js";
+import { builtIn, type ManifestText, overlaysIn } from "./files.js";
+import type { Manifest, Release } from "./manifest.js";
+import { inRange } from "./versions.js";
+
+export type { Loaded } from "./check.js";
+
+const ours: ManifestText = { file: builtIn, text: hermes };
+
+/** Every agent type: ours, with the files of `<configDir>/manifests` laid over in the order of their names. */
+export async function loadTypes(configDir: string): Promise<Loaded[]> {
+  const texts = [ours, ...overlaysIn(configDir)];
+  const kept = keptTypes(configDir, texts);
+  if (kept) return kept;
+  // What reads YAML and checks takes a tenth of a second to load, and is needed only when something was changed.
+  const { checkedTypes } = await import("./check.js");
+  return keepChecked(configDir, texts, checkedTypes(texts));
+}
+
+export async function loadType(configDir: string, type: string): Promise<Loaded> {
+  const types = await loadTypes(configDir);
+  const found = types.find(({ manifest }) => manifest.type === type);
+  if (found) return found;
+  const known = types.map(({ manifest }) => manifest.type);
+  throw unknown(`no agent type is called '${type}'`, type, known);
+}
+
+export function releaseOf(manifest: Manifest, version: string): Release {
+  const found = Object.hasOwn(manifest.versions, version) ? manifest.versions[version] : undefined;
+  if (found) return found;
+  throw unknown(`${manifest.type} ${version} is not pinned`, version, Object.keys(manifest.versions));
+}
+
+function unknown(what: string, word: string, known: string[]): Fault {
+  const guess = nearest(word, known);
+  return new Fault("not-found", what, {
+    why: guess ? `did you mean '${guess}'?` : `there are ${known.join(", ")}`,
+    next: "clm registry list",
+    data: guess ? { guess } : {},
+  });
+}
+
+/** The version that is installed when none is named: a label of the host may say another than the manifest's own. */
+export function defaultVersion(manifest: Manifest, labels: Record<string, string>): string {
+  const label = Object.keys(manifest.default_by_label).find((each) => Object.hasOwn(labels, each));
+  return (label !== undefined && manifest.default_by_label[label]) || manifest.default;
+}
+
+/** The versions of a manifest that a range has, in the order they are written. */
+export const versionsIn = (manifest: Manifest, range: string): string[] =>
+  Object.keys(manifest.versions).filter((version) => inRange(version, range));

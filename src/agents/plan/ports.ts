@@ -1,0 +1,38 @@
+import type { AgentRecord } from "../../state/agent.js";
+import type { Host } from "../../state/hosts.js";
+import { answered } from "../manifest/fields.js";
+import type { Manifest } from "../manifest/manifest.js";
+
+/** A port that a channel listens on. */
+export interface ChannelPort {
+  /** As flags say it: `webhook.port`. */
+  field: string;
+  port: number;
+  channel: string;
+  /** The address it is to be bound to. */
+  bind: string;
+}
+
+/** The ports an agent's channels listen on, answered or by default. Of an agent of another type nothing is known here. */
+export function channelPorts({ type, channels: types }: Manifest, record: AgentRecord): ChannelPort[] {
+  if (record.type !== type) return [];
+  return Object.entries(record.channels ?? {}).flatMap(([channel, given]) => {
+    const fields = Object.hasOwn(types, channel) ? (types[channel]?.fields ?? []) : [];
+    const values = answered(fields, given);
+    const listening = fields.filter(({ listens, name }) => listens && Object.hasOwn(values, name));
+    const address = fields.find(({ binds }) => binds)?.name ?? "";
+    const bind = String((Object.hasOwn(values, address) && values[address]) || "127.0.0.1");
+    return listening.map(({ name }) => ({ field: `${channel}.${name}`, port: Number(values[name]), channel, bind }));
+  });
+}
+
+/** Every port an agent listens on, or would if all of it were up. */
+export const portsOf = (manifest: Manifest, record: AgentRecord): number[] =>
+  [record, ...channelPorts(manifest, record), ...(record.proxy ? [record.proxy] : [])].map(({ port }) => port);
+
+/** Who has which port among a host's other agents, running or not. */
+export function takenPorts({ agents }: Host, name: string, manifest: Manifest): { agent: string; port: number }[] {
+  return Object.entries(agents)
+    .filter(([other]) => other !== name)
+    .flatMap(([agent, record]) => portsOf(manifest, record).map((port) => ({ agent, port })));
+}

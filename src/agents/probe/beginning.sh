@@ -1,0 +1,90 @@
+# What every script that looks at an agent begins with. It prints what it sees as key=value lines, judges nothing and changes
+# nothing. POSIX sh, run as root. `uid` and `gid` are the agent's, and empty when it has no account.
+
+LC_ALL=C
+PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export LC_ALL PATH
+unset CDPATH ENV seconds
+cd /
+newline='
+'
+# What each line begins with when several agents are looked at, and when the unit started, as systemd says it.
+prefix='' started=''
+
+# A longer line is not written at once: what others say could come between, and one agent could speak for another.
+say() {
+  printf '%s%s=%.3000s\n' "$prefix" "$1" "$2"
+}
+
+# Runs a program of the system with the agent's own rights, to read files: what is in its home it can swap for a link to anything.
+# Nothing that the agent owns may be run by it, so its directories are not on PATH: that needs the sandbox (transient-unit.ts).
+as_agent() {
+  ${seconds:+timeout -k 2 "$seconds"} setpriv --reuid "$uid" --regid "$gid" --init-groups --no-new-privs -- \
+    env -i HOME="$home" USER="$user" LOGNAME="$user" LANG=C.UTF-8 PATH=/usr/bin:/bin "$@" </dev/null 2>/dev/null
+}
+
+# ask_agent SECONDS COMMAND...: no agent may keep the others of its host waiting.
+ask_agent() (
+  seconds=$1
+  shift
+  as_agent "$@"
+)
+
+# The same in the place of the shell: for a part of a pipeline, where it saves processes.
+exec_as_agent() {
+  limit=$1
+  shift
+  exec timeout -k 2 "$limit" setpriv --reuid "$uid" --regid "$gid" --init-groups --no-new-privs -- \
+    env -i HOME="$home" USER="$user" LOGNAME="$user" LANG=C.UTF-8 PATH=/usr/bin:/bin "$@" </dev/null 2>/dev/null
+}
+
+# first_of BYTES FILE, of a plain file only: whoever opens a FIFO waits.
+first_of() {
+  ask_agent 10 /bin/sh -c '[ -f "$2" ] && exec /usr/bin/head -c "$1" -- "$2"' sh "$1" "$2"
+}
+
+# at_most BYTES, and not for ever: what runs with the agent's rights is in its hands, and so is the pipe.
+# Only as a part of a pipeline: it takes the place of the shell.
+at_most() {
+  exec timeout -k 2 12 head -c "$1"
+}
+
+# last_of BYTES FILE: whole lines, as half of one may be half of a secret.
+last_of() {
+  exec_as_agent 10 /bin/sh -c "$last_lines" sh "$1" "$2" | at_most "$1"
+}
+
+last_lines='PATH=/usr/bin:/bin
+[ -f "$2" ] && size=$(stat -Lc %s -- "$2") || exit
+tail -c "$1" -- "$2" | if [ "$size" -gt "$1" ]; then sed 1d; else cat; fi'
+
+# see_version FILE LAUNCHER REPORTS VERSION: sets `reports` and `version` to those constants of the file; to nothing when it does not say
+# both, or when the launcher cannot be run. Neither is run.
+see_version() {
+  reports='' version=''
+  [ -n "$uid" ] || return 1
+  constants=$(exec_as_agent 10 /bin/sh -c '[ -f "$1" ] && [ -x "$2" ] && exec /usr/bin/head -c 20000 -- "$1"' sh "$1" "$2" | at_most 20000 | tr -d '\0')
+  while IFS= read -r line; do
+    case $line in
+      "$3 = "*) unquoted "${line#*= }" && reports=$text ;;
+      "$4 = "*) unquoted "${line#*= }" && version=$text ;;
+    esac
+  done <<END
+$constants
+END
+  has_version
+}
+
+# Whether they were read already.
+has_version() {
+  [ -n "$reports" ] && [ -n "$version" ]
+}
+
+# Sets `text` to what stands in quotes at the beginning; fails when that cannot be a version.
+unquoted() {
+  text=${1#[\"\']}
+  text=${text%%[\"\']*}
+  case $text in *[!0-9A-Za-z.+-]*) return 1 ;; esac
+  [ "${#text}" -le 50 ]
+}
+

@@ -1,0 +1,122 @@
+import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { brief } from "./judge.js";
+import type { Observation } from "./observation.js";
+import type { Proof } from "./proof.js";
+
+/** A channel as the agent last wrote it to gateway_state.json. */
+export interface ChannelState {
+  state: string;
+  error?: string;
+  /** Milliseconds since 1970; nothing when the entry has no time. */
+  updated?: number;
+}
+
+/** An MCP server that the agent gave up, by its log: no file or API of Hermes tells of it. */
+export interface LostServer {
+  name: string;
+  why: string;
+}
+
+/** When the main process started, in milliseconds since 1970. `Wed 2026-11-18 00:32:11.123456 UTC` */
+export function startedAt({ unit }: Pick<Observation, "unit">): number | undefined {
+  const [, day, time] =
+    /(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?) UTC$/.exec(unit.ExecMainStartTimestamp ?? "") ?? [];
+  const at = Date.parse(`${day}T${time}Z`);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** The entries that this process wrote: Hermes keeps those of earlier processes in the same file. */
+export function currentChannels(
+  seen: Pick<Observation, "unit" | "channels">,
+): Record<string, Omit<ChannelState, "updated">> {
+  const began = startedAt(seen);
+  if (began === undefined) return {};
+  // Some write whole seconds only.
+  const isCurrent = ({ updated }: ChannelState) =>
+    updated !== undefined && updated >= (updated % 1000 === 0 ? Math.floor(began / 1000) * 1000 : began);
+  const current = Object.entries(seen.channels ?? {}).filter(([, entry]) => isCurrent(entry));
+  return Object.fromEntries(current.map(([name, { updated: _, ...entry }]) => [name, entry]));
+}
+
+// The states of a channel that Hermes writes, as far as they are known.
+const channelStates = new Set(["connecting", "connected", "retrying", "disconnected", "fatal"]);
+
+/**
+ * The same with every secret hidden, before anything of it is cut: half a secret is not recognised. Names of channels and
+ * states that clm compares stay as they are: a secret may be the word `connected`.
+ */
+export function withoutSecretsIn(
+  { channels, serverLines }: Observation,
+  redact: (text: string) => string,
+  agent: Pick<ResolvedAgent, "channels">,
+): Pick<Observation, "channels" | "serverLines"> {
+  const clean = Object.entries(channels ?? {}).map(([name, { state, error, updated }]): [string, ChannelState] => [
+    agent.channels.includes(name) ? name : redact(name),
+    {
+      state: channelStates.has(state) ? state : redact(state),
+      ...(error !== undefined && { error: redact(error) }),
+      ...(updated !== undefined && { updated }),
+    },
+  ]);
+  return {
+    ...(channels && { channels: Object.fromEntries(clean) }),
+    ...(serverLines && { serverLines: serverLines.map(redact) }),
+  };
+}
+
+/** How a channel is when it is not connected. */
+export function channelTrouble(channels: Record<string, ChannelState>, name: string): string | undefined {
+  const entry = Object.hasOwn(channels, name) ? channels[name] : undefined;
+  if (!entry) return "not connected yet";
+  return entry.state === "connected" ? undefined : `${entry.state}${entry.error ? `: ${brief(entry.error)}` : ""}`;
+}
+
+/** The proof that every configured channel is connected; none when they were not asked for, or there are none. */
+export function judgeChannels(agent: ResolvedAgent, seen: Observation): Proof[] {
+  const names = agent.channels;
+  if (seen.channels === undefined || names.length === 0) return [];
+  const id = "channels";
+  if (seen.age === undefined) return [{ id, result: "skipped", reason: "needs unit" }];
+  const channels = currentChannels(seen);
+  const off = names.flatMap((name) => {
+    const how = channelTrouble(channels, name);
+    return how === undefined ? [] : [{ name, how, state: channels[name]?.state }];
+  });
+  if (off.length === 0) return [{ id, result: "ok", reason: `${names.join(", ")} connected` }];
+  const reason = off.map(({ name, how }) => `${name} is ${how}`).join("; ");
+  const fix = `clm agent configure ${agent.ref} --stage channels`;
+  // Until a person has paired it on the host, such a channel cannot connect.
+  if (off.every(({ name }) => agent.manifest.channels[name]?.pairing)) return [{ id, result: "warn", reason, fix }];
+  const refused = off.some(({ state }) => state === "fatal");
+  return [{ id, result: "fail", reason, cause: refused ? "refused" : "connecting", fix }];
+}
+
+/** The proof that the agent gave up none of its configured MCP servers. */
+export function judgeServers(agent: ResolvedAgent, seen: Observation): Proof[] {
+  if (seen.serverLines === undefined || agent.servers.length === 0) return [];
+  const id = "mcp";
+  if (seen.age === undefined) return [{ id, result: "skipped", reason: "needs unit" }];
+  const lost = lostServers(agent, seen);
+  if (lost.length === 0) return [{ id, result: "ok", reason: `${agent.servers.join(", ")}: not given up` }];
+  const reason = lost.map(({ name, why }) => `MCP server ${name}: ${brief(why)}`).join("; ");
+  return [{ id, result: "fail", reason, fix: `clm agent configure ${agent.ref} --stage channels` }];
+}
+
+/** Those of the configured servers that were given up and did not connect since. */
+export function lostServers(
+  { manifest, servers }: ResolvedAgent,
+  seen: Pick<Observation, "serverLines">,
+): LostServer[] {
+  const { mcp_log: log } = manifest;
+  if (!log) return [];
+  const [given, connected] = [new RegExp(log.lost, "u"), new RegExp(log.connected, "u")];
+  const lost = new Map<string, LostServer>();
+  // Two files have them, both with the time in front.
+  for (const line of [...(seen.serverLines ?? [])].sort()) {
+    const { name = "", why = "" } = given.exec(line)?.groups ?? {};
+    if (name !== "") lost.set(name, { name, why });
+    const back = connected.exec(line)?.groups?.name;
+    if (back !== undefined) lost.delete(back);
+  }
+  return servers.flatMap((name) => lost.get(name) ?? []);
+}

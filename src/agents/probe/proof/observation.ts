@@ -1,0 +1,198 @@
+import { isUtf8 } from "node:buffer";
+import { objectFrom } from "../../../text/json-object.js";
+import { namedByOthers } from "../../../text/own-property.js";
+import { saidIn } from "../script.js";
+import type { ChannelState } from "./connections.js";
+
+/** What was seen of an agent on its host, at one moment. */
+export interface Observation {
+  /** Its account is there. */
+  account: boolean;
+  uid?: number;
+  /** What its account says of itself. */
+  comment?: string;
+  version?: string;
+  /** `regular file:maurice:600` by the place's name; empty when there is none. */
+  files: Record<string, string>;
+  /** Properties of its unit. */
+  unit: Record<string, string>;
+  /** Seconds since its main process started. */
+  age?: number;
+  listeners: Listener[];
+  /** Ports of its processes that other machines can reach; nothing when that was not looked at. */
+  openPorts?: OpenPort[];
+  /** Connections to the port, made by clm or root, whose other end is not the agent's. */
+  strangers: Process[];
+  /** HTTP statuses by request; 0 when there was no answer. */
+  answers: Record<string, number>;
+  /** The host has no bash to ask with. */
+  noBash: boolean;
+  chat?: { status: number; headers: Record<string, string>; body: string };
+  /** When the model was asked, in seconds since 1970 by the host's clock. */
+  asked?: string;
+  /** What is in gateway_state.json of its platforms, when channels were asked for. */
+  channels?: Record<string, ChannelState>;
+  /** Lines of its log about MCP servers, when those were asked for. */
+  serverLines?: string[];
+  /** Variables of `.env`, with a salted digest of their lines when it was asked for. */
+  variables: Map<string, string>;
+  config: string;
+  /** The text of its unit, when digests were asked for too. */
+  service: string;
+  systemd: number;
+  /** Of files that somebody else writes to as well: what is in them. Nothing of one that is not there or could not be read. */
+  texts: Record<string, SeenText>;
+  words: string[];
+  /** Every port that somebody listens on. */
+  ports: { port: number; uid: number }[];
+}
+
+export interface SeenText {
+  there: boolean;
+  text?: string;
+}
+
+/** Who has a socket; 0 when no process could be found. */
+export interface Process {
+  pid: number;
+  user: string;
+  command: string;
+}
+
+/** A port that is bound to more than the loopback. */
+export interface OpenPort {
+  /** As the kernel writes it. */
+  address: string;
+  port: number;
+  pid: number;
+  command: string;
+}
+
+export interface Listener extends Process {
+  /** As the kernel writes it: hex, each group of four bytes reversed. */
+  address: string;
+  own: boolean;
+}
+
+/** Reads the lines of proof.sh; nothing when they do not go to the end. */
+export function parseObservation(text: string): Observation | undefined {
+  const seen: Observation = {
+    account: false,
+    files: {},
+    unit: {},
+    listeners: [],
+    strangers: [],
+    answers: {},
+    noBash: false,
+    variables: new Map(),
+    config: "",
+    service: "",
+    systemd: 0,
+    texts: {},
+    words: [],
+    ports: [],
+  };
+  let address = "";
+  const pieces = { config: "", service: "" };
+  let platforms: string | undefined;
+  const texts = namedByOthers<{ size: string; text: string }>();
+  let chat: string | undefined;
+  const said = saidIn(text);
+  for (const [key, value] of said ?? []) {
+    const [group, name = ""] = key.split(".");
+    if (key === "uid") Object.assign(seen, { account: value !== "" }, value !== "" && { uid: Number(value) });
+    else if (key === "comment") seen.comment = value;
+    else if (key === "version") seen.version = value;
+    else if (group === "file") seen.files[name] = value;
+    else if (group === "unit") seen.unit[name] = value;
+    else if (key === "age") seen.age = Number(value) / 100;
+    else if (key === "listen") address = value.split("/")[0] ?? "";
+    else if (key === "holder") seen.listeners.push({ address, ...holderFrom(value) });
+    else if (key === "open-ports") seen.openPorts = [];
+    else if (key === "open-port") seen.openPorts?.push(openPortFrom(value));
+    else if (key === "stranger") seen.strangers.push(processFrom(value.split(" ")));
+    else if (["health", "none", "wrong", "own"].includes(key)) seen.answers[key] = Number(value);
+    else if (key === "bash") seen.noBash = true;
+    else if (key === "chat") chat = (chat ?? "") + value;
+    else if (key === "variable") seen.variables.set(...pairFrom(value));
+    else if (key === "config" || key === "service") pieces[key] += value;
+    else if (group === "size") texts[name] = { size: value, text: "" };
+    else if (group === "text" && texts[name]) texts[name].text += value;
+    else if (key === "systemd") seen.systemd = Number(value);
+    else if (key === "port") seen.ports.push(portFrom(value));
+    else if (key === "word") seen.words.push(value);
+    else if (key === "asked") seen.asked = value;
+    // Another process took the place of the one that was asked: this is no answer of the one that runs.
+    else if (key === "replaced") chat = "";
+    else if (key === "connections") platforms = "";
+    else if (key === "gateway") platforms += value;
+    else if (key === "servers") seen.serverLines = [];
+    else if (key === "server") seen.serverLines?.push(value);
+  }
+  if (platforms !== undefined) seen.channels = channelsFrom(Buffer.from(platforms, "base64").toString("utf8"));
+  if (chat !== undefined) seen.chat = chatFrom(Buffer.from(chat, "base64").toString("utf8"));
+  const whole = Object.entries(pieces).map(([name, text]) => [name, Buffer.from(text, "base64").toString("utf8")]);
+  for (const [name, { size, text }] of Object.entries(texts)) seen.texts[name] = textFrom(size, text);
+  return said && Object.assign(seen, Object.fromEntries(whole));
+}
+
+function textFrom(size: string, base64: string): SeenText {
+  const bytes = Buffer.from(base64, "base64");
+  // Of what is no text, not all would be kept.
+  const whole = size !== "" && Number(size) === bytes.length && isUtf8(bytes);
+  return { there: size !== "", ...(whole && { text: bytes.toString("utf8") }) };
+}
+
+/** An agent writes what it likes there. */
+function channelsFrom(text: string): Record<string, ChannelState> {
+  const platforms = objectFrom<{ platforms?: unknown }>(text)?.platforms;
+  if (typeof platforms !== "object" || platforms === null) return {};
+  return Object.fromEntries(Object.entries(platforms).map(([name, entry]) => [name, channelFrom(entry)]));
+}
+
+function channelFrom(entry: unknown): ChannelState {
+  const { state, error_message: error, updated_at: at } = (entry ?? {}) as Record<string, unknown>;
+  const updated = typeof at === "string" ? Date.parse(at) : Number.NaN;
+  return {
+    state: String(state),
+    ...(typeof error === "string" && error !== "" && { error }),
+    ...(!Number.isNaN(updated) && { updated }),
+  };
+}
+
+function portFrom(text: string): { port: number; uid: number } {
+  const [port, uid] = text.split("/").map(Number);
+  return { port: port ?? 0, uid: uid ?? 0 };
+}
+
+function openPortFrom(text: string): OpenPort {
+  const [address = "", port, pid, ...command] = text.split(" ");
+  return { address, port: Number(port), pid: Number(pid), command: command.join(" ") };
+}
+
+function pairFrom(text: string): [string, string] {
+  const [name = "", digest = ""] = text.split(" ");
+  return [name, digest];
+}
+
+function holderFrom(text: string): Omit<Listener, "address"> {
+  const [own, ...process] = text.split(" ");
+  return { own: own === "yes", ...processFrom(process) };
+}
+
+const processFrom = ([pid, user = "?", ...command]: string[]): Process => ({
+  ...{ pid: Number(pid), user, command: command.join(" ") },
+});
+
+/** An answer as it came: interim answers may stand before the real one. */
+function chatFrom(text: string): { status: number; headers: Record<string, string>; body: string } {
+  // Any number of answers in advance (1xx) may come before the answer.
+  const answer = text.replace(/^(?:HTTP\/\S+ 1\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n)+(?=.)/, "");
+  const at = answer.search(/\r?\n\r?\n/);
+  const head = at < 0 ? answer : answer.slice(0, at);
+  const body = at < 0 ? "" : answer.slice(at).replace(/^\r?\n\r?\n/, "");
+  const [first = "", ...lines] = head.split(/\r?\n/);
+  const status = Number(/^HTTP\/\S+ (\d{3})/.exec(first)?.[1] ?? 0);
+  const headers = lines.map((line) => [line.split(":")[0]?.toLowerCase() ?? "", line.replace(/^[^:]*:\s*/, "")]);
+  return { status, headers: Object.fromEntries(headers), body };
+}

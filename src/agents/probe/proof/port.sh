@@ -1,0 +1,122 @@
+# Whose processes hold a port. POSIX sh, also run by bash, as root; needs `unit`, `unit_group`, `user` and `port`.
+#
+# A TCP connection belongs for life to the socket that accepted it, and one that was not accepted yet dies with its listener. So
+# when every listener of the port is the unit's and so is the other end of every connection that clm or root has to it, what was
+# connected before this look is connected to the unit, for as long as it lasts.
+
+# Prints listen= and holder= for each listener, and stranger= for each connection of ours whose other end is not the unit's.
+# `ours` is yes when the unit's processes hold the port and nobody else has a part in it. A process that comes or goes meanwhile
+# leaves sockets that seem to be nobody's (seen in a crash loop): what is not the unit's is reported when two looks agree.
+see_port() {
+  before=''
+  for look in 1 2 3 4; do
+    sockets=$(see_sockets)
+    case $sockets in *holder=no* | *stranger=*) ;; *) break ;; esac
+    [ "$sockets" != "$before" ] || break
+    before=$sockets
+    sleep 0.1
+    unit_group=$(systemctl show --property ControlGroup --value -- "$unit")
+  done
+  ours=no
+  case $sockets in *holder=no* | *stranger=*) ;; *holder=yes*) ours=yes ;; *) ours='' ;; esac
+  [ -n "$sockets" ] || return 0
+  name_holders <<END
+$sockets
+END
+}
+
+# The tables before the processes: what was accepted between the two is then known to be the unit's. Last the processes again:
+# the number of one that ended may be another's by now, whose sockets must not count.
+see_sockets() {
+  hex=$(printf %04X "$port")
+  list_unit_groups
+  set -f
+  {
+    grep -hs ":$hex " /proc/net/tcp /proc/net/tcp6
+    list_sockets
+  } | awk -v hex="$hex" -v login="${SUDO_UID:-0}" -v user="$user" -v main="${pid:-0}" "$judge_sockets" - processes=1 $groups
+}
+
+# Sets `groups` to the cgroup.procs of the unit's control group and of those below it. systemd escapes blanks in their names.
+list_unit_groups() {
+  groups=''
+  case $unit_group in /?*) ;; *) return 0 ;; esac
+  for directory in "/sys/fs/cgroup$unit_group" "/sys/fs/cgroup/unified$unit_group"; do
+    [ -r "$directory/cgroup.procs" ] || continue
+    groups=$directory/cgroup.procs
+    for below in "$directory"/*/; do
+      [ ! -d "$below" ] || { groups=$(find "$directory" -name cgroup.procs); break; }
+    done
+    return 0
+  done
+}
+
+# `/proc/12/fd/3 socket:[45]` for each socket of the unit's processes. Only in a subshell: find takes its place.
+list_sockets() {
+  set --
+  for group in $groups; do
+    while read -r process; do set -- "$@" "/proc/$process/fd"; done 2>/dev/null <"$group"
+  done
+  [ $# = 0 ] || exec find "$@" -maxdepth 1 -lname 'socket:*' -printf '%p %l\n' 2>/dev/null
+}
+
+# Only an end that can still be sent something counts: in the other states it has received the end of all that was sent.
+# Clients are judged by user: sshd connects for clm with the rights of the login, and probes are root's. What another account has
+# connected to, or from, the port is no matter of ours.
+judge_sockets='
+function plain(address) { sub(/^0000000000000000FFFF0000/, "", address); return address }
+function is_ours(uid) { return uid == login || uid == 0 }
+processes { is_own[$1]; next }
+$2 ~ /^socket:/ { split($1, path, "/"); socket[substr($2, 9, length($2) - 9), path[3]]; next }
+{
+  near = plain($2); far = plain($3)
+  if ($4 == "0A") { if (near ~ (":" hex "$")) listener[$10] = substr($2, 1, length($2) - 5); next }
+  if (near == "0100007F:" hex) { seen[far]; if ($4 ~ /^0[1345]$/) end[far] = $10 }
+  if (far == "0100007F:" hex) { client[near] = $8; state[near] = $4 }
+}
+END {
+  for (each in socket) {
+    split(each, part, SUBSEP)
+    if ((part[2] in is_own) && (part[2] == main || !(part[1] in owner))) owner[part[1]] = part[2]
+  }
+  for (inode in listener) {
+    address = listener[inode]
+    if (inode in owner) print "listen=" address "/" inode "\nholder=yes " owner[inode] " " user
+    else if (plain(address) ~ /^(0100007F|0+)$/) print "listen=" address "/" inode "\nholder=no"
+  }
+  for (far in end) {
+    inode = end[far]
+    if (inode != 0 && !(inode in owner) && (!(far in client) || is_ours(client[far]))) print "stranger=" inode
+  }
+  # No other end: with SYN cookies it is made by whoever listens when the first byte comes.
+  for (near in client) if (is_ours(client[near]) && state[near] == "01" && !(near in seen)) print "stranger=0 " near
+}'
+
+# Adds who it is to each holder and stranger. All processes are searched only for those that are not the unit's.
+name_holders() {
+  inode=''
+  while IFS= read -r line; do
+    case $line in
+      listen=*) inode=${line##*/} ;;
+      'holder=yes '*)
+        command=${line#holder=yes }
+        read -r command 2>/dev/null <"/proc/${command%% *}/comm" || command=''
+        line="$line $command"
+        ;;
+      holder=no) line="holder=no $(process_with "$inode")" ;;
+      'stranger=0 '*) line='stranger=0 ? ' ;;
+      stranger=*) line="stranger=$(process_with "${line#*=}")" ;;
+    esac
+    printf '%s%.3000s\n' "${prefix-}" "$line"
+  done
+}
+
+# process_with INODE: number, user and program of a process that has the socket.
+process_with() {
+  found=$(find /proc/[0-9]*/fd -maxdepth 1 -lname "socket:\[$1\]" -print -quit 2>/dev/null)
+  found=${found#/proc/}
+  found=${found%%/*}
+  command=''
+  read -r command 2>/dev/null <"/proc/${found:-none}/comm"
+  printf '%s %s %s' "${found:-0}" "$(stat -c %U "/proc/${found:-none}" 2>/dev/null || echo '?')" "$command"
+}

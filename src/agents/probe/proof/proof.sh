@@ -1,0 +1,190 @@
+# The proofs of an agent. The script that carries it sets what is looked at and calls the parts. The agent's key is the first
+# line of stdin, so that it is nobody's argument; requests.sh gets it on its own stdin. Used with port.sh.
+
+see_account() {
+  uid='' gid='' comment=''
+  IFS=: read -r _ _ uid gid comment _ <<END
+$(getent passwd "$user")
+END
+  say uid "$uid"
+  say comment "$comment"
+}
+
+# see_files NAME PATH...
+see_files() {
+  names='' rest=$#
+  while [ "$rest" -gt 1 ]; do
+    names="$names $1"
+    set -- "$@" "$2"
+    shift 2
+    rest=$((rest - 2))
+  done
+  # One stat for all. It says nothing of a file that is not there, so it also says which one a line is about.
+  stats=$newline$(stat -c '%n %F:%U:%a' -- "$@" 2>/dev/null)$newline
+  for name in $names; do
+    found=${stats##*"$newline$1 "}
+    if [ "$found" = "$stats" ]; then found=''; fi
+    say "file.$name" "${found%%"$newline"*}"
+    shift
+  done
+}
+
+see_unit() {
+  properties=$(systemctl show --timestamp=us+utc --property \
+    LoadState,ActiveState,SubState,Result,ExecMainStatus,ExecMainStartTimestamp,NRestarts,MainPID,ControlGroup,UnitFileState,NeedDaemonReload \
+    -- "$unit")
+  pid=0 unit_group=''
+  while IFS='=' read -r property value; do
+    case $property in MainPID) pid=$value ;; ControlGroup) unit_group=$value ;; ExecMainStartTimestamp) started=$value ;; esac
+    [ -z "$property" ] || say "unit.$property" "$value"
+  done <<END
+$properties
+END
+  [ "$pid" = 0 ] || see_age
+}
+
+# How long the process has been there, in hundredths of a second: both clocks run on while a machine sleeps.
+see_age() {
+  read -r up _ </proc/uptime
+  read -r stat 2>/dev/null <"/proc/$pid/stat" || return 0
+  # A program's name may hold blanks and brackets.
+  set -- ${stat##*) }
+  say age $((${up%.*}${up#*.} - ${20}))
+}
+
+# Who holds the port, and what it answers to our requests. All is asked on connections that were seen to be the agent's own.
+see_api() {
+  command -v bash >/dev/null || { see_port; say bash missing; return 0; }
+  answers=$(in_bash 25 ask_statuses)
+  case $answers in *looked=yes*) ;; *) see_port ;; esac
+  while IFS= read -r line; do
+    [ -z "$line" ] || printf '%s%s\n' "$prefix" "$line"
+  done <<END
+$answers
+END
+  case $answers,$chat in *own=200*,yes) see_chat ;; esac
+}
+
+# in_bash SECONDS FUNCTION, one of requests.sh.
+in_bash() {
+  printf '%s\n' "$key" | port=$port unit=$unit unit_group=$unit_group user=$user pid=$pid health=$health models=$models \
+    answer_seconds=$answer_seconds chat_path=$chat_path chat_session=$chat_session chat_body=$chat_body exec timeout -k 2 "$1" bash -c "$port_functions
+$requests" bash "$2"
+}
+
+# Each on a connection of its own: on one that is kept, a server that writes head and body apart is 40 ms late (Nagle).
+request() {
+  printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = %s\n' "$port" "$2" "${answer_seconds:-10}"
+  printf 'header = "Connection: close"\n'
+  printf 'output = "/dev/null"\nwrite-out = "%s=%%{http_code}\\n"\n' "$prefix$1"
+}
+
+see_chat() {
+  # Also when nothing comes.
+  say chat ''
+  say asked "$(date +%s.%6N)"
+  in_bash "$chat_seconds" ask_chat | in_pieces chat
+  # The answer may have taken long: the age that counts is that after it, and of the process that was asked.
+  if [ "$(systemctl show --property MainPID --value -- "$unit")" = "$pid" ]; then see_age; else say replaced yes; fi
+}
+
+# see_servers TEXT: the lines about MCP servers since its last start; all of them contain that text.
+see_servers() {
+  say servers yes
+  [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
+  see_began
+  [ -n "$began" ] || return 0
+  for log in errors.log agent.log; do log_since "$began" "$log" | grep -F -- "$1" | tail -n 50 | pieces server; done
+}
+
+# What a rendering has to know, beside the files that see_own_files reads.
+see_rendered() {
+  see_systemd
+  [ -n "$salt" ] && [ -f "/etc/systemd/system/$unit" ] || return 0
+  count=0
+  # 40 lines are 60,000 bytes.
+  for piece in $(base64 -w 2000 -- "/etc/systemd/system/$unit"); do
+    count=$((count + 1))
+    [ "$count" -gt 40 ] || say service "$piece"
+  done
+}
+
+contents() {
+  { first_of 4000000 "$1" || contents_as_root "$1"; } | at_most 4000000
+}
+
+# Of a file that is not the agent's any more. Root follows no link of the agent's: it may lead anywhere.
+contents_as_root() (
+  cd -P -- "${1%/*}" 2>/dev/null && [ "$(pwd -P)" = "${1%/*}" ] || exit
+  [ "$(stat -c %F:%h -- "./${1##*/}" 2>/dev/null)" = 'regular file:1' ] || exit
+  dd if="./${1##*/}" iflag=nofollow,nonblock bs=65536 count=60 status=none 2>/dev/null
+)
+
+# Lines that are written at once, so that those of others do not come between: a pipe takes 4096 bytes so.
+in_pieces() {
+  base64 -w 2000 | sed -u "s/^/$prefix$1=/"
+}
+
+see_systemd() {
+  number=$(systemctl --version)
+  number=${number#* }
+  number=${number%%[!0-9]*}
+  say systemd "$number"
+}
+
+# Every port somebody listens on, with the number of the user.
+see_ports() {
+  grep -hs '^ *[0-9]*: [0-9A-F]*:[0-9A-F]* [0-9A-F]*:0000 0A ' /proc/net/tcp /proc/net/tcp6 |
+    while read -r _ local _ _ _ _ _ owner _; do say port "$((0x${local##*:}))/$owner"; done
+}
+
+# see_words [SECONDS]: what the agent said since then; without it, since its last start.
+see_words() {
+  see_began
+  began=${1:-$began}
+  journal_since "$began" 200 cat | pieces word
+  [ -z "$began" ] || errors_since "$began" | pieces word
+}
+
+# Sets `began`, and `began_local` as a log writes it, to when its last run did, in seconds since 1970; to nothing when there was none. To the microsecond: the run
+# before may have ended within the same second, and said why.
+see_began() {
+  [ -n "$started" ] || started=$(systemctl show --timestamp=us+utc --property ExecMainStartTimestamp --value -- "$unit" 2>/dev/null)
+  began='' began_local=''
+  [ -z "$started" ] || IFS=/ read -r began began_local <<END
+$(date -d "$started" '+%s.%6N/%F %T,%3N' 2>/dev/null)
+END
+}
+
+# journal_since SECONDS LINES FORMAT MORE...
+journal_since() {
+  from=${1:+--since=@$1} most=$2 format=$3
+  shift 3
+  timeout -k 2 20 journalctl --quiet --no-pager --all --output "$format" --lines "$most" --unit "$unit" $from "$@" 2>/dev/null
+}
+
+errors_since() {
+  log_since "$1" errors.log
+}
+
+# log_since SECONDS FILE. A line without a time goes on with the one before it, as a traceback does.
+log_since() {
+  [ -n "$uid" ] || return 0
+  last_of 200000 "$data/logs/$2" |
+    awk -v began="$(date -d "@$1" '+%F %T,%3N')" '
+      /^[0-9][0-9][0-9][0-9]-/ { size = substr($0, 20, 1) == "," ? 23 : 19; keep = substr($0, 1, size) >= substr(began, 1, size) }
+      keep'
+}
+
+# pieces NAME: short enough to be written at once, so that the lines of another agent do not come between.
+pieces() {
+  tail -n 200 | cut -b 1-1500 | sed -u "s/^/$prefix$1=/"
+}
+
+# Room where it lives: free kilobytes, all inodes and free ones. Some file systems count none.
+see_room() {
+  read -r blocks size inodes left <<END
+$(stat -f -c '%a %S %c %d' -- "$home" 2>/dev/null)
+END
+  say room "${blocks:+$((blocks * size / 1024)) $inodes $left}"
+}

@@ -1,0 +1,65 @@
+# Requests to the agent's port, run by bash, which can connect by itself. Every connection is opened first; then see_port looks
+# whose it is, and only then is anything sent on it. The first line of stdin is the agent's key, so that it is in no argument list.
+
+IFS= read -r key
+# A connection that is gone must not end us.
+trap '' PIPE
+
+connected() {
+  { exec {connection}<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null
+}
+
+# send KEY METHOD PATH [BODY]. A body is a message, for the session of `chat_session`. HTTP/1.0, so that the answer is all that comes until
+# the end. bash writes each line by itself, so a server may read the request in several pieces.
+send() {
+  local text
+  printf -v text '%s %s HTTP/1.0\r\nHost: 127.0.0.1:%s\r\nConnection: close\r\nAccept: */*\r\n' "$2" "$3" "$port"
+  [ -z "$1" ] || text+="Authorization: Bearer $1"$'\r\n'
+  [ $# = 3 ] || text+=${chat_session:+$chat_session$'\r\n'}$'Content-Type: application/json\r\n'"Content-Length: ${#4}"$'\r\n'
+  printf '%s\r\n%s' "$text" "${4-}" 2>/dev/null >&"$connection"
+}
+
+# Sets `code` to what the status line of an answer says, 000 when none comes in time.
+read_status() {
+  local line='' left=$((${answer_seconds:-10} - SECONDS))
+  code=000
+  [ -n "$connection" ] || return 0
+  IFS= read -r -t "$((left > 0 ? left : 0)).1" -n 100 line 2>/dev/null <&"$connection"
+  [[ ! $line =~ ^HTTP/[0-9.]+\ ([0-9]{3}) ]] || code=${BASH_REMATCH[1]}
+}
+
+ask_statuses() {
+  local names=(health none wrong ${key:+own}) connections=() at
+  for at in "${!names[@]}"; do
+    connected || break
+    connections+=("$connection")
+  done
+  see_port
+  echo looked=yes
+  [ "$ours" = yes ] || return 0
+  for at in "${!connections[@]}"; do
+    connection=${connections[at]}
+    case ${names[at]} in
+      health) send '' GET "$health" ;;
+      none) send '' GET "$models" ;;
+      wrong) send 0000000000000000000000000000000000000000000000000000000000000000 GET "$models" ;;
+      own) send "$key" GET "$models" ;;
+    esac
+  done
+  SECONDS=0
+  for at in "${!names[@]}"; do
+    connection=${connections[at]-}
+    read_status
+    printf '%s=%s\n' "${names[at]}" "$code"
+  done
+}
+
+ask_chat() {
+  connected || return 0
+  see_port >/dev/null
+  [ "$ours" = yes ] || return 0
+  send "$key" POST "$chat_path" "$chat_body"
+  head -c 60000 <&"$connection"
+}
+
+"$1"

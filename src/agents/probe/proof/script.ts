@@ -1,0 +1,69 @@
+import { sh } from "../../../quote.js";
+import { sessionHeader } from "../../chat/message.js";
+import { codexTexts } from "../../hermes/codex/runtime.js";
+import { privatePlaces } from "../../plan/private-paths.js";
+import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { lookScript, ownFilesCalls } from "../script.js";
+import { proofLibrary } from "./library.js";
+import { newProofSession } from "./session.js";
+
+export interface Sight {
+  /** One real question is asked when the key is accepted. */
+  chat?: boolean;
+  /**
+   * Also what a rendering has to know: variables of `.env`, config.yaml, systemd. A salt asks for digests of the lines. `as`
+   * is the agent as it should be, when that is another.
+   */
+  rendered?: { salt: string; as?: ResolvedAgent } | undefined;
+  /** Also every port that somebody listens on. */
+  ports?: boolean;
+  /** Also what it says of its channels and MCP servers. */
+  connections?: boolean;
+  /** Only what the agent said since then, in seconds since 1970 by the host's clock; without a time, since its last start. */
+  words?: { since?: string | undefined } | undefined;
+}
+
+const question = "Say only the word OK.";
+
+/** Milliseconds a model may think about one word. */
+export const chatTimeout = 120_000;
+
+/** The script that looks at an agent. It holds nothing secret: the key is the first line on its stdin. */
+export function proofScript(agent: ResolvedAgent, sight: Sight): string {
+  const { manifest, port, paths } = agent;
+  const { api } = manifest;
+  const body = {
+    model: api.chat.model,
+    stream: false,
+    messages: [{ role: "user", content: question }],
+    max_tokens: 16,
+  };
+  const salt = sight.rendered?.salt ?? "";
+  const ownFiles = ["version", ...(sight.rendered ? ["env", "config"] : []), ...(sight.connections ? ["gateway"] : [])];
+  const session = `${sessionHeader}: ${newProofSession()}`;
+  return lookScript(agent, proofLibrary, [
+    sh`port=${port} salt=${salt} config=${paths.config} health=${api.health} models=${api.models}`,
+    sh`chat=${sight.chat ? "yes" : ""}`,
+    sh`chat_path=${api.chat.path} chat_seconds=${chatTimeout / 1000} chat_body=${JSON.stringify(body)}`,
+    sh`chat_session=${session}`,
+    // What comes next on stdin is for somebody else.
+    "IFS= read -r key; exec </dev/null",
+    "see_account",
+    ...(sight.words
+      ? [sh`see_words ${sight.words.since ?? []}`]
+      : [
+          ...(sight.rendered ? ["see_rendered"] : []),
+          ...(sight.ports ? ["see_ports"] : []),
+          sh`see_files ${privatePlaces(agent).flatMap(({ name, path }) => [name, path])}`,
+          "see_unit",
+          ...ownFilesCalls(agent, ownFiles, sight.rendered && codexTexts(sight.rendered.as ?? agent)),
+          ...(sight.connections ? serverCalls(agent) : []),
+          "see_open_ports",
+          "see_api",
+        ]),
+  ]);
+}
+
+/** The call that tells of its MCP servers, when it has any. */
+export const serverCalls = ({ servers, manifest }: ResolvedAgent): string[] =>
+  servers.length > 0 && manifest.mcp_log ? [sh`see_servers ${manifest.mcp_log.contains}`] : [];

@@ -1,0 +1,145 @@
+import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { withCause } from "../proof/cause.js";
+import { judge, restartsOf, settled, times } from "../proof/judge.js";
+import type { Proof, ProofId } from "../proof/proof.js";
+import type { StatusObservation } from "./observation.js";
+import {
+  codexTrouble,
+  isDownAsWished,
+  isStarting,
+  type KeyTrouble,
+  reachTroubles,
+  strayTrouble,
+  type Wanted,
+  withKeyTrouble,
+} from "./troubles.js";
+
+/** How an agent is, in one word. */
+export const states = [
+  /** Answers its own key and nobody else's, and nothing is amiss. */
+  "running",
+  /** The same, and something is amiss. */
+  "degraded",
+  "starting",
+  "stopped",
+  /** It should answer and does not. */
+  "failed",
+  /** It answers others than who has its key, or elsewhere than on the loopback. */
+  "exposed",
+  /** Its account or its unit is not there. */
+  "gone",
+  /** Its host cannot be asked. */
+  "unreachable",
+] as const;
+export type State = (typeof states)[number];
+
+export interface Judgement {
+  state: State;
+  /** Why it is not simply running. */
+  reason?: string;
+  /** It is stopped, and something of it runs on outside its unit. */
+  strays?: boolean;
+  proofs: Proof[];
+}
+
+export interface Expected {
+  wanted?: Wanted;
+  /** What is not as configured, with the reason of what has one; or why that cannot be told. */
+  drift?: { what: string; reason?: string }[] | { unknown: string };
+  /** What is recorded of the last time its model was asked, when that failed. */
+  unanswered?: string | undefined;
+  key?: KeyTrouble | undefined;
+  /** What was begun with it and did not come to its end. */
+  unfinished?: string | undefined;
+}
+
+/** How an agent is, by what was seen. It is `running` only when it would answer whoever has its key. */
+export function judgeStatus(agent: ResolvedAgent, sight: StatusObservation, expected: Expected = {}): Judgement {
+  const { wanted = "run", unfinished } = expected;
+  const standing = byWhatWasSeen(agent, sight, { ...expected, wanted });
+  if (!unfinished) return standing;
+  const { state, reason, proofs, strays } = standing;
+  const worse = state === "running" ? "degraded" : isWell({ state, wanted }) ? "failed" : state;
+  return { state: worse, reason: [unfinished, reason].filter(Boolean).join("; "), proofs, ...(strays && { strays }) };
+}
+
+function byWhatWasSeen(
+  agent: ResolvedAgent,
+  sight: StatusObservation,
+  expected: Expected & { wanted: Wanted },
+): Judgement {
+  const { basics: seen } = sight;
+  const { wanted, key } = expected;
+  const judged = withKeyTrouble(agent, seen, judge(agent, seen, { noChat: "costs tokens" }), key);
+  const proofs = withCause(agent, judged, sight.words);
+  const failed = (...ids: ProofId[]) => proofs.find(({ id, result }) => ids.includes(id) && result === "fail");
+  const { LoadState, ActiveState = "", SubState = "" } = seen.unit;
+  const as = (state: State, reason?: string): Judgement => ({ state, proofs, ...(reason && { reason }) });
+
+  if (!seen.account) return as("gone", failed("version")?.reason);
+  if (LoadState === "not-found" || LoadState === "masked") return as("gone", unitReason(agent, LoadState));
+  const open = seen.listeners.some(({ own }) => own) && failed("port");
+  if (open && seen.listeners.every(({ own }) => own)) return as("exposed", open.reason);
+  const reachable = failed("listeners");
+  if (reachable) return as("exposed", reachable.reason);
+  if (seen.answers.none === 200 || seen.answers.wrong === 200)
+    return as("exposed", failed("gate.none", "gate.wrong")?.reason);
+  if (ActiveState === "inactive" || isDownAsWished(seen, wanted)) {
+    const strays = strayTrouble(agent, sight);
+    const why = [whyStopped(agent, wanted, failed("port")), strays].filter(Boolean).join("; ");
+    return { ...as("stopped", why), ...(strays && { strays: true }) };
+  }
+  if (ActiveState === "failed") return as("failed", failed("unit")?.reason);
+  const endsOften = restartsOf(seen) > 1 && (seen.age ?? 0) < settled;
+  if (SubState === "auto-restart" || (ActiveState === "activating" && seen.age === undefined)) {
+    const often = endsOften ? "it ends again and again" : "it ended and is being started again";
+    return as("failed", `${often}: ${failed("unit")?.reason}`);
+  }
+  const silent = failed("port", "health", "gate.own", "gate.none", "gate.wrong");
+  if (silent && isStarting(agent, seen)) return as("starting", silent.reason);
+  if (silent) return as("failed", endsOften ? `it ends again and again: ${silent.reason}` : silent.reason);
+  const amiss = amissIn(agent, sight, proofs, expected);
+  return amiss.length > 0 ? as("degraded", amiss.join("; ")) : as("running");
+}
+
+/** It answers. What is not proven in spite of that is amiss; that it began just now is only when it was not for long before. */
+function amissIn(agent: ResolvedAgent, sight: StatusObservation, proofs: Proof[], expected: Expected): string[] {
+  const { basics: seen, full } = sight;
+  const { wanted, drift = [], unanswered, key } = expected;
+  const again = (id: ProofId) => id === "steady" && restartsOf(seen) > 0 && (seen.age ?? 0) < settled;
+  const unproven = proofs.filter(
+    ({ id, result }) => result === "warn" || (result === "fail" && (id !== "steady" || again(id))),
+  );
+  const differs = "unknown" in drift ? [] : drift;
+  // A version that is wrong is a proof that failed, and a difference, too.
+  const untold = differs.filter(({ reason }) => !unproven.some((proof) => proof.reason === reason));
+  return [
+    ...unproven.map(({ id, reason }) => (again(id) ? `${reason}, restarted ${times(restartsOf(seen))}` : reason)),
+    ...(full ? [full === "blocks" ? "its disk is full" : "its disk has no inodes left"] : []),
+    ...reachTroubles(sight),
+    ...[codexTrouble(agent, sight) ?? []].flat(),
+    ...[strayTrouble(agent, sight) ?? []].flat(),
+    ...(unanswered ? [unanswered] : []),
+    ...(key === "changing" ? ["a change of its key is not finished"] : []),
+    ...(wanted === "rest" && differs.length === 0 ? ["it runs, though clm stopped it"] : []),
+    ...(untold.length > 0 ? [`not as configured: ${untold.map(({ what }) => what).join(", ")}`] : []),
+    ...("unknown" in drift ? [`whether it is as configured cannot be told: ${drift.unknown}`] : []),
+  ];
+}
+
+/** Nobody has to do anything about it. */
+export const isWell = ({ state, wanted, strays }: { state: State; wanted: Wanted; strays?: boolean }): boolean =>
+  state === "running" || (state === "stopped" && wanted !== "run" && !strays);
+
+const unitReason = ({ unit }: ResolvedAgent, load: string): string =>
+  load === "masked" ? `${unit} is masked` : `there is no unit ${unit}`;
+
+/** Also who has its port; that nobody has it needs no telling. */
+function whyStopped({ ref }: ResolvedAgent, wanted: Wanted, port: Proof | undefined): string {
+  const why = {
+    run: `stopped, though it was not clm that stopped it; clm agent start ${ref}`,
+    rest: "",
+    nothing: `not configured yet; clm agent configure ${ref}`,
+  }[wanted];
+  return [why, port && port.cause !== "no-listener" ? port.reason : ""].filter((text) => text !== "").join("; ");
+}

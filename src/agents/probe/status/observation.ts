@@ -1,0 +1,138 @@
+import { currentChannels } from "../proof/connections.js";
+import { type Observation, parseObservation } from "../proof/observation.js";
+import { saidIn, sectionsIn } from "../script.js";
+
+/** How an agent was at one moment. */
+export interface StatusObservation {
+  basics: Observation;
+  /** Bytes of its control group. */
+  memory?: number;
+  /** Percent of one processor, while it was looked at. */
+  busy?: number;
+  /** What its control group had used up: hundredths of a second since the host started, and microseconds of work. */
+  use?: { at: number; work: number };
+  /** Room where it lives, in kilobytes. */
+  free?: number;
+  /** There is none left: kilobytes, or inodes on a file system that counts them. */
+  full?: "blocks" | "inodes";
+  /** What the process that runs says of its channels, by name. */
+  channels: Record<string, { state: string; error?: string }>;
+  /** The last thing that went wrong since it was started. */
+  lastError?: string;
+  /** What it said of that, and before it ended. */
+  words: string[];
+  /** Whether the service that answers for its model can be reached from there. */
+  reach?: Reach;
+  /** The same of providers it falls back to, and of those for single tasks, by name. */
+  others?: Record<string, Reach>;
+  /** Of one whose turns are to be Codex': what its config.yaml says of that, and what its Codex says of itself. */
+  codex?: { setting: string; version: string };
+  /** Processes of its user that run outside its units: the first of them, and how many there are. */
+  strays: { count: number; first: Stray[] };
+  /** Changes when a file it rests on does. */
+  touched?: string;
+}
+
+/** A process of an agent's user outside the agent's units. Its command is its own words. */
+export interface Stray {
+  pid: number;
+  command: string;
+}
+
+/** What came of asking for a service: an HTTP status, or why there is none. */
+export type Reach = { status: number } | { trouble: string };
+
+/** Reads the lines of sight.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
+export const parseStatusObservations = (text: string, count: number): (StatusObservation | undefined)[] =>
+  sectionsIn(text, count).map(sightFrom);
+
+function sightFrom(text: string): StatusObservation | undefined {
+  const seen = parseObservation(text);
+  if (!seen) return undefined;
+  const lines = saidIn(text) ?? [];
+  const all = (key: string) => lines.filter(([name]) => name === key).map(([, value]) => value);
+  const said = new Map(lines);
+  const [first, last] = [numbers(said.get("cpu.first")), numbers(said.get("cpu.last"))];
+  const busy = busyBetween(first, last);
+  const [at, work] = last.length > 0 ? last : first;
+  const memory = Number(said.get("memory"));
+  const errors = all("error");
+  const lastError = errors.at(-1);
+  const reach = said.get("reach");
+  const others = lines.flatMap(([key, value]) => (key.startsWith("reach.") ? [[key.slice(6), reachFrom(value)]] : []));
+  const touched = said.get("touched");
+  return {
+    basics: seen,
+    channels: currentChannels(seen),
+    words: [...errors, ...all("word")],
+    strays: { count: Number(said.get("strays") ?? 0), first: all("stray").map(strayFrom) },
+    ...(memory > 0 && { memory }),
+    ...(busy !== undefined && { busy }),
+    ...(at !== undefined && work !== undefined && { use: { at, work } }),
+    ...roomIn(numbers(said.get("room"))),
+    ...(lastError && { lastError }),
+    ...(reach && { reach: reachFrom(reach) }),
+    ...(others.length > 0 && { others: Object.fromEntries(others) }),
+    ...(said.has("codex") && { codex: { setting: said.get("runtime") ?? "", version: versionIn(said.get("codex")) } }),
+    ...(touched && { touched }),
+  };
+}
+
+/** Empty when Codex is not installed; `unknown` when it is and its version cannot be read. */
+const versionIn = (text = ""): string => (text === "unknown" ? text : (/\d+\.\d+\.\d+/.exec(text)?.[0] ?? ""));
+
+/** What a look for strays found; nothing when it broke off. */
+export function straysFrom(text: string): StatusObservation["strays"] | undefined {
+  const lines = saidIn(text);
+  if (!lines) return undefined;
+  const all = (key: string) => lines.filter(([name]) => name === key).map(([, value]) => value);
+  return { count: Number(all("strays")[0] ?? 0), first: all("stray").map(strayFrom) };
+}
+
+function strayFrom(text: string): Stray {
+  const [pid = "", ...command] = text.split(" ");
+  return {
+    pid: Number(pid),
+    command: command
+      .join(" ")
+      .replace(/\p{Cc}/gu, " ")
+      .slice(0, 200),
+  };
+}
+
+const numbers = (text = ""): number[] =>
+  text
+    .split(" ")
+    .filter((word) => /^\d+$/.test(word))
+    .map(Number);
+
+/** Kilobytes below which nothing can be written any more. */
+const noRoom = 1024;
+
+function roomIn([kilobytes, inodes = 0, left = 0]: number[]): Pick<StatusObservation, "free" | "full"> {
+  if (kilobytes === undefined) return {};
+  if (kilobytes < noRoom) return { free: kilobytes, full: "blocks" };
+  return { free: kilobytes, ...(inodes > 0 && left === 0 && { full: "inodes" }) };
+}
+
+/** Each is hundredths of a second, and microseconds of work done by then. */
+export function busyBetween([from = 0, before = 0]: number[], [to = 0, after = 0]: number[]): number | undefined {
+  if (to <= from || after < before) return undefined;
+  return (after - before) / ((to - from) * 100);
+}
+
+/** As curl ends. */
+const troubles: Record<number, string> = {
+  6: "its name is not known there",
+  7: "nothing answers there",
+  28: "it does not answer in time",
+  35: "no TLS could be agreed on",
+  60: "its certificate is not trusted there",
+  127: "the host has no curl",
+};
+
+function reachFrom(text: string): Reach {
+  const [exit = 0, status = 0] = numbers(text);
+  if (status > 0) return { status };
+  return { trouble: troubles[exit] ?? `curl ended with ${exit}` };
+}

@@ -1,0 +1,149 @@
+import { sh } from "../../../quote.js";
+import { codexTexts, runsOnCodex } from "../../hermes/codex/runtime.js";
+import { proxyUnit } from "../../hermes/proxy/proxy.js";
+import { environmentOf } from "../../plan/environment.js";
+import { privatePlaces } from "../../plan/private-paths.js";
+import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { proofLibrary } from "../proof/library.js";
+import { serverCalls } from "../proof/script.js";
+import { lookBeginning, manyScript, ownFilesCalls, settingsOf, versionFile } from "../script.js";
+import library from "./status.sh?raw";
+
+/** An agent to be looked at. */
+export interface Looked {
+  resolved: ResolvedAgent;
+  /** The address of the service that answers for its model: where it is, and no more. */
+  reach?: string | undefined;
+  /** The same for the other providers it has, by name. */
+  others?: Record<string, string> | undefined;
+  /** Also what tells whether it is as it was configured. A salt asks for digests of the lines of `.env`. */
+  rendered?: { salt: string } | undefined;
+}
+
+/**
+ * The script that looks at all of a host's agents at once. Each line it prints begins with the number of the agent it is
+ * about. The agents' keys are the first lines of its stdin, in the same order.
+ */
+export function sightScript(agents: readonly Looked[]): string {
+  return scriptOf([...agents.map((_, at) => `IFS= read -r key_${at}`), everyone], agents.map(section));
+}
+
+/**
+ * The same for a short look, which tells whether anything has changed since a whole one. No key is needed, no wrong one is
+ * tried, and no program is started.
+ */
+export const glanceScript = (agents: readonly Looked[]): string => scriptOf([everyone], agents.map(glance));
+
+/** The same for what tells whether agents are as they were configured. Nothing is asked of them, so no key is needed. */
+export const truthScript = (agents: readonly Looked[]): string => scriptOf([], agents.map(truth));
+
+const scriptOf = (first: string[], sections: string[]): string => manyScript(proofLibrary + library, first, sections);
+
+const straysCall = (agent: ResolvedAgent): string => {
+  const { manifest, unit } = agent;
+  return sh`see_strays ${[unit, ...(manifest.proxy ? [proxyUnit(agent, manifest.proxy)] : [])]}`;
+};
+
+/** The script that looks only for processes of a user outside these units. */
+export const straysScript = (user: string, units: string[]): string =>
+  [
+    lookBeginning(proofLibrary + library),
+    sh`user=${user}`,
+    everyone,
+    "see_account",
+    sh`see_strays ${units}`,
+    "say end yes",
+    "",
+  ].join("\n");
+
+/** Every process of the host with its user, looked at once for all agents. */
+const everyone = "everyone=$(stat -c %u:%n /proc/[0-9]* 2>/dev/null)";
+
+function section(looked: Looked, at: number): string {
+  const { resolved: agent, rendered } = looked;
+  const { manifest, port, paths } = agent;
+  const { health, models } = manifest.api;
+  return [
+    settingsOf(agent),
+    sh`port=${port} health=${health} models=${models} chat='' salt=${rendered?.salt ?? ""} config=${paths.config}`,
+    `key=$key_${at}`,
+    // An agent that hangs must not take all the time its host has to answer, or it is told as a host that does not.
+    "answer_seconds=6",
+    "see_account",
+    sh`see_touched ${restsOn(agent)}`,
+    ...reaching(looked),
+    ...codexCall(agent),
+    ...(rendered ? ["see_rendered"] : []),
+    sh`see_files ${privatePlaces(agent).flatMap(({ name, path }) => [name, path])}`,
+    "see_unit",
+    straysCall(agent),
+    "see_use cpu.first",
+    "see_room",
+    ...ownFilesCalls(
+      agent,
+      ["version", ...(rendered ? ["env", "config"] : []), "gateway", "errors"],
+      rendered && codexTexts(agent),
+    ),
+    ...serverCalls(agent),
+    "see_last_words",
+    "see_open_ports",
+    "see_api",
+    "wait",
+    "see_use cpu.last",
+  ].join("\n");
+}
+
+function truth({ resolved: agent, rendered }: Looked): string {
+  return [
+    settingsOf(agent),
+    sh`salt=${rendered?.salt ?? ""} config=${agent.paths.config}`,
+    "see_account",
+    "see_rendered",
+    sh`see_files ${privatePlaces(agent).flatMap(({ name, path }) => [name, path])}`,
+    "see_unit",
+    ...ownFilesCalls(agent, ["version", "env", "config"], codexTexts(agent)),
+  ].join("\n");
+}
+
+function glance(looked: Looked): string {
+  const { resolved: agent } = looked;
+  const { manifest, port } = agent;
+  return [
+    settingsOf(agent),
+    sh`port=${port} health=${manifest.api.health} answer_seconds=3`,
+    "see_account",
+    sh`see_touched ${restsOn(agent)}`,
+    ...reaching(looked),
+    ...[
+      "see_unit",
+      straysCall(agent),
+      "see_use cpu.first",
+      "see_room",
+      ...ownFilesCalls(agent, ["gateway"]),
+      "see_port",
+      "see_open_ports",
+      "see_health",
+      "wait",
+    ],
+  ].join("\n");
+}
+
+const codexCall = (agent: ResolvedAgent): string[] => {
+  const { codex } = agent.manifest;
+  if (!codex || !runsOnCodex(agent)) return [];
+  return [sh`search=${environmentOf(agent).PATH ?? ""}`, sh`see_codex ${codex.program} ${codex.key} &`];
+};
+
+/** All at once, and beside the rest. */
+const reaching = ({ reach = "", others = {} }: Looked): string[] => [
+  sh`see_reach ${reach} &`,
+  ...Object.entries(others).map(([name, address]) => sh`see_reach ${address} ${name} &`),
+];
+
+const restsOn = (agent: ResolvedAgent): string[] => {
+  const { paths, unit } = agent;
+  return [
+    ...[paths.env, paths.config, paths.launcher, versionFile(agent), ...Object.values(codexTexts(agent))],
+    ...[`/etc/systemd/system/${unit}`, `/etc/systemd/system/${unit}.d`],
+  ];
+};

@@ -1,0 +1,158 @@
+# How an agent is, beside what is proven of it. Used with the functions of proof.sh, which see the account, the unit and the
+# port first.
+
+# What its control group has used up so far. Called twice: the difference tells how busy it is.
+see_use() {
+  [ "${pid:-0}" != 0 ] || return 0
+  find_group "/proc/$pid"
+  group=/sys/fs/cgroup$group
+  read -r up _ </proc/uptime
+  while read -r name value; do
+    [ "$name" != usage_usec ] || say "$1" "${up%.*}${up#*.} $value"
+  done 2>/dev/null <"$group/cpu.stat"
+  [ "$1" = cpu.first ] || return 0
+  # Where nobody counts it for the group, it is what its processes have.
+  read -r bytes 2>/dev/null <"$group/memory.current" ||
+    add_memory
+  say memory "$bytes"
+}
+
+# Sets `bytes` to the memory of the group's processes together.
+add_memory() {
+  bytes=0
+  while read -r process; do
+    while read -r name value _; do
+      case $name in VmRSS:) bytes=$((bytes + value * 1024)); break ;; esac
+    done 2>/dev/null <"/proc/$process/status"
+  done 2>/dev/null <"$group/cgroup.procs"
+}
+
+# Sets `group` to the control group of the process, a folder of /proc.
+find_group() {
+  group=''
+  while IFS= read -r line; do
+    case $line in 0::*) group=${line#0::} ;; esac
+  done 2>/dev/null <"$1/cgroup"
+}
+
+# What one that ended before it had a log of its own has told the journal. Its errors are read by see_own_files: a healthy agent logs
+# warnings at each start, and for every wrong key that we try.
+see_last_words() {
+  case $properties in *ActiveState=active*) return 0 ;; esac
+  see_began
+  [ -z "$uid" ] || [ -z "$began" ] || journal_since "$began" 20 cat | pieces word
+}
+
+# When the files it rests on were last changed: a look that asks for no more tells by it whether a whole one is due.
+see_touched() {
+  set -- $(stat -c '%n/%Z/%i' -- "$@" 2>/dev/null)
+  # Without the folders, which are the same each time.
+  touched=''
+  for file; do
+    time=${file%/*}
+    folder=${time%/*}
+    touched="$touched ${folder##*/}/${time##*/}/${file##*/}"
+  done
+  say touched "$touched"
+}
+
+see_health() {
+  [ "$ours" = yes ] || return 0
+  request health "$health" | curl -q --config - 2>/dev/null
+}
+
+# see_reach ADDRESS [NAME]. Whether a service that answers for its models can be reached from here. Nobody's key is shown, and
+# nothing is asked of it.
+see_reach() {
+  [ -n "$1" ] || return 0
+  status=$(curl -q --config - 2>/dev/null <<END
+url = "$1"
+silent
+output = "/dev/null"
+write-out = "%{http_code}"
+max-time = 5
+proto = "=http,https"
+END
+)
+  say "reach${2:+.$2}" "$? ${status:-000}"
+}
+
+# see_codex PROGRAM KEY: who runs its turns, by its settings, and the version of the Codex that its service would find on `search`, by
+# the package that the program is in. The program is the agent's, and is not run.
+see_codex() {
+  [ -n "$uid" ] || return 0
+  say runtime "$(contents "$config" | sed -n "/^[[:space:]]*#/d; s/.*[{,[:space:]]$2:[[:space:]]*[\"']\{0,1\}\([A-Za-z_]*\).*/\1/p" | head -n 1)"
+  say codex "$(ask_agent 10 /bin/sh -c "$codex_package" sh "$1" "$search" | at_most 100000 |
+    sed -n 's/.*"version"[[:space:]]*:[[:space:]]*"\([0-9A-Za-z.+-]\{1,60\}\)".*/\1/p; s/^unknown$/&/p' | head -n 1)"
+}
+
+codex_package='PATH=/usr/bin:/bin IFS=:
+for folder in $2; do
+  [ -f "$folder/$1" ] && [ -x "$folder/$1" ] || continue
+  place=$(readlink -f -- "$folder/$1")
+  while place=${place%/*} && [ -n "$place" ]; do
+    [ ! -f "$place/package.json" ] || exec head -c 100000 -- "$place/package.json"
+  done
+  echo unknown
+  exit
+done'
+
+# see_strays UNIT...: processes of the agent's user outside its units: what got out of its sandbox, or was let out. `everyone` has a word
+# `UID:/proc/PID` for each process of the host, read once for all agents. Units named clm-… hold what clm itself runs in the agent.
+see_strays() {
+  [ -n "$uid" ] || return 0
+  count=0 units=" $* "
+  for process in $everyone; do
+    case $process in "$uid:"*) ;; *) continue ;; esac
+    process=${process#*:}
+    is_stray "$process" || continue
+    count=$((count + 1))
+    [ "$count" -gt 10 ] || say stray "${process##*/} $(stray_command "$process")"
+  done
+  say strays "$count"
+}
+
+is_stray() {
+  # A process that ended, or a zombie that was not reaped yet, does not count.
+  read -r stat 2>/dev/null <"$1/stat" || return 1
+  stat=${stat##*) }
+  case $stat in
+    # With other threads than the first, it goes on.
+    Z* | X*) has_threads $stat || return 1 ;;
+  esac
+  find_group "$1"
+  case $group in
+    /system.slice/clm-exec-* | /system.slice/clm-run-* | /system.slice/clm-job-*) return 1 ;;
+    /user.slice/* | /system.slice/ssh*) ! is_lent "$stat" ;;
+    /system.slice/*)
+      group=${group#/system.slice/}
+      case $units in *" ${group%%/*} "*) return 1 ;; esac
+      ;;
+  esac
+}
+
+# Takes the fields of /proc/PID/stat from the state on.
+has_threads() {
+  [ "${18:-0}" -gt 1 ]
+}
+
+# Who reads a file of the agent for clm, or for an administrator, has its user for the time being: above it is a process of root in a
+# login session. One that was left behind there has nobody above it but the first process.
+is_lent() {
+  rest=$1 depth=0
+  while [ "$depth" -lt 20 ]; do
+    depth=$((depth + 1))
+    rest=${rest#* }
+    above=${rest%% *}
+    [ "$above" -gt 1 ] || return 1
+    case $(stat -c %u "/proc/$above" 2>/dev/null) in 0) return 0 ;; "$uid") ;; *) return 1 ;; esac
+    read -r rest 2>/dev/null <"/proc/$above/stat" || return 1
+    rest=${rest##*) }
+  done
+  return 1
+}
+
+# Its own words, which can be anything.
+stray_command() {
+  head -c 200 "$1/cmdline" 2>/dev/null | tr -c '[:print:]' ' ' | sed 's/ *$//'
+}

@@ -1,0 +1,32 @@
+import type { Readable } from "node:stream";
+import type { Fault } from "../errors.js";
+
+export interface ReadOptions {
+  signal: AbortSignal;
+  /** Bytes that are kept; with more it is `tooMuch`. */
+  maxBytes: number;
+  tooMuch: () => Fault;
+}
+
+/** Everything a stream brings, which whoever says stop ends. */
+export async function readAll(stream: Readable, { signal, maxBytes: most, tooMuch }: ReadOptions): Promise<Buffer> {
+  const stop = () => stream.destroy();
+  signal.addEventListener("abort", stop, { once: true });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of stream) {
+      const bytes = Buffer.from(chunk);
+      length += bytes.length;
+      if (length > most) throw tooMuch();
+      chunks.push(bytes);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+  signal.throwIfAborted();
+  return Buffer.concat(chunks);
+}

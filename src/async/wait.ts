@@ -1,0 +1,44 @@
+export interface WaitOptions<T> {
+  /** Milliseconds. */
+  timeout?: number;
+  /** What is thrown after that time. */
+  late?: () => Error;
+  signal?: AbortSignal | undefined;
+  /** Gets a result that came after nobody waited for it any more, to close it. */
+  drop?: (result: T) => void;
+}
+
+/** Waits for a host, but not longer than `timeout`, and not at all once `signal` is aborted. */
+export function waitFor<T>(work: Promise<T>, { timeout, late, signal, drop }: WaitOptions<T>): Promise<T> {
+  return new Promise((done, failed) => {
+    let over = false;
+    const giveUp = (reason: unknown) => {
+      over = true;
+      clearTimeout(timer);
+      failed(reason);
+    };
+    const stop = () => giveUp(signal?.reason);
+    const timer =
+      timeout === undefined
+        ? undefined
+        : setTimeout(() => {
+            signal?.removeEventListener("abort", stop);
+            giveUp(late?.());
+          }, timeout);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+    work.then(
+      (result) => {
+        if (over) return drop?.(result);
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", stop);
+        done(result);
+      },
+      (error) => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", stop);
+        failed(error);
+      },
+    );
+  });
+}

@@ -1,0 +1,15 @@
+import { doctorAgents } from "../../flows/doctor/doctor.js";
+import { withSession } from "../../flows/session.js";
+import type { Handler } from "../command.js";
+import { report } from "../doctor/report.js";
+import { chooseAgents } from "../many.js";
+import type { doctor } from "./commands.js";
+
+export const run: Handler<typeof doctor> = async ({ args, options }, clm) => {
+  const { fix, parallel, verbose, sudoPasswordFile } = options;
+  const agents = chooseAgents(clm, args.names, options);
+  const diagnosis = await withSession({ ...clm, sudoPasswordFile }, (session) =>
+    doctorAgents(session, agents, { fix, parallel }),
+  );
+  return report(clm, diagnosis, { verbose });
+};

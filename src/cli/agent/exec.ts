@@ -1,0 +1,89 @@
+import { errorOf, faults } from "../../errors.js";
+import { codeOf, type ExecOrder, type ExecResult, execInAgents, exitIn } from "../../flows/agent/exec/exec.js";
+import { cleanCut } from "../../flows/clean-cut.js";
+import type { Outcome } from "../../flows/fleet/each.js";
+import { type Session, withSession } from "../../flows/session.js";
+import { sh } from "../../quote.js";
+import { type Agent, hostAndName } from "../../state/agents.js";
+import { plain } from "../../ui/plain.js";
+import type { Context, Handler, Input } from "../command.js";
+import { chooseAgents, isLone, paceOf, rerunLine, summarize } from "../many.js";
+import { exec } from "./commands.js";
+import { ExecOutput } from "./exec-output.js";
+import { identityOf } from "./view.js";
+
+type ExecInput = Input<NonNullable<typeof exec.args>, NonNullable<typeof exec.options>>;
+
+export const run: Handler<typeof exec> = async (input, clm) => {
+  const { names } = input.args;
+  const agents = chooseAgents(clm, names, input.options);
+  const lone = isLone(names) ? agents[0] : undefined;
+  return withSession({ ...clm, sudoPasswordFile: input.options.sudoPasswordFile }, (session) =>
+    lone ? inOne(session, clm, lone, input) : inMany(session, clm, agents, input),
+  );
+};
+
+/** Like a local command: its streams and its exit code become ours. */
+async function inOne(session: Session, clm: Context, agent: Agent, { args, options }: ExecInput) {
+  const stdin = clm.stdin();
+  const output = new ExecOutput(cleanCut(session));
+  const onOutput: ExecOrder["onOutput"] =
+    clm.format === "table"
+      ? (_, stream, bytes) => clm.ui.pass(stream, bytes, { raw: options.raw })
+      : (of, stream, bytes) => output.add(of, stream, bytes);
+  const order = { command: args.command, input: stdin.isTTY ? undefined : stdin, onOutput };
+  const [outcome] = await execInAgents(session, [agent], order, { parallel: 1 });
+  if (!outcome) return undefined;
+  // The command did not run, or its output is incomplete.
+  if (outcome.fault && !exitIn(outcome.fault)) throw outcome.fault;
+  if (clm.format !== "table") clm.show(machine(outcome, output), () => "");
+  return exitOf(outcome);
+}
+
+async function inMany(session: Session, clm: Context, agents: Agent[], { args, options }: ExecInput): Promise<number> {
+  const output = new ExecOutput(cleanCut(session));
+  const order: ExecOrder = {
+    command: args.command,
+    onOutput: (agent, stream, bytes) => output.add(agent, stream, bytes),
+    onEnd: (agent) => {
+      if (clm.format === "table") printBlock(clm, agent, output, options.raw);
+    },
+  };
+  const outcomes = await execInAgents(session, agents, order, paceOf(options));
+  if (outcomes.length === 0) return 0;
+  if (clm.format === "table") {
+    const undone = outcomes.filter(({ result }) => result !== "ok").map(({ agent }) => hostAndName(agent));
+    summarize(clm, outcomes, `${rerunLine(exec, options, undone, clm)} -- ${sh`${args.command}`}`);
+  } else {
+    clm.show(
+      outcomes.map((outcome) => machine(outcome, output)),
+      () => "",
+    );
+  }
+  return Math.max(0, ...outcomes.map(exitOf));
+}
+
+function printBlock({ ui }: Context, agent: Agent, output: ExecOutput, raw: boolean): void {
+  const clean = ui.watched && !raw ? plain : (text: string) => text;
+  const [stdout, stderr] = [clean(output.text(agent, "stdout")), clean(output.text(agent, "stderr"))];
+  ui.out(`${hostAndName(agent)}:\n${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}`);
+  if (stderr === "") return;
+  for (const line of stderr.replace(/\n$/, "").split("\n")) ui.say(`${hostAndName(agent)}: ${line}`);
+}
+
+function machine({ agent, result, value, fault }: Outcome<ExecResult>, output: ExecOutput): object {
+  const exit = value ?? (fault && exitIn(fault));
+  return {
+    ...identityOf(agent),
+    result,
+    ...(result !== "not-begun" && { code: exit?.code ?? null, ...(exit?.signal && { signal: exit.signal }) }),
+    ...(result !== "not-begun" && { stdout: output.text(agent, "stdout"), stderr: output.text(agent, "stderr") }),
+    ...(fault && !exit && { error: errorOf(fault) }),
+  };
+}
+
+function exitOf({ result, value, fault }: Outcome<ExecResult>): number {
+  const exit = value ?? (fault && exitIn(fault));
+  if (exit) return codeOf(exit);
+  return result === "ok" ? 0 : (fault?.exit ?? faults["check-failed"].exit);
+}

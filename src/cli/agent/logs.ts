@@ -1,0 +1,75 @@
+import type { Moment } from "../../agents/logs/script.js";
+import { type Source, sources } from "../../agents/logs/sources.js";
+import { Fault } from "../../errors.js";
+import { type Audience, type Told, tellLogs } from "../../flows/logs/logs.js";
+import { withSession } from "../../flows/session.js";
+import { jsonLines } from "../../ui/format.js";
+import type { Handler } from "../command.js";
+import { chooseAgents } from "../many.js";
+import { momentFrom } from "../moment.js";
+import type { logs } from "./commands.js";
+import { logLines, logObject } from "./log-lines.js";
+
+/** Entries that are formatted and written at once. */
+const atOnce = 1000;
+
+export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
+  const { follow, level = "debug", utc, sudoPasswordFile } = options;
+  const since = options.since === undefined ? undefined : momentFrom("--since", options.since, { now: clm.now(), utc });
+  const until = options.until === undefined ? undefined : momentFrom("--until", options.until, { now: clm.now(), utc });
+  if (follow && until) throw new Fault("usage", "--follow and --until contradict each other");
+  if (since && until && secondsAt(since, clm.now()) > secondsAt(until, clm.now()))
+    throw new Fault("bad-input", "--until is before --since");
+  const grep = options.grep === undefined ? undefined : patternFrom(options.grep);
+  const lines = options.lines ?? (since ? undefined : 100);
+  const from = options.source.length > 0 ? options.source.map(sourceFrom) : sources;
+  const agents = chooseAgents(clm, args.names, options);
+
+  const line = logLines({ paint: clm.screen?.paint, utc, agents });
+  const write = (told: Told[]) =>
+    clm.format === "json" ? clm.ui.data(told.map(logObject), jsonLines) : clm.ui.out(told.map(line).join(""));
+  const several = agents.length > 1;
+  let shown = 0;
+  const audience: Audience = {
+    async entries(told) {
+      shown += told.length;
+      for (let at = 0; at < told.length; at += atOnce) {
+        // After Ctrl-C the rest is dropped.
+        if (at > 0 && clm.signal.aborted) return;
+        await write(told.slice(at, at + atOnce));
+      }
+    },
+    trouble(fault) {
+      if (!several) return;
+      clm.ui.warn(`${fault.message} [${fault.code}]`);
+      for (const text of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) clm.ui.say(`  ${text}`);
+    },
+  };
+  if (follow) clm.untilStopped();
+  const faults = await withSession({ ...clm, sudoPasswordFile }, (session) =>
+    tellLogs(session, agents, { sources: from, since, until, lines, level, grep, follow }, audience),
+  );
+  const [first] = faults;
+  if (!several && first) throw first;
+  if (!follow) clm.signal.throwIfAborted();
+  if (shown === 0 && !follow && faults.length === 0 && clm.format === "table") clm.ui.note("No log entries match.");
+  return Math.max(0, ...faults.map(({ exit }) => exit));
+};
+
+const secondsAt = (moment: Moment, now: Date): number =>
+  "at" in moment ? moment.at : Math.floor(now.getTime() / 1000) - moment.ago;
+
+/** Like journalctl: case is ignored unless the pattern has a capital letter. */
+function patternFrom(text: string): RegExp {
+  try {
+    return new RegExp(text, /\p{Lu}/u.test(text) ? "" : "i");
+  } catch (error) {
+    throw new Fault("bad-input", `--grep ${text} is not a regular expression`, { why: (error as Error).message });
+  }
+}
+
+function sourceFrom(word: string): Source {
+  const source = sources.find((each) => each === word);
+  if (source) return source;
+  throw new Fault("bad-input", `${word} is not a log source`, { why: `use one of ${sources.join(", ")}` });
+}

@@ -1,0 +1,40 @@
+import { Fault } from "../../errors.js";
+import type { Check } from "../../flows/host/check.js";
+import { type KnownType, secretFields } from "../../flows/provider/types.js";
+import type { Session } from "../../flows/session.js";
+import { sh } from "../../quote.js";
+import type { Secret } from "../../secret.js";
+import type { Ui } from "../../ui/ui.js";
+
+/** Shared by `provider add` and `provider update`. */
+
+/** Makes these the provider's only secrets in secrets.json. */
+export async function storeSecrets(
+  { secrets }: Session,
+  name: string,
+  type: KnownType,
+  values: Record<string, Secret>,
+): Promise<void> {
+  const owner = { provider: name };
+  const stored = secretFields(type).filter((field) => Object.hasOwn(values, field.name));
+  for (const field of stored) {
+    const value = values[field.name];
+    if (value) await secrets.set(owner, field.secret, value, `${field.name} of provider ${name}`);
+  }
+  const others = secrets.names(owner).filter((secret) => !stored.some((field) => field.secret === secret));
+  for (const secret of others) await secrets.unset(owner, secret);
+}
+
+/** The error for a failed test; says how to store the provider anyway. */
+export function testFailed({ argv }: Session, what: string, { reason, fix }: Check): Fault {
+  return new Fault("check-failed", `${what}: ${reason}`, {
+    why: [...(fix ? [fix] : []), "--no-test stores it without a test"],
+    next: sh`clm ${argv} --no-test`,
+    data: { reason },
+  });
+}
+
+export function printCheck(ui: Ui, check: Check | undefined): void {
+  if (check?.result === "warn") ui.warn(check.fix ? `${check.reason}; ${check.fix}` : check.reason);
+  else if (check) ui.note(check.result === "skipped" ? `not tested: ${check.reason}` : `tested: ${check.reason}`);
+}

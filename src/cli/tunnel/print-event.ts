@@ -1,0 +1,55 @@
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { errorOf, type Fault } from "../../errors.js";
+import type { TunnelEvent } from "../../flows/tunnel/keep-tunnel-open.js";
+import { jsonLine } from "../../ui/format.js";
+import type { Context } from "../command.js";
+
+/** What is open. */
+export interface TunnelDescription {
+  resolved: ResolvedAgent;
+  /** In a sentence: `ada on wolf-i`. */
+  what: string;
+  /** A command to try it with, given its address. */
+  ready?: (url: string) => string;
+  /** What a person has to do when it is back. */
+  afterwards?: string;
+}
+
+/** Tells what becomes of a tunnel: to a person in words, to a program as one line of JSON each. */
+export function printEvent(clm: Context, happening: TunnelEvent, opened: TunnelDescription): void {
+  if (clm.format === "json") clm.ui.data(machine(clm, happening, opened), jsonLine);
+  else tellPerson(clm, happening, opened);
+}
+
+function tellPerson({ ui }: Context, happening: TunnelEvent, { what, ready, afterwards }: TunnelDescription): void {
+  const { event } = happening;
+  if (event === "open") {
+    const url = urlOf(happening.port);
+    ui.out(`${url}\n${ready ? `${ready(url)}\n` : ""}`);
+    ui.note(`${what} is open here until Ctrl-C`);
+  } else if (event === "lost") trouble(ui, happening.why, "; trying again");
+  else if (event === "waiting") trouble(ui, happening.why);
+  else if (event === "back") ui.note(`${what} is back${afterwards ? `; ${afterwards}` : ""}`);
+  else ui.note(`${what} is closed`);
+}
+
+function trouble(ui: Context["ui"], { message, code, why, next }: Fault, more = ""): void {
+  ui.warn(`${message}${more} [${code}]`);
+  for (const line of [...why, ...next.map((each) => `next: ${each}`)]) ui.note(`  ${line}`);
+}
+
+function machine(
+  { now }: Context,
+  happening: TunnelEvent,
+  { resolved: { host, name }, ready }: TunnelDescription,
+): object {
+  const said = { event: happening.event, at: now().toISOString(), host, name };
+  if ("port" in happening) {
+    const url = urlOf(happening.port);
+    return { ...said, url, ...(ready && { curl: ready(url) }) };
+  }
+  if (!("why" in happening)) return said;
+  return { ...said, error: errorOf(happening.why) };
+}
+
+export const urlOf = (port: number): string => `http://127.0.0.1:${port}`;

@@ -1,0 +1,31 @@
+import { type Readable, Transform } from "node:stream";
+
+export interface Beginning {
+  rest: Readable;
+  /** Whether the line has arrived. */
+  begun(): boolean;
+  before(): string;
+}
+
+const enough = 64 * 1024;
+
+/** Passes on what follows `line`. What precedes it is not output of the command (sudo, systemd-run). */
+export function afterLine(stream: Readable, line: string): Beginning {
+  const wanted = Buffer.from(`${line}\n`);
+  let head: Buffer = Buffer.alloc(0);
+  let begun = false;
+  const rest = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      if (begun) return done(null, chunk);
+      head = Buffer.concat([head, chunk]).subarray(-enough);
+      const at = head.indexOf(wanted);
+      if (at < 0) return done();
+      begun = true;
+      const after = head.subarray(at + wanted.length);
+      head = head.subarray(0, at);
+      done(null, after);
+    },
+  });
+  stream.pipe(rest);
+  return { rest, begun: () => begun, before: () => head.toString("utf8").trim() };
+}

@@ -1,0 +1,180 @@
+import type { Readable } from "node:stream";
+import { givingPipesTo, proving, transientUnit, wordsOf } from "../../../agents/plan/transient-unit.js";
+import { Fault, isFault } from "../../../errors.js";
+import { commandFor, newNonce } from "../../../remote/operations/conversation.js";
+import type { Exit } from "../../../remote/process.js";
+import { type Agent, hostAndName } from "../../../state/agents.js";
+import { forEachAgent, type Outcome, type Pace } from "../../fleet/each.js";
+import { programOf } from "../../gate.js";
+import { hideSecrets } from "../../hide-secrets.js";
+import type { Session } from "../../session.js";
+import { type Target, targetOf } from "../target.js";
+import { afterLine } from "./after-line.js";
+import { type Leash, leashOn } from "./leash.js";
+
+export interface ExecOrder {
+  /** One word is run by a shell, several are passed on unchanged. */
+  command: string[];
+  input?: Readable | undefined;
+  /** Awaited: a slow reader slows the command down. */
+  onOutput: (agent: Agent, stream: "stdout" | "stderr", bytes: Buffer) => Promise<void> | void;
+  /** All output of this agent has arrived. */
+  onEnd?: (agent: Agent) => void;
+  /** Additional properties of its transient unit. */
+  properties?: string[];
+  /** Milliseconds; unlimited by default. */
+  timeout?: number;
+}
+
+export interface ExecResult extends Exit {
+  agent: Agent;
+}
+
+// The shell's convention; the host does not report the signal's number.
+const endedBySignal = 128;
+
+export const codeOf = ({ code }: Exit): number => code ?? endedBySignal;
+
+/** Runs a command as each agent's user, with its environment. An exit code other than 0 is a failed outcome. */
+export async function execInAgents(
+  session: Session,
+  agents: readonly Agent[],
+  order: ExecOrder,
+  pace: Pace,
+): Promise<Outcome<ExecResult>[]> {
+  hideSecrets(session);
+  const names = agents.map(hostAndName);
+  const action = {
+    verb: "agent exec",
+    target: names.join(","),
+    summary: `run ${programOf(order.command)} in ${names.join(", ")}`,
+  };
+  const everywhere = async () => {
+    const targets = await Promise.all(
+      agents.map(async (agent, at) => ({ ...(await targetOf(session, names[at] ?? "")), agent })),
+    );
+    const leashes = new Map<string, Promise<Leash>>();
+    const leashFor = ({ agent: { host } }: Target) => {
+      const made = leashes.get(host.name) ?? leashHost(session, targets, host.name);
+      leashes.set(host.name, made);
+      return made;
+    };
+    let all: Outcome<ExecResult>[] = [];
+    try {
+      all = await forEachAgent(session, agents, pace, async (within, agent) => {
+        const target = targets[agents.indexOf(agent)];
+        if (!target) throw new Error("an agent that was chosen has no target");
+        const exit = await leashFor(target)
+          .then((leash) => execIn(within, target, leash, order))
+          .finally(() => order.onEnd?.(agent));
+        if (exit.code !== 0) throw endedWith(exit);
+        return { agent, ...exit };
+      });
+      session.signal.throwIfAborted();
+      return all;
+    } finally {
+      const known = all.length > 0 && all.every(({ fault }) => !fault || isExit(fault));
+      const made = await Promise.allSettled(leashes.values());
+      await Promise.all(
+        made.map((each) => (each.status === "fulfilled" ? each.value.end(known ? "done" : "stop") : undefined)),
+      );
+    }
+  };
+  const judge = (all: Outcome<ExecResult>[]) => {
+    const bad = all.find(({ result }) => result !== "ok");
+    if (!bad) return { result: "ok" as const };
+    return { result: "failed" as const, ...(bad.fault && !isExit(bad.fault) && { fault: bad.fault.code }) };
+  };
+  return (await session.gate.pass(action, everywhere, judge)) ?? [];
+}
+
+async function leashHost(session: Session, targets: Target[], host: string): Promise<Leash> {
+  const there = targets.filter(({ agent }) => agent.host.name === host);
+  const [first] = there;
+  if (!first) throw new Error("no agent of this host was chosen");
+  return leashOn(session, await session.pool.connect(first.agent.host), there);
+}
+
+/** Runs a command in one agent, on a leash that is already set. */
+export async function execIn(session: Session, target: Target, leash: Leash, order: ExecOrder): Promise<Exit> {
+  const { agent, resolved } = target;
+  const env = leash.hasEnv(target);
+  const connection = await session.pool.connect(agent.host);
+  const proof = newNonce();
+  const words = proving(proof, wordsOf(order.command));
+  const unit = {
+    resolved,
+    unit: leash.unit(),
+    sign: leash.sign,
+    env,
+    ...(order.properties && { properties: order.properties }),
+  };
+  const run = transientUnit({ ...unit, streams: "pipe", words });
+  const script = `${givingPipesTo(resolved.user)}\n${run}\n`;
+  // The command goes on stdin: sudo writes its arguments into the host's log.
+  const late = order.timeout === undefined ? [] : [AbortSignal.timeout(order.timeout)];
+  const signal = AbortSignal.any([session.signal, ...late]);
+  const process = await connection.as("root").spawn(commandFor(script), { signal });
+  process.stdin.write(script);
+  const letGoOfInput = feed(order.input, process.stdin);
+  const stderr = afterLine(process.stderr, proof);
+  try {
+    await Promise.all([
+      listen(process.stdout, (bytes) => order.onOutput(agent, "stdout", bytes)),
+      listen(stderr.rest, (bytes) => order.onOutput(agent, "stderr", bytes)),
+    ]);
+    const exit = await process.done;
+    session.signal.throwIfAborted();
+    if (signal.aborted) throw tooLate(target, order.timeout);
+    leash.mustHold();
+    if (!stderr.begun()) throw neverBegan(target, exit, stderr.before());
+    return exit;
+  } finally {
+    letGoOfInput();
+  }
+}
+
+function feed(input: Readable | undefined, stdin: NodeJS.WritableStream): () => void {
+  if (!input) {
+    stdin.end();
+    return () => {};
+  }
+  input.pipe(stdin);
+  // After the command has ended nobody reads the input.
+  return () => {
+    input.unpipe(stdin);
+    input.pause();
+  };
+}
+
+async function listen(stream: Readable, hear: (bytes: Buffer) => Promise<void> | void): Promise<void> {
+  try {
+    for await (const chunk of stream) await hear(chunk as Buffer);
+  } catch (error) {
+    // A broken stream counts as ended; `done` has the reason.
+    if (isFault(error)) throw error;
+  }
+}
+
+const endedWith = ({ code, signal }: Exit): Fault =>
+  new Fault("remote-failed", `ended with ${code ?? signal ?? "a signal"}`, { data: { exit: { code, signal } } });
+
+/** The command ran and failed: not an error of clm. */
+export const isExit = (fault: Fault): boolean => fault.data.exit !== undefined;
+
+export const exitIn = (fault: Fault): Exit | undefined => fault.data.exit as Exit | undefined;
+
+const tooLate = ({ agent: { host }, resolved }: Target, timeout = 0): Fault =>
+  new Fault(
+    "remote-timeout",
+    `the command as ${resolved.user} on ${host.name} did not end within ${timeout / 1000} s`,
+    {
+      next: `clm host check ${host.name}`,
+    },
+  );
+
+const neverBegan = ({ agent, resolved }: Target, { code }: Exit, said: string): Fault =>
+  new Fault("remote-failed", `could not run a command as ${resolved.user} on ${agent.host.name}`, {
+    why: said ? said.split("\n").slice(-3) : `systemd-run ended with ${code}`,
+    next: `clm host check ${agent.host.name}`,
+  });

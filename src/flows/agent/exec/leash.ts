@@ -1,0 +1,109 @@
+import { randomBytes } from "node:crypto";
+import { accountComment } from "../../../agents/plan/owner-tag.js";
+import { Fault } from "../../../errors.js";
+import { sh } from "../../../quote.js";
+import type { Connection } from "../../../remote/connection.js";
+import { beating, leash, letGo } from "../../../remote/leash.js";
+import { converse, newNonce } from "../../../remote/operations/conversation.js";
+import { agentId } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+import type { Target } from "../target.js";
+import library from "./leash.sh?raw";
+
+/** The dead man's switch of everything that clm runs in the agents of one host. Set before the first command starts. */
+export interface Leash {
+  /** A name for the next unit. */
+  unit(): string;
+  /** A file that exists as long as new units may start. */
+  sign: string;
+  /** Whether the agent has a `.env`; throws when its account is missing or not the one clm made. */
+  hasEnv(target: Target): boolean;
+  /** Throws when the host lost contact and ended the units: then exit codes mean nothing. */
+  mustHold(): void;
+  /** Ends what still runs, unless everything is known to be done. */
+  end(how: "done" | "stop"): Promise<void>;
+}
+
+// systemd gives a command five seconds to end.
+const timeout = 10_000;
+
+/** One exec: checks the accounts, then stays connected. */
+export async function leashOn(session: Session, connection: Connection, targets: Target[]): Promise<Leash> {
+  const nonce = newNonce();
+  const id = randomBytes(6).toString("hex");
+  const sign = `/run/clm/exec-${id}`;
+  const looks = targets.map(({ agent: { record }, resolved: { paths } }) => {
+    const comment = record.mark ? accountComment(record.mark) : "";
+    return sh`look ${[record.user, comment, paths.data, paths.env]}`;
+  });
+  const hold = sh`hold ${sign} ${`clm-exec-${id}-*.service`}`;
+  const script = [leash, library, sh`nonce=${nonce}`, ...looks, hold, ""].join("\n");
+  // Without our abort signal: it ends the commands, so it must outlive them.
+  const host = await converse(connection.as("root"), nonce, script);
+  host.allow(30_000);
+  const seen: string[] = [];
+  for (let ref = await host.next(); ref !== "held"; ref = await host.next()) seen.push(ref);
+  host.allow();
+  const stopBeating = beating((byte) => host.say(byte));
+  let count = 0;
+  let lost = false;
+  host.next().then(
+    (ref) => {
+      lost = ref === "lost";
+    },
+    // A lost connection is reported by the commands.
+    () => {},
+  );
+  return {
+    unit: () => `clm-exec-${id}-${count++}.service`,
+    sign,
+    hasEnv: (target) => {
+      const how = seen[targets.indexOf(target)] ?? "";
+      if (how !== "env" && how !== "bare") throw notForUs(target, how);
+      return how === "env";
+    },
+    mustHold() {
+      if (lost) throw lostContact(connection.target.name);
+    },
+    async end(how) {
+      stopBeating();
+      if (how === "done") host.say(letGo);
+      const told = host.hangUp();
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, timeout);
+      });
+      await Promise.race([told, late]);
+      clearTimeout(timer);
+      session.ui.debug(`let go of ${connection.target.name}`);
+    },
+  };
+}
+
+const lostContact = (host: string): Fault =>
+  new Fault("connection-lost", `${host} lost contact with clm and ended the commands that clm ran there`, {
+    why: "clm was stopped for a while, or the network was cut",
+    next: `clm host check ${host}`,
+  });
+
+function notForUs({ agent, resolved }: Target, how: string): Fault {
+  const { record, host, ref } = agent;
+  const why = "nothing was run";
+  if (how === "no-user") {
+    return new Fault("not-found", `the user ${record.user} no longer exists on ${host.name}`, {
+      why,
+      next: `clm agent show ${ref}`,
+    });
+  }
+  if (how === "stranger") {
+    return new Fault(
+      "not-found",
+      `the user ${record.user} on ${host.name} is not the one clm made for ${agentId(agent)}`,
+      { why, next: `clm agent show ${ref}` },
+    );
+  }
+  return new Fault("remote-failed", `${resolved.paths.env} on ${host.name} is not a regular file`, {
+    why: [how === "link" ? "it is a symbolic link" : "it is something else", why],
+    next: `clm agent doctor ${ref}`,
+  });
+}

@@ -1,0 +1,55 @@
+import { loadType } from "../../agents/manifest/registry.js";
+import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { doorScript, doorTrouble } from "../../agents/probe/proof/door.js";
+import { parseObservation } from "../../agents/probe/proof/observation.js";
+import { waitFor } from "../../async/wait.js";
+import { askHost } from "../../remote/ask-host.js";
+import type { Connection } from "../../remote/connection.js";
+import { rootShellOf } from "../../remote/shared-shell.js";
+import { VerifiedPort } from "../../remote/verified-port.js";
+import type { Secret } from "../../secret.js";
+import { type Agent, secretOwner } from "../../state/agents.js";
+import type { Session } from "../session.js";
+import { apiKeyOf, mustHaveOneKey } from "./api-key.js";
+import { mustBeInstalled } from "./gates.js";
+
+/** An agent's API: its port, verified for every connection, and the key to send there. */
+export interface VerifiedApi {
+  api: VerifiedPort;
+  connection: Connection;
+  resolved: ResolvedAgent;
+  key: Secret;
+}
+
+export interface VerifyOptions {
+  stop?: AbortSignal;
+  /** Milliseconds for the check of the port's owner. */
+  probeTimeout?: number;
+}
+
+/** Connects to the agent's host. The owner of the port is checked for each connection, before anything is sent on it. */
+export async function verifyPortOwner(
+  session: Session,
+  agent: Agent,
+  { stop = session.signal, probeTimeout = 30_000 }: VerifyOptions = {},
+): Promise<VerifiedApi> {
+  const signal = AbortSignal.any([session.signal, stop]);
+  mustBeInstalled(agent);
+  // Reading a manifest takes about as long as the handshake: both at once.
+  const connecting = session.pool.connect(agent.host);
+  connecting.catch(() => {});
+  const { manifest } = await loadType(session.configDir, agent.record.type);
+  const resolved = resolvedAgent(manifest, agent);
+  const place = { instance: secretOwner(agent), name: manifest.api.secret };
+  mustHaveOneKey(session, place, agent.ref);
+  const { key } = apiKeyOf(session, place);
+  const connection = await waitFor(connecting, { signal });
+  const asking = { host: resolved.host, what: `who holds the port of ${resolved.name}`, timeout: probeTimeout, signal };
+  const look = async () => {
+    const seen = await askHost(await rootShellOf(connection), doorScript(resolved), asking, parseObservation);
+    const trouble = doorTrouble(resolved, seen);
+    if (trouble) throw trouble;
+  };
+  const api = new VerifiedPort(connection, resolved.port, () => waitFor(look(), { signal }));
+  return { api, connection, resolved, key };
+}

@@ -1,0 +1,131 @@
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { brief, span } from "../../agents/probe/proof/judge.js";
+import { type Expected, type Judgement, judgeStatus, type State } from "../../agents/probe/status/judge.js";
+import type { StatusObservation } from "../../agents/probe/status/observation.js";
+import type { Looked } from "../../agents/probe/status/script.js";
+import type { KeyTrouble, Wanted } from "../../agents/probe/status/troubles.js";
+import type { Fault } from "../../errors.js";
+import { type Agent, agentId, agentsOf } from "../../state/agents.js";
+import { type LastStatus, readLastStatuses, saveLastStatuses } from "../../state/last-status.js";
+import { modelOf } from "../../state/providers.js";
+import type { Session } from "../session.js";
+import type { Drift } from "./drift.js";
+
+/** How one agent is, as its host tells it now. */
+export interface AgentStatus {
+  agent: Agent;
+  state: State;
+  reason?: string | undefined;
+  /** It is stopped, and something of it runs on outside its unit. */
+  strays?: boolean;
+  /** When it was looked at. */
+  at: string;
+  /** When it was last looked at as a whole: asked with its key, and compared with how it was configured. */
+  provenAt?: string;
+  wanted: Wanted;
+  /** Nothing when its host could not be asked. */
+  observation?: StatusObservation;
+  resolved?: ResolvedAgent;
+  /** What was looked at, to look at it again. */
+  looked?: Looked;
+  /** Why its own key may not be answered. */
+  key?: KeyTrouble | undefined;
+  proofs: Judgement["proofs"];
+  /** In what it is not as it was configured, when that was asked. */
+  drift?: Drift | undefined;
+  /** The model that answers for it: its own, or its provider's. */
+  model?: string | undefined;
+  /** How it last was, when its host cannot be asked. */
+  last?: LastStatus | undefined;
+  fault?: Fault;
+}
+
+/** What a look brought of one agent. */
+export interface Brought {
+  looked: Looked;
+  sight: StatusObservation;
+  key: KeyTrouble | undefined;
+  drift: Drift | undefined;
+  /** When it was last looked at as a whole; without it, now. */
+  provenAt?: string | undefined;
+}
+
+export function foundBy(session: Session, agent: Agent, { looked, sight, key, drift, provenAt }: Brought): AgentStatus {
+  const { resolved } = looked;
+  const { record } = agent;
+  const [wanted, at] = [wantedOf(agent), stamp(session)];
+  const { state, reason, proofs, strays } = judgeStatus(resolved, sight, {
+    ...{ wanted, key, unfinished: unfinished(agent), unanswered: unanswered(session, agent) },
+    ...(drift && record.status === "installed" && { drift: told(drift) }),
+  });
+  return {
+    ...{ agent, state, wanted, at, provenAt: provenAt ?? at, observation: sight, resolved, looked, key, proofs, drift },
+    ...(strays && { strays }),
+    model: modelOf(session.providers.read(), record),
+    reason: reason && session.ui.redact(reason),
+  };
+}
+
+function told(drift: Drift): NonNullable<Expected["drift"]> {
+  if ("unknown" in drift) return drift;
+  // That its unit would be started anew follows from what else differs.
+  const differs = drift.changes.filter(({ differences }) => !differences.every((each) => each.startsWith("restart")));
+  return [...differs.map(({ what }) => ({ what })), ...drift.lost];
+}
+
+/** Somebody began something with it that did not come to its end. */
+function unfinished({ record: { status } }: Agent): string | undefined {
+  return {
+    installing: "its installation was not finished",
+    removing: "its removal was not finished",
+    installed: undefined,
+  }[status];
+}
+
+/** The last proof with a question to the model failed, and nothing proved the opposite since. */
+export function unanswered({ now }: Pick<Session, "now">, { ref, record: { failed } }: Agent): string | undefined {
+  if (!failed?.proofs.includes("chat")) return undefined;
+  const ago = span(Math.max(0, now().getTime() - Date.parse(failed.at)) / 1000);
+  return `its model did not answer ${ago} ago: ${failed.reason}; clm agent configure ${ref} --stage validate`;
+}
+
+function wantedOf({ record: { down, onboarding } }: Agent): Wanted {
+  if (down) return "rest";
+  return onboarding.state === "ready" ? "run" : "nothing";
+}
+
+const stamp = ({ now }: Session): string => now().toISOString();
+
+/** Of an agent whose host cannot be asked. */
+export function lost(session: Session, agent: Agent, fault?: Fault): AgentStatus {
+  const last = readLastStatuses(session.configDir)[agentId(agent)];
+  return {
+    ...{ agent, state: "unreachable", wanted: wantedOf(agent), at: stamp(session), proofs: [], last },
+    ...{ model: modelOf(session.providers.read(), agent.record), ...(fault && { fault }) },
+    ...(fault && { reason: session.ui.redact([fault.message, ...fault.why].join(": ")) }),
+  };
+}
+
+/** Who could not be asked now was seen before: by an earlier look, or by whoever looked here last. */
+export function sinceBefore(now: AgentStatus, before: AgentStatus | undefined): AgentStatus {
+  const last = before && (before.observation ? sightingOf(before) : before.last);
+  return now.observation || !last || (now.last && now.last.at > last.at) ? now : { ...now, last };
+}
+
+const sightingOf = ({ at, state, reason, observation: sight }: AgentStatus): LastStatus => ({
+  ...{ at, state, version: brief(sight?.basics.version ?? "") },
+  ...(reason && { reason }),
+});
+
+/** Keeps what was seen, for a time when a host cannot be asked. Whoever may not write there can look all the same. */
+export function remember({ configDir, hosts, ui }: Session, found: readonly AgentStatus[]): void {
+  const known = readLastStatuses(configDir);
+  const seen = found.flatMap((each): [string, LastStatus][] => {
+    const [title, sighting] = [agentId(each.agent), each.observation ? sightingOf(each) : each.last];
+    return sighting && sighting.at > (known[title]?.at ?? "") ? [[title, sighting]] : [];
+  });
+  if (seen.length === 0) return;
+  const there = new Set(agentsOf(hosts.read()).map(agentId));
+  if (!saveLastStatuses(configDir, Object.fromEntries(seen), (key) => there.has(key)))
+    ui.debug(`what was seen could not be kept in ${configDir}`);
+}

@@ -1,0 +1,226 @@
+import { loadType } from "../../agents/manifest/registry.js";
+import { addressOf } from "../../agents/plan/reach.js";
+import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { currentChannels, withoutSecretsIn } from "../../agents/probe/proof/connections.js";
+import { parseStatusObservations, type StatusObservation } from "../../agents/probe/status/observation.js";
+import { glanceScript, type Looked, sightScript } from "../../agents/probe/status/script.js";
+import { stillSo } from "../../agents/probe/status/still.js";
+import type { KeyTrouble } from "../../agents/probe/status/troubles.js";
+import { saysVersion } from "../../agents/probe/version-line.js";
+import { atMost } from "../../async/limit.js";
+import { waitFor } from "../../async/wait.js";
+import { asFault, Fault, isFault } from "../../errors.js";
+import { askHostPartially } from "../../remote/ask-host.js";
+import type { Shell } from "../../remote/process.js";
+import { providersOf } from "../../state/agent.js";
+import { type Agent, secretOwner } from "../../state/agents.js";
+import type { Host } from "../../state/hosts.js";
+import type { Ui } from "../../ui/ui.js";
+import { apiKeyOf } from "../agent/api-key.js";
+import { newSalt } from "../agent/rendered.js";
+import { hideSecrets } from "../hide-secrets.js";
+import type { Session } from "../session.js";
+import { type AgentStatus, foundBy, lost, remember } from "./agent-status.js";
+import { driftOnHost } from "./drift.js";
+import { byHost, rootOn } from "./host.js";
+
+export interface LookingAtHost {
+  /** Also in what each is not as it was configured. */
+  drift: boolean;
+  /** Milliseconds that a host may take in all, from the first packet to the last answer, for a few agents. */
+  timeout?: number | undefined;
+}
+
+export interface Looking extends LookingAtHost {
+  /** Hosts at once. */
+  parallel: number;
+  /** Told of every host as it comes. */
+  tell?: (host: Host, found: AgentStatus[]) => void;
+}
+
+const lookTimeout = 90_000;
+const glanceTimeout = 15_000;
+/** What is kept of the time for the comparison with the record, when the agents are slow to tell how they are. */
+const driftShare = 0.25;
+/** So many agents are looked at side by side; more take longer. */
+const few = 8;
+
+/** Looks at agents on their hosts, all hosts at once, each with one connection and one exec. Changes nothing there. */
+export async function lookAtAgents(
+  session: Session,
+  agents: readonly Agent[],
+  { parallel, tell = () => {}, ...looking }: Looking,
+): Promise<AgentStatus[]> {
+  hideSecrets(session);
+  const perHost = atMost(parallel, byHost(agents), async (those) => {
+    const found = await lookAtHost(session, those, looking);
+    if (those[0]) tell(those[0].host, found);
+    return found;
+  });
+  const found = (await Promise.all(perHost)).flat();
+  remember(session, found);
+  return agents.map((agent) => found.find((each) => each.agent === agent) ?? lost(session, agent));
+}
+
+/** A whole look at agents of one host. */
+export async function lookAtHost(
+  session: Session,
+  agents: readonly Agent[],
+  { drift, timeout = lookTimeout }: LookingAtHost,
+): Promise<AgentStatus[]> {
+  const [first] = agents;
+  if (!first) return [];
+  const total = timeout * Math.ceil(agents.length / few);
+  const deadline = session.clock.deadline(total, () => tooSlow(first.host, total, false));
+  const signal = AbortSignal.any([session.signal, deadline.signal]);
+  try {
+    const salt = newSalt();
+    // Reading manifests takes about as long as the handshake: both at once.
+    const [root, looks] = await Promise.all([
+      waitFor(rootOn(session, first.host), { signal }),
+      Promise.all(agents.map((agent) => lookedFor(session, agent, drift ? salt : undefined).catch(asFault))),
+    ]);
+    const able = agents.flatMap((agent, at) => {
+      const looked = looks[at];
+      return looked && !(looked instanceof Fault) ? [{ agent, looked, ...keyOf(session, agent, looked) }] : [];
+    });
+    const script = sightScript(able.map(({ looked }) => looked));
+    const { sights, fault } = await sightsBy(root, first.host, {
+      ...{ script, count: able.length, signal: session.signal, total },
+      timeout: Math.max(1, deadline.left() - (drift ? total * driftShare : 0)),
+      stdin: able.map(({ secret }) => `${secret}\n`).join(""),
+    });
+    const seen = able.flatMap(({ agent, looked, key }, at) => {
+      const sight = sights[at] && withoutSecrets(session.ui, sights[at], looked.resolved);
+      return sight ? [{ agent, looked, key, sight, seen: sight.basics }] : [];
+    });
+    const drifts = drift ? await driftOnHost(session, root, seen, { salt, timeout: Math.max(1, deadline.left()) }) : [];
+    const found = seen.map(({ agent, ...brought }, at) => foundBy(session, agent, { ...brought, drift: drifts[at] }));
+    return agents.map((agent, at) => {
+      const why = looks[at] instanceof Fault ? looks[at] : fault;
+      return found.find((each) => each.agent === agent) ?? lost(session, agent, why);
+    });
+  } catch (error) {
+    session.signal.throwIfAborted();
+    return agents.map((agent) => lost(session, agent, asFault(error)));
+  } finally {
+    deadline.stop();
+  }
+}
+
+interface Asking {
+  script: string;
+  /** What follows the script there. */
+  stdin?: string;
+  count: number;
+  /** Milliseconds for this answer. */
+  timeout: number;
+  /** Milliseconds for all that was asked of the host, as a person is told. */
+  total: number;
+  signal: AbortSignal;
+}
+
+/** What a host told of each agent, also when it did not come to its end in time; and why nothing is told of the others. */
+async function sightsBy(
+  root: Shell,
+  host: Host,
+  { script, stdin = "", count, timeout, total, signal }: Asking,
+): Promise<{ sights: (StatusObservation | undefined)[]; fault?: Fault }> {
+  if (count === 0) return { sights: [] };
+  const asking = { host: host.name, what: "how its agents are", stdin, timeout, signal };
+  const { text, fault } = await askHostPartially(root, script, asking);
+  const sights = parseStatusObservations(text, count);
+  return { sights, fault: isFault(fault, "remote-timeout") ? tooSlow(host, total, sights.some(Boolean)) : fault };
+}
+
+const tooSlow = ({ name }: Host, patience: number, some: boolean): Fault =>
+  new Fault("remote-timeout", `${name} did not tell how it is within ${patience / 1000} s`, {
+    ...(some && { why: "of others it told" }),
+    next: `clm host check ${name}`,
+  });
+
+/**
+ * What an agent says of itself is its own affair: it may repeat a secret, and is cut later on. What it should say is kept,
+ * because a secret may be any word: with `connected` taken out, a channel would be judged by the wrong state.
+ */
+function withoutSecrets(ui: Pick<Ui, "redact">, sight: StatusObservation, resolved: ResolvedAgent): StatusObservation {
+  const redact = (text: string) => ui.redact(text);
+  const versionOf = (line: string) => (saysVersion(resolved, line) ? line : redact(line));
+  const { words, lastError } = sight;
+  const version = sight.basics.version === undefined ? {} : { version: versionOf(sight.basics.version) };
+  const seen = { ...sight.basics, ...version, ...withoutSecretsIn(sight.basics, redact, resolved) };
+  return {
+    ...{ ...sight, basics: seen, words: words.map(redact), channels: currentChannels(seen) },
+    ...(lastError !== undefined && { lastError: redact(lastError) }),
+  };
+}
+
+/**
+ * A short look at agents that were looked at before: those that are as they were are told anew, and nothing is told of one
+ * that is due for a whole look. No key is sent, so that watching leaves no refused ones in the agents' logs.
+ */
+export async function glanceAtHost(
+  session: Session,
+  before: readonly AgentStatus[],
+): Promise<(AgentStatus | undefined)[]> {
+  const known = before.flatMap((found) => {
+    const { looked, observation: sight } = found;
+    return looked && sight ? [{ found, looked, sight }] : [];
+  });
+  const [first] = known;
+  if (!first) return before.map(() => undefined);
+  const { host } = first.found.agent;
+  const total = glanceTimeout * Math.ceil(known.length / few);
+  const deadline = session.clock.deadline(total, () => tooSlow(host, total, false));
+  try {
+    const root = await waitFor(rootOn(session, host), { signal: AbortSignal.any([session.signal, deadline.signal]) });
+    const script = glanceScript(known.map(({ looked }) => looked));
+    const { sights } = await sightsBy(root, host, {
+      ...{ script, count: known.length, timeout: Math.max(1, deadline.left()), total, signal: session.signal },
+    });
+    return before.map((found) => {
+      const at = known.findIndex((each) => each.found === found);
+      const { looked, sight: whole } = known[at] ?? {};
+      // One that took too long would keep the others waiting if it was tried every time.
+      if (!looked || !whole) return isFault(found.fault, "remote-timeout") ? found : undefined;
+      const glance = sights[at] && withoutSecrets(session.ui, sights[at], looked.resolved);
+      const sight = glance && stillSo(whole, glance);
+      const { agent, key, drift, provenAt } = found;
+      return sight && foundBy(session, agent, { looked, sight, key, drift, provenAt });
+    });
+  } catch {
+    session.signal.throwIfAborted();
+    return before.map(() => undefined);
+  } finally {
+    deadline.stop();
+  }
+}
+
+async function lookedFor(session: Session, agent: Agent, salt: string | undefined): Promise<Looked> {
+  const { manifest } = await loadType(session.configDir, agent.record.type);
+  const { providers } = session.providers.read();
+  const reach = (name = "") => {
+    const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
+    return provider && addressOf(manifest, provider.type, provider.fields);
+  };
+  const { provider: own } = agent.record;
+  const others = [...new Set(providersOf(agent.record))].flatMap((name): [string, string][] => {
+    const address = name === own ? undefined : reach(name);
+    return address ? [[name, address]] : [];
+  });
+  return {
+    ...{ resolved: resolvedAgent(manifest, agent), reach: reach(own), others: Object.fromEntries(others) },
+    ...(salt && { rendered: { salt } }),
+  };
+}
+
+/** An agent without a key is looked at all the same, and not asked with one. */
+function keyOf(session: Session, agent: Agent, { resolved }: Looked): { secret: string; key?: KeyTrouble } {
+  try {
+    const name = resolved.manifest.api.secret;
+    const { key, pending } = apiKeyOf(session, { instance: secretOwner(agent), name });
+    return { secret: key.reveal(), ...(pending && { key: "changing" }) };
+  } catch {
+    return { secret: "", key: "missing" };
+  }
+}

@@ -1,0 +1,54 @@
+import { asFault, Fault } from "../../errors.js";
+import type { UpstreamTarget } from "../../gateway/gateway-parts.js";
+import { Refusal } from "../../gateway/refusal.js";
+import type { VerifiedEndpoint } from "../../gateway/upstream-pool/upstream-pool.js";
+import { openUpstreamPools, type UpstreamPools } from "../../gateway/upstream-pool/upstream-pools.js";
+import type { Connection } from "../../remote/connection.js";
+import { findAgent } from "../../state/agents.js";
+import { openProxyDoor } from "../agent/proxy/door.js";
+import { verifyPortOwner } from "../agent/verify-port-owner.js";
+import type { Session } from "../session.js";
+
+export type HostEvent = { event: "lost"; host: string; why: Fault } | { event: "back"; host: string };
+
+// Milliseconds; the same as a pool's timeout to connect.
+const probeTimeout = 5000;
+
+/** The pools of every agent and proxy, over the session's SSH connections. */
+export function upstreamPoolsFor(session: Session, tell: (event: HostEvent) => void): UpstreamPools {
+  const lost = new Set<string>();
+  /** The current connection of each host. */
+  const watched = new Map<string, Connection>();
+
+  function lose(host: string, why: Fault): void {
+    if (session.signal.aborted || lost.has(host)) return;
+    lost.add(host);
+    tell({ event: "lost", host, why });
+  }
+
+  async function connect({ host, name, proxy }: UpstreamTarget, stop: AbortSignal): Promise<VerifiedEndpoint> {
+    // Looked up each time: the agent's port may have changed.
+    const agent = findAgent(session.hosts.read(), `${host}/${name}`);
+    const open = proxy ? openProxyDoor : verifyPortOwner;
+    const { api, connection, ...rest } = await open(session, agent, { stop, probeTimeout });
+    if (watched.get(host) !== connection) {
+      watched.set(host, connection);
+      void connection.closed.then(() => {
+        // A connection to the host's former address does not matter.
+        if (watched.get(host) === connection) lose(host, connection.lost());
+      });
+    }
+    return { connection, port: api.port, open: () => api.open(), ...("key" in rest && { bearer: rest.key }) };
+  }
+
+  return openUpstreamPools({
+    connect,
+    onAttempt(host, error) {
+      if (error !== undefined) lose(host, error instanceof Refusal ? unreachable(error, host) : asFault(error));
+      else if (lost.delete(host)) tell({ event: "back", host });
+    },
+  });
+}
+
+const unreachable = ({ message }: Refusal, host: string): Fault =>
+  new Fault("unreachable", message, { next: `clm host check ${host}` });

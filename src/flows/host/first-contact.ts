@@ -1,0 +1,87 @@
+import { Fault, isFault } from "../../errors.js";
+import { sh } from "../../quote.js";
+import { connect } from "../../remote/connect.js";
+import type { Connection } from "../../remote/connection.js";
+import type { Facts } from "../../remote/facts.js";
+import { type HostKey, parsePublicKey, sameKey } from "../../remote/host-keys/key.js";
+import type { Trust } from "../../remote/host-keys/trust.js";
+import type { Target } from "../../remote/target.js";
+import type { HostFacts } from "../../state/hosts.js";
+import { fingerprint } from "../../text/fingerprint.js";
+import type { Session } from "../session.js";
+
+/** How the key of an unknown host may be approved. */
+export interface KeyApproval {
+  /** `SHA256:…`, from the host's owner: only this key is accepted. */
+  fingerprint?: string | undefined;
+  /** Accept any key, once; for scripts on a trusted network. */
+  acceptNew?: boolean | undefined;
+  /** Keys pinned so far: shown beside a new key, and accepted without a question. */
+  known?: HostKey[];
+}
+
+export interface FirstContact {
+  connection: Connection;
+  /** Keys approved on the way (jump hosts included), by the name to pin each under. */
+  approved: Map<string, HostKey>;
+}
+
+/**
+ * Connects to a host whose key may be unknown. An unknown key ends the connection before any login; once it is approved,
+ * we connect again and require that key, so the approved key is the key we log in to.
+ */
+export async function connectFirstTime(
+  session: Session,
+  target: Target,
+  approval: KeyApproval,
+  trust: Trust,
+): Promise<FirstContact> {
+  const approved = new Map<string, HostKey>();
+  const { fingerprint: demanded } = approval;
+  const otherTypes = ["ecdsa-sha2-nistp256", "ssh-rsa"];
+  let trusted = demanded ? trust.demanding(target.name, demanded, "ssh-ed25519") : trust;
+  for (;;) {
+    try {
+      const connection = await connect(target, { ...session.means, trust: trusted });
+      approved.set(target.name, connection.hostKey);
+      return { connection, approved };
+    } catch (error) {
+      const otherType = demanded && isFault(error, "host-key-changed") ? otherTypes.shift() : undefined;
+      if (demanded && otherType) {
+        // The fingerprint may belong to another of the host's keys.
+        trusted = trusted.demanding(target.name, demanded, otherType);
+        continue;
+      }
+      if (!isFault(error, "host-key-unknown")) throw error;
+      const alias = String(error.data.alias);
+      const key = parsePublicKey(String(error.data.offered));
+      if (!key || approved.has(alias)) throw error;
+      const known = alias === target.name ? (approval.known ?? []) : [];
+      const mustAsk = !approval.acceptNew && !known.some((old) => sameKey(old, key));
+      if (mustAsk && !session.ui.interactive) {
+        throw alias === target.name ? withFingerprintOption(session, error, key) : error;
+      }
+      if (mustAsk) await askApproval(session, alias, key, known);
+      approved.set(alias, key);
+      trusted = trusted.assuming(alias, key);
+    }
+  }
+}
+
+/** Adds the typed command, completed with the fingerprint, as the next step. */
+const withFingerprintOption = ({ argv }: Session, fault: Fault, key: HostKey): Fault =>
+  fault.with({ next: sh`clm ${argv} --fingerprint ${fingerprint(key.blob)}` });
+
+async function askApproval({ ui }: Session, alias: string, key: HostKey, known: HostKey[]): Promise<void> {
+  for (const old of known) ui.note(`pinned for ${alias} so far:\n  ${old.type} ${fingerprint(old.blob)}`);
+  ui.note(known.length > 0 ? "its key is now:" : `the key of ${alias} is not known yet:`);
+  ui.note(`  ${key.type} ${fingerprint(key.blob)}`);
+  const yes = await ui.confirm({ message: "Is this the host's key?", flag: "--fingerprint" });
+  if (!yes) throw new Fault("declined", `the key of ${alias} was not trusted`);
+}
+
+/** The facts worth recording: those that outlive the moment, and when they were read. */
+export function recordedFacts(facts: Facts, at: Date): HostFacts {
+  const { user, sudo, memory_free_mb, system_state, clock_ahead, ...lasting } = facts;
+  return { ...lasting, seen_at: at.toISOString() };
+}

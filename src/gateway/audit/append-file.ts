@@ -1,0 +1,143 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+} from "node:fs";
+import { join } from "node:path";
+import { symlinkFault, syncDirectory } from "../../state/atomic-file.js";
+import { readEnd, writeAll } from "../../state/audit/chain-file.js";
+import { type ChainLink, unseal } from "../../state/audit/hash-chain.js";
+import { errnoOf } from "../../state/disk-fault.js";
+import { current, oldFiles, oldName } from "./files.js";
+
+/** The open file that lines are added to. Lines go out synchronously: that takes microseconds, and keeps their order. */
+export interface AppendFile {
+  fd: number;
+  ino: number;
+  dev: number;
+  size: number;
+  /** The seq of its first line, when it has one. */
+  first: number | undefined;
+  last: ChainLink | undefined;
+  /** Bytes of an unfinished line that were found at its end, and cut. */
+  torn: number;
+  /** Lines that were refused, and could not be taken out again, begin here. */
+  refusedFrom?: number;
+}
+
+/** Opens the file, makes it when it is missing, and cuts what a killed writer left unfinished. */
+export function openAppendFile(dir: string, before?: AppendFile): AppendFile {
+  const path = join(dir, current);
+  const fd = openPlain(path);
+  try {
+    const { ino, dev } = fstatSync(fd);
+    fchmodSync(fd, 0o600);
+    if (before?.refusedFrom !== undefined && before.ino === ino && before.dev === dev) {
+      ftruncateSync(fd, before.refusedFrom);
+    }
+    const { end, last, torn } = readEnd(fd);
+    if (torn > 0) ftruncateSync(fd, end);
+    return { fd, ino, dev, size: end, first: firstIn(fd), last: last ?? lastWhole(path), torn };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function openPlain(path: string): number {
+  const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants;
+  try {
+    const fd = openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o600);
+    if (fstatSync(fd).isFile()) return fd;
+    closeSync(fd);
+  } catch (error) {
+    throw errnoOf(error) === "ELOOP" ? symlinkFault(path) : error;
+  }
+  throw new Error(`${path} is not a plain file`);
+}
+
+function firstIn(fd: number): number | undefined {
+  const bytes = Buffer.alloc(32);
+  const [, seq] = /^\{"seq":(\d+),/.exec(bytes.toString("latin1", 0, readSync(fd, bytes, 0, bytes.length, 0))) ?? [];
+  return seq === undefined ? undefined : Number(seq);
+}
+
+// Somebody put something at the end that is no line of ours. It stays, to be seen, and no seq is given twice for it.
+function lastWhole(path: string): ChainLink | undefined {
+  const lines = readFileSync(path, "utf8").split("\n");
+  for (const line of lines.reverse()) {
+    const link = unseal(line)?.link;
+    if (link) return link;
+  }
+  return undefined;
+}
+
+/** The last line of an older file. */
+export function lastOf(dir: string, name: string): ChainLink | undefined {
+  const path = join(dir, name);
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    return readEnd(fd).last ?? lastWhole(path);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Throws when the path leads somewhere else than to the file we write to: nobody would ever see its lines again. */
+export function mustBeThere(dir: string, { ino, dev }: AppendFile): { size: number } {
+  const seen = lstatSync(join(dir, current));
+  if (seen.ino !== ino || seen.dev !== dev)
+    throw new Error(`${join(dir, current)} is another file than the one that is written`);
+  return seen;
+}
+
+/** Adds whole lines, all of them or none. */
+export function append(dir: string, file: AppendFile, bytes: Buffer): void {
+  const { size } = mustBeThere(dir, file);
+  try {
+    writeAll(file.fd, bytes, size);
+    file.size = size + bytes.length;
+  } catch (error) {
+    takeBack(file, size);
+    throw error;
+  }
+}
+
+/** Whether it can grow by a few lines, found out by doing it. Killed in between, it leaves an unfinished line as any other. */
+export function tryToGrow(file: AppendFile): void {
+  try {
+    writeAll(file.fd, Buffer.alloc(4096, " "), file.size);
+  } finally {
+    takeBack(file, file.size);
+  }
+  if (file.refusedFrom !== undefined) throw new Error("it cannot be cut");
+}
+
+function takeBack(file: AppendFile, size: number): void {
+  try {
+    ftruncateSync(file.fd, size);
+  } catch {
+    file.refusedFrom = size;
+  }
+}
+
+/**
+ * Puts the file among the old ones; gives false when that name is taken, and it must go on as it is. It is on the disk before the
+ * next one begins, so that a power cut never leaves a hole between two files.
+ */
+export function putAway(dir: string, file: AppendFile, first: number): boolean {
+  const name = oldName(first);
+  if (oldFiles(dir).some((old) => old.name === name)) return false;
+  fsyncSync(file.fd);
+  renameSync(join(dir, current), join(dir, name));
+  syncDirectory(dir);
+  return true;
+}

@@ -1,0 +1,96 @@
+import { bytesPerToken, tokensInBytes } from "../agents/hermes/tokens.js";
+import { jsonExcess } from "../text/json-limits.js";
+import { Refusal } from "./refusal.js";
+
+/** What must be known of a request to send it on. */
+export interface ModelRequest {
+  model: string;
+  /** Tokens, by the length of what is said. */
+  input: number;
+  /** Tokens the answer may have at most, if the caller said so. */
+  output?: number;
+  /** The body's members. */
+  members: Readonly<Record<string, unknown>>;
+  /** The same for another model. */
+  withModel(model: string): Buffer;
+  /** The same with other members. */
+  withMembers(changes: object): Buffer;
+}
+
+export function parseModelRequest(body: Buffer): ModelRequest {
+  const said = parsed(body);
+  const { model } = said;
+  if (typeof model !== "string" || model === "") {
+    throw new Refusal(400, "missing_model", "The body must name a `model`, as GET /v1/models lists them.", {
+      param: "model",
+    });
+  }
+  if (model.length > longestModel) {
+    throw new Refusal(400, "invalid_model", `A model's name has at most ${longestModel} characters.`, {
+      param: "model",
+    });
+  }
+  const most = [said.max_completion_tokens, said.max_output_tokens, said.max_tokens].find(isCount);
+  return {
+    model,
+    input: tokensInBytes(spokenIn.reduce((sum, name) => sum + bytesIn(said[name]), 0)),
+    members: said,
+    ...(most !== undefined && { output: Math.min(most, longestOutput) }),
+    withModel: (other) => Buffer.from(JSON.stringify({ ...said, model: other })),
+    withMembers: (changes) => Buffer.from(JSON.stringify({ ...said, ...changes })),
+  };
+}
+
+// Characters. It is looked up, logged and kept while its call is under way.
+const longestModel = 512;
+
+/** The members that reach a model. */
+const spokenIn = ["messages", "input", "instructions", "prompt", "tools", "conversation_history"];
+
+// Tokens. No answer is as long; what is reserved by a number that a double cannot count would never be given back whole.
+const longestOutput = 10_000_000;
+
+const excesses = { "too-deep": "is nested too deeply", "too-many": "has too many values" };
+
+/** How much there is to parse is judged before: the loop stands still for all others meanwhile. */
+function parsed(body: Buffer): Record<string, unknown> {
+  const text = body.toString("utf8");
+  const excess = jsonExcess(text);
+  if (excess) throw new Refusal(400, "invalid_json", `The body ${excesses[excess]}.`);
+  let said: unknown;
+  try {
+    said = JSON.parse(text);
+  } catch {
+    // Why it is none would repeat a part of it.
+    throw new Refusal(400, "invalid_json", "The body is not JSON.");
+  }
+  if (typeof said === "object" && said !== null && !Array.isArray(said)) return said as Record<string, unknown>;
+  throw new Refusal(400, "invalid_json", "The body must be a JSON object.");
+}
+
+const isCount = (value: unknown): value is number => typeof value === "number" && Number.isInteger(value) && value > 0;
+
+// An image is one to a model however many bytes it has.
+const imageBytes = 4000;
+
+/** Bytes of text anywhere inside, and so many for each image. A number may be a token that the caller made himself. */
+function bytesIn(value: unknown): number {
+  if (typeof value === "string") return Buffer.byteLength(value);
+  if (typeof value === "number") return bytesPerToken;
+  if (typeof value !== "object" || value === null) return 0;
+  if (isImage(value)) {
+    const { image_url: _, ...rest } = value;
+    return imageBytes + bytesIn(rest);
+  }
+  let sum = 0;
+  for (const each of Array.isArray(value) ? value : Object.values(value)) sum += bytesIn(each);
+  return sum;
+}
+
+/** A part of a message, as chat completions and responses have it. A text is none, whatever it begins with. */
+function isImage(value: { type?: unknown; image_url?: unknown }): value is { image_url: unknown } {
+  const { type, image_url: image } = value;
+  if (type !== "image_url" && type !== "input_image") return false;
+  const url = typeof image === "object" && image !== null ? (image as { url?: unknown }).url : image;
+  return typeof url === "string" && url.startsWith("data:image/");
+}

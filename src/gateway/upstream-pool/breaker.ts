@@ -1,0 +1,29 @@
+import type { Refusal } from "../refusal.js";
+
+// Milliseconds.
+const pause = 1000;
+
+/**
+ * A circuit breaker. After a failure nobody tries for a moment, then one request does; meanwhile all others get the known
+ * failure at once.
+ */
+export class Breaker {
+  #failure: Refusal | undefined;
+  #until = 0;
+  #attempts = 0;
+
+  throwIfOpen(): void {
+    if (this.#failure && (this.#attempts > 0 || performance.now() < this.#until)) throw this.#failure;
+  }
+
+  attemptStarted(): void {
+    this.#attempts++;
+  }
+
+  attemptEnded(failure?: Refusal): void {
+    this.#attempts--;
+    this.#failure = failure;
+    // A monotonic clock: with the wall clock set back, nobody would try until it caught up.
+    this.#until = performance.now() + pause;
+  }
+}

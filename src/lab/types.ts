@@ -1,0 +1,50 @@
+export const releases = ["bookworm", "trixie"] as const;
+
+export type Release = (typeof releases)[number];
+
+/** The most hosts a lab can have: `.11` to `.254` of its subnet. */
+export const maxHosts = 244;
+
+/** Who logs in to a lab host; may use sudo without a password. */
+export const loginUser = "clm";
+
+/** What a user asks of a lab. */
+export interface LabOptions {
+  name: string;
+  /** How many hosts the lab has afterwards. */
+  hosts: number;
+  release: Release;
+  /** Gives the hosts a way out through this machine; a lab that has it keeps it. */
+  internet: boolean;
+}
+
+/** running: it runs and its sshd answers; silent: it runs and nothing answers; stopped: it does not run. */
+export type HostState = "running" | "silent" | "stopped";
+
+export interface LabHost {
+  name: string;
+  address: string;
+  port: 22;
+  user: typeof loginUser;
+  /** Its public host key, as in known_hosts: `ssh-ed25519 AAAA…`. */
+  hostKey: string;
+  /** The same in the form OpenSSH prints: `SHA256:…`. */
+  fingerprint: string;
+  state: HostState;
+}
+
+export interface Lab {
+  name: string;
+  release: Release;
+  internet: boolean;
+  hosts: LabHost[];
+}
+
+/** How long work says what it does. */
+export interface WorkOptions {
+  signal?: AbortSignal | undefined;
+  /** What is being done right now. */
+  progress?: ((message: string) => void) | undefined;
+  /** A line of the work's own output. */
+  output?: ((line: string) => void) | undefined;
+}

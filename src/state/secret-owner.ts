@@ -1,0 +1,34 @@
+import { Fault } from "../errors.js";
+
+/** Whose a secret is: an agent's on a host, a provider's, or the gateway's: a key of it by its id, or `keys` for all. */
+export type SecretOwner = { host: string; type: string; agent: string } | { provider: string } | { gateway: string };
+
+// What a part may hold. A colon would make the key mean something else.
+const part = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** `wolf-i:hermes:hermes-test`, `provider:openrouter` or `gateway:keys`: how `secrets.json` names whose a secret is. */
+export function ownerKey(instance: SecretOwner): string {
+  const parts = partsOf(instance);
+  const bad = parts.find((text) => !part.test(text));
+  if (bad === undefined) return parts.join(":");
+  throw new Fault("bad-input", `'${bad}' cannot be part of a secret's key`, {
+    why: "a part is made of a-z 0-9 . _ - and starts with a letter or digit",
+  });
+}
+
+function partsOf(instance: SecretOwner): string[] {
+  if ("provider" in instance) return ["provider", instance.provider];
+  if ("gateway" in instance) return ["gateway", instance.gateway];
+  return [instance.host, instance.type, instance.agent];
+}
+
+/** What a key says; nothing when it is not one of ours. */
+export function parseOwnerKey(key: string): SecretOwner | undefined {
+  const parts = key.split(":");
+  if (!parts.every((text) => part.test(text))) return undefined;
+  const [first = "", second = "", third = ""] = parts;
+  if (parts.length === 3) return { host: first, type: second, agent: third };
+  if (parts.length !== 2) return undefined;
+  if (first === "gateway") return { gateway: second };
+  return first === "provider" ? { provider: second } : undefined;
+}

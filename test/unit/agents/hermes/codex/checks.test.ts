@@ -1,0 +1,150 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import type { Check } from "../../../../../src/agents/doctor/check.js";
+import { profileFor, reachOf } from "../../../../../src/agents/hermes/codex/permissions.js";
+import { judgeBefore, pluginsIn } from "../../../../../src/agents/hermes/codex/preflight.js";
+import { judgeCodex } from "../../../../../src/agents/hermes/codex/proof.js";
+import { codexTypeOf, type Runtime } from "../../../../../src/agents/hermes/codex/runtime.js";
+import { type CodexSight, codexSightFrom } from "../../../../../src/agents/hermes/codex/sight.js";
+import { loadType } from "../../../../../src/agents/manifest/registry.js";
+import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
+import { sampleAgent } from "../../../state/sample-agent.js";
+
+const { manifest } = await loadType("/nonexistent", "hermes");
+const agent = resolvedAgent(manifest, {
+  ...{ name: "ada", ref: "ada", host: { name: "wolf-i" } as never },
+  record: sampleAgent("ada", { version: "2026.7.1" }),
+});
+const type = codexTypeOf(agent);
+
+const read = <T>(name: string): T[] => parse(readFileSync(`test/cases/codex/${name}.yaml`, "utf8"));
+const demo = { name: "demo", marketplace: "local", installed: true, enabled: true, availability: "AVAILABLE" };
+
+/** A Codex that has all it needs. */
+const healthy: CodexSight = {
+  home: "/home/ada/.codex",
+  cwd: { path: "/home/ada", there: true, readable: true, writable: true },
+  config: true,
+  hermes: true,
+  program: "/home/ada/.local/bin/codex",
+  version: "0.166.0",
+  account: { kind: "chatgpt", needed: true },
+  settings: { permissions: ":workspace", servers: { files: true }, plugins: { "demo@local": true } },
+  plugins: { listed: [demo], errors: [] },
+  profiles: [":read-only", ":workspace", ":danger-full-access"],
+  thread: { profile: ":workspace", sandbox: "workspaceWrite", network: false, approval: "on-request" },
+  servers: [{ name: "files", enabled: true, status: "ready", tools: ["read", "write"] }],
+  sandbox_trial: { executor: true, why: "" },
+  warnings: [],
+};
+
+interface Seen {
+  case: string;
+  seen?: Partial<CodexSight>;
+  without?: (keyof CodexSight)[];
+  checks: Record<string, string>;
+}
+
+function sightOf({ seen = {}, without = [] }: Seen): CodexSight {
+  const all = { ...healthy, ...seen };
+  return Object.fromEntries(Object.entries(all).filter(([key]) => !without.some((each) => each === key))) as CodexSight;
+}
+
+/** What is not simply well, by id. */
+function amiss(checks: Check[]): Record<string, string> {
+  const said: Record<string, string> = {};
+  for (const { id, result, reason } of checks.filter((each) => each.result !== "ok"))
+    said[id] = [said[id] ?? [], `${result}: ${reason}`].flat().join("; ");
+  return said;
+}
+
+describe("before anything is changed", () => {
+  type Before = Seen & { provider?: string; permissions?: string; migrated?: boolean };
+  it.each(read<Before>("preflight"))("$case", ({ provider, permissions, migrated, ...given }) => {
+    const checks = judgeBefore({
+      ...{ resolved: agent, type, sight: sightOf(given), migrated: migrated ?? false },
+      ...{ provider: provider ?? "openai-codex", permissions: permissions ?? "workspace" },
+    });
+    expect(amiss(checks)).toEqual(given.checks);
+    for (const { result, fix } of checks) if (fix) expect(result).not.toBe("ok");
+  });
+
+  it("takes the plugins that are installed and may be used", () => {
+    const listed = [
+      demo,
+      { ...demo, name: "off", enabled: false },
+      { ...demo, name: "plain", availability: null },
+      { ...demo, name: "elsewhere", installed: false },
+      { ...demo, name: "blocked", availability: "DISABLED_BY_ADMIN" },
+    ];
+    expect(pluginsIn({ plugins: { listed, errors: [] } })).toEqual([
+      { name: "demo", marketplace: "local", enabled: true },
+      { name: "off", marketplace: "local", enabled: false },
+      { name: "plain", marketplace: "local", enabled: true },
+    ]);
+  });
+});
+
+describe("what Codex makes of its files", () => {
+  type After = Seen & { permissions?: string; logins?: string[] };
+  it.each(read<After>("proof"))("$case", ({ permissions = ":workspace", logins = [], ...given }) => {
+    const plugins = [{ name: "demo", marketplace: "local", enabled: true }];
+    const runtime: Runtime = { kind: "codex", home: "/home/ada/.codex", permissions, mirror: false, plugins };
+    const checks = judgeCodex(sightOf(given), {
+      resolved: agent,
+      runtime,
+      migrated: { servers: ["files"], permissions, logins },
+    });
+    expect(amiss(checks)).toEqual(given.checks);
+  });
+});
+
+describe("a permission profile", () => {
+  it.each([
+    ["read-only", "0.166.0", null, ":read-only"],
+    ["workspace", "0.130.0", undefined, ":workspace"],
+    [":workspace", "0.166.0", [":workspace"], ":workspace"],
+    ["full-access", "0.130.0", undefined, ":danger-no-sandbox"],
+    ["full-access", "0.166.0", undefined, ":danger-full-access"],
+    [":danger-no-sandbox", "0.166.0", undefined, ":danger-full-access"],
+    [":danger-full-access", "0.130.0", undefined, ":danger-no-sandbox"],
+    ["full-access", "0.140.0", [":workspace", ":danger-no-sandbox"], ":danger-no-sandbox"],
+    ["mine", "0.166.0", [":workspace"], "mine"],
+  ])("%s at %s, where there are %s, is %s", (word, version, known, name) => {
+    expect(profileFor(word, version, known)).toBe(name);
+  });
+
+  it.each([":workspace-write", ":none"])("%s is none", (word) => {
+    expect(() => profileFor(word, "0.166.0", undefined)).toThrow("has no permission profile");
+  });
+
+  it.each([
+    ["read-only", "read"],
+    [":workspace", "write"],
+    ["full-access", "everything"],
+    [":danger-no-sandbox", "everything"],
+    ["mine", "unknown"],
+  ])("%s reaches: %s", (word, reach) => {
+    expect(reachOf(word)).toBe(reach);
+  });
+});
+
+describe("what the host says", () => {
+  const line = `CLM-CODEX ${JSON.stringify(healthy)}`;
+
+  it.each([
+    ["alone", line],
+    ["with words of others around it", `a plugin says hello\n\n${line}\nbye\n`],
+  ])("is read %s", (_, text) => {
+    expect(codexSightFrom(text)).toEqual(healthy);
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["half of it", line.slice(0, 200)],
+    ["another thing", "CLM-CODEX {}"],
+  ])("is none when it is %s", (_, text) => {
+    expect(codexSightFrom(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,141 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { within } from "../../../../../src/agents/hermes/handoff/boundary.js";
+import { redacting } from "../../../../../src/agents/hermes/handoff/redacted.js";
+import {
+  canonical,
+  paired,
+  type Said,
+  transcriptFrom,
+  turnsOf,
+} from "../../../../../src/agents/hermes/handoff/transcript.js";
+import { inPlaceOf, linesOf } from "../../../../../src/agents/hermes/handoff/withheld.js";
+import type { Row } from "../../../../../src/agents/hermes/sessions/session.js";
+import { Secret } from "../../../../../src/secret.js";
+import { createRedactor } from "../../../../../src/ui/redact.js";
+import { conversations, deniable } from "./conversations.js";
+
+interface Case {
+  it: string;
+  rows: Row[];
+  earlier?: Row[];
+  title?: string;
+  hidden?: string[];
+  with?: { noTools?: boolean; redact?: boolean; onlyLast?: number; deny?: string[] };
+  moves: string[];
+  titled?: string;
+}
+
+const lineOf = ({ role, content, calls, answers }: Said): string => {
+  const text = typeof content === "string" ? content : JSON.stringify(content);
+  const called = calls.map(({ id, name, arguments: given }) => ` > ${name}#${id} ${given}`).join("");
+  return `${answers ? `${answers.tool}#${answers.id}` : role}: ${text}${called}`;
+};
+
+describe("what may travel", () => {
+  it.each(parse(readFileSync("test/cases/handoff/boundary.yaml", "utf8")) as Case[])("$it", (each) => {
+    const { redact = false, noTools = false, deny = [], onlyLast } = each.with ?? {};
+    const redactor = createRedactor();
+    for (const secret of each.hidden ?? []) redactor.hide(new Secret(secret));
+    const boundary = { noTools, deny, onlyLast, ...(redact && { redact: redacting(redactor.text) }) };
+    const earlier = transcriptFrom(each.earlier ?? []);
+    const given = { said: transcriptFrom(each.rows), earlier, title: each.title ?? "" };
+    const { said, title } = within(boundary, given);
+    expect(said.map(lineOf)).toEqual(each.moves);
+    expect(title).toBe(each.titled ?? each.title ?? "");
+    // Done twice it is done once.
+    expect(canonical(within(boundary, { said, title }).said)).toBe(canonical(said));
+  });
+
+  it("knows many lines that begin alike, in a long conversation", () => {
+    const lines = Array.from({ length: 20_000 }, (_, at) => `line number ${at} of the output`);
+    const said: Said[] = [
+      { role: "user", content: `go ${"line number ".repeat(20_000)}`, calls: [], at: 1 },
+      { role: "assistant", content: lines.join("\n"), calls: [{ id: "a", name: "read", arguments: "{}" }], at: 2 },
+      { role: "tool", content: lines.join("\n"), calls: [], answers: { id: "a", tool: "read" }, at: 3 },
+    ];
+    const { said: moved } = within({ noTools: false, deny: ["read"] }, { said, title: "" });
+    expect(moved[0]).toEqual(said[0]);
+    expect(new Set(String(moved[1]?.content).split("\n"))).toEqual(new Set([inPlaceOf("read")]));
+  });
+
+  it("tells what it took away", () => {
+    const rows: Row[] = [
+      { role: "user", content: "go" },
+      { role: "assistant", tool_calls: [{ id: "a", function: { name: "read", arguments: "{}" } }] },
+      { role: "tool", tool_call_id: "a", content: "a line that is long" },
+      { role: "assistant", content: "it says: a line that is long" },
+    ];
+    const { taken } = within({ noTools: false, deny: ["read"] }, { said: transcriptFrom(rows), title: "" });
+    expect(taken).toEqual({ messages: 0, outputs: 1, changed: 1 });
+    const none = within({ noTools: true, deny: [] }, { said: transcriptFrom(rows), title: "" });
+    expect(none.taken).toEqual({ messages: 2, outputs: 0, changed: 0 });
+  });
+});
+
+const boundaries = fc.record({
+  noTools: fc.boolean(),
+  onlyLast: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+  deny: fc.constantFrom([], ["read"], ["*"], ["re*", "web"]),
+  redact: fc.constantFrom(
+    undefined,
+    redacting((text) => text.replaceAll("hunter2", "[secret]")),
+  ),
+});
+
+describe("whatever was said", () => {
+  it("no answer is without its call, and no call without its answer", () => {
+    fc.assert(
+      fc.property(conversations, boundaries, (said, boundary) => {
+        const moved = within(boundary, { said, title: "" }).said;
+        expect(canonical(paired(moved))).toBe(canonical(moved));
+        for (const [at, message] of moved.entries()) {
+          if (message.role !== "tool") continue;
+          const caller = moved.slice(0, at).findLast(({ role }) => role !== "tool");
+          expect(caller?.calls.map(({ id }) => id)).toContain(message.answers?.id);
+        }
+      }),
+    );
+  });
+
+  it("done twice is done once", () => {
+    fc.assert(
+      fc.property(conversations, boundaries, (said, boundary) => {
+        const once = within(boundary, { said, title: "t" });
+        expect(canonical(within(boundary, once).said)).toBe(canonical(once.said));
+      }),
+    );
+  });
+
+  it("fewer turns are never more", () => {
+    fc.assert(
+      fc.property(conversations, boundaries, fc.integer({ min: 1, max: 4 }), (said, boundary, onlyLast) => {
+        const all = within({ ...boundary, onlyLast: undefined }, { said, title: "" }).said;
+        const some = within({ ...boundary, onlyLast }, { said, title: "" }).said;
+        expect(turnsOf(some).length).toBeLessThanOrEqual(onlyLast);
+        expect(canonical(all).endsWith(canonical(some).slice(1))).toBe(true);
+      }),
+    );
+  });
+
+  it("no line of a denied output is anywhere", () => {
+    fc.assert(
+      fc.property(conversations, boundaries, (said, boundary) => {
+        const deny = ["read"];
+        const { said: moved } = within({ ...boundary, deny, redact: undefined }, { said, title: "" });
+        const text = moved
+          .flatMap(({ content, calls }) => [
+            typeof content === "string" ? content : JSON.stringify(content),
+            ...calls.map((call) => call.arguments),
+          ])
+          .join("\n");
+        for (const line of deniable(said, "read").flatMap(linesOf)) {
+          if (!inPlaceOf("read").includes(line)) expect(text).not.toContain(line);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

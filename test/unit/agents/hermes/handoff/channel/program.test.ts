@@ -1,0 +1,232 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  type ChannelRequest,
+  channelAsking,
+  type Said,
+} from "../../../../../../src/agents/hermes/handoff/channel/request.js";
+import { scratchDirectories } from "../../../../state/scratch.js";
+
+// The program itself, run by the very script that runs it on a host. The gateway is a trigger in the database: it answers at
+// once, and always the same.
+
+const freshDirectory = scratchDirectories();
+let data: string;
+beforeEach(() => {
+  data = freshDirectory();
+});
+
+const python = execFileSync("python3", ["-c", "import sys; print(sys.executable)"], { encoding: "utf8" }).trim();
+
+function make(after = "", age: "old" | "new" = "new"): void {
+  execFileSync(python, ["test/unit/agents/hermes/handoff/channel/make-db.py", join(data, "state.db"), age, after]);
+}
+
+const gateway = (does: string): string =>
+  `CREATE TRIGGER gateway AFTER UPDATE OF handoff_state ON sessions WHEN new.handoff_state = 'pending' BEGIN
+     UPDATE sessions SET ${does} WHERE id = new.id; END;`;
+
+const standing = (state: string, platform: string | null = "discord"): string =>
+  `UPDATE sessions SET handoff_state = '${state}', handoff_platform = ${platform ? `'${platform}'` : "NULL"} WHERE id = 'tea-1';`;
+
+/** What it answers; nobody waits any longer as soon as a line is like `until`, and `before` that was done. */
+async function ask(request: ChannelRequest, until?: Partial<Said>, before = async () => {}): Promise<Said[]> {
+  const { script, words, stdin } = channelAsking(request, { data, code: `${data}/code` });
+  const child = spawn("/bin/sh", ["-c", script, "handoff", ...words], {
+    env: { PATH: `${dirname(python)}:/usr/bin:/bin`, LC_ALL: "C" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  child.stdin.write(stdin);
+  const answers: Said[] = [];
+  for await (const line of createInterface(child.stdout)) {
+    const said: Said = JSON.parse(line);
+    answers.push(said);
+    if (!until || child.stdin.writableEnded) continue;
+    if (!Object.entries(until).every(([name, value]) => said[name as keyof Said] === value)) continue;
+    await before();
+    child.stdin.end();
+  }
+  child.stdin.end();
+  expect(answers.pop()).toEqual({ end: true });
+  return answers;
+}
+
+const look = (session?: string, without: string[] = []) => ask({ verb: "look", ...(session && { session }), without });
+const hand = (more: { reset?: boolean; wait?: number } = {}, until?: Partial<Said>, before?: () => Promise<void>) =>
+  ask({ verb: "hand", session: "tea-1", platform: "discord", reset: false, wait: 60, ...more }, until, before);
+
+function row(): unknown[] {
+  const code = `import json, sqlite3, sys
+row = sqlite3.connect(sys.argv[1]).execute("SELECT handoff_state, handoff_platform, handoff_error FROM sessions WHERE id = 'tea-1'")
+print(json.dumps(row.fetchone()))`;
+  return JSON.parse(execFileSync(python, ["-c", code, join(data, "state.db")], { encoding: "utf8" }));
+}
+
+describe("a look", () => {
+  it("finds the session that was used last", async () => {
+    make();
+    expect(await look()).toEqual([
+      {
+        session: {
+          ...{ id: "tea-1", title: "Tea", source: "cli", messages: 2 },
+          ...{ state: null, platform: null, error: null },
+        },
+      },
+    ]);
+  });
+
+  it("takes none for it that a handoff left half made", async () => {
+    make();
+    expect(await look(undefined, ["tea-1"])).toMatchObject([{ session: { id: "tea-2" } }]);
+    expect(await look(undefined, ["tea"])).toEqual([{ absent: true }]);
+  });
+
+  it.each<[string, string, unknown]>([
+    ["its id", "tea-2", { session: { id: "tea-2" } }],
+    ["how several begin", "tea", { unknown: "tea", like: ["tea-1", "tea-2"] }],
+    ["one that is not there", "coffee", { unknown: "coffee", like: [] }],
+    ["what is no name but SQL", "' OR 1 --", { unknown: "' OR 1 --", like: [] }],
+  ])("by %s", async (_, word, said) => {
+    make();
+    expect(await look(word)).toMatchObject([said]);
+  });
+
+  it("says when there is no database, or nothing in it", async () => {
+    expect(await look()).toEqual([{ absent: true }]);
+    writeFileSync(join(data, "state.db"), "");
+    expect(await look()).toEqual([{ absent: true }]);
+  });
+
+  it("says when the database is one of before", async () => {
+    make("", "old");
+    expect(await look()).toMatchObject([{ fault: "too-old" }]);
+  });
+
+  it("says when it is no database", async () => {
+    writeFileSync(join(data, "state.db"), "this is no database, and was never one".repeat(100));
+    expect(await look()).toMatchObject([{ fault: "unreadable", why: expect.stringContaining("not a database") }]);
+  });
+});
+
+describe("a request", () => {
+  it("is made, and ends when the gateway has done it", async () => {
+    make(gateway("handoff_state = 'completed'"));
+    expect(await hand()).toEqual([{ state: "pending" }, { ended: "completed", error: null }]);
+    expect(row()).toEqual(["completed", "discord", null]);
+  });
+
+  it("ends with the gateway's own words when that fails", async () => {
+    make(gateway("handoff_state = 'failed', handoff_error = 'no home channel configured for discord'"));
+    expect((await hand()).at(-1)).toEqual({ ended: "failed", error: "no home channel configured for discord" });
+  });
+
+  it.each(["completed", "failed"])("is made anew of one that is %s", async (state) => {
+    make(standing(state, "slack") + gateway("handoff_state = 'completed'"));
+    expect((await hand()).at(-1)).toMatchObject({ ended: "completed" });
+    expect(row()).toEqual(["completed", "discord", null]);
+  });
+
+  it("is taken back when nobody takes it up", async () => {
+    make();
+    expect(await hand({ wait: 0.1 })).toEqual([{ state: "pending" }, { ended: "timed-out" }]);
+    expect(row()).toEqual(["failed", "discord", "timed out waiting for gateway"]);
+  });
+
+  it("is taken back when nobody waits any longer", async () => {
+    make();
+    expect(await hand({}, { state: "pending" })).toEqual([{ state: "pending" }, { ended: "taken-back" }]);
+    expect(row()).toEqual(["failed", "discord", "taken back"]);
+  });
+
+  it("is left alone when the gateway has begun with it", async () => {
+    make(gateway("handoff_state = 'running'"));
+    expect(await hand({ wait: 0.1 })).toEqual([{ state: "pending" }, { state: "running" }, { ended: "stuck" }]);
+    expect(row()).toEqual(["running", "discord", null]);
+  });
+
+  it("is left alone too when nobody waits any longer", async () => {
+    make(gateway("handoff_state = 'running'"));
+    expect((await hand({}, { state: "running" })).at(-1)).toEqual({ ended: "left-running" });
+    expect(row()).toEqual(["running", "discord", null]);
+  });
+
+  it("is not mixed up with somebody else's", async () => {
+    make(gateway("handoff_platform = 'slack'"));
+    expect((await hand()).at(-1)).toEqual({ ended: "replaced", state: "pending", platform: "slack" });
+    expect(row()).toEqual(["pending", "slack", null]);
+  });
+});
+
+describe("a database that is in use", () => {
+  /** Keeps everybody else out as soon as it says so, does something when it is told to, and lets go. */
+  async function holding(): Promise<(sql: string) => Promise<void>> {
+    const code = `import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
+db.execute("BEGIN EXCLUSIVE"); print("held", flush=True)
+db.execute(sys.stdin.readline()); db.execute("COMMIT")`;
+    const child = spawn(python, ["-c", code, join(data, "state.db")], { stdio: ["pipe", "pipe", "inherit"] });
+    const over = once(child, "exit");
+    await once(child.stdout, "data");
+    return async (sql) => {
+      child.stdin.end(`${sql}\n`);
+      expect(await over).toEqual([0, null]);
+    };
+  }
+
+  it("is asked again until it is free", async () => {
+    make();
+    let done: Promise<void> | undefined;
+    const said = await hand({}, { state: "pending" }, async () => {
+      const release = await holding();
+      // Longer than it waits for the lock at once.
+      done = new Promise((resolve) => setTimeout(resolve, 1200)).then(() =>
+        release("UPDATE sessions SET handoff_state = 'completed' WHERE id = 'tea-1'"),
+      );
+    });
+    await done;
+    expect(said).toEqual([{ state: "pending" }, { ended: "completed", error: null }]);
+  });
+
+  it("to the end is told, with the state that was seen last", async () => {
+    make();
+    let release: ((sql: string) => Promise<void>) | undefined;
+    const said = await hand({}, { state: "pending" }, async () => {
+      release = await holding();
+    });
+    await release?.("SELECT 1");
+    expect(said.at(-1)).toEqual({ ended: "in-use", state: "pending", error: "database is locked" });
+    expect(row()).toEqual(["pending", "discord", null]);
+  }, 30_000);
+});
+
+describe("what is there already", () => {
+  const joined = { state: "pending", joined: true };
+
+  it("is waited for when it is the same, and is not ours to take back", async () => {
+    make(standing("pending"));
+    expect(await hand({ wait: 0.1 })).toEqual([joined, { ended: "left-pending" }]);
+    expect(await hand({}, joined)).toEqual([joined, { ended: "left-pending" }]);
+    expect(row()).toEqual(["pending", "discord", null]);
+  });
+
+  it.each<[string, string, boolean]>([
+    ["pending", "slack", false],
+    ["pending", "slack", true],
+    ["running", "discord", false],
+    ["running", "slack", false],
+  ])("%s for %s is not touched (reset: %s)", async (state, platform, reset) => {
+    make(standing(state, platform));
+    expect(await hand({ reset })).toEqual([{ busy: state, platform }]);
+    expect(row()).toEqual([state, platform, null]);
+  });
+
+  it.each(["discord", "slack", null])("running for %s is given up by a reset", async (platform) => {
+    make(standing("running", platform) + gateway("handoff_state = 'completed'"));
+    expect((await hand({ reset: true })).at(-1)).toMatchObject({ ended: "completed" });
+    expect(row()).toEqual(["completed", "discord", null]);
+  });
+});

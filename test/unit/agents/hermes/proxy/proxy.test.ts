@@ -1,0 +1,334 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import {
+  mustServe,
+  type ProxyType,
+  proxyOf,
+  proxyPort,
+  proxyProviders,
+  proxyTypeHad,
+  proxyTypeOf,
+} from "../../../../../src/agents/hermes/proxy/proxy.js";
+import { loginsIn, proxyScript, proxySeenBy } from "../../../../../src/agents/hermes/proxy/seen.js";
+import { proxyTrouble } from "../../../../../src/agents/hermes/proxy/trouble.js";
+import { proxyWish } from "../../../../../src/agents/hermes/proxy/wish.js";
+import { flawsIn } from "../../../../../src/agents/manifest/flaws.js";
+import type { Manifest } from "../../../../../src/agents/manifest/manifest.js";
+import { manifestSchema } from "../../../../../src/agents/manifest/manifest.js";
+import { takenPorts } from "../../../../../src/agents/plan/ports.js";
+import { type ResolvedAgent, resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
+import { hardeningOf } from "../../../../../src/agents/plan/unit-file.js";
+import { parseObservation } from "../../../../../src/agents/probe/proof/observation.js";
+import { Fault } from "../../../../../src/errors.js";
+import { mustHaveOwnPorts, portFor } from "../../../../../src/flows/agent/configure/objections.js";
+import { claim } from "../../../../../src/flows/agent/proxy/claim.js";
+import { mustBeItsUnit, mustBeNobodysUnit, strangerIn } from "../../../../../src/flows/agent/proxy/look.js";
+import { installedWish } from "../../../../../src/flows/fleet/drift.js";
+import type { AgentRecord } from "../../../../../src/state/agent.js";
+import { type Agent, findAgent } from "../../../../../src/state/agents.js";
+import { hostStore } from "../../../../../src/state/hosts.js";
+import { sampleAgent } from "../../../state/sample-agent.js";
+import { scratchDirectories } from "../../../state/scratch.js";
+
+const manifest = manifestSchema.parse(parse(readFileSync("manifests/hermes.yaml", "utf8"), { merge: true }));
+const type = manifest.proxy as ProxyType;
+const freshDirectory = scratchDirectories();
+
+function resolved(more: Partial<AgentRecord> = {}, given: Manifest = manifest): ResolvedAgent {
+  const record = sampleAgent("ada", { mark: "0123abcd", proxy: { provider: "nous", port: 8700 }, ...more });
+  return resolvedAgent(given, {
+    name: "ada",
+    ref: "ada",
+    record,
+    host: { name: "wolf", agents: { ada: record } } as never,
+  });
+}
+
+function faultOf(work: () => unknown): Fault {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  throw new Error("was let through");
+}
+
+describe("what a version can lend", () => {
+  it.each([
+    ["2026.5.7", undefined],
+    ["2026.5.16", ["nous"]],
+    ["2026.5.29", ["nous", "xai"]],
+    ["2026.7.1", ["nous", "xai"]],
+  ])("%s: %j", (version, providers) => {
+    const one = resolved({ version });
+    if (providers) expect(proxyProviders(one, proxyTypeOf(one))).toEqual(providers);
+    else {
+      const fault = faultOf(() => proxyTypeOf(one));
+      expect(fault).toMatchObject({ fault: "unsupported", message: "ada can have no proxy" });
+      expect(fault.why).toEqual(["Hermes Agent 2026.5.7 has none; versions >=2026.5.16 do"]);
+    }
+  });
+
+  it("can be taken away from a version that has none", () => {
+    const older = resolved({ version: "2026.5.7" });
+    expect(proxyTypeHad(older)).toBe(type);
+    const { proxy: _, ...without } = older;
+    expect(faultOf(() => proxyTypeHad(without))).toMatchObject({ fault: "unsupported" });
+  });
+
+  it("is told when another is asked for", () => {
+    const older = resolved({ version: "2026.5.16" });
+    expect(faultOf(() => mustServe(older, type, "xai"))).toMatchObject({
+      fault: "unsupported",
+      why: ["Hermes Agent 2026.5.16 cannot; versions >=2026.5.29 can"],
+      next: ["clm agent proxy ada enable --provider nous"],
+    });
+    expect(faultOf(() => mustServe(resolved(), type, "nuos"))).toMatchObject({
+      fault: "bad-input",
+      why: ["did you mean 'nous'?"],
+    });
+    expect(faultOf(() => mustServe(resolved(), type, "constructor"))).toMatchObject({ fault: "bad-input" });
+    mustServe(resolved(), type, "xai");
+  });
+
+  it("is nowhere that the agent or its channels listen by themselves", () => {
+    const { first, last } = type.ports;
+    const others = [manifest.api.port, manifest.dashboard?.ports].flatMap((range) => range ?? []);
+    for (const range of others) expect(range.last < first || last < range.first).toBe(true);
+    for (const port of manifest.api.port.avoid) expect(port < first || last < port).toBe(true);
+    expect(type.args.join(" ")).toContain("--host 127.0.0.1");
+    expect(manifest.abilities.proxy).toBe(type.when);
+    expect(flawsIn(manifest)).toEqual([]);
+  });
+
+  it("a manifest that names what nobody fills in is refused", () => {
+    const wrong = { ...manifest, proxy: { ...type, unit: "{{user}}.service", args: ["{{token}}"] } };
+    expect(flawsIn(wrong).map(({ path }) => path)).toEqual(["proxy.unit", "proxy.args.0"]);
+  });
+});
+
+describe("a proxy's unit", () => {
+  const textOf = (one: ResolvedAgent, systemd = 257) => proxyWish(one, systemd)[0]?.content ?? "";
+
+  it("is up, enabled, and called after its agent", () => {
+    expect(proxyWish(resolved(), 257)).toMatchObject([
+      { kind: "unit", name: "hermes-ada-proxy.service", enabled: true, state: "started" },
+    ]);
+    const { proxy: _, ...without } = resolved();
+    expect(proxyWish(without, 257)).toEqual([]);
+    expect(proxyOf(without)).toBeUndefined();
+  });
+
+  it.each([
+    ["2026.5.7", "nous", 0],
+    ["2026.5.16", "nous", 1],
+    ["2026.5.16", "xai", 0],
+    ["2026.5.29", "xai", 1],
+  ])("is wished for only where the version can run it: %s, %s", (version, provider, count) => {
+    expect(proxyWish(resolved({ version, proxy: { provider, port: 8700 } }), 257)).toHaveLength(count);
+  });
+
+  it("runs the program as the agent, and the manager reads no file of the agent's", () => {
+    const lines = textOf(resolved({ proxy: { provider: "xai", port: 8703 } })).split("\n");
+    expect(lines).toContain(
+      "ExecStart=/home/ada/.local/bin/hermes proxy start --provider xai --host 127.0.0.1 --port 8703",
+    );
+    for (const line of ["User=ada", "Group=ada", "Restart=on-failure", "RestartPreventExitStatus=2", "UMask=0077"]) {
+      expect(lines).toContain(line);
+    }
+    expect(lines.filter((line) => /^(EnvironmentFile|PartOf|BindsTo|Requires)=/.test(line))).toEqual([]);
+  });
+
+  it.each([false, true])("is as closed in as an agent can be, also that of a relaxed one (%s)", (relaxed) => {
+    for (const systemd of [249, 257]) {
+      const lines = textOf(resolved({ relaxed }), systemd).split("\n");
+      const bolts = hardeningOf({ ...resolved(), relaxed: false }, systemd);
+      expect(bolts.length).toBeGreaterThan(15);
+      expect(lines).toEqual(expect.arrayContaining(bolts));
+    }
+  });
+
+  it("is a part of what diff and sync look at, with the agent configured or not", () => {
+    const seen = parseObservation("systemd=257\nend=yes\n");
+    if (!seen) throw new Error("the lines do not go to the end");
+    const ids = (mark: string | undefined) => installedWish(resolved(), seen, mark).map(({ id }) => id);
+    expect(ids("0123abcd").at(-1)).toBe("unit hermes-ada-proxy.service");
+    expect(ids(undefined)).toEqual(["unit hermes-ada-proxy.service"]);
+  });
+});
+
+describe("a proxy's name", () => {
+  const unit = "hermes-ada-proxy.service";
+  const among = (agents: Record<string, AgentRecord>) =>
+    ({ name: "ada", word: "ada", record: sampleAgent("ada"), host: { name: "wolf", agents } }) as unknown as Agent;
+
+  it("is not that of another agent's unit, be it there already or not", () => {
+    mustBeNobodysUnit(among({ ada: sampleAgent("ada", { unit }), ben: sampleAgent("ben") }), unit);
+    const taken = among({ "ada-proxy": sampleAgent("ada-proxy", { unit }) });
+    expect(faultOf(() => mustBeNobodysUnit(taken, unit))).toMatchObject({
+      fault: "in-use",
+      next: ["clm agent show wolf/ada-proxy"],
+    });
+  });
+});
+
+describe("a proxy's unit on a host", () => {
+  it.each([
+    ["the agent's own", ["runs_as=ada", "unit.LoadState=loaded"], undefined],
+    ["not there", ["runs_as=", "unit.LoadState=not-found"], undefined],
+    ["another's", ["runs_as=eve", "unit.LoadState=loaded"], "it runs as eve, and not as ada"],
+    ["root's", ["runs_as=", "unit.LoadState=loaded"], "it runs as root, and not as ada"],
+  ])("that is %s", (_, lines, why) => {
+    const seen = proxySeenBy(type)([...lines, "end=yes", ""].join("\n"));
+    if (!seen) throw new Error("the lines do not go to the end");
+    expect(strangerIn(resolved(), seen)).toBe(why);
+    if (why) expect(faultOf(() => mustBeItsUnit(resolved(), "x.service", seen))).toMatchObject({ why: [why] });
+  });
+});
+
+describe("a proxy's port", () => {
+  it("is chosen while nobody else can", async () => {
+    const hosts = hostStore(freshDirectory());
+    const agents = { ada: sampleAgent("ada"), ben: sampleAgent("ben", { port: 8643 }) };
+    const host = {
+      name: "wolf",
+      address: "127.0.0.1",
+      port: 22,
+      labels: {},
+      added_at: "",
+      agents,
+      sudo: "passwordless" as const,
+    };
+    await hosts.update((fleet) => ({ ...fleet, hosts: [host] }));
+    const looked = hosts.read();
+    const seen = { ports: [{ port: 8700, uid: 0 }], listeners: [] };
+    const claimed = await Promise.all(
+      ["ada", "ben"].map((name) =>
+        claim({ hosts }, findAgent(looked, name), { provider: "nous", manifest, type, seen: seen as never }),
+      ),
+    );
+    expect(claimed.map(({ proxy }) => proxy?.port).sort()).toEqual([8701, 8702]);
+    const kept = ["ada", "ben"].map((name) => findAgent(hosts.read(), name).record);
+    expect(kept).toEqual(claimed);
+  });
+
+  it.each([
+    { about: "the first", kept: undefined, taken: [8642], heard: [22], port: 8700 },
+    { about: "the next, when another agent has the first", kept: undefined, taken: [8700], heard: [], port: 8701 },
+    { about: "the next, when somebody listens there", kept: undefined, taken: [8701], heard: [8700], port: 8702 },
+    { about: "the one it has", kept: 8720, taken: [], heard: [], port: 8720 },
+    { about: "another, when somebody took that", kept: 8720, taken: [], heard: [8720], port: 8700 },
+  ])("is $about", ({ kept, taken, heard, port }) => {
+    expect(proxyPort(type, kept, taken, heard)).toBe(port);
+  });
+
+  it("is none when all are taken", () => {
+    const all = Array.from({ length: 100 }, (_, index) => 8700 + index);
+    expect(proxyPort(type, undefined, all, [])).toBeUndefined();
+  });
+
+  it("is nobody else's on that host", () => {
+    const ben = sampleAgent("ben", { port: 8643, proxy: { provider: "nous", port: 8701 } });
+    const host = { name: "wolf", agents: { ada: sampleAgent("ada"), ben } } as never;
+    expect(takenPorts(host, "ada", manifest)).toEqual([
+      { agent: "ben", port: 8643 },
+      { agent: "ben", port: 8701 },
+    ]);
+  });
+});
+
+describe("its own proxy's port", () => {
+  const record = sampleAgent("ada", { proxy: { provider: "nous", port: 8700 } });
+  const agent: Agent = { name: "ada", ref: "ada", record, host: { name: "wolf", agents: { ada: record } } as never };
+  const session = { argv: ["agent", "configure", "ada"] } as never;
+  // The proxy listens as the agent's user, so what is recorded must tell.
+  const seen = parseObservation("uid=1001\nport=8700/1001\nend=yes\n");
+  if (!seen) throw new Error("the lines do not go to the end");
+
+  it("is not given to its API", () => {
+    const fault = faultOf(() => portFor(session, agent, { manifest, record, seen }, 8700));
+    expect(fault.message).toBe("port 8700 belongs to an agent on this host; nothing was changed");
+  });
+
+  it("is not given to its channels", () => {
+    const wanted = { ...record, channels: { webhook: { port: "8700" } } };
+    const fault = faultOf(() => mustHaveOwnPorts(session, agent, { manifest, record: wanted, seen }));
+    expect(fault.why).toEqual(["its own proxy has it on wolf"]);
+  });
+});
+
+const said = (provider: string, state: string, ready: boolean) => ({ provider, state, ready });
+
+it.each([
+  ["  [nous    ] Nous Portal — not logged in", [said("nous", "not logged in", false)]],
+  ["  [nous    ] Nous Portal — ready", [said("nous", "ready", true)]],
+  [
+    "  [xai     ] xAI Grok OAuth — ready (bearer expires 2026-07-02T10:00:00+00:00)",
+    [said("xai", "ready (bearer expires 2026-07-02T10:00:00+00:00)", true)],
+  ],
+  [
+    "  [nous    ] Nous Portal — credentials need attention (not ready — try again)",
+    [said("nous", "credentials need attention (not ready — try again)", false)],
+  ],
+  ["Hermes proxy upstream adapters\n\nStart the proxy with: hermes proxy start [--provider <name>]", []],
+  ["usage: hermes [-h] …", []],
+])("reads a login: %s", (text, logins) => {
+  expect(loginsIn(text, type.status)).toEqual(logins);
+});
+
+describe("a look at it", () => {
+  const script = proxyScript(resolved(), type, { port: 8700, logins: true });
+
+  it("is a script that sh can read, about the proxy's unit and port", () => {
+    execFileSync("sh", ["-n"], { input: script });
+    expect(script).toContain("unit=hermes-ada-proxy.service");
+    expect(script).toContain("port=8700");
+    expect(script).toContain("-- /home/ada/.local/bin/hermes proxy status' &");
+    expect(proxyScript(resolved(), type, {})).not.toContain("proxy status");
+  });
+
+  const encoded = (text: string) => Buffer.from(text).toString("base64");
+  it("reads what it said, in pieces", () => {
+    const login = encoded("  [nous    ] Nous Portal — ready\n");
+    const lines = [
+      ...["uid=1001", "runs_as=ada", `login=${login.slice(0, 8)}`, `login=${login.slice(8)}`],
+      `proxy=${encoded('{"status":"ok","upstream":"Nous Portal","authenticated":true}')}`,
+    ];
+    expect(proxySeenBy(type)([...lines, "end=yes", ""].join("\n"))).toMatchObject({
+      ...{ account: true, runsAs: "ada", logins: [said("nous", "ready", true)] },
+      says: { upstream: "Nous Portal", authenticated: true },
+    });
+    expect(proxySeenBy(type)(lines.join("\n"))).toBeUndefined();
+    const odd = proxySeenBy(type)(`proxy=${encoded('{"authenticated":"yes"}')}\nend=yes\n`);
+    expect(odd?.says).toEqual({});
+    expect(proxySeenBy(type)("end=yes\n")).not.toHaveProperty("says");
+  });
+});
+
+describe("nobody is sent to a port that is not its own", () => {
+  const unit = (active: string, sub: string) => [
+    ...["uid=1001", "unit.LoadState=loaded", `unit.ActiveState=${active}`, `unit.SubState=${sub}`],
+  ];
+  const up = unit("active", "running");
+  it.each([
+    ["its own", [...up, "listen=0100007F/7", "holder=yes 7 ada hermes"], undefined],
+    ["somebody else's", [...up, "listen=0100007F/7", "holder=no 9 eve nc"], "check-failed"],
+    ["open to all", [...up, "listen=00000000/7", "holder=yes 7 ada hermes"], "check-failed"],
+    ["held by nobody", up, "not-ready", "silent"],
+    ["held by nobody, and its unit failed", unit("failed", "failed"), "not-ready", "silent"],
+    ["held by nobody, and its unit is stopped", unit("inactive", "dead"), "not-ready", "stopped"],
+    ["gone with its unit", ["uid=1001", "unit.LoadState=not-found", "unit.ActiveState=inactive"], "not-ready", "gone"],
+    ["gone with its account", ["uid=", "unit.LoadState=loaded", "unit.ActiveState=failed"], "not-ready", "gone"],
+  ])("%s", (_, lines, fault, door?: string) => {
+    const seen = parseObservation([...lines, "end=yes", ""].join("\n"));
+    const one = resolved();
+    const proxy = proxyOf(one);
+    if (!seen || !proxy) throw new Error("nothing to judge");
+    const trouble = proxyTrouble(one, proxy, seen);
+    expect([trouble?.fault, trouble?.data.door]).toEqual([fault, door]);
+    if (trouble) expect(trouble.next[0]).toBe("clm agent proxy ada enable --provider nous");
+  });
+});

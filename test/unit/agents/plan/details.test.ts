@@ -1,0 +1,67 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { withDetails } from "../../../../src/agents/plan/details.js";
+import type { Sides } from "../../../../src/agents/plan/differences.js";
+import { Secret } from "../../../../src/secret.js";
+
+const salt = "0011223344556677";
+const digest = (line: string) => createHash("sha256").update(`${salt}${line}\n`).digest("hex");
+const redact = (text: string) => text.replaceAll("known-secret", "[secret]");
+const showing = { redact, secrets: [] };
+
+const sides = (more: object = {}) =>
+  ({
+    resolved: { unit: "ada.service", paths: { env: "/a/.env", config: "/a/config.yaml" } },
+    env: new Secret("ONE=1\nTWO=2\n"),
+    config: "",
+    salt,
+    service: "[Service]\nUser=ada\nEnvironment=HOME=/a\n",
+    seen: { config: "", service: "", variables: new Map([["ONE", digest("ONE=x")]]) },
+    ...more,
+  }) as unknown as Sides & { service: string };
+
+describe("what is told of a change", () => {
+  it("is a fingerprint of a variable, which says nothing without the salt", () => {
+    const change = { what: "file /a/.env", differences: ["mode 0644 -> 0600", "~ ONE", "+ TWO", "- ONE"] };
+    expect(withDetails(change, sides(), showing).details).toEqual([
+      "mode 0644 -> 0600",
+      `~ ONE (${digest("ONE=x").slice(0, 6)}… -> ${digest("ONE=1").slice(0, 6)}…)`,
+      `+ TWO (${digest("TWO=2").slice(0, 6)}…)`,
+      `- ONE (${digest("ONE=x").slice(0, 6)}…)`,
+    ]);
+    expect(withDetails(change, sides({ salt: "" }), showing)).toBe(change);
+  });
+
+  it.each([
+    ["model.default", "llama3", "gpt-4", '("llama3" -> "gpt-4")'],
+    ["model.max_turns", "9", "10", "(9 -> 10)"],
+    ["model.api_key", "abc", "none", undefined],
+    ["mcp_servers.jira.env.JIRA_TOKEN", "abc", "none", undefined],
+    ["mcp_servers.jira.headers.x", "abc", "none", undefined],
+    ["model.default", "known-secret", "gpt-4", undefined],
+    ["model.base_url", "http://user:pass@host/v1", "http://host/v1", undefined],
+    ["model.base_url", "http://host/v1?apikey=1", "http://host/v1", undefined],
+    ["model.default", "sk-proj-9a8b7c6d5e4f3a2b1c", "gpt-4", undefined],
+  ])("is the value of %s when that may be seen: %s -> %s", (path, before, after, expected) => {
+    const yaml = (value: string) => path.split(".").reduceRight((below, name) => `{${name}: ${below}}`, value);
+    const quoted = (value: string) => (/^\d+$/.test(value) ? value : JSON.stringify(value));
+    const seen = { ...sides().seen, config: yaml(quoted(before)) };
+    const change = { what: "file /a/config.yaml", differences: [`~ ${path}`] };
+    const { details } = withDetails(change, sides({ seen, config: yaml(quoted(after)) }), showing);
+    expect(details).toEqual([expected ? `~ ${path} ${expected}` : `~ ${path}`]);
+  });
+
+  it.each([
+    ["Environment=A=short", "-Environment=…"],
+    ["ExecStart=/bin/x --token hunter2 -v", "-ExecStart=/bin/x --token … -v"],
+    ["ExecStart=/bin/x --api-key=hunter2", "-ExecStart=/bin/x --api-key=…"],
+    ["ExecStart=/bin/x a1b2c3d4e5f6a7b8c9d0e1", "-ExecStart=/bin/x …"],
+    ["ExecStart=/bin/x known-secret", "-ExecStart=/bin/x [secret]"],
+    ["Nice=5\x1b[31m", "-Nice=5 [31m"],
+  ])("is a line of the unit without what is secret in it: %j", (line, expected) => {
+    const service = `[Service]\nUser=ada\n${line}\nEnvironment=HOME=/a\n`;
+    const change = { what: "unit ada.service", differences: ["content", "not reloaded"] };
+    const { details } = withDetails(change, sides({ seen: { ...sides().seen, service } }), showing);
+    expect(details).toEqual(["not reloaded", " [Service]", " User=ada", expected, " Environment=HOME=/a"]);
+  });
+});

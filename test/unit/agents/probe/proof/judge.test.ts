@@ -1,0 +1,225 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { loadType } from "../../../../../src/agents/manifest/registry.js";
+import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
+import { finalCause, withCause } from "../../../../../src/agents/probe/proof/cause.js";
+import { judge } from "../../../../../src/agents/probe/proof/judge.js";
+import { type Observation, parseObservation } from "../../../../../src/agents/probe/proof/observation.js";
+import { proofIds } from "../../../../../src/agents/probe/proof/proof.js";
+import { proofScript } from "../../../../../src/agents/probe/proof/script.js";
+import { sampleAgent } from "../../../state/sample-agent.js";
+import { healthyLines } from "../healthy-lines.js";
+
+interface Case {
+  about: string;
+  version?: string;
+  /** It was taken over. */
+  adopted?: boolean;
+  channels?: Record<string, Record<string, string>>;
+  first?: string[];
+  lines?: string[];
+  no?: string[];
+  answer?: { status: number; headers?: Record<string, string>; body?: unknown; text?: string; interim?: boolean };
+  noChat?: string;
+  expect: Record<string, [result: string, reason?: string, fix?: string]>;
+}
+
+const cases = (file: string): Case[] => parse(readFileSync(`test/cases/proof/${file}.yaml`, "utf8"));
+
+const { manifest } = await loadType("/nonexistent", "hermes");
+
+const subjectFor = (version: string, channels: Record<string, Record<string, string>> = {}) =>
+  resolvedAgent(manifest, {
+    name: "ada",
+    ref: "ada",
+    host: { name: "wolf-i" } as never,
+    record: sampleAgent("ada", { version, channels, mark: "0123abcd", onboarding: { state: "validate", stages: {} } }),
+  });
+
+const answered = ({ status, headers = {}, body, text, interim }: NonNullable<Case["answer"]>): string => {
+  const head = [
+    `HTTP/1.1 ${status} Something`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    "content-type: application/json",
+  ];
+  const before = interim ? "HTTP/1.1 100 Continue\r\n\r\n" : "";
+  const raw = status === 0 ? "" : `${before}${head.join("\r\n")}\r\n\r\n${text ?? JSON.stringify(body)}`;
+  return `chat=${Buffer.from(raw).toString("base64")}`;
+};
+
+const ok = { choices: [{ finish_reason: "stop", message: { content: "OK" } }] };
+
+function see(
+  { version = "2026.7.1", no = [], answer = { status: 200, body: ok } }: Case,
+  instead: string[],
+): Observation {
+  const keyOf = (line: string) => line.slice(0, line.indexOf("="));
+  const given = new Set([...instead.map(keyOf), ...no]);
+  const base = [...healthyLines(version), answered(answer)].filter((line) => !given.has(keyOf(line)));
+  // A holder is told right after its listener.
+  const order = (line: string) => ["listen", "holder"].indexOf(keyOf(line));
+  const lines = [...base, ...instead].sort((a, b) => order(a) - order(b));
+  const seen = parseObservation([...lines, "end=yes", ""].join("\n"));
+  if (!seen) throw new Error("it does not go to the end");
+  return seen;
+}
+
+describe.each(["state", "gate", "chat", "listeners"])("proofs: %s", (file) => {
+  it.each(cases(file).map((each) => [each.about, each] as const))("%s", (_about, each) => {
+    const agent = { ...subjectFor(each.version ?? "2026.7.1", each.channels), adopted: each.adopted ?? false };
+    const first = each.first && see(each, each.first);
+    // Those of connections have cases of their own below.
+    const isHere = (id: string) => id !== "channels" && id !== "mcp";
+    const judged = judge(agent, see(each, each.lines ?? []), { first, noChat: each.noChat });
+    const proofs = judged.filter(({ id }) => isHere(id));
+    expect(proofs.map(({ id }) => id)).toEqual(proofIds.filter(isHere));
+    for (const { id, result, reason, fix } of proofs) {
+      const [wanted, why, what] = each.expect[id] ?? ["ok"];
+      expect([id, result]).toEqual([id, wanted]);
+      if (why) expect(reason).toBe(why);
+      if (what) expect(fix).toBe(what);
+      // Whatever fails says what to do.
+      expect(result === "fail" && !fix).toBe(false);
+    }
+  });
+});
+
+describe("channels and MCP servers", () => {
+  const agent = { ...subjectFor("2026.7.1"), channels: ["discord"], servers: ["files"] };
+  const gateway = (entry: object) =>
+    `gateway=${Buffer.from(JSON.stringify({ platforms: { discord: entry } })).toString("base64")}`;
+  const at = "2026-11-16T11:00:01+00:00";
+  const lost =
+    "server=2026-11-16 12:00:04,200 WARNING tools.mcp_tool: MCP server 'files' failed initial connection after 3 attempts, giving up: x";
+
+  it.each<[string, string[], string[], object]>([
+    ["connected", [gateway({ state: "connected", updated_at: at })], [], { channels: "ok" }],
+    ["retrying", [gateway({ state: "retrying", updated_at: at })], [], { channels: "fail connecting" }],
+    ["given up", [gateway({ state: "fatal", updated_at: at })], [], { channels: "fail refused" }],
+    [
+      "of an earlier process",
+      [gateway({ state: "connected", updated_at: "2026-11-16T10:59:59+00:00" })],
+      [],
+      { channels: "fail connecting" },
+    ],
+    ["not written yet", [], [], { channels: "fail connecting" }],
+    ["of one that does not run", [], ["age"], { channels: "skipped" }],
+    ["not asked for", [], ["connections"], {}],
+    ["a server without a word", ["servers=yes"], ["connections"], { mcp: "ok" }],
+    ["a server that was given up", ["servers=yes", lost], ["connections"], { mcp: "fail" }],
+  ])("%s", (_about, lines, no, expected) => {
+    const proofs = judge(agent, see({ about: "", no, expect: {} }, lines));
+    const found = proofs.filter(({ id }) => id === "channels" || id === "mcp");
+    const told = found.map(({ id, result, cause }) => [id, [result, cause].filter(Boolean).join(" ")]);
+    expect(Object.fromEntries(told)).toEqual(expected);
+  });
+});
+
+it("does not take lines that were cut off for an answer", () => {
+  expect(parseObservation("uid=1001\nhealth=200\n")).toBeUndefined();
+});
+
+it("puts no key and no unquoted word into the script", () => {
+  const script = proofScript({ ...subjectFor("2026.7.1"), unit: "a'b; reboot" }, { chat: true });
+  expect(script).toContain("unit='a'\\''b; reboot'");
+});
+
+describe("causes", () => {
+  const agent = {
+    ...subjectFor("2026.7.1"),
+    manifest: {
+      ...manifest,
+      causes: [
+        {
+          id: "port-taken",
+          pattern: "already in use",
+          reason: "the port is taken",
+          next: "clm agent configure {{name}} --port auto",
+          final: true,
+          mild: false,
+        },
+        { id: "odd", pattern: "WARNING", reason: "something was odd", final: false, mild: false },
+      ],
+    },
+  };
+  const stopped = judge(
+    agent,
+    see({ about: "", no: ["listen", "holder", "health", "none", "wrong", "own"], expect: {} }, []),
+  );
+
+  it("are read from any line, the first of the manifest before the others", () => {
+    const words = ["Port 8642 already in use", "WARNING: x", "bye"];
+    const port = withCause(agent, stopped, words).find(({ id }) => id === "port");
+    expect(port).toMatchObject({
+      reason: "nothing listens on port 8642; the port is taken",
+      fix: "clm agent configure ada --port auto",
+    });
+  });
+
+  it("explain only the proofs they name", () => {
+    const [taken] = agent.manifest.causes;
+    const narrow = {
+      ...agent,
+      manifest: { ...manifest, causes: [{ ...taken, proofs: ["chat" as const] }] },
+    } as never;
+    const words = ["Port 8642 already in use", "bye"];
+    const port = withCause(narrow, stopped, words).find(({ id }) => id === "port");
+    expect(port?.reason).toBe("nothing listens on port 8642; it last said: bye");
+    expect(finalCause(narrow, words, stopped)).toBe(false);
+  });
+
+  it("of Hermes that are about its port or its key say nothing about the model", () => {
+    const chat = [{ id: "chat" as const, result: "fail" as const, reason: "no answer", fix: "x" }];
+    const words = ["Refusing to start the API server", "401 Unauthorized"];
+    expect(withCause(subjectFor("2026.7.1"), chat, words)[0]?.reason).toBe("no answer; the provider refuses the key");
+    const port = withCause(subjectFor("2026.7.1"), stopped, words).find(({ id }) => id === "port");
+    expect(port?.reason).toContain("does not take its API key");
+  });
+
+  it("are read from the failure itself before the log, and a log of something else explains nothing", () => {
+    const hermes = subjectFor("2026.7.1");
+    const failed = (reason: string, cause?: "no-answer") => [
+      { id: "chat" as const, result: "fail" as const, reason, fix: "x", ...(cause && { cause }) },
+    ];
+    const words = [
+      "ERROR gateway.run: Error code: 401 - Incorrect API key provided",
+      "WARNING agent.model_metadata: Failed to fetch model metadata from OpenRouter: Temporary failure in name resolution",
+    ];
+    const told = (reason: string, log = words, cause?: "no-answer") =>
+      withCause(hermes, failed(reason, cause), log)[0]?.reason;
+    const down = "no answer from the model: API call failed after 3 retries: HTTP 500: it always fails";
+    expect(told(down)).toBe(`${down}; the provider cannot be reached from the host`);
+    expect(told("no answer from the model: it is Monday", words.slice(1))).toBe(
+      "no answer from the model: it is Monday",
+    );
+    expect(told("no answer", ["socket.gaierror: [Errno -3] Temporary failure in name resolution"])).toBe(
+      "no answer; the host cannot resolve names",
+    );
+    expect(told("no answer", ["bye"])).toBe("no answer");
+    expect(told("no answer", ["bye"], "no-answer")).toBe("no answer; it last said: bye");
+  });
+
+  it("of Hermes lead nowhere that only looks again", () => {
+    for (const { next } of manifest.causes) expect(next ?? "").not.toContain("--stage validate");
+  });
+
+  it("without one, the last thing it said is told", () => {
+    const port = withCause(agent, stopped, ["hello", "bye", ""]).find(({ id }) => id === "port");
+    expect(port?.reason).toBe("nothing listens on port 8642; it last said: bye");
+  });
+
+  it("that somebody stopped it needs no last word", () => {
+    const words = [
+      "bye",
+      "Stopped hermes-ada.service - Hermes Agent ada.",
+      "hermes-ada.service: Consumed 1.2s CPU time.",
+    ];
+    expect(withCause(agent, stopped, words)).toEqual(stopped);
+  });
+
+  it("are not looked for where the reason is known", () => {
+    const open = judge(agent, see({ about: "", expect: {} }, ["none=200"]));
+    expect(withCause(agent, open, ["Port 8642 already in use"])).toEqual(open);
+  });
+});

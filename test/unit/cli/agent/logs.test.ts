@@ -1,0 +1,86 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { logLines, logObject } from "../../../../src/cli/agent/log-lines.js";
+import { momentFrom } from "../../../../src/cli/moment.js";
+import type { Told } from "../../../../src/flows/logs/logs.js";
+import type { Agent } from "../../../../src/state/agents.js";
+import { createPaint } from "../../../../src/ui/paint.js";
+import { clm } from "../world.js";
+
+const now = new Date("2026-11-16T12:00:00Z");
+const moments = parse(readFileSync("test/cases/logs/moments.yaml", "utf8")) as {
+  text: string;
+  ago?: number;
+  at?: string;
+}[];
+
+it.each(moments)("--since $text", ({ text, ago, at }) => {
+  const read = () => momentFrom("--since", text, { now, utc: true });
+  if (ago !== undefined) expect(read()).toEqual({ ago });
+  else if (at !== undefined) expect(read()).toEqual({ at: Date.parse(at) / 1000 });
+  else expect(read).toThrow("is no time");
+});
+
+it.each([
+  [["--grep", "("], "is not a regular expression"],
+  [["--since", "soon"], "--since soon is no time"],
+  [["--until", "2026-02-30"], "--until 2026-02-30 is no time"],
+  [["--since", "1h", "--until", "2h"], "--until is before --since"],
+  [["--level", "loud"], "loud"],
+  [["--source", "elsewhere"], "elsewhere is not a log source"],
+  [["--lines", "-1"], "-1"],
+  [["-f", "--until", "1h"], "--follow and --until contradict each other"],
+])("%j is refused before it is even asked which agent", async (words, why) => {
+  const { code, stderr } = await clm(["agent", "logs", "nobody", ...words]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
+});
+
+describe("an entry", () => {
+  const agent = (host: string, name: string) => ({ name, host: { name: host } }) as Agent;
+  const [ada, cora] = [agent("wolf", "ada"), agent("fox", "cora")];
+  const told = (text: string, more: Partial<Told> = {}): Told => ({
+    ...{ agent: ada, at: Date.parse("2026-11-16T10:00:00.123Z"), level: "warning", source: "agent", text, ...more },
+  });
+
+  it("is time, level and text", () => {
+    expect(logLines({ utc: true, agents: [ada] })(told("a: b"))).toBe("2026-11-16T10:00:00Z WARNING a: b\n");
+  });
+
+  it("says on every line whose it is, when there are others", () => {
+    const line = logLines({ utc: true, agents: [ada, cora] });
+    expect(line(told("a: b\n  c", { level: "error" }))).toBe(
+      "wolf/ada | 2026-11-16T10:00:00Z ERROR   a: b\nwolf/ada |   c\n",
+    );
+    expect(line(told("x", { agent: cora, level: "info" }))).toBe("fox/cora | 2026-11-16T10:00:00Z INFO    x\n");
+  });
+
+  it("has colours that stay the same whoever else is there", () => {
+    const paint = createPaint(true);
+    const [two, three] = [
+      [ada, cora],
+      [cora, ada, agent("owl", "eve")],
+    ].map((agents) => logLines({ utc: true, agents, paint })(told("a: b")));
+    expect(two).toContain("\u001b[33mWARNING\u001b[39m");
+    expect(two).toBe(three);
+  });
+
+  it("moves no cursor", () => {
+    const nasty = told("a\u001b[2Jb\u001b]0;title\u0007c\rd\u202e");
+    expect(logLines({ utc: true, agents: [ada] })(nasty)).toBe("2026-11-16T10:00:00Z WARNING abcd\n");
+    expect(logObject(nasty)).toMatchObject({ message: "abcd" });
+  });
+
+  it("is an object for a program", () => {
+    expect(logObject(told("[s1] gateway.run: slow"))).toEqual({
+      ...{ time: "2026-11-16T10:00:00.123Z", agent: "ada", host: "wolf", level: "warning", source: "agent" },
+      ...{ logger: "gateway.run", message: "slow" },
+    });
+  });
+
+  it("of which nobody knows the time has none", () => {
+    const lost = told("a: b", { at: Number.NaN });
+    expect(logLines({ utc: true, agents: [ada] })(lost)).toMatch(/^- {19}WARNING a: b\n$/);
+    expect(logObject(lost)).toMatchObject({ time: null, message: "b" });
+  });
+});

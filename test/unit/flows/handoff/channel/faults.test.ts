@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import type { Said } from "../../../../../src/agents/hermes/handoff/channel/request.js";
+import { loadType } from "../../../../../src/agents/manifest/registry.js";
+import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
+import type { Target } from "../../../../../src/flows/agent/target.js";
+import { type Asked, failureIn, inTheWay } from "../../../../../src/flows/handoff/channel/faults.js";
+import { mustHaveChannel } from "../../../../../src/flows/handoff/channel/possible.js";
+import type { Agent } from "../../../../../src/state/agents.js";
+import { faultOf, scratchDirectories } from "../../../state/scratch.js";
+
+const freshDirectory = scratchDirectories();
+
+async function target(version: string, channels?: Agent["record"]["channels"]): Promise<Target> {
+  const { manifest } = await loadType(freshDirectory(), "hermes");
+  const record = {
+    ...{ type: "hermes", version, status: "installed", user: "ada", home: "/home/ada", unit: "hermes-ada.service" },
+    ...{ port: 8642, onboarding: { state: "ready", stages: {} }, ...(channels && { channels }) },
+  } as Agent["record"];
+  const agent = { name: "ada", host: { name: "lab-1" } as Agent["host"], record, ref: "ada" };
+  return { agent, resolved: resolvedAgent(manifest, agent) };
+}
+
+describe("a channel that a session is to go on in", () => {
+  it("is one that the agent has", async () => {
+    mustHaveChannel(await target("2026.7.1", { discord: {} }), "discord");
+  });
+
+  it.each<[string, string, Agent["record"]["channels"], string, string, string, string]>([
+    [
+      "an old version",
+      "2026.5.7",
+      { discord: {} },
+      "discord",
+      "unsupported",
+      "does not hand",
+      "clm registry show hermes",
+    ],
+    ["a misspelt one", "2026.7.1", { discord: {} }, "discrod", "not-found", "'discrod'", "clm agent channels"],
+    ["no field of an object", "2026.7.1", {}, "toString", "not-found", "'toString'", "clm agent channels"],
+    [
+      "another than its own",
+      "2026.7.1",
+      { slack: {} },
+      "discord",
+      "not-ready",
+      "no channel",
+      "clm agent configure ada --channel discord",
+    ],
+    [
+      "one of an agent with none",
+      "2026.7.1",
+      undefined,
+      "discord",
+      "not-ready",
+      "no channel",
+      "clm agent configure ada --channel discord",
+    ],
+  ])("is not %s", async (_, version, channels, channel, name, what, next) => {
+    const meant = await target(version, channels);
+    const fault = await faultOf(() => mustHaveChannel(meant, channel));
+    expect([fault.fault, fault.next]).toEqual([name, [next]]);
+    expect(fault.message).toContain(what);
+  });
+});
+
+describe("what is told of a request", () => {
+  const asked = async (): Promise<Asked> => ({
+    ...(await target("2026.7.1", { discord: {} })),
+    ...{ channel: "discord", session: "s 1", wait: 90 },
+  });
+  const again = "clm handoff ada --to-channel discord --session 's 1'";
+
+  it.each<[Said, string, string]>([
+    [
+      { ended: "failed", error: "no home channel configured for discord; …" },
+      "remote-failed",
+      "clm agent configure ada --channel discord --set discord.home_channel=ID",
+    ],
+    [
+      { ended: "failed", error: "platform 'discord' is not active in this gateway" },
+      "remote-failed",
+      "clm agent doctor ada",
+    ],
+    [{ ended: "failed", error: null }, "remote-failed", "clm agent logs ada"],
+    [{ ended: "timed-out" }, "remote-timeout", "clm agent doctor ada"],
+    [{ ended: "stuck" }, "remote-timeout", `${again} --reset`],
+    [{ ended: "replaced", state: "pending", platform: "slack" }, "conflict", again],
+    [{}, "conflict", again],
+  ])("%j", async (said, name, next) => {
+    const fault = failureIn(await asked(), said);
+    expect([fault.fault, fault.next]).toEqual([name, [next]]);
+  });
+
+  it("that is somebody else's, or cannot be seen, says what became of it", async () => {
+    const left = failureIn(await asked(), { ended: "left-pending" });
+    expect([left.fault, left.next[0], left.why.join()]).toEqual([
+      ...["remote-timeout", again, expect.stringContaining("left as it is")],
+    ]);
+    const locked = failureIn(await asked(), { ended: "in-use", state: "pending", error: "database is locked" });
+    expect([locked.fault, locked.why]).toEqual([
+      "remote-failed",
+      ["database is locked", "when it was last seen, the request for session s 1 was pending"],
+    ]);
+  });
+
+  it("is that of the agent itself, word for word", async () => {
+    expect(failureIn(await asked(), { ended: "failed", error: "the moon is full" }).why).toEqual(["the moon is full"]);
+  });
+
+  it.each<[string | null, string | null, string | undefined]>([
+    [null, null, undefined],
+    ["completed", "slack", undefined],
+    ["failed", "discord", undefined],
+    ["pending", "discord", undefined],
+    ["pending", "slack", "clm handoff ada --to-channel slack --session 's 1'"],
+    ["running", "discord", `${again} --reset`],
+    ["running", "slack", `${again} --reset`],
+  ])("of one that is %s for %s before", async (state, platform, next) => {
+    expect(inTheWay(await asked(), { state, platform })?.next[0]).toBe(next);
+  });
+});
