@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
+import { agentTypesInTests } from "./scripts/agent-types.mjs";
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8"));
 
 export default defineConfig({
+  plugins: [agentTypesInTests],
   define: { __CLM_VERSION__: JSON.stringify(version), __CLM_BUILD__: '"tests"' },
   test: {
     projects: [

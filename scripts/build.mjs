@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 import { parse } from "yaml";
+import { agentTypes } from "./agent-types.mjs";
 
 // Elsewhere when somebody is using the one in dist.
 const outdir = process.env.CLM_DIST ?? "dist";
@@ -55,7 +56,7 @@ export const bundling = {
   bundle: true,
   platform: "node",
   target: "node20.19",
-  plugins: [rawText, noChildPrograms],
+  plugins: [agentTypes, rawText, noChildPrograms],
   // ssh2 looks for native parts and does without them.
   external: ["cpu-features", "*.node"],
   define: { __CLM_VERSION__: JSON.stringify(version), __CLM_BUILD__: JSON.stringify(digestOf("src")) },

@@ -1,5 +1,6 @@
 import { parseDocument } from "yaml";
 import { Fault } from "../../errors.js";
+import { builtInTypes } from "../built-in.js";
 import { builtIn, type ManifestText } from "./files.js";
 import { type Flaw, flawsIn } from "./flaws.js";
 import { type Manifest, manifestSchema } from "./manifest.js";
@@ -18,14 +19,15 @@ interface Draft extends Loaded {
   raw: Raw;
 }
 
-let oursDrawn: Draft | undefined;
+/** Built-in manifests, by their text: they are checked once per process. */
+const builtInDrafts = new Map<string, Draft>();
 
 /** The types that the files make, each laid over what those before it say of the same type; checked. */
 export function checkedTypes(texts: ManifestText[]): Loaded[] {
   const types = new Map<string, Draft>();
   for (const text of texts) {
-    const draft = (text.file === builtIn && oursDrawn) || laidOver(types, text);
-    if (text.file === builtIn) oursDrawn = draft;
+    const draft = (text.file === builtIn && builtInDrafts.get(text.text)) || laidOver(types, text);
+    if (text.file === builtIn) builtInDrafts.set(text.text, draft);
     types.set(draft.manifest.type, draft);
   }
   return [...types.values()].map(({ manifest, sources }) => ({ manifest, sources }));
@@ -93,9 +95,16 @@ function checkedManifest(raw: Raw, file: string, known: boolean): Manifest {
     throw flawed(file, flaws, known ? [] : [`'${String(raw.type)}' is a new type, so the file must say all of it`]);
   }
   // Ours alone is checked by a test.
-  const flaws = file === builtIn ? [] : flawsIn(data);
+  const flaws = file === builtIn ? [] : [...flawsIn(data), ...likeFlaws(data)];
   if (flaws.length > 0) throw flawed(file, flaws);
   return { ...data, managed: data.managed.flatMap((path) => writtenOut(path, data)) };
+}
+
+/** A type of the user's own has no code: it names the built-in type whose code it uses. */
+function likeFlaws({ type, like = type }: Manifest): Flaw[] {
+  const known = Object.keys(builtInTypes);
+  if (known.includes(like)) return [];
+  return [{ path: "like", reason: `should be the built-in type it works like: ${known.join(", ")}` }];
 }
 
 const writtenOut = (path: string, { auxiliary }: Manifest): string[] =>

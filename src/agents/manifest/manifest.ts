@@ -150,6 +150,8 @@ const memoryFile = z.strictObject({
 
 export const manifestSchema = z.strictObject({
   type: word,
+  /** Of a type of the user's own: the built-in type whose code it uses. */
+  like: word.optional(),
   title: z.string(),
   default: version,
   /** Other defaults for hosts that have a label: `lab: 2026.7.1+standin`. */

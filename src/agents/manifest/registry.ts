@@ -1,6 +1,6 @@
-import hermes from "../../../manifests/hermes.yaml?raw";
 import { Fault } from "../../errors.js";
 import { nearest } from "../../text/nearest.js";
+import { builtInTypes } from "../built-in.js";
 import { keepChecked, keptTypes } from "./cache.js";
 import type { Loaded } from "./check.js";
 import { builtIn, type ManifestText, overlaysIn } from "./files.js";
@@ -9,11 +9,11 @@ import { inRange } from "./versions.js";
 
 export type { Loaded } from "./check.js";
 
-const ours: ManifestText = { file: builtIn, text: hermes };
+const ours: ManifestText[] = Object.values(builtInTypes).map(({ manifest }) => ({ file: builtIn, text: manifest }));
 
 /** Every agent type: ours, with the files of `<configDir>/manifests` laid over in the order of their names. */
 export async function loadTypes(configDir: string): Promise<Loaded[]> {
-  const texts = [ours, ...overlaysIn(configDir)];
+  const texts = [...ours, ...overlaysIn(configDir)];
   const kept = keptTypes(configDir, texts);
   if (kept) return kept;
   // What reads YAML and checks takes a tenth of a second to load, and is needed only when something was changed.

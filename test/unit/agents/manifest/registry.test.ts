@@ -189,7 +189,10 @@ test("a version or a type nobody has is answered with the one that was probably 
 
 test("a whole type of the user's own", async () => {
   const { manifest } = await hermes();
-  overlay("other.yaml", JSON.stringify({ ...manifest, type: "other", title: "Other" }));
+  const other = { ...manifest, type: "other", title: "Other" };
+  overlay("other.yaml", JSON.stringify(other));
+  await expect(loadTypes(dir)).rejects.toMatchObject({ data: { path: "like" } });
+  overlay("other.yaml", JSON.stringify({ ...other, like: "hermes" }));
   expect((await loadTypes(dir)).map(({ manifest: { type } }) => type)).toEqual(["hermes", "other"]);
 });
 

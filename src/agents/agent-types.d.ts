@@ -1,0 +1,5 @@
+/** Made by scripts/agent-types.mjs. */
+declare module "clm:agent-types" {
+  const types: Record<string, { manifest: string; load: () => Promise<import("./type.js").AgentType> }>;
+  export default types;
+}

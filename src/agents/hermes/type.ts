@@ -1,0 +1,7 @@
+import type { AgentType } from "../type.js";
+
+const hermes: AgentType = {
+  name: "hermes",
+};
+
+export default hermes;

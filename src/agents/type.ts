@@ -1,0 +1,20 @@
+import type { Manifest } from "./manifest/manifest.js";
+
+/** Loads a capability when a command needs it, so that no command pays for code it does not run. */
+export type Load<T> = () => Promise<T>;
+
+/**
+ * What clm has to know about a type of agent beyond its manifest. Everything that data can say is in `manifests/<type>.yaml`;
+ * a member here is code that data cannot replace. A capability that a type lacks is absent, and the verbs that need it say so.
+ */
+export interface AgentType {
+  readonly name: string;
+}
+
+/** The code behind a manifest: the type's own, or for a user's type that of the built-in type it names in `like`. */
+export async function agentType({ type, like = type }: Pick<Manifest, "type" | "like">): Promise<AgentType> {
+  const { builtInTypes } = await import("./built-in.js");
+  const found = Object.hasOwn(builtInTypes, like) ? builtInTypes[like] : undefined;
+  if (!found) throw new Error(`no built-in type is called ${like}`);
+  return found.load();
+}
