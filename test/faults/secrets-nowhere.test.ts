@@ -470,7 +470,7 @@ describe("after the agents are removed they are", () => {
   it("in no file of the config directory but secrets.json and its backups", () => {
     const files = filesBelow(home);
     const names = files.map(([path]) => relative(home, path)).join("\n");
-    for (const name of [/^audit\.jsonl$/m, /^operations\//m, /^backups\/agents\/.*hid18.*\.gz$/m, /^secrets\.json$/m]) {
+    for (const name of [/^audit\.jsonl$/m, /^hosts\.json$/m, /^backups\/agents\/.*hid18.*\.gz$/m, /^secrets\.json$/m]) {
       expect(names).toMatch(name);
     }
     const sought = soughtIn(everything());

@@ -403,7 +403,7 @@ END
     expect([resumed.code, others, resumed.stderr]).toEqual([
       0,
       [],
-      expect.stringContaining(`remembered is in ${path} (`),
+      expect.stringContaining(`its data is backed up in ${path} (`),
     ]);
     expect(JSON.parse(resumed.stdout)).toMatchObject({ state: "removed", status: "removed", backup: path });
     expect([await treeOf(host), await accountsOf(host)]).toEqual([tree, accounts]);

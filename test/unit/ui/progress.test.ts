@@ -81,12 +81,12 @@ describe("on a terminal", () => {
 
   it("never fills a line or the screen", () => {
     const { board: b, screen } = board();
-    const executor = Array.from({ length: 50 }, (_, n) => b.start(`work ${n} ${"x".repeat(80)}`));
+    const works = Array.from({ length: 50 }, (_, n) => b.start(`work ${n} ${"x".repeat(80)}`));
     frame();
     expect(screen.lines()).toHaveLength(9);
     expect(screen.lines().at(-1)).toBe("… and 42 more");
     for (const line of screen.lines()) expect(line.length).toBeLessThan(40);
-    for (const work of executor) work.done("ok");
+    for (const work of works) work.done("ok");
     expect(screen.lines()).toEqual(Array(50).fill("✔ ok"));
   });
 

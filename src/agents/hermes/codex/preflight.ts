@@ -109,7 +109,7 @@ function judgeSandbox({ resolved: agent, permissions, sight }: Before): Check {
     return { id, result: "warn", reason: "none: with this profile Codex' tools may do all that the agent's user may" };
   }
   if (!trial) return { id, result: "skipped", reason: "was not tried" };
-  if (trial.executor) return { id, result: "ok", reason: "a command ran in it, closed in as the service will be" };
+  if (trial.works) return { id, result: "ok", reason: "a command ran in it, closed in as the service will be" };
   const reason = `Codex cannot make its sandbox in the service's unit: ${trial.why}`;
   return { id, result: "fail", reason, fix: `clm host check ${agent.host}` };
 }

@@ -80,7 +80,7 @@ const sight = z.object({
       ),
     ])
     .optional(),
-  sandbox_trial: z.object({ executor: z.boolean(), why: z.string() }).optional(),
+  sandbox_trial: z.object({ works: z.boolean(), why: z.string() }).optional(),
   warnings: z.array(z.object({ summary: z.string(), details: z.string() })).optional(),
 });
 

@@ -1,4 +1,7 @@
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { Check } from "../../../../../src/agents/doctor/check.js";
@@ -6,7 +9,7 @@ import { profileFor, reachOf } from "../../../../../src/agents/hermes/codex/perm
 import { judgeBefore, pluginsIn } from "../../../../../src/agents/hermes/codex/preflight.js";
 import { judgeCodex } from "../../../../../src/agents/hermes/codex/proof.js";
 import { codexTypeOf, type Runtime } from "../../../../../src/agents/hermes/codex/runtime.js";
-import { type CodexSight, codexSightFrom } from "../../../../../src/agents/hermes/codex/sight.js";
+import { type CodexSight, codexLook, codexSightFrom } from "../../../../../src/agents/hermes/codex/sight.js";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
 import { sampleAgent } from "../../../state/sample-agent.js";
@@ -35,7 +38,7 @@ const healthy: CodexSight = {
   profiles: [":read-only", ":workspace", ":danger-full-access"],
   thread: { profile: ":workspace", sandbox: "workspaceWrite", network: false, approval: "on-request" },
   servers: [{ name: "files", enabled: true, status: "ready", tools: ["read", "write"] }],
-  sandbox_trial: { executor: true, why: "" },
+  sandbox_trial: { works: true, why: "" },
   warnings: [],
 };
 
@@ -46,9 +49,12 @@ interface Seen {
   checks: Record<string, string>;
 }
 
+/** Read as a host's answer is: a case with a field that the program on the host does not send fails. */
 function sightOf({ seen = {}, without = [] }: Seen): CodexSight {
-  const all = { ...healthy, ...seen };
-  return Object.fromEntries(Object.entries(all).filter(([key]) => !without.some((each) => each === key))) as CodexSight;
+  const all = Object.entries({ ...healthy, ...seen }).filter(([key]) => !without.some((each) => each === key));
+  const sight = codexSightFrom(`CLM-CODEX ${JSON.stringify(Object.fromEntries(all))}`);
+  if (!sight) throw new Error("the case is not an answer that a host could give");
+  return sight;
 }
 
 /** What is not simply well, by id. */
@@ -131,6 +137,21 @@ describe("a permission profile", () => {
 });
 
 describe("what the host says", () => {
+  it("is what the program on the host sends, with the result of the sandbox trial", () => {
+    const home = mkdtempSync(join(tmpdir(), "clm-codex-"));
+    try {
+      const program = join(home, "codex");
+      writeFileSync(program, '#!/bin/sh\ncase "$1" in --version) echo codex-cli 0.166.0;; esac\n', { mode: 0o755 });
+      const asked = { server: false, thread: false, still: false, sandbox: "read" } as const;
+      const resolved = { ...agent, paths: { ...agent.paths, home } };
+      const { words, input } = codexLook(resolved, { ...type, program }, asked);
+      const { stdout } = spawnSync("python3", words.slice(1), { input, encoding: "utf8" });
+      expect(codexSightFrom(stdout)).toMatchObject({ version: "0.166.0", sandbox_trial: { works: true, why: "" } });
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+
   const line = `CLM-CODEX ${JSON.stringify(healthy)}`;
 
   it.each([
