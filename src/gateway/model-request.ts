@@ -1,5 +1,6 @@
 import { bytesPerToken, tokensInBytes } from "../agents/hermes/tokens.js";
 import { jsonExcess } from "../text/json-limits.js";
+import { isRecord } from "../text/record.js";
 import { Refusal } from "./refusal.js";
 
 /** What must be known of a request to send it on. */
@@ -64,7 +65,7 @@ function parsed(body: Buffer): Record<string, unknown> {
     // Why it is none would repeat a part of it.
     throw new Refusal(400, "invalid_json", "The body is not JSON.");
   }
-  if (typeof said === "object" && said !== null && !Array.isArray(said)) return said as Record<string, unknown>;
+  if (isRecord(said)) return said;
   throw new Refusal(400, "invalid_json", "The body must be a JSON object.");
 }
 

@@ -1,3 +1,5 @@
+import { isRecord } from "../text/record.js";
+
 type Json = Record<string, unknown>;
 
 /** A secret, in the format clm and Clawrium share. */
@@ -9,11 +11,11 @@ export interface SecretEntry extends Json {
 
 /** Clawrium writes the same secrets.json without a version and ignores entries that are not secrets. So do we. */
 export function secretsOfClawrium(content: Json): Record<string, Record<string, SecretEntry>> {
-  return mapped(content, (secrets) => (isObject(secrets) ? mapped(secrets, kept) : undefined));
+  return mapped(content, (secrets) => (isRecord(secrets) ? mapped(secrets, kept) : undefined));
 }
 
 function kept(entry: unknown): SecretEntry | undefined {
-  if (!isObject(entry) || typeof entry.value !== "string") return undefined;
+  if (!isRecord(entry) || typeof entry.value !== "string") return undefined;
   const { value, created_at, updated_at, description } = entry;
   return {
     ...entry,
@@ -25,9 +27,6 @@ function kept(entry: unknown): SecretEntry | undefined {
 }
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const mapped = <V>(from: Json, to: (value: unknown) => V | undefined): Record<string, V> =>
   Object.fromEntries(

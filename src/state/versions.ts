@@ -1,3 +1,4 @@
+import { isRecord } from "../text/record.js";
 import { jsonErrorPosition } from "./json-error-position.js";
 
 type Json = Record<string, unknown>;
@@ -21,7 +22,7 @@ export function parseObject(text: string): Json {
     const { line, column } = jsonErrorPosition(text);
     throw new InvalidContent(`line ${line}, column ${column}: this is not JSON`);
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+  if (isRecord(value)) return value;
   if (Array.isArray(value)) throw new ListContent("the file should hold an object, and holds a list");
   throw new InvalidContent(`the file should hold an object, and holds a ${typeof value}`);
 }

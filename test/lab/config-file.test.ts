@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { stringify } from "yaml";
-import { over, type Tree } from "../../src/agents/files/tree.js";
+import type { Tree } from "../../src/agents/files/tree.js";
 import { mergeConfig } from "../../src/agents/files/yaml-merge.js";
 import type { Connection } from "../../src/remote/connection.js";
 import { run } from "../../src/remote/run.js";
+import { mergeDeep } from "../../src/text/record.js";
 import { connectTo } from "./connect.js";
 
 const shared = inject("fleetHome");
@@ -79,6 +80,6 @@ describe.each(["trial-1", "trial13-1"])("config.yaml on %s", (name) => {
     });
     expect(readable.length).toBeGreaterThan(numRuns / 2);
     const after = await readBack(readable.map(({ text, config }) => mergeConfig(text, { config, paths: [] }, [])));
-    readable.forEach(({ said, config }, index) => void expect(after[index]).toEqual(over(said, config)));
+    readable.forEach(({ said, config }, index) => void expect(after[index]).toEqual(mergeDeep(said, config)));
   });
 });

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, isSeq, type Node, Pair, YAMLMap, YAMLSeq } from "yaml";
 import { Fault } from "../../errors.js";
-import { isTree, type Tree } from "./tree.js";
+import { isRecord } from "../../text/record.js";
+import type { Tree } from "./tree.js";
 import { saidBy, scalarFor, unwritable } from "./yaml-scalar.js";
 
 export type Entry = Pair<Node | null, Node | null>;
@@ -19,7 +20,7 @@ export function treeOf(node: unknown): unknown {
 /** The same of plain values, to compare with. */
 function treeFrom(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(treeFrom);
-  return isTree(value) ? new Map(Object.entries(value).map(([key, inner]) => [key, treeFrom(inner)])) : value;
+  return isRecord(value) ? new Map(Object.entries(value).map(([key, inner]) => [key, treeFrom(inner)])) : value;
 }
 
 /** Sets each leaf that differs, and tells whether one did. A list is a leaf. */
@@ -28,7 +29,7 @@ export function setLeaves(branch: Branch, wished: Tree, path: string[] = []): bo
   for (const [key, value] of Object.entries(wished)) {
     const here = [...path, key];
     const entry = branch.items.findLast((each) => treeOf(each.key) === key);
-    if (isTree(value) && isBranch(entry?.value)) changed = setLeaves(entry.value, value, here) || changed;
+    if (isRecord(value) && isBranch(entry?.value)) changed = setLeaves(entry.value, value, here) || changed;
     else if (!entry || !isDeepStrictEqual(treeOf(entry.value), treeFrom(value))) {
       put(branch, entry, key, nodeFor(value, here));
       changed = true;
@@ -54,7 +55,7 @@ export function nodeFor(value: unknown, path: string[] = []): Node {
     list.items = value.map((each) => nodeFor(each, path));
     return list;
   }
-  if (isTree(value)) {
+  if (isRecord(value)) {
     const branch: Branch = new YAMLMap();
     for (const [key, inner] of Object.entries(value)) {
       put(branch, undefined, writable(key, path), nodeFor(inner, [...path, key]));
@@ -83,8 +84,8 @@ export function takeAway(branch: Branch, path: string, wished: unknown): boolean
   for (const entry of [...branch.items]) {
     const key = String(treeOf(entry.key));
     const rest = restOf(path, key);
-    const kept = isTree(wished) && Object.hasOwn(wished, key) ? wished[key] : undefined;
-    if (rest === undefined || (rest === "" && kept !== undefined && !isTree(kept))) continue;
+    const kept = isRecord(wished) && Object.hasOwn(wished, key) ? wished[key] : undefined;
+    if (rest === undefined || (rest === "" && kept !== undefined && !isRecord(kept))) continue;
     let leaves = rest === "" && kept === undefined;
     // All that is in it is meant, but not all of it goes.
     if (!leaves && isBranch(entry.value) && takeAway(entry.value, rest || "*", kept)) {

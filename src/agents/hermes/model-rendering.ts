@@ -1,9 +1,10 @@
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
+import { isRecord, mergeDeep } from "../../text/record.js";
 import type { EnvDraft } from "../files/env-draft.js";
 import { plain } from "../files/env-draft.js";
 import { fill, namesIn } from "../files/template.js";
-import { filled, isTree, over, type Tree } from "../files/tree.js";
+import { filled, type Tree } from "../files/tree.js";
 import { answered } from "../manifest/fields.js";
 import type { Field, Manifest, ProviderType } from "../manifest/manifest.js";
 import { versionsIn } from "../manifest/registry.js";
@@ -48,8 +49,8 @@ export function renderModel({ manifest, version }: ResolvedAgent, choice: ModelC
   );
   const all = { ...values, model: choice.model };
   const env = new Map(parts.flatMap((part) => [...filledEnv(part.env, all)]));
-  const config = parts.reduce<Tree>((tree, part) => over(tree, filled(part.config, publicOf(all))), {});
-  const address = parts.map(({ config: { model } }) => isTree(model) && model.base_url).findLast(Boolean);
+  const config = parts.reduce<Tree>((tree, part) => mergeDeep(tree, filled(part.config, publicOf(all))), {});
+  const address = parts.map(({ config: { model } }) => isRecord(model) && model.base_url).findLast(Boolean);
   return {
     owner,
     name: choice.provider,
@@ -143,4 +144,4 @@ export function entryFor(rendered: RenderedModel, env: EnvDraft, kind: "fallback
   return { ...entry, api_key: `\${${own}}` };
 }
 
-export const modelOf = ({ config }: RenderedModel): Tree => (isTree(config.model) ? config.model : {});
+export const modelOf = ({ config }: RenderedModel): Tree => (isRecord(config.model) ? config.model : {});

@@ -1,8 +1,9 @@
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
 import { nearest } from "../../text/nearest.js";
+import { mergeDeep } from "../../text/record.js";
 import { EnvDraft } from "../files/env-draft.js";
-import { filled, leavesOf, over, type Tree } from "../files/tree.js";
+import { filled, leavesOf, type Tree } from "../files/tree.js";
 import { answered } from "../manifest/fields.js";
 import type { ChannelType, Field, McpType } from "../manifest/manifest.js";
 import { inRange } from "../manifest/versions.js";
@@ -27,7 +28,7 @@ export function render(agent: ResolvedAgent, answers: Answers): Rendering {
   let config = basics(agent, answers, main, env);
 
   for (const [name, value] of main.env) env.put(name, value, main.owner);
-  config = over(over(config, main.config), runtimeConfig(agent));
+  config = mergeDeep(mergeDeep(config, main.config), runtimeConfig(agent));
   mustServeCodex(agent, modelOf(main).provider);
   for (const [name, value] of Object.entries(runtimeEnv(agent))) env.put(name, value, `agent '${agent.name}' itself`);
 
@@ -42,11 +43,12 @@ export function render(agent: ResolvedAgent, answers: Answers): Rendering {
     mustBeTask(agent, task);
     const model = renderModel(agent, choice);
     config = withOthers(config, model);
-    config = over(config, { auxiliary: { [task]: entryFor(model, env, "auxiliary") } });
+    config = mergeDeep(config, { auxiliary: { [task]: entryFor(model, env, "auxiliary") } });
   }
   for (const [name, values] of Object.entries(answers.channels))
-    config = over(config, channel(agent, name, values, env));
-  for (const [name, server] of Object.entries(answers.mcp)) config = over(config, mcpServer(agent, name, server, env));
+    config = mergeDeep(config, channel(agent, name, values, env));
+  for (const [name, server] of Object.entries(answers.mcp))
+    config = mergeDeep(config, mcpServer(agent, name, server, env));
   for (const [name, secret] of Object.entries(answers.extra)) env.put(name, secret, `your own ${name}`);
 
   return { env: env.entries, config, paths: leavesOf(config).map(([path]) => path) };
@@ -79,7 +81,7 @@ function basics(
   const parts = manifest.render.filter(({ when }) => inRange(version, when));
   for (const part of parts)
     for (const [key, value] of filledEnv(part.env, values)) env.put(key, value, `agent '${name}' itself`);
-  return parts.reduce<Tree>((tree, part) => over(tree, filled(part.config, publicOf(values))), {});
+  return parts.reduce<Tree>((tree, part) => mergeDeep(tree, filled(part.config, publicOf(values))), {});
 }
 
 /** A second model's parts outside of `model`, as a region: there is one of each, so both must want the same. */
@@ -91,7 +93,7 @@ function withOthers(config: Tree, { config: { model: _, ...others }, owner }: Re
         why: "an agent has one of it",
         data: { path },
       });
-  return over(config, others);
+  return mergeDeep(config, others);
 }
 
 function mustBeTask({ manifest, version }: ResolvedAgent, name: string): void {

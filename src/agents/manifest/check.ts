@@ -1,5 +1,6 @@
 import { parseDocument } from "yaml";
 import { Fault } from "../../errors.js";
+import { isRecord, mergeDeep } from "../../text/record.js";
 import { builtInTypes } from "../built-in.js";
 import { builtIn, type ManifestText } from "./files.js";
 import { type Flaw, flawsIn } from "./flaws.js";
@@ -36,7 +37,7 @@ export function checkedTypes(texts: ManifestText[]): Loaded[] {
 function laidOver(types: ReadonlyMap<string, Draft>, text: ManifestText): Draft {
   const layer = parsed(text);
   const below = types.get(String(layer.type));
-  const raw = below ? merged(below.raw, layer) : layer;
+  const raw = below ? mergeDeep(below.raw, layer) : layer;
   // What lies below was in order, so whatever is wrong now is this file's doing.
   const manifest = checkedManifest(raw, text.file, below !== undefined);
   const pinned = Object.keys((layer.versions as object | undefined) ?? {});
@@ -50,7 +51,8 @@ function laidOver(types: ReadonlyMap<string, Draft>, text: ManifestText): Draft 
 /** The file's text as a map that names its type. */
 function parsed({ file, text }: ManifestText): Raw {
   const raw = asJson(text) ?? asYaml(file, text);
-  if (!isMap(raw)) throw flawed(file, [{ path: "type", reason: "is missing: the file should be a map with `type:`" }]);
+  if (!isRecord(raw))
+    throw flawed(file, [{ path: "type", reason: "is missing: the file should be a map with `type:`" }]);
   if (typeof raw.type !== "string")
     throw flawed(file, [{ path: "type", reason: "is missing: whose manifest is it, as `type: hermes`?" }]);
   return raw;
@@ -74,18 +76,6 @@ function asYaml(file: string, text: string): unknown {
 }
 
 const firstLine = (text: string): string => (text.split("\n", 1)[0] ?? "").replace(/ at line \d+.*$/, "");
-
-const isMap = (value: unknown): value is Raw => typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** Maps are laid over each other; everything else, lists too, is replaced. */
-function merged(below: Raw, above: Raw): Raw {
-  const result = new Map(Object.entries(below));
-  for (const [key, value] of Object.entries(above)) {
-    const under = result.get(key);
-    result.set(key, isMap(value) && isMap(under) ? merged(under, value) : value);
-  }
-  return Object.fromEntries(result);
-}
 
 /** The manifest, checked against its schema and, when it is not only ours, against itself. */
 function checkedManifest(raw: Raw, file: string, known: boolean): Manifest {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import shipped from "../../../manifests/models.yaml?raw";
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
+import { isRecord } from "../../text/record.js";
 import { matchesPattern } from "../../text/wildcard.js";
 import { builtIn } from "./files.js";
 
@@ -74,7 +75,7 @@ async function tableIn(file: string, text: string): Promise<Table> {
   const models = modelsOf(file, content ?? (await asYaml(file, text)));
   return new Map(
     Object.entries(models).map(([type, entries]) => {
-      if (!isMap(entries)) throw flawed(file, `models.${type} should be a map of model names`);
+      if (!isRecord(entries)) throw flawed(file, `models.${type} should be a map of model names`);
       return [type, Object.entries(entries).map(([pattern, facts]) => [pattern, checked(file, type, pattern, facts)])];
     }),
   );
@@ -94,11 +95,11 @@ async function asYaml(file: string, text: string): Promise<unknown> {
 /** An empty file says nothing, which is fine. */
 function modelsOf(file: string, content: unknown): Record<string, unknown> {
   if (content === null || content === undefined) return {};
-  if (!isMap(content)) throw flawed(file, "it should be a map with `models:`");
+  if (!isRecord(content)) throw flawed(file, "it should be a map with `models:`");
   const stray = Object.keys(content).find((key) => key !== "models");
   if (stray !== undefined) throw flawed(file, `'${stray}' is not known here: provider types stand below \`models:\``);
   if (content.models === null || content.models === undefined) return {};
-  if (!isMap(content.models)) throw flawed(file, "models should be a map of provider types");
+  if (!isRecord(content.models)) throw flawed(file, "models should be a map of provider types");
   return content.models;
 }
 
@@ -106,7 +107,7 @@ const fields = ["input", "output", "context"] as const;
 
 function checked(file: string, type: string, pattern: string, facts: unknown): ModelFacts {
   const place = `models.${type}.${pattern}`;
-  if (!isMap(facts)) throw flawed(file, `${place} should be { input, output, context }`);
+  if (!isRecord(facts)) throw flawed(file, `${place} should be { input, output, context }`);
   for (const [name, value] of Object.entries(facts)) {
     if (!fields.some((field) => field === name))
       throw flawed(file, `${place}: '${name}' is not known; there are ${fields.join(", ")}`);
@@ -120,9 +121,6 @@ function checked(file: string, type: string, pattern: string, facts: unknown): M
   }
   return facts;
 }
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const flawed = (file: string, reason: string) =>
   new Fault("bad-input", `the prices and windows in ${file} cannot be used`, {

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { parse } from "yaml";
 import type { Report } from "../../remote/operations/converge.js";
 import type { Secret } from "../../secret.js";
-import { isTree, leavesOf } from "../files/tree.js";
+import { isRecord } from "../../text/record.js";
+import { leavesOf } from "../files/tree.js";
 import type { CodexFiles } from "../hermes/codex/files.js";
 import type { Observation } from "../probe/proof/observation.js";
 import { type Change, changesOf } from "./change.js";
@@ -64,5 +65,5 @@ function pathsIn({ seen, config }: Sides): string[] {
 export function leavesIn(text: string): Map<string, string> {
   // What the library would say about an odd file, it says with a piece of it.
   const tree: unknown = parse(text, { uniqueKeys: false, logLevel: "silent" });
-  return new Map(isTree(tree) ? leavesOf(tree).map(([path, value]) => [path, JSON.stringify(value)]) : []);
+  return new Map(isRecord(tree) ? leavesOf(tree).map(([path, value]) => [path, JSON.stringify(value)]) : []);
 }

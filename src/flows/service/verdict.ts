@@ -1,4 +1,5 @@
 import type { ServiceRequest } from "../../agents/manifest/manifest.js";
+import { isRecord } from "../../text/record.js";
 import type { Check } from "../host/check.js";
 import type { Answer, Question, Silence } from "./question.js";
 
@@ -71,9 +72,7 @@ function parsed(text: string): unknown {
 }
 
 const member = (body: unknown, path: string): unknown =>
-  path.split(".").reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), body);
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+  path.split(".").reduce<unknown>((at, key) => (isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined), body);
 
 /** The service's own word for what is wrong: Slack's `error`, OpenAI's `error.code`, Telegram's `description` and so on. */
 function ownWords(body: unknown): string | undefined {

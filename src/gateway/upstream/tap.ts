@@ -3,6 +3,7 @@ import { eventReader } from "../../agents/chat/events.js";
 import { type AnswerFailure, type FailureForms, mayBeFailure } from "../../agents/chat/failure.js";
 import { failureInResponse, type ResponseObject, textOfResponse } from "../../agents/chat/response.js";
 import { tokensInBytes } from "../../agents/hermes/tokens.js";
+import { isRecord } from "../../text/record.js";
 import type { Tokens } from "../gateway-call.js";
 
 /** Reads along what passes: how many tokens it took, and whether it is the answer it seems to be. */
@@ -92,7 +93,7 @@ export function streamTap(kept = beginning): StreamTap {
     response ??= textIn(said.response?.id);
     if (typeof said.type === "string") {
       if (typeof said.sequence_number === "number") sequence = said.sequence_number;
-      if (isObject(said.response)) lastResponse = said.response;
+      if (isRecord(said.response)) lastResponse = said.response;
       if (said.type.endsWith(".delta") && typeof said.delta === "string") {
         bytes += Buffer.byteLength(said.delta);
         // Thoughts and the arguments of tools are no part of the text.
@@ -151,7 +152,6 @@ export function streamTap(kept = beginning): StreamTap {
   };
 }
 
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 const isCalling = (calls: unknown): boolean => Array.isArray(calls) && calls.length > 0;
 
 /** After these a response says no more, or begins another text. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isRecord } from "../../../text/record.js";
 import { fieldsOf, type Row } from "../sessions/session.js";
 
 /** A message as it travels: what every model understands, and nothing that only the one that wrote it does. */
@@ -49,9 +50,7 @@ function contentFrom(content: unknown): Said["content"] {
 }
 
 const partFrom = (part: unknown): Part =>
-  typeof part === "object" && part !== null && !Array.isArray(part)
-    ? (part as Part)
-    : { type: "text", text: typeof part === "string" ? part : JSON.stringify(part) };
+  isRecord(part) ? (part as Part) : { type: "text", text: typeof part === "string" ? part : JSON.stringify(part) };
 
 function callFrom(call: unknown): ToolCall[] {
   const { id, function: inner } = fieldsOf(call);
@@ -111,11 +110,9 @@ export const canonical = (said: readonly Said[]): string =>
       ...{ role, content, calls: calls.map(({ id, name, arguments: given }) => ({ id, name, arguments: given })) },
       ...(answers && { answers: { id: answers.id, tool: answers.tool } }),
     })),
-    (_, value) => (isPlain(value) ? Object.fromEntries(Object.entries(value).sort(byName)) : value),
+    (_, value) => (isRecord(value) ? Object.fromEntries(Object.entries(value).sort(byName)) : value),
   );
 
-const isPlain = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export const digestOf = (said: readonly Said[]): string => createHash("sha256").update(canonical(said)).digest("hex");

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import { Fault } from "../../../errors.js";
 import { namedByOthers } from "../../../text/own-property.js";
+import { isRecord } from "../../../text/record.js";
 import { parseSource, type SecretSource } from "../../secret-source.js";
 import { type Changes, type Choice, noChanges, type Part } from "./changes.js";
 import { choiceFrom } from "./flags.js";
@@ -45,7 +46,7 @@ export function answersFrom(text: string, path: string, isSecret: SecretTest): C
   }
   const wrong = (where: string, should: string) =>
     new Fault("bad-input", `${where} in ${path} is not right`, { why: should });
-  if (!isMap(tree)) throw wrong("what stands", "it should be a map, as provider: router");
+  if (!isRecord(tree)) throw wrong("what stands", "it should be a map, as provider: router");
   const odd = Object.keys(tree).find((key) => !known.includes(key));
   if (odd) throw wrong(odd, `there are ${known.join(", ")}`);
 
@@ -56,14 +57,14 @@ export function answersFrom(text: string, path: string, isSecret: SecretTest): C
   };
   const choice = (value: unknown, where: string): Choice => {
     if (typeof value === "string") return choiceFrom(value);
-    const provider = isMap(value) ? word(value.provider, `${where}.provider`) : undefined;
-    const model = isMap(value) ? word(value.model, `${where}.model`) : undefined;
+    const provider = isRecord(value) ? word(value.provider, `${where}.provider`) : undefined;
+    const model = isRecord(value) ? word(value.model, `${where}.model`) : undefined;
     if (!provider) throw wrong(where, "it should be PROVIDER, PROVIDER/MODEL or {provider, model}");
     return { provider, ...(model && { model }) };
   };
   const map = (value: unknown, where: string): Record<string, unknown> => {
     if (value === undefined || value === null) return {};
-    if (isMap(value)) return value;
+    if (isRecord(value)) return value;
     throw wrong(where, "it should be a map");
   };
 
@@ -114,9 +115,6 @@ export function answersFrom(text: string, path: string, isSecret: SecretTest): C
 /** What is wrong and where, without the text it is about: that comes after a colon or on the next lines. */
 const placeIn = (message: string): string => message.replace(/:\s.*$/s, "");
 
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const isPort = (value: unknown): boolean => Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;
 
 /** A list becomes a text with commas, a number its digits. */
@@ -131,7 +129,7 @@ function textOf(value: unknown, wrong: () => Fault): string {
 function withNumbers(value: unknown): unknown {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (Array.isArray(value)) return value.map(withNumbers);
-  if (!isMap(value)) return value;
+  if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withNumbers(each)]));
 }
 
