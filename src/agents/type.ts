@@ -1,4 +1,6 @@
+import { Fault } from "../errors.js";
 import type { Manifest } from "./manifest/manifest.js";
+import type { MemoryFormat } from "./memory.js";
 
 /** Loads a capability when a command needs it, so that no command pays for code it does not run. */
 export type Load<T> = () => Promise<T>;
@@ -9,7 +11,12 @@ export type Load<T> = () => Promise<T>;
  */
 export interface AgentType {
   readonly name: string;
+  readonly memory?: Load<MemoryFormat>;
 }
+
+export type Capability = Exclude<keyof AgentType, "name">;
+
+type Loaded<K extends Capability> = Awaited<ReturnType<NonNullable<AgentType[K]>>>;
 
 /** The code behind a manifest: the type's own, or for a user's type that of the built-in type it names in `like`. */
 export async function agentType({ type, like = type }: Pick<Manifest, "type" | "like">): Promise<AgentType> {
@@ -18,3 +25,16 @@ export async function agentType({ type, like = type }: Pick<Manifest, "type" | "
   if (!found) throw new Error(`no built-in type is called ${like}`);
   return found.load();
 }
+
+/** A capability of an agent's type; a fault when the type does not have it. */
+export async function capability<K extends Capability>(manifest: Manifest, name: K): Promise<Loaded<K>> {
+  const load = (await agentType(manifest))[name] as Load<Loaded<K>> | undefined;
+  if (load) return load();
+  throw new Fault("unsupported", `${manifest.type} agents have no ${name}`, {
+    next: `clm registry show ${manifest.type}`,
+  });
+}
+
+/** The names of the capabilities that a type has. */
+export const capabilitiesOf = async (manifest: Manifest): Promise<string[]> =>
+  Object.keys(await agentType(manifest)).filter((member) => member !== "name");

@@ -3,7 +3,7 @@ import { agentName, sudo } from "../../recurring.js";
 
 const lists = ["table", "json", "yaml"] as const;
 
-const soon = "A running agent takes it up with the next request; nothing is restarted.";
+const soon = "A running agent takes it up with its next request; it is not restarted.";
 
 export const show = command({
   path: "agent memory show",
@@ -53,7 +53,7 @@ export const edit = command({
 separated by a line with nothing but §. Without FILE it is MEMORY.md; a file that is missing is made.
 
 What cannot be put back, because it is too long, because the agent wrote the file in the meantime or because the host went
-away, is kept on this machine, and its path is told. ${soon}`,
+away, is kept on this machine, and clm says where. ${soon}`,
   args: { name: agentName, file: optional("MEMORY.md, USER.md or SOUL.md", "memory-file") },
   options: sudo,
   formats: lists,

@@ -2,10 +2,10 @@ import { editMemory } from "../../../flows/agent/memory/edit.js";
 import { withSession } from "../../../flows/session.js";
 import type { Handler } from "../../command.js";
 import type { edit } from "./commands.js";
-import { tellWritten } from "./view.js";
+import { printResult } from "./view.js";
 
 export const run: Handler<typeof edit> = async ({ args, options }, clm) => {
   const editing = { file: args.file, yes: clm.yes };
-  tellWritten(clm, await withSession({ ...clm, ...options }, (session) => editMemory(session, args.name, editing)));
+  printResult(clm, await withSession({ ...clm, ...options }, (session) => editMemory(session, args.name, editing)));
   return undefined;
 };

@@ -5,14 +5,14 @@ import { writeMemory } from "../../../flows/agent/memory/write.js";
 import { withSession } from "../../../flows/session.js";
 import type { Context, Handler } from "../../command.js";
 import type { write } from "./commands.js";
-import { tellWritten } from "./view.js";
+import { printResult } from "./view.js";
 
 export const run: Handler<typeof write> = async ({ args, options }, clm) => {
   const { from, ifDigest, sudoPasswordFile } = options;
   const bytes = from === undefined || from === "-" ? await piped(clm) : await contentOf(from);
-  const writing = { file: args.file, bytes, only: from === undefined || from === "-", yes: clm.yes, ifDigest };
+  const request = { file: args.file, bytes, only: from === undefined || from === "-", yes: clm.yes, ifDigest };
   const setting = { ...clm, sudoPasswordFile };
-  tellWritten(clm, await withSession(setting, (session) => writeMemory(session, args.name, writing)));
+  printResult(clm, await withSession(setting, (session) => writeMemory(session, args.name, request)));
   return undefined;
 };
 
@@ -24,15 +24,16 @@ async function piped({ stdin, signal }: Context): Promise<Buffer> {
   if (stream.isTTY) {
     throw new Fault("usage", "nothing was piped in", { why: "pipe the text in, or name a file with --from" });
   }
-  return readAll(stream, { signal, maxBytes: largest, tooMuch: () => tooLarge("what was piped in") });
+  return readAll(stream, { signal, maxBytes: largest, tooMuch: () => tooLarge("the text on stdin") });
 }
 
 async function contentOf(path: string): Promise<Buffer> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw new Fault("bad-input", `the text cannot be read from ${path}`, { why: error.message, cause: error });
+    throw new Fault("bad-input", `cannot read ${path}`, { why: error.message, cause: error });
   });
   if (bytes.length > largest) throw tooLarge(path);
   return bytes;
 }
 
-const tooLarge = (what: string) => new Fault("bad-input", `${what} is larger than 1 MB`, { why: "no memory file is" });
+const tooLarge = (what: string) =>
+  new Fault("bad-input", `${what} is larger than 1 MB`, { why: "no memory file may be that large" });

@@ -1,89 +1,88 @@
-import {
-  lengthOf,
-  type MemoryFile,
-  type MemoryText,
-  memoryFileFrom,
-  memoryText,
-  mustFit,
-  surprisesIn,
-} from "../../../agents/hermes/memory.js";
+import { lengthOf, type MemoryFile, mustFit, normalizeText } from "../../../agents/memory.js";
 import { Fault } from "../../../errors.js";
 import { agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { type Target, targetOf } from "../target.js";
-import { absent, conflict, lookAt, replace, type Seen } from "./on-host.js";
-import { isBlank, keeping } from "./rejected.js";
+import { isBlank, keepRejected } from "./keep-rejected.js";
+import {
+  absent,
+  conflict,
+  type MemoryCopy,
+  type MemoryTarget,
+  memoryTarget,
+  readFile,
+  replaceFile,
+} from "./memory-files.js";
 import { tellCodex } from "./tell-codex.js";
 
-export interface Written {
+export interface WriteResult {
   agent: string;
   file: string;
-  /** Code points, of how many. */
+  /** Code points. */
   length: number;
   limit: number;
   digest: string;
   changed: boolean;
 }
 
-export interface Writing {
+export interface WriteOptions {
   file: string;
   bytes: Uint8Array;
-  /** The bytes are nowhere else: they are kept when they cannot be used. */
+  /** No other copy of the bytes exists: keep them when they are rejected. */
   only: boolean;
-  /** Nothing may be written in the place of what is there. */
+  /** An empty text may replace the file. */
   yes?: boolean | undefined;
-  /** What must be there now: the digest `info` told, or `absent`. */
+  /** The digest the file must have now, or `absent`. */
   ifDigest?: string | undefined;
 }
 
-/** Write: the whole file anew. Everything that can be wrong with the text is found before the host is called. */
-export async function writeMemory(session: Session, word: string, writing: Writing): Promise<Written> {
-  const target = await targetOf(session, word);
-  const file = memoryFileFrom(target.resolved, writing.file);
-  if (!writing.yes) mustSaySomething(target, file, writing.bytes);
-  const expected = writing.ifDigest && digestFrom(writing.ifDigest);
+/** Replaces a whole file. The text is checked before the host is called. */
+export async function writeMemory(session: Session, ref: string, options: WriteOptions): Promise<WriteResult> {
+  const target = await memoryTarget(session, ref);
+  const file = target.file(options.file);
+  if (!options.yes) mustNotBeBlank(target, file, options.bytes);
+  const expected = options.ifDigest && parseDigest(options.ifDigest);
   const work = async () => {
-    const text = fitting(session, target, file, writing.bytes);
-    const [seen] = await lookAt(session, target.agent, [file]);
-    if (!seen) throw new Error("a file that was looked at was not seen");
-    if (expected && seen.digest !== expected) throw conflict(target.agent, file, seen.digest);
-    return put(session, target, seen, text, "agent memory write");
+    const text = checkedText(session, target, file, options.bytes);
+    const copy = await readFile(session, target, file);
+    if (expected && copy.digest !== expected) throw conflict(target.agent, file, copy.digest);
+    return replaceIfChanged(session, target, copy, text, "agent memory write");
   };
-  return writing.only ? keeping(session, target.agent, file, writing.bytes, work) : work();
+  return options.only ? keepRejected(session, target.agent, file, options.bytes, work) : work();
 }
 
-/** The text of these bytes, if the agent can work with it; what is odd about it is told. */
-export function fitting({ ui }: Session, { resolved }: Target, file: MemoryFile, bytes: Uint8Array): string {
-  const { text, told }: MemoryText = memoryText(file, bytes);
-  mustFit(resolved, file, text);
-  for (const line of told) ui.note(`${file.name}: ${line}`);
-  for (const line of surprisesIn(resolved, file, text)) ui.warn(line);
+/** The text of these bytes, if the agent can work with it. */
+export function checkedText({ ui }: Session, target: MemoryTarget, file: MemoryFile, bytes: Uint8Array): string {
+  const { resolved, format } = target;
+  const { text, notes } = normalizeText(file, bytes);
+  mustFit(resolved.manifest.type, file, text, format.entriesOf(text));
+  for (const line of notes) ui.note(`${file.name}: ${line}`);
+  for (const line of format.surprisesIn(resolved, file, text)) ui.warn(line);
   return text;
 }
 
-/** Puts the text in the place of what was seen, unless that is the same. */
-export async function put(
+export async function replaceIfChanged(
   session: Session,
-  { agent }: Target,
-  seen: Seen,
+  { agent }: MemoryTarget,
+  copy: MemoryCopy,
   text: string,
   verb: string,
-): Promise<Written> {
-  const { file } = seen;
+): Promise<WriteResult> {
+  const { file, content } = copy;
   const result = { agent: agentId(agent), file: file.name, length: lengthOf(text), limit: file.limit };
-  if (seen.found?.bytes.equals(Buffer.from(text))) return { ...result, digest: seen.digest, changed: false };
+  if (content?.bytes.equals(Buffer.from(text))) return { ...result, digest: copy.digest, changed: false };
+  const size = `${result.length} of ${file.limit} characters`;
   const action = {
     verb,
     target: hostAndName(agent),
-    summary: `${seen.found ? "replace" : "create"} ${file.name} of ${agentId(agent)} (${result.length} of ${file.limit} characters)`,
+    summary: `${content ? "replace" : "create"} ${file.name} of ${agentId(agent)} (${size})`,
   };
-  const digest = await session.gate.pass(action, () => replace(session, agent, seen, text));
+  const digest = await session.gate.pass(action, () => replaceFile(session, agent, copy, text));
   if (digest !== undefined) await tellCodex(session, agent);
-  return { ...result, digest: digest ?? seen.digest, changed: digest !== undefined };
+  return { ...result, digest: digest ?? copy.digest, changed: digest !== undefined };
 }
 
-/** A pipe whose first program failed gives nothing, as an editor may, and nobody meant to forget everything by that. */
-export function mustSaySomething({ agent }: Target, { name, entries }: MemoryFile, bytes: Uint8Array): void {
+/** A pipe whose first program failed is empty, as is an editor's file by accident: neither should erase the memory. */
+export function mustNotBeBlank({ agent }: MemoryTarget, { name, entries }: MemoryFile, bytes: Uint8Array): void {
   if (!isBlank(bytes)) return;
   throw new Fault("bad-input", `there is nothing to write to ${name}; nothing was changed`, {
     why: `the text is empty, and ${name} would be too; --yes says that this is meant`,
@@ -92,9 +91,9 @@ export function mustSaySomething({ agent }: Target, { name, entries }: MemoryFil
   });
 }
 
-function digestFrom(text: string): string {
+function parseDigest(text: string): string {
   if (text === absent || /^[0-9a-f]{64}$/.test(text)) return text;
-  throw new Fault("bad-input", `'${text}' is no digest`, {
-    why: `it is the 64 hex digits that clm agent memory info shows, or '${absent}' for a file that should not be there`,
+  throw new Fault("bad-input", `'${text}' is not a digest`, {
+    why: `expected the 64 hex digits that clm agent memory info shows, or '${absent}' for a missing file`,
   });
 }

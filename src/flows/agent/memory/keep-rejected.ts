@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { MemoryFile } from "../../../agents/hermes/memory.js";
+import type { MemoryFile } from "../../../agents/memory.js";
 import { asFault, isFault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Agent } from "../../../state/agents.js";
@@ -7,11 +7,8 @@ import { writeNew } from "../../../state/atomic-file.js";
 import { openSubdirectory } from "../../../state/config-dir.js";
 import type { Session } from "../../session.js";
 
-/**
- * What somebody wrote is not lost when it cannot be used: whatever `work` fails with, the text is kept and told of. A dry
- * run keeps nothing.
- */
-export async function keeping<T>(
+/** Keeps the text a person wrote in a local file when `work` fails, and says where. A dry run keeps nothing. */
+export async function keepRejected<T>(
   session: Session,
   agent: Agent,
   file: MemoryFile,
@@ -27,7 +24,7 @@ export async function keeping<T>(
       const path = keep(session, agent, file, bytes);
       fault.why.push(`what you wrote is kept in ${path}`);
       const again = sh`clm agent memory write ${agent.ref} ${file.name} --from ${path}`;
-      // A text that will not do would be refused again.
+      // An invalid text would be refused again.
       fault.next.push(isFault(fault, "bad-input") ? `\${EDITOR:-vi} ${sh`${path}`} && ${again}` : again);
       fault.data.kept = path;
     } catch (trouble) {
