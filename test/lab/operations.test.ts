@@ -6,7 +6,7 @@ import type { Shell } from "../../src/remote/process.js";
 import { bundleScript } from "../faults/bundle.js";
 import { inHost, runProgram } from "./clm.js";
 import { connectTo } from "./connect.js";
-import { clean, household, treeScript } from "./household.js";
+import { clean, sampleOperations, treeScript } from "./sample-operations.js";
 
 const shared = inject("fleetHome");
 
@@ -46,10 +46,10 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
   const apply = async (): Promise<Report> => {
     spawned = 0;
     sent = 0;
-    return converge(root, household, { mode: "apply" });
+    return converge(root, sampleOperations, { mode: "apply" });
   };
   const damage = async () => {
-    const { results } = await converge(root, household, { mode: "check" });
+    const { results } = await converge(root, sampleOperations, { mode: "check" });
     return results.filter(({ status }) => status !== "ok").map(({ id }) => id);
   };
 
@@ -73,7 +73,7 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
   });
 
   it("bring a host to where it should be in one exec", async () => {
-    expect(household).toHaveLength(20);
+    expect(sampleOperations).toHaveLength(20);
     const report = await apply();
     expect(report.failed).toBeUndefined();
     expect([report.changed, spawned]).toEqual([20, 1]);
@@ -84,7 +84,7 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
     const whole = sent;
     const report = await apply();
     expect([report.changed, spawned]).toEqual([0, 1]);
-    expect(report.results.map(({ status }) => status)).toEqual(household.map(() => "ok"));
+    expect(report.results.map(({ status }) => status)).toEqual(sampleOperations.map(() => "ok"));
     expect(sent).toBeLessThan(whole);
   });
 
@@ -130,7 +130,7 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
   ])("find and mend a unit after %s", async (script, difference) => {
     const whole = await inHost(name, treeScript);
     await inHost(name, `mkdir -p /run/systemd/system.control; ${script}`);
-    const { results } = await converge(root, household, { mode: "check" });
+    const { results } = await converge(root, sampleOperations, { mode: "check" });
     const [found, ...more] = results.filter(({ status }) => status !== "ok");
     expect([found?.id, more]).toEqual(["unit ada.service", []]);
     expect(found?.differences).toContain(difference);
@@ -141,10 +141,10 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
 
   it("end in the same state however often they are killed", async () => {
     const whole = await inHost(name, treeScript);
-    const child = await bundleScript("test/lab/household-child.ts");
+    const child = await bundleScript("test/lab/sample-operations-child.ts");
     // All of them on one release; on the other a sample, unless everything was asked for.
     const step = name === "trial-1" || process.env.CLM_TEST_EXHAUSTIVE ? 1 : 6;
-    for (let after = 1; after <= household.length; after += step) {
+    for (let after = 1; after <= sampleOperations.length; after += step) {
       await inHost(name, clean);
       const killed = await runProgram(process.execPath, [child.script, shared, name, String(after)]);
       expect([after, killed.signal, killed.stderr]).toEqual([after, "SIGKILL", ""]);

@@ -1,136 +1,117 @@
-import { readFileSync } from "node:fs";
-import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { clockOf } from "../../../../src/agents/logs/clock.js";
-import { type Entry, fileEntry, journalEntry } from "../../../../src/agents/logs/line.js";
-import { merged, onlyOnce } from "../../../../src/agents/logs/merge.js";
+import library from "../../../../src/agents/logs/logs.sh?raw";
+import { hearing } from "../../../../src/agents/logs/wire.js";
 
-interface Line {
-  line: string;
-  at?: string;
-  level?: string;
-  text?: string;
+// Here nobody is root, and the agent is who runs the test.
+const agent = 'as_agent() { "$@" </dev/null 2>/dev/null; }\n';
+const script = (text: string, input = ""): Buffer =>
+  execFileSync("/bin/sh", ["-c", `${library}${agent}${text}`], {
+    input,
+    maxBuffer: 1 << 26,
+    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
+  });
+const linesOf = (text: string): string[] => text.split("\n").slice(0, -1);
+
+interface Case {
+  name: string;
+  given: string[];
+  expect: string[];
+  lines?: number;
+  least?: number;
+  from?: string;
+  until?: string;
+  loose?: boolean;
 }
 
-it.each(parse(readFileSync("test/cases/logs/lines.yaml", "utf8")) as Line[])(
-  "file: $line",
-  ({ line, at, level, text }) => {
-    const entry = fileEntry("agent", line, clockOf("+0200", ""));
-    if (at === undefined) expect(entry).toBeUndefined();
-    else expect(entry).toEqual({ source: "agent", at: Date.parse(at), level, text });
+const seconds = (time: string | undefined) =>
+  time === undefined ? "" : Date.parse(`${time.replace(" ", "T")}Z`) / 1000;
+
+it.each(parse(readFileSync("test/cases/logs/recent.yaml", "utf8")) as Case[])(
+  "recent: $name",
+  ({ given, expect: wanted, lines = 0, least = 0, from, until, loose }) => {
+    const set = `lines=${lines} least=${least} from=${seconds(from)} until=${seconds(until)} loose=${loose ? "yes" : ""}`;
+    expect(linesOf(script(`${set}; recent`, given.map((line) => `${line}\n`).join("")).toString())).toEqual(wanted);
   },
 );
 
-describe("the journal", () => {
-  const line = (fields: object) => JSON.stringify({ __REALTIME_TIMESTAMP: "1763286000123456", ...fields });
+describe("a line on its way", () => {
+  function sent(text: string, longest = 1 << 20) {
+    const heard: object[] = [];
+    const hear = hearing({ longest, line: (line) => heard.push(line), remark: () => {} });
+    const bytes = script("number=3; tell agent", text);
+    // Cut anywhere, also within a character.
+    for (let at = 0; at < bytes.length; at += 1021) hear(bytes.subarray(at, at + 1021));
+    return { heard, bytes };
+  }
+
   it.each([
-    [
-      { PRIORITY: "6", MESSAGE: "Started x." },
-      { level: "info", text: "Started x." },
-    ],
-    [
-      { PRIORITY: "6", MESSAGE: "WARNING gateway.run: no" },
-      { level: "warning", text: "gateway.run: no" },
-    ],
-    [
-      { PRIORITY: "3", MESSAGE: "failed" },
-      { level: "error", text: "failed" },
-    ],
-    [
-      { PRIORITY: "4", MESSAGE: "hm" },
-      { level: "warning", text: "hm" },
-    ],
-    [
-      { PRIORITY: "7", MESSAGE: [104, 105, 255] },
-      { level: "debug", text: "hi\ufffd" },
-    ],
-  ])("%j", (fields, entry) => {
-    expect(journalEntry(line(fields))).toEqual({ source: "journal", at: 1763286000123, ...entry });
+    ["", "plain", "ends with +", "ends with ."],
+    ["x".repeat(2899), "x".repeat(2900), "x".repeat(2901), "x".repeat(8700)],
+    ["ä€😀".repeat(3000)],
+    ["tab\tand \\ and & and 'quotes'"],
+  ])("arrives as it was: %#", (...lines) => {
+    const { heard } = sent(lines.map((line) => `${line}\n`).join(""));
+    expect(heard).toEqual(lines.map((line) => ({ agent: 3, source: "agent", line, cut: false })));
   });
 
-  it.each(["", "no json", "null", line({ MESSAGE: null }), '{"MESSAGE":"x"}'])("is not %j", (text) => {
-    expect(journalEntry(text)).toBeUndefined();
+  it("goes in pieces that one write carries", () => {
+    const { bytes } = sent(`${"x".repeat(100_000)}\n`);
+    expect(Math.max(...linesOf(bytes.toString()).map((line) => line.length))).toBeLessThan(4096);
+  });
+
+  it("is cut when nobody could read it", () => {
+    expect(sent(`${"x".repeat(9000)}\nnext\n`, 5000).heard).toEqual([
+      { agent: 3, source: "agent", line: "x".repeat(5000), cut: true },
+      { agent: 3, source: "agent", line: "next", cut: false },
+    ]);
   });
 });
 
-interface Once {
-  about: string;
-  file: string;
-  journal: string;
-  count: number;
-}
-
-/** The journal's copy of what was written at 10:00:00,123 UTC, so many milliseconds later. */
-const record = (message: string, later: number): string =>
-  JSON.stringify({
-    __REALTIME_TIMESTAMP: String((Date.parse("2026-11-16T10:00:00.123Z") + later) * 1000),
-    PRIORITY: "6",
-    MESSAGE: message,
+describe("a file", () => {
+  let data: string;
+  beforeEach(() => {
+    data = mkdtempSync(join(tmpdir(), "clm-logs-"));
+    mkdirSync(join(data, "logs"));
   });
-
-describe("merged", () => {
-  const entry = (source: string, at: number, text: string): Entry => ({ source, at, text, level: "info" });
-
-  it("is in the order of time, and keeps the order of what came at once", () => {
-    const all = [entry("agent", 3, "c"), entry("agent", 3, "d"), entry("journal", 1, "a"), entry("errors", 2, "b")];
-    expect(merged(all).map(({ text }) => text)).toEqual(["a", "b", "c", "d"]);
-  });
-
-  it("tells once what stands in several files, and in the journal a little later", () => {
-    const all = [entry("journal", 905, "x"), entry("errors", 5, "x"), entry("agent", 5, "x"), entry("gateway", 5, "x")];
-    expect(merged(all)).toHaveLength(1);
-    expect(merged(all)[0]?.source).not.toBe("journal");
-  });
-
-  it("tells once what the journal and a slow file have line by line", () => {
-    const all = [
-      entry("agent", 5, "boom\nTraceback\n  File x"),
-      entry("errors", 5, "boom"),
-      entry("errors", 5, "Traceback\n  File x"),
-      ...["boom", "Traceback", "  File x"].map((text) => entry("journal", 7, text)),
-    ];
-    expect(merged(all).map(({ text }) => text)).toEqual(["boom\nTraceback\n  File x"]);
-  });
-
-  it.each(parse(readFileSync("test/cases/logs/once.yaml", "utf8")) as Once[])(
-    "compares a file with the journal: $about",
-    ({ file, journal, count }) => {
-      const both = [fileEntry("errors", file, clockOf("+0000", "")), journalEntry(record(journal, 300))];
-      expect(merged(both.filter((each) => each !== undefined))).toHaveLength(count);
-    },
-  );
-
-  it("shows a record with any session tag once, and with its tag", () => {
-    const tag = fc.string({ minLength: 1, maxLength: 40 }).filter((text) => !/[\]\p{Cc}]/u.test(text));
-    const words = fc.string({ maxLength: 60 }).filter((text) => !/[\p{Cc}]/u.test(text));
-    fc.assert(
-      fc.property(tag, words, (session, said) => {
-        const file = fileEntry(
-          "agent",
-          `2026-11-16 10:00:00,123 WARNING [${session}] a.b: ${said}`,
-          clockOf("+0000", ""),
-        );
-        const copy = journalEntry(record(`WARNING a.b: ${said}`, 5));
-        const shown = merged([file, copy].filter((each) => each !== undefined));
-        expect(shown.map(({ source, text }) => [source, text])).toEqual([["agent", `[${session}] a.b: ${said}`]]);
-      }),
+  afterEach(() => rmSync(data, { recursive: true }));
+  const put = (name: string, text: string) => writeFileSync(join(data, "logs", name), text);
+  const line = (text: string) => `2026-11-16 10:00:00,000 INFO a: ${text}\n`;
+  const past = (bytes = 1_000_000) => {
+    const set = `uid=1 number=0 data='${data}' lines=0 least=0 from='' until='' again='' bytes=${bytes}`;
+    return linesOf(script(`${set}; see_size agent; echo "$offset"; see_past agent`).toString()).map((each) =>
+      each.replace(/^0 agent 2026-11-16 10:00:00,000 INFO a: (.*)\.$/, "$1"),
     );
+  };
+
+  it.each([
+    ["of whole lines", `${line("one")}${line("two")}`, `${line("one")}${line("two")}`.length, ["one", "two"]],
+    ["whose last line is not whole yet", `${line("one")}${line("two").slice(0, -1)}`, line("one").length, ["one"]],
+    ["that is but the beginning of a line", "2026-11-16 10:0", 0, []],
+    ["with nothing in it", "", 0, []],
+  ])("%s", (_name, text, offset, said) => {
+    put("agent.log", text);
+    expect(past()).toEqual([String(offset), ...said]);
   });
 
-  it("tells each of two that were said at once, and neither twice", () => {
-    const all = [entry("agent", 5, "x"), entry("agent", 5, "x"), entry("errors", 5, "x"), entry("errors", 5, "x")];
-    expect(merged(all).map(({ source }) => source)).toEqual(["agent", "agent"]);
+  it("that is not there, or is something else", () => {
+    expect(past()).toEqual(["0"]);
+    symlinkSync(data, join(data, "logs", "agent.log"));
+    expect(past()).toEqual(["0"]);
   });
 
-  it("tells again what was said again", () => {
-    const all = [entry("agent", 5, "x"), entry("agent", 6, "x"), entry("journal", 9000, "x")];
-    expect(merged(all)).toHaveLength(3);
+  it("comes after those it was before it was rotated", () => {
+    for (const [at, name] of ["agent.log.3", "agent.log.2", "agent.log.1", "agent.log"].entries())
+      put(name, line(String(at)));
+    expect(past().slice(1)).toEqual(["0", "1", "2", "3"]);
   });
 
-  it("forgets after a while", () => {
-    const isNew = onlyOnce();
-    for (let at = 0; at < 5000; at++) expect(isNew(entry("agent", at, `line ${at}`))).toBe(true);
-    expect(isNew(entry("errors", 4999, "line 4999"))).toBe(false);
+  it("is read from its end, without the line that is cut there", () => {
+    put("agent.log", `${line("one")}${line("two")}${line("three")}`);
+    expect(past(line("three").length + 10).slice(1)).toEqual(["three"]);
   });
 });

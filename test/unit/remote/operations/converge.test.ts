@@ -338,7 +338,7 @@ describe.each(shells)("converge under $name", (shell) => {
 
 describe("a client that dies", () => {
   const shell = shells[0] as LocalShell;
-  const household = () => [
+  const sampleOperations = () => [
     folder("d"),
     note("d/one", Buffer.alloc(200_000, "1")),
     note("d/two", "2"),
@@ -379,7 +379,7 @@ describe("a client that dies", () => {
   }
 
   it("anywhere between two operations, leaves what a second run completes", async () => {
-    const list = household();
+    const list = sampleOperations();
     for (let after = 0; after < list.length; after++) {
       // On a busy machine the host may be done before the result to die at is heard: then it was no death, and is tried again.
       let outcome = "done";

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { newestBackup } from "../../../src/flows/agent/remove/backup.js";
-import { type Agent, findAgent } from "../../../src/state/agents.js";
-import { sampleAgent } from "../state/sample-agent.js";
-import { scratchDirectories } from "../state/scratch.js";
+import { newestBackup } from "../../../../../src/flows/agent/remove/backup.js";
+import { type Agent, findAgent } from "../../../../../src/state/agents.js";
+import { sampleAgent } from "../../../state/sample-agent.js";
+import { scratchDirectories } from "../../../state/scratch.js";
 
 const scratch = scratchDirectories();
 

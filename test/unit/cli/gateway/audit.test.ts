@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { openRequestLog, type RequestLog } from "../../../../src/gateway/audit/log.js";
-import { clm } from "../../cli/world.js";
+import { call, ending } from "../../gateway/audit/calls.js";
 import { memory } from "../../ui/streams.js";
-import { call, ending } from "./calls.js";
+import { clm } from "../world.js";
 
 const dir = mkdtempSync(join(tmpdir(), "clm-gateway-audit-"));
 const file = join(dir, "gateway", "audit.jsonl");

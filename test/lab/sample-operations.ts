@@ -15,7 +15,7 @@ WantedBy=multi-user.target
 `;
 
 /** Twenty operations of every kind that needs no network: about what installing an agent takes. */
-export const household: Operation[] = [
+export const sampleOperations: Operation[] = [
   user({ name: owner, home, shell: "/usr/sbin/nologin" }),
   dir(hermes, { owner, mode: 0o700 }),
   dir(`${hermes}/memories`, { owner, mode: 0o700 }),

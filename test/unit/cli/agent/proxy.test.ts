@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { AgentRecord } from "../../../src/state/agent.js";
-import { hostStore } from "../../../src/state/hosts.js";
-import { sampleAgent } from "../state/sample-agent.js";
-import { scratchDirectories } from "../state/scratch.js";
-import { clm } from "./world.js";
+import type { AgentRecord } from "../../../../src/state/agent.js";
+import { hostStore } from "../../../../src/state/hosts.js";
+import { sampleAgent } from "../../state/sample-agent.js";
+import { scratchDirectories } from "../../state/scratch.js";
+import { clm } from "../world.js";
 
 const freshDirectory = scratchDirectories();
 let dir: string;

@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { hostNames, validName } from "../../../../src/flows/import/clawrium/names.js";
-import { onboardingFrom } from "../../../../src/flows/import/clawrium/onboarding.js";
-import { oldAgent, oldHosts } from "../../../../src/flows/import/clawrium/shapes.js";
-import { faultOf } from "../../state/scratch.js";
-import { mapped } from "./mapped.js";
-import { eras } from "./old-directory.js";
+import { hostNames, validName } from "../../../../../src/flows/import/clawrium/names.js";
+import { onboardingFrom } from "../../../../../src/flows/import/clawrium/onboarding.js";
+import { oldAgent, oldHosts } from "../../../../../src/flows/import/clawrium/shapes.js";
+import { faultOf } from "../../../state/scratch.js";
+import { mapped } from "../mapped.js";
+import { eras } from "../old-directory.js";
 
 describe.each(eras)("a directory of the %s", (era) => {
   it("becomes what test/cases says", () => {

@@ -1,13 +1,11 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { loadType } from "../../../../../src/agents/manifest/registry.js";
-import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
-import { oneShotUnit, proving, transientUnit, wordsOf } from "../../../../../src/agents/plan/transient-unit.js";
-import { hardeningOf } from "../../../../../src/agents/plan/unit-file.js";
-import { afterLine } from "../../../../../src/flows/agent/exec/after-line.js";
-import { sampleAgent } from "../../../state/sample-agent.js";
+import { loadType } from "../../../../src/agents/manifest/registry.js";
+import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
+import { oneShotUnit, proving, transientUnit, wordsOf } from "../../../../src/agents/plan/transient-unit.js";
+import { hardeningOf } from "../../../../src/agents/plan/unit-file.js";
+import { sampleAgent } from "../../state/sample-agent.js";
 
 const paths = {
   ...{ home: "/home/ada", data: "/home/ada/.hermes", code: "/home/ada/.hermes/code", env: "/home/ada/.hermes/.env" },
@@ -98,23 +96,4 @@ describe("a command in an agent", () => {
     process.kill(-(child.pid ?? Number.NaN), "SIGTERM");
     expect(await once(child, "exit")).toEqual([143, null]);
   });
-});
-
-describe("what comes after a line", () => {
-  const heard = async (chunks: string[]) => {
-    const stream = new PassThrough();
-    const { rest, begun, before } = afterLine(stream, "proof-1");
-    for (const chunk of chunks) stream.write(chunk);
-    stream.end();
-    let text = "";
-    for await (const chunk of rest) text += chunk;
-    return { text, begun: begun(), before: before() };
-  };
-  it.each<[string, string[], object]>([
-    ["at once", ["proof-1\nhello"], { text: "hello", begun: true, before: "" }],
-    ["in pieces", ["sys: x\npro", "of-1", "\nhel", "lo"], { text: "hello", begun: true, before: "sys: x" }],
-    ["never", ["Failed to start\n"], { text: "", begun: false, before: "Failed to start" }],
-    ["without its end", ["proof-1"], { text: "", begun: false, before: "proof-1" }],
-    ["twice", ["proof-1\nproof-1\n"], { text: "proof-1\n", begun: true, before: "" }],
-  ])("that comes %s", async (_, chunks, expected) => expect(await heard(chunks)).toEqual(expected));
 });

@@ -1,19 +1,29 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { providerValues } from "../../../../src/flows/provider/values.js";
-import { Secret } from "../../../../src/secret.js";
-import { inSession } from "../../flows/in-session.js";
-import { vendors } from "../../flows/vendor.js";
-import { faultOf, scratchDirectories } from "../../state/scratch.js";
-import { keyboard, memory } from "../../ui/streams.js";
-import { addAgents, addTypes, filesWith, goodKey, newKey, provider, read, states, takes } from "./household.js";
+import { providerValues } from "../../../src/flows/provider/values.js";
+import { Secret } from "../../../src/secret.js";
+import { inSession } from "../flows/in-session.js";
+import { vendors } from "../flows/vendor.js";
+import { faultOf, scratchDirectories } from "../state/scratch.js";
+import { keyboard, memory } from "../ui/streams.js";
+import {
+  addAgents,
+  addTypes,
+  filesWith,
+  goodKey,
+  newKey,
+  provider,
+  read,
+  states,
+  takes,
+} from "./provider/vendor-types.js";
 
 const scratch = scratchDirectories();
 const vendor = vendors();
 
 /** A config directory with the types on trial, whose vendor takes these keys. */
-async function household(...keys: string[]) {
+async function vendorHome(...keys: string[]) {
   const dir = scratch();
   const service = await vendor((asked, response) => {
     const known = keys.some((key) => takes(key, asked));
@@ -35,7 +45,7 @@ const add = ["add", "main", "--type", "trial", "--key-stdin"];
 
 describe("clm provider types", () => {
   it("says what each asks", async () => {
-    const { dir } = await household();
+    const { dir } = await vendorHome();
     const { code, stdout } = await provider(dir, ["types"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^trial +A vendor on trial +api_key\*! second! team region +all +tryout$/m);
@@ -48,7 +58,7 @@ describe("clm provider types", () => {
 
 describe("clm provider add", () => {
   it("asks the service, stores it, and keeps the key in one place", async () => {
-    const { dir, service } = await household(goodKey);
+    const { dir, service } = await vendorHome(goodKey);
     const { code, stdout, stderr } = await provider(dir, [...add, "--model", "m1", "--set", "team=a b"], {
       input: `${goodKey}\n`,
     });
@@ -74,7 +84,7 @@ describe("clm provider add", () => {
   });
 
   it("takes a type by another of its names, and a key from a file", async () => {
-    const { dir } = await household(goodKey);
+    const { dir } = await vendorHome(goodKey);
     const file = join(scratch(), "key");
     writeFileSync(file, `${goodKey}\n`, { mode: 0o600 });
     const words = ["add", "main", "--type", "tryout", "--key-file", file, "-o", "json"];
@@ -83,7 +93,7 @@ describe("clm provider add", () => {
   });
 
   it("keeps a reference and not the key, and fetches it each time", async () => {
-    const { dir } = await household(goodKey);
+    const { dir } = await vendorHome(goodKey);
     const env = { KEY: goodKey, OTHER: newKey };
     const words = ["add", "main", "--type", "trial", "--key-ref", "env:KEY", "--secret", "second=env:OTHER"];
     const { code, stdout } = await provider(dir, words, { env });
@@ -101,7 +111,7 @@ describe("clm provider add", () => {
   });
 
   it("a command is asked once, however often the key is needed", async () => {
-    const { dir } = await household(goodKey);
+    const { dir } = await vendorHome(goodKey);
     const count = join(scratch(), "count");
     const command = `cmd:echo x >> ${count}; echo ${goodKey}`;
     const { code, stdout } = await provider(dir, ["add", "main", "--type", "trial", "--key-ref", command, "--no-test"]);
@@ -115,7 +125,7 @@ describe("clm provider add", () => {
   });
 
   it("that the service refuses stores nothing, and says how to do it all the same", async () => {
-    const { dir, service } = await household(goodKey);
+    const { dir, service } = await vendorHome(goodKey);
     const refused = await provider(dir, add, { input: newKey });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toContain(
@@ -129,7 +139,7 @@ describe("clm provider add", () => {
   });
 
   it("of an address on the loopback is for the agent's host to test", async () => {
-    const { dir, service } = await household();
+    const { dir, service } = await vendorHome();
     for (const [name, endpoint] of [
       ["a", service.url],
       ["b", "http://localhost:11434"],
@@ -145,7 +155,7 @@ describe("clm provider add", () => {
   });
 
   it("asks a person for what is missing", async () => {
-    const { dir } = await household(goodKey);
+    const { dir } = await vendorHome(goodKey);
     const [stdin, stderr] = [keyboard(), memory({ columns: 80 })];
     const done = provider(dir, ["add", "main", "--type", "trial"], { stdin: () => stdin, stderr });
     await vi.waitUntil(() => stderr.text().includes("API key (A vendor on trial):"), { timeout: 10_000 });
@@ -157,7 +167,7 @@ describe("clm provider add", () => {
   });
 
   it("says only what it would do", async () => {
-    const { dir } = await household(goodKey);
+    const { dir } = await vendorHome(goodKey);
     const { code, stderr } = await provider(dir, [...add, "--dry-run"], { input: goodKey });
     expect([code, stderr]).toEqual([0, expect.stringContaining("would add provider main (trial)\n")]);
     expect(filesWith(dir, goodKey)).toEqual([]);
@@ -165,7 +175,7 @@ describe("clm provider add", () => {
   });
 
   it("of a name that is taken leaves what is there", async () => {
-    const { dir } = await household(goodKey, newKey);
+    const { dir } = await vendorHome(goodKey, newKey);
     await provider(dir, add, { input: goodKey });
     const again = await provider(dir, add, { input: newKey });
     expect(again).toMatchObject({ code: 5, stderr: expect.stringContaining("clm provider update main") });
@@ -203,7 +213,7 @@ describe("clm provider add", () => {
     ],
     ["a key behind an address", ["--type", "placed", "--endpoint", "http://a/?key=planted"], 2, /before any \?/],
   ])("refuses %s", async (_, words, code, message) => {
-    const { dir } = await household();
+    const { dir } = await vendorHome();
     const env = { KEY: goodKey, WRONG: "planted-but-wrong" };
     const result = await provider(dir, ["add", "main", ...words], { env, input: goodKey });
     expect(result.code).toBe(code);
@@ -213,7 +223,7 @@ describe("clm provider add", () => {
   });
 
   it.each(["Main", "a:b", "../x", "-a", ""])("refuses the name %j", async (name) => {
-    const { dir } = await household();
+    const { dir } = await vendorHome();
     const { code } = await provider(dir, ["add", "--type", "trial", "--no-test", "--key-stdin", "--", name]);
     expect(code).toBe(2);
   });
@@ -240,7 +250,7 @@ describe("clm provider test", () => {
   });
 
   it("of nobody offers who was meant", async () => {
-    const { dir } = await household(goodKey);
+    const { dir } = await vendorHome(goodKey);
     await provider(dir, add, { input: goodKey });
     expect(await provider(dir, ["test", "mian"])).toMatchObject({ code: 4, stderr: expect.stringContaining("'main'") });
     expect(await provider(dir, ["test", "main", "--host", "wolf-i"])).toMatchObject({ code: 4 });
@@ -249,7 +259,7 @@ describe("clm provider test", () => {
 
 describe("clm provider update", () => {
   async function used(...keys: string[]) {
-    const made = await household(goodKey, ...keys);
+    const made = await vendorHome(goodKey, ...keys);
     await provider(made.dir, [...add, "--model", "m1", "--set", "team=a"], { input: goodKey });
     await addAgents(made.dir);
     return made;
@@ -330,7 +340,7 @@ describe("clm provider update", () => {
 
 describe("clm provider remove", () => {
   it("is refused while agents use it, and forced sets them back", async () => {
-    const { dir } = await household(goodKey);
+    const { dir } = await vendorHome(goodKey);
     await provider(dir, add, { input: goodKey });
     await addAgents(dir);
     const refused = await provider(dir, ["remove", "main", "--yes"]);
@@ -357,7 +367,7 @@ ${["first", "falls", "helps", "fresh"].map((name) => `would leave wolf-i:hermes:
   });
 
   it("asks, and forgets the key in the backups too", async () => {
-    const { dir } = await household(goodKey, newKey);
+    const { dir } = await vendorHome(goodKey, newKey);
     await provider(dir, add, { input: goodKey });
     await provider(dir, ["update", "main", "--key-stdin"], { input: newKey });
     expect(await provider(dir, ["remove", "main"])).toMatchObject({
@@ -372,7 +382,7 @@ ${["first", "falls", "helps", "fresh"].map((name) => `would leave wolf-i:hermes:
 });
 
 it("no command shows a key", async () => {
-  const { dir } = await household(goodKey);
+  const { dir } = await vendorHome(goodKey);
   await provider(dir, [...add, "--secret", "second=env:OTHER"], { input: goodKey, env: { OTHER: newKey } });
   for (const words of [["list"], ["show", "main"], ["test", "main"], ["types"]]) {
     for (const format of ["table", "json", "yaml"]) {

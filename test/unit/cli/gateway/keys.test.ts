@@ -1,16 +1,16 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { openUsage } from "../../../src/gateway/allowance/usage.js";
-import { openKeyring } from "../../../src/gateway/keys/keyring.js";
-import { pepperPlace, signingName } from "../../../src/gateway/keys/mint.js";
-import { Secret } from "../../../src/secret.js";
-import { gatewayKeyStore } from "../../../src/state/gateway-keys.js";
-import { type Host, hostStore } from "../../../src/state/hosts.js";
-import { openSecrets } from "../../../src/state/secrets.js";
-import { sampleAgent } from "../state/sample-agent.js";
-import { scratchDirectories } from "../state/scratch.js";
-import { clm } from "./world.js";
+import { openUsage } from "../../../../src/gateway/allowance/usage.js";
+import { openKeyring } from "../../../../src/gateway/keys/keyring.js";
+import { pepperPlace, signingName } from "../../../../src/gateway/keys/mint.js";
+import { Secret } from "../../../../src/secret.js";
+import { gatewayKeyStore } from "../../../../src/state/gateway-keys.js";
+import { type Host, hostStore } from "../../../../src/state/hosts.js";
+import { openSecrets } from "../../../../src/state/secrets.js";
+import { sampleAgent } from "../../state/sample-agent.js";
+import { scratchDirectories } from "../../state/scratch.js";
+import { clm } from "../world.js";
 
 const form = /^clm_[a-z0-9]{8}_[\w-]{43}\n$/;
 const freshDirectory = scratchDirectories();

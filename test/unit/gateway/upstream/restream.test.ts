@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { expect, it } from "vitest";
-import { betweens } from "./between.js";
-import { type Answering, ask, completion, type Door, served } from "./test-gateway.js";
+import { betweens } from "../between.js";
+import { type Answering, ask, completion, type Door, served } from "../test-gateway.js";
 
 // On the Codex runtime Hermes streams no text: the agent is asked for a whole answer, and the caller gets a stream.
 

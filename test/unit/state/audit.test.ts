@@ -12,9 +12,9 @@ import {
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readAudit, verifyAudit } from "../../../../src/state/audit/read.js";
-import { beginAudit, endAudit } from "../../../../src/state/audit/write.js";
-import { faultOf, scratchDirectories } from "../scratch.js";
+import { readAudit, verifyAudit } from "../../../src/state/audit/read.js";
+import { beginAudit, endAudit } from "../../../src/state/audit/write.js";
+import { faultOf, scratchDirectories } from "./scratch.js";
 
 const scratch = scratchDirectories();
 

@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import type { Check } from "../../../../../src/agents/doctor/check.js";
-import { profileFor, reachOf } from "../../../../../src/agents/hermes/codex/permissions.js";
-import { judgeBefore, pluginsIn } from "../../../../../src/agents/hermes/codex/preflight.js";
-import { judgeCodex } from "../../../../../src/agents/hermes/codex/proof.js";
-import { codexTypeOf, type Runtime } from "../../../../../src/agents/hermes/codex/runtime.js";
-import { type CodexSight, codexLook, codexSightFrom } from "../../../../../src/agents/hermes/codex/sight.js";
-import { loadType } from "../../../../../src/agents/manifest/registry.js";
-import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
-import { sampleAgent } from "../../../state/sample-agent.js";
+import type { Check } from "../../../../src/agents/doctor/check.js";
+import { profileFor, reachOf } from "../../../../src/agents/hermes/codex/permissions.js";
+import { judgeBefore, pluginsIn } from "../../../../src/agents/hermes/codex/preflight.js";
+import { judgeCodex } from "../../../../src/agents/hermes/codex/proof.js";
+import { codexTypeOf, type Runtime } from "../../../../src/agents/hermes/codex/runtime.js";
+import { type CodexSight, codexLook, codexSightFrom } from "../../../../src/agents/hermes/codex/sight.js";
+import { loadType } from "../../../../src/agents/manifest/registry.js";
+import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
+import { sampleAgent } from "../../state/sample-agent.js";
 
 const { manifest } = await loadType("/nonexistent", "hermes");
 const agent = resolvedAgent(manifest, {

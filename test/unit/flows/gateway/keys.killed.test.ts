@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { createKey } from "../../../../../src/flows/gateway/keys/create.js";
-import { revokeKey } from "../../../../../src/flows/gateway/keys/revoke.js";
-import { rotateGatewayKey } from "../../../../../src/flows/gateway/keys/rotate.js";
-import type { Session } from "../../../../../src/flows/session.js";
-import { openKeyring } from "../../../../../src/gateway/keys/keyring.js";
-import { signerOf } from "../../../../../src/gateway/signing/signing-secret.js";
-import { gatewayKeyStore } from "../../../../../src/state/gateway-keys.js";
-import { openSecrets } from "../../../../../src/state/secrets.js";
-import { scratchDirectories } from "../../../state/scratch.js";
-import { inSession } from "../../in-session.js";
+import { createKey } from "../../../../src/flows/gateway/keys/create.js";
+import { revokeKey } from "../../../../src/flows/gateway/keys/revoke.js";
+import { rotateGatewayKey } from "../../../../src/flows/gateway/keys/rotate.js";
+import type { Session } from "../../../../src/flows/session.js";
+import { openKeyring } from "../../../../src/gateway/keys/keyring.js";
+import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
+import { gatewayKeyStore } from "../../../../src/state/gateway-keys.js";
+import { openSecrets } from "../../../../src/state/secrets.js";
+import { scratchDirectories } from "../../state/scratch.js";
+import { inSession } from "../in-session.js";
 
 const directory = scratchDirectories();
 const now = () => new Date("2026-01-01T00:00:00Z");

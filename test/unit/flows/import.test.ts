@@ -2,13 +2,13 @@ import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, statSync, wri
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { hostStore } from "../../../../src/state/hosts.js";
-import { providerStore } from "../../../../src/state/providers.js";
-import { openSecrets } from "../../../../src/state/secrets.js";
-import { clm as run } from "../../cli/world.js";
-import { scratchDirectories } from "../../state/scratch.js";
-import { mapped } from "./mapped.js";
-import { eras, filesIn, oldDirectories } from "./old-directory.js";
+import { hostStore } from "../../../src/state/hosts.js";
+import { providerStore } from "../../../src/state/providers.js";
+import { openSecrets } from "../../../src/state/secrets.js";
+import { clm as run } from "../cli/world.js";
+import { scratchDirectories } from "../state/scratch.js";
+import { mapped } from "./import/mapped.js";
+import { eras, filesIn, oldDirectories } from "./import/old-directory.js";
 
 const old = oldDirectories();
 const scratch = scratchDirectories();

@@ -1,12 +1,12 @@
 import { converge } from "../../src/remote/operations/converge.js";
 import { connectTo } from "./connect.js";
-import { household } from "./household.js";
+import { sampleOperations } from "./sample-operations.js";
 
-// Applies the household and ends itself, as kill -9 would, when the given number of results has come.
+// Applies the sample operations and ends itself, as kill -9 would, when the given number of results has come.
 const [home = "", name = "", after = ""] = process.argv.slice(2);
 const connection = await connectTo(home, name);
 let results = 0;
-await converge(connection.as("root"), household, {
+await converge(connection.as("root"), sampleOperations, {
   mode: "apply",
   onResult() {
     if (++results === Number(after)) process.kill(process.pid, "SIGKILL");
