@@ -4,86 +4,86 @@ import { completionNoun } from "./completion/commands.js";
 import { initNoun } from "./init/commands.js";
 import { versionNoun } from "./version/commands.js";
 
-/** A noun as the list of nouns has it. Its verbs are read when a line names it: every start pays for what it reads. */
-export interface Entry {
+/** A noun in the list of nouns. Its verbs are imported only when the command line names it, to keep start-up fast. */
+export interface CatalogEntry {
   name: string;
   summary: string;
   verbs: () => Promise<Verbs>;
 }
 
-/** Everything clm can be asked, in the order help shows it. A noun whose one command has its name takes no verb. */
-export const catalog: readonly Entry[] = [
-  atHand(initNoun),
+/** Every noun, in the order help shows them. A noun whose only command has the same path takes no verb. */
+export const catalog: readonly CatalogEntry[] = [
+  loaded(initNoun),
   {
     name: "host",
-    summary: "machines that agents live on",
+    summary: "hosts that agents run on",
     verbs: async () => (await import("./host/commands.js")).host,
   },
   {
     name: "agent",
-    summary: "agents that live on your hosts",
+    summary: "agents on your hosts",
     verbs: async () => (await import("./agent/commands.js")).agent,
   },
   {
     name: "ps",
-    summary: "show how every agent is, as its host tells it now",
+    summary: "show the live status of every agent",
     verbs: async () => (await import("./ps/commands.js")).psNoun,
   },
   {
     name: "diff",
-    summary: "show what in the fleet is not as it was configured",
+    summary: "show configuration drift in the fleet",
     verbs: async () => (await import("./diff/commands.js")).diffNoun,
   },
   {
     name: "chat",
-    summary: "talk with an agent",
+    summary: "chat with an agent",
     verbs: async () => (await import("./chat/commands.js")).chatNoun,
   },
   {
     name: "handoff",
-    summary: "hand a conversation over to another agent",
+    summary: "move a conversation to another agent",
     verbs: async () => (await import("./handoff/commands.js")).handoffNoun,
   },
   {
     name: "tunnel",
-    summary: "reach an agent's API from this machine",
+    summary: "forward an agent's API to this machine",
     verbs: async () => (await import("./tunnel/commands.js")).tunnelNoun,
   },
   {
     name: "gateway",
-    summary: "one OpenAI-compatible door to every agent, with keys of its own",
+    summary: "one OpenAI-compatible API for every agent, with its own keys",
     verbs: async () => (await import("./gateway/commands.js")).gateway,
   },
   {
     name: "doctor",
-    summary: "find what is wrong with everything, and mend what is safe",
+    summary: "diagnose this machine, hosts and agents, and fix what is safe to fix",
     verbs: async () => (await import("./doctor/commands.js")).doctorNoun,
   },
   {
     name: "provider",
-    summary: "services that answer for models",
+    summary: "model providers",
     verbs: async () => (await import("./provider/commands.js")).provider,
   },
   {
     name: "registry",
-    summary: "agent versions that can be installed, and their pins",
+    summary: "installable agent versions and their pins",
     verbs: async () => (await import("./registry/commands.js")).registry,
   },
   {
     name: "lab",
-    summary: "throw-away hosts on this machine, to try and to test",
+    summary: "throw-away hosts on this machine, for trying and testing",
     verbs: async () => (await import("./lab/commands.js")).lab,
   },
   {
     name: "import",
-    summary: "take over what another tool set up",
+    summary: "import the fleet of another tool",
     verbs: async () => (await import("./import/commands.js")).importing,
   },
-  atHand(auditNoun),
-  atHand(completionNoun),
-  atHand(versionNoun),
+  loaded(auditNoun),
+  loaded(completionNoun),
+  loaded(versionNoun),
 ];
 
-function atHand(noun: Noun): Entry {
+function loaded(noun: Noun): CatalogEntry {
   return { ...noun, verbs: async () => noun };
 }

@@ -1,6 +1,6 @@
 import { type Command, choice, type Format, flag, type OptionSpec, text } from "./command.js";
 
-/** The options that mean the same on every command, as they were given. */
+/** The values of the options that every command has. */
 export interface Globals {
   configDir: string | undefined;
   format: Format;
@@ -12,13 +12,13 @@ export interface Globals {
 }
 
 const everywhere: Record<string, OptionSpec> = {
-  configDir: text("DIR", "where clm keeps its state (default: $CLM_HOME or ~/.config/clawrium)", {
+  configDir: text("DIR", "directory of clm's state (default: $CLM_HOME or ~/.config/clawrium)", {
     completes: "directory",
   }),
-  yes: flag("answer yes to questions before something is destroyed", { short: "y" }),
-  quiet: flag("say nothing but results, warnings and errors", { short: "q" }),
-  debug: flag("tell every step, and where an error came from"),
-  noColor: flag("no colours"),
+  yes: flag("confirm destructive actions without asking", { short: "y" }),
+  quiet: flag("print only results, warnings and errors", { short: "q" }),
+  debug: flag("print every step, and the stack trace of an error"),
+  noColor: flag("disable colours"),
 };
 
 /** The global options a command takes: `-o` where there is something to format, `--dry-run` where something changes. */
@@ -27,12 +27,12 @@ export function globalsOf(command: Pick<Command, "formats" | "mutates">): Record
   return {
     ...(configDir && { configDir }),
     ...(command.formats && {
-      output: choice("FORMAT", command.formats, "how to print the result", { short: "o" }),
+      output: choice("FORMAT", command.formats, "output format", { short: "o" }),
     }),
-    ...(command.mutates && { dryRun: flag("tell what would be done and change nothing") }),
+    ...(command.mutates && { dryRun: flag("show what would be done and change nothing") }),
     ...others,
   };
 }
 
-/** Before the command's name all of them may stand; whether the command takes them is seen later. */
+/** Before the command's name all of them are accepted; `globalsFrom` checks later whether the command has them. */
 export const globalsAnywhere = globalsOf({ formats: ["table", "json", "yaml", "name"], mutates: true });

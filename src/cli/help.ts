@@ -3,7 +3,7 @@ import type { Command, Example, Noun } from "./command.js";
 import { commandsOf } from "./nouns.js";
 import { argSummary, argTerm, capital, paragraphs } from "./spelling.js";
 
-/** What differs from commander's own help. */
+/** Overrides of commander's help. */
 export const helpFormat: Partial<Help> = {
   /** `--port PORT` rather than `--port <PORT>`. */
   optionTerm: (option) => option.flags.replace(/[<>]/g, ""),
@@ -13,7 +13,7 @@ export const helpFormat: Partial<Help> = {
   },
   subcommandTerm: (command) => command.name(),
   argumentTerm: (argument) => argument.name(),
-  /** What there is to do comes before the options that are the same everywhere. */
+  /** Commands come before the global options. */
   formatHelp(command, helper) {
     const text = Help.prototype.formatHelp.call(this, command, helper);
     return text.replace(/^(Global options:\n.*?\n)\n(Commands:\n.*?\n)$/ms, "$2\n$1");
@@ -23,12 +23,12 @@ export const helpFormat: Partial<Help> = {
 export function describeRoot(root: Commander): void {
   root
     .usage("COMMAND [options]")
-    .description("Looks after AI agents on other Linux machines, over plain SSH.")
+    .description("Manages AI agents on Linux hosts over plain SSH.")
     .addHelpText(
       "after",
       examplesText([
         { run: "clm lab up --hosts 3", note: "three throw-away hosts on this machine" },
-        { run: "clm host add wolf-i --address 192.168.1.20 --user maurice", note: "a real one" },
+        { run: "clm host add wolf-i --address 192.168.1.20 --user maurice", note: "a real host" },
         { run: "clm host check --all" },
       ]),
     )

@@ -3,22 +3,24 @@ import { agentName, sudo } from "../recurring.js";
 
 export const chat = command({
   path: "chat",
-  summary: "talk with an agent",
-  description: `Asks the agent's own API inside the SSH connection: no port is opened on this machine or on the host. Its key is sent only when
-the host has been seen to have the agent's own process on the agent's port. The answer is shown as it comes, the tools the agent uses
-beside it. When the model gave no answer, that is an error (16) and never printed as if it were one.
+  summary: "chat with an agent",
+  description: `Calls the agent's own API through the SSH connection: no port is opened on this machine or on the
+host. The key is sent only after the host has confirmed that the agent's own process holds the port. The answer is
+printed as it arrives, together with the tools the agent uses. When the model gives no answer, clm reports an error
+(exit code 16) instead of printing an empty one.
 
-On a terminal it is a conversation: /reset begins another, /session tells its id, /exit or Ctrl-D leaves, and Ctrl-C stops an answer.
-With --once, or with something piped in, it is one message. A conversation has an id, told at its end: --session goes on with it,
---last with the one clm had last with this agent. Only the agent keeps what was said.`,
+On a terminal this is a conversation: /reset starts a new one, /session prints its id, /exit or Ctrl-D leaves, and
+Ctrl-C interrupts an answer. With --once, or with piped input, it is a single message. The id of the conversation is
+printed at the end: --session continues it, --last continues the most recent one that clm had with this agent. Only
+the agent stores the messages.`,
   args: { name: agentName },
   options: {
-    once: text("TEXT", "say this, print the answer and end ('-' reads it from stdin)"),
-    session: text("ID", "go on with this conversation"),
-    last: flag("go on with the last conversation clm had with this agent"),
+    once: text("TEXT", "send this, print the answer and exit ('-' reads it from stdin)"),
+    session: text("ID", "continue this conversation"),
+    last: flag("continue the last conversation clm had with this agent"),
     new: flag("begin a new conversation, which is the default"),
-    system: text("TEXT", "tell the model this beside every message"),
-    file: list("FILE", "a text file that goes with the first message (repeatable; '-' is stdin)", {
+    system: text("TEXT", "system prompt, sent with every message"),
+    file: list("FILE", "attach a text file to the first message (repeatable; '-' is stdin)", {
       completes: "file",
     }),
     ...sudo,
@@ -27,7 +29,7 @@ With --once, or with something piped in, it is one message. A conversation has a
   examples: [
     { run: "clm chat hermes-test" },
     { run: "clm chat hermes-test --once 'What runs on this machine?'" },
-    { run: "clm chat hermes-test --last --once 'And since when?'", note: "goes on where it ended" },
+    { run: "clm chat hermes-test --last --once 'And since when?'", note: "continues the conversation" },
     { run: "journalctl -n 200 | clm chat hermes-test --once 'What is wrong here?' --file -" },
     { run: "clm chat hermes-test --once 'Say OK' -o json | jq -r .text" },
   ],

@@ -2,9 +2,9 @@ import { command, type Noun, oneOf } from "../command.js";
 
 export const completion = command({
   path: "completion",
-  summary: "print a script that lets your shell complete clm's words",
-  description: "Commands, options and the names of your hosts complete.",
-  args: { shell: oneOf(["bash", "zsh", "fish"], "the shell you use") },
+  summary: "print the completion script for your shell",
+  description: "Completes commands, options, and the names of your hosts and agents.",
+  args: { shell: oneOf(["bash", "zsh", "fish"], "your shell") },
   examples: [
     { run: "source <(clm completion bash)", note: "this shell only" },
     { run: "clm completion bash > ~/.local/share/bash-completion/completions/clm" },

@@ -13,22 +13,23 @@ const many = {
   label: repeated("KEY=VALUE", "hosts with this label (repeat: hosts with all of them)", { short: "l" }),
 };
 
-const parallel = number("N", "hosts asked at the same time", { min: 1, max: 1000, default: 64 });
+const parallel = number("N", "hosts to contact at the same time", { min: 1, max: 1000, default: 64 });
 
 export const add = command({
   path: "host add",
-  summary: "pin a host's key, log in and record what it is",
-  description: `Connects to the host, shows the fingerprint of its key and asks whether it is the right one. Only then does it log in.
-What the host is (system, memory, disk, systemd, sudo) is recorded under NAME. NAME stays the same when the address changes.
+  summary: "add a host: pin its key, log in, record its facts",
+  description: `Connects to the host, shows the fingerprint of its key and asks whether it is the right one. Only then
+does clm log in. The host's facts (system, memory, disk, systemd, sudo) are recorded under NAME, which stays the same
+when the address changes.
 
-Address, user, port and key that are not given are taken from your SSH configuration.
-For scripts, --fingerprint says which key is right; --accept-new takes whatever key the host shows this first time.`,
-  args: { name: required("what to call the host from now on") },
+Address, user, port and key default to your SSH configuration. In scripts, --fingerprint gives the expected key;
+--accept-new accepts any key on this first connection.`,
+  args: { name: required("name for the host") },
   options: {
     ...reach,
-    label: repeated("KEY=VALUE", "label to find the host by (repeatable)", { short: "l" }),
-    fingerprint: text("SHA256:…", "the host's key must have this fingerprint; nothing is asked"),
-    acceptNew: flag("trust the key the host shows, without asking"),
+    label: repeated("KEY=VALUE", "label for selecting the host (repeatable)", { short: "l" }),
+    fingerprint: text("SHA256:…", "expected fingerprint of the host's key; asks no question"),
+    acceptNew: flag("trust the host's key without asking"),
   },
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
@@ -45,8 +46,8 @@ For scripts, --fingerprint says which key is right; --accept-new takes whatever 
 
 export const list = command({
   path: "host list",
-  summary: "list the hosts clm knows",
-  description: "Shows what was recorded, with its age. No host is contacted.",
+  summary: "list the recorded hosts",
+  description: "Shows what is recorded on this machine, and how old it is. No host is contacted.",
   options: { label: many.label },
   formats: ["table", "json", "yaml", "name"],
   examples: [
@@ -60,7 +61,7 @@ export const list = command({
 export const show = command({
   path: "host show",
   summary: "show everything recorded about a host",
-  description: "Shows what was recorded, with its age. The host is not contacted.",
+  description: "Shows the record on this machine, and how old it is. The host is not contacted.",
   args: { name: required("the host", "host") },
   formats: ["table", "json", "yaml"],
   examples: [{ run: "clm host show wolf-i" }, { run: "clm host show wolf-i -o yaml" }],
@@ -69,10 +70,10 @@ export const show = command({
 
 export const check = command({
   path: "host check",
-  summary: "check that hosts are fit for agents",
-  description: `Runs a list of checks on each host: it answers, its key is the pinned one, login, sudo, systemd, disk and so on.
-Each check has an id that stays the same, a result, the reason and what to do. Ends with 1 when one fails.`,
-  args: { names: rest("the hosts (all hosts when none is named)", "host-pattern") },
+  summary: "check that hosts are ready for agents",
+  description: `Runs these checks on each host: reachable, pinned key, login, sudo, systemd, disk and more. Each check
+has a stable id, a result, a reason and a fix. Exits with 1 when a check fails.`,
+  args: { names: rest("the hosts (default: all)", "host-pattern") },
   options: { ...many, parallel, ...sudo },
   formats: ["table", "json", "yaml"],
   examples: [
@@ -85,9 +86,9 @@ Each check has an id that stays the same, a result, the reason and what to do. E
 
 export const update = command({
   path: "host update",
-  summary: "change how a host is reached, or its labels",
-  description: `A new address, user, port or key is tried before it is recorded, and the host must show the key that is pinned.
-What the host is (system, memory, disk, sudo) is read again with every update, also with one that changes nothing else.`,
+  summary: "change a host's address, login or labels",
+  description: `A new address, user, port or key is tested before it is recorded, and the host must present the pinned
+key. Every update also refreshes the recorded facts (system, memory, disk, sudo), even when nothing else changes.`,
   args: { name: required("the host", "host") },
   options: {
     ...reach,
@@ -100,15 +101,15 @@ What the host is (system, memory, disk, sudo) is read again with every update, a
   examples: [
     { run: "clm host update wolf-i --address 10.0.0.7" },
     { run: "clm host update wolf-i --label rack=b3 --remove-label gpu" },
-    { run: "clm host update wolf-i", note: "only read again what it is" },
+    { run: "clm host update wolf-i", note: "only refresh its facts" },
   ],
   load: () => import("./update.js"),
 });
 
 export const rename = command({
   path: "host rename",
-  summary: "give a host another name",
-  args: { oldName: required("the name now", "host"), newName: required("the name from now on") },
+  summary: "rename a host",
+  args: { oldName: required("current name", "host"), newName: required("new name") },
   mutates: true,
   examples: [{ run: "clm host rename wolf-i wolf-1" }],
   load: () => import("./rename.js"),
@@ -116,11 +117,11 @@ export const rename = command({
 
 export const trust = command({
   path: "host trust",
-  summary: "pin a host's key again after it changed",
-  description: `A host that shows another key than the pinned one is refused by every command. When you know why the key changed (the
-host was installed anew, its key was replaced), this shows both fingerprints, asks, and pins the new one.`,
+  summary: "pin a host's new key",
+  description: `Every command refuses a host whose key differs from the pinned one. If you know why the key changed
+(the host was reinstalled, its key was replaced), this shows both fingerprints, asks, and pins the new one.`,
   args: { name: required("the host", "host") },
-  options: { fingerprint: text("SHA256:…", "the new key must have this fingerprint; nothing is asked") },
+  options: { fingerprint: text("SHA256:…", "expected fingerprint of the new key; asks no question") },
   mutates: true,
   examples: [
     { run: "clm host trust wolf-i" },
@@ -131,22 +132,22 @@ host was installed anew, its key was replaced), this shows both fingerprints, as
 
 export const exec = command({
   path: "host exec",
-  summary: "run a command on many hosts at once",
-  description: `Hosts are chosen by name, by pattern ('lab-*'), by --label or with --all. Everything after -- is the command and is passed
-on as it is; a single word is given to the host's shell, so that '… | …' works. The command gets no input. What one host says is
-passed on as it comes; of several, each one's answer is shown as a block when it is whole (its first 8 MB). A terminal gets text without escape
-sequences, with which a host could change what you see; --raw passes them on.
-Ends with the worst exit code of all hosts. Ctrl-C and --timeout end the command on the hosts too. The audit log keeps the
-program's name and not what it was given.`,
+  summary: "run a command on many hosts",
+  description: `Select hosts by name, by pattern ('lab-*'), by --label or with --all. Everything after -- is the
+command, passed on unchanged; a single word is run by the host's shell, so that '… | …' works. The command gets no
+input. The output of one host is printed as it arrives; with several hosts, the output of each is printed as a block
+when it is complete (at most 8 MB). On a terminal escape sequences are removed, because a host could use them to
+change what you see; --raw keeps them. Exits with the highest exit code of all hosts. Ctrl-C and --timeout also end
+the command on the hosts. The audit log records the program's name, not its arguments.`,
   args: {
-    patterns: rest("names or patterns of hosts", "host-pattern"),
-    command: commandLine("what to run there"),
+    patterns: rest("hosts: names or patterns", "host-pattern"),
+    command: commandLine("the command to run"),
   },
   options: {
     ...many,
     sudo: flag("run it as root"),
-    timeout: number("SECONDS", "give up on a host after this long", { min: 1 }),
-    raw: flag("also on a terminal: escape sequences and control characters as they come"),
+    timeout: number("SECONDS", "give up on a host after this time", { min: 1 }),
+    raw: flag("keep escape sequences and control characters, even on a terminal"),
     parallel,
     ...sudo,
   },
@@ -155,19 +156,19 @@ program's name and not what it was given.`,
   examples: [
     { run: "clm host exec 'lab-*' -- uname -a" },
     { run: "clm host exec --label rack=b2 --sudo -- systemctl is-system-running" },
-    { run: "clm host exec --all --timeout 10 -- 'df -h / | tail -1'", note: "one word: the host's shell reads it" },
-    { run: "clm host exec wolf-i --raw -- ls --color=always /", note: "with its colours" },
+    { run: "clm host exec --all --timeout 10 -- 'df -h / | tail -1'", note: "one word: run by the host's shell" },
+    { run: "clm host exec wolf-i --raw -- ls --color=always /", note: "with colours" },
   ],
   load: () => import("./exec.js"),
 });
 
 export const remove = command({
   path: "host remove",
-  summary: "forget a host",
-  description: `Removes the host and its pinned key from clm's state. Nothing is changed on the host.
-Refused while agents live there; --forget is for a host that is gone for good, and forgets its agents with it.`,
+  summary: "remove a host from clm",
+  description: `Deletes the host's record and its pinned key on this machine. Nothing is changed on the host.
+Refused while it has agents; --forget is for a host that no longer exists, and deletes the records of its agents too.`,
   args: { name: required("the host", "host") },
-  options: { forget: flag("the host is gone: forget it and everything on it") },
+  options: { forget: flag("the host no longer exists: also delete the records of its agents") },
   mutates: true,
   examples: [{ run: "clm host remove wolf-i" }, { run: "clm host remove wolf-i --forget --yes" }],
   load: () => import("./remove.js"),

@@ -2,9 +2,10 @@ import { command, type Noun } from "../command.js";
 
 export const init = command({
   path: "init",
-  summary: "make the config directory and a key to log in with",
-  description: `Makes the config directory (only you can read it) and an SSH key for clm, and shows the public key to put on your hosts.
-What exists already is left as it is. Other commands make the directory when they need it; init is a place to start.`,
+  summary: "create the config directory and an SSH key",
+  description: `Creates the config directory, readable only by you, and an SSH key for clm, and prints the public key
+to put on your hosts. What already exists is left unchanged. Running it is optional: other commands create the
+directory when they need it.`,
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [{ run: "clm init" }, { run: "clm init --config-dir ./fleet" }],

@@ -1,17 +1,17 @@
-// Loaded at every start, so only what is light: the shape, not the door of lab/.
+// Only lab/types.js, which is cheap to load: every completion reads this file.
 import { maxHosts, releases } from "../../lab/types.js";
 import { choice, command, commandLine, flag, number, required, text, type Verbs } from "../command.js";
 
-const name = text("LAB", "which lab", { completes: "lab", default: "lab" });
+const name = text("LAB", "name of the lab", { completes: "lab", default: "lab" });
 
 export const up = command({
   path: "lab up",
-  summary: "make throw-away hosts on this machine",
-  description: `Gives you real Debian hosts (systemd, sshd, sudo, an address of their own) without a spare machine, and adds them to the
-fleet as LAB-1, LAB-2 and so on. The base system is made once, which takes about half a minute, and kept.
-Running it again changes nothing; with a larger --hosts it adds what is missing. Needs root.`,
+  summary: "create throw-away hosts on this machine",
+  description: `Creates real Debian hosts (systemd, sshd, sudo, their own addresses) without a spare machine, and adds
+them to the fleet as LAB-1, LAB-2 and so on. The base system is built once, which takes about half a minute, and
+cached. Running it again changes nothing; with a larger --hosts it adds the missing ones. Needs root.`,
   options: {
-    hosts: number("N", "how many hosts", { min: 1, max: maxHosts, default: 1 }),
+    hosts: number("N", "number of hosts", { min: 1, max: maxHosts, default: 1 }),
     release: choice("RELEASE", releases, "Debian release of the hosts", { default: "bookworm" }),
     name,
     internet: flag("let the hosts reach the internet through this machine"),
@@ -21,17 +21,17 @@ Running it again changes nothing; with a larger --hosts it adds what is missing.
   examples: [
     { run: "clm lab up" },
     { run: "clm lab up --hosts 3 && clm host exec 'lab-*' -- uname -a" },
-    { run: "clm lab up --name try --release trixie --internet", note: "a second lab beside the first" },
+    { run: "clm lab up --name try --release trixie --internet", note: "a second lab" },
   ],
   load: () => import("./up.js"),
 });
 
 export const down = command({
   path: "lab down",
-  summary: "remove a lab and everything it made",
-  description: `Asks nothing: a lab is there to be thrown away. Also cleans up after a lab that was killed half-way. The base
-system is kept for the next time. Needs root.`,
-  options: { name, all: flag("every lab on this machine, and hosts of labs that are gone from it") },
+  summary: "remove a lab and everything it created",
+  description: `Asks no question: labs are disposable. Also cleans up after a lab command that was killed. The base
+system stays cached. Needs root.`,
+  options: { name, all: flag("every lab on this machine, and the recorded hosts of labs that no longer exist") },
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [{ run: "clm lab down" }, { run: "clm lab down --name try" }, { run: "clm lab down --all -o json" }],
@@ -50,9 +50,9 @@ export const status = command({
 export const exec = command({
   path: "lab exec",
   summary: "run a command as root inside a lab host, without SSH",
-  description: `For looking at a lab host whose SSH does not work, and for breaking one on purpose. Ends with the command's own exit
-code. It is not written to the audit log. To run something as a fleet would, use clm host exec. Needs root.`,
-  args: { host: required("the lab host", "lab-host"), command: commandLine("what to run there") },
+  description: `For debugging a lab host whose SSH does not work, and for breaking one on purpose. Exits with the
+command's exit code. Not recorded in the audit log. To run a command over SSH, use clm host exec. Needs root.`,
+  args: { host: required("the lab host", "lab-host"), command: commandLine("the command to run") },
   examples: [{ run: "clm lab exec lab-1 -- systemctl status ssh" }],
   load: () => import("./exec.js"),
 });

@@ -2,23 +2,26 @@ import { command, flag, list as repeated, required, text, type Verbs } from "../
 
 // A key is never an argument: every user of a machine can read the arguments of every process on it.
 const answers = {
-  model: text("MODEL", "model for agents that name none of their own"),
-  endpoint: text("URL", "address of the service, for types that have one"),
-  region: text("REGION", "region of the service, for types that have one"),
-  set: repeated("FIELD=VALUE", "answer any field of the type (repeatable)"),
+  model: text("MODEL", "default model, for agents that set none"),
+  endpoint: text("URL", "base URL of the API, for types that need one"),
+  region: text("REGION", "region, for types that need one"),
+  set: repeated("FIELD=VALUE", "set any field of the type (repeatable)"),
   keyStdin: flag("read the key from stdin"),
   keyFile: text("FILE", "read the key from FILE", { completes: "file" }),
-  keyRef: text("SOURCE", "fetch the key each time from env:NAME, file:PATH or cmd:COMMAND; it is not stored"),
-  secret: repeated("FIELD=SOURCE", "any secret field, from env:NAME, file:PATH, cmd:COMMAND, - or prompt (repeatable)"),
-  secretRef: repeated("FIELD=SOURCE", "the same, fetched each time and not stored (repeatable)"),
+  keyRef: text("SOURCE", "read the key from env:NAME, file:PATH or cmd:COMMAND each time; it is not stored"),
+  secret: repeated(
+    "FIELD=SOURCE",
+    "set any secret field from env:NAME, file:PATH, cmd:COMMAND, - or prompt (repeatable)",
+  ),
+  secretRef: repeated("FIELD=SOURCE", "like --secret, but read each time and not stored (repeatable)"),
 };
 
-const noTest = flag("store it without asking the service");
+const noTest = flag("store it without testing it");
 
 export const types = command({
   path: "provider types",
-  summary: "list the types of providers, and what each asks",
-  description: "In FIELDS, * is required and ! is secret.",
+  summary: "list the provider types and their fields",
+  description: "In FIELDS, * marks a required field and ! a secret one.",
   formats: ["table", "json", "yaml", "name"],
   examples: [
     { run: "clm provider types" },
@@ -29,18 +32,21 @@ export const types = command({
 
 export const add = command({
   path: "provider add",
-  summary: "add a service that answers for models",
-  description: `Asks for what the type needs and was not given, asks the service whether address and key are right, and stores the provider under
-NAME. What the service refuses is not stored. An address on 127.0.0.1 or localhost means the agent's own host and is tested from there, at
-configure.
+  summary: "add a model provider",
+  description: `Prompts for the required fields that no option sets, tests the endpoint and the key against the
+provider's API, and stores the provider under NAME. It is not stored when the test fails. An endpoint on 127.0.0.1 or
+localhost means the agent's own host; it is tested from there by 'clm agent configure'.
 
-Keys are stored in secrets.json and nowhere else. With --key-ref it is not stored at all, but fetched each time it is needed.`,
-  args: { name: required("what to call the provider from now on") },
+Keys are stored only in secrets.json. With --key-ref the key is not stored, but read each time it is needed.`,
+  args: { name: required("name for the provider") },
   options: { type: text("TYPE", "one of clm provider types", { completes: "provider-type" }), ...answers, noTest },
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [
-    { run: "clm provider add router --type openrouter --model anthropic/claude-sonnet-4.5", note: "asks for the key" },
+    {
+      run: "clm provider add router --type openrouter --model anthropic/claude-sonnet-4.5",
+      note: "prompts for the key",
+    },
     { run: "pass show openai | clm provider add openai --type openai --key-stdin" },
     { run: "clm provider add work --type anthropic --key-ref env:ANTHROPIC_API_KEY" },
     { run: "clm provider add gpu --type ollama --endpoint http://gpu.lan:11434 --model llama3.2" },
@@ -50,8 +56,8 @@ Keys are stored in secrets.json and nowhere else. With --key-ref it is not store
 
 export const list = command({
   path: "provider list",
-  summary: "list the providers clm knows",
-  description: "Shows what was recorded. No service is asked.",
+  summary: "list the providers",
+  description: "Shows what is recorded on this machine. No provider is contacted.",
   formats: ["table", "json", "yaml", "name"],
   examples: [{ run: "clm provider list" }, { run: "clm provider list -o name" }],
   load: () => import("./list.js"),
@@ -60,7 +66,7 @@ export const list = command({
 export const show = command({
   path: "provider show",
   summary: "show everything recorded about a provider",
-  description: "Shows what was recorded, and of secrets only where they are. No service is asked.",
+  description: "Shows the record, and for each secret only where it is stored. No provider is contacted.",
   args: { name: required("the provider", "provider") },
   formats: ["table", "json", "yaml"],
   examples: [{ run: "clm provider show router" }, { run: "clm provider show router -o yaml" }],
@@ -69,11 +75,11 @@ export const show = command({
 
 export const test = command({
   path: "provider test",
-  summary: "ask a provider's service whether address and key are right",
-  description: `Asks one question that costs nothing, from this machine or from a host. Ends with 1 when the answer is no. On a host the question and
-the key travel on the stdin of one curl.`,
+  summary: "test a provider's endpoint and key",
+  description: `Sends one free request, from this machine or from a host. Exits with 1 when the test fails. On a host
+the request and the key are passed to curl on stdin.`,
   args: { name: required("the provider", "provider") },
-  options: { host: text("HOST", "ask from this host", { completes: "host" }) },
+  options: { host: text("HOST", "send the request from this host", { completes: "host" }) },
   formats: ["table", "json", "yaml"],
   examples: [{ run: "clm provider test router" }, { run: "clm provider test gpu --host wolf-i" }],
   load: () => import("./test.js"),
@@ -82,27 +88,27 @@ the key travel on the stdin of one curl.`,
 export const update = command({
   path: "provider update",
   summary: "change a provider's model, fields or keys",
-  description: `What is not given stays. A new address or key is tried before it is stored. Agents that use the provider go back to validate: configure
-them for the change to reach their hosts.`,
+  description: `Everything that no option changes stays. A new endpoint or key is tested before it is stored. Agents
+that use the provider go back to the stage validate: run clm agent configure to apply the change on their hosts.`,
   args: { name: required("the provider", "provider") },
-  options: { ...answers, unset: repeated("FIELD", "forget the answer of a field, or model (repeatable)"), noTest },
+  options: { ...answers, unset: repeated("FIELD", "remove the value of a field, or of model (repeatable)"), noTest },
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [
     { run: "clm provider update router --model openai/gpt-5" },
     { run: "clm provider update router --key-file ~/new-key" },
-    { run: "clm provider update work --key-ref 'cmd:pass show anthropic'", note: "from now on it is not stored here" },
+    { run: "clm provider update work --key-ref 'cmd:pass show anthropic'", note: "no longer stored here" },
   ],
   load: () => import("./update.js"),
 });
 
 export const remove = command({
   path: "provider remove",
-  summary: "forget a provider and its keys",
-  description: `Its keys are forgotten in the backups too. Refused while an agent uses it; with --force those agents go back to choosing one.
-Nothing is changed on any host.`,
+  summary: "remove a provider and its keys",
+  description: `Its keys are removed from the backups too. Refused while an agent uses it; with --force those agents
+go back to choosing a provider. No host is changed.`,
   args: { name: required("the provider", "provider") },
-  options: { force: flag("also when agents use it") },
+  options: { force: flag("remove it even when agents use it") },
   mutates: true,
   examples: [{ run: "clm provider remove router" }, { run: "clm provider remove router --force --yes" }],
   load: () => import("./remove.js"),

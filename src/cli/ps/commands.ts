@@ -3,23 +3,25 @@ import { agentNames, choosing, sudo } from "../recurring.js";
 
 export const ps = command({
   path: "ps",
-  summary: "show how every agent is, as its host tells it now",
-  description: `Asks all hosts at once and shows of each agent whether it really answers: its unit is up, its port is held by its own process on the
-loopback alone, its API is closed to everybody without its key and open to its own. No model is asked, so it costs nothing.
-An agent that answers and lacks something (its provider cannot be reached, a channel is not connected, the disk is full, it is not as it
-was configured) is degraded, and the reason is told. A host that cannot be asked is shown with why, and with what was last seen there.
+  summary: "show the live status of every agent",
+  description: `Probes all hosts in parallel and shows for each agent whether it really works: its unit runs, its own
+process holds its port on the loopback interface only, and its API accepts the agent's key and rejects requests
+without it. No model is called, so it costs nothing. An agent that works but has a problem (provider unreachable,
+channel not connected, disk full, configuration drift) is degraded, with the reason. An unreachable host is shown with
+the reason and its last recorded status.
 
-With --watch it goes on until Ctrl-C: on a terminal it draws the table anew, elsewhere it prints a line for each agent and then one for
-each change. With -o json that is one object per line: all agents first, then an agent whenever something about it changes. Most looks are
-short ones (unit, port, health, files, channels, provider); as soon as one sees a change, and once a minute, the whole look follows.
-In JSON seen_at is when an agent was last looked at, and proven_at when it was last asked with its key.
+With --watch it repeats until Ctrl-C: on a terminal it redraws the table, otherwise it prints a line for each agent
+and then one for each change. With -o json that is one object per line: first all agents, then an agent whenever its
+status changes. Most probes are short ones (unit, port, health, files, channels, provider); a full probe follows every
+change, and runs once a minute. In JSON seen_at is the time of the last probe of an agent, and proven_at the time its
+API last accepted the key.
 
-Ends with 0 when every agent runs or is meant to be stopped, else with 1; --watch ends with 0.`,
+Exits with 0 when every agent runs or is stopped on purpose, otherwise with 1; --watch exits with 0.`,
   args: { names: agentNames },
   options: {
-    watch: flag("look again and again until Ctrl-C", { short: "w" }),
-    every: number("SECONDS", "watch, with so long from one look to the next (default: 5)", { min: 1, max: 3600 }),
-    noDrift: flag("do not look whether agents are as they were configured"),
+    watch: flag("repeat until Ctrl-C", { short: "w" }),
+    every: number("SECONDS", "with --watch: seconds between two probes (default: 5)", { min: 1, max: 3600 }),
+    noDrift: flag("do not check for configuration drift"),
     ...choosing,
     ...sudo,
   },
@@ -29,7 +31,10 @@ Ends with 0 when every agent runs or is meant to be stopped, else with 1; --watc
     { run: "clm ps 'web-*' --label site=home" },
     { run: "clm ps --watch --every 2" },
     { run: "clm ps -o json | jq '.[] | select(.state!=\"running\")'" },
-    { run: "clm ps --watch -o json | jq -r 'select(.state==\"failed\").agent'", note: "a line whenever one fails" },
+    {
+      run: "clm ps --watch -o json | jq -r 'select(.state==\"failed\").agent'",
+      note: "a line whenever an agent fails",
+    },
   ],
   load: () => import("./ps.js"),
 });

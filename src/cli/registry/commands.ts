@@ -3,9 +3,9 @@ import { command, flag, optional, required, rest, text, type Verbs } from "../co
 export const list = command({
   path: "registry list",
   summary: "list the versions that can be installed",
-  description: `A version can be installed when it is pinned: where its installer is, how long it is, and its SHA-256. Pins are built in, or
-come from a file of yours in the manifests folder of the config directory. A stand-in only behaves like the real one; it comes
-with a lab.`,
+  description: `A version can be installed when it is pinned: the URL, size and SHA-256 of its installer are known.
+Pins are built in, or come from your own files in the manifests folder of the config directory. A stand-in is a test
+double of the agent; it comes with a lab.`,
   formats: ["table", "json", "yaml", "name"],
   examples: [{ run: "clm registry list" }, { run: "clm registry list -o json" }],
   load: () => import("./list.js"),
@@ -13,10 +13,10 @@ with a lab.`,
 
 export const show = command({
   path: "registry show",
-  summary: "show what a version needs and what it can do",
+  summary: "show the requirements and features of a version",
   args: {
     type: required("the agent type", "agent-type"),
-    version: optional("the version; the default one when left out", "version"),
+    version: optional("the version (default: the newest pinned one)", "version"),
   },
   formats: ["table", "json", "yaml"],
   examples: [{ run: "clm registry show hermes" }, { run: "clm registry show hermes 2026.5.7 -o json" }],
@@ -25,14 +25,14 @@ export const show = command({
 
 export const verify = command({
   path: "registry verify",
-  summary: "compare the installers with what was pinned",
-  description: `Fetches each installer that is not kept on this machine yet, hashes the copy of each that is, and compares size and
-SHA-256 with the pin. Ends with 30 when bytes differ, and with 10 when one could not be fetched.`,
+  summary: "compare the installers with their pins",
+  description: `Downloads each installer that is not cached on this machine, hashes the cached ones, and compares size
+and SHA-256 with the pin. Exits with 30 when an installer differs, and with 10 when one could not be downloaded.`,
   args: {
     type: optional("the agent type", "agent-type"),
     versions: rest("only these versions", "version"),
   },
-  options: { cached: flag("only what is kept on this machine; fetch nothing") },
+  options: { cached: flag("only cached installers; download nothing") },
   formats: ["table", "json", "yaml", "name"],
   examples: [
     { run: "clm registry verify" },
@@ -44,17 +44,17 @@ SHA-256 with the pin. Ends with 30 when bytes differ, and with 10 when one could
 
 export const pin = command({
   path: "registry pin",
-  summary: "pin a version that clm does not bring",
-  description: `Fetches the installer of that version, shows its size and SHA-256, asks, and writes the pin to your own manifest
-(manifests/TYPE.yaml in the config directory). Compare the digest with one from somewhere else before you agree: from then on
-these bytes, and no others, are run on hosts. A pin that exists is given other bytes only with --replace.`,
+  summary: "pin a version that is not built in",
+  description: `Downloads the installer of that version, shows its size and SHA-256, asks, and writes the pin to your
+own manifest (manifests/TYPE.yaml in the config directory). Compare the digest with a second source before you
+confirm: from then on exactly these bytes run on your hosts. An existing pin is changed only with --replace.`,
   args: { type: required("the agent type", "agent-type"), version: required("the version to pin", "version") },
   options: {
-    url: text("URL", "where the installer is, when it is not where those of other versions are"),
-    installerFile: text("PATH", "a copy of the installer, for a machine without internet", { completes: "file" }),
+    url: text("URL", "URL of the installer (default: derived from the other versions)"),
+    installerFile: text("PATH", "use this copy of the installer instead of downloading it", { completes: "file" }),
     commit: text("SHA", "the commit of the release, 40 hex digits"),
-    reports: text("NAME", "what the version calls itself, as 0.18.0"),
-    replace: flag("give a pin that exists other bytes"),
+    reports: text("NAME", "the version that the program reports, such as 0.18.0"),
+    replace: flag("replace an existing pin"),
   },
   formats: ["table", "json", "yaml"],
   mutates: true,
@@ -63,7 +63,7 @@ these bytes, and no others, are run on hosts. A pin that exists is given other b
     { run: "clm registry pin hermes 2026.8.1 --reports 0.19.0 --installer-file ./install.sh --yes" },
     {
       run: "clm registry pin hermes 2026.7.1 --replace --commit 7c1a029553d87c43ecff8a3821336bc95872213b",
-      note: "after a tag was moved",
+      note: "after the tag was moved",
     },
   ],
   load: () => import("./pin.js"),

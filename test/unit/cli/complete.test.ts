@@ -91,7 +91,7 @@ describe("the answer", () => {
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
   it("is a line for each, with what it is", async () => {
-    expect(await answerShell(["host", "ren"], {})).toBe("rename\tgive a host another name\n");
+    expect(await answerShell(["host", "ren"], {})).toBe("rename\trename a host\n");
   });
 
   it("names the hosts in the order people count", async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Entry } from "../../../src/cli/catalog.js";
+import type { CatalogEntry } from "../../../src/cli/catalog.js";
 import {
   type Command,
   command,
@@ -183,4 +183,4 @@ const tryNoun: Noun = {
   nouns: [inner],
 };
 
-export const catalog: readonly Entry[] = [{ ...tryNoun, verbs: async () => tryNoun }];
+export const catalog: readonly CatalogEntry[] = [{ ...tryNoun, verbs: async () => tryNoun }];

@@ -3,14 +3,14 @@ import { agentName, sudo } from "../../recurring.js";
 
 const lists = ["table", "json", "yaml"] as const;
 
-const soon = "A running agent takes it up with its next request; it is not restarted.";
+const takesEffect = "A running agent uses it from its next request on; nothing is restarted.";
 
 export const show = command({
   path: "agent memory show",
-  summary: "show what an agent remembers",
-  description: `Reads the files from the host and shows them with their contents: MEMORY.md (the agent's notes, at most 2200 characters),
-USER.md (what it knows of its user, at most 1375) and SOUL.md (who it is, at most 20000).`,
-  args: { name: agentName, file: optional("one file instead of all", "memory-file") },
+  summary: "show an agent's memory files",
+  description: `Reads the files from the host and prints their contents: MEMORY.md (the agent's notes, at most 2200
+characters), USER.md (what it knows about its user, at most 1375) and SOUL.md (its character, at most 20000).`,
+  args: { name: agentName, file: optional("only this file", "memory-file") },
   options: sudo,
   formats: lists,
   examples: [
@@ -22,10 +22,10 @@ USER.md (what it knows of its user, at most 1375) and SOUL.md (who it is, at mos
 
 export const info = command({
   path: "agent memory info",
-  summary: "list the files an agent remembers in",
+  summary: "list an agent's memory files",
   description:
-    "Shows of each file its length and limit in characters (code points), the number of entries, mode, time and digest.",
-  args: { name: agentName, file: optional("one file instead of all", "memory-file") },
+    "Shows for each file its length and limit in characters (code points), the number of entries, mode, time and digest.",
+  args: { name: agentName, file: optional("only this file", "memory-file") },
   options: sudo,
   formats: lists,
   examples: [{ run: "clm agent memory info hermes-test" }, { run: "clm agent memory info hermes-test -o json" }],
@@ -34,26 +34,26 @@ export const info = command({
 
 export const read = command({
   path: "agent memory read",
-  summary: "print one memory file as it is",
-  description: `Prints the file to stdout and nothing else, byte for byte, for a pipe or a file. On a terminal, escape sequences are left out.
-Without FILE it is MEMORY.md.`,
+  summary: "print one memory file",
+  description: `Prints only the file, byte for byte, for a pipe or a file. On a terminal, escape sequences are
+removed. FILE defaults to MEMORY.md.`,
   args: { name: agentName, file: optional("MEMORY.md, USER.md or SOUL.md", "memory-file") },
   options: sudo,
   examples: [
     { run: "clm agent memory read hermes-test USER.md" },
-    { run: "clm agent memory read hermes-test > MEMORY.md", note: "keep a copy" },
+    { run: "clm agent memory read hermes-test > MEMORY.md", note: "save a copy" },
   ],
   load: () => import("./read.js"),
 });
 
 export const edit = command({
   path: "agent memory edit",
-  summary: "change a memory file in your editor",
-  description: `Opens the file in $VISUAL, $EDITOR or vi, and puts it back under the agent's own lock when you are done. Entries are
-separated by a line with nothing but §. Without FILE it is MEMORY.md; a file that is missing is made.
+  summary: "edit a memory file in your editor",
+  description: `Opens the file in $VISUAL, $EDITOR or vi, and writes it back under the agent's own lock. Entries are
+separated by a line that contains only §. FILE defaults to MEMORY.md; a missing file is created.
 
-What cannot be put back, because it is too long, because the agent wrote the file in the meantime or because the host went
-away, is kept on this machine, and clm says where. ${soon}`,
+When the file cannot be written back (too long, changed by the agent in the meantime, host unreachable), your version
+is kept on this machine and its path is printed. ${takesEffect}`,
   args: { name: agentName, file: optional("MEMORY.md, USER.md or SOUL.md", "memory-file") },
   options: sudo,
   formats: lists,
@@ -68,15 +68,15 @@ away, is kept on this machine, and clm says where. ${soon}`,
 export const write = command({
   path: "agent memory write",
   summary: "replace a memory file",
-  description: `Replaces the whole file with what comes on stdin, or with --from. Its length is checked before anything is sent. Lines that
-end with CRLF end with LF afterwards, and of MEMORY.md and USER.md one newline at the very end is dropped, as the agent
-itself writes them.
+  description: `Replaces the whole file with the text from stdin or --from. The length is checked before anything is
+sent. CRLF becomes LF, and one newline at the end of MEMORY.md and USER.md is removed, as the agent itself writes
+them.
 
-With --if-digest nothing is written unless the file still is the one that 'clm agent memory info' showed. ${soon}`,
+With --if-digest the file is replaced only if it is still the one that 'clm agent memory info' showed. ${takesEffect}`,
   args: { name: agentName, file: required("MEMORY.md, USER.md or SOUL.md", "memory-file") },
   options: {
     from: text("PATH", "read the text from PATH instead of stdin", { completes: "file" }),
-    ifDigest: text("SHA256", "only when the file has this digest now ('absent': only when it is missing)"),
+    ifDigest: text("SHA256", "only if the file has this digest ('absent': only if there is no file)"),
     ...sudo,
   },
   formats: lists,
@@ -92,10 +92,10 @@ With --if-digest nothing is written unless the file still is the one that 'clm a
 export const remove = command({
   path: "agent memory delete",
   summary: "delete a memory file",
-  description: `Deletes MEMORY.md or USER.md, or both with --all, and asks first. Nothing of it is kept: 'clm agent memory read' makes a
-copy. SOUL.md cannot be deleted: the agent would only write its own again.`,
+  description: `Deletes MEMORY.md or USER.md, or both with --all, after a question. No copy is kept; make one with
+'clm agent memory read'. SOUL.md cannot be deleted: the agent would write its default again.`,
   args: { name: agentName, file: optional("MEMORY.md or USER.md", "memory-file") },
-  options: { all: flag("MEMORY.md and USER.md"), ...sudo },
+  options: { all: flag("delete both MEMORY.md and USER.md"), ...sudo },
   mutates: true,
   examples: [
     { run: "clm agent memory delete hermes-test USER.md" },
@@ -106,6 +106,6 @@ copy. SOUL.md cannot be deleted: the agent would only write its own again.`,
 
 export const memory: Noun = {
   name: "agent memory",
-  summary: "read and change what an agent remembers",
+  summary: "read and change an agent's memory files",
   commands: [show, info, read, edit, write, remove],
 };

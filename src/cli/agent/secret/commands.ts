@@ -2,32 +2,33 @@ import { command, flag, type Noun, required, text } from "../../command.js";
 import { agentName, sudo } from "../../recurring.js";
 
 const apply = {
-  apply: flag("put it on the host at once, as clm agent configure does"),
+  apply: flag("write it to the host at once, as clm agent configure does"),
   ...sudo,
 };
 
-const later = "It reaches the agent with the next 'clm agent configure', or at once with --apply.";
+const whenApplied = "The agent gets it with the next 'clm agent configure', or at once with --apply.";
 
 export const set = command({
   path: "agent secret set",
-  summary: "give an agent a secret of its own",
-  description: `Keeps a secret for one agent, as a key for a tool it uses; it becomes a variable of that name in the agent's .env. The value is
-typed at a hidden prompt, or comes from --from or --stdin; it is never an argument.
+  summary: "set a secret of an agent",
+  description: `Stores a secret for one agent, such as a key for a tool it uses; it becomes a variable in the agent's
+.env. The value is typed at a hidden prompt, or comes from --from or --stdin; it is never an argument.
 
-Hermes strips names it knows (GITHUB_TOKEN, GH_TOKEN, keys of providers and of its own tools) from the environment of the commands the
-agent runs; a name it does not know, as MY_GITHUB_TOKEN, gets there. clm warns when a name is stripped, and -o json lists it in "stripped".
+Hermes removes the names it knows (GITHUB_TOKEN, GH_TOKEN, keys of providers and of its own tools) from the
+environment of the commands the agent runs; a name it does not know, such as MY_GITHUB_TOKEN, stays. clm warns about a
+name that is removed, and -o json lists it in "stripped".
 
-Keys of providers and channels are not set here: see 'clm provider update' and 'clm agent configure'. ${later}`,
-  args: { name: agentName, key: required("the variable's name, as MY_GITHUB_TOKEN") },
+Keys of providers and channels are set with 'clm provider update' and 'clm agent configure'. ${whenApplied}`,
+  args: { name: agentName, key: required("name of the variable, such as MY_GITHUB_TOKEN") },
   options: {
-    from: text("SOURCE", "where the value is: env:NAME, file:PATH, cmd:COMMAND or - for stdin"),
+    from: text("SOURCE", "read the value from env:NAME, file:PATH, cmd:COMMAND or - for stdin"),
     stdin: flag("read the value from stdin"),
     ...apply,
   },
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [
-    { run: "clm agent secret set hermes-test MY_GITHUB_TOKEN", note: "asks for the value" },
+    { run: "clm agent secret set hermes-test MY_GITHUB_TOKEN", note: "prompts for the value" },
     { run: "clm agent secret set hermes-test MY_GITHUB_TOKEN --from file:token.txt --apply" },
     { run: "pass show github | clm agent secret set hermes-test MY_GITHUB_TOKEN --stdin" },
   ],
@@ -37,7 +38,7 @@ Keys of providers and channels are not set here: see 'clm provider update' and '
 export const list = command({
   path: "agent secret list",
   summary: "list the names of an agent's secrets",
-  description: "Shows what is kept for the agent and what uses it. No value is ever shown.",
+  description: "Shows which secrets are stored for the agent and what uses them, never a value.",
   args: { name: agentName },
   formats: ["table", "json", "yaml", "name"],
   examples: [{ run: "clm agent secret list hermes-test" }, { run: "clm agent secret list hermes-test -o name" }],
@@ -46,9 +47,9 @@ export const list = command({
 
 export const remove = command({
   path: "agent secret remove",
-  summary: "forget a secret of an agent",
-  description: `Forgets a secret that was set with 'clm agent secret set', in the backups too. ${later}`,
-  args: { name: agentName, key: required("the variable's name, as MY_GITHUB_TOKEN") },
+  summary: "remove a secret of an agent",
+  description: `Removes a secret that was set with 'clm agent secret set', also from the backups. ${whenApplied}`,
+  args: { name: agentName, key: required("name of the variable, such as MY_GITHUB_TOKEN") },
   options: apply,
   formats: ["table", "json", "yaml"],
   mutates: true,
@@ -58,9 +59,10 @@ export const remove = command({
 
 export const importFile = command({
   path: "agent secret import",
-  summary: "take over the secrets of a .env file",
-  description: `Reads lines of NAME=VALUE and keeps each as 'clm agent secret set' does, all of them or none. Names are shown and asked about;
-values are not shown. What different readers of such files read differently is refused, with the line's number. ${later}`,
+  summary: "import the secrets of a .env file",
+  description: `Reads lines of the form NAME=VALUE and stores each as 'clm agent secret set' does: all of them, or
+none. Shows the names, never the values, and asks before storing. Lines that parsers of such files read differently
+are refused, with their number. ${whenApplied}`,
   args: { name: agentName },
   options: { file: text("PATH", "the .env file", { completes: "file" }), ...apply },
   formats: ["table", "json", "yaml"],
@@ -71,6 +73,6 @@ values are not shown. What different readers of such files read differently is r
 
 export const secret: Noun = {
   name: "agent secret",
-  summary: "keep secrets of an agent's own",
+  summary: "secrets of one agent",
   commands: [set, list, remove, importFile],
 };

@@ -3,21 +3,21 @@ import { agentName, sudo } from "../../recurring.js";
 
 const lists = ["table", "json", "yaml", "name"] as const;
 
-const narrowing = {
-  source: text("SOURCE", "only those held there: cli, api_server, telegram and so on"),
-  since: text("TIME", "only what is not older: 30m, 12h, 7d, or a date"),
+const filters = {
+  source: text("SOURCE", "only sessions from this source: cli, api_server, telegram and so on"),
+  since: text("TIME", "start time: 30m, 12h, 7d, or a date"),
 };
 
-const safely = "It is read with the agent's own rights, running or not, and nothing is written.";
+const readOnly = "Reads with the agent's own permissions, whether it runs or not, and writes nothing.";
 
 export const list = command({
   path: "agent sessions list",
-  summary: "list the conversations an agent has had",
-  description: `Reads them from the agent's state.db on the host, the one that was used last first. ${safely}`,
+  summary: "list an agent's sessions",
+  description: `Reads them from the agent's state.db on the host, most recently used first. ${readOnly}`,
   args: { name: agentName },
   options: {
-    limit: number("N", "at most so many", { min: 1, max: 100_000, default: 50 }),
-    ...narrowing,
+    limit: number("N", "at most N sessions", { min: 1, max: 100_000, default: 50 }),
+    ...filters,
     ...sudo,
   },
   formats: lists,
@@ -30,11 +30,11 @@ export const list = command({
 
 export const show = command({
   path: "agent sessions show",
-  summary: "show a conversation",
-  description: `Shows who said what, and when. What tools were given and what they answered is shortened; --full shows all of it. The beginning
-of an id is enough when no other session begins so. ${safely}`,
-  args: { name: agentName, id: required("the session, or how its id begins") },
-  options: { full: flag("shorten nothing"), ...sudo },
+  summary: "show a session",
+  description: `Shows every message with its author and time. Tool calls and their results are shortened unless --full
+is given. An unambiguous beginning of the id is enough. ${readOnly}`,
+  args: { name: agentName, id: required("id of the session, or its beginning") },
+  options: { full: flag("do not shorten tool calls and results"), ...sudo },
   formats: ["table", "json", "yaml"],
   examples: [
     { run: "clm agent sessions show hermes-test 20260131_0800" },
@@ -45,15 +45,16 @@ of an id is enough when no other session begins so. ${safely}`,
 
 export const exporting = command({
   path: "agent sessions export",
-  summary: "copy conversations to this machine",
-  description: `Prints whole sessions, or writes them to a file that only you can read. As jsonl each is one line with every column the agent has and
-its messages, as the agent exports them itself; as md it is text to read. Secrets that clm keeps show as [secret] in both. ${safely}`,
-  args: { name: agentName, ids: rest("the sessions, or how their ids begin") },
+  summary: "copy sessions to this machine",
+  description: `Prints whole sessions, or writes them to a file that only you can read. jsonl is one line per session,
+with every column of the agent's database and the messages, like the agent's own export; md is text to read. Secrets
+that clm stores are shown as [secret] in both. ${readOnly}`,
+  args: { name: agentName, ids: rest("ids of the sessions, or their beginnings") },
   options: {
     all: flag("every session"),
-    format: choice("FORMAT", ["jsonl", "md"], "how to write them", { default: "jsonl" }),
+    format: choice("FORMAT", ["jsonl", "md"], "format of the export", { default: "jsonl" }),
     to: text("FILE", "write to FILE instead of stdout", { completes: "file" }),
-    force: flag("replace FILE when it is there"),
+    force: flag("overwrite FILE if it exists"),
     ...sudo,
   },
   examples: [
@@ -65,12 +66,12 @@ its messages, as the agent exports them itself; as md it is text to read. Secret
 
 export const search = command({
   path: "agent sessions search",
-  summary: "find what was said in any conversation",
-  description: `Finds messages that have all of the words in them, the latest first; nothing in TEXT is syntax. ${safely}`,
-  args: { name: agentName, text: required("what to look for") },
+  summary: "search the messages of all sessions",
+  description: `Finds messages that contain all of the words, newest first; TEXT has no special syntax. ${readOnly}`,
+  args: { name: agentName, text: required("words to search for") },
   options: {
-    limit: number("N", "at most so many", { min: 1, max: 10_000, default: 50 }),
-    ...narrowing,
+    limit: number("N", "at most N messages", { min: 1, max: 10_000, default: 50 }),
+    ...filters,
     ...sudo,
   },
   formats: lists,
@@ -83,6 +84,6 @@ export const search = command({
 
 export const sessions: Noun = {
   name: "agent sessions",
-  summary: "read the conversations an agent has had",
+  summary: "read an agent's sessions",
   commands: [list, show, exporting, search],
 };

@@ -5,14 +5,15 @@ export const toolChoices = [...tools, "all"] as const;
 
 export const env = command({
   path: "gateway env",
-  summary: "print settings with which tools use a key",
-  description: `For Codex, Aider, Cline, curl and the openai libraries. The key itself cannot be shown, because only a hash of it is kept: the settings
-read it from the variable CLM_GATEWAY_KEY. For a key that demands signatures they lead to 'clm gateway sign-proxy'. Nobody is
-contacted: the models are the agents that the key may use, as they are recorded, and the first that was seen to answer is chosen.`,
+  summary: "print the settings that make tools use a key",
+  description: `For Codex, Aider, Cline, curl and the openai libraries. The key itself cannot be printed, because only
+its hash is stored: the settings read it from the variable CLM_GATEWAY_KEY. For a signed key they point to 'clm
+gateway sign-proxy'. Nothing is contacted: the models are the agents that the key may use, as recorded; the first one
+that has answered before is the default.`,
   args: { key: required("the key's name or id") },
   options: {
-    tool: choice("TOOL", toolChoices, "whose settings", { default: "all" }),
-    url: text("URL", `the gateway (default: ${defaultGatewayUrl})`),
+    tool: choice("TOOL", toolChoices, "print the settings for this tool", { default: "all" }),
+    url: text("URL", `URL of the gateway (default: ${defaultGatewayUrl})`),
     model: text("MODEL", "AGENT, HOST/AGENT or AGENT/proxy/MODEL (default: an agent the key may use)"),
   },
   formats: ["table", "json", "yaml"],
