@@ -6,39 +6,47 @@ import { beginAudit, endAudit, type Outcome } from "../state/audit/write.js";
 import { openConfigDir } from "../state/config-dir.js";
 import type { Setting } from "./session.js";
 
-/** Something about to be done, as a person would say it. */
+/** A change that is about to be made. */
 export interface Action {
-  /** The verb: `host add`. */
+  /** `agent start` */
   verb: string;
-  /** What it is done to: a host's or an agent's name. */
+  /** The host or agent that changes. */
   target: string;
   /** Completes "would …" in a dry run: `add host lab-1`. */
   summary: string;
-  /** Asked first when the deed destroys; `--yes` answers it. */
+  /** Asked first when the action destroys something; `--yes` answers it. */
   question?: string;
-  /** The question is answered by typing this, not by yes: for what cannot be had back. */
+  /** The word that has to be typed as the answer, for what cannot be restored. */
   typed?: string;
 }
 
 /** Changes hosts on behalf of an action that has passed the gate. */
 export interface Executor {
-  /** Brings a host to what the operations say. With `goOn` a failure is told in the report and not thrown. */
+  /** Applies the operations to a host. With `continueOnError` a failure is in the report and not thrown. */
   converge(root: Shell, operations: Operation[], options?: { continueOnError?: boolean }): Promise<Report>;
 }
 
+/** An action in progress: its begin is in the audit log, and `close` or `fail` writes its end. */
+export interface OpenAction extends Executor {
+  close(outcome: Outcome): Promise<void>;
+  fail(error: unknown): Promise<void>;
+}
+
 /**
- * Every change passes here, on this machine and on hosts. A dry run stops here, a destroying deed is asked about here,
- * and what passes is in the audit log before it begins and after it ended. If the log cannot be written, nothing begins.
+ * Every change passes here, on this machine and on hosts. A dry run stops here, a destructive action is confirmed here,
+ * and the audit log has an entry before the action begins and one after it ended. Without an audit log nothing begins.
  */
 export interface Gate {
   readonly dryRun: boolean;
-  /** Does the deed, or in a dry run says it and returns nothing. `judge` says how a deed ended that threw nothing. */
+  /** Begins the action; in a dry run prints what it would do and returns nothing. */
+  open(action: Action): Promise<OpenAction | undefined>;
+  /** Opens, works and closes. `judge` gives the outcome of work that did not throw. */
   pass<T>(
     action: Action,
     work: (executor: Executor) => Promise<T>,
     judge?: (result: T) => Outcome,
   ): Promise<T | undefined>;
-  /** Brings a host to what the operations say; in a dry run only looks. */
+  /** Applies the operations to a host; in a dry run only compares. */
   converge(action: Action, root: Shell, operations: Operation[]): Promise<Report>;
 }
 
@@ -51,11 +59,7 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
     if (!agreed) throw new Fault("declined", `did not ${summary}`);
   }
 
-  async function pass<T>(
-    action: Action,
-    work: (executor: Executor) => Promise<T>,
-    judge = (_: T): Outcome => ({ result: "ok" }),
-  ): Promise<T | undefined> {
+  async function open(action: Action): Promise<OpenAction | undefined> {
     if (dryRun) {
       ui.note(`would ${action.summary}`);
       return undefined;
@@ -64,34 +68,44 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
     signal.throwIfAborted();
     openConfigDir(configDir);
     const { verb, target } = action;
-    const begun = await beginAudit(
-      configDir,
-      { verb, target, argv: auditable(argv).map((word) => ui.redact(word)) },
-      now,
-    );
+    const words = auditable(argv).map((word) => ui.redact(word));
+    const begun = await beginAudit(configDir, { verb, target, argv: words }, now);
+    return {
+      async converge(root, operations, { continueOnError = false } = {}) {
+        const report = await converge(root, operations, { mode: "apply", signal });
+        return continueOnError ? report : mustSucceed(report, hostIn(action));
+      },
+      close: (outcome) => endAudit(configDir, begun, outcome, now),
+      async fail(error) {
+        const { fault, code } = asFault(error);
+        const outcome: Outcome = { result: fault === "interrupted" ? "interrupted" : "failed", fault: code };
+        // The user must learn why the work failed, even when the log cannot be written any more.
+        await endAudit(configDir, begun, outcome, now).catch((trouble) => ui.warn(asFault(trouble).message));
+      },
+    };
+  }
+
+  async function pass<T>(
+    action: Action,
+    work: (executor: Executor) => Promise<T>,
+    judge = (_: T): Outcome => ({ result: "ok" }),
+  ): Promise<T | undefined> {
+    const opened = await open(action);
+    if (!opened) return undefined;
     let result: T;
     try {
-      result = await work(executorFor(action));
+      result = await work(opened);
     } catch (error) {
-      const { fault, code } = asFault(error);
-      const outcome: Outcome = { result: fault === "interrupted" ? "interrupted" : "failed", fault: code };
-      // Why the work failed is what the user must hear, also when the log cannot be written any more.
-      await endAudit(configDir, begun, outcome, now).catch((trouble) => ui.warn(asFault(trouble).message));
+      await opened.fail(error);
       throw error;
     }
-    await endAudit(configDir, begun, judge(result), now);
+    await opened.close(judge(result));
     return result;
   }
 
-  const executorFor = (action: Action): Executor => ({
-    async converge(root, operations, { continueOnError = false } = {}) {
-      const report = await converge(root, operations, { mode: "apply", signal });
-      return continueOnError ? report : mustSucceed(report, hostIn(action));
-    },
-  });
-
   return {
     dryRun,
+    open,
     pass,
     async converge(action, root, operations) {
       if (dryRun) return converge(root, operations, { mode: "check", signal });
@@ -100,10 +114,10 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
   };
 }
 
-/** A deed on an agent names its host first: `wolf-i/hermes-test`. */
+/** The host in a target such as `wolf-i/ada`. */
 const hostIn = ({ target }: Action): string | undefined => /^([^/]+)\/[^/]+$/.exec(target)?.[1];
 
-/** The words typed, without what was to be run on a host: that may hold anything, so only the program is named. */
+/** The command line up to `--`. What follows may hold secrets, so of that only the program's name is kept. */
 export function auditable(argv: string[]): string[] {
   const at = argv.indexOf("--");
   if (at < 0) return argv;
@@ -111,7 +125,7 @@ export function auditable(argv: string[]): string[] {
   return [...argv.slice(0, at + 1), program];
 }
 
-/** The program of a command line: its first word that sets no variable. */
+/** The program of a command line: its first word that is not a `NAME=value`. */
 export function programOf(command: string[]): string {
   const words = command.join(" ").split(/\s+/);
   return words.find((word) => word !== "" && !word.includes("=")) ?? "…";

@@ -1,6 +1,6 @@
 import type { Progress, Ui } from "../ui/ui.js";
 
-/** One named step of a flow, shown while it is taken. */
+/** Work with a progress line of its own. */
 export async function step<T>(ui: Ui, title: string, work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = ui.progress(title);
   try {
