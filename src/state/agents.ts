@@ -1,6 +1,6 @@
 import { Fault } from "../errors.js";
 import { hasToken } from "../secret-shapes.js";
-import { nearest } from "../text/nearest.js";
+import { didYouMean } from "../text/nearest.js";
 import { own } from "../text/own-property.js";
 import type { AgentRecord } from "./agent.js";
 import type { Fleet, Host } from "./hosts.js";
@@ -66,14 +66,11 @@ export const isSpeakable = (word: string): boolean =>
   word.length <= 100 && /^[\w.*?/-]*$/.test(word) && !/(clm_|sk-)/.test(word) && !hasToken(word);
 
 function noAgent(agents: Agent[], word: string): Fault {
-  const guess = nearest(
-    word,
-    agents.map(({ name }) => name),
-  );
+  const names = agents.map(({ name }) => name);
+  const none = names.length === 0;
   return new Fault("not-found", isSpeakable(word) ? `no agent is called '${word}'` : "no agent has such a name", {
-    why: agents.length === 0 ? "no agent has been installed yet" : guess ? `did you mean '${guess}'?` : [],
-    next: agents.length === 0 ? "clm agent install --help" : "clm agent list",
-    data: guess ? { guess } : {},
+    ...didYouMean(word, names, none ? "no agent has been installed yet" : []),
+    next: none ? "clm agent install --help" : "clm agent list",
   });
 }
 

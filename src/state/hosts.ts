@@ -1,6 +1,6 @@
 import { Fault } from "../errors.js";
 import type { Label } from "../names.js";
-import { nearest } from "../text/nearest.js";
+import { didYouMean } from "../text/nearest.js";
 import { own } from "../text/own-property.js";
 import { agent } from "./agent.js";
 import type { LockOptions } from "./lock.js";
@@ -67,13 +67,10 @@ export function hasLabels(labels: readonly Label[]): (host: Host) => boolean {
 
 /** The fault for a word that means no host. */
 export function noHost(hosts: readonly Host[], what: string, word = ""): Fault {
-  const guess = nearest(
-    word,
-    hosts.map(({ name }) => name),
-  );
+  const names = hosts.map(({ name }) => name);
+  const none = names.length === 0;
   return new Fault("not-found", what, {
-    why: hosts.length === 0 ? "no host has been added yet" : guess ? `did you mean '${guess}'?` : [],
-    next: hosts.length === 0 ? "clm host add --help" : "clm host list",
-    data: guess ? { guess } : {},
+    ...didYouMean(word, names, none ? "no host has been added yet" : []),
+    next: none ? "clm host add --help" : "clm host list",
   });
 }

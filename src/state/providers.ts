@@ -1,5 +1,5 @@
 import { Fault } from "../errors.js";
-import { nearest } from "../text/nearest.js";
+import { didYouMean } from "../text/nearest.js";
 import { own } from "../text/own-property.js";
 import type { LockOptions } from "./lock.js";
 import { object, optional, record, type TypeOf, text } from "./shape.js";
@@ -47,10 +47,9 @@ export function findProvider({ providers }: Providers, name: string): Provider {
   const found = Object.hasOwn(providers, name) ? providers[name] : undefined;
   if (found) return found;
   const names = Object.keys(providers);
-  const guess = nearest(name, names);
+  const none = names.length === 0;
   throw new Fault("not-found", `no provider is called '${name}'`, {
-    why: names.length === 0 ? "no provider has been added yet" : guess ? `did you mean '${guess}'?` : [],
-    next: names.length === 0 ? "clm provider add --help" : "clm provider list",
-    data: guess ? { guess } : {},
+    ...didYouMean(name, names, none ? "no provider has been added yet" : []),
+    next: none ? "clm provider add --help" : "clm provider list",
   });
 }

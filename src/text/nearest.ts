@@ -10,6 +10,16 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best?.candidate;
 }
 
+/** The details of a fault about a word that means nothing; `otherwise` is said when no candidate is close. */
+export function didYouMean(
+  word: string,
+  candidates: Iterable<string>,
+  otherwise: string | string[] = [],
+): { why: string | string[]; data: { guess?: string } } {
+  const guess = nearest(word, candidates);
+  return guess === undefined ? { why: otherwise, data: {} } : { why: `did you mean '${guess}'?`, data: { guess } };
+}
+
 /** How many letters must be added, removed, replaced or swapped with their neighbour to make `a` into `b`. */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];

@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
-import { nearest } from "../../text/nearest.js";
+import { didYouMean } from "../../text/nearest.js";
 import { mergeDeep } from "../../text/record.js";
 import { EnvDraft } from "../files/env-draft.js";
 import { filled, leavesOf, type Tree } from "../files/tree.js";
@@ -107,12 +107,7 @@ function mustBeTask({ manifest, version }: ResolvedAgent, name: string): void {
 }
 
 function unknown(what: string, ref: string, known: string[], next: string[] = []): Fault {
-  const guess = nearest(ref, known);
-  return new Fault("bad-input", what, {
-    why: guess ? `did you mean '${guess}'?` : `there are ${known.join(", ")}`,
-    next,
-    data: guess ? { guess } : {},
-  });
+  return new Fault("bad-input", what, { ...didYouMean(ref, known, `there are ${known.join(", ")}`), next });
 }
 
 const listed = ["clm agent channels"];

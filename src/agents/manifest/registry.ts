@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.js";
-import { nearest } from "../../text/nearest.js";
+import { didYouMean } from "../../text/nearest.js";
 import { builtInTypes } from "../built-in.js";
 import { keepChecked, keptTypes } from "./cache.js";
 import type { Loaded } from "./check.js";
@@ -36,12 +36,8 @@ export function releaseOf(manifest: Manifest, version: string): Release {
 }
 
 function unknown(what: string, word: string, known: string[]): Fault {
-  const guess = nearest(word, known);
-  return new Fault("not-found", what, {
-    why: guess ? `did you mean '${guess}'?` : `there are ${known.join(", ")}`,
-    next: "clm registry list",
-    data: guess ? { guess } : {},
-  });
+  const hint = didYouMean(word, known, `there are ${known.join(", ")}`);
+  return new Fault("not-found", what, { ...hint, next: "clm registry list" });
 }
 
 /** The version that is installed when none is named: a label of the host may say another than the manifest's own. */

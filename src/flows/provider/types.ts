@@ -1,7 +1,7 @@
 import type { Field, ProviderType } from "../../agents/manifest/manifest.js";
 import { loadTypes } from "../../agents/manifest/registry.js";
 import { Fault } from "../../errors.js";
-import { nearest } from "../../text/nearest.js";
+import { didYouMean } from "../../text/nearest.js";
 
 /** A type of provider, with the agent type whose manifest has it. */
 export interface KnownType extends ProviderType {
@@ -25,14 +25,10 @@ export async function findType(configDir: string, word: string): Promise<KnownTy
   const types = await providerTypes(configDir);
   const found = types.find(({ name }) => name === word) ?? types.find(({ aliases }) => aliases.includes(word));
   if (found) return found;
-  const guess = nearest(
-    word,
-    types.flatMap(({ name, aliases }) => [name, ...aliases]),
-  );
-  throw new Fault("not-found", `no type of provider is called '${word}'`, {
-    why: guess ? `did you mean '${guess}'?` : [],
+  const names = types.flatMap(({ name, aliases }) => [name, ...aliases]);
+  throw new Fault("not-found", `no provider type is called '${word}'`, {
+    ...didYouMean(word, names),
     next: "clm provider types",
-    data: guess ? { guess } : {},
   });
 }
 

@@ -1,5 +1,5 @@
 import { Fault } from "../../../errors.js";
-import { nearest } from "../../../text/nearest.js";
+import { didYouMean } from "../../../text/nearest.js";
 import { fill } from "../../files/template.js";
 import type { Manifest } from "../../manifest/manifest.js";
 import { inRange } from "../../manifest/versions.js";
@@ -69,11 +69,8 @@ export function mustServe(agent: ResolvedAgent, type: ProxyType, provider: strin
       data: { providers: known },
     });
   }
-  const guess = nearest(provider, known);
-  throw new Fault("bad-input", `no proxy lends '${provider}'`, {
-    why: guess ? `did you mean '${guess}'?` : `there are ${known.join(", ")}`,
-    data: { providers: known, ...(guess && { guess }) },
-  });
+  const { why, data } = didYouMean(provider, known, `there are ${known.join(", ")}`);
+  throw new Fault("bad-input", `no proxy lends '${provider}'`, { why, data: { providers: known, ...data } });
 }
 
 /**

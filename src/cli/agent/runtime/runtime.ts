@@ -7,7 +7,7 @@ import type { Session } from "../../../flows/session.js";
 import type { Secret } from "../../../secret.js";
 import { agentsOf } from "../../../state/agents.js";
 import { hostStore } from "../../../state/hosts.js";
-import { nearest } from "../../../text/nearest.js";
+import { didYouMean } from "../../../text/nearest.js";
 import type { Context, Handler, Input } from "../../command.js";
 import { onAgents, paceOf } from "../../many.js";
 import { longOption } from "../../spelling.js";
@@ -65,9 +65,8 @@ function wordsOf({ configDir }: Context, words: string[], options: Given): { nam
 /** Somebody may have mistyped what is to be done. */
 function mustBeAgent(configDir: string, word: string): void {
   if (!/^[A-Za-z_]+$/.test(word) || agentsOf(hostStore(configDir).read()).some(({ name }) => name === word)) return;
-  const meant = nearest(word.toLowerCase(), Object.keys(actions));
   throw new Fault("usage", `'${word}' is neither an agent nor one of codex, auto and login`, {
-    ...(meant && { why: `did you mean '${meant}'?` }),
+    ...didYouMean(word.toLowerCase(), Object.keys(actions)),
     next: "clm agent runtime --help",
   });
 }

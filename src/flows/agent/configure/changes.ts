@@ -4,7 +4,7 @@ import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { findProvider, type Providers } from "../../../state/providers.js";
-import { nearest } from "../../../text/nearest.js";
+import { didYouMean } from "../../../text/nearest.js";
 import type { SecretSource } from "../../secret-source.js";
 
 /** A model of a provider; without a model, the provider's own. */
@@ -153,26 +153,18 @@ function partType<T>(types: Record<string, T>, name: string, what: string, alway
   const type = Object.hasOwn(types, name) ? types[name] : undefined;
   if (type) return type;
   const known = Object.keys(types);
-  const guess = nearest(name, known);
+  const hint = didYouMean(name, known, `there are ${known.join(", ")}`);
   throw new Fault("bad-input", `there is no ${what} called '${name}'`, {
-    why: always.includes(name)
-      ? "it is always on"
-      : guess
-        ? `did you mean '${guess}'?`
-        : `there are ${known.join(", ")}`,
+    ...hint,
+    why: always.includes(name) ? "it is always on" : hint.why,
     next: "clm agent channels",
-    data: guess ? { guess } : {},
   });
 }
 
 /** A server of the user's own may have any name, so one that is not there was taken away before, or is misspelled. */
 function mustNotMean(name: string, on: string[]): void {
-  const guess = nearest(name, on);
-  if (!guess) return;
-  throw new Fault("bad-input", `the agent has no MCP server '${name}' to take away`, {
-    why: `did you mean '${guess}'?`,
-    data: { guess },
-  });
+  const hint = didYouMean(name, on);
+  if (hint.data.guess) throw new Fault("bad-input", `the agent has no MCP server '${name}' to take away`, hint);
 }
 
 function answeredPart(
@@ -217,12 +209,7 @@ export function named<T>(name: string, check: () => T): T {
 function fieldOf(name: string, fields: Field[], key: string): Field {
   const field = fields.find((each) => each.name === key);
   if (field) return field;
-  const guess = nearest(
-    key,
-    fields.map((each) => each.name),
-  );
-  throw new Fault("bad-input", `${name} has no field called '${key}'`, {
-    why: guess ? `did you mean '${guess}'?` : `it has ${fields.map((each) => each.name).join(", ") || "none"}`,
-    data: guess ? { guess } : {},
-  });
+  const names = fields.map((each) => each.name);
+  const hint = didYouMean(key, names, `it has ${names.join(", ") || "none"}`);
+  throw new Fault("bad-input", `${name} has no field called '${key}'`, hint);
 }

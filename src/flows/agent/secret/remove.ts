@@ -1,6 +1,6 @@
 import { Fault } from "../../../errors.js";
 import { agentId, secretOwner } from "../../../state/agents.js";
-import { nearest } from "../../../text/nearest.js";
+import { didYouMean } from "../../../text/nearest.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
 import { mustBeFree } from "./allowed.js";
@@ -13,9 +13,8 @@ export async function removeSecret(session: Session, word: string, name: string)
   const { agent } = target;
   const names = session.secrets.names(secretOwner(agent));
   if (!names.includes(name)) {
-    const guess = nearest(name, names);
     throw new Fault("not-found", `${agentId(agent)} has no secret ${name}`, {
-      why: guess ? `did you mean ${guess}?` : [],
+      ...didYouMean(name, names),
       next: `clm agent secret list ${agent.ref}`,
     });
   }

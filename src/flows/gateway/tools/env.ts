@@ -3,7 +3,7 @@ import { mayUse } from "../../../gateway/keys/rights.js";
 import { quote } from "../../../quote.js";
 import { type Agent, agentsOf, hostAndName } from "../../../state/agents.js";
 import { findGatewayKey, type GatewayKey, gatewayKeyStore } from "../../../state/gateway-keys.js";
-import { nearest } from "../../../text/nearest.js";
+import { didYouMean } from "../../../text/nearest.js";
 import type { Session } from "../../session.js";
 import { baseOf, gatewayFrom } from "../address.js";
 import { defaultGatewayUrl, defaultSignProxyPort } from "../defaults.js";
@@ -79,15 +79,10 @@ function modelAmong(key: GatewayKey, all: Agent[], models: string[], asked: stri
   const may = (isProxy: boolean) => meant && mayUse(key, { host: meant.host.name, name: meant.name, proxied: isProxy });
   if (may(proxied !== undefined)) return model;
   const notLent = may(false) && `it may use ${agent}, and not what that lends: its --agents has no ${agent}/proxy`;
-  const guess = nearest(agent, models);
+  const { why, data } = didYouMean(agent, models, models.length > 0 ? `it may use ${models.join(", ")}` : []);
   throw new Fault("not-found", `the key ${key.name} may use no model called ${quote(model)}`, {
-    why: notLent || whyNot(guess, models),
+    why: notLent || why,
     next: `clm gateway env ${quote(key.name)}`,
-    data: { flag: "--model", ...(guess && { guess }) },
+    data: { flag: "--model", ...data },
   });
-}
-
-function whyNot(guess: string | undefined, models: string[]): string | string[] {
-  if (guess) return `did you mean '${guess}'?`;
-  return models.length > 0 ? `it may use ${models.join(", ")}` : [];
 }

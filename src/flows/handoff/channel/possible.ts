@@ -3,7 +3,7 @@ import { doorScript } from "../../../agents/probe/proof/door.js";
 import { parseObservation } from "../../../agents/probe/proof/observation.js";
 import { Fault } from "../../../errors.js";
 import { askHost } from "../../../remote/ask-host.js";
-import { nearest } from "../../../text/nearest.js";
+import { didYouMean } from "../../../text/nearest.js";
 import { mustBeInstalled } from "../../agent/gates.js";
 import type { Target } from "../../agent/target.js";
 import type { Session } from "../../session.js";
@@ -23,9 +23,8 @@ export function mustHaveChannel({ agent, resolved }: Target, channel: string): v
     });
   }
   if (!Object.hasOwn(manifest.channels, channel)) {
-    const guess = nearest(channel, Object.keys(manifest.channels));
     throw new Fault("not-found", `${manifest.title} knows no channel '${channel}'`, {
-      why: guess ? `did you mean '${guess}'?` : [],
+      ...didYouMean(channel, Object.keys(manifest.channels)),
       next: "clm agent channels",
     });
   }
