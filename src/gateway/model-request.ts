@@ -1,6 +1,6 @@
-import { bytesPerToken, tokensInBytes } from "../agents/hermes/tokens.js";
 import { jsonExcess } from "../text/json-limits.js";
 import { isRecord } from "../text/record.js";
+import { bytesPerToken, tokensInBytes } from "../text/tokens.js";
 import { Refusal } from "./refusal.js";
 
 /** What must be known of a request to send it on. */

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { redacting } from "../../src/agents/hermes/handoff/redacted.js";
-import { linesOf } from "../../src/agents/hermes/handoff/withheld.js";
+import { redacting } from "../../src/agents/handoff/redact.js";
+import { linesOf } from "../../src/agents/handoff/withhold-outputs.js";
 import { shownDiff } from "../../src/agents/plan/shown-diff.js";
 import { mustNotTell } from "../../src/flows/agent/configure/own-server.js";
 import { hasSecret, hasToken, mayHoldSecret, redactSecrets } from "../../src/secret-shapes.js";

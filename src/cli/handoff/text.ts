@@ -1,4 +1,4 @@
-import type { Plan } from "../../agents/hermes/handoff/plan.js";
+import type { Plan } from "../../agents/handoff/plan.js";
 import type { InChannel } from "../../flows/handoff/channel/hand.js";
 import type { Done } from "../../flows/handoff/open.js";
 import type { Handoff } from "../../state/handoffs.js";

@@ -1,5 +1,5 @@
-import type { Plan } from "../../agents/hermes/handoff/plan.js";
-import { newHandoffId } from "../../agents/hermes/handoff/proof.js";
+import type { Plan } from "../../agents/handoff/plan.js";
+import { newHandoffId } from "../../agents/handoff/proof.js";
 import { agentId, findAgent, hostAndName } from "../../state/agents.js";
 import type { Handoff } from "../../state/handoffs.js";
 import { withAgentLock } from "../agent/alone.js";

@@ -1,13 +1,13 @@
-import { summarised } from "../../agents/hermes/handoff/fit.js";
-import { isProof, newCode, noteOf, planted, question } from "../../agents/hermes/handoff/proof.js";
-import { countsOf, rowOf, sessionRow } from "../../agents/hermes/handoff/request.js";
-import { digestOf, type Said } from "../../agents/hermes/handoff/transcript.js";
+import { summarised } from "../../agents/handoff/fit.js";
+import { isProof, newCode, noteOf, planted, question } from "../../agents/handoff/proof.js";
+import { digestOf, type Said } from "../../agents/handoff/transcript.js";
+import { countsOf, rowOf, sessionRow } from "../../agents/hermes/handoff/handoff.js";
 import { brief } from "../../agents/probe/proof/judge.js";
 import { asFault, Fault, isFault } from "../../errors.js";
 import type { Handoff } from "../../state/handoffs.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { request } from "./on-host.js";
+import { request } from "./change-sessions.js";
 import { type Done, finish, forget, handoffsOf } from "./open.js";
 import { again, type Prepared } from "./prepared.js";
 import { summaryOf } from "./summary.js";

@@ -1,11 +1,11 @@
-import { question } from "../../agents/hermes/handoff/proof.js";
-import { hasArrived, transcriptFrom } from "../../agents/hermes/handoff/transcript.js";
+import { question } from "../../agents/handoff/proof.js";
+import { hasArrived, transcriptFrom } from "../../agents/handoff/transcript.js";
 import { Fault, isFault } from "../../errors.js";
 import { type Agent, findAgent } from "../../state/agents.js";
 import { type Handoff, openHandoffs } from "../../state/handoffs.js";
 import { withAgentLock } from "../agent/alone.js";
 import type { Session } from "../session.js";
-import { request } from "./on-host.js";
+import { request } from "./change-sessions.js";
 
 /** A handoff that came to its end. */
 export interface Done {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { type Boundary, within } from "../../agents/hermes/handoff/boundary.js";
-import type { Fit } from "../../agents/hermes/handoff/fit.js";
-import { describe, type Fitted, fitted, type Plan } from "../../agents/hermes/handoff/plan.js";
-import { redacting } from "../../agents/hermes/handoff/redacted.js";
-import { digestOf, type Said } from "../../agents/hermes/handoff/transcript.js";
+import { type Boundary, within } from "../../agents/handoff/boundary.js";
+import type { Fit } from "../../agents/handoff/fit.js";
+import { describe, type Fitted, fitted, type Plan } from "../../agents/handoff/plan.js";
+import { redacting } from "../../agents/handoff/redact.js";
+import { digestOf, type Said } from "../../agents/handoff/transcript.js";
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import { agentId } from "../../state/agents.js";

@@ -1,4 +1,4 @@
-import { type Said, transcriptFrom } from "../../agents/hermes/handoff/transcript.js";
+import { type Said, transcriptFrom } from "../../agents/handoff/transcript.js";
 import type { Row, Session as Talk } from "../../agents/hermes/sessions/session.js";
 import { Fault } from "../../errors.js";
 import type { Agent } from "../../state/agents.js";

@@ -1,9 +1,9 @@
-import { cutTo, piecesOf, roomIn, type Split, summaryRoom } from "../../agents/hermes/handoff/fit.js";
-import { summaryRequest } from "../../agents/hermes/handoff/proof.js";
-import { bytesPerToken } from "../../agents/hermes/tokens.js";
+import { cutTo, piecesOf, roomIn, type Split, summaryRoom } from "../../agents/handoff/fit.js";
+import { summaryRequest } from "../../agents/handoff/proof.js";
 import { Fault } from "../../errors.js";
+import { bytesPerToken } from "../../text/tokens.js";
 import type { Session } from "../session.js";
-import { request } from "./on-host.js";
+import { request } from "./change-sessions.js";
 import { handoffsOf } from "./open.js";
 import type { Target } from "./target.js";
 import { turnIn } from "./turn.js";

@@ -8,7 +8,7 @@ import { modelOf } from "../../state/providers.js";
 import { verifyPortOwner } from "../agent/verify-port-owner.js";
 import { bodyText } from "../chat/answering.js";
 import type { Session } from "../session.js";
-import { request } from "./on-host.js";
+import { request } from "./change-sessions.js";
 
 /** Who a conversation is handed to, seen to be able to take it. */
 export interface Target {

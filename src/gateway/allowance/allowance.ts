@@ -1,5 +1,5 @@
-import { bytesPerToken } from "../../agents/hermes/tokens.js";
 import type { ModelFacts, Models } from "../../agents/manifest/models.js";
+import { bytesPerToken } from "../../text/tokens.js";
 import type { Tokens } from "../gateway-call.js";
 import type { GatewayKey } from "../keys/key.js";
 import type { Refusal } from "../refusal.js";

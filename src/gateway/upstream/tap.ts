@@ -2,8 +2,8 @@ import { type Completion, completionFrom, failureIn, type TokenUsage, textOf } f
 import { eventReader } from "../../agents/chat/events.js";
 import { type AnswerFailure, type FailureForms, mayBeFailure } from "../../agents/chat/failure.js";
 import { failureInResponse, type ResponseObject, textOfResponse } from "../../agents/chat/response.js";
-import { tokensInBytes } from "../../agents/hermes/tokens.js";
 import { isRecord } from "../../text/record.js";
+import { tokensInBytes } from "../../text/tokens.js";
 import type { Tokens } from "../gateway-call.js";
 
 /** Reads along what passes: how many tokens it took, and whether it is the answer it seems to be. */

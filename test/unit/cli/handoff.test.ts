@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Plan } from "../../../src/agents/hermes/handoff/plan.js";
+import type { Plan } from "../../../src/agents/handoff/plan.js";
 import { planText, told } from "../../../src/cli/handoff/text.js";
 import { patternsIn } from "../../../src/flows/handoff/prepared.js";
 import { openHandoffs } from "../../../src/state/handoffs.js";

@@ -1,6 +1,6 @@
-import { beginningOf } from "../../../agents/hermes/sessions/snippet.js";
 import type { Message, Told } from "../../../flows/agent/sessions/read.js";
 import { agentId } from "../../../state/agents.js";
+import { beginningOf } from "../../../text/snippet.js";
 import { clock } from "./view.js";
 
 export interface Telling {

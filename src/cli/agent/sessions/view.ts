@@ -1,5 +1,5 @@
-import { snippetOf } from "../../../agents/hermes/sessions/snippet.js";
 import type { Hit, Message, Talk } from "../../../flows/agent/sessions/read.js";
+import { snippetOf } from "../../../text/snippet.js";
 import { age } from "../../../ui/time.js";
 import type { View } from "../../command.js";
 

@@ -1,11 +1,11 @@
-import { asking, type Question } from "../../../agents/hermes/sessions/question.js";
 import type { Row } from "../../../agents/hermes/sessions/session.js";
+import { asking, type Question } from "../../../agents/hermes/sessions/sessions.js";
 import type { Told } from "../../../agents/hermes/state-db/program.js";
 import { Fault } from "../../../errors.js";
 import type { Agent } from "../../../state/agents.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
-import { askStateDb } from "../state-db.js";
+import { askStateDb } from "../run-host-program.js";
 import { targetOf } from "../target.js";
 
 /** One line of what the host answered. */

@@ -1,4 +1,3 @@
-import type { Narrowing } from "../../../agents/hermes/sessions/question.js";
 import {
   type Message,
   messageFrom,
@@ -7,9 +6,10 @@ import {
   sessionFrom,
   type Session as Talk,
 } from "../../../agents/hermes/sessions/session.js";
+import type { Narrowing } from "../../../agents/hermes/sessions/sessions.js";
 import { type Agent, findAgent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { unknownSession } from "../state-db.js";
+import { unknownSession } from "../run-host-program.js";
 import { askSessions } from "./ask.js";
 
 export type { Message, Talk };

@@ -1,6 +1,6 @@
 import { type ChannelRequest, channelAsking, type Said } from "../../../agents/hermes/handoff/channel/request.js";
 import { Fault } from "../../../errors.js";
-import { askStateDb } from "../../agent/state-db.js";
+import { askStateDb } from "../../agent/run-host-program.js";
 import type { Target } from "../../agent/target.js";
 import type { Session } from "../../session.js";
 

@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { messageFrom, messagesFrom, type Row, sessionFrom } from "../../../../src/agents/hermes/sessions/session.js";
-import { beginningOf, snippetOf } from "../../../../src/agents/hermes/sessions/snippet.js";
 import { conversation, markdown } from "../../../../src/cli/agent/sessions/text.js";
 import { hitView } from "../../../../src/cli/agent/sessions/view.js";
 import { secondsSince } from "../../../../src/cli/moment.js";
 import { Secret } from "../../../../src/secret.js";
 import type { Agent } from "../../../../src/state/agents.js";
+import { beginningOf, snippetOf } from "../../../../src/text/snippet.js";
 import { createRedactor } from "../../../../src/ui/redact.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 

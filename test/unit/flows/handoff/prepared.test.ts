@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Said } from "../../../../src/agents/hermes/handoff/transcript.js";
+import type { Said } from "../../../../src/agents/handoff/transcript.js";
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { type HandingOver, mustMove, patternsIn, prepared } from "../../../../src/flows/handoff/prepared.js";

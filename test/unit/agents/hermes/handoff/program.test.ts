@@ -2,7 +2,14 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { noteOf, planted, question } from "../../../../../src/agents/hermes/handoff/proof.js";
+import { noteOf, planted, question } from "../../../../../src/agents/handoff/proof.js";
+import {
+  canonical,
+  digestOf,
+  hasArrived,
+  type Said,
+  transcriptFrom,
+} from "../../../../../src/agents/handoff/transcript.js";
 import {
   countsOf,
   type Reply,
@@ -10,15 +17,8 @@ import {
   requesting,
   rowOf,
   sessionRow,
-} from "../../../../../src/agents/hermes/handoff/request.js";
-import {
-  canonical,
-  digestOf,
-  hasArrived,
-  type Said,
-  transcriptFrom,
-} from "../../../../../src/agents/hermes/handoff/transcript.js";
-import { asking } from "../../../../../src/agents/hermes/sessions/question.js";
+} from "../../../../../src/agents/hermes/handoff/handoff.js";
+import { asking } from "../../../../../src/agents/hermes/sessions/sessions.js";
 import { scratchDirectories } from "../../../state/scratch.js";
 
 // The program itself, run by the very script that runs it on a host, on databases with the tables of each release.

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { asking, type Question } from "../../../../../src/agents/hermes/sessions/question.js";
 import { messageFrom, sessionFrom } from "../../../../../src/agents/hermes/sessions/session.js";
+import { asking, type Question } from "../../../../../src/agents/hermes/sessions/sessions.js";
 import { scratchDirectories } from "../../../state/scratch.js";
 
 // The program itself, run by the very script that runs it on a host, on databases that SQLite made.

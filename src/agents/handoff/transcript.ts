@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { isRecord } from "../../../text/record.js";
-import { fieldsOf, type Row } from "../sessions/session.js";
+import { isRecord } from "../../text/record.js";
+import { fieldsOf, type Row } from "../hermes/sessions/session.js";
 
 /** A message as it travels: what every model understands, and nothing that only the one that wrote it does. */
 export interface Said {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { type Said, transcriptFrom } from "../../../../../src/agents/hermes/handoff/transcript.js";
-import type { Row } from "../../../../../src/agents/hermes/sessions/session.js";
+import { type Said, transcriptFrom } from "../../../../src/agents/handoff/transcript.js";
+import type { Row } from "../../../../src/agents/hermes/sessions/session.js";
 
 /** Texts that quote each other, hold what stands for something, and are no words at all. */
 const lines = fc.constantFrom(

@@ -1,5 +1,5 @@
-import { isSecretMember, redactedMark, redactSecrets } from "../../../secret-shapes.js";
-import { objectFrom } from "../../../text/json-object.js";
+import { isSecretMember, redactedMark, redactSecrets } from "../../secret-shapes.js";
+import { objectFrom } from "../../text/json-object.js";
 
 const maxDepth = 8;
 

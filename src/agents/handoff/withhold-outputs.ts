@@ -1,5 +1,5 @@
-import { mayBeSecretWord, shortestSecretWord } from "../../../secret-shapes.js";
-import { matchesPattern } from "../../../text/wildcard.js";
+import { mayBeSecretWord, shortestSecretWord } from "../../secret-shapes.js";
+import { matchesPattern } from "../../text/wildcard.js";
 import { textsIn, withTexts } from "./texts.js";
 import type { Said } from "./transcript.js";
 

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { expect, it } from "vitest";
-import { linesOf } from "../../../../src/flows/agent/state-db.js";
+import { linesOf } from "../../../../src/flows/agent/run-host-program.js";
 import type { Agent } from "../../../../src/state/agents.js";
 
 const agent = { name: "ada", ref: "ada", host: { name: "wolf" } } as Agent;

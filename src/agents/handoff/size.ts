@@ -1,4 +1,4 @@
-import { tokensInBytes } from "../tokens.js";
+import { tokensInBytes } from "../../text/tokens.js";
 import type { Part, Said } from "./transcript.js";
 
 /** What a picture counts for, whatever its size: what a large one costs with most models. */

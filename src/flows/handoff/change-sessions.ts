@@ -1,7 +1,7 @@
-import { type Reply, type Request, requesting } from "../../agents/hermes/handoff/request.js";
+import { type Reply, type Request, requesting } from "../../agents/hermes/handoff/handoff.js";
 import { Fault } from "../../errors.js";
 import type { Agent } from "../../state/agents.js";
-import { askStateDb } from "../agent/state-db.js";
+import { askStateDb } from "../agent/run-host-program.js";
 import { targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
 

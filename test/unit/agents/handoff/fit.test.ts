@@ -11,18 +11,11 @@ import {
   summarised,
   summaryRoom,
   trimmed,
-} from "../../../../../src/agents/hermes/handoff/fit.js";
-import { describe as described, fitted } from "../../../../../src/agents/hermes/handoff/plan.js";
-import {
-  isProof,
-  newCode,
-  newHandoffId,
-  noteOf,
-  planted,
-  question,
-} from "../../../../../src/agents/hermes/handoff/proof.js";
-import { tokensIn } from "../../../../../src/agents/hermes/handoff/size.js";
-import { paired, type Said, turnsOf } from "../../../../../src/agents/hermes/handoff/transcript.js";
+} from "../../../../src/agents/handoff/fit.js";
+import { describe as described, fitted } from "../../../../src/agents/handoff/plan.js";
+import { isProof, newCode, newHandoffId, noteOf, planted, question } from "../../../../src/agents/handoff/proof.js";
+import { tokensIn } from "../../../../src/agents/handoff/size.js";
+import { paired, type Said, turnsOf } from "../../../../src/agents/handoff/transcript.js";
 import { conversations } from "./conversations.js";
 
 interface Case {

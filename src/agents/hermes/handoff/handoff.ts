@@ -1,7 +1,7 @@
+import type { Said } from "../../handoff/transcript.js";
 import type { Row } from "../sessions/session.js";
 import { onStateDb, type Told } from "../state-db/program.js";
 import program from "./program.py?raw";
-import type { Said } from "./transcript.js";
 
 /** What can be asked of an agent's state.db for a handoff. `id` is the session it is about. */
 export type Request = { id: string } & (

@@ -1,6 +1,6 @@
 import { withTexts } from "./texts.js";
 import { isEmpty, paired, type Said, turnsOf } from "./transcript.js";
-import { withoutOutputs } from "./withheld.js";
+import { withoutOutputs } from "./withhold-outputs.js";
 
 /** What may not travel. */
 export interface Boundary {

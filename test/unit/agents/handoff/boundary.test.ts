@@ -2,19 +2,13 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { within } from "../../../../../src/agents/hermes/handoff/boundary.js";
-import { redacting } from "../../../../../src/agents/hermes/handoff/redacted.js";
-import {
-  canonical,
-  paired,
-  type Said,
-  transcriptFrom,
-  turnsOf,
-} from "../../../../../src/agents/hermes/handoff/transcript.js";
-import { inPlaceOf, linesOf } from "../../../../../src/agents/hermes/handoff/withheld.js";
-import type { Row } from "../../../../../src/agents/hermes/sessions/session.js";
-import { Secret } from "../../../../../src/secret.js";
-import { createRedactor } from "../../../../../src/ui/redact.js";
+import { within } from "../../../../src/agents/handoff/boundary.js";
+import { redacting } from "../../../../src/agents/handoff/redact.js";
+import { canonical, paired, type Said, transcriptFrom, turnsOf } from "../../../../src/agents/handoff/transcript.js";
+import { inPlaceOf, linesOf } from "../../../../src/agents/handoff/withhold-outputs.js";
+import type { Row } from "../../../../src/agents/hermes/sessions/session.js";
+import { Secret } from "../../../../src/secret.js";
+import { createRedactor } from "../../../../src/ui/redact.js";
 import { conversations, deniable } from "./conversations.js";
 
 interface Case {

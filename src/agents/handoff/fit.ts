@@ -1,4 +1,4 @@
-import { bytesPerToken } from "../tokens.js";
+import { bytesPerToken } from "../../text/tokens.js";
 import { noted } from "./proof.js";
 import { tokensIn } from "./size.js";
 import { type Said, turnsOf } from "./transcript.js";
