@@ -12,7 +12,7 @@ import { type Agent, agentId, findAgent, recordAgent } from "../../state/agents.
 import type { Check } from "../host/check.js";
 import { type SecretSource, secretFrom } from "../secret-source.js";
 import type { Session } from "../session.js";
-import { withAgentLock } from "./alone.js";
+import { withAgentLock } from "./agent-lock.js";
 import { answersFor, type NewSecrets } from "./answers.js";
 import { type Changes, type Draft, draftOf, named } from "./configure/changes.js";
 import { withDown } from "./configure/record.js";
@@ -20,7 +20,7 @@ import { type StageResult, stageResults, stagesTo, withProvider, withStages } fr
 import { testAnswers } from "./configure/tests.js";
 import { validate } from "./configure/validate.js";
 import { interview } from "./configure/wizard.js";
-import { mustBeInstalled, mustHold } from "./gates.js";
+import { mustBeInstalled, mustHold } from "./preconditions.js";
 import { applyRendering } from "./rendered.js";
 
 export type { StageResult } from "./configure/stages.js";

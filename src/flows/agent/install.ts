@@ -13,7 +13,7 @@ import type { Check } from "../host/check.js";
 import { fetchInstaller, type Installer } from "../registry/installer.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { withAgentLock } from "./alone.js";
+import { withAgentLock } from "./agent-lock.js";
 import { keyDescription, newKey } from "./api-key.js";
 import { withState } from "./configure/record.js";
 import { followInstaller, installerGone, installerWishes, leftBehind } from "./install/job.js";

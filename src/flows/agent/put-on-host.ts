@@ -3,8 +3,8 @@ import { Fault } from "../../errors.js";
 import { type Agent, agentId, findAgent, secretOwner } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { apiKeyOf } from "./api-key.js";
-import { mustHold } from "./gates.js";
 import { observe } from "./observe.js";
+import { mustHold } from "./preconditions.js";
 import { type Applied, applyRendering } from "./rendered.js";
 import { targetOf } from "./target.js";
 

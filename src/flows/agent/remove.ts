@@ -16,7 +16,7 @@ import { keepLast } from "../chat/last.js";
 import type { Executor } from "../gate.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { withAgentLock } from "./alone.js";
+import { withAgentLock } from "./agent-lock.js";
 import { installerGone } from "./install/job.js";
 import { lookAtProxy, strangerIn } from "./proxy/look.js";
 import { type Backup, backUp, newestBackup } from "./remove/backup.js";

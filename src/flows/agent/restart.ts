@@ -1,11 +1,11 @@
 import { unit } from "../../remote/operations/operation.js";
-import { agentId, findAgent } from "../../state/agents.js";
+import { agentId, findAgent, hostAndName } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { withAgentLocks } from "./alone.js";
+import { withLockedAgent } from "./agent-lock.js";
 import { bring } from "./bring.js";
 import { kill, whileItEnds } from "./ending.js";
-import { mustBeInstalled, mustBeReady, mustBeRunnable } from "./gates.js";
+import { mustBeInstalled, mustBeReady, mustBeRunnable } from "./preconditions.js";
 import { isMeantToRun, mustAnswer, type Started } from "./start.js";
 
 export interface Restarting {
@@ -17,7 +17,7 @@ export interface Restarting {
 
 /** Restart: every gate is passed before the agent is stopped, so that one that cannot come up again keeps running. */
 export function restartAgent(session: Session, word: string, options: Restarting): Promise<Started> {
-  return withAgentLocks(session, word, (full) => restart(session, full, options));
+  return withLockedAgent(session, word, (agent) => restart(session, hostAndName(agent), options));
 }
 
 async function restart(session: Session, word: string, { force, now }: Restarting): Promise<Started> {

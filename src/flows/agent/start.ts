@@ -3,10 +3,10 @@ import { unit } from "../../remote/operations/operation.js";
 import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { withAgentLocks } from "./alone.js";
+import { withLockedAgent } from "./agent-lock.js";
 import { bring } from "./bring.js";
 import { changeRecord, withDown, withState } from "./configure/record.js";
-import { evenByForce, mustBeInstalled, mustBeReady, mustBeRunnable, mustHold } from "./gates.js";
+import { evenByForce, mustBeInstalled, mustBeReady, mustBeRunnable, mustHold } from "./preconditions.js";
 import { type Proof, proveAndSee } from "./prove.js";
 
 export interface Started {
@@ -19,7 +19,7 @@ export interface Started {
 
 /** Start: the unit is enabled and up, stays up, and what answers on its port is this agent. */
 export function startAgent(session: Session, word: string, options: { force: boolean }): Promise<Started> {
-  return withAgentLocks(session, word, (full) => start(session, full, options));
+  return withLockedAgent(session, word, (agent) => start(session, hostAndName(agent), options));
 }
 
 async function start(session: Session, word: string, { force }: { force: boolean }): Promise<Started> {

@@ -5,10 +5,10 @@ import { converge } from "../../remote/operations/converge.js";
 import { run, unit } from "../../remote/operations/operation.js";
 import type { Shell } from "../../remote/process.js";
 import { run as ask } from "../../remote/run.js";
-import { type Agent, agentId, findAgent } from "../../state/agents.js";
+import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { withAgentLocks } from "./alone.js";
+import { withLockedAgent } from "./agent-lock.js";
 import { changeRecord, withDown } from "./configure/record.js";
 import { kill, whileItEnds } from "./ending.js";
 import { endOfStrays, straysOf } from "./strays.js";
@@ -30,7 +30,7 @@ export interface Stopped {
 
 /** Stop: the unit is down and does not come up at boot, and that is how it should be. Nothing of the agent's is touched. */
 export function stopAgent(session: Session, word: string, options: StopOptions): Promise<Stopped> {
-  return withAgentLocks(session, word, (full) => stop(session, full, options));
+  return withLockedAgent(session, word, (agent) => stop(session, hostAndName(agent), options));
 }
 
 async function stop(session: Session, word: string, options: StopOptions): Promise<Stopped> {

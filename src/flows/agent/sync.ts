@@ -3,11 +3,11 @@ import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { type Agent, agentId, findAgent, hostAndName, secretOwner } from "../../state/agents.js";
 import { installedWish } from "../fleet/drift.js";
 import type { Session } from "../session.js";
-import { withAgentLocks } from "./alone.js";
+import { withLockedAgent } from "./agent-lock.js";
 import { apiKeyOf } from "./api-key.js";
 import { bring } from "./bring.js";
-import { mustBeInstalled, mustHold } from "./gates.js";
 import { observe } from "./observe.js";
+import { mustBeInstalled, mustHold } from "./preconditions.js";
 import type { Proof } from "./prove.js";
 import { isConfigured } from "./put-on-host.js";
 import { applyRendering, gone } from "./rendered.js";
@@ -28,7 +28,7 @@ const verb = "agent sync";
  * those that diff looks at. What was stopped stays down, and what clm does not look after is not touched.
  */
 export function syncAgent(session: Session, word: string): Promise<Synced> {
-  return withAgentLocks(session, word, (full) => sync(session, full));
+  return withLockedAgent(session, word, (agent) => sync(session, hostAndName(agent)));
 }
 
 async function sync(session: Session, word: string): Promise<Synced> {

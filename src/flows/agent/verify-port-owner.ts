@@ -11,7 +11,7 @@ import type { Secret } from "../../secret.js";
 import { type Agent, secretOwner } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, mustHaveOneKey } from "./api-key.js";
-import { mustBeInstalled } from "./gates.js";
+import { mustBeInstalled } from "./preconditions.js";
 
 /** An agent's API: its port, verified for every connection, and the key to send there. */
 export interface VerifiedApi {

@@ -16,7 +16,7 @@ import type { Operation } from "../../remote/operations/operation.js";
 import type { Shell } from "../../remote/process.js";
 import type { Agent } from "../../state/agents.js";
 import { answersFor } from "../agent/answers.js";
-import { mustBeInstalled } from "../agent/gates.js";
+import { mustBeInstalled } from "../agent/preconditions.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 

@@ -2,7 +2,7 @@ import type { Plan } from "../../agents/handoff/plan.js";
 import { newHandoffId } from "../../agents/handoff/proof.js";
 import { agentId, findAgent, hostAndName } from "../../state/agents.js";
 import type { Handoff } from "../../state/handoffs.js";
-import { withAgentLock } from "../agent/alone.js";
+import { withAgentLock } from "../agent/agent-lock.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";

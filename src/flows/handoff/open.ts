@@ -3,7 +3,7 @@ import { hasArrived, transcriptFrom } from "../../agents/handoff/transcript.js";
 import { Fault, isFault } from "../../errors.js";
 import { type Agent, findAgent } from "../../state/agents.js";
 import { type Handoff, openHandoffs } from "../../state/handoffs.js";
-import { withAgentLock } from "../agent/alone.js";
+import { withAgentLock } from "../agent/agent-lock.js";
 import type { Session } from "../session.js";
 import { request } from "./change-sessions.js";
 

@@ -16,7 +16,7 @@ import { ask } from "../../remote/http.js";
 import type { Shell } from "../../remote/process.js";
 import { VerifiedPort } from "../../remote/verified-port.js";
 import { agentId, hostAndName } from "../../state/agents.js";
-import { mustBeInstalled } from "../agent/gates.js";
+import { mustBeInstalled } from "../agent/preconditions.js";
 import { type Target, targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";

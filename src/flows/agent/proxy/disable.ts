@@ -6,7 +6,7 @@ import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { withAgentLocks } from "../alone.js";
+import { withLockedAgent } from "../agent-lock.js";
 import { changeRecord } from "../configure/record.js";
 import { targetOf } from "../target.js";
 import { lookAtProxy, mustBeItsUnit } from "./look.js";
@@ -19,7 +19,7 @@ export interface Disabled {
 
 /** Disable: the proxy's unit is gone from the host. The agent stays logged in. */
 export function disableProxy(session: Session, word: string): Promise<Disabled> {
-  return withAgentLocks(session, word, (full) => disable(session, full));
+  return withLockedAgent(session, word, (agent) => disable(session, hostAndName(agent)));
 }
 
 async function disable(session: Session, word: string): Promise<Disabled> {

@@ -12,7 +12,7 @@ import { rootShellOf } from "../../../remote/shared-shell.js";
 import { VerifiedPort } from "../../../remote/verified-port.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { mustBeInstalled } from "../gates.js";
+import { mustBeInstalled } from "../preconditions.js";
 import type { VerifyOptions } from "../verify-port-owner.js";
 
 /** The way to an agent's proxy. There is no key: whoever reaches the port is served. */

@@ -18,9 +18,9 @@ import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { withAgentLocks } from "../alone.js";
+import { withLockedAgent } from "../agent-lock.js";
 import { bring } from "../bring.js";
-import { mustBeInstalled } from "../gates.js";
+import { mustBeInstalled } from "../preconditions.js";
 import { gone } from "../rendered.js";
 import { targetOf } from "../target.js";
 import { claim, withProxy } from "./claim.js";
@@ -38,7 +38,7 @@ export interface Enabled {
 
 /** Enable: the agent's login at a provider is lent by a unit of its own, on a port of its own, and it says so itself. */
 export function enableProxy(session: Session, ref: string, provider: string | undefined): Promise<Enabled> {
-  return withAgentLocks(session, ref, (full) => enable(session, full, provider));
+  return withLockedAgent(session, ref, (agent) => enable(session, hostAndName(agent), provider));
 }
 
 async function enable(session: Session, ref: string, wanted: string | undefined): Promise<Enabled> {

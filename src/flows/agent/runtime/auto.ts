@@ -13,9 +13,9 @@ import { absent, file } from "../../../remote/operations/operation.js";
 import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
-import { withAgentLocks } from "../alone.js";
+import { withLockedAgent } from "../agent-lock.js";
 import { bring } from "../bring.js";
-import { mustHold } from "../gates.js";
+import { mustHold } from "../preconditions.js";
 import { applyRendering } from "../rendered.js";
 import { mustNotBeStopped } from "./enable.js";
 import { exactly } from "./exactly.js";
@@ -41,7 +41,7 @@ const verb = "agent runtime";
 
 /** Auto: the agent runs its turns itself again. What Codex was given stays, unless it is to be cleaned. */
 export function returnToAuto(session: Session, word: string, request: ReturnRequest): Promise<Returned> {
-  return withAgentLocks(session, word, (full) => comeBack(session, full, request));
+  return withLockedAgent(session, word, (agent) => comeBack(session, hostAndName(agent), request));
 }
 
 async function comeBack(session: Session, word: string, { clean, skipChat }: ReturnRequest): Promise<Returned> {

@@ -15,12 +15,12 @@ import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { withAgentLocks } from "../alone.js";
+import { withLockedAgent } from "../agent-lock.js";
 import { bring } from "../bring.js";
 import { draftOf, noChanges } from "../configure/changes.js";
 import { auxiliaryFrom } from "../configure/flags.js";
 import { mustNotDrop } from "../configure/objections.js";
-import { mustHold } from "../gates.js";
+import { mustHold } from "../preconditions.js";
 import { applyRendering } from "../rendered.js";
 import { targetOf } from "../target.js";
 import { exactly } from "./exactly.js";
@@ -62,7 +62,7 @@ const verb = "agent runtime";
  * start everything in them before the agent hears of it; then the agent must answer by it. What fails is put back.
  */
 export function enableCodex(session: Session, ref: string, request: EnableRequest): Promise<Enabled> {
-  return withAgentLocks(session, ref, (full) => enable(session, full, request));
+  return withLockedAgent(session, ref, (agent) => enable(session, hostAndName(agent), request));
 }
 
 async function enable(session: Session, ref: string, request: EnableRequest): Promise<Enabled> {

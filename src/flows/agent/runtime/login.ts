@@ -6,7 +6,7 @@ import { dir } from "../../../remote/operations/operation.js";
 import type { Secret } from "../../../secret.js";
 import { type Agent, agentId, findAgent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { withAgentLocks } from "../alone.js";
+import { withLockedAgent } from "../agent-lock.js";
 import { codeOf, execIn } from "../exec/exec.js";
 import { leashOn } from "../exec/leash.js";
 import { targetOf } from "../target.js";
@@ -37,7 +37,7 @@ export interface LoginRequest {
  * itself afterwards.
  */
 export function loginForCodex(session: Session, word: string, request: LoginRequest): Promise<LoggedIn> {
-  return withAgentLocks(session, word, (full) => logIn(session, full, request));
+  return withLockedAgent(session, word, (agent) => logIn(session, hostAndName(agent), request));
 }
 
 async function logIn(session: Session, word: string, request: LoginRequest): Promise<LoggedIn> {

@@ -1,9 +1,9 @@
 import type { Change } from "../../../agents/plan/change.js";
 import { type Agent, findAgent, secretOwner } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { withAgentLock } from "../alone.js";
+import { withAgentLock } from "../agent-lock.js";
 import { asIfKept } from "../as-if-kept.js";
-import { mustBeInstalled } from "../gates.js";
+import { mustBeInstalled } from "../preconditions.js";
 import type { Proof } from "../prove.js";
 import { mustBeConfigured, putOnHost } from "../put-on-host.js";
 import type { Stored } from "./store.js";

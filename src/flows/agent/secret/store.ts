@@ -1,7 +1,7 @@
 import type { Secret } from "../../../secret.js";
 import { type Agent, hostAndName, recordAgent, secretOwner } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { withAgentLock } from "../alone.js";
+import { withAgentLock } from "../agent-lock.js";
 import { withState } from "../configure/record.js";
 
 export interface Stored {

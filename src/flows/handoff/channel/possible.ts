@@ -4,7 +4,7 @@ import { parseObservation } from "../../../agents/probe/proof/observation.js";
 import { Fault } from "../../../errors.js";
 import { askHost } from "../../../remote/ask-host.js";
 import { didYouMean } from "../../../text/nearest.js";
-import { mustBeInstalled } from "../../agent/gates.js";
+import { mustBeInstalled } from "../../agent/preconditions.js";
 import type { Target } from "../../agent/target.js";
 import type { Session } from "../../session.js";
 

@@ -1,0 +1,23 @@
+import { type Agent, findAgent, hostAndName } from "../../state/agents.js";
+import { withLock } from "../../state/lock.js";
+import type { Session } from "../session.js";
+
+/** Only one clm at a time works on an agent. Others of the same host are not locked. */
+export function withAgentLock<T>(
+  { configDir, argv, signal, gate }: Session,
+  { host, name }: { host: string; name: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  // A dry run writes nothing, not even a lock.
+  if (gate.dryRun) return work();
+  // Neither name contains a comma, so two agents never share a lock.
+  const lock = `agent,${host},${name}`;
+  return withLock(configDir, lock, { what: `clm ${argv.slice(0, 2).join(" ")}`, signal }, work);
+}
+
+/** The same for a recorded agent, which is read again under the lock. */
+export function withLockedAgent<T>(session: Session, ref: string, work: (agent: Agent) => Promise<T>): Promise<T> {
+  const agent = findAgent(session.hosts.read(), ref);
+  const at = { host: agent.host.name, name: agent.name };
+  return withAgentLock(session, at, () => work(findAgent(session.hosts.read(), hostAndName(agent))));
+}
