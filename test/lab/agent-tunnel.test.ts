@@ -172,7 +172,7 @@ describe("tunnel", () => {
     const taken = await clm(["tunnel", "ada", "--port", String(port)], { home });
     other.close();
     expect([taken.code, taken.stdout]).toEqual([5, ""]);
-    expect(taken.stderr).toMatch(/without --port any free one[\s\S]*next: clm tunnel ada$/m);
+    expect(taken.stderr).toMatch(/without --port, clm picks a free one[\s\S]*next: clm tunnel ada$/m);
   });
 
   it("bytes pass unchanged, many at once, each side to its own end; who does not read fills no memory", async () => {
