@@ -1,0 +1,170 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+// An agent type is a folder, a manifest and its tests. No file elsewhere knows a type by name: flows, the gateway and the
+// CLI reach it through the interface in src/agents/type.ts.
+
+/** Where the name of a type may stand besides its own folder. */
+const allowed = [
+  // The stand-in for tests, and the import of another program's records.
+  /^lab\//,
+  /^flows\/import\//,
+  // Examples in help texts.
+  /^cli\/(.+\/)?commands\.ts$/,
+];
+
+/** Files that still name a type. The list may only shrink: remove a file when it is clean, never add one. */
+const known: string[] = [
+  "agents/chat/completion.ts",
+  "agents/chat/message.ts",
+  "agents/chat/response.ts",
+  "agents/chat/stream.ts",
+  "agents/doctor/check.ts",
+  "agents/doctor/examine.ts",
+  "agents/doctor/symptoms.ts",
+  "agents/files/dotenv.ts",
+  "agents/files/env-file.ts",
+  "agents/files/yaml-merge.ts",
+  "agents/handoff/transcript.ts",
+  "agents/logs/line.ts",
+  "agents/logs/merge.ts",
+  "agents/logs/script.ts",
+  "agents/logs/sources.ts",
+  "agents/manifest/check.ts",
+  "agents/manifest/manifest.ts",
+  "agents/plan/desired-state.ts",
+  "agents/plan/details.ts",
+  "agents/plan/differences.ts",
+  "agents/plan/environment.ts",
+  "agents/plan/operations.ts",
+  "agents/plan/plan.ts",
+  "agents/plan/unit-file.ts",
+  "agents/probe/proof/connections.ts",
+  "agents/probe/proof/script.ts",
+  "agents/probe/status/judge.ts",
+  "agents/probe/status/observation.ts",
+  "agents/probe/status/script.ts",
+  "agents/probe/status/status.sh",
+  "agents/probe/status/troubles.ts",
+  "agents/probe/version-line.ts",
+  "cli/agent/proxy/view.ts",
+  "cli/agent/runtime/runtime.ts",
+  "cli/agent/runtime/view.ts",
+  "cli/agent/tell.ts",
+  "cli/agent/view.ts",
+  "cli/command.ts",
+  "cli/completion/names.ts",
+  "cli/lab/overlay.ts",
+  "cli/provider/view.ts",
+  "cli/ps/facts.ts",
+  "cli/ps/view.ts",
+  "flows/agent/memory/delete.ts",
+  "flows/agent/memory/tell-codex.ts",
+  "flows/agent/memory/write.ts",
+  "flows/agent/prove.ts",
+  "flows/agent/proxy/claim.ts",
+  "flows/agent/proxy/disable.ts",
+  "flows/agent/proxy/door.ts",
+  "flows/agent/proxy/enable.ts",
+  "flows/agent/proxy/look.ts",
+  "flows/agent/proxy/prove.ts",
+  "flows/agent/proxy/status.ts",
+  "flows/agent/remove.ts",
+  "flows/agent/remove/taken-over.ts",
+  "flows/agent/rendered.ts",
+  "flows/agent/run-host-program.ts",
+  "flows/agent/runtime/auto.ts",
+  "flows/agent/runtime/enable.ts",
+  "flows/agent/runtime/install.sh",
+  "flows/agent/runtime/install.ts",
+  "flows/agent/runtime/login.ts",
+  "flows/agent/runtime/look.ts",
+  "flows/agent/runtime/mirror.ts",
+  "flows/agent/runtime/package.ts",
+  "flows/agent/runtime/put-back.ts",
+  "flows/agent/runtime/scene.ts",
+  "flows/agent/runtime/status.ts",
+  "flows/agent/sessions/ask.ts",
+  "flows/agent/sessions/read.ts",
+  "flows/agent/strays.ts",
+  "flows/chat/answering.ts",
+  "flows/chat/exchange.ts",
+  "flows/fleet/drift.ts",
+  "flows/gateway/defaults.ts",
+  "flows/gateway/fleet.ts",
+  "flows/gateway/tools/settings.ts",
+  "flows/handoff/change-sessions.ts",
+  "flows/handoff/channel/ask.ts",
+  "flows/handoff/channel/faults.ts",
+  "flows/handoff/channel/hand.ts",
+  "flows/handoff/move.ts",
+  "flows/handoff/source.ts",
+  "flows/host/check.ts",
+  "flows/tunnel/dashboard.ts",
+  "flows/tunnel/run-dashboard.ts",
+  "gateway/answering.ts",
+  "gateway/read-body.ts",
+  "gateway/scoped-ids.ts",
+  "gateway/session-ids.ts",
+  "gateway/signing/sign.ts",
+  "gateway/upstream/content-parts.ts",
+  "gateway/upstream/headers.ts",
+  "gateway/upstream/own-tools.ts",
+  "gateway/upstream/tap.ts",
+  "names.ts",
+  "remote/operations/operation.ts",
+  "remote/operations/report.ts",
+  "state/agent.ts",
+  "state/agents.ts",
+  "state/secret-owner.ts",
+  "state/secrets.ts",
+];
+
+/** A runtime of a type counts as part of the type. */
+const partsOf: Record<string, string[]> = { hermes: ["codex"] };
+
+/** Names that are ordinary words: only the path of the folder gives them away. */
+const ordinaryWords = ["program"];
+
+const types = readdirSync("src/agents").filter((name) => existsSync(join("src/agents", name, "type.ts")));
+
+const patternsOf = (type: string): RegExp[] =>
+  ordinaryWords.includes(type)
+    ? [new RegExp(`agents/${type}/|"\\./${type}/`)]
+    : [type, ...(partsOf[type] ?? [])].map((name) => new RegExp(name, "i"));
+
+const files = readdirSync("src", { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => join(entry.parentPath, entry.name).slice("src/".length));
+
+/** What a file names, with the number of the first line that does: `hermes:12`. */
+function namesIn(file: string): string[] {
+  const others = types.filter((type) => !file.startsWith(`agents/${type}/`));
+  const lines = [file, ...readFileSync(join("src", file), "utf8").split("\n")];
+  return others.flatMap((type) =>
+    patternsOf(type).flatMap((pattern) => {
+      const at = lines.findIndex((line) => pattern.test(line));
+      return at < 0 ? [] : [`${type}:${at}`];
+    }),
+  );
+}
+
+const naming = files
+  .filter((file) => !allowed.some((pattern) => pattern.test(file)))
+  .map((file) => ({ file, names: namesIn(file) }))
+  .filter(({ names }) => names.length > 0);
+
+it("no file outside a type's folder names the type", () => {
+  const wrong = naming.filter(({ file }) => !known.includes(file)).map(({ file, names }) => `src/${file} ${names}`);
+  expect(wrong, "reach the type through src/agents/type.ts, or move the code into the type's folder").toEqual([]);
+});
+
+it("the list of files that still do has no file that is clean or gone", () => {
+  const clean = known.filter((file) => !naming.some((each) => each.file === file));
+  expect(clean, "remove these from `known` in this test").toEqual([]);
+});
+
+it("finds the types that are there", () => {
+  expect(types).toContain("hermes");
+});
