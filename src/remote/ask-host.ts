@@ -1,4 +1,5 @@
 import { Fault, isFault } from "../errors.js";
+import { lastLines } from "../text/last-lines.js";
 import { commandFor } from "./operations/conversation.js";
 import type { Shell } from "./process.js";
 import { defaultMaxBytes, run, tooLarge } from "./run.js";
@@ -68,6 +69,6 @@ function flooded({ host, what }: HostQuery): Fault {
 
 const brokeOff = ({ host, what }: HostQuery, stderr: string, code: number | null): Fault =>
   new Fault("remote-failed", `${host} could not tell ${what}`, {
-    why: stderr.trim().split("\n").slice(-3).join(" ") || `its script ended with ${code}`,
+    why: lastLines(stderr, 3, `its script ended with ${code}`).join(" "),
     next: `clm host check ${host}`,
   });

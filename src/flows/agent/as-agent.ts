@@ -4,6 +4,7 @@ import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import { run } from "../../remote/run.js";
 import { type Agent, agentId } from "../../state/agents.js";
+import { lastLines } from "../../text/last-lines.js";
 import type { Session } from "../session.js";
 
 // The account is looked at first: one that clm did not make is somebody else's, whatever its name.
@@ -53,7 +54,7 @@ export async function asAgent(session: Session, agent: Agent, errand: Errand): P
   if (code === 0) return lines;
   const full = /No space left on device|Disk quota exceeded/.test(stderr);
   throw new Fault(full ? "host-full" : "remote-failed", `${about} could not be reached on ${host.name}`, {
-    why: stderr.trim().split("\n").slice(-5),
+    why: lastLines(stderr, 5),
     next: `clm host check ${host.name}`,
   });
 }

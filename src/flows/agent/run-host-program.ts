@@ -3,6 +3,7 @@ import { Fault } from "../../errors.js";
 import { awaitExit } from "../../remote/await-exit.js";
 import { withSilenceTimeout } from "../../remote/silence-timeout.js";
 import type { Agent } from "../../state/agents.js";
+import { lastLines, tailOf } from "../../text/last-lines.js";
 import type { Session } from "../session.js";
 import { commandInSandbox, notOurs } from "./as-agent.js";
 import type { Target } from "./target.js";
@@ -35,10 +36,7 @@ export async function* askStateDb<Answer extends Told>(
   process.stdin.write(stdin);
   if (!staying || signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
-  let complaint = "";
-  process.stderr.on("data", (chunk: Buffer) => {
-    complaint = (complaint + chunk.toString()).slice(-2000);
-  });
+  const complaint = tailOf(process.stderr);
   let whole = false;
   try {
     // The host ends its program after `seconds`; one that does not is given up on a little later.
@@ -57,7 +55,7 @@ export async function* askStateDb<Answer extends Told>(
   }
   const { code } = await awaitExit(process, agent.host.name);
   if (!staying) signal.throwIfAborted();
-  if (!whole) throw brokenOff(agent, complaint, code, verb);
+  if (!whole) throw brokenOff(agent, complaint(), code, verb);
 }
 
 // Bytes: a session with all its messages is one.
@@ -123,6 +121,6 @@ const noPython = ({ host, name }: Agent, verb: string): Fault =>
 
 const brokenOff = ({ name, host }: Agent, complaint: string, code: number | null, verb: string): Fault =>
   new Fault("remote-failed", `${host.name} broke off while the sessions of ${name} were ${verb}`, {
-    why: complaint.trim() ? complaint.trim().split("\n").slice(-3) : `the program there ended with ${code}`,
+    why: lastLines(complaint, 3, `the program there ended with ${code}`),
     next: `clm host check ${host.name}`,
   });

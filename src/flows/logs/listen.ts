@@ -4,6 +4,7 @@ import type { Connection } from "../../remote/connection.js";
 import { beating } from "../../remote/leash.js";
 import { commandFor } from "../../remote/operations/conversation.js";
 import { withSilenceTimeout } from "../../remote/silence-timeout.js";
+import { lastLines, tailOf } from "../../text/last-lines.js";
 
 export type Hears = Omit<Parameters<typeof hearing>[0], "remark"> & {
   remark: (words: string[], agent: number | undefined) => void;
@@ -18,15 +19,12 @@ export async function listen(connection: Connection, script: string, hears: Hear
   // A session of its own is what can be ended as one; root's processes are out of reach for signals of ours.
   const process = await connection.as("root").spawn(`setsid -w ${commandFor(script)}`, { signal });
   let ended = false;
-  let complaint = "";
   const remark: Hears["remark"] = (words, agent) => {
     if (agent === undefined && words[0] === "end") ended = true;
     else hears.remark(words, agent);
   };
   const hear = hearing({ ...hears, remark });
-  process.stderr.on("data", (chunk: Buffer) => {
-    complaint = (complaint + chunk.toString()).slice(-2000);
-  });
+  const complaint = tailOf(process.stderr);
   process.stdin.write(script);
   const stopBeating = beating((byte) => process.stdin.write(byte));
   const { silence } = hears;
@@ -42,7 +40,7 @@ export async function listen(connection: Connection, script: string, hears: Hear
     const [{ code }] = await Promise.all([process.done, eachOf(stdout, take)]);
     if (ended || signal.aborted) return;
     throw new Fault("remote-failed", `${connection.target.name} broke off in the middle of its logs`, {
-      why: complaint.trim().split("\n").slice(-3).join(" ") || `its script ended with ${code}`,
+      why: lastLines(complaint(), 3, `its script ended with ${code}`).join(" "),
       next: `clm host check ${connection.target.name}`,
     });
   } finally {

@@ -5,7 +5,7 @@ import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import type { Connection } from "../../remote/connection.js";
 import { commandFor } from "../../remote/operations/conversation.js";
-import { lineReader } from "../../text/line-reader.js";
+import { LineReader } from "../../text/line-reader.js";
 import { leashOn } from "../agent/exec/leash.js";
 import type { Target } from "../agent/target.js";
 import type { Session } from "../session.js";
@@ -58,14 +58,17 @@ const longestLine = 16_384;
 function lastLines(streams: Readable[], hear: (line: string) => void): () => string[] {
   const kept: string[] = [];
   for (const input of streams) {
-    const reader = lineReader(longestLine, (line) => {
-      if (line.trim() === "") return;
-      hear(line);
-      kept.push(line.trim());
-      if (kept.length > 3) kept.shift();
-    });
+    const reader = new LineReader(
+      (line) => {
+        if (line.trim() === "") return;
+        hear(line);
+        kept.push(line.trim());
+        if (kept.length > 3) kept.shift();
+      },
+      { maxBytes: longestLine },
+    );
     input.on("error", () => {});
-    input.on("data", reader.push).on("end", reader.end);
+    input.on("data", (chunk: Buffer) => reader.push(chunk)).on("end", () => reader.end());
   }
   return () => kept;
 }

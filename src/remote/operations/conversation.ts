@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Readable } from "node:stream";
 import { waitFor } from "../../async/wait.js";
 import { asFault, Fault } from "../../errors.js";
+import { tailOf } from "../../text/last-lines.js";
 import type { Exit, Shell } from "../process.js";
 
 /** A script that runs on the host and answers line by line while we talk to it. One exec. */
@@ -118,14 +119,4 @@ async function* linesOf(stream: Readable, nonce: string): AsyncGenerator<string,
     // A stream that breaks is a stream that ends; `done` knows why.
   }
   return undefined;
-}
-
-/** Reads a stream to nowhere but keeps its end. */
-function tailOf(stream: Readable): () => string {
-  let tail = "";
-  stream.on("data", (chunk: Buffer) => {
-    tail = (tail + chunk.toString()).slice(-2000);
-  });
-  stream.on("error", () => {});
-  return () => tail.trim();
 }

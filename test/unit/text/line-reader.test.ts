@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { lineReader } from "../../../src/text/line-reader.js";
+import { LineReader } from "../../../src/text/line-reader.js";
 
 function read(chunks: Buffer[], maxBytes = 1000): string[] {
   const lines: string[] = [];
-  const reader = lineReader(maxBytes, (line) => lines.push(line));
+  const reader = new LineReader((line) => lines.push(line), { maxBytes });
   for (const chunk of chunks) reader.push(chunk);
   reader.end();
   return lines;
@@ -33,4 +33,11 @@ it("keeps the beginning of a line that is too long, and the next one whole", () 
 it("takes a last line without its end", () => {
   expect(read([Buffer.from("a\n\nb")])).toEqual(["a", "", "b"]);
   expect(read([Buffer.from("a\n")])).toEqual(["a"]);
+});
+
+it("ends a line at a carriage return where asked to", () => {
+  const lines: string[] = [];
+  const reader = new LineReader((line) => lines.push(line), { maxBytes: 100, carriageReturns: true });
+  for (const chunk of ["10%\r20", "%\rdone\n"]) reader.push(Buffer.from(chunk));
+  expect(lines).toEqual(["10%", "20%", "done"]);
 });

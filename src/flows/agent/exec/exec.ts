@@ -4,6 +4,7 @@ import { Fault, isFault } from "../../../errors.js";
 import { commandFor, newNonce } from "../../../remote/operations/conversation.js";
 import type { Exit } from "../../../remote/process.js";
 import { type Agent, hostAndName } from "../../../state/agents.js";
+import { lastLines } from "../../../text/last-lines.js";
 import { forEachAgent, type Outcome, type Pace } from "../../fleet/each.js";
 import { programOf } from "../../gate.js";
 import { hideSecrets } from "../../hide-secrets.js";
@@ -175,6 +176,6 @@ const tooLate = ({ agent: { host }, resolved }: Target, timeout = 0): Fault =>
 
 const neverBegan = ({ agent, resolved }: Target, { code }: Exit, said: string): Fault =>
   new Fault("remote-failed", `could not run a command as ${resolved.user} on ${agent.host.name}`, {
-    why: said ? said.split("\n").slice(-3) : `systemd-run ended with ${code}`,
+    why: lastLines(said, 3, `systemd-run ended with ${code}`),
     next: `clm host check ${agent.host.name}`,
   });

@@ -1,4 +1,3 @@
-import { StringDecoder } from "node:string_decoder";
 import { stripVTControlCharacters } from "node:util";
 import { installerJob, installerWish } from "../../../agents/plan/operations.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
@@ -7,6 +6,7 @@ import { sh } from "../../../quote.js";
 import { followJob, type JobEnd, jobGone, unitOf } from "../../../remote/operations/jobs.js";
 import { absent, dir, file, type Operation } from "../../../remote/operations/operation.js";
 import type { Shell } from "../../../remote/process.js";
+import { LineReader } from "../../../text/line-reader.js";
 import type { Progress } from "../../../ui/ui.js";
 import type { Session } from "../../session.js";
 
@@ -57,18 +57,18 @@ export async function followInstaller(
 ): Promise<string[]> {
   const patterns = resolved.manifest.install.warnings.map((pattern) => new RegExp(pattern, "u"));
   const warnings = new Set<string>();
-  const lines = lineReader((line) => {
+  const { reader, last } = readableLines((line) => {
     progress.output(line);
     if (patterns.some((pattern) => pattern.test(line))) warnings.add(line.trim());
   });
   const name = installerJob(resolved.name);
   const { signal } = session;
-  const end = await followJob(root, name, { onOutput: (bytes) => lines.read(bytes), signal }).catch(
+  const end = await followJob(root, name, { onOutput: (bytes) => reader.push(bytes), signal }).catch(
     leftBehind(session, `the installer goes on on ${resolved.host}`),
   );
-  lines.end();
+  reader.end();
   if (end.result === "success") return [...warnings];
-  throw failed(session, resolved, end, lines.last());
+  throw failed(session, resolved, end, last);
 }
 
 /** Told to who left, or lost, a host where something is at work. */
@@ -96,29 +96,18 @@ function failed({ argv }: Session, { host, manifest }: ResolvedAgent, end: JobEn
 
 const shown = 12;
 
-/** Bytes as lines a person can read; an installer draws its progress with carriage returns. */
-function lineReader(onLine: (line: string) => void) {
-  const decoder = new StringDecoder("utf8");
-  const tail: string[] = [];
-  let rest = "";
-  const take = (text: string) => {
-    const lines = (rest + text).split(/\r?\n|\r/);
-    rest = lines.pop() ?? "";
-    for (const line of lines) tell(line);
-  };
-  const tell = (raw: string) => {
-    const line = stripVTControlCharacters(raw).trimEnd();
-    if (line === "") return;
-    tail.push(line);
-    if (tail.length > shown) tail.shift();
-    onLine(line);
-  };
-  return {
-    read: (bytes: Buffer) => take(decoder.write(bytes)),
-    end: () => {
-      take(decoder.end());
-      tell(rest);
+/** Whole lines as a person reads them, the last of which are kept. */
+function readableLines(onLine: (line: string) => void) {
+  const last: string[] = [];
+  const reader = new LineReader(
+    (raw) => {
+      const line = stripVTControlCharacters(raw).trimEnd();
+      if (line === "") return;
+      last.push(line);
+      if (last.length > shown) last.shift();
+      onLine(line);
     },
-    last: () => [...tail],
-  };
+    { maxBytes: 65_536, carriageReturns: true },
+  );
+  return { reader, last };
 }

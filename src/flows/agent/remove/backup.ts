@@ -14,6 +14,7 @@ import { withSilenceTimeout } from "../../../remote/silence-timeout.js";
 import type { Agent } from "../../../state/agents.js";
 import { removeIfThere, sweepTemps, syncDirectory, tempName } from "../../../state/atomic-file.js";
 import { openSubdirectory } from "../../../state/config-dir.js";
+import { lastLines, tailOf } from "../../../text/last-lines.js";
 import type { Session } from "../../session.js";
 import { commandInSandbox } from "../as-agent.js";
 import script from "./backup.py?raw";
@@ -126,10 +127,7 @@ export function wantedOf({ backup }: Manifest, paths: AgentPaths, { bytes }: Pic
 
 export async function receive(process: Process, host: string, path: string, limits: Limits): Promise<void> {
   const { bytes: maxBytes, seconds, silence } = limits;
-  let complaint = "";
-  process.stderr.on("data", (chunk: Buffer) => {
-    complaint = (complaint + chunk.toString()).slice(-2000);
-  });
+  const complaint = tailOf(process.stderr);
   process.stdin.end(script);
   try {
     const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
@@ -142,7 +140,7 @@ export async function receive(process: Process, host: string, path: string, limi
   const { code } = await awaitExit(process, host);
   if (code === 0) return;
   throw new Fault("remote-failed", `python3 on the host ended with ${code}`, {
-    why: complaint.trim().split("\n").slice(-2),
+    why: lastLines(complaint(), 2),
   });
 }
 

@@ -6,6 +6,7 @@ import { Fault } from "../../../errors.js";
 import type { Process } from "../../../remote/process.js";
 import { run } from "../../../remote/run.js";
 import { hostAndName } from "../../../state/agents.js";
+import { lastLines } from "../../../text/last-lines.js";
 import { own } from "../../../text/own-property.js";
 import { step } from "../../step.js";
 import { asAgent, commandInSandbox, notOurs } from "../as-agent.js";
@@ -114,7 +115,7 @@ async function send(
   }
   const full = /No space left on device|Disk quota exceeded/.test(said.stderr);
   throw new Fault(full ? "host-full" : "remote-failed", `Codex ${codex} could not be put on ${agent.host.name}`, {
-    why: own(troubles, answer) ?? said.stderr.trim().split("\n").slice(-3),
+    why: own(troubles, answer) ?? lastLines(said.stderr, 3),
     next: `clm host check ${agent.host.name}`,
   });
 }

@@ -5,6 +5,7 @@ import { Fault } from "../../../errors.js";
 import { dir } from "../../../remote/operations/operation.js";
 import type { Secret } from "../../../secret.js";
 import { type Agent, agentId, findAgent, hostAndName } from "../../../state/agents.js";
+import { LineReader } from "../../../text/line-reader.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { codeOf, execIn } from "../exec/exec.js";
@@ -118,7 +119,7 @@ async function runThere(
     const exit = await execIn(session, target, leash, {
       command,
       ...(secret && { input: Readable.from([Buffer.from(`${secret.reveal()}\n`)]) }),
-      onOutput: (_, stream, bytes) => lines[stream].take(bytes),
+      onOutput: (_, stream, bytes) => lines[stream].push(bytes),
     });
     how = "done";
     for (const each of Object.values(lines)) each.end();
@@ -132,17 +133,6 @@ async function runThere(
   }
 }
 
-function linesTo(hear: (line: string) => void) {
-  const decoder = new TextDecoder();
-  let rest = "";
-  return {
-    take(bytes: Uint8Array): void {
-      const [last = "", ...lines] = `${rest}${decoder.decode(bytes, { stream: true })}`.split("\n").reverse();
-      rest = last;
-      for (const line of lines.reverse()) if (line.trim() !== "") hear(line.trimEnd());
-    },
-    end(): void {
-      if (rest.trim() !== "") hear(rest.trimEnd());
-    },
-  };
-}
+/** Whole lines, without those that are empty. */
+const linesTo = (hear: (line: string) => void): LineReader =>
+  new LineReader((line) => line.trim() !== "" && hear(line.trimEnd()), { maxBytes: 65_536 });

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { codexTypeOf } from "../../../agents/hermes/codex/runtime.js";
 import { type CodexSight, codexLook, codexSightFrom, type Looking } from "../../../agents/hermes/codex/sight.js";
 import { Fault } from "../../../errors.js";
+import { lastLines } from "../../../text/last-lines.js";
 import type { Session } from "../../session.js";
 import { execIn } from "../exec/exec.js";
 import { leashOn } from "../exec/leash.js";
@@ -36,7 +37,7 @@ export async function lookAtCodex(session: Session, target: Target, looking: Loo
     const sight = codexSightFrom(said.stdout);
     if (sight) return clean(session, sight);
     throw new Fault("remote-failed", `${agent.host.name} could not tell how Codex is`, {
-      why: session.ui.redact(said.stderr.trim().split("\n").at(-1) || `what asked it ended with ${code}`),
+      why: lastLines(said.stderr, 1, `what asked it ended with ${code}`).map(session.ui.redact),
       next: `clm agent doctor ${agent.ref}`,
     });
   } finally {

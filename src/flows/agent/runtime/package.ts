@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { CodexType } from "../../../agents/hermes/codex/runtime.js";
 import { Fault } from "../../../errors.js";
 import { openSubdirectory } from "../../../state/config-dir.js";
+import { lastLines, tailOf } from "../../../text/last-lines.js";
 import type { Session } from "../../session.js";
 
 /** Which Codex, and where from. */
@@ -99,10 +100,7 @@ function pack({ signal, env }: Session, spec: string, directory: string): Promis
   const words = ["pack", spec, "--pack-destination", directory, "--silent", "--ignore-scripts"];
   return new Promise((done, failed) => {
     const child = spawn("npm", words, { stdio: ["ignore", "ignore", "pipe"], env, signal, cwd: directory });
-    let said = "";
-    child.stderr.on("data", (chunk) => {
-      said = `${said}${chunk}`.slice(-4000);
-    });
+    const complaint = tailOf(child.stderr);
     const trouble = (why: string) => {
       signal.throwIfAborted();
       throw new Fault("local-setup", `npm could not fetch ${spec}`, {
@@ -120,8 +118,6 @@ function pack({ signal, env }: Session, spec: string, directory: string): Promis
     child.on("error", (error: NodeJS.ErrnoException) =>
       end(error.code === "ENOENT" ? "there is no npm on this machine" : error.message),
     );
-    child.on("close", (code) =>
-      end(code === 0 ? undefined : said.trim().split("\n").at(-1) || `it ended with ${code}`),
-    );
+    child.on("close", (code) => end(code === 0 ? undefined : lastLines(complaint(), 1, `it ended with ${code}`)[0]));
   });
 }

@@ -1,0 +1,20 @@
+import type { Readable } from "node:stream";
+
+/** The last lines a program printed, as the reason for its failure; `otherwise` when it printed nothing. */
+export function lastLines(output: string, count: number, otherwise?: string): string[] {
+  const lines = output.trim().split("\n").slice(-count);
+  return lines.join("") === "" ? [otherwise ?? []].flat() : lines;
+}
+
+const tailLength = 2000;
+
+/** Reads a stream to its end and keeps only its last characters: stderr, for when the program fails. */
+export function tailOf(stream: Readable): () => string {
+  let tail = "";
+  stream.on("data", (chunk: Buffer) => {
+    tail = (tail + chunk.toString()).slice(-tailLength);
+  });
+  // What breaks the stream is reported where the process is waited for.
+  stream.on("error", () => {});
+  return () => tail.trim();
+}
