@@ -64,7 +64,7 @@ export const bundling = {
 };
 
 /** What the start of nearly every command needs, in one file: Node takes as long to find and open a small file as to run it. */
-const startsWith = ["src/cli/live.ts", "src/cli/host/list.ts"];
+const startsWith = ["src/cli/process.ts", "src/cli/host/list.ts"];
 
 /** The parts that are loaded with these sources, however deep. */
 function loadedWith(outputs, sources) {

@@ -1,15 +1,15 @@
 import { levels } from "../../agents/logs/line.js";
 import { sources } from "../../agents/logs/sources.js";
 import { choice, command, commandLine, flag, number, list as repeated, text, type Verbs } from "../command.js";
-import { doctoring } from "../doctor/commands.js";
-import { agentName, agentNames, choosing, pacing, sudo } from "../recurring.js";
+import { doctorOptions } from "../doctor/commands.js";
+import { agentFilters, agentName, agentNames, batchOptions, sudoOption } from "../shared-options.js";
 import { memory } from "./memory/commands.js";
 import { proxy } from "./proxy/commands.js";
 import { runtime } from "./runtime/commands.js";
 import { secret } from "./secret/commands.js";
 import { sessions } from "./sessions/commands.js";
 
-const many = { ...choosing, ...pacing, ...sudo };
+const many = { ...agentFilters, ...batchOptions, ...sudoOption };
 const formats = ["table", "json", "yaml", "name"] as const;
 
 export const install = command({
@@ -36,7 +36,7 @@ resume. When everything is installed already, the command changes nothing.`,
       completes: "file",
     }),
     noPackages: flag("do not install missing packages; stop and list them"),
-    ...sudo,
+    ...sudoOption,
   },
   formats,
   mutates: true,
@@ -257,8 +257,8 @@ run next. No model is called. Exits with 0 when every named agent runs or is sto
   args: { names: agentNames },
   options: {
     noDrift: flag("do not check for configuration drift"),
-    ...choosing,
-    ...sudo,
+    ...agentFilters,
+    ...sudoOption,
   },
   formats,
   examples: [
@@ -292,8 +292,8 @@ UTC.`,
     grep: text("REGEX", "only entries that match; ignores case unless REGEX has a capital letter"),
     source: repeated("SOURCE", `only entries from this source: ${sources.join(", ")} (repeatable)`),
     utc: flag("show times in UTC, and read --since and --until as UTC"),
-    ...choosing,
-    ...sudo,
+    ...agentFilters,
+    ...sudoOption,
   },
   formats: ["table", "json"],
   examples: [
@@ -315,7 +315,7 @@ started. Known problems are named together with their fix. Problems that the age
 With --fix, an agent with configuration drift is synced, and one that should run but does not is started; then it is
 checked again.`,
   args: { names: agentNames },
-  options: { ...doctoring, ...choosing },
+  options: { ...doctorOptions, ...agentFilters },
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [
@@ -338,7 +338,7 @@ Exits with 0 when nothing differs, with 3 when something does, and with another 
 compared. An agent that was stopped with 'clm agent stop' is expected to be stopped; before onboarding is complete,
 only files are compared.`,
   args: { names: agentNames },
-  options: { ...choosing, parallel: pacing.parallel, ...sudo },
+  options: { ...agentFilters, parallel: batchOptions.parallel, ...sudoOption },
   formats,
   examples: [
     { run: "clm agent diff hermes-test" },
@@ -384,10 +384,10 @@ removed, because an agent could use them to change what you see; --raw keeps the
 name, not its arguments.`,
   args: { names: agentNames, command: commandLine("the command to run") },
   options: {
-    ...choosing,
-    ...pacing,
+    ...agentFilters,
+    ...batchOptions,
     raw: flag("keep escape sequences and control characters, even on a terminal"),
-    ...sudo,
+    ...sudoOption,
   },
   formats: ["table", "json", "yaml"],
   mutates: true,
@@ -408,7 +408,7 @@ export const shell = command({
 of its service, although its account has no login. The shell and every process started in it end when you leave it or
 the connection is lost. Its output is shown unchanged, including secrets. For scripts use 'clm agent exec'.`,
   args: { name: agentName },
-  options: sudo,
+  options: sudoOption,
   mutates: true,
   examples: [{ run: "clm agent shell hermes-test" }],
   load: () => import("./shell.js"),
@@ -449,7 +449,7 @@ each of open, lost, waiting, back and closed.`,
   options: {
     port: number("PORT", "port on this machine (default: any free port)", { min: 1, max: 65535 }),
     browser: flag("open it in the browser"),
-    ...sudo,
+    ...sudoOption,
   },
   formats: ["table", "json"],
   mutates: true,

@@ -3,7 +3,7 @@ import type { answersIn } from "../../flows/agent/configure/answers-file.js";
 import type { Configured, ConfigureRequest, StageResult } from "../../flows/agent/configure.js";
 import { agentId, findAgent } from "../../state/agents.js";
 import type { Context, Handler, View } from "../command.js";
-import { onAgents } from "../many.js";
+import { runOnAgents } from "../run-on-agents.js";
 import { configure } from "./commands.js";
 import { changeText } from "./tell.js";
 import { judgedView, nextFor } from "./view.js";
@@ -23,19 +23,22 @@ export const run: Handler<typeof configure> = async ({ args, options }, clm) => 
     return changesFrom({ ...flags, relaxed }, on, below);
   };
 
-  return onAgents(clm, {
-    ...{ command: configure, words: args.names, options },
-    work: async (session, word) => {
-      // Loading what reads manifests takes about as long as the handshake: both at once.
-      session.pool.connect(findAgent(session.hosts.read(), word).host).catch(() => {});
-      const how = { stage, test: !noTest, validate: !noValidate, skipChat, allowRemoval };
-      return (await flows()).configure(session, word, { changes, ...how });
+  return runOnAgents(
+    clm,
+    { command: configure, names: args.names, options },
+    {
+      run: async (session, ref) => {
+        // Loading what reads manifests takes about as long as the handshake: both at once.
+        session.pool.connect(findAgent(session.hosts.read(), ref).host).catch(() => {});
+        const how = { stage, test: !noTest, validate: !noValidate, skipChat, allowRemoval };
+        return (await flows()).configure(session, ref, { changes, ...how });
+      },
+      json: ({ agent: _, ...seen }) => seen,
+      lines: (done) => (clm.dryRun || done.proofs.some(({ result }) => result === "fail") ? [] : stateLines(done)),
+      verify: async (done) => (await flows()).mustBeProven(done),
+      print: (done) => tables(clm, done),
     },
-    data: ({ agent: _, ...seen }) => seen,
-    told: (done) => (clm.dryRun ? [] : stateLines(done)),
-    judge: async (done) => (await flows()).mustBeProven(done),
-    tables: (done) => tables(clm, done),
-  });
+  );
 };
 
 /** Read with YAML, which takes its time to load. */

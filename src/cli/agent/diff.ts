@@ -1,8 +1,8 @@
 import type { Handler } from "../command.js";
 import { tellDifferences } from "../diff/differences.js";
-import { chooseAgents, isLone } from "../many.js";
+import { chooseAgents, namesOneAgent } from "../run-on-agents.js";
 import type { diff } from "./commands.js";
 
 export const run: Handler<typeof diff> = ({ args: { names }, options }, clm) => {
-  return tellDifferences(clm, chooseAgents(clm, names, options), { ...options, lone: isLone(names) });
+  return tellDifferences(clm, chooseAgents(clm, names, options), { ...options, lone: namesOneAgent(names) });
 };

@@ -2,7 +2,7 @@ import { doctorAgents } from "../../flows/doctor/doctor.js";
 import { withSession } from "../../flows/session.js";
 import type { Handler } from "../command.js";
 import { report } from "../doctor/report.js";
-import { chooseAgents } from "../many.js";
+import { chooseAgents } from "../run-on-agents.js";
 import type { doctor } from "./commands.js";
 
 export const run: Handler<typeof doctor> = async ({ args, options }, clm) => {

@@ -7,7 +7,7 @@ import { sh } from "../../quote.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import { plain } from "../../ui/plain.js";
 import type { Context, Handler, Input } from "../command.js";
-import { chooseAgents, isLone, paceOf, rerunLine, summarize } from "../many.js";
+import { batchPace, chooseAgents, namesOneAgent, rerunLine, summarize } from "../run-on-agents.js";
 import { exec } from "./commands.js";
 import { ExecOutput } from "./exec-output.js";
 import { identityOf } from "./view.js";
@@ -17,7 +17,7 @@ type ExecInput = Input<NonNullable<typeof exec.args>, NonNullable<typeof exec.op
 export const run: Handler<typeof exec> = async (input, clm) => {
   const { names } = input.args;
   const agents = chooseAgents(clm, names, input.options);
-  const lone = isLone(names) ? agents[0] : undefined;
+  const lone = namesOneAgent(names) ? agents[0] : undefined;
   return withSession({ ...clm, sudoPasswordFile: input.options.sudoPasswordFile }, (session) =>
     lone ? inOne(session, clm, lone, input) : inMany(session, clm, agents, input),
   );
@@ -49,7 +49,7 @@ async function inMany(session: Session, clm: Context, agents: Agent[], { args, o
       if (clm.format === "table") printBlock(clm, agent, output, options.raw);
     },
   };
-  const outcomes = await execInAgents(session, agents, order, paceOf(options));
+  const outcomes = await execInAgents(session, agents, order, batchPace(options));
   if (outcomes.length === 0) return 0;
   if (clm.format === "table") {
     const undone = outcomes.filter(({ result }) => result !== "ok").map(({ agent }) => hostAndName(agent));

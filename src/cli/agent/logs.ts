@@ -5,8 +5,8 @@ import { type Audience, type Told, tellLogs } from "../../flows/logs/logs.js";
 import { withSession } from "../../flows/session.js";
 import { jsonLines } from "../../ui/format.js";
 import type { Handler } from "../command.js";
-import { chooseAgents } from "../many.js";
-import { momentFrom } from "../moment.js";
+import { parseTime } from "../parse-time.js";
+import { chooseAgents } from "../run-on-agents.js";
 import type { logs } from "./commands.js";
 import { logLines, logObject } from "./log-lines.js";
 
@@ -15,8 +15,8 @@ const atOnce = 1000;
 
 export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
   const { follow, level = "debug", utc, sudoPasswordFile } = options;
-  const since = options.since === undefined ? undefined : momentFrom("--since", options.since, { now: clm.now(), utc });
-  const until = options.until === undefined ? undefined : momentFrom("--until", options.until, { now: clm.now(), utc });
+  const since = options.since === undefined ? undefined : parseTime("--since", options.since, { now: clm.now(), utc });
+  const until = options.until === undefined ? undefined : parseTime("--until", options.until, { now: clm.now(), utc });
   if (follow && until) throw new Fault("usage", "--follow and --until contradict each other");
   if (since && until && secondsAt(since, clm.now()) > secondsAt(until, clm.now()))
     throw new Fault("bad-input", "--until is before --since");

@@ -1,35 +1,36 @@
 import { type Removed, removeAgent } from "../../flows/agent/remove.js";
 import type { Handler } from "../command.js";
-import { onAgents } from "../many.js";
+import { runOnAgents } from "../run-on-agents.js";
 import { remove } from "./commands.js";
 
 export const run: Handler<typeof remove> = ({ args, options }, clm) => {
   const { noBackup, force, forget } = options;
   const now = forget ? "forgotten" : "removed";
   const standing = clm.dryRun ? {} : { state: now, status: now };
-  const told = clm.dryRun ? wouldRemove(clm.configDir) : forget ? forgotten : removed;
-  return onAgents(clm, {
-    command: remove,
-    words: args.names,
-    options,
-    told,
-    work: async (session, word) => {
-      const done = await removeAgent(session, word, { backup: !noBackup, force, forget });
-      for (const thing of done.left) session.ui.warn(`left on ${done.agent.host.name}: ${thing}`);
-      return done;
+  const lines = clm.dryRun ? wouldRemove(clm.configDir) : forget ? forgotten : removed;
+  return runOnAgents(
+    clm,
+    { command: remove, names: args.names, options },
+    {
+      lines,
+      run: async (session, ref) => {
+        const done = await removeAgent(session, ref, { backup: !noBackup, force, forget });
+        for (const thing of done.left) session.ui.warn(`left on ${done.agent.host.name}: ${thing}`);
+        return done;
+      },
+      json: ({ backedUp, backup, changes, left }) => ({
+        ...standing,
+        backed_up: backedUp,
+        backup: backup?.path ?? null,
+        changes,
+        left,
+      }),
+      confirm: ({ length }) =>
+        forget
+          ? `This forgets ${length} agents and their keys; nothing is changed on their hosts`
+          : `This removes ${length} agents with their accounts, their files and their keys`,
     },
-    data: ({ backedUp, backup, changes, left }) => ({
-      ...standing,
-      backed_up: backedUp,
-      backup: backup?.path ?? null,
-      changes,
-      left,
-    }),
-    loss: ({ length }) =>
-      forget
-        ? `This forgets ${length} agents and their keys; nothing is changed on their hosts`
-        : `This removes ${length} agents with their accounts, their files and their keys`,
-  });
+  );
 };
 
 const wouldRemove =

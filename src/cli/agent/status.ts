@@ -2,10 +2,10 @@ import { isWell } from "../../agents/probe/status/judge.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import { withSession } from "../../flows/session.js";
 import type { Context, Handler } from "../command.js";
-import { chooseAgents, isLone } from "../many.js";
 import { factsOf } from "../ps/facts.js";
 import { describeFound } from "../ps/in-full.js";
 import { connectTimeout, lookWith } from "../ps/ps.js";
+import { chooseAgents, namesOneAgent } from "../run-on-agents.js";
 import type { status } from "./commands.js";
 import { checkView } from "./view.js";
 
@@ -15,7 +15,7 @@ export const run: Handler<typeof status> = async ({ args, options }, clm) => {
   const found = await withSession({ ...clm, sudoPasswordFile, timeout: connectTimeout }, (session) =>
     lookWith(clm, session, agents, !noDrift),
   );
-  const lone = isLone(args.names) ? found[0] : undefined;
+  const lone = namesOneAgent(args.names) ? found[0] : undefined;
   if (clm.format === "name") clm.ui.out(found.map(({ agent }) => `${agent.ref}\n`).join(""));
   else if (clm.format !== "table") clm.show(lone ? factsOf(lone) : found.map(factsOf), () => "");
   else for (const [at, each] of found.entries()) showOne(clm, each, at > 0);

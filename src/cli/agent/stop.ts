@@ -1,7 +1,7 @@
 import { strayFix } from "../../agents/probe/status/troubles.js";
 import { type Stopped, stopAgent } from "../../flows/agent/stop.js";
 import type { Handler } from "../command.js";
-import { onAgents } from "../many.js";
+import { runOnAgents } from "../run-on-agents.js";
 import { stop } from "./commands.js";
 import { would } from "./tell.js";
 
@@ -18,25 +18,26 @@ function strayLines({ agent, strays: { count, first } }: Stopped, dryRun: boolea
 }
 
 export const run: Handler<typeof stop> = ({ args, options }, clm) =>
-  onAgents(clm, {
-    command: stop,
-    words: args.names,
-    options,
-    work: async (session, word) => {
-      const done = await stopAgent(session, word, { now: options.now, strays: options.strays });
-      for (const line of strayLines(done, clm.dryRun)) session.ui.warn(line);
-      return done;
+  runOnAgents(
+    clm,
+    { command: stop, names: args.names, options },
+    {
+      run: async (session, ref) => {
+        const done = await stopAgent(session, ref, { now: options.now, strays: options.strays });
+        for (const line of strayLines(done, clm.dryRun)) session.ui.warn(line);
+        return done;
+      },
+      json: ({ changes, strays }) => ({
+        ...(!clm.dryRun && { running: false }),
+        changes,
+        strays: strays.first,
+        strays_total: strays.count,
+      }),
+      lines: ({ changes }, subject) => {
+        if (clm.dryRun) return would(changes, `${subject}is stopped already`);
+        return [
+          `${subject}${changes.length === 0 ? "was stopped already; nothing was changed" : "is stopped; its data is kept"}`,
+        ];
+      },
     },
-    data: ({ changes, strays }) => ({
-      ...(!clm.dryRun && { running: false }),
-      changes,
-      strays: strays.first,
-      strays_total: strays.count,
-    }),
-    told: ({ changes }, who) => {
-      if (clm.dryRun) return would(changes, `${who}is stopped already`);
-      return [
-        `${who}${changes.length === 0 ? "was stopped already; nothing was changed" : "is stopped; its data is kept"}`,
-      ];
-    },
-  });
+  );

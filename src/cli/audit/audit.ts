@@ -7,7 +7,7 @@ import type { audit } from "./commands.js";
 
 export const run: Handler<typeof audit> = async ({ options }, clm) => {
   if (options.verify) return verify(clm);
-  const actions = deedsFrom(readAudit(clm.configDir, options.target === undefined ? {} : { target: options.target }));
+  const actions = actionsFrom(readAudit(clm.configDir, options.target === undefined ? {} : { target: options.target }));
   clm.list(options.last === undefined ? actions : actions.slice(-options.last), view);
   return undefined;
 };
@@ -26,7 +26,7 @@ export interface Action {
   detail?: AuditEntry["detail"];
 }
 
-export function deedsFrom(entries: readonly AuditEntry[]): Action[] {
+export function actionsFrom(entries: readonly AuditEntry[]): Action[] {
   const actions = new Map<string, Action>();
   for (const { id, event, at, verb, target, who, argv, result, fault, detail } of entries) {
     const begun = actions.get(id) ?? { id, began_at: at, verb, target, who, result: "unfinished" };
@@ -63,5 +63,8 @@ function verify(clm: Context): undefined {
     });
   }
   const open = unfinished.map(({ verb, target, at }) => `\nbegan and did not end: ${verb} ${target} (${at})`).join("");
-  clm.show({ ok, entries, unfinished: deedsFrom(unfinished) }, () => `the audit log is whole: ${entries} lines${open}`);
+  clm.show(
+    { ok, entries, unfinished: actionsFrom(unfinished) },
+    () => `the audit log is whole: ${entries} lines${open}`,
+  );
 }

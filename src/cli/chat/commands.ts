@@ -1,5 +1,5 @@
 import { command, flag, list, type Noun, text } from "../command.js";
-import { agentName, sudo } from "../recurring.js";
+import { agentName, sudoOption } from "../shared-options.js";
 
 export const chat = command({
   path: "chat",
@@ -23,7 +23,7 @@ the agent stores the messages.`,
     file: list("FILE", "attach a text file to the first message (repeatable; '-' is stdin)", {
       completes: "file",
     }),
-    ...sudo,
+    ...sudoOption,
   },
   formats: ["table", "json", "yaml"],
   examples: [

@@ -1,5 +1,5 @@
 import { command, type Noun } from "../command.js";
-import { agentNames, choosing, pacing, sudo } from "../recurring.js";
+import { agentFilters, agentNames, batchOptions, sudoOption } from "../shared-options.js";
 
 export const diff = command({
   path: "diff",
@@ -7,7 +7,7 @@ export const diff = command({
   description: `Like 'clm agent diff', for every agent or for the named ones. Changes nothing. Exits with 0 when
 nothing differs, with 3 when something does, and with another code when an agent could not be compared.`,
   args: { names: agentNames },
-  options: { ...choosing, parallel: pacing.parallel, ...sudo },
+  options: { ...agentFilters, parallel: batchOptions.parallel, ...sudoOption },
   formats: ["table", "json", "yaml", "name"],
   examples: [
     { run: "clm diff" },

@@ -1,5 +1,5 @@
 import type { Handler } from "../command.js";
-import { chooseAgentsOrAll } from "../many.js";
+import { chooseAgentsOrAll } from "../run-on-agents.js";
 import type { diff } from "./commands.js";
 import { tellDifferences } from "./differences.js";
 

@@ -1,12 +1,12 @@
 import { command, flag, type Noun, number } from "../command.js";
-import { sudo } from "../recurring.js";
+import { sudoOption } from "../shared-options.js";
 
 /** Options of `doctor` and `agent doctor`. */
-export const doctoring = {
+export const doctorOptions = {
   fix: flag("fix what is safe to fix, and check again"),
   verbose: flag("show every check, also those that passed"),
   parallel: number("N", "how many hosts at once", { min: 1, max: 200, default: 32 }),
-  ...sudo,
+  ...sudoOption,
 };
 
 export const doctor = command({
@@ -19,7 +19,7 @@ check; the others are still checked.
 With --fix, files on this machine that others can read are made private, an agent with configuration drift is synced,
 and one that should run but does not is started; then everything is checked again. For every other problem the command
 that fixes it is printed.`,
-  options: doctoring,
+  options: doctorOptions,
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [

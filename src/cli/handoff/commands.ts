@@ -1,5 +1,5 @@
 import { choice, command, flag, list, type Noun, number, optional, text } from "../command.js";
-import { sudo } from "../recurring.js";
+import { sudoOption } from "../shared-options.js";
 
 export const handoff = command({
   path: "handoff",
@@ -44,7 +44,7 @@ instead, using the agent's own handoff (Hermes 0.14 and later).`,
     wait: number("SECONDS", "with --to-channel: how long to wait for the agent (default 90)", { min: 1, max: 3600 }),
     list: flag("list unfinished handoffs"),
     abandon: text("ID", "remove an unfinished handoff"),
-    ...sudo,
+    ...sudoOption,
   },
   formats: ["table", "json", "yaml"],
   mutates: true,

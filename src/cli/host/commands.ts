@@ -1,5 +1,5 @@
 import { command, commandLine, flag, number, list as repeated, required, rest, text, type Verbs } from "../command.js";
-import { sudo } from "../recurring.js";
+import { sudoOption } from "../shared-options.js";
 
 const reach = {
   address: text("ADDRESS", "name or IP address to connect to"),
@@ -74,7 +74,7 @@ export const check = command({
   description: `Runs these checks on each host: reachable, pinned key, login, sudo, systemd, disk and more. Each check
 has a stable id, a result, a reason and a fix. Exits with 1 when a check fails.`,
   args: { names: rest("the hosts (default: all)", "host-pattern") },
-  options: { ...many, parallel, ...sudo },
+  options: { ...many, parallel, ...sudoOption },
   formats: ["table", "json", "yaml"],
   examples: [
     { run: "clm host check wolf-i" },
@@ -149,7 +149,7 @@ the command on the hosts. The audit log records the program's name, not its argu
     timeout: number("SECONDS", "give up on a host after this time", { min: 1 }),
     raw: flag("keep escape sequences and control characters, even on a terminal"),
     parallel,
-    ...sudo,
+    ...sudoOption,
   },
   formats: ["table", "json", "yaml"],
   mutates: true,

@@ -1,5 +1,5 @@
 import { command, flag, list, text, type Verbs } from "../command.js";
-import { sudo } from "../recurring.js";
+import { sudoOption } from "../shared-options.js";
 
 export const clawrium = command({
   path: "import clawrium",
@@ -20,7 +20,7 @@ Agents that are not Hermes, incomplete installations and unknown providers are l
     host: list("OLD=NAME", "rename the host OLD to NAME (repeatable)"),
     acceptNew: flag("trust the hosts' keys without asking"),
     noCheck: flag("contact no host and compare nothing"),
-    ...sudo,
+    ...sudoOption,
   },
   formats: ["table", "json", "yaml"],
   mutates: true,

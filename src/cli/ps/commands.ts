@@ -1,5 +1,5 @@
 import { command, flag, type Noun, number } from "../command.js";
-import { agentNames, choosing, sudo } from "../recurring.js";
+import { agentFilters, agentNames, sudoOption } from "../shared-options.js";
 
 export const ps = command({
   path: "ps",
@@ -22,8 +22,8 @@ Exits with 0 when every agent runs or is stopped on purpose, otherwise with 1; -
     watch: flag("repeat until Ctrl-C", { short: "w" }),
     every: number("SECONDS", "with --watch: seconds between two probes (default: 5)", { min: 1, max: 3600 }),
     noDrift: flag("do not check for configuration drift"),
-    ...choosing,
-    ...sudo,
+    ...agentFilters,
+    ...sudoOption,
   },
   formats: ["table", "json", "yaml", "name"],
   examples: [

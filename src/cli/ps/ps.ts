@@ -5,7 +5,7 @@ import { lookAtAgents } from "../../flows/fleet/probe-agents.js";
 import { type Session, withSession } from "../../flows/session.js";
 import type { Agent } from "../../state/agents.js";
 import type { Context, Handler } from "../command.js";
-import { chooseAgents, chooseAgentsOrAll } from "../many.js";
+import { chooseAgents, chooseAgentsOrAll } from "../run-on-agents.js";
 import type { ps } from "./commands.js";
 import { factsOf } from "./facts.js";
 import { countText, fleetColumns, signsFor } from "./view.js";

@@ -1,5 +1,5 @@
 import { command, type Noun, number } from "../command.js";
-import { agentName, sudo } from "../recurring.js";
+import { agentName, sudoOption } from "../shared-options.js";
 
 export const tunnel = command({
   path: "tunnel",
@@ -14,7 +14,7 @@ json one line is printed for each of open, lost, waiting, back and closed.`,
   args: { name: agentName },
   options: {
     port: number("PORT", "port on this machine (default: the agent's own, or any free port)", { min: 1, max: 65535 }),
-    ...sudo,
+    ...sudoOption,
   },
   formats: ["table", "json"],
   examples: [

@@ -1,5 +1,5 @@
 import { command, flag, type Noun, optional, required, text } from "../../command.js";
-import { agentName, sudo } from "../../recurring.js";
+import { agentName, sudoOption } from "../../shared-options.js";
 
 const lists = ["table", "json", "yaml"] as const;
 
@@ -11,7 +11,7 @@ export const show = command({
   description: `Reads the files from the host and prints their contents: MEMORY.md (the agent's notes, at most 2200
 characters), USER.md (what it knows about its user, at most 1375) and SOUL.md (its character, at most 20000).`,
   args: { name: agentName, file: optional("only this file", "memory-file") },
-  options: sudo,
+  options: sudoOption,
   formats: lists,
   examples: [
     { run: "clm agent memory show hermes-test" },
@@ -26,7 +26,7 @@ export const info = command({
   description:
     "Shows for each file its length and limit in characters (code points), the number of entries, mode, time and digest.",
   args: { name: agentName, file: optional("only this file", "memory-file") },
-  options: sudo,
+  options: sudoOption,
   formats: lists,
   examples: [{ run: "clm agent memory info hermes-test" }, { run: "clm agent memory info hermes-test -o json" }],
   load: () => import("./info.js"),
@@ -38,7 +38,7 @@ export const read = command({
   description: `Prints only the file, byte for byte, for a pipe or a file. On a terminal, escape sequences are
 removed. FILE defaults to MEMORY.md.`,
   args: { name: agentName, file: optional("MEMORY.md, USER.md or SOUL.md", "memory-file") },
-  options: sudo,
+  options: sudoOption,
   examples: [
     { run: "clm agent memory read hermes-test USER.md" },
     { run: "clm agent memory read hermes-test > MEMORY.md", note: "save a copy" },
@@ -55,7 +55,7 @@ separated by a line that contains only §. FILE defaults to MEMORY.md; a missing
 When the file cannot be written back (too long, changed by the agent in the meantime, host unreachable), your version
 is kept on this machine and its path is printed. ${takesEffect}`,
   args: { name: agentName, file: optional("MEMORY.md, USER.md or SOUL.md", "memory-file") },
-  options: sudo,
+  options: sudoOption,
   formats: lists,
   mutates: true,
   examples: [
@@ -77,7 +77,7 @@ With --if-digest the file is replaced only if it is still the one that 'clm agen
   options: {
     from: text("PATH", "read the text from PATH instead of stdin", { completes: "file" }),
     ifDigest: text("SHA256", "only if the file has this digest ('absent': only if there is no file)"),
-    ...sudo,
+    ...sudoOption,
   },
   formats: lists,
   mutates: true,
@@ -95,7 +95,7 @@ export const remove = command({
   description: `Deletes MEMORY.md or USER.md, or both with --all, after a question. No copy is kept; make one with
 'clm agent memory read'. SOUL.md cannot be deleted: the agent would write its default again.`,
   args: { name: agentName, file: optional("MEMORY.md or USER.md", "memory-file") },
-  options: { all: flag("delete both MEMORY.md and USER.md"), ...sudo },
+  options: { all: flag("delete both MEMORY.md and USER.md"), ...sudoOption },
   mutates: true,
   examples: [
     { run: "clm agent memory delete hermes-test USER.md" },

@@ -1,5 +1,5 @@
 import { command, oneOf, text } from "../../command.js";
-import { agentName, sudo } from "../../recurring.js";
+import { agentName, sudoOption } from "../../shared-options.js";
 
 export const proxy = command({
   path: "agent proxy",
@@ -16,7 +16,7 @@ NAME/proxy/MODEL, with keys, limits and a log. By itself it has none of these: e
   args: { name: agentName, what: oneOf(["enable", "disable", "status"], "what to do with it") },
   options: {
     provider: text("PROVIDER", "whose login to lend: nous or xai (default: the one it lends already)"),
-    ...sudo,
+    ...sudoOption,
   },
   formats: ["table", "json", "yaml"],
   mutates: true,

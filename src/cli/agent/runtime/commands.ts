@@ -1,5 +1,5 @@
 import { choice, command, flag, list, text } from "../../command.js";
-import { agentNames, choosing, pacing, sudo } from "../../recurring.js";
+import { agentFilters, agentNames, batchOptions, sudoOption } from "../../shared-options.js";
 
 export const runtime = command({
   path: "agent runtime",
@@ -40,10 +40,10 @@ should run on Codex cannot. Of several agents one goes first, then the others; t
     skipChat: flag("prove all but a model's answer"),
     clean: flag("with auto: also take what clm wrote out of Codex' files"),
     withApiKey: flag("with login: Codex gets the API key that is read from stdin"),
-    ...choosing,
-    ...pacing,
+    ...agentFilters,
+    ...batchOptions,
     continue: flag("go on with the others whatever fails"),
-    ...sudo,
+    ...sudoOption,
   },
   formats: ["table", "json", "yaml", "name"],
   mutates: true,

@@ -9,7 +9,7 @@ import { agentsOf } from "../../../state/agents.js";
 import { hostStore } from "../../../state/hosts.js";
 import { didYouMean } from "../../../text/nearest.js";
 import type { Context, Handler, Input } from "../../command.js";
-import { onAgents, paceOf } from "../../many.js";
+import { type AgentTarget, batchPace, runOnAgents } from "../../run-on-agents.js";
 import { longOption } from "../../spelling.js";
 import { changeText } from "../tell.js";
 import { checkView, judgedView } from "../view.js";
@@ -36,16 +36,16 @@ type Action = (typeof actions)[keyof typeof actions];
 export const run: Handler<typeof runtime> = ({ args, options }, clm) => {
   const { names, action } = wordsOf(clm, args.names, options);
   mustFit(action, options);
-  const verb = {
+  const target = {
     command: runtime,
-    words: names,
+    names,
     options,
-    after: action === "status" ? [] : [action],
+    trailing: action === "status" ? [] : [action],
     pace: paceFor(options),
   };
-  if (action === "codex") return enable(clm, verb, options);
-  if (action === "auto") return disable(clm, verb, options);
-  return action === "login" ? login(clm, verb, options) : status(clm, verb);
+  if (action === "codex") return enable(clm, target, options);
+  if (action === "auto") return disable(clm, target, options);
+  return action === "login" ? login(clm, target, options) : status(clm, target);
 };
 
 /** The last word says what to do, unless it is all there is to say whom it is about. */
@@ -97,32 +97,39 @@ function mustFit(action: Action, options: Given): void {
 
 /** One first, then the others; the first that fails stops those not begun yet. */
 function paceFor(options: Given): Pace {
-  const { maxFail = 1, ...pace } = paceOf(options);
+  if (options.continue && options.maxFail !== undefined) {
+    throw new Fault("usage", "--continue and --max-fail contradict each other");
+  }
+  const { maxFail = 1, ...pace } = batchPace(options);
   return { ...pace, canary: true, ...(!options.continue && { maxFail }) };
 }
 
-type Verb = Pick<Parameters<typeof onAgents>[1], "command" | "words" | "options" | "after"> & { pace: Pace };
+type Target = AgentTarget & { pace: Pace };
 
-function enable(clm: Context, verb: Verb, options: Given): Promise<number | undefined> {
+function enable(clm: Context, target: Target, options: Given): Promise<number | undefined> {
   const { codexHome, permissions, auxiliary, skipChat, installCodex, codexVersion, codexFile } = options;
   const mirror = options.mirror ? true : options.noMirror ? false : undefined;
   const install = installCodex ? { version: codexVersion, file: codexFile } : undefined;
-  return onAgents(clm, {
-    ...verb,
-    work: async (session, word) => {
+  return runOnAgents(clm, target, {
+    run: async (session, ref) => {
       const { enableCodex } = await import("../../../flows/agent/runtime/enable.js");
-      return enableCodex(session, word, { home: codexHome, permissions, mirror, auxiliary, skipChat, install });
+      return enableCodex(session, ref, { home: codexHome, permissions, mirror, auxiliary, skipChat, install });
     },
-    data: ({ agent: _, ...seen }) => seen,
-    told: ({ changes, proofs, notes }, who) => {
+    json: ({ agent: _, ...seen }) => seen,
+    lines: ({ changes, proofs, notes }, subject) => {
       const same = changes.length === 0;
-      if (clm.dryRun) return [...notes, ...(same ? [`${who}runs on Codex already; nothing would change`] : [])];
-      if (proofs.length === 0) return [...notes, `${who}is to run on Codex; it does not run now, and was not asked`];
+      if (clm.dryRun)
+        return [
+          ...wouldChange(changes, subject),
+          ...notes,
+          ...(same ? [`${subject}runs on Codex already; nothing would change`] : []),
+        ];
+      if (proofs.length === 0)
+        return [...notes, `${subject}is to run on Codex; it does not run now, and was not asked`];
       const how = `${same ? " already; nothing was changed" : ""}${hasAnswered(proofs) ? ", and answers" : ""}`;
-      return [...notes, `${who}runs on Codex${how}`];
+      return [...notes, `${subject}runs on Codex${how}`];
     },
-    brief: ({ changes }) => wouldChange(clm, changes),
-    tables: ({ checks, changes, proofs }) => {
+    print: ({ checks, changes, proofs }) => {
       clm.list(checks, checkView);
       clm.ui.out("\n");
       showChanges(clm, changes);
@@ -131,22 +138,25 @@ function enable(clm: Context, verb: Verb, options: Given): Promise<number | unde
   });
 }
 
-function disable(clm: Context, verb: Verb, { clean, skipChat }: Given): Promise<number | undefined> {
-  return onAgents(clm, {
-    ...verb,
-    work: async (session, word) =>
-      (await import("../../../flows/agent/runtime/auto.js")).returnToAuto(session, word, { clean, skipChat }),
-    data: ({ agent: _, ...seen }) => seen,
-    told: ({ switched, changes, proofs, notes }, who) => {
-      const already = `${who}runs its turns itself already`;
-      if (clm.dryRun) return [...notes, ...(changes.length > 0 ? [] : [`${already}; nothing would change`])];
+function disable(clm: Context, target: Target, { clean, skipChat }: Given): Promise<number | undefined> {
+  return runOnAgents(clm, target, {
+    run: async (session, ref) =>
+      (await import("../../../flows/agent/runtime/auto.js")).returnToAuto(session, ref, { clean, skipChat }),
+    json: ({ agent: _, ...seen }) => seen,
+    lines: ({ switched, changes, proofs, notes }, subject) => {
+      const already = `${subject}runs its turns itself already`;
+      if (clm.dryRun)
+        return [
+          ...wouldChange(changes, subject),
+          ...notes,
+          ...(changes.length > 0 ? [] : [`${already}; nothing would change`]),
+        ];
       if (changes.length === 0) return [`${already}; nothing was changed`];
       if (!switched) return [...notes, `${already}; Codex' files are clean`];
       const how = hasAnswered(proofs) ? ", and answers" : "";
-      return [...notes, `${who}runs its turns itself again, from the next session on${how}`];
+      return [...notes, `${subject}runs its turns itself again, from the next session on${how}`];
     },
-    brief: ({ changes }) => wouldChange(clm, changes),
-    tables: ({ changes, proofs }) => {
+    print: ({ changes, proofs }) => {
       showChanges(clm, changes);
       if (proofs.length > 0) clm.list(proofs, judgedView);
     },
@@ -155,9 +165,9 @@ function disable(clm: Context, verb: Verb, { clean, skipChat }: Given): Promise<
 
 const hasAnswered = (proofs: Proof[]): boolean => proofs.some(({ id, result }) => id === "chat" && result === "ok");
 
-/** Of several only what, and not how: that is for who asks about one. */
-const wouldChange = ({ dryRun }: Context, changes: Change[]): string[] =>
-  dryRun ? changes.map((change) => `would change ${changeText(change)}`) : [];
+/** With several agents; for one agent `showChanges` prints them in full. */
+const wouldChange = (changes: Change[], subject: string): string[] =>
+  subject === "" ? changes.map((change) => `would change ${changeText(change)}`) : [];
 
 /** What was changed; in a dry run line by line. */
 function showChanges(clm: Context, changes: Change[]): void {
@@ -168,7 +178,11 @@ function showChanges(clm: Context, changes: Change[]): void {
   if (lines.length > 0) clm.ui.out(`${lines.join("\n")}\n\n`);
 }
 
-async function login(clm: Context, verb: Verb, { withApiKey, codexHome: home }: Given): Promise<number | undefined> {
+async function login(
+  clm: Context,
+  target: Target,
+  { withApiKey, codexHome: home }: Given,
+): Promise<number | undefined> {
   const { loginForCodex } = await import("../../../flows/agent/runtime/login.js");
   let key: Promise<Secret> | undefined;
   // There is one on stdin, for all of them.
@@ -176,43 +190,48 @@ async function login(clm: Context, verb: Verb, { withApiKey, codexHome: home }: 
     key ??= secretFrom(session, { kind: "stdin" }, { what: "the API key", flag: "--with-api-key" });
     return key;
   };
-  return onAgents(clm, {
-    ...verb,
-    // A person logs in to one at a time.
-    pace: { ...verb.pace, parallel: withApiKey ? verb.options.parallel : 1 },
-    work: async (session, word) => {
-      const apiKey = withApiKey ? await keyFrom(session) : undefined;
-      return loginForCodex(session, word, { apiKey, home, hear: (line) => session.ui.note(line) });
+  // A person logs in to one at a time.
+  const pace = { ...target.pace, parallel: withApiKey ? target.options.parallel : 1 };
+  return runOnAgents(
+    clm,
+    { ...target, pace },
+    {
+      run: async (session, ref) => {
+        const apiKey = withApiKey ? await keyFrom(session) : undefined;
+        return loginForCodex(session, ref, { apiKey, home, hear: (line) => session.ui.note(line) });
+      },
+      json: ({ agent: _, ...seen }) => seen,
+      lines: ({ agent, codex, needless, hermes }, subject) =>
+        clm.dryRun
+          ? []
+          : [
+              codex
+                ? `${subject}has a Codex that is logged in (${codex})`
+                : `${subject}has a Codex that ${needless ? "needs no login: its model provider is your own" : "is not logged in"}`,
+              hermes
+                ? `${subject}is logged in itself`
+                : `${subject}itself has no login: clm agent runtime ${agent.ref} login`,
+            ],
     },
-    data: ({ agent: _, ...seen }) => seen,
-    told: ({ agent, codex, needless, hermes }, who) =>
-      clm.dryRun
-        ? []
-        : [
-            codex
-              ? `${who}has a Codex that is logged in (${codex})`
-              : `${who}has a Codex that ${needless ? "needs no login: its model provider is your own" : "is not logged in"}`,
-            hermes ? `${who}is logged in itself` : `${who}itself has no login: clm agent runtime ${agent.ref} login`,
-          ],
-  });
+  );
 }
 
-function status(clm: Context, verb: Verb): Promise<number | undefined> {
-  return onAgents(clm, {
-    ...verb,
-    pace: { parallel: verb.options.parallel },
-    work: async (session, word) =>
-      (await import("../../../flows/agent/runtime/status.js")).runtimeStatus(session, word),
-    data: ({ agent: _, codex: { home, program, version }, ...seen }) => ({
-      ...seen,
-      codex: { home, program, version },
-    }),
-    judge: async (seen) => mustRun(seen),
-    told: () => [],
-    brief: (seen) => [inBrief(seen)],
-    tables: (seen) => {
-      clm.ui.out(`${describeStatus(seen).join("\n")}\n\n`);
-      clm.list(seen.checks, seen.runtime === "codex" ? judgedView : checkView);
+function status(clm: Context, target: Target): Promise<number | undefined> {
+  return runOnAgents(
+    clm,
+    { ...target, pace: { parallel: target.options.parallel } },
+    {
+      run: async (session, ref) => (await import("../../../flows/agent/runtime/status.js")).runtimeStatus(session, ref),
+      json: ({ agent: _, codex: { home, program, version }, ...seen }) => ({
+        ...seen,
+        codex: { home, program, version },
+      }),
+      verify: async (seen) => mustRun(seen),
+      lines: (seen, subject) => (subject === "" ? [inBrief(seen)] : []),
+      print: (seen) => {
+        clm.ui.out(`${describeStatus(seen).join("\n")}\n\n`);
+        clm.list(seen.checks, seen.runtime === "codex" ? judgedView : checkView);
+      },
     },
-  });
+  );
 }

@@ -1,9 +1,9 @@
 import { command, flag, type Noun, required, text } from "../../command.js";
-import { agentName, sudo } from "../../recurring.js";
+import { agentName, sudoOption } from "../../shared-options.js";
 
 const apply = {
   apply: flag("write it to the host at once, as clm agent configure does"),
-  ...sudo,
+  ...sudoOption,
 };
 
 const whenApplied = "The agent gets it with the next 'clm agent configure', or at once with --apply.";

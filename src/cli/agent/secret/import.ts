@@ -4,7 +4,7 @@ import { importSecrets } from "../../../flows/agent/secret/import.js";
 import { withSession } from "../../../flows/session.js";
 import type { Handler } from "../../command.js";
 import type { importFile } from "./commands.js";
-import { tellStored } from "./tell.js";
+import { printStored } from "./tell.js";
 
 export const run: Handler<typeof importFile> = async ({ args, options }, clm) => {
   const { file, apply, sudoPasswordFile } = options;
@@ -15,6 +15,6 @@ export const run: Handler<typeof importFile> = async ({ args, options }, clm) =>
   const stored = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     storeAndApply(session, name, () => importSecrets(session, name, file), { apply, verb: "agent secret import" }),
   );
-  tellStored(clm, stored, apply);
+  printStored(clm, stored, apply);
   return undefined;
 };

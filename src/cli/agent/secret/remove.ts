@@ -3,7 +3,7 @@ import { removeSecret } from "../../../flows/agent/secret/remove.js";
 import { withSession } from "../../../flows/session.js";
 import type { Handler } from "../../command.js";
 import type { remove } from "./commands.js";
-import { tellStored } from "./tell.js";
+import { printStored } from "./tell.js";
 
 export const run: Handler<typeof remove> = async ({ args, options }, clm) => {
   const { apply, sudoPasswordFile } = options;
@@ -11,6 +11,6 @@ export const run: Handler<typeof remove> = async ({ args, options }, clm) => {
   const stored = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     storeAndApply(session, name, () => removeSecret(session, name, key), { apply, verb: "agent secret remove" }),
   );
-  tellStored(clm, stored, apply);
+  printStored(clm, stored, apply);
   return undefined;
 };

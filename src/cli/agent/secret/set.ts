@@ -5,7 +5,7 @@ import { parseSource, type SecretSource } from "../../../flows/secret-source.js"
 import { withSession } from "../../../flows/session.js";
 import type { Handler } from "../../command.js";
 import type { set } from "./commands.js";
-import { tellStored } from "./tell.js";
+import { printStored } from "./tell.js";
 
 export const run: Handler<typeof set> = async ({ args, options }, clm) => {
   const { from, stdin, apply, sudoPasswordFile } = options;
@@ -14,7 +14,7 @@ export const run: Handler<typeof set> = async ({ args, options }, clm) => {
   const stored = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     storeAndApply(session, name, () => setSecret(session, name, key, source), { apply, verb: "agent secret set" }),
   );
-  tellStored(clm, stored, apply);
+  printStored(clm, stored, apply);
   return undefined;
 };
 

@@ -5,7 +5,7 @@ import { tell, would } from "../tell.js";
 import { nextFor } from "../view.js";
 
 /** Tells what became of an agent's secrets, and what brings them to the host. */
-export function tellStored(clm: Context, stored: Applied, apply: boolean): void {
+export function printStored(clm: Context, stored: Applied, apply: boolean): void {
   const { agent, ...seen } = stored;
   if (!clm.dryRun) tellDone(clm, stored);
   else if (apply) {

@@ -1,5 +1,5 @@
 import { choice, command, flag, type Noun, number, required, rest, text } from "../../command.js";
-import { agentName, sudo } from "../../recurring.js";
+import { agentName, sudoOption } from "../../shared-options.js";
 
 const lists = ["table", "json", "yaml", "name"] as const;
 
@@ -18,7 +18,7 @@ export const list = command({
   options: {
     limit: number("N", "at most N sessions", { min: 1, max: 100_000, default: 50 }),
     ...filters,
-    ...sudo,
+    ...sudoOption,
   },
   formats: lists,
   examples: [
@@ -34,7 +34,7 @@ export const show = command({
   description: `Shows every message with its author and time. Tool calls and their results are shortened unless --full
 is given. An unambiguous beginning of the id is enough. ${readOnly}`,
   args: { name: agentName, id: required("id of the session, or its beginning") },
-  options: { full: flag("do not shorten tool calls and results"), ...sudo },
+  options: { full: flag("do not shorten tool calls and results"), ...sudoOption },
   formats: ["table", "json", "yaml"],
   examples: [
     { run: "clm agent sessions show hermes-test 20260131_0800" },
@@ -55,7 +55,7 @@ that clm stores are shown as [secret] in both. ${readOnly}`,
     format: choice("FORMAT", ["jsonl", "md"], "format of the export", { default: "jsonl" }),
     to: text("FILE", "write to FILE instead of stdout", { completes: "file" }),
     force: flag("overwrite FILE if it exists"),
-    ...sudo,
+    ...sudoOption,
   },
   examples: [
     { run: "clm agent sessions export hermes-test --all --to sessions.jsonl" },
@@ -72,7 +72,7 @@ export const search = command({
   options: {
     limit: number("N", "at most N messages", { min: 1, max: 10_000, default: 50 }),
     ...filters,
-    ...sudo,
+    ...sudoOption,
   },
   formats: lists,
   examples: [

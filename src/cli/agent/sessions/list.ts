@@ -1,7 +1,7 @@
 import { listSessions } from "../../../flows/agent/sessions/read.js";
 import { withSession } from "../../../flows/session.js";
 import type { Handler } from "../../command.js";
-import { secondsSince } from "../../moment.js";
+import { parseTimeAsSeconds } from "../../parse-time.js";
 import type { list } from "./commands.js";
 import { sessionView } from "./view.js";
 
@@ -10,7 +10,7 @@ export const run: Handler<typeof list> = async ({ args, options }, clm) => {
   const choosing = {
     limit,
     source,
-    since: options.since === undefined ? undefined : secondsSince("--since", options.since, clm.now()),
+    since: options.since === undefined ? undefined : parseTimeAsSeconds("--since", options.since, clm.now()),
   };
   const found = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     listSessions(session, args.name, choosing),

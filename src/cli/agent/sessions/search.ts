@@ -3,7 +3,7 @@ import { searchSessions } from "../../../flows/agent/sessions/read.js";
 import { withSession } from "../../../flows/session.js";
 import { plain } from "../../../ui/plain.js";
 import type { Handler } from "../../command.js";
-import { secondsSince } from "../../moment.js";
+import { parseTimeAsSeconds } from "../../parse-time.js";
 import type { search } from "./commands.js";
 import { hitView } from "./view.js";
 
@@ -13,7 +13,7 @@ export const run: Handler<typeof search> = async ({ args, options }, clm) => {
   const choosing = {
     limit,
     source,
-    since: options.since === undefined ? undefined : secondsSince("--since", options.since, clm.now()),
+    since: options.since === undefined ? undefined : parseTimeAsSeconds("--since", options.since, clm.now()),
   };
   const hits = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     searchSessions(session, args.name, args.text, choosing),

@@ -2,7 +2,7 @@ import { Fault } from "../../../errors.js";
 import { followRequests, lastRequests, type RequestFilter, verifyRequests } from "../../../flows/gateway/audit.js";
 import { jsonLines } from "../../../ui/format.js";
 import type { Context, Handler } from "../../command.js";
-import { secondsSince } from "../../moment.js";
+import { parseTimeAsSeconds } from "../../parse-time.js";
 import type { audit } from "./commands.js";
 import { requestRow, view } from "./view.js";
 
@@ -14,7 +14,8 @@ export const run: Handler<typeof audit> = async ({ options }, clm) => {
     if (given) throw new Fault("usage", `--verify looks at the whole log, and --${given[0]} at a part of it`);
     return verify(clm);
   }
-  const since = options.since === undefined ? undefined : secondsSince("--since", options.since, clm.now()) * 1000;
+  const since =
+    options.since === undefined ? undefined : parseTimeAsSeconds("--since", options.since, clm.now()) * 1000;
   const filter: RequestFilter = { key, agent, status, since };
   const most = limit ?? (since === undefined ? (follow ? 10 : 50) : undefined);
   if (follow) return followed(clm, filter, most);

@@ -1,6 +1,6 @@
 import { Fault } from "../../../errors.js";
 import type { GatewayKey } from "../../../state/gateway-keys.js";
-import { momentFrom } from "../../moment.js";
+import { parseTime } from "../../parse-time.js";
 
 /** What is typed of times and money for a key. */
 
@@ -21,7 +21,7 @@ export function endFrom(option: string, text: string, now: Date): Date {
 
 function soon(option: string, text: string, now: Date) {
   try {
-    return momentFrom(option, text, { now, utc: false });
+    return parseTime(option, text, { now, utc: false });
   } catch {
     throw noEnd(option, text);
   }

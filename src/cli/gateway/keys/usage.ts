@@ -1,7 +1,7 @@
 import { type UsageGroup, usageOf } from "../../../flows/gateway/usage.js";
 import type { Totals } from "../../../gateway/allowance/totals.js";
 import type { Handler } from "../../command.js";
-import { momentFrom } from "../../moment.js";
+import { parseTime } from "../../parse-time.js";
 import type { usage } from "./commands.js";
 import { dollars } from "./money.js";
 
@@ -30,7 +30,7 @@ export const run: Handler<typeof usage> = async ({ options }, clm) => {
 
 /** Totals are of days in UTC, so a day that is typed is one too. */
 function dateOf(since: string, now: Date): Date {
-  const moment = momentFrom("--since", since, { now, utc: true });
+  const moment = parseTime("--since", since, { now, utc: true });
   return new Date("at" in moment ? moment.at * 1000 : now.getTime() - moment.ago * 1000);
 }
 

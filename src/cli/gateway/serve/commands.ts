@@ -1,6 +1,6 @@
 import { defaultPort } from "../../../flows/gateway/defaults.js";
 import { command, flag, number, text } from "../../command.js";
-import { sudo } from "../../recurring.js";
+import { sudoOption } from "../../shared-options.js";
 
 export const serve = command({
   path: "gateway serve",
@@ -29,7 +29,7 @@ drain, first_byte, silence and total in seconds, max_answer_bytes and max_stream
     tlsKey: text("FILE", "private key of the certificate", { completes: "file" }),
     exposeToNetwork: flag("allow an address that other machines can reach; requires TLS"),
     logBodies: flag("record requests and answers in the audit log"),
-    ...sudo,
+    ...sudoOption,
   },
   formats: ["table", "json"],
   examples: [

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { logLines, logObject } from "../../../../src/cli/agent/log-lines.js";
-import { momentFrom } from "../../../../src/cli/moment.js";
+import { parseTime } from "../../../../src/cli/parse-time.js";
 import type { Told } from "../../../../src/flows/logs/logs.js";
 import type { Agent } from "../../../../src/state/agents.js";
 import { createPaint } from "../../../../src/ui/paint.js";
@@ -16,7 +16,7 @@ const moments = parse(readFileSync("test/cases/logs/moments.yaml", "utf8")) as {
 }[];
 
 it.each(moments)("--since $text", ({ text, ago, at }) => {
-  const read = () => momentFrom("--since", text, { now, utc: true });
+  const read = () => parseTime("--since", text, { now, utc: true });
   if (ago !== undefined) expect(read()).toEqual({ ago });
   else if (at !== undefined) expect(read()).toEqual({ at: Date.parse(at) / 1000 });
   else expect(read).toThrow("is no time");

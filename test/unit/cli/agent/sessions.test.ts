@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { messageFrom, messagesFrom, type Row, sessionFrom } from "../../../../src/agents/hermes/sessions/session.js";
 import { conversation, markdown } from "../../../../src/cli/agent/sessions/text.js";
 import { hitView } from "../../../../src/cli/agent/sessions/view.js";
-import { secondsSince } from "../../../../src/cli/moment.js";
+import { parseTimeAsSeconds } from "../../../../src/cli/parse-time.js";
 import { Secret } from "../../../../src/secret.js";
 import type { Agent } from "../../../../src/state/agents.js";
 import { beginningOf, snippetOf } from "../../../../src/text/snippet.js";
@@ -104,10 +104,10 @@ describe("--since", () => {
     ["2026-01-01", "2026-01-01T00:00:00.000Z"],
     ["2026-01-01T05:00:00Z", "2026-01-01T05:00:00.000Z"],
   ])("%s", (text, expected) => {
-    expect(new Date(secondsSince("--since", text, now) * 1000).toISOString()).toBe(expected);
+    expect(new Date(parseTimeAsSeconds("--since", text, now) * 1000).toISOString()).toBe(expected);
   });
   it.each(["", "yesterday", "2", "-2d", "2026-13-01", "1.5h"])("not '%s'", (text) => {
-    expect(() => secondsSince("--since", text, now)).toThrow(/is no time/);
+    expect(() => parseTimeAsSeconds("--since", text, now)).toThrow(/is no time/);
   });
 });
 

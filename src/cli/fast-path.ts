@@ -2,7 +2,7 @@ import { printAtOnce } from "../ui/print-at-once.js";
 import { VERSION } from "../version.js";
 
 /** Answers the questions that need neither commander nor a terminal. Says whether it was one. */
-export function answeredAtOnce(argv: readonly string[]): boolean {
+export function runFastPath(argv: readonly string[]): boolean {
   const [first, second] = argv;
   if (argv.length === 1 && (first === "--version" || first === "version")) {
     printAtOnce(`clm ${VERSION}\n`);

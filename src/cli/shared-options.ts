@@ -5,13 +5,13 @@ import { flag, list, number, required, rest, text } from "./command.js";
 export const agentName = required("the agent: NAME or HOST/NAME", "agent");
 
 /** A password is never an argument: every user of a machine can read the arguments of every process on it. */
-export const sudo = {
+export const sudoOption = {
   sudoPasswordFile: text("FILE", "read the sudo password from FILE (or set CLM_SUDO_PASSWORD)", { completes: "file" }),
 };
 
 export const agentNames = rest("agents: NAME, HOST/NAME, or a pattern such as 'web-*'", "agent");
 
-export const choosing = {
+export const agentFilters = {
   all: flag("every agent"),
   host: list("HOST", "agents on this host, or on hosts matching this pattern (repeatable)", {
     completes: "host-pattern",
@@ -20,7 +20,7 @@ export const choosing = {
   type: text("TYPE", "agents of this type", { completes: "agent-type" }),
 };
 
-export const pacing = {
+export const batchOptions = {
   parallel: number("N", "agents to work on at the same time", { min: 1, max: 200, default: 16 }),
   maxFail: number("N", "stop starting new ones after N failures", { min: 1 }),
   continue: flag("go on with the others whatever fails, which is the default"),

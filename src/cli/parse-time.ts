@@ -10,7 +10,7 @@ const date = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(Z
  * When somebody means: so long ago, a time of today, a day, a day and a time. Without a zone it is the one of this machine, or
  * UTC. How long ago is left to the host to work out, whose clock may be another.
  */
-export function momentFrom(option: string, text: string, { now, utc }: { now: Date; utc: boolean }): Moment {
+export function parseTime(option: string, text: string, { now, utc }: { now: Date; utc: boolean }): Moment {
   if (length.test(text)) {
     const parts = [...text.matchAll(/(\d+)([smhdw])/g)];
     return { ago: parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (seconds[unit] ?? 0), 0) };
@@ -25,8 +25,8 @@ export function momentFrom(option: string, text: string, { now, utc }: { now: Da
 }
 
 /** The same in seconds since 1970, by this machine's clock. */
-export function secondsSince(option: string, text: string, now: Date): number {
-  const moment = momentFrom(option, text, { now, utc: false });
+export function parseTimeAsSeconds(option: string, text: string, now: Date): number {
+  const moment = parseTime(option, text, { now, utc: false });
   return "at" in moment ? moment.at : now.getTime() / 1000 - moment.ago;
 }
 

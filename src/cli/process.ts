@@ -10,7 +10,7 @@ const lastWords = 300;
  * second ends at once, and so does a command that waits for somebody who never answers. Whatever a command leaves open
  * does not keep clm alive: when it is done, clm ends. State files are written without a wait, so none is cut in half.
  */
-export async function live(argv: string[]): Promise<never> {
+export async function runProcess(argv: string[]): Promise<never> {
   // Node ends with this when nothing is left to wait for: only a command that came to its end may end well.
   process.exitCode = faults.bug.exit;
   const stop = new AbortController();
