@@ -1,12 +1,12 @@
 import { strayFix } from "../../agents/probe/status/troubles.js";
-import { type Stopped, stopAgent } from "../../flows/agent/stop.js";
+import { type StopResult, stopAgent } from "../../flows/agent/stop.js";
 import type { Handler } from "../command.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { stop } from "./commands.js";
 import { would } from "./tell.js";
 
 /** Silent for an agent that was taken over: its account may be a person's, with processes of their own. */
-function strayLines({ agent, strays: { count, first } }: Stopped, dryRun: boolean): string[] {
+function strayLines({ agent, strays: { count, first } }: StopResult, dryRun: boolean): string[] {
   if (count === 0 || agent.record.mark === undefined) return [];
   const named = first.map(({ pid, command }) => `  pid ${pid}: ${command}`);
   const what = count === 1 ? "a process" : `${count} processes`;

@@ -11,6 +11,7 @@ import { sharedShell } from "../../remote/shared-shell.js";
 import type { Secret } from "../../secret.js";
 import { type Agent, secretOwner } from "../../state/agents.js";
 import { redactedBody } from "../../text/redacted-json.js";
+import type { Progress } from "../../ui/ui.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { apiKeyOf } from "./api-key.js";
@@ -27,6 +28,8 @@ export interface ProveOptions {
   connections?: boolean;
   /** Milliseconds until it must answer; without it, what the manifest gives this agent. */
   timeout?: number;
+  /** Where to show what is waited for; without it, on a line of its own. */
+  progress?: Progress;
 }
 
 const pause = 700;
@@ -71,12 +74,12 @@ interface Scene {
 async function watch(
   session: Session,
   { root, resolved, key }: Scene,
-  { chat, noChat, connections = false, timeout }: ProveOptions & { timeout: number },
+  { chat, noChat, connections = false, timeout, ...options }: ProveOptions & { timeout: number },
 ): Promise<Proved> {
   const { ui, signal } = session;
   const look = async (sight: Parameters<typeof observe>[3]) =>
     withoutSecrets(ui, resolved, await observe(root, resolved, key, sight, signal));
-  const progress = ui.progress(`validate ${resolved.name}`);
+  const progress = options.progress ?? ui.progress(`validate ${resolved.name}`);
   const began = Date.now();
   let first: Observation | undefined;
   let answered: Observation["chat"];

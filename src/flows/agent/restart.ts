@@ -1,39 +1,30 @@
+import { changesOf } from "../../agents/plan/change.js";
 import { unit } from "../../remote/operations/operation.js";
-import { agentId, findAgent, hostAndName } from "../../state/agents.js";
+import { agentId, hostAndName } from "../../state/agents.js";
+import { flow } from "../flow.js";
 import type { Session } from "../session.js";
-import { step } from "../step.js";
 import { withLockedAgent } from "./agent-lock.js";
-import { bring } from "./bring.js";
-import { kill, whileItEnds } from "./ending.js";
-import { mustBeInstalled, mustBeReady, mustBeRunnable } from "./preconditions.js";
-import { isMeantToRun, mustAnswer, type Started } from "./start.js";
+import { mustAnswer, mustBeStartable, type StartOptions, type StartResult, setDown } from "./start.js";
+import { killUnit, withStopNotice } from "./stop.js";
 
-export interface Restarting {
-  /** Also when onboarding is not complete. */
-  force: boolean;
-  /** Without waiting for model calls that are running. */
+export interface RestartOptions extends StartOptions {
+  /** Do not wait for running model calls. */
   now: boolean;
 }
 
-/** Restart: every gate is passed before the agent is stopped, so that one that cannot come up again keeps running. */
-export function restartAgent(session: Session, word: string, options: Restarting): Promise<Started> {
-  return withLockedAgent(session, word, (agent) => restart(session, hostAndName(agent), options));
-}
-
-async function restart(session: Session, word: string, { force, now }: Restarting): Promise<Started> {
-  const { ui, gate } = session;
-  const agent = findAgent(session.hosts.read(), word);
-  mustBeInstalled(agent);
-  if (!force) mustBeReady(agent, "restart");
-  const { root } = await step(ui, `check ${agent.name} on ${agent.host.name}`, () => mustBeRunnable(session, agent));
-  const action = { verb: "agent restart", target: word, summary: `restart ${agentId(agent)}` };
-  const wish = [unit(agent.record.unit, { enabled: true, state: "restarted" })];
-  const first = async () => {
-    await isMeantToRun(session, agent);
-    if (now) await kill(session, { root, agent });
-  };
-  const bringing = { root, wish, first, title: `restart ${agent.record.unit}` };
-  const changes = await whileItEnds(session, { root, agent }, () => bring(session, action, bringing));
-  const proofs = gate.dryRun ? [] : await mustAnswer(session, agent, { verb: "restart", force });
-  return { agent, changes, proofs };
-}
+/** Restart: everything is checked before the agent is stopped, so that one that could not come up again keeps running. */
+export const restartAgent = (session: Session, ref: string, { force, now }: RestartOptions): Promise<StartResult> =>
+  withLockedAgent(session, ref, async (agent) => {
+    const { root } = await mustBeStartable(session, agent, "restart", force);
+    const action = { verb: "agent restart", target: hostAndName(agent), summary: `restart ${agentId(agent)}` };
+    return flow(session, action, async (phases) => {
+      const { change, record } = phases;
+      const { unit: name, down } = agent.record;
+      if (down) await record("the agent should run", () => setDown(session, agent, false));
+      if (now) await change(`kill ${name}`, () => killUnit(session, root, name));
+      const operations = [unit(name, { enabled: true, state: "restarted" })];
+      const report = await withStopNotice(session, root, agent, () => change(`restart ${name}`, { root, operations }));
+      const proofs = await mustAnswer(phases, session, agent, { verb: "restart", force });
+      return { agent, changes: changesOf(report), proofs };
+    });
+  });

@@ -1,89 +1,87 @@
-import type { Change } from "../../agents/plan/change.js";
+import { type Change, changesOf } from "../../agents/plan/change.js";
+import type { Observation } from "../../agents/probe/proof/observation.js";
 import { unit } from "../../remote/operations/operation.js";
-import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.js";
+import { type Agent, agentId, hostAndName } from "../../state/agents.js";
+import { check, flow, type Phases } from "../flow.js";
 import type { Session } from "../session.js";
-import { step } from "../step.js";
 import { withLockedAgent } from "./agent-lock.js";
-import { bring } from "./bring.js";
 import { changeRecord, withDown, withState } from "./configure/record.js";
 import { evenByForce, mustBeInstalled, mustBeReady, mustBeRunnable, mustHold } from "./preconditions.js";
-import { type Proof, proveAndSee } from "./prove.js";
+import { type Proof, type Proved, proveAndSee } from "./prove.js";
 
-export interface Started {
+export interface StartOptions {
+  /** Also when onboarding is not complete. */
+  force: boolean;
+}
+
+export interface StartResult {
   agent: Agent;
-  /** None when it was up and enabled before. */
+  /** None when it was running and enabled before. */
   changes: Change[];
   /** None in a dry run. */
   proofs: Proof[];
 }
 
-/** Start: the unit is enabled and up, stays up, and what answers on its port is this agent. */
-export function startAgent(session: Session, word: string, options: { force: boolean }): Promise<Started> {
-  return withLockedAgent(session, word, (agent) => start(session, hostAndName(agent), options));
-}
+/** Start: the unit is enabled and running, and the process on its port is this agent. */
+export const startAgent = (session: Session, ref: string, { force }: StartOptions): Promise<StartResult> =>
+  withLockedAgent(session, ref, async (agent) => {
+    const { root, seen } = await mustBeStartable(session, agent, "start", force);
+    const action = { verb: "agent start", target: hostAndName(agent), summary: `start ${agentId(agent)}` };
+    return flow(session, action, async (phases) => {
+      const { change, record } = phases;
+      const { unit: name, down } = agent.record;
+      if (down) await record("the agent should run", () => setDown(session, agent, false));
+      const operations = [unit(name, { enabled: true, state: "started" })];
+      const changes = isUp(seen) ? [] : changesOf(await change(`start ${name}`, { root, operations }));
+      return { agent, changes, proofs: await mustAnswer(phases, session, agent, { verb: "start", force }) };
+    });
+  });
 
-async function start(session: Session, word: string, { force }: { force: boolean }): Promise<Started> {
-  const { ui, gate } = session;
-  const agent = findAgent(session.hosts.read(), word);
+/** Everything that start and restart need, checked before anything changes. */
+export function mustBeStartable(session: Session, agent: Agent, verb: Verb, force: boolean) {
   mustBeInstalled(agent);
-  if (!force) mustBeReady(agent, "start");
-  const { root, seen } = await step(ui, `check ${agent.name} on ${agent.host.name}`, () =>
-    mustBeRunnable(session, agent),
-  );
-  const { ActiveState, UnitFileState, NeedDaemonReload } = seen.unit;
-  const already = ActiveState === "active" && UnitFileState === "enabled" && NeedDaemonReload !== "yes";
-  const action = { verb: "agent start", target: word, summary: `start ${agentId(agent)}` };
-  const wish = [unit(agent.record.unit, { enabled: true, state: "started" })];
-  const first = () => isMeantToRun(session, agent);
-  // Somebody may have started it who did not ask clm.
-  if (already && agent.record.down) await gate.pass(action, first);
-  const changes = already
-    ? []
-    : await bring(session, action, { root, wish, first, title: `start ${agent.record.unit}` });
-  const proofs = gate.dryRun ? [] : await mustAnswer(session, agent, { verb: "start", force });
-  return { agent, changes, proofs };
+  if (!force) mustBeReady(agent, verb);
+  return check(session, `check ${agent.name} on ${agent.host.name}`, () => mustBeRunnable(session, agent));
 }
 
-/** Written down before the host is changed: killed in between, it is what is to be. */
-export const isMeantToRun = (session: Session, agent: Agent): Promise<unknown> =>
-  changeRecord(session, agent, (now) => withDown(now, false));
+type Verb = "start" | "restart";
 
-// As the page has it: ActiveState is looked at when the unit has had three seconds to settle.
-const settle = 5000;
+const isUp = ({ unit: { ActiveState, UnitFileState, NeedDaemonReload } }: Observation): boolean =>
+  ActiveState === "active" && UnitFileState === "enabled" && NeedDaemonReload !== "yes";
 
-export interface Answering {
-  verb: "start" | "restart";
-  force: boolean;
-}
+/** Whether the agent should be stopped. Recorded before the host changes, so that a killed run leaves the intention. */
+export const setDown = (session: Session, agent: Agent, down: boolean) =>
+  changeRecord(session, agent, (now) => withDown(now, down));
+
+/** Milliseconds that an agent started by force gets to settle: three seconds for the unit, and some for the probe. */
+const settleTime = 5000;
 
 /**
- * Up and steady, and answering its own key. One that was started by force may have nothing to answer with: of that only
- * the first is asked, and the rest told. One that was ready and is not well has to be validated again.
+ * The agent runs, stays up and answers its own key. One that was started by force may not be able to answer: of that only
+ * the essential proofs must hold, the others are warnings. An agent that fails has to be validated again.
  */
-export async function mustAnswer(session: Session, agent: Agent, { verb, force }: Answering): Promise<Proof[]> {
+export async function mustAnswer(
+  { prove, record }: Phases,
+  session: Session,
+  agent: Agent,
+  { verb, force }: { verb: Verb; force: boolean },
+): Promise<Proof[]> {
   const lenient = force && agent.record.onboarding.state !== "ready";
-  const { proofs, seen } = await proveAndSee(session, agent, {
-    chat: false,
-    noChat: "asked by clm agent configure",
-    ...(lenient && { timeout: settle }),
-  });
-  const must = lenient ? evenByForce(proofs, seen) : proofs;
-  if (must.some(({ result }) => result === "fail")) await setBack(session, agent, verb);
-  mustHold(must, `${agentId(agent)} was ${verb}ed but is not well`);
-  for (const { id, result, reason } of proofs)
+  const options = { chat: false, noChat: "asked by clm agent configure", ...(lenient && { timeout: settleTime }) };
+  const required = ({ proofs, seen }: Proved) => (lenient ? evenByForce(proofs, seen) : proofs);
+  const proved = await prove(`validate ${agent.name}`, (progress) =>
+    proveAndSee(session, agent, { ...options, progress }),
+  );
+  if (!proved) return [];
+  if (required(proved).some(isFailure)) {
+    await record("the agent has to be validated again", () =>
+      changeRecord(session, agent, (now) => withState(now, "validate")),
+    );
+    mustHold(required(proved), `${agentId(agent)} was ${verb}ed but is not well`);
+  }
+  for (const { id, result, reason } of proved.proofs)
     if (result === "warn" || result === "fail") session.ui.warn(`${id}: ${reason}`);
-  return proofs;
+  return proved.proofs;
 }
 
-async function setBack(session: Session, agent: Agent, verb: Answering["verb"]): Promise<void> {
-  const action = {
-    verb: `agent ${verb}`,
-    target: hostAndName(agent),
-    summary: `record that ${agentId(agent)} is not well`,
-  };
-  await session.gate.pass(
-    action,
-    () => changeRecord(session, agent, (now) => withState(now, "validate")),
-    () => ({ result: "failed" }),
-  );
-}
+const isFailure = ({ result }: Proof): boolean => result === "fail";

@@ -1,16 +1,16 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Change, changesOf } from "../../agents/plan/change.js";
 import type { StatusObservation } from "../../agents/probe/status/observation.js";
 import { sh } from "../../quote.js";
 import { converge } from "../../remote/operations/converge.js";
-import { run, unit } from "../../remote/operations/operation.js";
+import { run as runOperation, unit } from "../../remote/operations/operation.js";
 import type { Shell } from "../../remote/process.js";
-import { run as ask } from "../../remote/run.js";
-import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.js";
+import { run } from "../../remote/run.js";
+import { type Agent, agentId, hostAndName } from "../../state/agents.js";
+import { flow } from "../flow.js";
 import type { Session } from "../session.js";
-import { step } from "../step.js";
 import { withLockedAgent } from "./agent-lock.js";
-import { changeRecord, withDown } from "./configure/record.js";
-import { kill, whileItEnds } from "./ending.js";
+import { setDown } from "./start.js";
 import { endOfStrays, straysOf } from "./strays.js";
 
 export interface StopOptions {
@@ -20,61 +20,95 @@ export interface StopOptions {
   strays: boolean;
 }
 
-export interface Stopped {
+export interface StopResult {
   agent: Agent;
-  /** Processes of its user that run on outside its unit. */
-  strays: StatusObservation["strays"];
-  /** None when it was down and disabled before, and nothing was left of how it ended. */
+  /** Processes of its user that still run outside its unit. */
+  strays: Strays;
+  /** None when it was stopped, disabled and not failed before. */
   changes: Change[];
 }
 
-/** Stop: the unit is down and does not come up at boot, and that is how it should be. Nothing of the agent's is touched. */
-export function stopAgent(session: Session, word: string, options: StopOptions): Promise<Stopped> {
-  return withLockedAgent(session, word, (agent) => stop(session, hostAndName(agent), options));
+type Strays = StatusObservation["strays"];
+
+/** Stop: the unit is down and stays down at boot, and that is recorded. No file of the agent is touched. */
+export const stopAgent = (session: Session, ref: string, options: StopOptions): Promise<StopResult> =>
+  withLockedAgent(session, ref, async (agent) => {
+    const name = agent.record.unit;
+    const root = (await session.pool.connect(agent.host)).as("root");
+    const stopped = unit(name, { enabled: false, state: "stopped" });
+    const before: Strays = options.strays ? await straysOf(session, root, agent) : { count: 0, first: [] };
+    // Also when there are none: a process that forks all the time is gone before it can be listed.
+    const ending = options.strays ? [await endOfStrays(session, agent)] : [];
+    const changes = [...(await unitChanges(session, root, stopped)), ...strayChanges(agent, before)];
+
+    const action = { verb: "agent stop", target: hostAndName(agent), summary: `stop ${agentId(agent)}` };
+    return flow(session, action, async ({ change, record }) => {
+      const wasDown = agent.record.down === true && changes.length + ending.length === 0;
+      const recorded = wasDown
+        ? undefined
+        : await record("the agent should be stopped", () => setDown(session, agent, true));
+      if (options.now && changes.length > 0) await change(`kill ${name}`, () => killUnit(session, root, name));
+      const operations = [stopped, notFailed(name), ...ending];
+      if (changes.length + ending.length > 0)
+        await withStopNotice(session, root, agent, () => change(`stop ${name}`, { root, operations }));
+      const strays = session.gate.dryRun && options.strays ? before : await straysOf(session, root, agent);
+      return { agent: { ...agent, record: recorded ?? agent.record }, changes, strays };
+    });
+  });
+
+/** A unit that failed is down already, but systemd still lists it as failed. */
+async function unitChanges({ signal }: Session, root: Shell, stopped: ReturnType<typeof unit>): Promise<Change[]> {
+  const changes = changesOf(await converge(root, [stopped], { mode: "check", signal }));
+  if (changes.length > 0) return changes;
+  const { code } = await run(root, sh`systemctl is-failed --quiet ${stopped.name}`, { signal });
+  return code === 0 ? [{ what: stopped.id, differences: ["failed -> stopped"] }] : [];
 }
 
-async function stop(session: Session, word: string, options: StopOptions): Promise<Stopped> {
-  const { ui, gate, signal } = session;
-  const agent = findAgent(session.hosts.read(), word);
-  const name = agent.record.unit;
-  const root = (await session.pool.connect(agent.host)).as("root");
-  const down = unit(name, { enabled: false, state: "stopped" });
-  const looked = changesOf(await converge(root, [down], { mode: "check", signal }));
-  const changes = looked.length === 0 && (await hasFailed(root, name, signal)) ? [forgotten(down.id)] : looked;
-  const before = options.strays ? await straysOf(session, root, agent) : none;
-  // Also when none was seen: one that forks on and on is gone before it can be looked at.
-  const ending = options.strays ? [await endOfStrays(session, agent)] : [];
-  if (before.count > 0) changes.push(strayChange(agent, before));
-  if (changes.length === 0 && ending.length === 0 && agent.record.down)
-    return { agent, changes, strays: await straysOf(session, root, agent) };
+const strayChanges = ({ record: { user } }: Agent, { count }: Strays): Change[] =>
+  count > 0 ? [{ what: `processes of ${user} outside its unit`, differences: [`${count} -> none`] }] : [];
 
-  const action = { verb: "agent stop", target: word, summary: `stop ${agentId(agent)}` };
-  // One that ended with SIGTERM's exit 1 reads "failed": it was stopped, and nothing is wrong with it.
-  const calm = run({
+/** An agent that ends with exit 1 on SIGTERM is "failed" to systemd, though nothing is wrong with it. */
+const notFailed = (name: string) =>
+  runOperation({
     title: `forget how ${name} ended`,
     script: sh`systemctl reset-failed ${name} 2>/dev/null || true`,
   });
-  const record = await gate.pass(action, async (executor) => {
-    const meant = await changeRecord(session, agent, (record) => withDown(record, true));
-    const ends = () => whileItEnds(session, { root, agent }, () => executor.converge(root, [down, calm, ...ending]));
-    if (options.now && changes.length > 0) await kill(session, { root, agent });
-    if (changes.length + ending.length > 0) await step(ui, `stop ${name}`, ends);
-    return meant;
-  });
-  const strays = gate.dryRun && options.strays ? before : await straysOf(session, root, agent);
-  return { agent: { ...agent, record: record ?? agent.record }, changes, strays };
+
+/**
+ * Kills a unit without waiting for running model calls. `stop` comes first, so that systemd does not start it again. The
+ * agent's data survives: SQLite rolls an unfinished write back, and files are replaced by rename. Not an operation,
+ * because operations on a host wait for each other, and a stop that was left by Ctrl-C still waits there.
+ */
+export async function killUnit({ signal }: Session, root: Shell, name: string): Promise<void> {
+  const script = sh`systemctl stop --no-block -- ${name}; systemctl kill --signal=SIGKILL -- ${name}`;
+  await run(root, script, { timeout: 30_000, signal });
 }
 
-const none: StatusObservation["strays"] = { count: 0, first: [] };
+/** Milliseconds that an agent without a running model call takes to end. */
+const usualStopTime = 5000;
 
-const strayChange = ({ record: { user } }: Agent, { count }: StatusObservation["strays"]): Change => ({
-  what: `processes of ${user} outside its unit`,
-  differences: [`${count} -> none`],
-});
-
-/** It ended by itself, and systemd keeps that in mind. */
-async function hasFailed(root: Shell, name: string, signal: AbortSignal): Promise<boolean> {
-  return (await ask(root, sh`systemctl is-failed --quiet ${name}`, { signal })).code === 0;
+/** Stops an agent, and says what that waits for when it takes long. */
+export async function withStopNotice<T>(
+  { ui, signal }: Session,
+  root: Shell,
+  { name, ref, record }: Agent,
+  work: () => Promise<T>,
+): Promise<T> {
+  const script = sh`systemctl show --property TimeoutStopUSec --value -- ${record.unit}`;
+  const limit = (await run(root, script, { timeout: 30_000, signal })).stdout.trim() || "some minutes";
+  const done = new AbortController();
+  const notice = sleep(usualStopTime, undefined, { signal: AbortSignal.any([signal, done.signal]) }).then(
+    () =>
+      ui.note(
+        `${name} finishes the model calls that are running before it ends, for up to ${limit}; ` +
+          `to end it at once: Ctrl-C, then clm agent stop ${ref} --now`,
+      ),
+    () => {},
+  );
+  try {
+    return await work();
+  } finally {
+    done.abort();
+    await notice;
+  }
 }
-
-const forgotten = (what: string): Change => ({ what, differences: ["failed -> stopped"] });
