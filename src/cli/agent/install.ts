@@ -1,5 +1,5 @@
 import { isFault } from "../../errors.js";
-import { type Installed, installAgent } from "../../flows/agent/install.js";
+import { type Installed, installAgent } from "../../flows/agent/install/install.js";
 import type { Check } from "../../flows/host/check.js";
 import { withSession } from "../../flows/session.js";
 import type { Context, Handler } from "../command.js";

@@ -1,4 +1,4 @@
-import { type Removed, removeAgent } from "../../flows/agent/remove.js";
+import { type Removed, removeAgent } from "../../flows/agent/remove/remove.js";
 import type { Handler } from "../command.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { remove } from "./commands.js";

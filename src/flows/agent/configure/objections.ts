@@ -8,7 +8,7 @@ import type { Agent } from "../../../state/agents.js";
 import type { Ui } from "../../../ui/ui.js";
 import type { Session } from "../../session.js";
 import { typedAgain } from "../../typed-again.js";
-import { freePort, objectionTo } from "../preflight/port.js";
+import { freePort, objectionTo } from "../preflight/free-port.js";
 
 /** `.env` is clm's alone. What somebody else put there is named before it goes. */
 export function mustNotDrop(

@@ -1,22 +1,24 @@
-import { type Change, changesOf } from "../../agents/plan/change.js";
-import { accountWish, unitWish } from "../../agents/plan/operations.js";
-import { Fault, isFault } from "../../errors.js";
-import { agentNameFrom } from "../../names.js";
-import { sh } from "../../quote.js";
-import { converge } from "../../remote/operations/converge.js";
-import { type Operation, pkg } from "../../remote/operations/operation.js";
-import type { AgentRecord } from "../../state/agent.js";
-import { type Agent, recordAgent } from "../../state/agents.js";
-import { findHost } from "../../state/hosts.js";
-import type { Action, Executor } from "../gate.js";
-import type { Check } from "../host/check.js";
-import { fetchInstaller, type Installer } from "../registry/installer.js";
-import type { Session } from "../session.js";
-import { step } from "../step.js";
-import { withAgentLock } from "./agent-lock.js";
-import { keyDescription, newKey } from "./api-key.js";
-import { withState } from "./configure/record.js";
-import { followInstaller, installerGone, installerWishes, leftBehind } from "./install/job.js";
+import { type Change, changesOf } from "../../../agents/plan/change.js";
+import { accountWish, unitWish } from "../../../agents/plan/operations.js";
+import { Fault, isFault } from "../../../errors.js";
+import { agentNameFrom } from "../../../names.js";
+import { sh } from "../../../quote.js";
+import { converge } from "../../../remote/operations/converge.js";
+import { type Operation, pkg } from "../../../remote/operations/operation.js";
+import type { AgentRecord } from "../../../state/agent.js";
+import { type Agent, recordAgent } from "../../../state/agents.js";
+import { findHost } from "../../../state/hosts.js";
+import type { Action, Executor } from "../../gate.js";
+import type { Check } from "../../host/check.js";
+import { fetchInstaller, type Installer } from "../../registry/installer.js";
+import type { Session } from "../../session.js";
+import { step } from "../../step.js";
+import { withAgentLock } from "../agent-lock.js";
+import { keyDescription, newKey } from "../api-key.js";
+import { withState } from "../configure/record.js";
+import { freePort, objectionTo } from "../preflight/free-port.js";
+import { type Preflight, preflight } from "../preflight/preflight.js";
+import { portQuestion, remedy } from "../preflight/preflight-checks.js";
 import {
   agentIn,
   type InstallWish,
@@ -25,13 +27,11 @@ import {
   planInstall,
   subjectIn,
   travellerOf,
-} from "./install/plan.js";
-import { mustBeInstalled, mustNotRun, saysItIsThere } from "./install/program.js";
-import { portQuestion, remedy } from "./preflight/judge.js";
-import { freePort, objectionTo } from "./preflight/port.js";
-import { type Preflight, preflight } from "./preflight.js";
+} from "./install-plan.js";
+import { mustBeInstalled, mustNotRun, saysItIsThere } from "./installed-release.js";
+import { followInstaller, installerGone, installerWishes, leftBehind } from "./installer-job.js";
 
-export type { InstallWish } from "./install/plan.js";
+export type { InstallWish } from "./install-plan.js";
 
 export interface Installed {
   agent: Agent;

@@ -1,8 +1,8 @@
 import type { Manifest } from "../../../agents/manifest/manifest.js";
 import type { Facts } from "../../../remote/facts.js";
 import { type Check, judge as judgeHost } from "../../host/check.js";
-import { freePort, objectionTo, type PortQuestion } from "./port.js";
-import type { Seen } from "./seen.js";
+import { freePort, objectionTo, type PortQuestion } from "./free-port.js";
+import type { Seen } from "./preflight-probe.js";
 
 /** What is to come to the host, and what is known of it here. */
 export interface Expected {

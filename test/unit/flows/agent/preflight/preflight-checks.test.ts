@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { type Expected, judge, judgeWithoutRoot } from "../../../../../src/flows/agent/preflight/judge.js";
-import { freePort, type PortQuestion } from "../../../../../src/flows/agent/preflight/port.js";
-import { type Seen, seenFrom } from "../../../../../src/flows/agent/preflight/seen.js";
+import { freePort, type PortQuestion } from "../../../../../src/flows/agent/preflight/free-port.js";
+import { type Expected, judge, judgeWithoutRoot } from "../../../../../src/flows/agent/preflight/preflight-checks.js";
+import { type Seen, seenFrom } from "../../../../../src/flows/agent/preflight/preflight-probe.js";
 import type { Facts } from "../../../../../src/remote/facts.js";
 import { sampleFacts } from "../../../remote/sample-facts.js";
 

@@ -9,9 +9,9 @@ import type { AgentRecord } from "../../../state/agent.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { commandInSandbox } from "../as-agent.js";
-import { type Release, seeRelease } from "../preflight/seen.js";
-import type { Preflight } from "../preflight.js";
-import { agentIn, type Plan, subjectIn, travellerOf } from "./plan.js";
+import type { Preflight } from "../preflight/preflight.js";
+import { type Release, seeRelease } from "../preflight/preflight-probe.js";
+import { agentIn, type Plan, subjectIn, travellerOf } from "./install-plan.js";
 
 /** Whether the pinned version is installed. A missing answer may be a busy host's, so it is read again before the installer is run. */
 export async function saysItIsThere({ signal }: Session, plan: Plan, { root, seen }: Preflight): Promise<boolean> {

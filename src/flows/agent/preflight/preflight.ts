@@ -1,12 +1,12 @@
-import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
-import { Fault, isFault } from "../../errors.js";
-import { type Facts, readFacts } from "../../remote/facts.js";
-import type { Shell } from "../../remote/process.js";
-import type { Host } from "../../state/hosts.js";
-import type { Check } from "../host/check.js";
-import type { Session } from "../session.js";
-import { type Expected, judge, judgeWithoutRoot, missingPackages } from "./preflight/judge.js";
-import { type Seen, type Sight, see } from "./preflight/seen.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import { Fault, isFault } from "../../../errors.js";
+import { type Facts, readFacts } from "../../../remote/facts.js";
+import type { Shell } from "../../../remote/process.js";
+import type { Host } from "../../../state/hosts.js";
+import type { Check } from "../../host/check.js";
+import type { Session } from "../../session.js";
+import { type Expected, judge, judgeWithoutRoot, missingPackages } from "./preflight-checks.js";
+import { type Seen, type Sight, see } from "./preflight-probe.js";
 
 export interface Preflight {
   checks: Check[];

@@ -1,5 +1,5 @@
 import type { Manifest } from "../../../agents/manifest/manifest.js";
-import type { Listener } from "./seen.js";
+import type { Listener } from "./preflight-probe.js";
 
 export interface PortQuestion {
   range: Manifest["api"]["port"];

@@ -11,8 +11,8 @@ import { type Agent, refFor } from "../../../state/agents.js";
 import { findHost, type Host } from "../../../state/hosts.js";
 import type { Session } from "../../session.js";
 import { isKey } from "../api-key.js";
-import type { Traveller } from "../preflight.js";
-import { jobUnit } from "./job.js";
+import type { Traveller } from "../preflight/preflight.js";
+import { jobUnit } from "./installer-job.js";
 
 export interface InstallWish {
   /** Without it, that of an installation which was begun. */
