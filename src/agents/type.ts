@@ -1,6 +1,8 @@
 import { Fault } from "../errors.js";
+import type { HandoffStore } from "./handoff/store.js";
 import type { Manifest } from "./manifest/manifest.js";
 import type { MemoryFormat } from "./memory.js";
+import type { SessionStore } from "./sessions.js";
 
 /** Loads a capability when a command needs it, so that no command pays for code it does not run. */
 export type Load<T> = () => Promise<T>;
@@ -11,7 +13,9 @@ export type Load<T> = () => Promise<T>;
  */
 export interface AgentType {
   readonly name: string;
+  readonly handoff?: Load<HandoffStore>;
   readonly memory?: Load<MemoryFormat>;
+  readonly sessions?: Load<SessionStore>;
 }
 
 export type Capability = Exclude<keyof AgentType, "name">;

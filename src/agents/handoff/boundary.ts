@@ -1,5 +1,5 @@
 import { withTexts } from "./texts.js";
-import { isEmpty, paired, type Said, turnsOf } from "./transcript.js";
+import { isEmpty, paired, type TranscriptMessage, turnsOf } from "./transcript.js";
 import { withoutOutputs } from "./withhold-outputs.js";
 
 /** What may not travel. */
@@ -14,7 +14,7 @@ export interface Boundary {
 }
 
 /** What the boundary took away, for people. */
-export interface TakenAway {
+export interface BoundaryEffect {
   /** Messages that do not travel at all. */
   messages: number;
   /** Outputs of denied tools. */
@@ -23,31 +23,33 @@ export interface TakenAway {
   changed: number;
 }
 
-export interface Given {
-  said: readonly Said[];
+export interface Conversation {
+  said: readonly TranscriptMessage[];
   title: string;
   /** What was said before it, and what the agent put a summary in place of. */
-  earlier?: readonly Said[];
+  earlier?: readonly TranscriptMessage[];
 }
 
-export interface Bounded {
-  said: Said[];
+export interface BoundedConversation {
+  said: TranscriptMessage[];
   title: string;
-  taken: TakenAway;
+  taken: BoundaryEffect;
 }
 
 /**
  * The part of a conversation that may travel. Outputs are taken out before anything else is, so that a quote is known by all
  * that was answered, also by what does not travel itself.
  */
-export function within(boundary: Boundary, given: Given): Bounded {
+export function applyBoundary(boundary: Boundary, given: Conversation): BoundedConversation {
   const { noTools, redact = (text) => text, onlyLast, deny } = boundary;
   const { said, outputs, withhold } = withoutOutputs(given.said, deny, given.earlier);
-  const changed = said.filter((message, at) => !outputs.has(at) && textIn(message) !== textIn(given.said[at] as Said));
+  const changed = said.filter(
+    (message, at) => !outputs.has(at) && textIn(message) !== textIn(given.said[at] as TranscriptMessage),
+  );
   const spoken = paired(noTools ? said.flatMap(withoutTools) : said);
   const last = onlyLast === undefined ? spoken : turnsOf(spoken).slice(-onlyLast).flat();
   const clean = last.map((message) => withTexts(message, redact));
-  const redacted = clean.filter((message, at) => textIn(message) !== textIn(last[at] as Said));
+  const redacted = clean.filter((message, at) => textIn(message) !== textIn(last[at] as TranscriptMessage));
   return {
     said: clean,
     title: redact(withhold(given.title)),
@@ -59,9 +61,10 @@ export function within(boundary: Boundary, given: Given): Bounded {
   };
 }
 
-const textIn = ({ content, calls }: Said): string => JSON.stringify([content, calls.map((call) => call.arguments)]);
+const textIn = ({ content, calls }: TranscriptMessage): string =>
+  JSON.stringify([content, calls.map((call) => call.arguments)]);
 
-function withoutTools(message: Said): Said[] {
+function withoutTools(message: TranscriptMessage): TranscriptMessage[] {
   if (message.role === "tool") return [];
   if (message.role === "assistant" && isEmpty(message.content)) return [];
   return [{ ...message, calls: [] }];

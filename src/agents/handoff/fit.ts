@@ -1,7 +1,7 @@
 import { bytesPerToken } from "../../text/tokens.js";
 import { noted } from "./proof.js";
 import { tokensIn } from "./size.js";
-import { type Said, turnsOf } from "./transcript.js";
+import { type TranscriptMessage, turnsOf } from "./transcript.js";
 
 export const fits = ["refuse", "trim", "summarise"] as const;
 export type Fit = (typeof fits)[number];
@@ -17,12 +17,12 @@ export const summaryRoom = (room: number): number => Math.floor(room * summarySh
 
 /** A conversation in two: what stays behind, or is summarised, and what travels as it is. */
 export interface Split {
-  older: Said[];
-  kept: Said[];
+  older: TranscriptMessage[];
+  kept: TranscriptMessage[];
 }
 
 /** As many of the last turns as fit, whole ones; nothing when not even the last one does. */
-export function splitFor(said: readonly Said[], room: number): Split | undefined {
+export function splitFor(said: readonly TranscriptMessage[], room: number): Split | undefined {
   const turns = turnsOf(said);
   let left = room;
   let from = turns.length;
@@ -35,7 +35,10 @@ export function splitFor(said: readonly Said[], room: number): Split | undefined
 }
 
 /** The last turns, behind a message that says how much is missing; nothing when not even the last one fits. */
-export function trimmed(said: readonly Said[], room: number): (Split & { said: Said[] }) | undefined {
+export function trimmed(
+  said: readonly TranscriptMessage[],
+  room: number,
+): (Split & { said: TranscriptMessage[] }) | undefined {
   if (tokensIn(said) <= room) return { older: [], kept: [...said], said: [...said] };
   // A number more makes the message no longer than this one.
   const split = splitFor(said, room - tokensIn(told(leftOut(said.length), 0)));
@@ -50,13 +53,13 @@ const leftOut = (count: number): string =>
  * What is said to the target in place of what is missing, and that it was heard. An agent makes one of two messages of the user's
  * in a row, and does not write down then what is said next.
  */
-const told = (content: string, at: number): Said[] => [
+const told = (content: string, at: number): TranscriptMessage[] => [
   { role: "user", content, calls: [], at },
   { role: "assistant", content: noted, calls: [], at },
 ];
 
 /** The last turns, behind a summary of the others. */
-export function summarised({ older, kept }: Split, summary: string, room: number): Said[] {
+export function summarised({ older, kept }: Split, summary: string, room: number): TranscriptMessage[] {
   const head = `[summary of ${older.length} earlier ${older.length === 1 ? "message" : "messages"}, made when this conversation was handed over]\n`;
   const most = Math.max(0, (summaryRoom(room) - tokensIn(told("", 0))) * bytesPerToken - Buffer.byteLength(head));
   const text = summary.trim();
@@ -65,7 +68,7 @@ export function summarised({ older, kept }: Split, summary: string, room: number
 }
 
 /** Messages as text to read, in pieces of at most so many bytes: for who is asked to summarise them. */
-export function piecesOf(said: readonly Said[], longest: number): string[] {
+export function piecesOf(said: readonly TranscriptMessage[], longest: number): string[] {
   const pieces: string[] = [];
   let size = longest;
   for (const line of said.map(lineOf)) {
@@ -95,7 +98,7 @@ export function cutTo(text: string, longest: number): string {
 
 const isWithin = (byte = 0): boolean => (byte & 0xc0) === 0x80;
 
-function lineOf({ role, content, calls, answers }: Said): string {
+function lineOf({ role, content, calls, answers }: TranscriptMessage): string {
   const text = typeof content === "string" ? content : content.map((part) => part.text ?? `[${part.type}]`).join("\n");
   const called = calls.map(({ name, arguments: given }) => `[called ${name} with ${given}]`);
   return `${answers ? `${answers.tool} answered` : role}: ${[...(text ? [text] : []), ...called].join("\n")}`;

@@ -1,10 +1,10 @@
-import type { TakenAway } from "./boundary.js";
+import type { BoundaryEffect } from "./boundary.js";
 import { type Fit, roomIn, type Split, splitFor, summaryRoom, trimmed } from "./fit.js";
 import { picturesIn, tokensIn } from "./size.js";
-import type { Said } from "./transcript.js";
+import type { TranscriptMessage } from "./transcript.js";
 
 /** What would move, for people and programs. */
-export interface Plan {
+export interface HandoffPlan {
   from: { agent: string; session: string };
   to: { agent: string; model: string | null };
   title: string;
@@ -17,7 +17,7 @@ export interface Plan {
   since: string | null;
   until: string | null;
   /** What the boundary takes away. */
-  taken: TakenAway;
+  taken: BoundaryEffect;
   fit: {
     /** Tokens the window holds, and how many of them a transcript may take; null where nobody knows. */
     context: number | null;
@@ -31,22 +31,22 @@ export interface Plan {
 }
 
 /** What moves, and what has to be summarised before it can. */
-export interface Fitted {
-  fit: Plan["fit"];
+export interface FitResult {
+  fit: HandoffPlan["fit"];
   /** Nothing when it is refused. */
-  said?: Said[];
+  said?: TranscriptMessage[];
   summarise?: Split;
 }
 
 /** How a conversation gets into a window: whole if it can. A window that nobody knows holds everything. */
-export function fitted(said: Said[], context: number | undefined, wish: Fit): Fitted {
+export function fitTo(said: TranscriptMessage[], context: number | undefined, wish: Fit): FitResult {
   if (context === undefined) {
     return { fit: { context: null, room: null, fits: true, by: "nothing", older: 0 }, said };
   }
   const room = roomIn(context);
   const about = { context, room };
   if (tokensIn(said) <= room) return { fit: { ...about, fits: true, by: "nothing", older: 0 }, said };
-  const none: Fitted = { fit: { ...about, fits: false, by: wish, older: 0 } };
+  const none: FitResult = { fit: { ...about, fits: false, by: wish, older: 0 } };
   if (wish === "refuse") return none;
   if (wish === "trim") {
     const result = trimmed(said, room);
@@ -59,9 +59,9 @@ export function fitted(said: Said[], context: number | undefined, wish: Fit): Fi
 }
 
 export function describe(
-  said: readonly Said[],
-): Pick<Plan, "messages" | "tools" | "tokens" | "attachments" | "since" | "until"> {
-  const count = (role: Said["role"]) => said.filter((each) => each.role === role).length;
+  said: readonly TranscriptMessage[],
+): Pick<HandoffPlan, "messages" | "tools" | "tokens" | "attachments" | "since" | "until"> {
+  const count = (role: TranscriptMessage["role"]) => said.filter((each) => each.role === role).length;
   const tools = new Map<string, number>();
   for (const { name } of said.flatMap(({ calls }) => calls)) tools.set(name, (tools.get(name) ?? 0) + 1);
   const times = said.map(({ at }) => at).filter((at) => at > 0);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Said } from "./transcript.js";
+import type { TranscriptMessage } from "./transcript.js";
 
 /** A word that stands in no conversation yet. */
 export const newCode = (): string => randomBytes(5).toString("hex");
@@ -17,8 +17,8 @@ export const noteOf = (from: string, code: string): string =>
  * The note, as it is planted behind what was said and taken out again when it was told. Behind a message that nobody answered
  * stands an acknowledgement first: an agent makes one of two messages of the user's in a row.
  */
-export function planted(note: string, said: readonly Said[], at: number): Said[] {
-  const heard: Said = { role: "assistant", calls: [], at, content: noted };
+export function planted(note: string, said: readonly TranscriptMessage[], at: number): TranscriptMessage[] {
+  const heard: TranscriptMessage = { role: "assistant", calls: [], at, content: noted };
   const last = said.at(-1)?.role ?? "assistant";
   return [...(last === "assistant" ? [] : [heard]), { role: "user", calls: [], at, content: note }, heard];
 }

@@ -1,9 +1,9 @@
-import type { Part, Said } from "./transcript.js";
+import type { Part, TranscriptMessage } from "./transcript.js";
 
 type Change = (text: string) => string;
 
 /** Changes every text of a message: what was said, what a tool was given, and where a picture is. */
-export function withTexts(message: Said, change: Change): Said {
+export function withTexts(message: TranscriptMessage, change: Change): TranscriptMessage {
   const { content, calls } = message;
   return {
     ...message,
@@ -37,7 +37,7 @@ function changed(value: unknown, change: Change, naming: Change = (name) => name
 }
 
 /** Every text in what a tool answered: the whole, and those within when it is JSON, as most tools answer. */
-export function textsIn(content: Said["content"]): string[] {
+export function textsIn(content: TranscriptMessage["content"]): string[] {
   const found: string[] = [];
   const look = (value: unknown, depth: number): void => {
     if (typeof value === "string") {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { isRecord } from "../../text/record.js";
-import { fieldsOf, type Row } from "../hermes/sessions/session.js";
+import type { Counts } from "./store.js";
 
 /** A message as it travels: what every model understands, and nothing that only the one that wrote it does. */
-export interface Said {
+export interface TranscriptMessage {
   role: "user" | "assistant" | "tool";
   /** A text, or parts: texts and pictures. */
   content: string | Part[];
@@ -24,55 +24,17 @@ export interface ToolCall {
   arguments: string;
 }
 
-const roles: readonly string[] = ["user", "assistant", "tool"];
-
-/**
- * What was said, out of the rows of a session. System prompts are the agent's own and stay with it, as does what a model
- * thought, which another cannot read.
- */
-export function transcriptFrom(rows: readonly Row[], began = 0): Said[] {
-  let at = began;
-  return rows
-    .filter(({ role }) => roles.includes(String(role)))
-    .map((row) => {
-      at = typeof row.timestamp === "number" ? row.timestamp : at;
-      const role = row.role as Said["role"];
-      const calls = role === "assistant" && Array.isArray(row.tool_calls) ? row.tool_calls.flatMap(callFrom) : [];
-      const answers = role === "tool" && { answers: { id: textOf(row.tool_call_id), tool: textOf(row.tool_name) } };
-      return { role, content: contentFrom(row.content), calls, ...answers, at };
-    });
-}
-
-function contentFrom(content: unknown): Said["content"] {
-  if (Array.isArray(content)) return content.map(partFrom);
-  if (content === null || content === undefined) return "";
-  return typeof content === "string" ? content : JSON.stringify(content);
-}
-
-const partFrom = (part: unknown): Part =>
-  isRecord(part) ? (part as Part) : { type: "text", text: typeof part === "string" ? part : JSON.stringify(part) };
-
-function callFrom(call: unknown): ToolCall[] {
-  const { id, function: inner } = fieldsOf(call);
-  const { name, arguments: given } = fieldsOf(inner ?? call);
-  if (textOf(id) === "" || textOf(name) === "") return [];
-  const text = typeof given === "string" ? given : JSON.stringify(given ?? {});
-  return [{ id: textOf(id), name: textOf(name), arguments: text }];
-}
-
-const textOf = (value: unknown): string => (value === null || value === undefined ? "" : String(value));
-
 /**
  * Every call with its answer and every answer with its call, right behind it; without what lacks the other: a model that is
  * shown half of one refuses all of it. The tool's name is that of its call.
  */
-export function paired(said: readonly Said[]): Said[] {
-  const result: Said[] = [];
+export function paired(said: readonly TranscriptMessage[]): TranscriptMessage[] {
+  const result: TranscriptMessage[] = [];
   for (let at = 0; at < said.length; ) {
-    const message = said[at++] as Said;
+    const message = said[at++] as TranscriptMessage;
     if (message.role === "tool") continue;
-    const behind: Said[] = [];
-    while (said[at]?.role === "tool") behind.push(said[at++] as Said);
+    const behind: TranscriptMessage[] = [];
+    while (said[at]?.role === "tool") behind.push(said[at++] as TranscriptMessage);
     const calls = message.calls.filter(({ id }, index) => message.calls.findIndex((each) => each.id === id) === index);
     const answered = calls.flatMap((call) => {
       const answer = behind.find(({ answers }) => answers?.id === call.id);
@@ -86,15 +48,20 @@ export function paired(said: readonly Said[]): Said[] {
   return result;
 }
 
-const orderOf = (behind: readonly Said[], { answers }: Said): number =>
+const orderOf = (behind: readonly TranscriptMessage[], { answers }: TranscriptMessage): number =>
   behind.findIndex((each) => each.answers?.id === answers?.id);
 
-export const isEmpty = (content: Said["content"]): boolean =>
+export const isEmpty = (content: TranscriptMessage["content"]): boolean =>
   typeof content === "string" ? content.trim() === "" : content.length === 0;
 
+export const countsOf = (messages: readonly TranscriptMessage[]): Counts => ({
+  message_count: messages.length,
+  tool_call_count: messages.reduce((sum, { calls }) => sum + calls.length, 0),
+});
+
 /** What belongs together: what a user said, and everything up to what they said next. */
-export function turnsOf(said: readonly Said[]): Said[][] {
-  const turns: Said[][] = [];
+export function turnsOf(said: readonly TranscriptMessage[]): TranscriptMessage[][] {
+  const turns: TranscriptMessage[][] = [];
   for (const message of said) {
     const last = turns.at(-1);
     if (message.role === "user" || !last) turns.push([message]);
@@ -104,7 +71,7 @@ export function turnsOf(said: readonly Said[]): Said[][] {
 }
 
 /** What moves, as text that is the same wherever it is made. Members are in the order of their names. */
-export const canonical = (said: readonly Said[]): string =>
+export const canonical = (said: readonly TranscriptMessage[]): string =>
   JSON.stringify(
     said.map(({ role, content, calls, answers }) => ({
       ...{ role, content, calls: calls.map(({ id, name, arguments: given }) => ({ id, name, arguments: given })) },
@@ -115,8 +82,11 @@ export const canonical = (said: readonly Said[]): string =>
 
 const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
-export const digestOf = (said: readonly Said[]): string => createHash("sha256").update(canonical(said)).digest("hex");
+export const digestOf = (said: readonly TranscriptMessage[]): string =>
+  createHash("sha256").update(canonical(said)).digest("hex");
 
 /** Whether what moved is there as it was, and first: people may have gone on since, and what they said is their own. */
-export const hasArrived = (said: readonly Said[], { hash, messages }: { hash: string; messages: number }): boolean =>
-  digestOf(said.slice(0, messages)) === hash;
+export const hasArrived = (
+  said: readonly TranscriptMessage[],
+  { hash, messages }: { hash: string; messages: number },
+): boolean => digestOf(said.slice(0, messages)) === hash;

@@ -1,7 +1,7 @@
 import { mayBeSecretWord, shortestSecretWord } from "../../secret-shapes.js";
 import { matchesPattern } from "../../text/wildcard.js";
 import { textsIn, withTexts } from "./texts.js";
-import type { Said } from "./transcript.js";
+import type { TranscriptMessage } from "./transcript.js";
 
 /** A line of an output is known again by this many characters; of a shorter one, such as `}`, every text is full. */
 const shortestLine = 12;
@@ -10,13 +10,13 @@ const knownBy = shortestSecretWord;
 export const inPlaceOf = (tool: string): string => `[the output of ${tool} was not handed over]`;
 
 /** A text without what may not travel. */
-export type Withholding = (text: string) => string;
+export type TextFilter = (text: string) => string;
 
-export interface WithoutOutputs {
-  said: Said[];
+export interface WithheldOutputs {
+  said: TranscriptMessage[];
   /** The places of those whose outputs were taken out. */
   outputs: ReadonlySet<number>;
-  withhold: Withholding;
+  withhold: TextFilter;
 }
 
 /**
@@ -25,13 +25,13 @@ export interface WithoutOutputs {
  * `earlier` is what was said before and does not travel itself: a summary of it may quote it.
  */
 export function withoutOutputs(
-  said: readonly Said[],
+  said: readonly TranscriptMessage[],
   patterns: readonly string[],
-  earlier: readonly Said[] = [],
-): WithoutOutputs {
+  earlier: readonly TranscriptMessage[] = [],
+): WithheldOutputs {
   if (patterns.length === 0) return { said: [...said], outputs: new Set(), withhold: (text) => text };
   const isDenied = (tool: string) => tool !== "" && patterns.some((pattern) => matchesPattern(pattern, tool));
-  const deniedIn = (some: readonly Said[]) => toolsOf(some).map((names) => names.find(isDenied));
+  const deniedIn = (some: readonly TranscriptMessage[]) => toolsOf(some).map((names) => names.find(isDenied));
   const [tools, before] = [deniedIn(said), deniedIn(earlier)];
   const lines = new Map<string, string>();
   for (const [at, { content }] of [...earlier, ...said].entries()) {
@@ -42,7 +42,7 @@ export function withoutOutputs(
   const marks = [...new Set([...before, ...tools].flatMap((tool) => tool ?? []))].map(inPlaceOf);
   for (const line of lines.keys()) if (marks.some((mark) => mark.includes(line))) lines.delete(line);
   const withhold = quotesOf(lines);
-  const clean = said.map((message, at): Said => {
+  const clean = said.map((message, at): TranscriptMessage => {
     const tool = tools[at];
     const calls = message.calls.map((call) => (isDenied(call.name) ? { ...call, arguments: "{}" } : call));
     return tool === undefined ? withTexts({ ...message, calls }, withhold) : { ...message, content: inPlaceOf(tool) };
@@ -52,7 +52,7 @@ export function withoutOutputs(
 }
 
 /** Whose answer each message may be: by every call with its id in the last message that has one, and by what it says itself. */
-function toolsOf(said: readonly Said[]): string[][] {
+function toolsOf(said: readonly TranscriptMessage[]): string[][] {
   const names = new Map<string, string[]>();
   return said.map(({ calls, answers }) => {
     for (const { id } of calls)
@@ -75,7 +75,7 @@ export const linesOf = (text: string): string[] => [
 ];
 
 /** Finds lines wherever they stand: by how they begin, then by their lengths. Many that begin alike cost no more than a few. */
-function quotesOf(lines: ReadonlyMap<string, string>): Withholding {
+function quotesOf(lines: ReadonlyMap<string, string>): TextFilter {
   const lengths = new Map<string, Set<number>>();
   for (const line of lines.keys()) {
     const beginning = line.slice(0, knownBy);

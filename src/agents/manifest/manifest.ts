@@ -157,8 +157,6 @@ export const manifestSchema = z.strictObject({
   /** Other defaults for hosts that have a label: `lab: 2026.7.1+standin`. */
   default_by_label: z.record(z.string(), version).default({}),
   versions: z.record(version, release),
-  /** What a version can do: a name and the range that has it. */
-  abilities: z.record(word, z.string().refine(isRange, "should be a range")).default({}),
   requires: z.strictObject({
     systems: z.array(z.string()),
     arch: z.array(z.string()),
@@ -240,6 +238,8 @@ export const manifestSchema = z.strictObject({
       channels: z.number().int().default(30_000),
     }),
   }),
+  /** Versions that can move a session to one of their channels. */
+  handoff: z.strictObject({ channels: range }).optional(),
   /** Pages for a browser on the same machine, served while somebody looks at them. */
   dashboard: z
     .strictObject({

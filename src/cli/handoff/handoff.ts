@@ -8,7 +8,7 @@ import type { Context, Handler } from "../command.js";
 import type { handoff } from "./commands.js";
 import { openView, planText, told, toldInChannel } from "./text.js";
 
-type Given = Parameters<Handler<typeof handoff>>[0];
+type Invocation = Parameters<Handler<typeof handoff>>[0];
 
 export const run: Handler<typeof handoff> = async ({ args, options }, clm) => {
   mustGoTogether({ args, options });
@@ -47,13 +47,13 @@ const besides = ["fit", "context", "onlyLast", "as"] as const;
 const flags = ["noTools", "redact", "close"] as const;
 
 /** Whether something was said of how a conversation is to travel. */
-const hasBoundary = (options: Given["options"]): boolean =>
+const hasBoundary = (options: Invocation["options"]): boolean =>
   besides.some((name) => options[name] !== undefined) ||
   flags.some((name) => options[name]) ||
   options.denyTool.length > 0;
 
 /** Two agents, or one and a channel, or none and what is open. */
-function mustGoTogether({ args: { src: from, dst: to }, options }: Given): void {
+function mustGoTogether({ args: { src: from, dst: to }, options }: Invocation): void {
   const { list, abandon: id, toChannel, reset, wait, session } = options;
   const wrong = (what: string, why = "") =>
     new Fault("usage", what, { ...(why && { why }), next: "clm handoff --help" });

@@ -1,11 +1,11 @@
-import type { Plan } from "../../agents/handoff/plan.js";
-import type { InChannel } from "../../flows/handoff/channel/hand.js";
-import type { Done } from "../../flows/handoff/open.js";
+import type { HandoffPlan } from "../../agents/handoff/plan.js";
+import type { ChannelHandoffResult } from "../../flows/handoff/channel/hand.js";
+import type { CompletedHandoff } from "../../flows/handoff/open.js";
 import type { Handoff } from "../../state/handoffs.js";
 import type { View } from "../command.js";
 
 /** What would move, for a person. */
-export function planText(plan: Plan): string {
+export function planText(plan: HandoffPlan): string {
   const { messages, tools, taken, since, until, attachments } = plan;
   const called = Object.entries(tools).map(([name, count]) => `${name} ${count}`);
   const lines: [string, string | undefined][] = [
@@ -30,7 +30,7 @@ const counted = (count: number, what: string): string => `${count} ${what}${coun
 
 const clock = (time: string): string => time.replace("T", " ").replace(/\.\d+Z$/, "");
 
-function takenText({ messages, outputs, changed }: Plan["taken"], { by, older }: Plan["fit"]): string {
+function takenText({ messages, outputs, changed }: HandoffPlan["taken"], { by, older }: HandoffPlan["fit"]): string {
   return [
     ...(by === "trim" && older > 0 ? [counted(older, "earlier message")] : []),
     ...(messages > 0 ? [counted(messages, "message")] : []),
@@ -39,7 +39,7 @@ function takenText({ messages, outputs, changed }: Plan["taken"], { by, older }:
   ].join(", ");
 }
 
-function windowText({ context, room, fits, by, older }: Plan["fit"]): string {
+function windowText({ context, room, fits, by, older }: HandoffPlan["fit"]): string {
   if (context === null) return "not known";
   const size = `${room} of ${context} tokens are for a transcript`;
   if (fits) return `${size}: it fits`;
@@ -48,7 +48,7 @@ function windowText({ context, room, fits, by, older }: Plan["fit"]): string {
 }
 
 /** What became of it. */
-export const told = ({ from, to, messages, hash, closed }: Done): string =>
+export const told = ({ from, to, messages, hash, closed }: CompletedHandoff): string =>
   [
     `${messages} messages are with ${to.agent} now, in session ${to.session}`,
     `sha256: ${hash}`,
@@ -56,7 +56,7 @@ export const told = ({ from, to, messages, hash, closed }: Done): string =>
     `go on with: clm chat ${to.agent} --session ${to.session}`,
   ].join("\n");
 
-export const toldInChannel = ({ host, agent, session, channel, result }: InChannel): string =>
+export const toldInChannel = ({ host, agent, session, channel, result }: ChannelHandoffResult): string =>
   result === "already-there"
     ? `session ${session} of ${host}/${agent} is on ${channel} already`
     : `session ${session} of ${host}/${agent} goes on on ${channel}`;

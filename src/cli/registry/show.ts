@@ -1,5 +1,6 @@
 import { loadType, releaseOf } from "../../agents/manifest/registry.js";
 import { inRange } from "../../agents/manifest/versions.js";
+import { capabilitiesOf } from "../../agents/type.js";
 import { megabytes, size } from "../../ui/size.js";
 import type { Handler } from "../command.js";
 import type { show } from "./commands.js";
@@ -26,7 +27,7 @@ async function readVersion(configDir: string, type: string, named?: string) {
     ...(commit && { commit }),
     installer,
     requires: manifest.requires,
-    abilities: Object.entries(manifest.abilities).flatMap(([name, range]) => (inRange(version, range) ? name : [])),
+    capabilities: await capabilitiesOf(manifest),
     providers: titles(manifest.providers),
     channels: titles(manifest.channels),
     mcp: titles(manifest.mcp),
@@ -56,7 +57,7 @@ function describe(details: Awaited<ReturnType<typeof readVersion>>): string {
     ],
     ["Programs", Object.keys(requires.programs).join(", ")],
     ["Reaches", requires.reach.join(", ")],
-    ["Abilities", details.abilities.join(", ")],
+    ["Can", details.capabilities.join(", ")],
     ["Providers", names(details.providers)],
     ["Channels", names(details.channels)],
     ["MCP", names(details.mcp)],

@@ -1,4 +1,4 @@
-import type { HostProgram, Told } from "../../agents/hermes/state-db/program.js";
+import type { HostProgram, ProgramAnswer } from "../../agents/host-program.js";
 import { Fault } from "../../errors.js";
 import { awaitExit } from "../../remote/await-exit.js";
 import { withSilenceTimeout } from "../../remote/silence-timeout.js";
@@ -8,63 +8,62 @@ import type { Session } from "../session.js";
 import { commandInSandbox, notOurs } from "./as-agent.js";
 import type { Target } from "./target.js";
 
-export interface Asking {
-  /** What is done with the sessions meanwhile: `read`. */
+export interface RunOptions {
+  /** What is done with the sessions, for messages: `read`. */
   verb: string;
-  /** The host ends it then. */
+  /** The host kills the program after this time. */
   seconds: number;
   signal: AbortSignal;
-  /** Who stops does not hang up: the host is told by the end of its stdin, and says what became of it. */
-  staying?: boolean;
+  /** When aborted, only stdin is closed, so that the program can undo its work and still answer. */
+  awaitAnswer?: boolean;
 }
 
 /**
- * Runs a program of ours on an agent's state.db, in one exec and in the agent's sandbox: the Python it runs in may be the agent's own.
- * Its answers come as they are told; one that broke off throws, as one that knows no such session does.
+ * Runs a program on an agent's host, in one exec and in the agent's sandbox, as its Python may be the agent's own. Yields its answers;
+ * throws when it breaks off or knows no such session.
  */
-export async function* askStateDb<Answer extends Told>(
+export async function* runHostProgram<Answer extends ProgramAnswer>(
   { pool }: Pick<Session, "pool">,
   { agent, resolved }: Target,
   { script, words, stdin }: HostProgram,
-  { verb, seconds, signal, staying = false }: Asking,
+  { verb, seconds, signal, awaitAnswer = false }: RunOptions,
 ): AsyncGenerator<Answer> {
   const connection = await pool.connect(agent.host);
   signal.throwIfAborted();
   const command = commandInSandbox(agent, resolved, { script, words, seconds });
-  const process = await connection.as("root").spawn(command, staying ? {} : { signal });
+  const process = await connection.as("root").spawn(command, awaitAnswer ? {} : { signal });
   const stop = () => void process.stdin.end();
   process.stdin.write(stdin);
-  if (!staying || signal.aborted) stop();
+  if (!awaitAnswer || signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
   const complaint = tailOf(process.stderr);
   let whole = false;
   try {
-    // The host ends its program after `seconds`; one that does not is given up on a little later.
-    const longest = (seconds + 30) * 1000;
-    const limits = { host: agent.host.name, silence: longest, ...(!staying && { total: longest }) };
+    // A margin for a host that does not kill it in time.
+    const timeout = (seconds + 30) * 1000;
+    const limits = { host: agent.host.name, silence: timeout, ...(!awaitAnswer && { total: timeout }) };
     for await (const line of linesOf(withSilenceTimeout(process.stdout, limits), agent)) {
-      const said = understood<Answer>(agent, line, verb);
-      if (said.end) whole = true;
-      else yield said;
+      const answer = parseAnswer<Answer>(agent, line, verb);
+      if (answer.end) whole = true;
+      else yield answer;
     }
   } finally {
     signal.removeEventListener("abort", stop);
     stop();
-    // Nobody reads on.
     if (!whole) process.leave();
   }
   const { code } = await awaitExit(process, agent.host.name);
-  if (!staying) signal.throwIfAborted();
+  if (!awaitAnswer) signal.throwIfAborted();
   if (!whole) throw brokenOff(agent, complaint(), code, verb);
 }
 
-// Bytes: a session with all its messages is one.
-const longestLine = 1 << 26;
+// Bytes: a session with all its messages is one line.
+const maxLine = 1 << 26;
 
 export async function* linesOf(
   stream: AsyncIterable<Buffer>,
   agent: Agent,
-  longest = longestLine,
+  maxBytes = maxLine,
 ): AsyncGenerator<string> {
   let rest: Buffer[] = [];
   let size = 0;
@@ -79,21 +78,21 @@ export async function* linesOf(
     if (from === chunk.length) continue;
     rest.push(chunk.subarray(from));
     size += chunk.length - from;
-    if (size > longest) throw tooLong(agent, longest);
+    if (size > maxBytes) throw tooLong(agent, maxBytes);
   }
 }
 
-function understood<Answer extends Told>(agent: Agent, line: string, verb: string): Answer {
+function parseAnswer<Answer extends ProgramAnswer>(agent: Agent, line: string, verb: string): Answer {
   if (line === "no-user" || line === "stranger") throw notOurs(agent, line);
   if (line === "no-python") throw noPython(agent, verb);
-  let said: Answer;
+  let answer: Answer;
   try {
-    said = JSON.parse(line);
+    answer = JSON.parse(line);
   } catch (error) {
-    throw new Fault("remote-failed", `the sessions of ${agent.name} could not be understood`, { cause: error });
+    throw new Fault("remote-failed", `the sessions of ${agent.name} could not be parsed`, { cause: error });
   }
-  if (said.unknown !== undefined) throw unknownSession(agent, said.unknown, said.like ?? []);
-  return said;
+  if (answer.unknown !== undefined) throw unknownSession(agent, answer.unknown, answer.like ?? []);
+  return answer;
 }
 
 export function unknownSession({ name, ref }: Agent, id: string, like: string[]): Fault {
@@ -107,14 +106,14 @@ export function unknownSession({ name, ref }: Agent, id: string, like: string[])
   });
 }
 
-const tooLong = ({ name, host, ref }: Agent, longest: number): Fault =>
-  new Fault("remote-failed", `${host.name} answers about the sessions of ${name} with a line that does not end`, {
-    why: `more than ${Math.round(longest / 1e6)} MB of it came`,
+const tooLong = ({ name, host, ref }: Agent, maxBytes: number): Fault =>
+  new Fault("remote-failed", `${host.name} answered about the sessions of ${name} with a line that does not end`, {
+    why: `more than ${Math.round(maxBytes / 1e6)} MB arrived`,
     next: `clm agent doctor ${ref}`,
   });
 
 const noPython = ({ host, name }: Agent, verb: string): Fault =>
-  new Fault("unsupported", `${host.name} has no Python by which the sessions of ${name} can be ${verb}`, {
+  new Fault("unsupported", `${host.name} has no Python with which the sessions of ${name} can be ${verb}`, {
     why: "neither python3 nor the agent's own has the module sqlite3",
     next: `clm host exec ${host.name} --sudo -- apt-get install -y python3`,
   });

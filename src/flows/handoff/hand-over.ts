@@ -1,4 +1,4 @@
-import type { Plan } from "../../agents/handoff/plan.js";
+import type { HandoffPlan } from "../../agents/handoff/plan.js";
 import { newHandoffId } from "../../agents/handoff/proof.js";
 import { agentId, findAgent, hostAndName } from "../../state/agents.js";
 import type { Handoff } from "../../state/handoffs.js";
@@ -8,15 +8,15 @@ import type { Session } from "../session.js";
 import { step } from "../step.js";
 import { mustBeAllowed } from "./allowed.js";
 import { move } from "./move.js";
-import { clearUp, type Done, handoffsOf, outcomeOf } from "./open.js";
-import { askedFor, type HandingOver, mustMove, prepared } from "./prepared.js";
+import { type CompletedHandoff, clearUp, handoffsOf, outcomeOf } from "./open.js";
+import { askedFor, type HandoffOptions, mustMove, prepare } from "./prepare.js";
 import { readSource } from "./source.js";
 import { mustTakeOver } from "./target.js";
 
-export interface HandedOver {
-  plan: Plan;
+export interface HandoffResult {
+  plan: HandoffPlan;
   /** Nothing after a dry run. */
-  done: Done | undefined;
+  done: CompletedHandoff | undefined;
 }
 
 /**
@@ -26,33 +26,33 @@ export interface HandedOver {
  */
 export async function handOver(
   session: Session,
-  { from: source, to: target }: { from: string; to: string },
-  options: HandingOver,
-  tell: (plan: Plan) => void,
-): Promise<HandedOver> {
+  { from: fromRef, to: toRef }: { from: string; to: string },
+  options: HandoffOptions,
+  tell: (plan: HandoffPlan) => void,
+): Promise<HandoffResult> {
   const known = session.hosts.read();
-  const [giver, meant] = [hostAndName(findAgent(known, source)), findAgent(known, target)];
+  const [giver, meant] = [hostAndName(findAgent(known, fromRef)), findAgent(known, toRef)];
   hideSecrets(session);
   return withAgentLock(session, { host: meant.host.name, name: meant.name }, async () => {
     // Read again: whoever worked on the target until now may have changed it.
     const fleet = session.hosts.read();
     const [from, to] = [findAgent(fleet, giver), findAgent(fleet, hostAndName(meant))];
     const key = options.as === undefined ? undefined : mustBeAllowed(session, options.as, [from, to]);
-    const talk = await step(session.ui, `read the conversation of ${from.name}`, () =>
+    const source = await step(session.ui, `read the conversation of ${from.name}`, () =>
       readSource(session, from, { id: options.session, earlier: options.denyTool.length > 0 }),
     );
     const taker = await step(session.ui, `see that ${to.name} can take it over`, () =>
       mustTakeOver(session, to, options.context),
     );
-    const what = prepared(session, talk, taker, options);
+    const what = prepare(session, source, taker, options);
     tell(what.plan);
-    mustMove(session, what, talk, taker, options);
+    mustMove(session, what, source, taker, options);
     const asked = askedFor(what, options);
     const before = (await clearUp(session, to)).get(asked);
     if (before) return { plan: what.plan, done: before };
     // A summary is a message and what answers it.
     const count = (what.said?.length ?? 0) + (what.summarise ? 2 : 0);
-    const closing = options.close ? `, and close ${talk.talk.id} of ${from.name}` : "";
+    const closing = options.close ? `, and close ${source.chat.id} of ${from.name}` : "";
     const action = {
       verb: "handoff",
       target: hostAndName(to),
@@ -61,10 +61,10 @@ export async function handOver(
     };
     const handoff: Handoff = {
       id: newHandoffId(),
-      from: { host: from.host.name, agent: from.name, session: talk.talk.id },
+      from: { host: from.host.name, agent: from.name, session: source.chat.id },
       to: { host: to.host.name, agent: to.name },
       ...{ asked, planted: "", stage: "begun", at: session.now().toISOString() },
-      ...(options.close && { close: { last: talk.last } }),
+      ...(options.close && { close: { last: source.last } }),
       ...(key && { as: key.id }),
     };
     const done = await session.gate.pass(action, () => move(session, handoff, what, taker), outcomeOf);

@@ -1,21 +1,25 @@
 import { summarised } from "../../agents/handoff/fit.js";
 import { isProof, newCode, noteOf, planted, question } from "../../agents/handoff/proof.js";
-import { digestOf, type Said } from "../../agents/handoff/transcript.js";
-import { countsOf, rowOf, sessionRow } from "../../agents/hermes/handoff/handoff.js";
+import { countsOf, digestOf, type TranscriptMessage } from "../../agents/handoff/transcript.js";
 import { brief } from "../../agents/probe/proof/judge.js";
 import { asFault, Fault, isFault } from "../../errors.js";
 import type { Handoff } from "../../state/handoffs.js";
 import type { Session } from "../session.js";
 import { step } from "../step.js";
-import { request } from "./change-sessions.js";
-import { type Done, finish, forget, handoffsOf } from "./open.js";
-import { again, type Prepared } from "./prepared.js";
+import { changeSessions } from "./change-sessions.js";
+import { type CompletedHandoff, finish, forget, handoffsOf } from "./open.js";
+import { again, type PreparedHandoff } from "./prepare.js";
 import { summaryOf } from "./summary.js";
-import type { Target } from "./target.js";
+import type { HandoffTarget } from "./target.js";
 import { turnIn } from "./turn.js";
 
 /** Writes a conversation to the target, has that prove it and finishes; until it is proven, whatever goes wrong takes all of it away again. */
-export async function move(session: Session, first: Handoff, what: Prepared, target: Target): Promise<Done> {
+export async function move(
+  session: Session,
+  first: Handoff,
+  what: PreparedHandoff,
+  target: HandoffTarget,
+): Promise<CompletedHandoff> {
   const { ui, now } = session;
   const { agent } = target;
   const handoffs = handoffsOf(session);
@@ -38,12 +42,14 @@ export async function move(session: Session, first: Handoff, what: Prepared, tar
     });
     const removed = handoffs.removed(handoff.to);
     await step(ui, `write ${said.length} messages to ${agent.name}`, () =>
-      request(
+      changeSessions(
         session,
         agent,
         {
-          ...{ verb: "seed", id: handoff.id, session: sessionRow(said, what.title, target.model) },
-          messages: [...said, ...planted(text, said, at)].map(rowOf),
+          verb: "seed",
+          id: handoff.id,
+          session: target.store.sessionRow(said, what.title, target.model),
+          messages: [...said, ...planted(text, said, at)].map(target.store.rowOf),
           gone: removed,
         },
         session.signal,
@@ -65,16 +71,16 @@ export async function move(session: Session, first: Handoff, what: Prepared, tar
 async function whatMoves(
   session: Session,
   id: string,
-  { said, summarise, fit }: Prepared,
-  target: Target,
-): Promise<Said[]> {
+  { said, summarise, fit }: PreparedHandoff,
+  target: HandoffTarget,
+): Promise<TranscriptMessage[]> {
   if (!summarise) return said ?? [];
   const title = `have ${target.agent.name} summarise ${summarise.older.length} messages`;
   const summary = await step(session.ui, title, () => summaryOf(session, target, id, summarise));
   return summarised(summarise, summary, fit.room ?? 0);
 }
 
-async function prove(session: Session, id: string, { agent }: Target, code: string): Promise<void> {
+async function prove(session: Session, id: string, { agent }: HandoffTarget, code: string): Promise<void> {
   const { text, session: went } = await turnIn(session, agent, id, question);
   if (went !== id) {
     throw new Fault("check-failed", `${agent.name} folded the conversation when it was asked about it`, {

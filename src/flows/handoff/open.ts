@@ -1,14 +1,16 @@
 import { question } from "../../agents/handoff/proof.js";
-import { hasArrived, transcriptFrom } from "../../agents/handoff/transcript.js";
+import { hasArrived } from "../../agents/handoff/transcript.js";
+import { capability } from "../../agents/type.js";
 import { Fault, isFault } from "../../errors.js";
-import { type Agent, findAgent } from "../../state/agents.js";
+import { type Agent, findAgent, hostAndName } from "../../state/agents.js";
 import { type Handoff, openHandoffs } from "../../state/handoffs.js";
 import { withAgentLock } from "../agent/agent-lock.js";
+import { targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
-import { request } from "./change-sessions.js";
+import { changeSessions } from "./change-sessions.js";
 
 /** A handoff that came to its end. */
-export interface Done {
+export interface CompletedHandoff {
   id: string;
   from: { agent: string; session: string };
   to: { agent: string; session: string };
@@ -21,18 +23,22 @@ export interface Done {
 }
 
 /** What stays in the audit log of one. */
-export const outcomeOf = (done: Done) => ({ result: "ok" as const, detail: { handoff: { ...done } } });
+export const outcomeOf = (done: CompletedHandoff) => ({ result: "ok" as const, detail: { handoff: { ...done } } });
 
 // An agent writes down what it said before its answer ends, or very soon after.
 const tries = 25;
 const pause = 200;
 
 /** What is proven is brought to its end: the note and the proof are taken out, and what is left is what was meant. */
-export async function finish(session: Session, handoff: Handoff): Promise<Done> {
+export async function finish(session: Session, handoff: Handoff): Promise<CompletedHandoff> {
   const { id, moved, from, to, close } = handoff;
   if (!moved) throw new Error("what is proven was seeded");
   const target = agentAt(session, to);
   const { messages: rows = [], planted, behind = 0 } = await settle(session, target, handoff, moved);
+  const { transcriptFrom } = await capability(
+    (await targetOf(session, hostAndName(target))).resolved.manifest,
+    "handoff",
+  );
   if (!hasArrived(transcriptFrom(rows), moved)) {
     // People went on, or an earlier run had taken the note out: what became of the session since is not ours to take away.
     if (!planted || behind > 0) throw changed(target, id);
@@ -42,7 +48,7 @@ export async function finish(session: Session, handoff: Handoff): Promise<Done> 
       data: { id },
     });
   }
-  const done: Done = {
+  const done: CompletedHandoff = {
     id,
     from: { agent: `${from.host}/${from.agent}`, session: from.session },
     to: { agent: `${to.host}/${to.agent}`, session: id },
@@ -62,7 +68,7 @@ async function settle(
   const gone = handoffsOf(session).removed(to);
   for (let left = tries; ; left--) {
     const asked = { verb: "settle" as const, id, planted, question, counts, wait: left > 0, gone };
-    const reply = await request(session, target, asked, session.signal);
+    const reply = await changeSessions(session, target, asked, session.signal);
     if (!reply.early) return reply;
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
@@ -76,7 +82,7 @@ export async function closeSource(session: Session, from: Handoff["from"], last:
     return false;
   }
   const asked = { verb: "close" as const, id: from.session, last, at: session.now().getTime() / 1000 };
-  const { closed = false, before } = await request(session, source, asked, session.signal);
+  const { closed = false, before } = await changeSessions(session, source, asked, session.signal);
   if (before) session.ui.note(`${from.session} of ${from.agent} had ended before, and was left as it was`);
   if (!closed) session.ui.warn(`${from.session} of ${from.agent} went on since it was read, and was not closed`);
   return closed;
@@ -94,7 +100,7 @@ const rounds = 5;
 export async function forget(session: Session, { id, to }: Handoff, signal: AbortSignal): Promise<void> {
   const target = agentAt(session, to);
   for (let round = 0; round < rounds; round++) {
-    const { forgotten = 0 } = await request(session, target, { verb: "forget", id }, signal);
+    const { forgotten = 0 } = await changeSessions(session, target, { verb: "forget", id }, signal);
     if (round > 0 && forgotten === 0) break;
     await new Promise((resolve) => setTimeout(resolve, comesLate));
   }
@@ -105,8 +111,8 @@ export async function forget(session: Session, { id, to }: Handoff, signal: Abor
  * What earlier handoffs to this agent left behind. Whoever calls it works on the agent alone, so none of them is under way any
  * more. What was proven is finished; of what was not, nothing stays.
  */
-export async function clearUp(session: Session, { host, name }: Agent): Promise<Map<string, Done>> {
-  const finished = new Map<string, Done>();
+export async function clearUp(session: Session, { host, name }: Agent): Promise<Map<string, CompletedHandoff>> {
+  const finished = new Map<string, CompletedHandoff>();
   const open = handoffsOf(session).all();
   for (const handoff of open.filter(({ to }) => to.host === host.name && to.agent === name)) {
     const { id, stage, asked } = handoff;

@@ -3,9 +3,9 @@ import { summaryRequest } from "../../agents/handoff/proof.js";
 import { Fault } from "../../errors.js";
 import { bytesPerToken } from "../../text/tokens.js";
 import type { Session } from "../session.js";
-import { request } from "./change-sessions.js";
+import { changeSessions } from "./change-sessions.js";
 import { handoffsOf } from "./open.js";
-import type { Target } from "./target.js";
+import type { HandoffTarget } from "./target.js";
 import { turnIn } from "./turn.js";
 
 /** So many pieces the target is asked to read; what is longer is no conversation to summarise any more. */
@@ -15,7 +15,7 @@ const mostPieces = 40;
  * What was said earlier, as the target itself puts it. It is asked piece by piece, each in a conversation of its own that is taken
  * away at the end. Their ids begin with the handoff's: whoever forgets that forgets these too.
  */
-export async function summaryOf(session: Session, target: Target, id: string, split: Split): Promise<string> {
+export async function summaryOf(session: Session, target: HandoffTarget, id: string, split: Split): Promise<string> {
   const { agent } = target;
   const longestSummary = summaryLength(target);
   let summary: string | undefined;
@@ -25,13 +25,13 @@ export async function summaryOf(session: Session, target: Target, id: string, sp
     summary = cutTo(text.trim(), longestSummary);
   }
   const made = `${id}-summary`;
-  await request(session, agent, { verb: "forget", id: made }, session.signal);
+  await changeSessions(session, agent, { verb: "forget", id: made }, session.signal);
   await handoffsOf(session).remove(made, { host: agent.host.name, agent: agent.name }, session.now());
   return summary ?? "";
 }
 
 /** What the target is asked to read, one after the other; a fault when it cannot, or would have to read too often. */
-export function piecesFor(target: Target, { older }: Split): string[] {
+export function piecesFor(target: HandoffTarget, { older }: Split): string[] {
   // The request itself and what was summarised before stand in the same message. All in bytes: no character is less than one.
   const window = Math.floor((roomIn(target.context ?? 0) * bytesPerToken) / 2);
   const longest = Math.min(
@@ -45,15 +45,15 @@ export function piecesFor(target: Target, { older }: Split): string[] {
 }
 
 /** Bytes a summary may have. */
-const summaryLength = ({ context = 0 }: Target): number => summaryRoom(roomIn(context)) * bytesPerToken;
+const summaryLength = ({ context = 0 }: HandoffTarget): number => summaryRoom(roomIn(context)) * bytesPerToken;
 
-const tooSmall = ({ agent, context }: Target): Fault =>
+const tooSmall = ({ agent, context }: HandoffTarget): Fault =>
   new Fault("bad-input", `the model of ${agent.name} is too small to summarise anything`, {
     why: `its window holds ${context} tokens; --fit trim leaves out what does not fit`,
     data: { context },
   });
 
-const tooMuch = ({ agent }: Target, pieces: number): Fault =>
+const tooMuch = ({ agent }: HandoffTarget, pieces: number): Fault =>
   new Fault("bad-input", `${agent.name} would have to read ${pieces} times to summarise what does not fit`, {
     why: `more than ${mostPieces} times is not tried; --only-last takes less, --fit trim leaves it out`,
     data: { pieces },

@@ -1,6 +1,8 @@
+import type { HandoffStore } from "../../agents/handoff/store.js";
 import { loadModels } from "../../agents/manifest/models.js";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { brief } from "../../agents/probe/proof/judge.js";
+import { capability } from "../../agents/type.js";
 import { Fault } from "../../errors.js";
 import { ask } from "../../remote/http.js";
 import { type Agent, agentId } from "../../state/agents.js";
@@ -8,28 +10,34 @@ import { modelOf } from "../../state/providers.js";
 import { verifyPortOwner } from "../agent/verify-port-owner.js";
 import { bodyText } from "../chat/answering.js";
 import type { Session } from "../session.js";
-import { request } from "./change-sessions.js";
+import { changeSessions } from "./change-sessions.js";
 
 /** Who a conversation is handed to, seen to be able to take it. */
-export interface Target {
+export interface HandoffTarget {
   agent: Agent;
   resolved: ResolvedAgent;
+  store: HandoffStore;
   model: string | undefined;
   /** Tokens its model's window holds, where that is known. */
   context: number | undefined;
 }
 
 /** Everything that can be wrong with a target is found before anything is changed. */
-export async function mustTakeOver(session: Session, agent: Agent, context: number | undefined): Promise<Target> {
+export async function mustTakeOver(
+  session: Session,
+  agent: Agent,
+  context: number | undefined,
+): Promise<HandoffTarget> {
   mustBeValidated(agent);
   const { resolved } = await mustTakeItsKey(session, agent);
-  const { missing = [] } = await request(session, agent, { verb: "look", id: "" }, session.signal);
+  const store = await capability(resolved.manifest, "handoff");
+  const { missing = [] } = await changeSessions(session, agent, { verb: "look", id: "" }, session.signal);
   if (missing.length > 0) throw unknownShape(agent, missing);
   const providers = session.providers.read();
   const model = modelOf(providers, agent.record);
   const type = providers.providers[agent.record.provider ?? ""]?.type;
   const known = type && model ? (await loadModels(session.configDir)).of(type, model)?.context : undefined;
-  return { agent, resolved, model, context: context ?? known };
+  return { agent, resolved, store, model, context: context ?? known };
 }
 
 function mustBeValidated(agent: Agent): void {
@@ -59,7 +67,7 @@ async function mustTakeItsKey(session: Session, agent: Agent): Promise<{ resolve
 }
 
 const unknownShape = ({ name, ref }: Agent, missing: string[]): Fault =>
-  new Fault("unsupported", `the state.db of ${name} is not one clm can write to`, {
+  new Fault("unsupported", `clm cannot write to the session database of ${name}`, {
     why: `it has no ${missing.join(", ")}`,
     next: `clm agent show ${ref}`,
   });

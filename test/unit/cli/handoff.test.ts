@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Plan } from "../../../src/agents/handoff/plan.js";
+import type { HandoffPlan } from "../../../src/agents/handoff/plan.js";
 import { planText, told } from "../../../src/cli/handoff/text.js";
-import { patternsIn } from "../../../src/flows/handoff/prepared.js";
+import { patternsIn } from "../../../src/flows/handoff/prepare.js";
 import { openHandoffs } from "../../../src/state/handoffs.js";
 import { clm } from "./world.js";
 
@@ -63,7 +63,7 @@ describe("clm handoff", () => {
 });
 
 describe("what a person is told", () => {
-  const plan: Plan = {
+  const plan: HandoffPlan = {
     from: { agent: "wolf-i:hermes:ada", session: "api-1" },
     to: { agent: "wolf-ii:hermes:ben", model: "echo-1" },
     ...{ title: "Tea", tools: { terminal: 2, web: 1 }, tokens: 315, attachments: 1 },
@@ -88,7 +88,7 @@ describe("what a person is told", () => {
     ]);
   });
 
-  it.each<[Partial<Plan["fit"]>, string]>([
+  it.each<[Partial<HandoffPlan["fit"]>, string]>([
     [{ context: null, room: null, fits: true, by: "nothing", older: 0 }, "not known"],
     [{ fits: true, by: "nothing", older: 0 }, "300 of 400 tokens are for a transcript: it fits"],
     [{ by: "refuse", older: 0 }, "300 of 400 tokens are for a transcript: it does not fit"],

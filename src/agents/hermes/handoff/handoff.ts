@@ -1,57 +1,21 @@
-import type { Said } from "../../handoff/transcript.js";
-import type { Row } from "../sessions/session.js";
-import { onStateDb, type Told } from "../state-db/program.js";
+import type { HandoffStore } from "../../handoff/store.js";
+import { countsOf } from "../../handoff/transcript.js";
+import { onStateDb } from "../state-db/program.js";
+import channelProgram from "./channel.py?raw";
 import program from "./program.py?raw";
 
-/** What can be asked of an agent's state.db for a handoff. `id` is the session it is about. */
-export type Request = { id: string } & (
-  | { verb: "look" }
-  | ({ verb: "seed"; session: Row; messages: Row[] } & Sweeping)
-  /**
-   * `planted` is the text of the note and `question` what was asked about it; with `wait` nothing is taken out before the answer
-   * is there. `counts` are those of what moved.
-   */
-  | ({ verb: "settle"; planted: string; question: string; wait: boolean; counts: Counts } & Sweeping)
-  | { verb: "forget" }
-  /** `last` is the last message that was read: a session that went on since is left as it is. */
-  | { verb: "close"; last: number | null; at: number }
-);
+export { transcriptFrom } from "./rows.js";
 
-/** Sessions that were taken away before, and are taken away again if something wrote them since. */
-interface Sweeping {
-  gone?: string[];
-}
+/** In SQL at every version: the API has sessions from 0.15 on, but takes no messages for them. */
+export const change: HandoffStore["change"] = (request, paths) => onStateDb(program, request, paths, "its own");
 
-/** As a session's row has them. */
-export interface Counts {
-  message_count: number;
-  tool_call_count: number;
-}
+export const toChannel: HandoffStore["toChannel"] = (request, paths) => onStateDb(channelProgram, request, paths);
 
-/** What it answers. */
-export interface Reply extends Told {
-  /** Columns without which nothing can be written. */
-  missing?: string[];
-  title?: string | null;
-  early?: boolean;
-  messages?: Row[];
-  /** The note was there until now. */
-  planted?: boolean;
-  /** Messages behind the proof: people went on already. */
-  behind?: number;
-  forgotten?: number;
-  closed?: boolean;
-  /** It had ended before, for another reason. */
-  before?: boolean;
-}
-
-/** What to run on the host, and what to write to it. */
-export const requesting = (request: Request, paths: { data: string; code: string }) =>
-  onStateDb(program, request, paths, "its own");
-
-/** A message as a row. Every version has these columns. */
-export const rowOf = ({ role, content, calls, answers, at }: Said): Row => ({
-  ...{ role, content, timestamp: at },
+/** Every version has these columns. */
+export const rowOf: HandoffStore["rowOf"] = ({ role, content, calls, answers, at }) => ({
+  role,
+  content,
+  timestamp: at,
   tool_calls:
     calls.length === 0
       ? null
@@ -60,14 +24,11 @@ export const rowOf = ({ role, content, calls, answers, at }: Said): Row => ({
   ...(role === "assistant" && { finish_reason: calls.length > 0 ? "tool_calls" : "stop" }),
 });
 
-export const countsOf = (said: readonly Said[]): Counts => ({
-  message_count: said.length,
-  tool_call_count: said.reduce((sum, { calls }) => sum + calls.length, 0),
-});
-
-/** The session that is made of a transcript. What it cost was paid elsewhere; its system prompt the agent makes itself. */
-export const sessionRow = (said: readonly Said[], title: string, model: string | undefined): Row => ({
-  ...{ source: "api_server", title: title.replace(/\s+/g, " ").trim() || null, model: model ?? null },
-  started_at: said[0]?.at ?? 0,
-  ...countsOf(said),
+/** Without costs, which were paid elsewhere, and without a system prompt, which the agent makes itself. */
+export const sessionRow: HandoffStore["sessionRow"] = (messages, title, model) => ({
+  source: "api_server",
+  title: title.replace(/\s+/g, " ").trim() || null,
+  model: model ?? null,
+  started_at: messages[0]?.at ?? 0,
+  ...countsOf(messages),
 });

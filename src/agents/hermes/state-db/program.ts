@@ -1,8 +1,9 @@
 import { sh } from "../../../quote.js";
+import type { HostProgram, ProgramPaths } from "../../host-program.js";
 import opening from "./opening.py?raw";
 
-// The program is the first bytes of stdin and what it is asked is the rest: neither is anybody's argument. A Python that
-// was built without SQLite says so before it reads a byte.
+// The program is the first bytes of stdin and its request the rest, so that neither shows in a process list. A Python built
+// without SQLite exits before it reads a byte.
 const start = `
 import sys
 try:
@@ -21,33 +22,14 @@ for python; do
 done
 echo no-python`;
 
-export interface HostProgram {
-  script: string;
-  words: string[];
-  stdin: string;
-}
-
-/** What any of our programs may say of an agent's state.db instead of an answer. */
-export interface Told {
-  /** Nobody has talked to the agent yet. */
-  absent?: boolean;
-  /** No session, or several, are meant by this. */
-  unknown?: string;
-  like?: string[];
-  fault?: string;
-  why?: string;
-  end?: boolean;
-}
-
 /**
- * How a program of ours that works on an agent's database is run on the host, and what is written to it: itself, and a line
- * of JSON with what it is asked. `code` is where the agent's own program is, whose Python will do too; who writes what that
- * one's SQLite made takes it first, for an older one may not know how the search index is kept.
+ * Runs a Python program on an agent's state.db with the request as a line of JSON. `code` is where the agent's program is, whose own
+ * Python will do too. What writes must prefer that one: the SQLite of an older Python may not know how the search index is kept.
  */
 export function onStateDb(
   program: string,
-  asked: object,
-  { data, code }: { data: string; code: string },
+  request: object,
+  { data, code }: ProgramPaths,
   first: "any" | "its own" = "any",
 ): HostProgram {
   const own = [`${code}/venv/bin/python3`, `${code}/venv/bin/python`];
@@ -57,7 +39,7 @@ export function onStateDb(
   return {
     script: anyPython,
     words,
-    stdin: `${whole}${ascii(JSON.stringify({ ...asked, db: `${data}/state.db` }))}\n`,
+    stdin: `${whole}${ascii(JSON.stringify({ ...request, db: `${data}/state.db` }))}\n`,
   };
 }
 

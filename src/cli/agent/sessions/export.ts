@@ -1,7 +1,7 @@
 import { Fault } from "../../../errors.js";
-import { intoFile } from "../../../flows/agent/sessions/export.js";
-import { type Told, tellSessions } from "../../../flows/agent/sessions/read.js";
+import { readTranscripts, type Transcript } from "../../../flows/agent/sessions/sessions.js";
 import { withSession } from "../../../flows/session.js";
+import { intoFile } from "../../../state/stream-to-file.js";
 import { redactedValue } from "../../../text/redacted-json.js";
 import { jsonLine } from "../../../ui/format.js";
 import { plain } from "../../../ui/plain.js";
@@ -20,22 +20,24 @@ export const run: Handler<typeof exporting> = async ({ args, options }, clm) => 
   if (force && to === undefined) throw new Fault("usage", "--force goes with --to");
   const { redact } = clm.ui;
   // JSON has no control character in it that is not spelled out.
-  const asJson = ({ row }: Told) => jsonLine(redactedValue(row, redact));
-  const asMarkdown = (told: Told) => redact(plain(markdown(told)));
-  const show = (told: Told) =>
-    format === "md" ? clm.ui.pass("stdout", Buffer.from(asMarkdown(told))) : clm.ui.data(told.row, jsonLine);
+  const asJson = ({ row }: Transcript) => jsonLine(redactedValue(row, redact));
+  const asMarkdown = (transcript: Transcript) => redact(plain(markdown(transcript)));
+  const show = (transcript: Transcript) =>
+    format === "md"
+      ? clm.ui.pass("stdout", Buffer.from(asMarkdown(transcript)))
+      : clm.ui.data(transcript.row, jsonLine);
   let count = 0;
   await withSession({ ...clm, sudoPasswordFile }, async (session) => {
-    const tellAll = async (write: (told: Told) => Promise<void> | void) => {
-      for await (const told of tellSessions(session, name, { ids, all })) {
-        await write(told);
+    const writeAll = async (write: (transcript: Transcript) => Promise<void> | void) => {
+      for await (const transcript of readTranscripts(session, name, { ids, all })) {
+        await write(transcript);
         count++;
       }
     };
     const textOf = format === "md" ? asMarkdown : asJson;
     await (to === undefined
-      ? tellAll(show)
-      : intoFile({ path: to, force }, (write) => tellAll((told) => write(textOf(told)))));
+      ? writeAll(show)
+      : intoFile({ path: to, force }, (write) => writeAll((transcript) => write(textOf(transcript)))));
   });
   if (to !== undefined) clm.ui.note(`${count} ${count === 1 ? "session" : "sessions"} of ${name} written to ${to}`);
   else if (count === 0) clm.ui.note(`${name} has no sessions yet`);

@@ -1,4 +1,4 @@
-import { listSessions } from "../../../flows/agent/sessions/read.js";
+import { listSessions } from "../../../flows/agent/sessions/sessions.js";
 import { withSession } from "../../../flows/session.js";
 import type { Handler } from "../../command.js";
 import { parseTimeAsSeconds } from "../../parse-time.js";
@@ -7,14 +7,12 @@ import { sessionView } from "./view.js";
 
 export const run: Handler<typeof list> = async ({ args, options }, clm) => {
   const { limit, source, sudoPasswordFile } = options;
-  const choosing = {
+  const filter = {
     limit,
     source,
     since: options.since === undefined ? undefined : parseTimeAsSeconds("--since", options.since, clm.now()),
   };
-  const found = await withSession({ ...clm, sudoPasswordFile }, (session) =>
-    listSessions(session, args.name, choosing),
-  );
+  const found = await withSession({ ...clm, sudoPasswordFile }, (session) => listSessions(session, args.name, filter));
   const narrowed = source !== undefined || options.since !== undefined;
   clm.list(
     found,

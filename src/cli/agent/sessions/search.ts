@@ -1,5 +1,5 @@
 import { Fault } from "../../../errors.js";
-import { searchSessions } from "../../../flows/agent/sessions/read.js";
+import { searchSessions } from "../../../flows/agent/sessions/sessions.js";
 import { withSession } from "../../../flows/session.js";
 import { plain } from "../../../ui/plain.js";
 import type { Handler } from "../../command.js";
@@ -10,13 +10,13 @@ import { hitView } from "./view.js";
 export const run: Handler<typeof search> = async ({ args, options }, clm) => {
   const { limit, source, sudoPasswordFile } = options;
   if (args.text.trim() === "") throw new Fault("usage", "there is nothing to look for");
-  const choosing = {
+  const filter = {
     limit,
     source,
     since: options.since === undefined ? undefined : parseTimeAsSeconds("--since", options.since, clm.now()),
   };
   const hits = await withSession({ ...clm, sudoPasswordFile }, (session) =>
-    searchSessions(session, args.name, args.text, choosing),
+    searchSessions(session, args.name, args.text, filter),
   );
   clm.list(
     hits,

@@ -1,4 +1,4 @@
-import { type Told, tellSessions } from "../../../flows/agent/sessions/read.js";
+import { readTranscripts, type Transcript } from "../../../flows/agent/sessions/sessions.js";
 import { withSession } from "../../../flows/session.js";
 import { plain } from "../../../ui/plain.js";
 import type { Handler } from "../../command.js";
@@ -11,14 +11,16 @@ export const run: Handler<typeof show> = async ({ args, options }, clm) => {
   const { full, sudoPasswordFile } = options;
   const which = { ids: [args.id], all: false };
   await withSession({ ...clm, sudoPasswordFile }, async (session) => {
-    for await (const told of tellSessions(session, args.name, which)) {
-      clm.show(machine(told), () => conversation(told, { full, hidden: (text) => clm.ui.redact(plain(text)) }));
+    for await (const transcript of readTranscripts(session, args.name, which)) {
+      clm.show(toJson(transcript), () =>
+        conversation(transcript, { full, hidden: (text) => clm.ui.redact(plain(text)) }),
+      );
     }
   });
   return undefined;
 };
 
-const machine = ({ agent, talk, messages }: Told): object => ({
+const toJson = ({ agent, chat, messages }: Transcript): object => ({
   ...identityOf(agent),
-  session: { ...sessionData(talk), messages: messages.map(messageData) },
+  session: { ...sessionData(chat), messages: messages.map(messageData) },
 });

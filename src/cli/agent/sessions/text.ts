@@ -1,9 +1,10 @@
-import type { Message, Told } from "../../../flows/agent/sessions/read.js";
+import type { SessionMessage } from "../../../agents/sessions.js";
+import type { Transcript } from "../../../flows/agent/sessions/sessions.js";
 import { agentId } from "../../../state/agents.js";
 import { beginningOf } from "../../../text/snippet.js";
 import { clock } from "./view.js";
 
-export interface Telling {
+export interface TextOptions {
   /** Nothing is shortened. */
   full: boolean;
   /** Takes what is secret out of a text. Comes before shortening: half a secret is not recognised any more. */
@@ -15,8 +16,8 @@ const callLength = 120;
 const toolLength = 300;
 
 /** A conversation for a person. */
-export function conversation({ talk, messages }: Told, telling: Telling): string {
-  const { id, source, title, model, started, lastActive, tokens, parent } = talk;
+export function conversation({ chat, messages }: Transcript, options: TextOptions): string {
+  const { id, source, title, model, started, lastActive, tokens, parent } = chat;
   const facts = [
     source,
     model,
@@ -26,10 +27,10 @@ export function conversation({ talk, messages }: Told, telling: Telling): string
     parent && `goes on from ${parent}`,
   ];
   const head = [title ? `${id}: ${title}` : id, facts.filter(Boolean).join(", ")];
-  return [head.join("\n"), ...messages.map((message) => told(message, telling))].join("\n\n");
+  return [head.join("\n"), ...messages.map((message) => messageText(message, options))].join("\n\n");
 }
 
-function told({ role, at, text, calls, tool }: Message, { full, hidden }: Telling): string {
+function messageText({ role, at, text, calls, tool }: SessionMessage, { full, hidden }: TextOptions): string {
   const who = [role, tool].filter(Boolean).join(" ");
   const body = hidden(text).replace(/\s+$/, "");
   const short = !full && role === "tool" ? beginningOf(body, toolLength) : body;
@@ -44,8 +45,8 @@ function told({ role, at, text, calls, tool }: Message, { full, hidden }: Tellin
 }
 
 /** A conversation as Markdown, with everything in it. */
-export function markdown({ agent, talk, messages }: Told): string {
-  const { id, source, title, model, started, lastActive, parent } = talk;
+export function markdown({ agent, chat, messages }: Transcript): string {
+  const { id, source, title, model, started, lastActive, parent } = chat;
   const facts = [
     ["session", id],
     ["agent", agentId(agent)],
@@ -58,7 +59,7 @@ export function markdown({ agent, talk, messages }: Told): string {
   return `${[`# ${oneLine(title ?? id)}`, facts.join("\n"), ...messages.map(section)].join("\n\n")}\n\n`;
 }
 
-function section({ role, at, text, calls, tool }: Message): string {
+function section({ role, at, text, calls, tool }: SessionMessage): string {
   const head = `## ${[role, tool].filter(Boolean).join(" ")}${at ? ` (${clock(at)})` : ""}`;
   const body = role === "tool" ? fenced(text) : text;
   const called = calls.map(({ name, arguments: given }) => `Called ${oneLine(name)}:\n\n${fenced(given)}`);

@@ -1,17 +1,18 @@
-import type { Hit, Message, Talk } from "../../../flows/agent/sessions/read.js";
+import type { ChatSession, SessionMessage } from "../../../agents/sessions.js";
+import type { SearchHit } from "../../../flows/agent/sessions/sessions.js";
 import { snippetOf } from "../../../text/snippet.js";
 import { age } from "../../../ui/time.js";
 import type { View } from "../../command.js";
 
-export const sessionData = ({ lastActive, messages, ...talk }: Talk) => ({
-  ...talk,
+export const sessionData = ({ lastActive, messages, ...chat }: ChatSession) => ({
+  ...chat,
   last_active: lastActive,
   message_count: messages,
 });
 
-export const messageData = ({ calls, ...message }: Message) => ({ ...message, tool_calls: calls });
+export const messageData = ({ calls, ...message }: SessionMessage) => ({ ...message, tool_calls: calls });
 
-export function sessionView(now: Date, empty: string): View<Talk> {
+export function sessionView(now: Date, empty: string): View<ChatSession> {
   const ago = (time: string | null) => (time ? `${age(time, now)} ago` : undefined);
   return {
     columns: [
@@ -31,9 +32,9 @@ export function sessionView(now: Date, empty: string): View<Talk> {
 }
 
 /** Hidden before it is cut: half a secret is not recognised any more. */
-export function hitView(text: string, hidden: (text: string) => string, empty: string): View<Hit> {
+export function hitView(text: string, hidden: (text: string) => string, empty: string): View<SearchHit> {
   const terms = text.split(/\s+/).filter((term) => term !== "");
-  const snippet = ({ message }: Hit) => {
+  const snippet = ({ message }: SearchHit) => {
     const [said, ...called] = [message.text, ...message.calls.map((call) => `${call.name} ${call.arguments}`)].map(
       hidden,
     );

@@ -1,31 +1,33 @@
-import { type ChannelRequest, channelAsking, type Said } from "../../../agents/hermes/handoff/channel/request.js";
+import type { ChannelReply, ChannelRequest } from "../../../agents/handoff/store.js";
+import { capability } from "../../../agents/type.js";
 import { Fault } from "../../../errors.js";
-import { askStateDb } from "../../agent/run-host-program.js";
+import { runHostProgram } from "../../agent/run-host-program.js";
 import type { Target } from "../../agent/target.js";
 import type { Session } from "../../session.js";
 
-// What connecting, Python and a database in use may take beyond the wait itself.
+// For connecting, starting Python and a locked database, beyond the wait itself.
 const spareSeconds = 60;
 
-/** Asks an agent to let a session go on in a channel. Who stops waiting still hears what became of it. */
+/** Asks an agent to continue a session in a channel. An interrupted wait still yields the outcome. */
 export async function* askForChannel(
   session: Session,
-  { agent, resolved }: Target,
+  target: Target,
   request: ChannelRequest,
-): AsyncGenerator<Said> {
+): AsyncGenerator<ChannelReply> {
   session.signal.throwIfAborted();
-  const { name, host, ref } = agent;
+  const { manifest, paths } = target.resolved;
+  const { name, host, ref } = target.agent;
+  const program = (await capability(manifest, "handoff")).toChannel(request, paths);
   const seconds = Math.ceil(request.verb === "hand" ? request.wait : 0) + spareSeconds;
-  const way = { verb: "handed over", seconds, signal: session.signal, staying: true };
-  const errand = channelAsking(request, resolved.paths);
-  for await (const said of askStateDb<Said>(session, { agent, resolved }, errand, way)) {
-    if (said.absent) throw new Fault("not-found", `${name} has no session yet`, { next: `clm chat ${ref}` });
-    if (said.fault) {
+  const options = { verb: "handed over", seconds, signal: session.signal, awaitAnswer: true };
+  for await (const reply of runHostProgram<ChannelReply>(session, target, program, options)) {
+    if (reply.absent) throw new Fault("not-found", `${name} has no session yet`, { next: `clm chat ${ref}` });
+    if (reply.fault) {
       throw new Fault("remote-failed", `the sessions of ${name} cannot be changed on ${host.name}`, {
-        why: [said.why ?? said.fault, resolved.paths.data],
+        why: [reply.why ?? reply.fault, paths.data],
         next: `clm agent doctor ${ref}`,
       });
     }
-    yield said;
+    yield reply;
   }
 }

@@ -1,23 +1,26 @@
-import type { Ended, Said, Standing } from "../../../agents/hermes/handoff/channel/request.js";
+import type { ChannelOutcome, ChannelReply, ChannelState } from "../../../agents/handoff/store.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import { own } from "../../../text/own-property.js";
 import type { Target } from "../../agent/target.js";
 
 /** The request that a fault is about. */
-export interface Asked extends Target {
+export interface ChannelHandoff extends Target {
   channel: string;
   session: string;
   wait: number;
 }
 
-const again = ({ agent, session }: Asked, channel: string, more: string[] = []): string =>
+const again = ({ agent, session }: ChannelHandoff, channel: string, more: string[] = []): string =>
   sh`clm handoff ${agent.ref} --to-channel ${channel} --session ${session} ${more}`.trimEnd();
 
 const neverGivenUp = "Hermes never gives up by itself what its process left in the middle";
 
 /** Why no request may be made of a session as it stands, unless it is reset. */
-export function inTheWay(asked: Asked, { state, platform }: Pick<Standing, "state" | "platform">): Fault | undefined {
+export function inTheWay(
+  asked: ChannelHandoff,
+  { state, platform }: Pick<ChannelState, "state" | "platform">,
+): Fault | undefined {
   const { session, channel } = asked;
   const where = platform ?? "a channel";
   if (state === "running") {
@@ -35,7 +38,7 @@ export function inTheWay(asked: Asked, { state, platform }: Pick<Standing, "stat
 }
 
 /** Why it was not handed over. Whatever is no end of our own request is that of somebody else's. */
-export function failureIn(asked: Asked, { ended = "replaced", error, ...said }: Said): Fault {
+export function failureIn(asked: ChannelHandoff, { ended = "replaced", error, ...said }: ChannelReply): Fault {
   const { agent, channel, session, wait } = asked;
   const { name, ref } = agent;
   const replaced = () =>
@@ -43,7 +46,7 @@ export function failureIn(asked: Asked, { ended = "replaced", error, ...said }: 
       why: `it is ${said.busy ?? said.state ?? "free"}${said.platform ? `, for ${said.platform}` : ""}`,
       next: again(asked, channel),
     });
-  const told: Partial<Record<Ended, () => Fault>> = {
+  const told: Partial<Record<ChannelOutcome, () => Fault>> = {
     failed: () =>
       new Fault("remote-failed", `${name} did not hand session ${session} to ${channel}`, {
         why: error ?? "it does not say why",
@@ -82,7 +85,7 @@ export function failureIn(asked: Asked, { ended = "replaced", error, ...said }: 
   return (told[ended] ?? replaced)();
 }
 
-function afterError({ agent, resolved, channel }: Asked, error: string): string {
+function afterError({ agent, resolved, channel }: ChannelHandoff, error: string): string {
   const home = own(resolved.manifest.channels, channel)?.fields.find(({ env }) => /_HOME_[A-Z]+$/.test(env ?? ""));
   if (/no home channel/i.test(error) && home)
     return `clm agent configure ${agent.ref} --channel ${channel} --set ${channel}.${home.name}=ID`;

@@ -1,16 +1,16 @@
-import type { Said, Standing } from "../../../agents/hermes/handoff/channel/request.js";
+import type { ChannelReply, ChannelState } from "../../../agents/handoff/store.js";
 import { Fault } from "../../../errors.js";
 import { agentId, hostAndName } from "../../../state/agents.js";
 import { type Target, targetOf } from "../../agent/target.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { halfMade } from "../source.js";
+import { unfinishedSessions } from "../source.js";
 import { askForChannel } from "./ask.js";
-import { type Asked, failureIn, inTheWay } from "./faults.js";
+import { type ChannelHandoff, failureIn, inTheWay } from "./faults.js";
 import { mustBeUp, mustHaveChannel } from "./possible.js";
 
-export interface ToChannel {
+export interface ChannelOptions {
   /** As Hermes calls it: `discord`. */
   channel: string;
   /** Its id, or how that begins; without it the one that was used last. */
@@ -21,7 +21,7 @@ export interface ToChannel {
   wait: number;
 }
 
-export interface InChannel {
+export interface ChannelHandoffResult {
   agent: string;
   host: string;
   session: string;
@@ -36,8 +36,8 @@ const longestWait = 3600;
 export async function handToChannel(
   session: Session,
   word: string,
-  { channel, session: meant, reset, wait }: ToChannel,
-): Promise<InChannel | undefined> {
+  { channel, session: id, reset, wait }: ChannelOptions,
+): Promise<ChannelHandoffResult | undefined> {
   if (!(wait > 0 && wait <= longestWait)) {
     throw new Fault("bad-input", `nobody can wait for ${wait} seconds`, {
       why: `more than 0, and at most ${longestWait}`,
@@ -47,29 +47,29 @@ export async function handToChannel(
   hideSecrets(session);
   const target = await targetOf(session, word);
   mustHaveChannel(target, channel);
-  const standing = await step(session.ui, `look at the session of ${target.agent.name}`, async () => {
+  const before = await step(session.ui, `look at the session of ${target.agent.name}`, async () => {
     await mustBeUp(session, target);
-    return standingOf(session, target, meant);
+    return readState(session, target, id);
   });
-  const asked: Asked = { ...target, channel, session: standing.id, wait };
+  const asked: ChannelHandoff = { ...target, channel, session: before.id, wait };
   const { agent } = asked;
-  const told = { agent: agent.name, host: agent.host.name, session: standing.id, title: standing.title, channel };
-  if (standing.state === "completed" && standing.platform === channel && !reset) {
+  const told = { agent: agent.name, host: agent.host.name, session: before.id, title: before.title, channel };
+  if (before.state === "completed" && before.platform === channel && !reset) {
     session.ui.note("it was handed over before; --reset does it once more");
     return { ...told, result: "already-there" };
   }
-  const isLeft = standing.state === "running";
-  const trouble = inTheWay(asked, standing);
+  const isLeft = before.state === "running";
+  const trouble = inTheWay(asked, before);
   if (trouble && !(reset && isLeft)) throw trouble;
   const action = {
     verb: "handoff",
     target: hostAndName(agent),
-    summary: `hand session ${standing.id} of ${agentId(agent)} to ${channel}`,
+    summary: `hand session ${before.id} of ${agentId(agent)} to ${channel}`,
     question: isLeft
-      ? `Give up what ${agent.name} began for ${standing.platform ?? "a channel"}? If it is still at work on it, both get mixed up.`
-      : `Let everybody on ${channel} read what was said in ${standing.id} (${standing.title ?? "without a title"}, ${standing.messages ?? 0} messages)?`,
+      ? `Give up what ${agent.name} began for ${before.platform ?? "a channel"}? If it is still at work on it, both get mixed up.`
+      : `Let everybody on ${channel} read what was said in ${before.id} (${before.title ?? "without a title"}, ${before.messages ?? 0} messages)?`,
   };
-  const detail = { session: standing.id, channel };
+  const detail = { session: before.id, channel };
   const result = await session.gate.pass(
     action,
     () => hand(session, asked, reset),
@@ -78,22 +78,26 @@ export async function handToChannel(
   return result && { ...told, result };
 }
 
-async function standingOf(session: Session, target: Target, meant?: string): Promise<Standing> {
-  let standing: Standing | undefined;
-  const look = { verb: "look", ...(meant && { session: meant }), without: halfMade(session, target.agent) } as const;
+async function readState(session: Session, target: Target, id?: string): Promise<ChannelState> {
+  let before: ChannelState | undefined;
+  const look = {
+    verb: "look",
+    ...(id && { session: id }),
+    without: unfinishedSessions(session, target.agent),
+  } as const;
   for await (const said of askForChannel(session, target, look)) {
-    standing ??= said.session;
+    before ??= said.session;
   }
   session.signal.throwIfAborted();
-  if (!standing) throw new Fault("not-found", `${target.agent.name} has no session yet`);
-  return standing;
+  if (!before) throw new Fault("not-found", `${target.agent.name} has no session yet`);
+  return before;
 }
 
-async function hand(session: Session, asked: Asked, reset: boolean): Promise<"handed"> {
+async function hand(session: Session, asked: ChannelHandoff, reset: boolean): Promise<"handed"> {
   const { agent, channel, wait } = asked;
   return step<"handed">(session.ui, `hand the session to ${channel}`, async (progress) => {
     const request = { verb: "hand", session: asked.session, platform: channel, reset, wait } as const;
-    let last: Said = {};
+    let last: ChannelReply = {};
     for await (const said of askForChannel(session, asked, request)) {
       if (said.busy)
         throw inTheWay(asked, { state: said.busy, platform: said.platform ?? null }) ?? failureIn(asked, said);
@@ -106,7 +110,7 @@ async function hand(session: Session, asked: Asked, reset: boolean): Promise<"ha
   });
 }
 
-const progressOf = (name: string, { state, joined }: Said): string =>
+const progressOf = (name: string, { state, joined }: ChannelReply): string =>
   state === "running"
     ? `${name} is at work on it`
     : joined
@@ -114,7 +118,7 @@ const progressOf = (name: string, { state, joined }: Said): string =>
       : `waiting for ${name}`;
 
 /** Who stopped is told what became of the request. */
-function stopped({ ui, signal }: Session, { agent, channel }: Asked, { ended, state }: Said): unknown {
+function stopped({ ui, signal }: Session, { agent, channel }: ChannelHandoff, { ended, state }: ChannelReply): unknown {
   if (ended === "taken-back") ui.note("the request was taken back: nothing was handed over");
   if (ended === "left-pending") ui.warn("somebody else made the request, and it was left as it is");
   if (ended === "in-use") ui.warn(`the sessions of ${agent.name} were in use: the request may still be ${state}`);

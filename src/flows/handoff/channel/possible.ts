@@ -15,7 +15,7 @@ export function mustHaveChannel({ agent, resolved }: Target, channel: string): v
   mustBeInstalled(agent);
   const { name, ref, record } = agent;
   const { manifest, version } = resolved;
-  const since = manifest.abilities.handoff;
+  const since = manifest.handoff?.channels;
   if (since === undefined || !inRange(version, since)) {
     throw new Fault("unsupported", `${manifest.title} ${version} does not hand sessions to channels`, {
       why: since === undefined ? [] : `${name} would have to be ${since}`,

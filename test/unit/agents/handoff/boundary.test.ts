@@ -2,11 +2,12 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { within } from "../../../../src/agents/handoff/boundary.js";
+import { applyBoundary } from "../../../../src/agents/handoff/boundary.js";
 import { redacting } from "../../../../src/agents/handoff/redact.js";
-import { canonical, paired, type Said, transcriptFrom, turnsOf } from "../../../../src/agents/handoff/transcript.js";
+import { canonical, paired, type TranscriptMessage, turnsOf } from "../../../../src/agents/handoff/transcript.js";
 import { inPlaceOf, linesOf } from "../../../../src/agents/handoff/withhold-outputs.js";
-import type { Row } from "../../../../src/agents/hermes/sessions/session.js";
+import { transcriptFrom } from "../../../../src/agents/hermes/handoff/rows.js";
+import type { Row } from "../../../../src/agents/sessions.js";
 import { Secret } from "../../../../src/secret.js";
 import { createRedactor } from "../../../../src/ui/redact.js";
 import { conversations, deniable } from "./conversations.js";
@@ -22,7 +23,7 @@ interface Case {
   titled?: string;
 }
 
-const lineOf = ({ role, content, calls, answers }: Said): string => {
+const lineOf = ({ role, content, calls, answers }: TranscriptMessage): string => {
   const text = typeof content === "string" ? content : JSON.stringify(content);
   const called = calls.map(({ id, name, arguments: given }) => ` > ${name}#${id} ${given}`).join("");
   return `${answers ? `${answers.tool}#${answers.id}` : role}: ${text}${called}`;
@@ -36,21 +37,21 @@ describe("what may travel", () => {
     const boundary = { noTools, deny, onlyLast, ...(redact && { redact: redacting(redactor.text) }) };
     const earlier = transcriptFrom(each.earlier ?? []);
     const given = { said: transcriptFrom(each.rows), earlier, title: each.title ?? "" };
-    const { said, title } = within(boundary, given);
+    const { said, title } = applyBoundary(boundary, given);
     expect(said.map(lineOf)).toEqual(each.moves);
     expect(title).toBe(each.titled ?? each.title ?? "");
-    // Done twice it is done once.
-    expect(canonical(within(boundary, { said, title }).said)).toBe(canonical(said));
+    // CompletedHandoff twice it is done once.
+    expect(canonical(applyBoundary(boundary, { said, title }).said)).toBe(canonical(said));
   });
 
   it("knows many lines that begin alike, in a long conversation", () => {
     const lines = Array.from({ length: 20_000 }, (_, at) => `line number ${at} of the output`);
-    const said: Said[] = [
+    const said: TranscriptMessage[] = [
       { role: "user", content: `go ${"line number ".repeat(20_000)}`, calls: [], at: 1 },
       { role: "assistant", content: lines.join("\n"), calls: [{ id: "a", name: "read", arguments: "{}" }], at: 2 },
       { role: "tool", content: lines.join("\n"), calls: [], answers: { id: "a", tool: "read" }, at: 3 },
     ];
-    const { said: moved } = within({ noTools: false, deny: ["read"] }, { said, title: "" });
+    const { said: moved } = applyBoundary({ noTools: false, deny: ["read"] }, { said, title: "" });
     expect(moved[0]).toEqual(said[0]);
     expect(new Set(String(moved[1]?.content).split("\n"))).toEqual(new Set([inPlaceOf("read")]));
   });
@@ -62,9 +63,9 @@ describe("what may travel", () => {
       { role: "tool", tool_call_id: "a", content: "a line that is long" },
       { role: "assistant", content: "it says: a line that is long" },
     ];
-    const { taken } = within({ noTools: false, deny: ["read"] }, { said: transcriptFrom(rows), title: "" });
+    const { taken } = applyBoundary({ noTools: false, deny: ["read"] }, { said: transcriptFrom(rows), title: "" });
     expect(taken).toEqual({ messages: 0, outputs: 1, changed: 1 });
-    const none = within({ noTools: true, deny: [] }, { said: transcriptFrom(rows), title: "" });
+    const none = applyBoundary({ noTools: true, deny: [] }, { said: transcriptFrom(rows), title: "" });
     expect(none.taken).toEqual({ messages: 2, outputs: 0, changed: 0 });
   });
 });
@@ -83,7 +84,7 @@ describe("whatever was said", () => {
   it("no answer is without its call, and no call without its answer", () => {
     fc.assert(
       fc.property(conversations, boundaries, (said, boundary) => {
-        const moved = within(boundary, { said, title: "" }).said;
+        const moved = applyBoundary(boundary, { said, title: "" }).said;
         expect(canonical(paired(moved))).toBe(canonical(moved));
         for (const [at, message] of moved.entries()) {
           if (message.role !== "tool") continue;
@@ -97,8 +98,8 @@ describe("whatever was said", () => {
   it("done twice is done once", () => {
     fc.assert(
       fc.property(conversations, boundaries, (said, boundary) => {
-        const once = within(boundary, { said, title: "t" });
-        expect(canonical(within(boundary, once).said)).toBe(canonical(once.said));
+        const once = applyBoundary(boundary, { said, title: "t" });
+        expect(canonical(applyBoundary(boundary, once).said)).toBe(canonical(once.said));
       }),
     );
   });
@@ -106,8 +107,8 @@ describe("whatever was said", () => {
   it("fewer turns are never more", () => {
     fc.assert(
       fc.property(conversations, boundaries, fc.integer({ min: 1, max: 4 }), (said, boundary, onlyLast) => {
-        const all = within({ ...boundary, onlyLast: undefined }, { said, title: "" }).said;
-        const some = within({ ...boundary, onlyLast }, { said, title: "" }).said;
+        const all = applyBoundary({ ...boundary, onlyLast: undefined }, { said, title: "" }).said;
+        const some = applyBoundary({ ...boundary, onlyLast }, { said, title: "" }).said;
         expect(turnsOf(some).length).toBeLessThanOrEqual(onlyLast);
         expect(canonical(all).endsWith(canonical(some).slice(1))).toBe(true);
       }),
@@ -118,7 +119,7 @@ describe("whatever was said", () => {
     fc.assert(
       fc.property(conversations, boundaries, (said, boundary) => {
         const deny = ["read"];
-        const { said: moved } = within({ ...boundary, deny, redact: undefined }, { said, title: "" });
+        const { said: moved } = applyBoundary({ ...boundary, deny, redact: undefined }, { said, title: "" });
         const text = moved
           .flatMap(({ content, calls }) => [
             typeof content === "string" ? content : JSON.stringify(content),

@@ -1,6 +1,7 @@
 import fc from "fast-check";
-import { type Said, transcriptFrom } from "../../../../src/agents/handoff/transcript.js";
-import type { Row } from "../../../../src/agents/hermes/sessions/session.js";
+import type { TranscriptMessage } from "../../../../src/agents/handoff/transcript.js";
+import { transcriptFrom } from "../../../../src/agents/hermes/handoff/rows.js";
+import type { Row } from "../../../../src/agents/sessions.js";
 
 /** Texts that quote each other, hold what stands for something, and are no words at all. */
 const lines = fc.constantFrom(
@@ -57,7 +58,7 @@ export const conversations = fc
   .map((some) => transcriptFrom(some.map((row, at) => ({ ...row, timestamp: at + 1 }))));
 
 /** What a tool answered that is denied, by what its answer says or the call before it, as plain texts. */
-export function deniable(said: readonly Said[], tool: string): string[] {
+export function deniable(said: readonly TranscriptMessage[], tool: string): string[] {
   return said.flatMap(({ content, answers }, at) => {
     if (!answers) return [];
     const call = said

@@ -12,10 +12,10 @@ import {
   summaryRoom,
   trimmed,
 } from "../../../../src/agents/handoff/fit.js";
-import { describe as described, fitted } from "../../../../src/agents/handoff/plan.js";
+import { describe as described, fitTo } from "../../../../src/agents/handoff/plan.js";
 import { isProof, newCode, newHandoffId, noteOf, planted, question } from "../../../../src/agents/handoff/proof.js";
 import { tokensIn } from "../../../../src/agents/handoff/size.js";
-import { paired, type Said, turnsOf } from "../../../../src/agents/handoff/transcript.js";
+import { paired, type TranscriptMessage, turnsOf } from "../../../../src/agents/handoff/transcript.js";
 import { conversations } from "./conversations.js";
 
 interface Case {
@@ -26,17 +26,17 @@ interface Case {
   expect: { fits: boolean; by: string; older: number; moves?: number; first?: string };
 }
 
-function saidFrom(word: string): Said {
+function saidFrom(word: string): TranscriptMessage {
   const [role = "", length = "0"] = word.split(" ");
   if (role === "picture")
     return { role: "user", content: [{ type: "image_url", image_url: { url: "x" } }], calls: [], at: 1 };
-  return { role: role as Said["role"], content: "x".repeat(Number(length)), calls: [], at: 1 };
+  return { role: role as TranscriptMessage["role"], content: "x".repeat(Number(length)), calls: [], at: 1 };
 }
 
 describe("a window", () => {
   it.each(parse(readFileSync("test/cases/handoff/fit.yaml", "utf8")) as Case[])("$it", (each) => {
     const said = each.said.map(saidFrom);
-    const { fit, said: moved } = fitted(said, each.context, each.wish);
+    const { fit, said: moved } = fitTo(said, each.context, each.wish);
     const { moves, first, ...expected } = each.expect;
     expect(fit).toMatchObject(expected);
     expect(moved?.length).toBe(moves);
@@ -98,13 +98,13 @@ describe("a window", () => {
   });
 
   it("is filled by what its model reads, and not by how many characters that is", () => {
-    const said: Said[] = [{ role: "user", content: "\u{6771}".repeat(400), calls: [], at: 1 }];
+    const said: TranscriptMessage[] = [{ role: "user", content: "\u{6771}".repeat(400), calls: [], at: 1 }];
     expect(tokensIn(said)).toBe(300);
     expect(piecesOf(said, 606)).toHaveLength(2);
   });
 
   it("is read in whole characters", () => {
-    const said: Said[] = [{ role: "user", content: "\u{1f600}".repeat(50), calls: [], at: 1 }];
+    const said: TranscriptMessage[] = [{ role: "user", content: "\u{1f600}".repeat(50), calls: [], at: 1 }];
     for (const longest of [6, 7, 9, 20]) {
       const pieces = piecesOf(said, longest);
       expect(pieces.filter((piece) => /\p{Surrogate}/u.test(piece))).toEqual([]);
@@ -117,7 +117,7 @@ describe("a window", () => {
 
 describe("what would move", () => {
   it("is told in numbers", () => {
-    const said: Said[] = [
+    const said: TranscriptMessage[] = [
       { ...saidFrom("user 5"), at: 1767254400 },
       {
         ...{ role: "assistant", content: "", at: 1767254401 },

@@ -109,7 +109,7 @@ test.each([
     "default_by_label.lab",
     "not one of the versions",
   ],
-  ["a range that is none", "type: hermes\nabilities: { x: '2026.5.7 or so' }\n", "abilities.x", "range"],
+  ["a range that is none", "type: hermes\nhandoff: { channels: '2026.5.7 or so' }\n", "handoff.channels", "range"],
   [
     "a pattern that is none",
     "type: hermes\ninstall: { warnings: ['['] }\n",

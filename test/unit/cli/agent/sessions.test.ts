@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { messageFrom, messagesFrom, type Row, sessionFrom } from "../../../../src/agents/hermes/sessions/session.js";
+import { messageFrom, messagesFrom, sessionFrom } from "../../../../src/agents/hermes/sessions/rows.js";
+import type { Row } from "../../../../src/agents/sessions.js";
 import { conversation, markdown } from "../../../../src/cli/agent/sessions/text.js";
 import { hitView } from "../../../../src/cli/agent/sessions/view.js";
 import { parseTimeAsSeconds } from "../../../../src/cli/parse-time.js";
@@ -13,7 +14,11 @@ import { sampleAgent } from "../../state/sample-agent.js";
 
 const agent = { name: "ada", host: { name: "wolf" }, record: sampleAgent("ada") } as unknown as Agent;
 const told = (session: Row, messages: Row[]) => ({
-  ...{ agent, talk: sessionFrom(session), messages: messages.map(messageFrom), row: session },
+  agent,
+  chat: sessionFrom(session),
+  messages: messages.map(messageFrom),
+  row: session,
+  earlier: [],
 });
 
 interface Case {

@@ -3,22 +3,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { noteOf, planted, question } from "../../../../../src/agents/handoff/proof.js";
+import type { ChangeReply, ChangeRequest } from "../../../../../src/agents/handoff/store.js";
 import {
   canonical,
+  countsOf,
   digestOf,
   hasArrived,
-  type Said,
-  transcriptFrom,
+  type TranscriptMessage,
 } from "../../../../../src/agents/handoff/transcript.js";
-import {
-  countsOf,
-  type Reply,
-  type Request,
-  requesting,
-  rowOf,
-  sessionRow,
-} from "../../../../../src/agents/hermes/handoff/handoff.js";
-import { asking } from "../../../../../src/agents/hermes/sessions/sessions.js";
+import { change, rowOf, sessionRow, transcriptFrom } from "../../../../../src/agents/hermes/handoff/handoff.js";
+import { query as querySessions } from "../../../../../src/agents/hermes/sessions/sessions.js";
 import { scratchDirectories } from "../../../state/scratch.js";
 
 // The program itself, run by the very script that runs it on a host, on databases with the tables of each release.
@@ -45,7 +39,7 @@ function make(minor: number): void {
 }
 
 const id = "handoff-0123456789ab";
-const said: Said[] = [
+const said: TranscriptMessage[] = [
   { role: "user", content: "see 東京 \u{1f600} \0 '; DROP TABLE messages; --", calls: [], at: 1767254400.5 },
   {
     ...{ role: "assistant", content: "", at: 1767254401 },
@@ -62,17 +56,17 @@ const said: Said[] = [
   { role: "assistant", content: "nice", calls: [], at: 1767254404 },
 ];
 const note = noteOf("wolf-i:hermes:ada", "c0de");
-const withNote = (some: Said[]) => [...some, ...planted(note, some, 1767254405)].map(rowOf);
-const seed = (more: object = {}): Request => ({
+const withNote = (some: TranscriptMessage[]) => [...some, ...planted(note, some, 1767254405)].map(rowOf);
+const seed = (more: object = {}): ChangeRequest => ({
   ...{ verb: "seed", id, session: sessionRow(said, "Tea", "m-1"), messages: withNote(said) },
   ...more,
 });
-const settle = (wait = false, moved = said): Request => ({
+const settle = (wait = false, moved = said): ChangeRequest => ({
   ...{ verb: "settle", id, planted: note, question, wait, counts: countsOf(moved) },
 });
 
-function run(request: Request, prelude = ""): { reply: Reply | string; signal: string | null } {
-  const { script, words, stdin } = requesting(request, { data, code: `${data}/code` });
+function run(request: ChangeRequest, prelude = ""): { reply: ChangeReply | string; signal: string | null } {
+  const { script, words, stdin } = change(request, { data, code: `${data}/code` });
   const [size, ...pythons] = words;
   const length = Number(size) + Buffer.byteLength(prelude);
   const { stdout, stderr, signal } = spawnSync("/bin/sh", ["-c", script, "handoff", String(length), ...pythons], {
@@ -85,7 +79,7 @@ function run(request: Request, prelude = ""): { reply: Reply | string; signal: s
   if (told.startsWith("{")) expect(end).toBe('{"end": true}');
   return { reply: told.startsWith("{") ? JSON.parse(told) : told, signal };
 }
-const ask = (request: Request) => run(request).reply as Reply;
+const ask = (request: ChangeRequest) => run(request).reply as ChangeReply;
 
 /** Past the program: what is in the database now. */
 // biome-ignore lint/suspicious/noExplicitAny: rows
@@ -193,7 +187,7 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     };
     const gone = ["handoff-gone", "handoff-other-summary"];
     const left = () => query("SELECT DISTINCT session_id AS id FROM messages ORDER BY 1").map((row) => row.id);
-    for (const request of [seed({ gone }), { ...settle(), gone } as Request]) {
+    for (const request of [seed({ gone }), { ...settle(), gone } as ChangeRequest]) {
       for (const name of ["handoff-gone", "handoff-gone-summary-1", "handoff-other-summary-2"]) late(name);
       ask(request);
       expect([ids(), left(), readdirSync(join(data, "sessions"))]).toEqual([[id, "own"], [id, "own"], []]);
@@ -204,7 +198,10 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     make(minor);
     ask(seed());
     ask(settle());
-    const { script, words, stdin } = asking({ verb: "whole", ids: [id], all: false }, { data, code: `${data}/code` });
+    const { script, words, stdin } = querySessions(
+      { verb: "whole", ids: [id], all: false },
+      { data, code: `${data}/code` },
+    );
     const { stdout } = spawnSync("/bin/sh", ["-c", script, "sessions", ...words], {
       ...{ input: stdin, encoding: "utf8", env: { PATH: dirname(python) } },
     });
@@ -276,7 +273,7 @@ real = sqlite3.connect
 sqlite3.connect = lambda *some, **more: real(*some, factory=Mortal, **more)
 `;
 
-  it.each<[string, () => Request]>([
+  it.each<[string, () => ChangeRequest]>([
     ["seed", () => seed()],
     ["settle", () => settle()],
     ["forget", () => ({ verb: "forget", id })],
@@ -360,7 +357,7 @@ describe("what is not as it should be", () => {
 
   it("no Python", () => {
     mkdirSync(join(data, "code"), { recursive: true });
-    const { script, words, stdin } = requesting(seed(), { data, code: `${data}/code` });
+    const { script, words, stdin } = change(seed(), { data, code: `${data}/code` });
     const { stdout } = spawnSync("/bin/sh", ["-c", script, "handoff", ...words], {
       ...{ input: stdin, encoding: "utf8", env: { PATH: "/nonexistent" } },
     });
@@ -368,7 +365,7 @@ describe("what is not as it should be", () => {
   });
 
   it("nothing of it is in the arguments", () => {
-    const { script, words } = requesting(seed(), { data, code: "/c" });
+    const { script, words } = change(seed(), { data, code: "/c" });
     expect(`${script}${words.join(" ")}`).not.toContain("README.md");
     expect(readFileSync("src/agents/hermes/handoff/program.py", "utf8")).not.toContain("sys.argv");
   });

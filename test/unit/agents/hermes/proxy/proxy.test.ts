@@ -100,7 +100,6 @@ describe("what a version can lend", () => {
     for (const range of others) expect(range.last < first || last < range.first).toBe(true);
     for (const port of manifest.api.port.avoid) expect(port < first || last < port).toBe(true);
     expect(type.args.join(" ")).toContain("--host 127.0.0.1");
-    expect(manifest.abilities.proxy).toBe(type.when);
     expect(flawsIn(manifest)).toEqual([]);
   });
 

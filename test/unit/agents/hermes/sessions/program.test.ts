@@ -2,8 +2,9 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { messageFrom, sessionFrom } from "../../../../../src/agents/hermes/sessions/session.js";
-import { asking, type Question } from "../../../../../src/agents/hermes/sessions/sessions.js";
+import { messageFrom, sessionFrom } from "../../../../../src/agents/hermes/sessions/rows.js";
+import { query } from "../../../../../src/agents/hermes/sessions/sessions.js";
+import type { SessionQuery } from "../../../../../src/agents/sessions.js";
 import { scratchDirectories } from "../../../state/scratch.js";
 
 // The program itself, run by the very script that runs it on a host, on databases that SQLite made.
@@ -32,8 +33,8 @@ function make(age: "old" | "new", how = "closed"): void {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever it answers
-function ask(question: Question, env: NodeJS.ProcessEnv = {}): any[] {
-  const { script, words, stdin } = asking(question, { data, code: `${data}/code` });
+function ask(question: SessionQuery, env: NodeJS.ProcessEnv = {}): any[] {
+  const { script, words, stdin } = query(question, { data, code: `${data}/code` });
   const { stdout, stderr } = spawnSync("/bin/sh", ["-c", script, "sessions", ...words], {
     input: stdin,
     encoding: "utf8",
@@ -46,8 +47,8 @@ function ask(question: Question, env: NodeJS.ProcessEnv = {}): any[] {
     .map((line) => (line.startsWith("{") ? JSON.parse(line) : line));
 }
 
-const list = (more: object = {}): Question => ({ verb: "list", limit: 50, ...more });
-const search = (text: string, more: object = {}): Question => ({ verb: "search", limit: 50, text, ...more });
+const list = (more: object = {}): SessionQuery => ({ verb: "list", limit: 50, ...more });
+const search = (text: string, more: object = {}): SessionQuery => ({ verb: "search", limit: 50, text, ...more });
 const ids = (answers: { session?: { id: string } }[]) => answers.flatMap(({ session }) => session?.id ?? []);
 const [tea, picture] = ["20260101_080000_aaaaaaaa", "20260101_090000_bbbbbbbb"];
 
@@ -221,7 +222,7 @@ describe("the session of a proof", () => {
 
   it.each(["old", "new"] as const)("is in no list, search or export of the %s kind, and is told by its id", (age) => {
     make(age, "proof");
-    const all: Question = { verb: "whole", ids: [], all: true };
+    const all: SessionQuery = { verb: "whole", ids: [], all: true };
     expect(ids(ask(list()))).toEqual([tea, picture]);
     expect(ids(ask(all))).toEqual([tea, picture]);
     expect(ask(search("deploy")).filter(({ hit }) => hit?.session_id === id)).toEqual([]);

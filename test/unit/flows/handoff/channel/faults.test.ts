@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Said } from "../../../../../src/agents/hermes/handoff/channel/request.js";
+import type { ChannelReply } from "../../../../../src/agents/handoff/store.js";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
 import type { Target } from "../../../../../src/flows/agent/target.js";
-import { type Asked, failureIn, inTheWay } from "../../../../../src/flows/handoff/channel/faults.js";
+import { type ChannelHandoff, failureIn, inTheWay } from "../../../../../src/flows/handoff/channel/faults.js";
 import { mustHaveChannel } from "../../../../../src/flows/handoff/channel/possible.js";
 import type { Agent } from "../../../../../src/state/agents.js";
 import { faultOf, scratchDirectories } from "../../../state/scratch.js";
@@ -56,21 +56,21 @@ describe("a channel that a session is to go on in", () => {
       "clm agent configure ada --channel discord",
     ],
   ])("is not %s", async (_, version, channels, channel, name, what, next) => {
-    const meant = await target(version, channels);
-    const fault = await faultOf(() => mustHaveChannel(meant, channel));
+    const id = await target(version, channels);
+    const fault = await faultOf(() => mustHaveChannel(id, channel));
     expect([fault.fault, fault.next]).toEqual([name, [next]]);
     expect(fault.message).toContain(what);
   });
 });
 
 describe("what is told of a request", () => {
-  const asked = async (): Promise<Asked> => ({
+  const asked = async (): Promise<ChannelHandoff> => ({
     ...(await target("2026.7.1", { discord: {} })),
     ...{ channel: "discord", session: "s 1", wait: 90 },
   });
   const again = "clm handoff ada --to-channel discord --session 's 1'";
 
-  it.each<[Said, string, string]>([
+  it.each<[ChannelReply, string, string]>([
     [
       { ended: "failed", error: "no home channel configured for discord; …" },
       "remote-failed",

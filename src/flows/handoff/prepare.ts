@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
-import { type Boundary, within } from "../../agents/handoff/boundary.js";
+import { applyBoundary, type Boundary } from "../../agents/handoff/boundary.js";
 import type { Fit } from "../../agents/handoff/fit.js";
-import { describe, type Fitted, fitted, type Plan } from "../../agents/handoff/plan.js";
+import { describe, type FitResult, fitTo, type HandoffPlan } from "../../agents/handoff/plan.js";
 import { redacting } from "../../agents/handoff/redact.js";
-import { digestOf, type Said } from "../../agents/handoff/transcript.js";
+import { digestOf, type TranscriptMessage } from "../../agents/handoff/transcript.js";
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import { agentId } from "../../state/agents.js";
 import type { Session } from "../session.js";
-import type { Source } from "./source.js";
+import type { SourceConversation } from "./source.js";
 import { piecesFor } from "./summary.js";
-import type { Target } from "./target.js";
+import type { HandoffTarget } from "./target.js";
 
-export interface HandingOver {
+export interface HandoffOptions {
   /** The session, or how its id begins; without it the one that was used last. */
   session?: string | undefined;
   /** What becomes of a conversation that does not fit; refused when nobody said. */
@@ -30,27 +30,31 @@ export interface HandingOver {
 }
 
 /** What moves, and what is said of it before it does. */
-export interface Prepared extends Fitted {
-  plan: Plan;
+export interface PreparedHandoff extends FitResult {
+  plan: HandoffPlan;
   title: string;
   /** All that may travel, before anything of it was left out for its size. */
-  may: Said[];
+  may: TranscriptMessage[];
 }
 
-export function prepared(
+export function prepare(
   { ui }: Pick<Session, "ui">,
-  { agent, talk, said, earlier }: Source,
-  target: Target,
-  options: HandingOver,
-): Prepared {
+  { agent, chat, said, earlier }: SourceConversation,
+  target: HandoffTarget,
+  options: HandoffOptions,
+): PreparedHandoff {
   const boundary: Boundary = {
     ...{ noTools: options.noTools, onlyLast: options.onlyLast, deny: patternsIn(options.denyTool) },
     ...(options.redact && { redact: redacting((text) => ui.redact(text)) }),
   };
-  const { said: may, title, taken } = within(boundary, { said, earlier, title: talk.title ?? `from ${agent.name}` });
-  const fit = fitted(may, target.context, options.fit ?? "refuse");
-  const plan: Plan = {
-    from: { agent: agentId(agent), session: talk.id },
+  const {
+    said: may,
+    title,
+    taken,
+  } = applyBoundary(boundary, { said, earlier, title: chat.title ?? `from ${agent.name}` });
+  const fit = fitTo(may, target.context, options.fit ?? "refuse");
+  const plan: HandoffPlan = {
+    from: { agent: agentId(agent), session: chat.id },
     to: { agent: agentId(target.agent), model: target.model ?? null },
     title,
     ...describe(may),
@@ -69,10 +73,10 @@ export function patternsIn(words: readonly string[]): string[] {
 /** Refuses what cannot move, before anything changes. */
 export function mustMove(
   session: Pick<Session, "ui" | "argv">,
-  { plan, may, said, summarise }: Prepared,
-  source: Source,
-  target: Target,
-  options: HandingOver,
+  { plan, may, said, summarise }: PreparedHandoff,
+  source: SourceConversation,
+  target: HandoffTarget,
+  options: HandoffOptions,
 ): void {
   const { agent, model } = target;
   if (may.length === 0) {
@@ -96,7 +100,7 @@ export function mustMove(
   if (summarise) piecesFor(target, summarise);
 }
 
-const tooLarge = (session: Pick<Session, "argv">, { tokens, fit, to }: Plan): Fault =>
+const tooLarge = (session: Pick<Session, "argv">, { tokens, fit, to }: HandoffPlan): Fault =>
   new Fault("bad-input", `the conversation does not fit the window of ${to.model ?? "the target's model"}`, {
     why: [
       `it has about ${tokens} tokens; ${fit.room} of ${fit.context} are for a transcript`,
@@ -114,7 +118,7 @@ export const again = ({ argv }: Pick<Session, "argv">, more: string): string =>
   `clm ${argv.map(quote).join(" ")} ${more}`;
 
 /** The same for the same conversation and the same wishes. */
-export const askedFor = ({ plan, may }: Prepared, options: HandingOver): string => {
+export const askedFor = ({ plan, may }: PreparedHandoff, options: HandoffOptions): string => {
   const { fit, context, close, as } = options;
   const all = { from: plan.from, to: plan.to.agent, title: plan.title, fit, context, close, as, digest: digestOf(may) };
   return createHash("sha256").update(JSON.stringify(all)).digest("hex");

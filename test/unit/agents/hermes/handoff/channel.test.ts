@@ -4,12 +4,9 @@ import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { beforeEach, describe, expect, it } from "vitest";
-import {
-  type ChannelRequest,
-  channelAsking,
-  type Said,
-} from "../../../../../../src/agents/hermes/handoff/channel/request.js";
-import { scratchDirectories } from "../../../../state/scratch.js";
+import type { ChannelReply, ChannelRequest } from "../../../../../src/agents/handoff/store.js";
+import { toChannel } from "../../../../../src/agents/hermes/handoff/handoff.js";
+import { scratchDirectories } from "../../../state/scratch.js";
 
 // The program itself, run by the very script that runs it on a host. The gateway is a trigger in the database: it answers at
 // once, and always the same.
@@ -23,7 +20,7 @@ beforeEach(() => {
 const python = execFileSync("python3", ["-c", "import sys; print(sys.executable)"], { encoding: "utf8" }).trim();
 
 function make(after = "", age: "old" | "new" = "new"): void {
-  execFileSync(python, ["test/unit/agents/hermes/handoff/channel/make-db.py", join(data, "state.db"), age, after]);
+  execFileSync(python, ["test/unit/agents/hermes/handoff/make-channel-db.py", join(data, "state.db"), age, after]);
 }
 
 const gateway = (does: string): string =>
@@ -34,19 +31,23 @@ const standing = (state: string, platform: string | null = "discord"): string =>
   `UPDATE sessions SET handoff_state = '${state}', handoff_platform = ${platform ? `'${platform}'` : "NULL"} WHERE id = 'tea-1';`;
 
 /** What it answers; nobody waits any longer as soon as a line is like `until`, and `before` that was done. */
-async function ask(request: ChannelRequest, until?: Partial<Said>, before = async () => {}): Promise<Said[]> {
-  const { script, words, stdin } = channelAsking(request, { data, code: `${data}/code` });
+async function ask(
+  request: ChannelRequest,
+  until?: Partial<ChannelReply>,
+  before = async () => {},
+): Promise<ChannelReply[]> {
+  const { script, words, stdin } = toChannel(request, { data, code: `${data}/code` });
   const child = spawn("/bin/sh", ["-c", script, "handoff", ...words], {
     env: { PATH: `${dirname(python)}:/usr/bin:/bin`, LC_ALL: "C" },
     stdio: ["pipe", "pipe", "inherit"],
   });
   child.stdin.write(stdin);
-  const answers: Said[] = [];
+  const answers: ChannelReply[] = [];
   for await (const line of createInterface(child.stdout)) {
-    const said: Said = JSON.parse(line);
+    const said: ChannelReply = JSON.parse(line);
     answers.push(said);
     if (!until || child.stdin.writableEnded) continue;
-    if (!Object.entries(until).every(([name, value]) => said[name as keyof Said] === value)) continue;
+    if (!Object.entries(until).every(([name, value]) => said[name as keyof ChannelReply] === value)) continue;
     await before();
     child.stdin.end();
   }
@@ -56,8 +57,11 @@ async function ask(request: ChannelRequest, until?: Partial<Said>, before = asyn
 }
 
 const look = (session?: string, without: string[] = []) => ask({ verb: "look", ...(session && { session }), without });
-const hand = (more: { reset?: boolean; wait?: number } = {}, until?: Partial<Said>, before?: () => Promise<void>) =>
-  ask({ verb: "hand", session: "tea-1", platform: "discord", reset: false, wait: 60, ...more }, until, before);
+const hand = (
+  more: { reset?: boolean; wait?: number } = {},
+  until?: Partial<ChannelReply>,
+  before?: () => Promise<void>,
+) => ask({ verb: "hand", session: "tea-1", platform: "discord", reset: false, wait: 60, ...more }, until, before);
 
 function row(): unknown[] {
   const code = `import json, sqlite3, sys

@@ -1,9 +1,9 @@
 import { linkSync, lstatSync, renameSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { Fault } from "../../../errors.js";
-import { removeIfThere, sweepTemps, syncDirectory, tempName } from "../../../state/atomic-file.js";
-import { cannotWrite, errnoOf } from "../../../state/disk-fault.js";
+import { Fault } from "../errors.js";
+import { removeIfThere, sweepTemps, syncDirectory, tempName } from "./atomic-file.js";
+import { cannotWrite, errnoOf } from "./disk-fault.js";
 
 export interface Place {
   path: string;

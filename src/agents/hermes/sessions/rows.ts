@@ -1,36 +1,6 @@
-/** A conversation as an agent keeps it. */
-export interface Session {
-  id: string;
-  /** Where it was held: `cli`, `api_server`, `telegram` and so on. */
-  source: string | null;
-  title: string | null;
-  model: string | null;
-  started: string | null;
-  lastActive: string | null;
-  ended: string | null;
-  messages: number;
-  tokens: { input: number; output: number };
-  /** The session it goes on from. */
-  parent: string | null;
-  archived: boolean;
-}
+import type { ChatSession, Row, SessionMessage } from "../../sessions.js";
 
-/** One message of it. */
-export interface Message {
-  id: number | null;
-  role: string;
-  at: string | null;
-  text: string;
-  /** The tools the model called, each with its arguments as they were given. */
-  calls: { name: string; arguments: string }[];
-  /** The tool whose answer it is. */
-  tool: string | null;
-}
-
-/** A row as it came: columns differ from version to version. */
-export type Row = Record<string, unknown>;
-
-export function sessionFrom(row: Row): Session {
+export function sessionFrom(row: Row): ChatSession {
   return {
     id: textOf(row.id) ?? "",
     source: textOf(row.source),
@@ -46,7 +16,7 @@ export function sessionFrom(row: Row): Session {
   };
 }
 
-export function messageFrom(row: Row): Message {
+export function messageFrom(row: Row): SessionMessage {
   const calls = Array.isArray(row.tool_calls) ? row.tool_calls : [];
   return {
     id: typeof row.id === "number" ? row.id : null,
@@ -58,8 +28,8 @@ export function messageFrom(row: Row): Message {
   };
 }
 
-/** The messages of a session. Hermes 0.13 leaves the tool out of an answer's row (seen live): it is that of the call it answers. */
-export function messagesFrom(rows: readonly Row[]): Message[] {
+/** Hermes 0.13 leaves the tool out of an answer's row (seen live): it is that of the call it answers. */
+export function messagesFrom(rows: readonly Row[]): SessionMessage[] {
   const called = new Map<string, string>();
   return rows.map((row) => {
     const message = messageFrom(row);
@@ -71,7 +41,7 @@ export function messagesFrom(rows: readonly Row[]): Message[] {
   });
 }
 
-/** A text, or parts of which the texts are told and the rest is named. */
+/** Of a message in parts, the texts; other parts are named. */
 function contentText(content: unknown): string {
   if (content === null || content === undefined) return "";
   if (!Array.isArray(content)) return typeof content === "string" ? content : JSON.stringify(content);
@@ -84,7 +54,7 @@ function partText(part: unknown): string {
   return typeof text === "string" ? text : `[${typeof type === "string" ? type : "part"}]`;
 }
 
-function callFrom(call: unknown): Message["calls"][number] {
+function callFrom(call: unknown): SessionMessage["calls"][number] {
   const of = fieldsOf(fieldsOf(call).function ?? call);
   const given = of.arguments ?? "";
   return { name: textOf(of.name) ?? "?", arguments: typeof given === "string" ? given : JSON.stringify(given) };
@@ -92,7 +62,7 @@ function callFrom(call: unknown): Message["calls"][number] {
 
 export const fieldsOf = (value: unknown): Row => (typeof value === "object" && value !== null ? (value as Row) : {});
 
-/** SQLite keeps in a column what it is given, whatever its type. */
+/** SQLite columns accept values of any type. */
 const textOf = (value: unknown): string | null => (value === null || value === undefined ? null : String(value));
 
 const numberOf = (value: unknown): number => (Number.isFinite(Number(value)) ? Number(value) : 0);

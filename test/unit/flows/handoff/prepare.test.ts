@@ -1,40 +1,41 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Said } from "../../../../src/agents/handoff/transcript.js";
+import type { TranscriptMessage } from "../../../../src/agents/handoff/transcript.js";
+import * as handoff from "../../../../src/agents/hermes/handoff/handoff.js";
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
-import { type HandingOver, mustMove, patternsIn, prepared } from "../../../../src/flows/handoff/prepared.js";
-import type { Source } from "../../../../src/flows/handoff/source.js";
-import type { Target } from "../../../../src/flows/handoff/target.js";
+import { type HandoffOptions, mustMove, patternsIn, prepare } from "../../../../src/flows/handoff/prepare.js";
+import type { SourceConversation } from "../../../../src/flows/handoff/source.js";
+import type { HandoffTarget } from "../../../../src/flows/handoff/target.js";
 import type { Agent } from "../../../../src/state/agents.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 import { faultOf, scratchDirectories } from "../../state/scratch.js";
 
 const freshDirectory = scratchDirectories();
 const ada = { name: "ada", ref: "wolf-i/ada", host: { name: "wolf-i" }, record: sampleAgent("ada") } as Agent;
-let target: Target;
+let target: HandoffTarget;
 beforeAll(async () => {
   const { manifest } = await loadType(freshDirectory(), "hermes");
-  target = { agent: ada, resolved: resolvedAgent(manifest, ada), model: "m-1", context: undefined };
+  target = { agent: ada, resolved: resolvedAgent(manifest, ada), store: handoff, model: "m-1", context: undefined };
 });
 
-const turns = (count: number): Said[] =>
+const turns = (count: number): TranscriptMessage[] =>
   Array.from({ length: count }, (_, at) => [
     { role: "user" as const, content: "x".repeat(100), calls: [], at },
     { role: "assistant" as const, content: "y".repeat(100), calls: [], at },
   ]).flat();
 
 /** What becomes of so many turns and a window, as far as it can be told before anything is changed. */
-function preparing(count: number, context: number | undefined, options: Partial<HandingOver>) {
-  const wishes: HandingOver = { noTools: false, redact: false, denyTool: [], close: false, ...options };
+function preparing(count: number, context: number | undefined, options: Partial<HandoffOptions>) {
+  const wishes: HandoffOptions = { noTools: false, redact: false, denyTool: [], close: false, ...options };
   const source = {
     agent: ada,
-    talk: { id: "tea", title: null },
+    chat: { id: "tea", title: null },
     said: turns(count),
     earlier: [],
     last: 1,
-  } as unknown as Source;
+  } as unknown as SourceConversation;
   const session = { ui: { redact: (text: string) => text, warn() {} } as never, argv: ["handoff", "ada", "ben"] };
-  const what = prepared(session, source, { ...target, context }, wishes);
+  const what = prepare(session, source, { ...target, context }, wishes);
   mustMove(session, what, source, { ...target, context }, wishes);
   return what;
 }

@@ -1,0 +1,99 @@
+import type { HostProgram, ProgramAnswer, ProgramPaths } from "../host-program.js";
+import type { Row } from "../sessions.js";
+import type { TranscriptMessage } from "./transcript.js";
+
+/** The capability: writing a conversation to an agent's sessions, and moving one to a channel of its own. */
+export interface HandoffStore {
+  /** A program that answers with a `ChangeReply`. */
+  change(request: ChangeRequest, paths: ProgramPaths): HostProgram;
+  /** A program that answers with lines of `ChannelReply`. */
+  toChannel(request: ChannelRequest, paths: ProgramPaths): HostProgram;
+  transcriptFrom(rows: readonly Row[], started?: number): TranscriptMessage[];
+  rowOf(message: TranscriptMessage): Row;
+  /** The session that is made of a transcript. */
+  sessionRow(messages: readonly TranscriptMessage[], title: string, model: string | undefined): Row;
+}
+
+/** `id` is the session it is about. */
+export type ChangeRequest = { id: string } & (
+  | { verb: "look" }
+  | ({ verb: "seed"; session: Row; messages: Row[] } & Sweep)
+  /**
+   * Removes the note with the text `planted`, and the `question` about it with its answer. With `wait` nothing is removed before
+   * the answer is there. `counts` are those of the messages that moved.
+   */
+  | ({ verb: "settle"; planted: string; question: string; wait: boolean; counts: Counts } & Sweep)
+  | { verb: "forget" }
+  /** `last` is the last message that was read: a session that went on since stays open. */
+  | { verb: "close"; last: number | null; at: number }
+);
+
+interface Sweep {
+  /** Sessions that were removed before, and are removed again if something wrote them since. */
+  gone?: string[];
+}
+
+export interface Counts {
+  message_count: number;
+  tool_call_count: number;
+}
+
+export interface ChangeReply extends ProgramAnswer {
+  /** Columns without which nothing can be written. */
+  missing?: string[];
+  title?: string | null;
+  early?: boolean;
+  messages?: Row[];
+  /** The note was still there. */
+  planted?: boolean;
+  /** Messages after the proof: people went on already. */
+  behind?: number;
+  forgotten?: number;
+  closed?: boolean;
+  /** It had ended before, for another reason. */
+  before?: boolean;
+}
+
+export type ChannelRequest =
+  /** Without a session, the one used last, except these and those that begin with one of them and a dash. */
+  | { verb: "look"; session?: string; without: string[] }
+  | { verb: "hand"; session: string; platform: string; reset: boolean; wait: number };
+
+/** A session, and the state of the last request to move it to a channel. */
+export interface ChannelState {
+  id: string;
+  title: string | null;
+  source: string | null;
+  messages: number | null;
+  state: string | null;
+  platform: string | null;
+  error: string | null;
+}
+
+/** How a request ended: as the agent said, or because clm stopped waiting. */
+export type ChannelOutcome =
+  | "completed"
+  | "failed"
+  /** The agent had not begun, and the request was withdrawn: by the timeout, or by the user. */
+  | "timed-out"
+  | "taken-back"
+  /** The agent has begun, so the request cannot be withdrawn: after the timeout, or by the user. */
+  | "stuck"
+  | "left-running"
+  /** Somebody else made the request, so clm leaves it. */
+  | "left-pending"
+  /** The database was locked to the end; `state` is the last that was read. */
+  | "in-use"
+  /** Another request has replaced it. */
+  | "replaced";
+
+export interface ChannelReply extends ProgramAnswer {
+  session?: ChannelState;
+  state?: string;
+  /** The same request existed already. */
+  joined?: boolean;
+  ended?: ChannelOutcome;
+  error?: string | null;
+  busy?: string;
+  platform?: string | null;
+}

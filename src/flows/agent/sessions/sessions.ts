@@ -1,0 +1,132 @@
+import type {
+  ChatSession,
+  Row,
+  SessionAnswer,
+  SessionFilter,
+  SessionMessage,
+  SessionQuery,
+  SessionStore,
+} from "../../../agents/sessions.js";
+import { capability } from "../../../agents/type.js";
+import { Fault } from "../../../errors.js";
+import type { Agent } from "../../../state/agents.js";
+import { hideSecrets } from "../../hide-secrets.js";
+import type { Session } from "../../session.js";
+import { runHostProgram, unknownSession } from "../run-host-program.js";
+import { type Target, targetOf } from "../target.js";
+
+export interface ListOptions extends SessionFilter {
+  limit: number;
+}
+
+interface SessionTarget extends Target {
+  store: SessionStore;
+}
+
+async function sessionTarget(session: Session, ref: string): Promise<SessionTarget> {
+  const target = await targetOf(session, ref);
+  return { ...target, store: await capability(target.resolved.manifest, "sessions") };
+}
+
+// A long history over a slow line.
+const seconds = 600;
+
+async function* query(session: Session, target: SessionTarget, what: SessionQuery): AsyncGenerator<SessionAnswer> {
+  // Messages may contain any secret.
+  hideSecrets(session);
+  const { agent, resolved, store } = target;
+  const options = { verb: "read", seconds, signal: session.signal };
+  const program = store.query(what, resolved.paths);
+  for await (const answer of runHostProgram<SessionAnswer>(session, target, program, options)) {
+    if (answer.fault !== undefined) throw unreadable(agent, answer.fault, answer.why ?? "");
+    if (!answer.absent) yield answer;
+  }
+}
+
+/** The sessions of an agent, the most recently used first. */
+export async function listSessions(session: Session, ref: string, options: ListOptions): Promise<ChatSession[]> {
+  const target = await sessionTarget(session, ref);
+  const found: ChatSession[] = [];
+  for await (const { session: row } of query(session, target, { verb: "list", ...options })) {
+    if (row) found.push(target.store.sessionFrom(row));
+  }
+  return found;
+}
+
+/** A session with all its messages. */
+export interface Transcript {
+  agent: Agent;
+  chat: ChatSession;
+  messages: SessionMessage[];
+  /** Every column, as the agent itself exports it. */
+  row: Row;
+  /** Messages that it no longer shows, when asked for. */
+  earlier: Row[];
+}
+
+/** Whole sessions, one after the other: those whose ids begin so, or all. */
+export async function* readTranscripts(
+  session: Session,
+  ref: string,
+  which: { ids: string[]; all: boolean; earlier?: boolean },
+): AsyncGenerator<Transcript> {
+  const target = await sessionTarget(session, ref);
+  const { agent, store } = target;
+  let none = true;
+  for await (const { session: row, messages = [], earlier = [] } of query(session, target, {
+    verb: "whole",
+    ...which,
+  })) {
+    if (!row) continue;
+    none = false;
+    const { last_active: _, ...columns } = row;
+    yield {
+      agent,
+      chat: store.sessionFrom(row),
+      messages: store.messagesFrom(messages),
+      row: { ...columns, messages },
+      earlier,
+    };
+  }
+  // Without a database the host does not report an unknown id.
+  if (none && !which.all) throw unknownSession(agent, which.ids[0] ?? "", []);
+}
+
+export interface SearchHit {
+  session: string;
+  source: string | null;
+  title: string | null;
+  message: SessionMessage;
+}
+
+/** Messages that contain all of these words, the latest first. */
+export async function searchSessions(
+  session: Session,
+  ref: string,
+  text: string,
+  options: ListOptions,
+): Promise<SearchHit[]> {
+  const target = await sessionTarget(session, ref);
+  const { store } = target;
+  const hits: SearchHit[] = [];
+  for await (const { hit } of query(session, target, { verb: "search", text, ...options })) {
+    if (!hit) continue;
+    const { id, source, title } = store.sessionFrom({ ...hit, id: hit.session_id });
+    hits.push({ session: id, source, title, message: store.messageFrom(hit) });
+  }
+  return hits;
+}
+
+function unreadable({ name, host, ref }: Agent, fault: string, why: string): Fault {
+  if (fault === "busy") {
+    return new Fault("conflict", `the sessions of ${name} changed while they were read`, {
+      why,
+      next: "the same command again",
+    });
+  }
+  const isUnshared = fault === "unshared";
+  return new Fault("remote-failed", `the sessions of ${name} cannot be read on ${host.name}`, {
+    why: [why, ...(isUnshared ? ["the agent creates it again when it starts"] : [])],
+    next: isUnshared ? `clm agent start ${ref}` : `clm agent doctor ${ref}`,
+  });
+}
