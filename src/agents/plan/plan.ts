@@ -7,8 +7,8 @@ import type { Agent } from "../../state/agents.js";
 import { dotenvFile } from "../files/env-file.js";
 import { mergeConfig } from "../files/yaml-merge.js";
 import { type CodexFiles, codexFiles, codexWish, type Sources } from "../hermes/codex/files.js";
-import { proxyWish } from "../hermes/proxy/wish.js";
 import type { Observation } from "../probe/proof/observation.js";
+import { proxyOperations } from "../proxy/unit.js";
 import { withItsRights } from "./as-agent.js";
 import type { DesiredState } from "./desired-state.js";
 import type { Sides } from "./differences.js";
@@ -49,7 +49,7 @@ export function planFor(
   const wish = [
     ...userWish(resolved, record.mark),
     ...wishOf(sides, serviceState),
-    ...proxyWish(resolved, seen.systemd),
+    ...proxyOperations(resolved, seen.systemd),
   ];
   return { ...sides, wish };
 }

@@ -1,8 +1,8 @@
-import { proxyOf } from "../../agents/hermes/proxy/proxy.js";
 import { loadType } from "../../agents/manifest/registry.js";
 import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { type StatusObservation, straysFrom } from "../../agents/probe/status/observation.js";
 import { straysScript } from "../../agents/probe/status/script.js";
+import { proxyOf } from "../../agents/proxy/proxy.js";
 import { Fault, isFault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import { askHost } from "../../remote/ask-host.js";

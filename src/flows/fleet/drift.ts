@@ -1,4 +1,3 @@
-import { proxyWish } from "../../agents/hermes/proxy/wish.js";
 import { loadType } from "../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../agents/plan/change.js";
 import { desiredState } from "../../agents/plan/desired-state.js";
@@ -10,6 +9,7 @@ import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-ag
 import { unitFile } from "../../agents/plan/unit-file.js";
 import { judge } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
+import { proxyOperations } from "../../agents/proxy/unit.js";
 import { asFault, type Fault } from "../../errors.js";
 import { converge, type Report } from "../../remote/operations/converge.js";
 import type { Operation } from "../../remote/operations/operation.js";
@@ -105,7 +105,7 @@ export function unknownBy(error: unknown): Extract<Drift, { unknown: string }> {
 export function installedWish(resolved: ResolvedAgent, seen: Observation, mark: string | undefined): Operation[] {
   mustBeOurs(resolved, seen, mark);
   const { enabled: _, ...unit } = unitWish(resolved, seen.systemd);
-  const proxy = proxyWish(resolved, seen.systemd);
+  const proxy = proxyOperations(resolved, seen.systemd);
   return mark === undefined ? proxy : [...accountWish(resolved, mark), unit, ...proxy];
 }
 

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { failureForms } from "../../agents/chat/failure-forms.js";
 import { streamsText } from "../../agents/hermes/codex/runtime.js";
-import { proxyOf } from "../../agents/hermes/proxy/proxy.js";
 import { loadType } from "../../agents/manifest/registry.js";
 import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { proxyOf } from "../../agents/proxy/proxy.js";
 import { asFault } from "../../errors.js";
 import { Directory, type ServedAgent } from "../../gateway/directory.js";
 import { type Agent, agentsOf, hostAndName, secretOwner } from "../../state/agents.js";

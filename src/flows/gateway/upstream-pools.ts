@@ -5,7 +5,7 @@ import type { VerifiedEndpoint } from "../../gateway/upstream-pool/upstream-pool
 import { openUpstreamPools, type UpstreamPools } from "../../gateway/upstream-pool/upstream-pools.js";
 import type { Connection } from "../../remote/connection.js";
 import { findAgent } from "../../state/agents.js";
-import { openProxyDoor } from "../agent/proxy/door.js";
+import { verifyProxyPort } from "../agent/proxy/verify-port.js";
 import { verifyPortOwner } from "../agent/verify-port-owner.js";
 import type { Session } from "../session.js";
 
@@ -29,7 +29,7 @@ export function upstreamPoolsFor(session: Session, tell: (event: HostEvent) => v
   async function connect({ host, name, proxy }: UpstreamTarget, stop: AbortSignal): Promise<VerifiedEndpoint> {
     // Looked up each time: the agent's port may have changed.
     const agent = findAgent(session.hosts.read(), `${host}/${name}`);
-    const open = proxy ? openProxyDoor : verifyPortOwner;
+    const open = proxy ? verifyProxyPort : verifyPortOwner;
     const { api, connection, ...rest } = await open(session, agent, { stop, probeTimeout });
     if (watched.get(host) !== connection) {
       watched.set(host, connection);

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loginsIn } from "../../../src/agents/hermes/proxy/seen.js";
 import { loadType } from "../../../src/agents/manifest/registry.js";
+import { loginsIn } from "../../../src/agents/proxy/probe.js";
 import { asker, startEcho } from "./standin-process.js";
 
 // The stand-in's proxy, run here and asked over the loopback, as each release that has one.

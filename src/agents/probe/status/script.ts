@@ -1,9 +1,9 @@
 import { sh } from "../../../quote.js";
 import { codexTexts, runsOnCodex } from "../../hermes/codex/runtime.js";
-import { proxyUnit } from "../../hermes/proxy/proxy.js";
 import { environmentOf } from "../../plan/environment.js";
 import { privatePlaces } from "../../plan/private-paths.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { proxyUnit } from "../../proxy/proxy.js";
 import { proofLibrary } from "../proof/library.js";
 import { serverCalls } from "../proof/script.js";
 import { lookBeginning, manyScript, ownFilesCalls, settingsOf, versionFile } from "../script.js";

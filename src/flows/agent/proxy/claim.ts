@@ -1,7 +1,7 @@
-import { type ProxyType, proxyPort } from "../../../agents/hermes/proxy/proxy.js";
-import type { ProxySeen } from "../../../agents/hermes/proxy/seen.js";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { portsOf, takenPorts } from "../../../agents/plan/ports.js";
+import type { ProxyObservation } from "../../../agents/proxy/probe.js";
+import { type ProxyType, proxyPort } from "../../../agents/proxy/proxy.js";
 import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, findAgent, hostAndName } from "../../../state/agents.js";
@@ -11,7 +11,7 @@ export interface Claim {
   provider: string;
   manifest: Manifest;
   type: ProxyType;
-  seen: Pick<ProxySeen, "ports" | "listeners">;
+  seen: Pick<ProxyObservation, "ports" | "listeners">;
 }
 
 /**

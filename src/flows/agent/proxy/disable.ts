@@ -1,5 +1,5 @@
-import { proxyTypeHad, proxyUnit } from "../../../agents/hermes/proxy/proxy.js";
 import { type Change, changesOf } from "../../../agents/plan/change.js";
+import { proxyUnit, recordedProxyType } from "../../../agents/proxy/proxy.js";
 import { absent } from "../../../remote/operations/operation.js";
 import { sharedShell } from "../../../remote/shared-shell.js";
 import type { AgentRecord } from "../../../state/agent.js";
@@ -9,7 +9,7 @@ import { step } from "../../step.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { changeRecord } from "../configure/record.js";
 import { targetOf } from "../target.js";
-import { lookAtProxy, mustBeItsUnit } from "./look.js";
+import { mustBeItsUnit, probeProxy } from "./probe.js";
 
 export interface Disabled {
   agent: Agent;
@@ -25,11 +25,11 @@ export function disableProxy(session: Session, word: string): Promise<Disabled> 
 async function disable(session: Session, word: string): Promise<Disabled> {
   const { ui, gate } = session;
   const { agent, resolved } = await targetOf(session, word);
-  const type = proxyTypeHad(resolved);
+  const type = recordedProxyType(resolved);
   if (!agent.record.proxy) return { agent, changes: [] };
   const unit = proxyUnit(resolved, type);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
-  mustBeItsUnit(resolved, unit, await lookAtProxy(session, root, resolved, type, {}));
+  mustBeItsUnit(resolved, unit, await probeProxy(session, root, resolved, type, {}));
   const action = {
     verb: "agent proxy disable",
     target: hostAndName(agent),

@@ -1,3 +1,7 @@
+import { type Change, changesOf } from "../../../agents/plan/change.js";
+import { mustBeOurs } from "../../../agents/plan/plan.js";
+import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import type { ProxyObservation } from "../../../agents/proxy/probe.js";
 import {
   type AgentProxy,
   mustServe,
@@ -5,12 +9,8 @@ import {
   proxyOf,
   proxyTypeOf,
   proxyUnit,
-} from "../../../agents/hermes/proxy/proxy.js";
-import type { ProxySeen } from "../../../agents/hermes/proxy/seen.js";
-import { proxyWish } from "../../../agents/hermes/proxy/wish.js";
-import { type Change, changesOf } from "../../../agents/plan/change.js";
-import { mustBeOurs } from "../../../agents/plan/plan.js";
-import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
+} from "../../../agents/proxy/proxy.js";
+import { proxyOperations } from "../../../agents/proxy/unit.js";
 import { Fault } from "../../../errors.js";
 import { converge } from "../../../remote/operations/converge.js";
 import { sharedShell } from "../../../remote/shared-shell.js";
@@ -24,7 +24,7 @@ import { mustBeInstalled } from "../preconditions.js";
 import { gone } from "../rendered.js";
 import { targetOf } from "../target.js";
 import { claim, withProxy } from "./claim.js";
-import { lookAtProxy, mustBeItsUnit, mustBeNobodysUnit } from "./look.js";
+import { mustBeItsUnit, mustBeNobodysUnit, probeProxy } from "./probe.js";
 import { mustAnswer } from "./prove.js";
 
 export interface Enabled {
@@ -54,7 +54,7 @@ async function enable(session: Session, ref: string, wanted: string | undefined)
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const kept = agent.record.proxy?.port;
   const seen = await step(ui, `check the login of ${agent.name} at ${provider}`, async () => {
-    const seen = await lookAtProxy(session, root, before, type, { port: kept, logins: true });
+    const seen = await probeProxy(session, root, before, type, { port: kept, logins: true });
     if (!seen.account) throw gone(agent, before);
     mustBeOurs(before, seen, agent.record.mark);
     mustBeItsUnit(before, proxyUnit(before, type), seen);
@@ -65,7 +65,7 @@ async function enable(session: Session, ref: string, wanted: string | undefined)
   const claiming = { provider, manifest: before.manifest, type, seen };
   const planned = (record: AgentRecord) => {
     const resolved = resolvedAgent(before.manifest, { ...agent, record });
-    return { record, resolved, proxy: proxyOf(resolved) as AgentProxy, wish: proxyWish(resolved, seen.systemd) };
+    return { record, resolved, proxy: proxyOf(resolved) as AgentProxy, wish: proxyOperations(resolved, seen.systemd) };
   };
   let plan = planned(withProxy(agent, claiming));
   const action = {
@@ -95,7 +95,12 @@ const unsaid = ({ ref }: ResolvedAgent, { providers }: ProxyType): Fault =>
   });
 
 /** As its own program says it: nobody else can tell whether a login still holds. */
-function mustBeLoggedIn({ name, ref }: ResolvedAgent, type: ProxyType, provider: string, { logins }: ProxySeen): void {
+function mustBeLoggedIn(
+  { name, ref }: ResolvedAgent,
+  type: ProxyType,
+  provider: string,
+  { logins }: ProxyObservation,
+): void {
   const login = logins.find((each) => each.provider === provider);
   if (login?.ready) return;
   const said = login ? `its program says: ${login.state}` : `its program says nothing of ${provider}`;

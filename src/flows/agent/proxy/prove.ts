@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isHeld } from "../../../agents/hermes/dashboard.js";
-import type { AgentProxy, ProxyType } from "../../../agents/hermes/proxy/proxy.js";
-import type { ProxySeen } from "../../../agents/hermes/proxy/seen.js";
-import { proxyTrouble } from "../../../agents/hermes/proxy/trouble.js";
+import { isHeld } from "../../../agents/dashboard.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { brief, fixes } from "../../../agents/probe/proof/judge.js";
+import type { ProxyObservation } from "../../../agents/proxy/probe.js";
+import type { AgentProxy, ProxyType } from "../../../agents/proxy/proxy.js";
+import { proxyTrouble } from "../../../agents/proxy/trouble.js";
 import { Fault } from "../../../errors.js";
 import type { Shell } from "../../../remote/process.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
-import { lookAtProxy } from "./look.js";
+import { probeProxy } from "./probe.js";
 
 export interface Scene {
   root: Shell;
@@ -26,7 +26,7 @@ export function mustAnswer(session: Session, scene: Scene): Promise<string | und
   return step(session.ui, `prove that ${proxy.unit} answers`, async () => {
     const deadline = Date.now() + type.timeout;
     for (;;) {
-      const seen = await lookAtProxy(session, root, agent, type, { port: proxy.port });
+      const seen = await probeProxy(session, root, agent, type, { port: proxy.port });
       if (isWell(seen)) return seen.says?.upstream;
       if (isOver(seen) || Date.now() > deadline) throw notWell(scene, seen);
       await sleep(pause, undefined, { signal: session.signal });
@@ -35,17 +35,17 @@ export function mustAnswer(session: Session, scene: Scene): Promise<string | und
 }
 
 /** It is there for who asks it, and has something to lend. */
-export const isWell = (seen: ProxySeen): boolean => isHeld(seen) && seen.says?.authenticated === true;
+export const isWell = (seen: ProxyObservation): boolean => isHeld(seen) && seen.says?.authenticated === true;
 
 /** What does not hold will not come to hold by waiting. */
-const isOver = ({ unit: { ActiveState, SubState }, says }: ProxySeen): boolean =>
+const isOver = ({ unit: { ActiveState, SubState }, says }: ProxyObservation): boolean =>
   ActiveState === "failed" ||
   ActiveState === "inactive" ||
   SubState === "auto-restart" ||
   says?.authenticated === false;
 
 /** Why it does not serve. */
-export function notWell({ resolved: agent, proxy }: Pick<Scene, "resolved" | "proxy">, seen: ProxySeen): Fault {
+export function notWell({ resolved: agent, proxy }: Pick<Scene, "resolved" | "proxy">, seen: ProxyObservation): Fault {
   const { name, ref, host } = agent;
   const trouble = proxyTrouble(agent, proxy, seen);
   const last = seen.words.filter((line) => line.trim() !== "" && !line.startsWith(`${proxy.unit}: `)).at(-1);

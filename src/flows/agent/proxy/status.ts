@@ -1,11 +1,11 @@
-import { type AgentProxy, proxyOf, proxyTypeHad } from "../../../agents/hermes/proxy/proxy.js";
-import type { Login, ProxySeen } from "../../../agents/hermes/proxy/seen.js";
+import type { Login, ProxyObservation } from "../../../agents/proxy/probe.js";
+import { type AgentProxy, proxyOf, recordedProxyType } from "../../../agents/proxy/proxy.js";
 import type { Fault } from "../../../errors.js";
 import { sharedShell } from "../../../remote/shared-shell.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
-import { lookAtProxy } from "./look.js";
+import { probeProxy } from "./probe.js";
 import { isWell, notWell } from "./prove.js";
 
 /** What the host says of an agent's proxy now. */
@@ -30,10 +30,10 @@ export interface ProxyStatus {
 /** Status: looks, and changes nothing. */
 export async function proxyStatus(session: Session, word: string): Promise<ProxyStatus> {
   const { agent, resolved } = await targetOf(session, word);
-  const type = proxyTypeHad(resolved);
+  const type = recordedProxyType(resolved);
   const proxy = proxyOf(resolved);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
-  const seen = await lookAtProxy(session, root, resolved, type, { port: proxy?.port, logins: true });
+  const seen = await probeProxy(session, root, resolved, type, { port: proxy?.port, logins: true });
   return {
     agent,
     ...(proxy && { proxy }),
@@ -42,7 +42,7 @@ export async function proxyStatus(session: Session, word: string): Promise<Proxy
   };
 }
 
-function told({ unit, listeners, logins, says }: ProxySeen): Omit<ProxyStatus, "agent"> {
+function told({ unit, listeners, logins, says }: ProxyObservation): Omit<ProxyStatus, "agent"> {
   const { LoadState, ActiveState = "", SubState = "", UnitFileState } = unit;
   return {
     ...(LoadState !== "not-found" && { unit: `${ActiveState} (${SubState})` }),

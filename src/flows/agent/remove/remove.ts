@@ -1,9 +1,9 @@
-import { proxyOf } from "../../../agents/hermes/proxy/proxy.js";
 import { loadType } from "../../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../../agents/plan/change.js";
 import { goneWish } from "../../../agents/plan/operations.js";
 import { accountComment } from "../../../agents/plan/owner-tag.js";
 import { resolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import { proxyOf } from "../../../agents/proxy/proxy.js";
 import { Fault, isFault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Connection } from "../../../remote/connection.js";
@@ -18,7 +18,7 @@ import type { Session } from "../../session.js";
 import { step } from "../../step.js";
 import { withAgentLock } from "../agent-lock.js";
 import { installerGone } from "../install/installer-job.js";
-import { lookAtProxy, strangerIn } from "../proxy/look.js";
+import { probeProxy, strangerIn } from "../proxy/probe.js";
 import { type Backup, backUp, newestBackup } from "./backup.js";
 import { doubtsAbout, lookScript, shownFrom } from "./taken-over.js";
 
@@ -180,7 +180,7 @@ async function proxyOn(session: Session, root: Shell, agent: Agent): Promise<{ w
   const resolved = resolvedAgent(manifest, agent);
   const proxy = proxyOf(resolved);
   if (!proxy || !manifest.proxy) return none;
-  const why = strangerIn(resolved, await lookAtProxy(session, root, resolved, manifest.proxy, {}));
+  const why = strangerIn(resolved, await probeProxy(session, root, resolved, manifest.proxy, {}));
   return why === undefined
     ? { wishes: [absent({ unit: proxy.unit })], left: [] }
     : { wishes: [], left: [`${proxy.unit}: ${why}`] };

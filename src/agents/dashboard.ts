@@ -1,13 +1,13 @@
-import { Fault } from "../../errors.js";
-import { fill } from "../files/template.js";
-import type { Manifest } from "../manifest/manifest.js";
-import { inRange } from "../manifest/versions.js";
-import type { ResolvedAgent } from "../plan/resolved-agent.js";
-import { doorScript } from "../probe/proof/door.js";
-import { isLoopback } from "../probe/proof/judge.js";
-import { proofLibrary } from "../probe/proof/library.js";
-import type { Observation } from "../probe/proof/observation.js";
-import { lookScript } from "../probe/script.js";
+import { Fault } from "../errors.js";
+import { fill } from "./files/template.js";
+import type { Manifest } from "./manifest/manifest.js";
+import { inRange } from "./manifest/versions.js";
+import type { ResolvedAgent } from "./plan/resolved-agent.js";
+import { doorScript } from "./probe/proof/door.js";
+import { isLoopback } from "./probe/proof/judge.js";
+import { proofLibrary } from "./probe/proof/library.js";
+import type { Observation } from "./probe/proof/observation.js";
+import { lookScript } from "./probe/script.js";
 
 export type Dashboard = NonNullable<Manifest["dashboard"]>;
 

@@ -1,12 +1,12 @@
-import type { ProxyType } from "../../../agents/hermes/proxy/proxy.js";
-import {
-  lookTimeout,
-  type ProxySeen,
-  type ProxySight,
-  proxyScript,
-  proxySeenBy,
-} from "../../../agents/hermes/proxy/seen.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import {
+  type ProxyObservation,
+  type ProxyProbeOptions,
+  parseProxyObservation,
+  probeTimeout,
+  proxyScript,
+} from "../../../agents/proxy/probe.js";
+import type { ProxyType } from "../../../agents/proxy/proxy.js";
 import { Fault } from "../../../errors.js";
 import { askHost } from "../../../remote/ask-host.js";
 import type { Shell } from "../../../remote/process.js";
@@ -14,15 +14,20 @@ import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 
 /** Looks at an agent's proxy in one exec. */
-export async function lookAtProxy(
+export async function probeProxy(
   { signal, ui }: Session,
   root: Shell,
   agent: ResolvedAgent,
   type: ProxyType,
-  sight: ProxySight,
-): Promise<ProxySeen> {
-  const asking = { host: agent.host, what: `how the proxy of ${agent.name} is`, timeout: lookTimeout, signal };
-  const { words, logins, ...seen } = await askHost(root, proxyScript(agent, type, sight), asking, proxySeenBy(type));
+  sight: ProxyProbeOptions,
+): Promise<ProxyObservation> {
+  const asking = { host: agent.host, what: `how the proxy of ${agent.name} is`, timeout: probeTimeout, signal };
+  const { words, logins, ...seen } = await askHost(
+    root,
+    proxyScript(agent, type, sight),
+    asking,
+    parseProxyObservation(type),
+  );
   // Both are what the agent's program chose to say.
   const plain = (text: string) =>
     ui
@@ -37,11 +42,14 @@ export async function lookAtProxy(
 }
 
 /** Why a unit of that name is not this agent's: it runs as somebody else, so it is another agent's, or another program's. */
-export function strangerIn({ user }: ResolvedAgent, { runsAs, unit: { LoadState } }: ProxySeen): string | undefined {
+export function strangerIn(
+  { user }: ResolvedAgent,
+  { runsAs, unit: { LoadState } }: ProxyObservation,
+): string | undefined {
   return LoadState !== "loaded" || runsAs === user ? undefined : `it runs as ${runsAs || "root"}, and not as ${user}`;
 }
 
-export function mustBeItsUnit(agent: ResolvedAgent, unit: string, seen: ProxySeen): void {
+export function mustBeItsUnit(agent: ResolvedAgent, unit: string, seen: ProxyObservation): void {
   const why = strangerIn(agent, seen);
   if (why === undefined) return;
   const { host, name } = agent;

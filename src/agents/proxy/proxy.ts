@@ -1,9 +1,9 @@
-import { Fault } from "../../../errors.js";
-import { didYouMean } from "../../../text/nearest.js";
-import { fill } from "../../files/template.js";
-import type { Manifest } from "../../manifest/manifest.js";
-import { inRange } from "../../manifest/versions.js";
-import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { Fault } from "../../errors.js";
+import { didYouMean } from "../../text/nearest.js";
+import { fill } from "../files/template.js";
+import type { Manifest } from "../manifest/manifest.js";
+import { inRange } from "../manifest/versions.js";
+import type { ResolvedAgent } from "../plan/resolved-agent.js";
 
 export type ProxyType = NonNullable<Manifest["proxy"]>;
 
@@ -49,7 +49,7 @@ export function proxyTypeOf({ manifest, name, version }: ResolvedAgent): ProxyTy
 }
 
 /** The same of the proxy that an agent is recorded to have, which may be of a later version than the agent is by now. */
-export const proxyTypeHad = (agent: ResolvedAgent): ProxyType =>
+export const recordedProxyType = (agent: ResolvedAgent): ProxyType =>
   (agent.proxy && agent.manifest.proxy) ?? proxyTypeOf(agent);
 
 /** The providers whose login this version can lend. */

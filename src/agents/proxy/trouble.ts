@@ -1,7 +1,7 @@
-import { Fault } from "../../../errors.js";
-import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { fixes, judge } from "../../probe/proof/judge.js";
-import type { Observation } from "../../probe/proof/observation.js";
+import { Fault } from "../../errors.js";
+import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import { fixes, judge } from "../probe/proof/judge.js";
+import type { Observation } from "../probe/proof/observation.js";
 import type { AgentProxy } from "./proxy.js";
 
 /** Why nobody may be sent to a proxy's port: its own processes do not hold it, on the loopback only. */

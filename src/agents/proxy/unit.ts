@@ -1,12 +1,12 @@
-import text from "../../../../templates/hermes/proxy.service.hbs?raw";
-import { type UnitOperation, unit } from "../../../remote/operations/operation.js";
-import { fileTemplate } from "../../files/file-template.js";
-import { unitArgument, unitPath, unitWord } from "../../files/systemd-quote.js";
-import { fill } from "../../files/template.js";
-import { inRange } from "../../manifest/versions.js";
-import { environmentOf } from "../../plan/environment.js";
-import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { hardeningOf } from "../../plan/unit-file.js";
+import text from "../../../templates/proxy.service.hbs?raw";
+import { type UnitOperation, unit } from "../../remote/operations/operation.js";
+import { fileTemplate } from "../files/file-template.js";
+import { unitArgument, unitPath, unitWord } from "../files/systemd-quote.js";
+import { fill } from "../files/template.js";
+import { inRange } from "../manifest/versions.js";
+import { environmentOf } from "../plan/environment.js";
+import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import { hardeningOf } from "../plan/unit-file.js";
 import { type AgentProxy, type ProxyType, proxyOf, proxyProviders } from "./proxy.js";
 
 const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
@@ -16,7 +16,7 @@ const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, p
  * it does not go down when the agent does. Nothing is wished for that the agent's version cannot run: it may be an earlier one
  * than that of the record.
  */
-export function proxyWish(agent: ResolvedAgent, systemd: number): UnitOperation[] {
+export function proxyOperations(agent: ResolvedAgent, systemd: number): UnitOperation[] {
   const proxy = proxyOf(agent);
   const type = agent.manifest.proxy;
   if (!proxy || !type || !inRange(agent.version, type.when)) return [];

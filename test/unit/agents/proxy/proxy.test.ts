@@ -2,35 +2,35 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { flawsIn } from "../../../../src/agents/manifest/flaws.js";
+import type { Manifest } from "../../../../src/agents/manifest/manifest.js";
+import { manifestSchema } from "../../../../src/agents/manifest/manifest.js";
+import { takenPorts } from "../../../../src/agents/plan/ports.js";
+import { type ResolvedAgent, resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
+import { hardeningOf } from "../../../../src/agents/plan/unit-file.js";
+import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
+import { loginsIn, parseProxyObservation, proxyScript } from "../../../../src/agents/proxy/probe.js";
 import {
   mustServe,
   type ProxyType,
   proxyOf,
   proxyPort,
   proxyProviders,
-  proxyTypeHad,
   proxyTypeOf,
-} from "../../../../../src/agents/hermes/proxy/proxy.js";
-import { loginsIn, proxyScript, proxySeenBy } from "../../../../../src/agents/hermes/proxy/seen.js";
-import { proxyTrouble } from "../../../../../src/agents/hermes/proxy/trouble.js";
-import { proxyWish } from "../../../../../src/agents/hermes/proxy/wish.js";
-import { flawsIn } from "../../../../../src/agents/manifest/flaws.js";
-import type { Manifest } from "../../../../../src/agents/manifest/manifest.js";
-import { manifestSchema } from "../../../../../src/agents/manifest/manifest.js";
-import { takenPorts } from "../../../../../src/agents/plan/ports.js";
-import { type ResolvedAgent, resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
-import { hardeningOf } from "../../../../../src/agents/plan/unit-file.js";
-import { parseObservation } from "../../../../../src/agents/probe/proof/observation.js";
-import { Fault } from "../../../../../src/errors.js";
-import { mustHaveOwnPorts, portFor } from "../../../../../src/flows/agent/configure/objections.js";
-import { claim } from "../../../../../src/flows/agent/proxy/claim.js";
-import { mustBeItsUnit, mustBeNobodysUnit, strangerIn } from "../../../../../src/flows/agent/proxy/look.js";
-import { installedWish } from "../../../../../src/flows/fleet/drift.js";
-import type { AgentRecord } from "../../../../../src/state/agent.js";
-import { type Agent, findAgent } from "../../../../../src/state/agents.js";
-import { hostStore } from "../../../../../src/state/hosts.js";
-import { sampleAgent } from "../../../state/sample-agent.js";
-import { scratchDirectories } from "../../../state/scratch.js";
+  recordedProxyType,
+} from "../../../../src/agents/proxy/proxy.js";
+import { proxyTrouble } from "../../../../src/agents/proxy/trouble.js";
+import { proxyOperations } from "../../../../src/agents/proxy/unit.js";
+import { Fault } from "../../../../src/errors.js";
+import { mustHaveOwnPorts, portFor } from "../../../../src/flows/agent/configure/objections.js";
+import { claim } from "../../../../src/flows/agent/proxy/claim.js";
+import { mustBeItsUnit, mustBeNobodysUnit, strangerIn } from "../../../../src/flows/agent/proxy/probe.js";
+import { installedWish } from "../../../../src/flows/fleet/drift.js";
+import type { AgentRecord } from "../../../../src/state/agent.js";
+import { type Agent, findAgent } from "../../../../src/state/agents.js";
+import { hostStore } from "../../../../src/state/hosts.js";
+import { sampleAgent } from "../../state/sample-agent.js";
+import { scratchDirectories } from "../../state/scratch.js";
 
 const manifest = manifestSchema.parse(parse(readFileSync("manifests/hermes.yaml", "utf8"), { merge: true }));
 const type = manifest.proxy as ProxyType;
@@ -74,9 +74,9 @@ describe("what a version can lend", () => {
 
   it("can be taken away from a version that has none", () => {
     const older = resolved({ version: "2026.5.7" });
-    expect(proxyTypeHad(older)).toBe(type);
+    expect(recordedProxyType(older)).toBe(type);
     const { proxy: _, ...without } = older;
-    expect(faultOf(() => proxyTypeHad(without))).toMatchObject({ fault: "unsupported" });
+    expect(faultOf(() => recordedProxyType(without))).toMatchObject({ fault: "unsupported" });
   });
 
   it("is told when another is asked for", () => {
@@ -110,14 +110,14 @@ describe("what a version can lend", () => {
 });
 
 describe("a proxy's unit", () => {
-  const textOf = (one: ResolvedAgent, systemd = 257) => proxyWish(one, systemd)[0]?.content ?? "";
+  const textOf = (one: ResolvedAgent, systemd = 257) => proxyOperations(one, systemd)[0]?.content ?? "";
 
   it("is up, enabled, and called after its agent", () => {
-    expect(proxyWish(resolved(), 257)).toMatchObject([
+    expect(proxyOperations(resolved(), 257)).toMatchObject([
       { kind: "unit", name: "hermes-ada-proxy.service", enabled: true, state: "started" },
     ]);
     const { proxy: _, ...without } = resolved();
-    expect(proxyWish(without, 257)).toEqual([]);
+    expect(proxyOperations(without, 257)).toEqual([]);
     expect(proxyOf(without)).toBeUndefined();
   });
 
@@ -127,7 +127,7 @@ describe("a proxy's unit", () => {
     ["2026.5.16", "xai", 0],
     ["2026.5.29", "xai", 1],
   ])("is wished for only where the version can run it: %s, %s", (version, provider, count) => {
-    expect(proxyWish(resolved({ version, proxy: { provider, port: 8700 } }), 257)).toHaveLength(count);
+    expect(proxyOperations(resolved({ version, proxy: { provider, port: 8700 } }), 257)).toHaveLength(count);
   });
 
   it("runs the program as the agent, and the manager reads no file of the agent's", () => {
@@ -181,7 +181,7 @@ describe("a proxy's unit on a host", () => {
     ["another's", ["runs_as=eve", "unit.LoadState=loaded"], "it runs as eve, and not as ada"],
     ["root's", ["runs_as=", "unit.LoadState=loaded"], "it runs as root, and not as ada"],
   ])("that is %s", (_, lines, why) => {
-    const seen = proxySeenBy(type)([...lines, "end=yes", ""].join("\n"));
+    const seen = parseProxyObservation(type)([...lines, "end=yes", ""].join("\n"));
     if (!seen) throw new Error("the lines do not go to the end");
     expect(strangerIn(resolved(), seen)).toBe(why);
     if (why) expect(faultOf(() => mustBeItsUnit(resolved(), "x.service", seen))).toMatchObject({ why: [why] });
@@ -296,14 +296,14 @@ describe("a look at it", () => {
       ...["uid=1001", "runs_as=ada", `login=${login.slice(0, 8)}`, `login=${login.slice(8)}`],
       `proxy=${encoded('{"status":"ok","upstream":"Nous Portal","authenticated":true}')}`,
     ];
-    expect(proxySeenBy(type)([...lines, "end=yes", ""].join("\n"))).toMatchObject({
+    expect(parseProxyObservation(type)([...lines, "end=yes", ""].join("\n"))).toMatchObject({
       ...{ account: true, runsAs: "ada", logins: [said("nous", "ready", true)] },
       says: { upstream: "Nous Portal", authenticated: true },
     });
-    expect(proxySeenBy(type)(lines.join("\n"))).toBeUndefined();
-    const odd = proxySeenBy(type)(`proxy=${encoded('{"authenticated":"yes"}')}\nend=yes\n`);
+    expect(parseProxyObservation(type)(lines.join("\n"))).toBeUndefined();
+    const odd = parseProxyObservation(type)(`proxy=${encoded('{"authenticated":"yes"}')}\nend=yes\n`);
     expect(odd?.says).toEqual({});
-    expect(proxySeenBy(type)("end=yes\n")).not.toHaveProperty("says");
+    expect(parseProxyObservation(type)("end=yes\n")).not.toHaveProperty("says");
   });
 });
 

@@ -1,14 +1,14 @@
-import { sh } from "../../../quote.js";
-import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { oneShotUnit } from "../../plan/transient-unit.js";
-import { proofLibrary } from "../../probe/proof/library.js";
-import { type Observation, parseObservation } from "../../probe/proof/observation.js";
-import { lookScript, saidIn } from "../../probe/script.js";
+import { sh } from "../../quote.js";
+import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import { oneShotUnit } from "../plan/transient-unit.js";
+import { proofLibrary } from "../probe/proof/library.js";
+import { type Observation, parseObservation } from "../probe/proof/observation.js";
+import { lookScript, saidIn } from "../probe/script.js";
 import { type ProxyType, proxyUnit } from "./proxy.js";
 import library from "./proxy.sh?raw";
 
 /** What was seen of an agent's proxy on its host, at one moment. */
-export interface ProxySeen extends Observation {
+export interface ProxyObservation extends Observation {
   /** As whom its unit runs; empty when there is none. */
   runsAs: string;
   /** What the agent's program says of its logins. */
@@ -24,7 +24,7 @@ export interface Login {
   ready: boolean;
 }
 
-export interface ProxySight {
+export interface ProxyProbeOptions {
   /** Nothing while it has none. */
   port?: number | undefined;
   /** Ask the program for its logins, too: it may have to ask the provider. */
@@ -35,10 +35,14 @@ export interface ProxySight {
 const loginSeconds = 60;
 
 /** Milliseconds such a look may take. */
-export const lookTimeout = (loginSeconds + 30) * 1000;
+export const probeTimeout = (loginSeconds + 30) * 1000;
 
 /** The script that looks at a proxy. It holds nothing secret, and changes nothing. */
-export function proxyScript(agent: ResolvedAgent, type: ProxyType, { port = 0, logins = false }: ProxySight): string {
+export function proxyScript(
+  agent: ResolvedAgent,
+  type: ProxyType,
+  { port = 0, logins = false }: ProxyProbeOptions,
+): string {
   const words = [agent.paths.launcher, ...type.status.args];
   const login = oneShotUnit(agent, { words, seconds: loginSeconds });
   return lookScript({ ...agent, unit: proxyUnit(agent, type) }, proofLibrary + library, [
@@ -58,9 +62,9 @@ export function proxyScript(agent: ResolvedAgent, type: ProxyType, { port = 0, l
 }
 
 /** Reads what it said; nothing when that does not go to the end. */
-export const proxySeenBy =
+export const parseProxyObservation =
   ({ status }: ProxyType) =>
-  (text: string): ProxySeen | undefined => {
+  (text: string): ProxyObservation | undefined => {
     const seen = parseObservation(text);
     if (!seen) return undefined;
     const said = saidIn(text) ?? [];
@@ -78,7 +82,7 @@ export function loginsIn(text: string, { line, ready }: ProxyType["status"]): Lo
   });
 }
 
-function saysIn(text: string): ProxySeen["says"] {
+function saysIn(text: string): ProxyObservation["says"] {
   try {
     const { upstream, authenticated } = JSON.parse(text);
     return {

@@ -1,9 +1,9 @@
-import { type AgentProxy, proxyOf } from "../../../agents/hermes/proxy/proxy.js";
-import { proxyTrouble } from "../../../agents/hermes/proxy/trouble.js";
 import { loadType } from "../../../agents/manifest/registry.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { doorScript } from "../../../agents/probe/proof/door.js";
 import { parseObservation } from "../../../agents/probe/proof/observation.js";
+import { type AgentProxy, proxyOf } from "../../../agents/proxy/proxy.js";
+import { proxyTrouble } from "../../../agents/proxy/trouble.js";
 import { waitFor } from "../../../async/wait.js";
 import { Fault } from "../../../errors.js";
 import { askHost } from "../../../remote/ask-host.js";
@@ -16,7 +16,7 @@ import { mustBeInstalled } from "../preconditions.js";
 import type { VerifyOptions } from "../verify-port-owner.js";
 
 /** The way to an agent's proxy. There is no key: whoever reaches the port is served. */
-export interface ProxyDoor {
+export interface ProxyEndpoint {
   api: VerifiedPort;
   connection: Connection;
   proxy: AgentProxy;
@@ -27,11 +27,11 @@ export interface ProxyDoor {
  * Connects to the agent's host. Whoever else has the proxy's port would be told what people ask their models: whose process has
  * a connection to it is looked at when there is one, before it is used.
  */
-export async function openProxyDoor(
+export async function verifyProxyPort(
   session: Session,
   agent: Agent,
   { stop = session.signal, probeTimeout = 30_000 }: VerifyOptions = {},
-): Promise<ProxyDoor> {
+): Promise<ProxyEndpoint> {
   const signal = AbortSignal.any([session.signal, stop]);
   mustBeInstalled(agent);
   const { manifest } = await loadType(session.configDir, agent.record.type);
