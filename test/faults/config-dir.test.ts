@@ -2,17 +2,11 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
-import { clm, copyOfHome } from "../lab/clm.js";
+import { describe, expect, it } from "vitest";
+import { clm } from "../lab/clm.js";
+import { labFixture } from "../lab/fixture.js";
 
-const shared = inject("fleetHome");
-let home: string;
-let remove: () => Promise<void>;
-
-beforeEach(async () => {
-  ({ home, remove } = await copyOfHome(shared));
-});
-afterEach(() => remove());
+const { home } = labFixture({ perTest: true });
 
 const label = ["host", "update", "trial-1", "--offline", "--label", "a=b"];
 const path = (name: string) => join(home, name);

@@ -1,31 +1,28 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createGate, type Gate } from "../../src/flows/gate.js";
 import type { Connection } from "../../src/remote/connection.js";
 import { dir, file, type Operation, run } from "../../src/remote/operations/operation.js";
 import { Secret } from "../../src/secret.js";
 import type { Ui } from "../../src/ui/ui.js";
-import { clm, copyOfHome, inHost, whenRunning } from "../lab/clm.js";
+import { clm, inHost, whenRunning } from "../lab/clm.js";
 import { connectTo } from "../lab/connect.js";
+import { labFixture } from "../lab/fixture.js";
 
-const shared = inject("fleetHome");
 const host = "trial-1";
 const action = { verb: "test", target: host, summary: "try something" };
 const silent = { note() {}, warn() {}, redact: (text: string) => text } as unknown as Ui;
 
-let home: string;
-let remove: () => Promise<void>;
 let connection: Connection;
 
+const { home } = labFixture({ perTest: true });
 beforeEach(async () => {
-  ({ home, remove } = await copyOfHome(shared));
   connection = await connectTo(home, host);
 });
 afterEach(async () => {
   connection.close();
   await inHost(host, "umount /srv/small 2>/dev/null; rm -rf /srv/small /srv/kept");
-  await remove();
 });
 
 const gate = (more: { dryRun?: boolean; signal?: AbortSignal } = {}): Gate =>

@@ -1,25 +1,20 @@
 import { type FSWatcher, watch } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import { beforeEach, describe, expect, inject, it } from "vitest";
 import { clm, copyOfHome, type Result } from "../lab/clm.js";
+import { labFixture } from "../lab/fixture.js";
 
 const shared = inject("fleetHome");
 const host = "trial-2";
 const agentKey = `${host}:hermes:wolf`;
 const planted = "planted-51d0c4";
 
-let home: string;
-let remove: () => Promise<void>;
+const { home } = labFixture({ perTest: true });
+beforeEach(() => plantSecrets(home));
 
-beforeEach(async () => {
-  ({ home, remove } = await fleetWithSecrets());
-});
-afterEach(() => remove());
-
-/** The shared fleet, in which trial-2 has secrets beside those of others. */
-async function fleetWithSecrets() {
-  const copy = await copyOfHome(shared);
+/** trial-2 has secrets beside those of others. */
+async function plantSecrets(folder: string): Promise<void> {
   const at = "2026-01-02T03:04:05.000Z";
   const entry = (value: string) => ({ KEY: { value, created_at: at, updated_at: at, description: "planted" } });
   const secrets = {
@@ -27,7 +22,13 @@ async function fleetWithSecrets() {
     "trial-1:hermes:wolf": entry("another"),
     "provider:open": entry("third"),
   };
-  await writeFile(join(copy.home, "secrets.json"), JSON.stringify(secrets), { mode: 0o600 });
+  await writeFile(join(folder, "secrets.json"), JSON.stringify(secrets), { mode: 0o600 });
+}
+
+/** Another copy of the shared fleet, with the same secrets. */
+async function fleetWithSecrets() {
+  const copy = await copyOfHome(shared);
+  await plantSecrets(copy.home);
   return copy;
 }
 

@@ -3,27 +3,21 @@ import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newPrivateKey } from "../../src/flows/keypair.js";
 import { pin } from "../../src/remote/host-keys/pins.js";
-import { agentsIn } from "../lab/agents.js";
-import { clm, copyOfHome, type Result } from "../lab/clm.js";
+import { clm, type Result } from "../lab/clm.js";
+import { labFixture, withEcho } from "../lab/fixture.js";
 import { newKey, Serving } from "../lab/serving.js";
 import { type HostileHost, type Stage, stageNamed, stages, startHostileHost } from "./hostile-host.js";
 
 /** A fleet of one good host with an agent on it, and hosts that hang or flood at every stage of a connection. */
 
 const good = "trial-1";
-let home: string;
-let removeHome: () => Promise<void>;
 const hosts = new Map<Stage, { name: string; host: HostileHost }>();
 
+const { home } = labFixture({ agents: [{ host: good, name: "ada", configure: withEcho }] });
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  const { install, addEcho, configure } = agentsIn(home);
-  await addEcho();
-  await install(good, "ada", "2026.7.1+standin");
-  expect(await configure("ada", "--provider", "echo")).toMatchObject({ code: 0 });
   await Promise.all(
     stages.map(async (stage, at) => hosts.set(stage, { name: `hostile-${at}`, host: await startHostileHost(stage) })),
   );
@@ -57,8 +51,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const { host } of hosts.values()) await host.close();
-  await agentsIn(home).remove("ada");
-  await removeHome();
 });
 
 const agentOn = (stage: Stage): string => `ada-${stages.indexOf(stage)}`;

@@ -1,23 +1,18 @@
 import type { ChildProcess } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { connect } from "../../src/remote/connect.js";
 import { run } from "../../src/remote/run.js";
 import { Secret } from "../../src/secret.js";
 import { findHost, hostStore } from "../../src/state/hosts.js";
-import { clm, copyOfHome, inHost, whenRunning } from "../lab/clm.js";
+import { clm, inHost, whenRunning } from "../lab/clm.js";
 import { meansFor } from "../lab/connect.js";
+import { labFixture } from "../lab/fixture.js";
 
-const shared = inject("fleetHome");
 const host = "trial-3";
-let home: string;
-let remove: () => Promise<void>;
 
-beforeEach(async () => {
-  ({ home, remove } = await copyOfHome(shared));
-});
-afterEach(() => remove());
+const { home } = labFixture({ perTest: true });
 
 const edit = async (change: (host: Record<string, unknown>) => void) => {
   const path = join(home, "hosts.json");

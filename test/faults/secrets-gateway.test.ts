@@ -1,13 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signedHeaders } from "../../src/gateway/signing/sign.js";
 import { signerOf } from "../../src/gateway/signing/signing-secret.js";
 import { Secret } from "../../src/secret.js";
 import { openSecrets } from "../../src/state/secrets.js";
-import { agentsIn, asEcho, misbehave } from "../lab/agents.js";
-import { clm, copyOfHome, inHost } from "../lab/clm.js";
+import { asEcho, misbehave } from "../lab/agents.js";
+import { clm, inHost } from "../lab/clm.js";
+import { labFixture } from "../lab/fixture.js";
 import { newKey, Running, Serving } from "../lab/serving.js";
 import { filesBelow, filesOnHost, journalOf, stopWatching, watchProcesses } from "./lookout.js";
 import { leaks, type Planted, plant, soughtIn } from "./planted.js";
@@ -24,8 +25,6 @@ const kept = plant("the provider's key", "-_.~");
 /** Nobody but the caller knows it: it is what somebody said. */
 const said = plant("what a caller said", "+/=");
 
-let home: string;
-let removeHome: () => Promise<void>;
 let keys: Record<"usual" | "narrow" | "signed", string>;
 /** All that was to be seen, but for what an agent answered. */
 const seen: { where: string; text: string }[] = [];
@@ -39,9 +38,10 @@ async function run(...args: string[]) {
   return result;
 }
 
+const lab = labFixture();
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  const { install, must } = agentsIn(home);
+  const { install, must } = lab;
   await clm(["provider", "add", "echo", ...asEcho, "--key-stdin"], { home, input: kept.value });
   await install(host, name, "2026.7.1+standin");
   await must("agent", "configure", name, "--provider", "echo");
@@ -56,8 +56,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await stopWatching(host);
-  await agentsIn(home).remove(name);
-  await removeHome();
   rmSync(scratch, { recursive: true });
 });
 
@@ -133,7 +131,7 @@ async function askEverything(url: string): Promise<void> {
   expect((await ask(url, chat, { key: "none", headers, body })).status).toBe(401);
   // An agent whose model cannot be reached says so in words of its own.
   await misbehave(host, name, "dead-upstream");
-  await agentsIn(home).must("agent", "status", name, "-o", "json");
+  await lab.must("agent", "status", name, "-o", "json");
   await ask(url, chat, { body: { model: name, messages } });
   await ask(url, chat, { body: { model: name, messages, stream: true } });
   await inHost(host, `rm /home/${name}/.hermes/.standin`);

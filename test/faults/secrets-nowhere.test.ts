@@ -3,10 +3,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { quote } from "../../src/quote.js";
 import { openSecrets } from "../../src/state/secrets.js";
-import { clm, copyOfHome, inHost, type Result } from "../lab/clm.js";
+import { clm, inHost, type Result } from "../lab/clm.js";
+import { labFixture } from "../lab/fixture.js";
 import {
   filesBelow,
   filesOnHost,
@@ -60,8 +61,6 @@ const variables = {
   WRONG: refused.wrong.value,
 };
 
-let home: string;
-let removeHome: () => Promise<void>;
 let scratch: string;
 let chattyService: Server;
 const apiKeys: Planted[] = [];
@@ -76,8 +75,8 @@ const scratchFile = (name: string, text: string): string => {
   return path;
 };
 
+const { home } = labFixture();
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
   scratch = mkdtempSync(join(tmpdir(), "clm-planted-"));
   mkdirSync(join(scratch, "tmp"));
   scratchFile("began", "");
@@ -100,10 +99,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await stopWatching(host);
   await watching;
-  for (const { name } of agents) await clm(["agent", "remove", name, "--yes", "--no-backup"], { home });
   chattyService.close();
   rmSync(scratch, { recursive: true });
-  await removeHome();
 });
 
 /** Services that repeat what they are told, the token too: in an error that will be cut short, in an address. */

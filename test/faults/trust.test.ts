@@ -1,13 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { clm, copyOfHome, inHost } from "../lab/clm.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { clm, inHost } from "../lab/clm.js";
+import { labFixture } from "../lab/fixture.js";
 import { impostorOn } from "./impostor.js";
 
-const shared = inject("fleetHome");
 const host = "trial-2";
-let home: string;
-let remove: () => Promise<void>;
 let pinned: string;
 
 const show = async () => JSON.parse((await clm(["host", "show", host, "-o", "json"], { home })).stdout);
@@ -15,11 +13,10 @@ const show = async () => JSON.parse((await clm(["host", "show", host, "-o", "jso
 const realFingerprint = async () =>
   (await inHost(host, "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub")).split(" ")[1] ?? "";
 
+const { home } = labFixture();
 beforeAll(async () => {
-  ({ home, remove } = await copyOfHome(shared));
   pinned = (await show()).fingerprints[0];
 });
-afterAll(() => remove());
 
 describe("an impostor on the host's own address", () => {
   it("gets no authentication packet, and both fingerprints are named", async () => {

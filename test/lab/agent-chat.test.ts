@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { hostStore } from "../../src/state/hosts.js";
 import { openSecrets } from "../../src/state/secrets.js";
-import { agentsIn, unitOf } from "./agents.js";
-import { type Call, clm, copyOfHome, inHost } from "./clm.js";
+import { unitOf } from "./agents.js";
+import { type Call, clm, inHost } from "./clm.js";
+import { labFixture, withEcho } from "./fixture.js";
 import { closedButForSsh } from "./network.js";
 import { onTerminal } from "./terminal.js";
 
@@ -15,9 +16,6 @@ const versions = [
   ["0.13", names.old, "2026.5.7+standin"],
   ["0.18", names.new, "2026.7.1+standin"],
 ] as const;
-let home: string;
-let removeHome: () => Promise<void>;
-let agents: ReturnType<typeof agentsIn>;
 
 const chat = (name: string, words: string[], call: Partial<Call> = {}) =>
   clm(["chat", name, ...words], { home, ...call });
@@ -44,18 +42,8 @@ print(d.execute("select count(*) from messages where role=?",["user"]).fetchone(
 const keyOf = (name: string) =>
   openSecrets(home).get({ host, type: "hermes", agent: name }, "HERMES_API_SERVER_KEY")?.reveal() ?? "";
 
-beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  agents = agentsIn(home);
-  await agents.addEcho();
-  for (const [, name, version] of versions) {
-    await agents.install(host, name, version);
-    await agents.must("agent", "configure", name, "--provider", "echo");
-  }
-});
-afterAll(async () => {
-  for (const [, name] of versions) await agents.remove(name);
-  await removeHome();
+const { home } = labFixture({
+  agents: versions.map(([, name, version]) => ({ host, name, version, configure: withEcho })),
 });
 
 describe.each(versions)("%s", (_about, name) => {

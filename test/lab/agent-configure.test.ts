@@ -1,43 +1,31 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { agentsIn, asEcho, pidOf, unitOf } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { describe, expect, it } from "vitest";
+import { asEcho, pidOf, unitOf } from "./agents.js";
+import { clm, inHost } from "./clm.js";
+import { labFixture } from "./fixture.js";
 import { onTerminal } from "./terminal.js";
-
-const shared = inject("fleetHome");
-let home: string;
-let removeHome: () => Promise<void>;
-let agents: ReturnType<typeof agentsIn>;
 
 const host = "trial-1";
 const name = "cora";
 const env = `/home/${name}/.hermes/.env`;
 const config = `/home/${name}/.hermes/config.yaml`;
 
-beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(shared));
-  agents = agentsIn(home);
-  await agents.addEcho();
-  await agents.install(host, name, "2026.7.1+standin");
-});
-afterAll(async () => {
-  await agents.remove(name);
-  await removeHome();
-});
+const lab = labFixture({ agents: [{ host, name }] });
+const { home } = lab;
 
-const recorded = async () => JSON.parse((await agents.must("agent", "show", name, "-o", "json")).stdout);
+const recorded = async () => JSON.parse((await lab.must("agent", "show", name, "-o", "json")).stdout);
 const variables = async () => (await inHost(host, `sed -n 's/^\\([A-Z_0-9]*\\)=.*/\\1/p' ${env}`)).trim().split("\n");
 const wellDone = async (...args: string[]) => {
-  const { code, stderr, done } = await agents.configure(name, ...args);
+  const { code, stderr, done } = await lab.configure(name, ...args);
   expect([code, done?.state], stderr).toEqual([0, "ready"]);
   return done;
 };
 
 describe("configure", () => {
   it("says what is missing, and which flag answers it", async () => {
-    const { code, stderr } = await agents.configure(name);
+    const { code, stderr } = await lab.configure(name);
     expect(code).toBe(6);
     expect(stderr).toContain("--provider");
   });
@@ -45,7 +33,7 @@ describe("configure", () => {
   it("changes nothing in a dry run, and names what would change", async () => {
     const before = await inHost(host, `sha256sum ${env} ${config}; systemctl is-active ${unitOf(name)} || true`);
     const files = await Promise.all(["hosts.json", "secrets.json"].map((file) => readFile(join(home, file), "utf8")));
-    const { code, done } = await agents.configure(name, "--provider", "echo", "--dry-run");
+    const { code, done } = await lab.configure(name, "--provider", "echo", "--dry-run");
     expect(code).toBe(0);
     const told = JSON.stringify(done.changes);
     for (const word of ["+ API_SERVER_KEY", "+ model.provider", "inactive -> started"]) expect(told).toContain(word);
@@ -56,7 +44,7 @@ describe("configure", () => {
   });
 
   it("of one stage leaves the next one open, and the gate closed", async () => {
-    const { code, stderr, done } = await agents.configure(
+    const { code, stderr, done } = await lab.configure(
       name,
       "--provider",
       "echo",
@@ -125,7 +113,7 @@ describe("configure", () => {
     const to = (at: string) => clm(["provider", "update", "echo", "--endpoint", at, "--no-test", "--yes"], { home });
     expect((await to("http://127.0.0.1:1")).code).toBe(0);
     for (const flags of [["--dry-run"], []]) {
-      const { code, stderr } = await agents.configure(name, ...flags);
+      const { code, stderr } = await lab.configure(name, ...flags);
       expect([code, stderr]).toEqual([1, expect.stringContaining("nothing was changed")]);
     }
     expect(await pidOf(host, name)).toBe(pid);
@@ -135,7 +123,7 @@ describe("configure", () => {
 
   it("takes no answers to what only proves", async () => {
     for (const flags of [["--model", "x"], ["--port", "8699"], ["--channel", "webhook"], ["--no-validate"]]) {
-      const { code, stderr } = await agents.configure(name, "--stage", "validate", ...flags);
+      const { code, stderr } = await lab.configure(name, "--stage", "validate", ...flags);
       expect([flags, code, stderr]).toEqual([flags, 2, expect.stringContaining("--stage validate")]);
     }
   });
@@ -167,7 +155,7 @@ describe("configure", () => {
   it("a variable that somebody else put into .env is named and stays, until its removal is allowed", async () => {
     await inHost(host, `printf 'FOREIGN_KEY=planted-value\\n' >>${env}`);
     const pid = await pidOf(host, name);
-    const { code, stderr } = await agents.configure(name, "--model", "echo-3");
+    const { code, stderr } = await lab.configure(name, "--model", "echo-3");
     expect(code).toBe(5);
     expect(stderr).toContain("FOREIGN_KEY");
     expect(stderr).not.toContain("planted-value");
@@ -198,7 +186,7 @@ chmod 755 /usr/bin/systemctl`,
     );
     const pid = await pidOf(host, name);
     try {
-      expect((await agents.configure(name, "--model", "echo-4")).code).not.toBe(0);
+      expect((await lab.configure(name, "--model", "echo-4")).code).not.toBe(0);
     } finally {
       await inHost(host, "mv /usr/bin/systemctl.real /usr/bin/systemctl");
     }
@@ -212,8 +200,8 @@ chmod 755 /usr/bin/systemctl`,
   });
 
   it("that proves too little ends as every failing command does, with what it saw besides", async () => {
-    await agents.must("agent", "stop", name);
-    const { code, stderr, done } = await agents.configure(name, "--stage", "validate");
+    await lab.must("agent", "stop", name);
+    const { code, stderr, done } = await lab.configure(name, "--stage", "validate");
     expect(done).toMatchObject({ agent: `${host}:hermes:${name}`, name, host, stages: [{ result: "failed" }] });
     const { error } = JSON.parse(stderr);
     expect([code, error.exit, error.fault]).toEqual([1, 1, "check-failed"]);
@@ -224,7 +212,7 @@ chmod 755 /usr/bin/systemctl`,
 
   it("moves to another port, and not to one that is taken", async () => {
     const { port } = await recorded();
-    const taken = await agents.configure(name, "--port", "22");
+    const taken = await lab.configure(name, "--port", "22");
     expect([taken.code, taken.stderr]).toEqual([5, expect.stringContaining("22")]);
     expect(JSON.parse(taken.stderr).error.next).toEqual([`clm agent configure ${name} -o json --port auto`]);
     expect((await recorded()).port).toBe(port);
@@ -292,7 +280,7 @@ describe("on a terminal", () => {
   const token = `MTA.planted.${"y".repeat(50)}`;
 
   it("fetches a secret once, however many stages there are", async () => {
-    await agents.install(host, "elsa", "2026.7.1+standin");
+    await lab.install(host, "elsa", "2026.7.1+standin");
     const folder = await mkdtemp(join(tmpdir(), "clm-once-"));
     try {
       const source = `cmd:echo asked >>${folder}/asked; echo ${token}`;
@@ -306,13 +294,13 @@ describe("on a terminal", () => {
       expect(await readFile(join(folder, "asked"), "utf8")).toBe("asked\n");
       expect(screen).toMatch(/elsa is not ready \(state=validate\)\s+next: clm agent configure elsa\s/);
     } finally {
-      await agents.remove("elsa");
+      await lab.remove("elsa");
       await rm(folder, { recursive: true });
     }
   });
 
   it("asks nothing when a flag answers what is required", async () => {
-    await agents.install(host, "fay", "2026.7.1+standin");
+    await lab.install(host, "fay", "2026.7.1+standin");
     try {
       const words = ["agent", "configure", "fay", "--provider", "echo", "--no-validate"];
       const { code, screen } = await onTerminal(words, { home, answers: [] });
@@ -320,12 +308,12 @@ describe("on a terminal", () => {
       expect(screen).not.toContain("Another?");
       expect(screen).toMatch(/channels +complete +api_server/);
     } finally {
-      await agents.remove("fay");
+      await lab.remove("fay");
     }
   });
 
   it("asks for what is missing, and no more the next time", async () => {
-    await agents.install(host, "dora", "2026.7.1+standin");
+    await lab.install(host, "dora", "2026.7.1+standin");
     try {
       const [provider, others] = [/Provider for dora/, /Channels: the local API is always on\. Another\?/];
       const left: [RegExp, string][] = [
@@ -357,10 +345,10 @@ describe("on a terminal", () => {
       });
       expect(asked.code, asked.screen).toBe(0);
       expect(asked.screen).not.toContain(token);
-      const { channels } = JSON.parse((await agents.must("agent", "show", "dora", "-o", "json")).stdout);
+      const { channels } = JSON.parse((await lab.must("agent", "show", "dora", "-o", "json")).stdout);
       expect(channels).toEqual({ discord: { allowed_users: "123456789012345678" } });
     } finally {
-      await agents.remove("dora");
+      await lab.remove("dora");
     }
   });
 });

@@ -1,29 +1,20 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { agentsIn, misbehave, pidOf, unitOf } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { misbehave, pidOf, unitOf } from "./agents.js";
+import { clm, inHost } from "./clm.js";
+import { labFixture } from "./fixture.js";
 
-const shared = inject("fleetHome");
 const host = "trial-3";
 const name = "dora";
 const token = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GdOcTo.doctor_token_that_must_never_show_up0";
-let home: string;
-let removeHome: () => Promise<void>;
-let agents: ReturnType<typeof agentsIn>;
 
+const lab = labFixture({ agents: [{ host, name }] });
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(shared));
-  agents = agentsIn(home);
-  await agents.addEcho();
-  await agents.install(host, name, "2026.7.1+standin");
   const words = ["--provider", "echo", "--channel", "discord", "--set", "discord.allowed_users=123456789012345678"];
   const env = { DORA_TOKEN: token };
   const args = ["agent", "configure", name, ...words, "--secret", "discord.token=env:DORA_TOKEN", "--no-test"];
   const { code, stderr } = await clm(args, { home, env });
   expect([code, stderr]).toEqual([0, stderr]);
-});
-afterAll(async () => {
-  await agents.remove(name);
-  await removeHome();
 });
 
 interface Row {
@@ -198,7 +189,7 @@ systemctl stop ${unitOf(name)}`;
   });
 
   it("leaves one alone that clm stopped", async () => {
-    await agents.must("agent", "stop", name);
+    await lab.must("agent", "stop", name);
     const { code, bad } = await doctor("--fix");
     expect([code, bad]).toEqual([0, []]);
     expect(await pidOf(host, name)).toBe("0");

@@ -1,23 +1,24 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
-import { agentsIn, misbehave, unitOf } from "./agents.js";
-import { type Call, clm, copyOfHome, inHost } from "./clm.js";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { misbehave, unitOf } from "./agents.js";
+import { type Call, clm, inHost } from "./clm.js";
+import { labFixture } from "./fixture.js";
 
 // Sessions that go on in a channel: one agent of a version that can do that, one of a version that cannot.
 
 const host = "trial-1";
 const data = "/home/ada/.hermes";
 const channelId = "123456789012345678";
-let home: string;
-let removeHome: () => Promise<void>;
 
+const lab = labFixture({
+  agents: [
+    { host, name: "ada" },
+    { host, name: "old", version: "2026.5.7+standin" },
+  ],
+});
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  const { addEcho, install, must } = agentsIn(home);
-  await addEcho();
-  await install(host, "ada", "2026.7.1+standin");
-  await install(host, "old", "2026.5.7+standin");
   for (const name of ["ada", "old"]) {
     const discord = ["--channel", "discord", "--no-test", "--secret", "discord.token=env:BOT"];
     const set = [`discord.allowed_users=${channelId}`, `discord.home_channel=${channelId}`].flatMap((each) => [
@@ -28,12 +29,7 @@ beforeAll(async () => {
     const { code, stderr } = await clm(words, { home, env: { BOT: `MTA.planted.${"x".repeat(50)}` } });
     expect(code, stderr).toBe(0);
   }
-  await must("chat", "ada", "--session", "tea", "--once", "the kettle is on");
-});
-
-afterAll(async () => {
-  for (const name of ["ada", "old"]) await agentsIn(home).remove(name);
-  await removeHome();
+  await lab.must("chat", "ada", "--session", "tea", "--once", "the kettle is on");
 });
 
 const hand = (words: string[] = [], call: Partial<Call> = {}, channel = "discord") =>
@@ -178,7 +174,7 @@ describe("a request", () => {
   });
 
   it("is not made of an agent that is down", async () => {
-    const { must } = agentsIn(home);
+    const { must } = lab;
     await must("agent", "stop", "ada");
     try {
       const { code, stderr } = await hand();

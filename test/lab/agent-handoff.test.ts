@@ -1,26 +1,23 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { agentsIn } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { afterAll, describe, expect, it } from "vitest";
+import { clm, inHost } from "./clm.js";
+import { labFixture, withEcho } from "./fixture.js";
 
 /** One of each generation, on two hosts. */
 const old = { name: "olga", host: "trial-1", version: "2026.5.7+standin" };
 const young = { name: "nils", host: "trial-2", version: "2026.7.1+standin" };
 type Party = typeof old;
 const both = [old, young];
-let home: string;
-let removeHome: () => Promise<void>;
-let agents: ReturnType<typeof agentsIn>;
 const scratch = mkdtempSync(join(tmpdir(), "clm-handoff-"));
 
 const run = (args: string[], env: NodeJS.ProcessEnv = {}) => clm(args, { home, env });
 const chat = async (party: Party, id: string, text: string) =>
-  (await agents.must("chat", party.name, "--session", id, "--once", text)).stdout.trim();
+  (await lab.must("chat", party.name, "--session", id, "--once", text)).stdout.trim();
 /** Hands over, and gives back what a program reads. */
 async function handed(from: Party, to: Party, ...more: string[]) {
-  const { stdout } = await agents.must("handoff", from.name, to.name, "--yes", "-o", "json", ...more);
+  const { stdout } = await lab.must("handoff", from.name, to.name, "--yes", "-o", "json", ...more);
   return JSON.parse(stdout);
 }
 
@@ -35,7 +32,7 @@ interface Said {
 
 /** A session as the agent itself exports it, message by message. 0.13 names no tool beside its answer, only in its call. */
 async function saidIn({ name }: Party, id: string): Promise<Said[]> {
-  const { stdout } = await agents.must("agent", "sessions", "export", name, id);
+  const { stdout } = await lab.must("agent", "sessions", "export", name, id);
   const rows: Said[] = JSON.parse(stdout).messages;
   const calls = rows.flatMap(({ tool_calls }) => (tool_calls ?? []) as { id: string; function: { name: string } }[]);
   const toolOf = (row: Said) => calls.find((call) => call.id === row.tool_call_id)?.function.name ?? null;
@@ -46,7 +43,7 @@ async function saidIn({ name }: Party, id: string): Promise<Said[]> {
 }
 
 const idsOf = async ({ name }: Party): Promise<string[]> =>
-  JSON.parse((await agents.must("agent", "sessions", "list", name, "--limit", "1000", "-o", "json")).stdout).map(
+  JSON.parse((await lab.must("agent", "sessions", "list", name, "--limit", "1000", "-o", "json")).stdout).map(
     (row: { id: string }) => row.id,
   );
 
@@ -75,18 +72,9 @@ async function conversation(party: Party, id: string): Promise<string> {
   return id;
 }
 
-beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  agents = agentsIn(home);
-  await agents.addEcho();
-  for (const { host, name, version } of both) {
-    await agents.install(host, name, version);
-    await agents.must("agent", "configure", name, "--provider", "echo");
-  }
-});
+const lab = labFixture({ agents: both.map((each) => ({ ...each, configure: withEcho })) });
+const { home } = lab;
 afterAll(async () => {
-  for (const { name } of both) await agents.remove(name);
-  await removeHome();
   rmSync(scratch, { recursive: true });
 });
 
@@ -108,7 +96,7 @@ describe.each([
     expect(readFileSync(join(home, "chats.json"), "utf8")).toBe(chats);
     // Three turns of the source and this one: what was planted is gone.
     expect(await chat(to, done.id, "how many turns")).toBe("turns: 4");
-    const { stdout } = await agents.must("audit", "--last", "1", "-o", "json");
+    const { stdout } = await lab.must("audit", "--last", "1", "-o", "json");
     const [action] = JSON.parse(stdout);
     expect([action.verb, action.detail?.handoff]).toEqual(["handoff", done]);
     expect((await run(["handoff", "--list", "-o", "json"])).stdout.trim()).toBe("[]");
@@ -208,9 +196,9 @@ describe("a small window", () => {
 describe("who may, and who can", () => {
   it("a key that may not talk with both hands nothing over", async () => {
     const id = await conversation(old, "as");
-    await agents.must("gateway", "key", "create", "--name", "half", "--agents", old.name, "--role", "chat");
-    await agents.must("gateway", "key", "create", "--name", "reader", "--agents", "*", "--role", "read");
-    await agents.must("gateway", "key", "create", "--name", "whole", "--agents", "*", "--role", "chat");
+    await lab.must("gateway", "key", "create", "--name", "half", "--agents", old.name, "--role", "chat");
+    await lab.must("gateway", "key", "create", "--name", "reader", "--agents", "*", "--role", "read");
+    await lab.must("gateway", "key", "create", "--name", "whole", "--agents", "*", "--role", "chat");
     for (const [key, why] of [
       ["half", young.name],
       ["reader", "role is read"],
@@ -229,9 +217,9 @@ describe("who may, and who can", () => {
     const failed = await run(["handoff", old.name, young.name, "--session", id, "--yes"]);
     await inHost(young.host, `: >/home/${young.name}/.hermes/.standin`);
     expect([failed.code, failed.stderr]).toEqual([16, expect.stringContaining("nothing of it is left on the target")]);
-    await agents.must("agent", "stop", young.name);
+    await lab.must("agent", "stop", young.name);
     const down = await run(["handoff", old.name, young.name, "--session", id, "--yes"]);
-    await agents.must("agent", "start", young.name);
+    await lab.must("agent", "start", young.name);
     expect([down.code, down.stderr]).toEqual([8, expect.stringContaining("is stopped")]);
     expect(await idsOf(young)).toEqual(ids);
   });
@@ -309,7 +297,7 @@ describe("killed or cut at any step, and run again", () => {
     const open = JSON.parse((await run(["handoff", "--list", "-o", "json"])).stdout);
     expect(open).toMatchObject([{ from: { session: id }, stage: expect.stringMatching(/^(seeded|proven)$/) }]);
     expect(await idsOf(young)).toContain(open[0].id);
-    await agents.must("handoff", "--abandon", open[0].id);
+    await lab.must("handoff", "--abandon", open[0].id);
     expect(JSON.parse((await run(["handoff", "--list", "-o", "json"])).stdout)).toEqual([]);
     expect((await idsOf(young)).sort()).toEqual(before);
     // A turn that nobody hears any more may write it down long after: who hands something over next takes it away.

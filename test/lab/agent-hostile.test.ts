@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
-import { agentsIn } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { clm, inHost } from "./clm.js";
+import { labFixture, withEcho } from "./fixture.js";
 import { hostileAgent } from "./hostile-agent.js";
 
 /** An agent that replaced its own programs, and one that it can be handed over to. */
@@ -8,9 +8,6 @@ const host = "trial-1";
 const [name, other] = ["mallory", "trent"];
 const hostile = hostileAgent(host, name);
 const target = hostileAgent(host, other);
-let home: string;
-let removeHome: () => Promise<void>;
-let agents: ReturnType<typeof agentsIn>;
 
 const run = (...args: string[]) => clm(args, { home });
 
@@ -27,24 +24,18 @@ const ps = async (): Promise<Row | undefined> => {
   return (JSON.parse(stdout) as Row[])[0];
 };
 
+const lab = labFixture({
+  agents: [name, other].map((each) => ({ host, name: each, configure: [...withEcho, "--yes"] })),
+});
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  agents = agentsIn(home);
-  await agents.addEcho();
-  for (const each of [name, other]) {
-    await agents.must("agent", "install", "--type", "hermes", "--host", host, "--name", each);
-    const { code, stderr } = await agents.configure(each, "--provider", "echo", "--yes");
-    expect(code, stderr).toBe(0);
-  }
-  await agents.must("chat", name, "--session", "talk-1", "--once", "hello");
-  await agents.must("chat", other, "--session", "talk-2", "--once", "hello");
+  await lab.must("chat", name, "--session", "talk-1", "--once", "hello");
+  await lab.must("chat", other, "--session", "talk-2", "--once", "hello");
   await hostile.arm();
   await target.arm();
 });
 afterAll(async () => {
   for (const each of [hostile, target]) await each.disarm();
-  for (const each of [name, other]) await agents.remove(each);
-  await removeHome();
 });
 beforeEach(async () => {
   await hostile.forget();
@@ -104,25 +95,25 @@ describe("a process of its user outside its unit", () => {
     expect([stopped.code, JSON.parse(stopped.stdout).strays]).toEqual([0, [{ pid, command: "sleep 7654321" }]]);
     expect(stopped.stderr).toContain(`clm agent stop ${name} --strays`);
     expect(await ps()).toMatchObject({ state: "stopped", well: false, strays: [{ pid }] });
-    await agents.must("agent", "stop", name, "--strays", "--yes");
+    await lab.must("agent", "stop", name, "--strays", "--yes");
     expect(await hostile.strays()).toEqual([]);
     const after = await ps();
     expect([after?.state, after?.well, after?.strays]).toEqual(["stopped", true, []]);
-    await agents.must("agent", "start", name);
+    await lab.must("agent", "start", name);
   });
 });
 
 describe("a chain of processes that fork for ever", () => {
   it("is ended by stop --strays", async () => {
     await hostile.forkChain();
-    await agents.must("agent", "stop", name, "--strays", "--yes");
+    await lab.must("agent", "stop", name, "--strays", "--yes");
     expect(await hostile.strays()).toEqual([]);
-    await agents.must("agent", "start", name);
+    await lab.must("agent", "start", name);
   });
 
   it("does not keep remove from its end", async () => {
     await target.forkChain();
-    await agents.must("agent", "remove", other, "--yes", "--no-backup");
+    await lab.must("agent", "remove", other, "--yes", "--no-backup");
     expect(await inHost(host, `getent passwd ${other} || ls -d /home/${other} 2>/dev/null || echo gone`)).toBe(
       "gone\n",
     );

@@ -4,35 +4,31 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSecrets } from "../../src/state/secrets.js";
-import { agentsIn } from "./agents.js";
-import { clm, copyOfHome, inHost, program, whenRunning } from "./clm.js";
+import { clm, inHost, program, whenRunning } from "./clm.js";
+import { labFixture, withEcho } from "./fixture.js";
 
 // One agent that was configured, one that was not, and one on a newer systemd.
 const host = "trial-1";
 const newer = "trial13-1";
 const data = "/home/ada/.hermes";
 
-let home: string;
 let scratch: string;
-let removeHome: () => Promise<void>;
 
+const lab = labFixture({
+  agents: [
+    { host, name: "ada", configure: withEcho },
+    { host, name: "bob" },
+    { host: newer, name: "eve" },
+  ],
+});
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
   scratch = await mkdtemp(join(tmpdir(), "clm-inside-"));
-  const { must, addEcho } = agentsIn(home);
-  const install = (where: string, name: string) =>
-    must("agent", "install", "--type", "hermes", "--host", where, "--name", name);
-  await addEcho();
-  await Promise.all([install(host, "ada"), install(newer, "eve")]);
-  await Promise.all([install(host, "bob"), must("agent", "configure", "ada", "--provider", "echo")]);
 });
 
 afterAll(async () => {
-  const { remove } = agentsIn(home);
-  for (const name of ["ada", "bob", "eve"]) await remove(name);
-  await removeHome();
   await rm(scratch, { recursive: true });
 });
 
@@ -311,7 +307,7 @@ describe("sessions", () => {
     const running = await files();
     await sessions("list", "ada");
     expect(await files()).toBe(running);
-    await agentsIn(home).must("agent", "stop", "ada");
+    await lab.must("agent", "stop", "ada");
     const stopped = await files();
     expect(await sessions("list", "ada", "-o", "name")).toContain("second\nfirst\n");
     await sessions("search", "ada", "fox");

@@ -1,26 +1,19 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
-import { agentsOf } from "../../src/state/agents.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { hostStore } from "../../src/state/hosts.js";
 import { openSecrets } from "../../src/state/secrets.js";
-import { type Call, clm, copyOfHome, inHost } from "./clm.js";
+import { type Call, clm, inHost } from "./clm.js";
+import { labFixture } from "./fixture.js";
 import { accountsOf, treeOf } from "./tree.js";
 
-const shared = inject("fleetHome");
 const host = "trial-1";
-let home: string;
-let remove: () => Promise<void>;
 
-beforeEach(async () => {
-  ({ home, remove } = await copyOfHome(shared));
-});
+const lab = labFixture({ perTest: true });
+const { home } = lab;
 afterEach(async () => {
   await inHost(host, "rm -f /tmp/standin-install-*");
-  for (const agent of agentsOf(hostStore(home).read()))
-    await clm(["agent", "remove", `${agent.host.name}/${agent.name}`, "--yes", "--no-backup"], { home });
-  await remove();
 });
 
 const install = (name: string, words: string[] = [], call: Partial<Call> = {}) =>

@@ -2,34 +2,28 @@ import { type ChildProcess, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { hostStore } from "../../src/state/hosts.js";
 import { openSecrets } from "../../src/state/secrets.js";
-import { clm, copyOfHome, inHost, type Result } from "./clm.js";
+import { clm, inHost, type Result } from "./clm.js";
+import { labFixture } from "./fixture.js";
 
 // One agent that really runs, with the lab's echo for a model.
 const host = "trial-2";
 const name = "keyed";
 const instance = { host, type: "hermes", agent: name };
 const keyName = "HERMES_API_SERVER_KEY";
-let home: string;
 let scratch: string;
-let removeHome: () => Promise<void>;
 
 const agent = (verb: string, words: string[] = [], input = "", during?: (child: ChildProcess) => unknown) =>
   clm(["agent", ...verb.split(" "), name, ...words], { home, input, ...(during && { during }) });
 
+const { home } = labFixture({ agents: [{ host, name }] });
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
   scratch = mkdtempSync(join(tmpdir(), "clm-keys-"));
-  const add = ["provider", "add", "echo", "--type", "ollama", "--set", "endpoint=http://127.0.0.1:4180"];
-  must(await clm([...add, "--model", "echo", "--no-test"], { home }));
-  must(await clm(["agent", "install", "--type", "hermes", "--host", host, "--name", name, "--yes"], { home }));
 });
 
 afterAll(async () => {
-  await clm(["agent", "remove", name, "--yes", "--no-backup"], { home });
-  await removeHome();
   rmSync(scratch, { recursive: true });
 });
 

@@ -1,20 +1,18 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { AgentRecord } from "../../src/state/agent.js";
-import { agentsOf, recordAgent } from "../../src/state/agents.js";
+import { recordAgent } from "../../src/state/agents.js";
 import { hostStore } from "../../src/state/hosts.js";
 import { openSecrets } from "../../src/state/secrets.js";
 import { asEcho } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { clm, inHost } from "./clm.js";
+import { labFixture } from "./fixture.js";
 import { onTerminal } from "./terminal.js";
 import { accountsOf, treeOf } from "./tree.js";
 
-const shared = inject("fleetHome");
 const host = "trial-1";
-let home: string;
-let removeHome: () => Promise<void>;
 
 const agent = (...words: string[]) => clm(["agent", ...words], { home });
 const install = (name: string, where = host) =>
@@ -41,14 +39,7 @@ async function makeReady(name: string): Promise<void> {
   );
 }
 
-beforeEach(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(shared));
-});
-afterEach(async () => {
-  for (const each of agentsOf(hostStore(home).read()))
-    await agent("remove", `${each.host.name}/${each.name}`, "--yes", "--no-backup", "--force");
-  await removeHome();
-});
+const { home } = labFixture({ perTest: true });
 
 describe("start, stop and restart", () => {
   it("the gate is closed until onboarding is complete", async () => {

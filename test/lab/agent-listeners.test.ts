@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { agentsIn, unitOf } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { unitOf } from "./agents.js";
+import { clm, inHost } from "./clm.js";
+import { labFixture } from "./fixture.js";
 
 // Ports of an agent's processes that other machines can reach: rendered on the loopback, and proven.
 
 const host = "trial-2";
-let home: string;
-let removeHome: () => Promise<void>;
-let agents: ReturnType<typeof agentsIn>;
 
+const lab = labFixture();
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  agents = agentsIn(home);
-  await agents.addEcho();
+  await lab.addEcho();
 });
-afterAll(() => removeHome());
 
 const env = { HOOK_SECRET: "0123456789abcdef" };
 const listening = async (port: number) =>
@@ -41,10 +38,10 @@ for n in $(seq 100); do curl -sf -o /dev/null 127.0.0.1:8644/health && exit 0; s
     );
 
   beforeAll(async () => {
-    await agents.install(host, name, version);
-    await agents.must("agent", "configure", name, "--provider", "echo");
+    await lab.install(host, name, version);
+    await lab.must("agent", "configure", name, "--provider", "echo");
   });
-  afterAll(() => agents.remove(name));
+  afterAll(() => lab.remove(name));
 
   it("has it on the loopback, where `hermes webhook` knows it", async () => {
     const done = await configure("--channel", "webhook", "--secret", "webhook.secret=env:HOOK_SECRET");
@@ -53,7 +50,7 @@ for n in $(seq 100); do curl -sf -o /dev/null 127.0.0.1:8644/health && exit 0; s
       ...{ id: "listeners", result: "ok", reason: "its processes listen on loopback only" },
     });
     expect(await listening(8644)).toBe("127.0.0.1:8644");
-    const { stdout } = await agents.must("agent", "exec", name, "--", "hermes", "webhook", "list");
+    const { stdout } = await lab.must("agent", "exec", name, "--", "hermes", "webhook", "list");
     expect(stdout).toBe("No webhook subscriptions.\n");
     expect(await row()).toMatchObject({ state: "running" });
   });
@@ -69,7 +66,7 @@ for n in $(seq 100); do curl -sf -o /dev/null 127.0.0.1:8644/health && exit 0; s
     expect(failed.told.proofs).toContainEqual({
       ...{ id: "listeners", result: "fail", reason, fix: `clm agent configure ${name}` },
     });
-    await agents.must("agent", "sync", name, "--yes");
+    await lab.must("agent", "sync", name, "--yes");
     expect(await listening(8644)).toBe("127.0.0.1:8644");
     expect(await row()).toMatchObject({ state: "running" });
   });

@@ -1,17 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Secret } from "../../src/secret.js";
 import { openSecrets } from "../../src/state/secrets.js";
 import { plant, spellings } from "../faults/planted.js";
-import { agentsIn, unitOf } from "./agents.js";
+import { unitOf } from "./agents.js";
 import { clm, copyOfHome, inHost, program } from "./clm.js";
+import { labFixture } from "./fixture.js";
 
 const host = "trial-1";
 const folder = "/home/ada/.hermes/logs";
-let home: string;
-let removeHome: () => Promise<void>;
 
 interface Said {
   time: string;
@@ -55,15 +54,10 @@ const untilNoReaders = () =>
     "for n in $(seq 100); do pgrep -f '[t]ail -s|[j]ournalctl --quiet|[t]imeout --foreground' >/dev/null || exit 0; sleep 0.1; done; exit 1",
   );
 
+const lab = labFixture({ agents: ["ada", "ben"].map((name) => ({ host, name })) });
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  const { install, must } = agentsIn(home);
-  for (const name of ["ada", "ben"]) await install(host, name, "2026.7.1+standin");
-  await must("agent", "start", "ada", "--force");
-});
-afterAll(async () => {
-  for (const name of ["ada", "ben"]) await agentsIn(home).remove(name);
-  await removeHome();
+  await lab.must("agent", "start", "ada", "--force");
 });
 beforeEach(() => inHost(host, `rm -rf ${folder}; install -d -o ada -g ada -m 700 ${folder}`));
 

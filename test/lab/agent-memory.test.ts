@@ -1,9 +1,10 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hostStore } from "../../src/state/hosts.js";
 import { clm, copyOfHome, inHost, type Result } from "./clm.js";
+import { labFixture } from "./fixture.js";
 import { onTerminal } from "./terminal.js";
 
 // An account with the directories Hermes has is all that memory needs: nothing here waits for an installation.
@@ -13,12 +14,10 @@ const mark = "0a1b2c3d";
 const data = `/home/${user}/.hermes`;
 const memories = `${data}/memories`;
 
-let home: string;
 let scratch: string;
-let removeHome: () => Promise<void>;
 
+const { home } = labFixture();
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
   scratch = await mkdtemp(join(tmpdir(), "clm-memory-"));
   await inHost(host, `useradd -m -s /usr/sbin/nologin -c 'clm agent ${mark}' ${user} && chmod 700 /home/${user}`);
   await hostStore(home).update((fleet) => ({
@@ -29,7 +28,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await inHost(host, `userdel -r ${user} 2>/dev/null || true`);
-  await removeHome();
   await rm(scratch, { recursive: true });
 });
 

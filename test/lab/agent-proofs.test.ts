@@ -1,14 +1,10 @@
 import { spawn } from "node:child_process";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { agentsIn, misbehave, unitOf } from "./agents.js";
-import { clm, copyOfHome, inHost, program } from "./clm.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { misbehave, unitOf } from "./agents.js";
+import { clm, inHost, program } from "./clm.js";
+import { labFixture } from "./fixture.js";
 
 // What is proven of an agent whose model, channels or MCP servers are slow or down.
-
-const shared = inject("fleetHome");
-let home: string;
-let removeHome: () => Promise<void>;
-let agents: ReturnType<typeof agentsIn>;
 
 const host = "trial-1";
 const versions = [
@@ -29,18 +25,12 @@ const atlassian = [
   ...["--secret", "atlassian.api_token=env:PROOF_TOKEN"],
 ];
 
+const lab = labFixture({ agents: versions.map(([, name, version]) => ({ host, name, version })) });
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(shared));
-  agents = agentsIn(home);
-  await agents.addEcho();
   const echo = ["--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model"];
-  await agents.must("provider", "add", "slow", ...echo, "slow-10");
-  await agents.must("provider", "add", "broken", ...echo, "fail-1");
-  for (const [, name, version] of versions) await agents.install(host, name, version);
-});
-afterAll(async () => {
-  for (const [, name] of versions) await agents.remove(name);
-  await removeHome();
+  await lab.must("provider", "add", "slow", ...echo, "slow-10");
+  await lab.must("provider", "add", "broken", ...echo, "fail-1");
 });
 
 interface Proof {
@@ -75,13 +65,13 @@ describe.each(versions)("%s", (version, name) => {
     expect([code, state, proofs.filter(({ result }) => result !== "ok")]).toEqual([0, "ready", []]);
     const damage = `sed -i '/^API_SERVER_ENABLED=/d' /home/${name}/.hermes/.env`;
     await inHost(host, damage);
-    await agents.must("agent", "sync", name);
+    await lab.must("agent", "sync", name);
   });
 
   it("is asked in a session that nobody sees in a list, a search, an export or a handoff", async () => {
-    const { stdout } = await agents.must("agent", "sessions", "list", name, "-o", "json");
+    const { stdout } = await lab.must("agent", "sessions", "list", name, "-o", "json");
     expect(JSON.parse(stdout)).toEqual([]);
-    const found = await agents.must("agent", "sessions", "search", name, "OK", "-o", "json");
+    const found = await lab.must("agent", "sessions", "search", name, "OK", "-o", "json");
     expect(JSON.parse(found.stdout)).toEqual([]);
     const other = versions.find(([, each]) => each !== name)?.[1] ?? "";
     const handed = await clm(["handoff", name, other, "--yes"], { home });
@@ -114,9 +104,9 @@ describe.each(versions)("%s", (version, name) => {
     });
     const again = await configure(name);
     expect([again.code, again.proof("chat")?.result]).toEqual([1, "fail"]);
-    await agents.must("agent", "restart", name);
-    await agents.must("agent", "stop", name);
-    await agents.must("agent", "start", name);
+    await lab.must("agent", "restart", name);
+    await lab.must("agent", "stop", name);
+    await lab.must("agent", "start", name);
     await misbehave(host, name, "");
     const well = await configure(name);
     expect([well.code, well.state, well.proof("chat")?.result]).toEqual([0, "ready", "ok"]);
@@ -184,11 +174,11 @@ describe.each(versions)("%s", (version, name) => {
       expect(stderr).toContain(`clm agent stop ${name} --now`);
     }
     const began = Date.now();
-    await agents.must("agent", "stop", name, "--now");
+    await lab.must("agent", "stop", name, "--now");
     expect(Date.now() - began).toBeLessThan(60_000);
     expect(await inHost(host, `systemctl is-active ${unitOf(name)} || true`)).toBe("inactive\n");
-    await agents.must("agent", "start", name);
-    await agents.must("agent", "restart", name, "--now");
+    await lab.must("agent", "start", name);
+    await lab.must("agent", "restart", name, "--now");
   });
 });
 

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ask } from "../../src/remote/http.js";
 import { findAgent, recordAgent } from "../../src/state/agents.js";
 import { hostStore } from "../../src/state/hosts.js";
-import { agentsIn, unitOf } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { unitOf } from "./agents.js";
+import { clm, inHost } from "./clm.js";
 import { connectTo } from "./connect.js";
+import { labFixture, withEcho } from "./fixture.js";
 
 const host = "trial-1";
 const older = "trial13-1";
@@ -14,21 +15,13 @@ const service = "hermes-ada-proxy.service";
 const path = `/etc/systemd/system/${service}`;
 const auth = "/home/ada/.hermes/auth.json";
 
-let home: string;
-let removeHome: () => Promise<void>;
-
-beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  const { addEcho, install, configure } = agentsIn(home);
-  await addEcho();
-  await Promise.all([install(host, "ada", "2026.7.1+standin"), install(older, "ben", "2026.5.7+standin")]);
-  expect((await configure("ada", "--provider", "echo", "--skip-chat")).code).toBe(0);
+const lab = labFixture({
+  agents: [
+    { host, name: "ada", configure: [...withEcho, "--skip-chat"] },
+    { host: older, name: "ben", version: "2026.5.7+standin" },
+  ],
 });
-afterAll(async () => {
-  const { remove } = agentsIn(home);
-  await Promise.all([remove("ada"), remove("ben")]);
-  await removeHome();
-});
+const { home } = lab;
 
 const agent = (...words: string[]) => clm(["agent", ...words], { home });
 const proxy = async (...words: string[]) => {
@@ -40,7 +33,7 @@ const enabled = async (...words: string[]) => {
   expect(code, stderr).toBe(0);
   return told;
 };
-const login = (...words: string[]) => agentsIn(home).must("agent", "exec", "ada", "--", "hermes", ...words);
+const login = (...words: string[]) => lab.must("agent", "exec", "ada", "--", "hermes", ...words);
 const recorded = () => findAgent(hostStore(home).read(), "ada").record.proxy;
 const pid = async () => (await inHost(host, `systemctl show -p MainPID --value ${service}`)).trim();
 const until = (condition: string) =>
@@ -307,7 +300,7 @@ describe("a proxy", () => {
   });
 
   it("goes with its agent, and leaves nothing", async () => {
-    expect((await agentsIn(home).remove("ada")).code).toBe(0);
+    expect((await lab.remove("ada")).code).toBe(0);
     expect(await left()).toBe("");
     expect(await inHost(host, "getent passwd ada || true")).toBe("");
   });

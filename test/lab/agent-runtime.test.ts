@@ -1,31 +1,24 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { findAgent } from "../../src/state/agents.js";
 import { hostStore } from "../../src/state/hosts.js";
-import { agentsIn, pidOf } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { pidOf } from "./agents.js";
+import { clm, inHost } from "./clm.js";
 import { digests, give, giveFileServer, givePlugin, usersToml } from "./codex.js";
+import { labFixture } from "./fixture.js";
 
 const planted = "planted-mcp-token-5d0c1f9b7e";
-
-let home: string;
-let removeHome: () => Promise<void>;
 
 const cases = [
   { name: "ada", host: "trial-1", hermes: "2026.7.1+standin", codex: "0.130.0", danger: ":danger-no-sandbox" },
   { name: "ben", host: "trial13-1", hermes: "2026.7.1+standin", codex: "0.166.0", danger: ":danger-full-access" },
 ];
 
+const lab = labFixture({ agents: cases.map(({ host, name, hermes }) => ({ host, name, version: hermes })) });
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  const { must, install } = agentsIn(home);
-  await must("provider", "add", "gpt", "--type", "openai-codex", "--model", "gpt-5", "--no-test");
-  await Promise.all(cases.map(({ host, name, hermes }) => install(host, name, hermes)));
-});
-afterAll(async () => {
-  await Promise.all(cases.map(({ name }) => agentsIn(home).remove(name)));
-  await removeHome();
+  await lab.must("provider", "add", "gpt", "--type", "openai-codex", "--model", "gpt-5", "--no-test");
 });
 
 const runtime = async (words: string[], input = "") => {
@@ -47,10 +40,10 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
   const once = it.runIf(process.env.CLM_TEST_EXHAUSTIVE || codex === cases[0]?.codex);
   const toml = `/home/${name}/.codex/config.toml`;
   const read = (path: string) => inHost(host, `cat ${path}`);
-  const codexCommand = (...words: string[]) => agentsIn(home).must("agent", "exec", name, "--", "codex", ...words);
+  const codexCommand = (...words: string[]) => lab.must("agent", "exec", name, "--", "codex", ...words);
 
   it("is told all that is missing, and nothing is changed", async () => {
-    const { must } = agentsIn(home);
+    const { must } = lab;
     await must("agent", "configure", name, "--provider", "gpt", "--no-test", "--no-validate");
     const before = await digests(host, name);
     const { code, stderr } = await runtime([name, "codex"]);
@@ -69,8 +62,8 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
   });
 
   it("gets Codex from this machine, and is told that it has no login", async () => {
-    await agentsIn(home).must("agent", "exec", name, "--", "hermes", "auth", "add", "openai-codex");
-    await agentsIn(home).must("agent", "configure", name, "--provider", "gpt");
+    await lab.must("agent", "exec", name, "--", "hermes", "auth", "add", "openai-codex");
+    await lab.must("agent", "configure", name, "--provider", "gpt");
     const { code, stderr } = await runtime([name, "codex", "--install-codex", "--codex-version", codex]);
     expect(code).toBe(8);
     expect(stderr).toContain("login.codex: Codex is not logged in");
@@ -97,7 +90,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     });
     const file = `${home}/answers.yaml`;
     writeFileSync(file, answers);
-    await agentsIn(home).must("agent", "configure", name, "--file", file);
+    await lab.must("agent", "configure", name, "--file", file);
 
     const everything = () =>
       inHost(host, `find /home/${name}/.codex /home/${name}/.local -printf '%p %s %T@\\n' | sort`);
@@ -145,7 +138,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
   });
 
   once("is known to diff, ps, doctor and status", async () => {
-    const { must } = agentsIn(home);
+    const { must } = lab;
     await must("agent", "diff", name);
     const [seen] = JSON.parse((await must("ps", name, "-o", "json")).stdout);
     expect(seen.runtime).toEqual({ kind: "codex", setting: "codex_app_server", codex });
@@ -164,7 +157,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
   });
 
   once("tells Codex who it is, and again when that changes", async () => {
-    const { must } = agentsIn(home);
+    const { must } = lab;
     await clm(["agent", "memory", "write", name, "SOUL.md", "--from", "-"], {
       home,
       input: "You are a tester. The handoff code is FIRST1.\n",
@@ -210,7 +203,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     expect(await inHost(host, `grep -rl 'place of its own' ${own}/sessions | wc -l`)).not.toBe("0\n");
     const back = await enabled(name, "codex", "--codex-home", "shared");
     expect(check(back, "config")?.reason).toBe(`${toml} is read`);
-    await agentsIn(home).must("agent", "diff", name);
+    await lab.must("agent", "diff", name);
   });
 
   it.runIf(codex === "0.130.0")("keeps the Codex it has when another cannot be had", async () => {
@@ -234,7 +227,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
   });
 
   it("leaves alone a server that somebody gave Codex itself, which moves all of them into the block", async () => {
-    const { must } = agentsIn(home);
+    const { must } = lab;
     const { command, args } = await giveFileServer(host, name);
     await codexCommand("mcp", "add", "extra", "--env", "A=b", "--", command, ...args);
     const { stderr } = await clm(["agent", "sync", name], { home });
@@ -263,13 +256,13 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     ]);
     expect((await codexCommand("--version")).stdout).toContain(codex);
     await inHost(host, `cd /home/${name}/.codex && mv mine.toml config.toml`);
-    await agentsIn(home).must("agent", "diff", name);
+    await lab.must("agent", "diff", name);
   });
 
   it("is put back when Codex refuses its file, and told where", async () => {
     const good = await read(toml);
     await give(host, name, toml, good.replace('model = "gpt-5"', "model_reasoning_summary = 7"));
-    await agentsIn(home).must("agent", "memory", "write", name, "SOUL.md", "--from", "/dev/null", "--yes");
+    await lab.must("agent", "memory", "write", name, "SOUL.md", "--from", "/dev/null", "--yes");
     // One that runs on Codex had the refused file under it for a moment, and is restarted with the one before.
     const files = async () => (await digests(host, name)).replace(/\d+\n$/, "");
     const before = await files();
@@ -283,7 +276,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
   });
 
   once("is put back when a server does not start", async () => {
-    const { must } = agentsIn(home);
+    const { must } = lab;
     await enabled(name, "auto");
     const broken = `${home}/broken.yaml`;
     writeFileSync(broken, JSON.stringify({ mcp: { broken: { server: { command: "/nonexistent/server" } } } }));
@@ -311,7 +304,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     const clean = await read(toml);
     expect(clean).not.toContain("hermes-agent");
     expect(clean.startsWith(usersToml.slice(0, 60))).toBe(true);
-    await agentsIn(home).must("agent", "diff", name);
+    await lab.must("agent", "diff", name);
   });
 });
 

@@ -1,15 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { recordAgent } from "../../src/state/agents.js";
 import { hostStore } from "../../src/state/hosts.js";
-import { agentsIn, pidOf, unitOf } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
-
-const shared = inject("fleetHome");
-let home: string;
-let removeHome: () => Promise<void>;
-let agents: ReturnType<typeof agentsIn>;
+import { pidOf, unitOf } from "./agents.js";
+import { clm, inHost } from "./clm.js";
+import { labFixture } from "./fixture.js";
 
 const host = "trial-1";
 const name = "vera";
@@ -79,14 +75,12 @@ stat -c '%U %a %Y %n' /home/${name}/notes/diary.txt ${data}/own.bin /etc/systemd
 const remembered = `sha256sum ${memories}/MEMORY.md`;
 const ownPart = `grep -A 2 '^# of my own' ${config}`;
 
+const lab = labFixture({ agents: [{ host, name }] });
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(shared));
-  agents = agentsIn(home);
-  await agents.addEcho();
-  await agents.install(host, name, "2026.7.1+standin");
   const set = ["agent", "secret", "set", name, "MY_TOKEN", "--stdin"];
   expect(await clm(set, { home, input: ours })).toMatchObject({ code: 0 });
-  await agents.must("agent", "configure", name, "--provider", "echo");
+  await lab.must("agent", "configure", name, "--provider", "echo");
   await inHost(
     host,
     `mkdir -p /home/${name}/notes /etc/systemd/system/service.d && echo 'dear diary' > /home/${name}/notes/diary.txt
@@ -97,12 +91,10 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await agents.remove(name);
   await inHost(
     host,
     `rm -rf /etc/systemd/system/service.d ${unitPath}.d /run/systemd/system/${service}* /run/systemd/system.control/${service}* /etc/systemd/system.control/${service}.d; systemctl daemon-reload`,
   );
-  await removeHome();
 });
 
 interface Told {
@@ -219,7 +211,7 @@ describe("diff and sync", () => {
   });
 
   it("leave one down that was stopped, whatever is mended", async () => {
-    await agents.must("agent", "stop", name);
+    await lab.must("agent", "stop", name);
     expect((await diff()).code).toBe(0);
     await inHost(host, `systemctl enable --now ${service}; rm ${env}`);
     expect((await diff()).changes.map(({ what }) => what)).toEqual([`file ${env}`, `unit ${service}`]);
@@ -228,7 +220,7 @@ describe("diff and sync", () => {
       "disabled\ninactive\n",
     );
     expect([(await diff()).code, (await sync()).changes]).toEqual([0, []]);
-    await agents.must("agent", "start", name);
+    await lab.must("agent", "start", name);
     expect((await diff()).code).toBe(0);
   });
 

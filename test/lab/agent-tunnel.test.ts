@@ -7,36 +7,31 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Fault } from "../../src/errors.js";
 import { keepTunnelOpen } from "../../src/flows/tunnel/keep-tunnel-open.js";
 import { openSecrets } from "../../src/state/secrets.js";
-import { agentsIn, unitOf } from "./agents.js";
-import { clm, copyOfHome, inHost, program, type Result } from "./clm.js";
+import { unitOf } from "./agents.js";
+import { clm, inHost, program, type Result } from "./clm.js";
 import { connectTo } from "./connect.js";
+import { labFixture, withEcho } from "./fixture.js";
 
 const host = "trial-1";
 const newer = "trial13-1";
-let home: string;
-let removeHome: () => Promise<void>;
 /** A directory with a `clm` in it, for lines that a shell runs. */
 let bin: string;
 
+const { home } = labFixture({
+  agents: [
+    { host, name: "ada", configure: [...withEcho, "--skip-chat"] },
+    { host: newer, name: "ben", version: "2026.5.7+standin" },
+  ],
+});
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
   bin = join(home, "bin");
   mkdirSync(bin);
   writeFileSync(join(bin, "clm"), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
   chmodSync(join(bin, "clm"), 0o755);
-  const { addEcho, install, configure } = agentsIn(home);
-  await addEcho();
-  await Promise.all([install(host, "ada", "2026.7.1+standin"), install(newer, "ben", "2026.5.7+standin")]);
-  expect((await configure("ada", "--provider", "echo", "--skip-chat")).code).toBe(0);
-});
-afterAll(async () => {
-  const { remove } = agentsIn(home);
-  await Promise.all([remove("ada"), remove("ben")]);
-  await removeHome();
 });
 
 const bash = (line: string) =>

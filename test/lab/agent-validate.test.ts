@@ -1,13 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { agentsIn, misbehave, pidOf, unitOf } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
-
-const shared = inject("fleetHome");
-let home: string;
-let removeHome: () => Promise<void>;
-let agents: ReturnType<typeof agentsIn>;
+import { beforeAll, describe, expect, it } from "vitest";
+import { misbehave, pidOf, unitOf } from "./agents.js";
+import { clm, inHost } from "./clm.js";
+import { labFixture, withEcho } from "./fixture.js";
 
 const host = "trial-2";
 /** Both on one host, one of each generation. */
@@ -17,19 +13,8 @@ const versions = [
   ["0.18", names.new, "2026.7.1+standin"],
 ] as const;
 
-beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(shared));
-  agents = agentsIn(home);
-  await agents.addEcho();
-  for (const [, name, version] of versions) {
-    await agents.install(host, name, version);
-    await agents.must("agent", "configure", name, "--provider", "echo");
-  }
-});
-afterAll(async () => {
-  for (const [, name] of versions) await agents.remove(name);
-  await removeHome();
-});
+const lab = labFixture({ agents: versions.map(([, name, version]) => ({ host, name, version, configure: withEcho })) });
+const { home } = lab;
 
 interface Proof {
   id: string;
@@ -39,14 +24,13 @@ interface Proof {
 }
 
 const validate = async (name: string) => {
-  const { code, done, stderr } = await agents.configure(name, "--stage", "validate");
+  const { code, done, stderr } = await lab.configure(name, "--stage", "validate");
   expect(done, stderr).toBeDefined();
   const proofs: Proof[] = done.proofs;
   return { code, state: done.state, proofs, failed: proofs.filter(({ result }) => result === "fail") };
 };
 
-const stateOf = async (name: string) =>
-  JSON.parse((await agents.must("agent", "show", name, "-o", "json")).stdout).state;
+const stateOf = async (name: string) => JSON.parse((await lab.must("agent", "show", name, "-o", "json")).stdout).state;
 
 /** What each switch of the stand-in must be told as: the first proof that fails, and why. */
 const switches: [words: string, id: string | RegExp, reason: RegExp][] = [
@@ -110,7 +94,7 @@ describe("what is the agent's alone", () => {
         `/home/${name}/.hermes/memories belongs to root`,
     );
     expect(failed[0]?.fix).toBe(`clm agent configure ${name}`);
-    const { code, done } = await agents.configure(name);
+    const { code, done } = await lab.configure(name);
     expect([code, done.state]).toEqual([0, "ready"]);
     expect(done.changes.map(({ what }: { what: string }) => what)).toEqual(
       paths.split(" ").map((path) => `directory ${path}`),
@@ -160,7 +144,7 @@ describe("start", () => {
   it("by force of one that has nothing wrong but is not validated goes well, and leaves it so", async () => {
     await misbehave(host, name, "");
     await inHost(host, `systemctl stop ${unitOf(name)}`);
-    await agents.must("agent", "start", name, "--force");
+    await lab.must("agent", "start", name, "--force");
     expect(await stateOf(name)).toBe("validate");
     expect((await validate(name)).state).toBe("ready");
   });
@@ -169,9 +153,7 @@ describe("start", () => {
 describe("two agents on one host", () => {
   it("have ports of their own", async () => {
     const ports = await Promise.all(
-      versions.map(
-        async ([, name]) => JSON.parse((await agents.must("agent", "show", name, "-o", "json")).stdout).port,
-      ),
+      versions.map(async ([, name]) => JSON.parse((await lab.must("agent", "show", name, "-o", "json")).stdout).port),
     );
     expect(new Set(ports).size).toBe(2);
   });
@@ -245,7 +227,7 @@ runuser -u clm -- env XDG_RUNTIME_DIR=/run/user/1000 systemd-run --quiet --user 
   };
 
   it.each(Object.entries(squatters))("%s on its port is named, and gets no key", async (_, squatter) => {
-    const { port } = JSON.parse((await agents.must("agent", "show", names.old, "-o", "json")).stdout);
+    const { port } = JSON.parse((await lab.must("agent", "show", names.old, "-o", "json")).stdout);
     await inHost(
       host,
       `systemctl stop ${unitOf(names.old)}

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { agentsIn } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { clm, inHost } from "./clm.js";
+import { labFixture, withEcho } from "./fixture.js";
 import { newKey, Serving } from "./serving.js";
 
 // A provider that is slow, refuses the key or the request, fails or says nothing: every command tells the truth of it.
@@ -10,29 +10,19 @@ const versions = [
   ["0.13", "vera", "2026.5.7+standin"],
   ["0.18", "vito", "2026.7.1+standin"],
 ] as const;
-let home: string;
-let removeHome: () => Promise<void>;
-let agents: ReturnType<typeof agentsIn>;
 let serving: Serving;
 let url: string;
 let key: string;
 
+const lab = labFixture({ agents: versions.map(([, name, version]) => ({ host, name, version, configure: withEcho })) });
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  agents = agentsIn(home);
-  await agents.addEcho();
-  for (const [, name, version] of versions) {
-    await agents.install(host, name, version);
-    await agents.must("agent", "configure", name, "--provider", "echo");
-  }
   serving = new Serving(home);
   ({ url } = await serving.until("ready"));
   key = await newKey(home, "--name", "truth", "--agents", "*");
 });
 afterAll(async () => {
   await serving?.stop();
-  for (const [, name] of versions) await agents.remove(name);
-  await removeHome();
 });
 
 /** Read at every turn: the agent needs no restart. */
@@ -50,14 +40,14 @@ async function ask(name: string, path: string, said: object): Promise<{ status: 
   return { status: answer.status, text: await answer.text() };
 }
 const lastLine = async (): Promise<{ status: number; code?: string; streamed?: true }> => {
-  const { stdout } = await agents.must("gateway", "audit", "--limit", "1", "-o", "json");
+  const { stdout } = await lab.must("gateway", "audit", "--limit", "1", "-o", "json");
   return JSON.parse(stdout).at(-1);
 };
 
 describe.each(versions)("%s", (_about, name) => {
   it.each(["http-401-x", "http-400-x", "http-500-x", "empty-x"])("%s", async (model) => {
     await useModel(name, model);
-    const { code, done } = await agents.configure(name, "--stage", "validate");
+    const { code, done } = await lab.configure(name, "--stage", "validate");
     const proof = done.proofs.find(({ id }: { id: string }) => id === "chat");
     expect([code, proof.result]).toEqual([1, "fail"]);
     const status = /\d+/.exec(model)?.[0];
@@ -78,7 +68,7 @@ describe.each(versions)("%s", (_about, name) => {
 
   it("a model that takes 10 s answers", async () => {
     await useModel(name, "wait-10-x");
-    const { code, done, stderr } = await agents.configure(name, "--stage", "validate");
+    const { code, done, stderr } = await lab.configure(name, "--stage", "validate");
     expect([code, done.state], stderr).toEqual([0, "ready"]);
     expect((await clm(["chat", name, "--once", "hello"], { home })).stdout).toBe("echo: hello\n");
     await Promise.all(

@@ -4,38 +4,34 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import OpenAI, { APIError } from "openai";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signedHeaders } from "../../src/gateway/signing/sign.js";
 import { signerOf } from "../../src/gateway/signing/signing-secret.js";
 import { Secret } from "../../src/secret.js";
-import { agentsIn } from "./agents.js";
-import { clm, copyOfHome, type Result, runProgram } from "./clm.js";
+import { clm, type Result, runProgram } from "./clm.js";
+import { labFixture, withEcho } from "./fixture.js";
 import { newKey, Running, Serving } from "./serving.js";
 
 const host = "trial-1";
 const newer = "trial13-1";
 const scratch = mkdtempSync(join(tmpdir(), "clm-clients-"));
-let home: string;
-let removeHome: () => Promise<void>;
 let serving: Serving;
 let url: string;
 
+const lab = labFixture({
+  agents: [
+    { host, name: "ada", configure: withEcho },
+    { host: newer, name: "ben", version: "2026.5.7+standin", configure: withEcho },
+  ],
+});
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  const { addEcho, install, must } = agentsIn(home);
-  await addEcho();
-  await Promise.all([install(host, "ada", "2026.7.1+standin"), install(newer, "ben", "2026.5.7+standin")]);
-  await must("agent", "configure", "ada", "--provider", "echo");
-  await must("agent", "configure", "ben", "--provider", "echo");
   // A dollar a token: what a call costs is what its usage says.
   writeFileSync(join(home, "models.yaml"), "models:\n  ollama:\n    echo-1: { input: 1000000, output: 1000000 }\n");
   await serve();
 });
 afterAll(async () => {
   await serving?.stop();
-  const { remove } = agentsIn(home);
-  await Promise.all([remove("ada"), remove("ben")]);
-  await removeHome();
   rmSync(scratch, { recursive: true });
 });
 
@@ -74,7 +70,7 @@ describe("a key that opens nothing", () => {
       async () => {
         const key = await newKey(home, "--name", "gone", "--agents", "*");
         expect(await toldOf(say(key))).toBe("answered");
-        await agentsIn(home).must("gateway", "key", "revoke", "gone", "--yes");
+        await lab.must("gateway", "key", "revoke", "gone", "--yes");
         return key;
       },
       [401, "revoked_api_key", "authentication_error"],
@@ -132,7 +128,7 @@ describe("a key that opens nothing", () => {
     expect(passed * each).toBeGreaterThanOrEqual(200);
     expect((passed - 1) * each).toBeLessThanOrEqual(200);
     for (const end of ends) expect(["answered", [429, "insufficient_quota", "insufficient_quota"]]).toContainEqual(end);
-    const { stdout } = await agentsIn(home).must("gateway", "usage", "--key", "crowd", "-o", "json");
+    const { stdout } = await lab.must("gateway", "usage", "--key", "crowd", "-o", "json");
     expect(JSON.parse(stdout).total).toMatchObject({ usd: passed * each });
   });
 
@@ -154,7 +150,7 @@ describe("a key that opens nothing", () => {
     expect(first).toBeGreaterThan(100_000);
     const ends = await Promise.all(Array.from({ length: 200 }, () => go("go on")));
     for (const [status] of ends) expect([200, 429]).toContain(status);
-    const { stdout } = await agentsIn(home).must("gateway", "usage", "--key", "long", "-o", "json");
+    const { stdout } = await lab.must("gateway", "usage", "--key", "long", "-o", "json");
     const { input, output } = JSON.parse(stdout).total;
     const largest = Math.max(first, ...ends.map(([, tokens]) => tokens));
     expect(largest).toBeGreaterThan(90_000);
@@ -249,7 +245,7 @@ describe("Codex", () => {
     const folder = join(scratch, model);
     mkdirSync(folder, { recursive: true });
     const asked = ["gateway", "env", "codex", "--tool", "codex", "--url", url.replace(/\/v1$/, ""), "--model", model];
-    const { settings } = JSON.parse((await agentsIn(home).must(...asked, "-o", "json")).stdout);
+    const { settings } = JSON.parse((await lab.must(...asked, "-o", "json")).stdout);
     writeFileSync(join(folder, "config.toml"), `${settings[0].text}\n`);
     const last = join(folder, "last.txt");
     const result = await runProgram(
@@ -315,7 +311,7 @@ describe("a gateway that is killed", () => {
 
 describe("a subscription that an agent lends", () => {
   it("is a model of the gateway: with its keys, its roles and its log", async () => {
-    const { must } = agentsIn(home);
+    const { must } = lab;
     await must("agent", "exec", "ada", "--", "hermes", "auth", "add", "nous", "--type", "oauth");
     await must("agent", "proxy", "ada", "enable", "--provider", "nous");
     const all = await newKey(home, "--name", "lent", "--agents", "ada,ada/proxy");

@@ -5,39 +5,34 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import OpenAI, { APIError } from "openai";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { agentsIn, misbehave, unitOf } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { misbehave, unitOf } from "./agents.js";
+import { clm, inHost } from "./clm.js";
+import { labFixture, withEcho } from "./fixture.js";
 import { cutOff } from "./network.js";
 import { newKey, Serving } from "./serving.js";
 
 const host = "trial-1";
 const newer = "trial13-1";
-let home: string;
-let removeHome: () => Promise<void>;
 
 let serving: Serving;
 let url: string;
 let key: string;
 
+const lab = labFixture({
+  agents: [
+    { host, name: "ada", configure: withEcho },
+    { host: newer, name: "ben", version: "2026.5.7+standin", configure: withEcho },
+  ],
+});
+const { home } = lab;
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  const { addEcho, install, configure } = agentsIn(home);
-  await addEcho();
-  await Promise.all([install(host, "ada", "2026.7.1+standin"), install(newer, "ben", "2026.5.7+standin")]);
-  for (const name of ["ada", "ben"]) {
-    const { code, stderr } = await configure(name, "--provider", "echo");
-    expect(code, stderr).toBe(0);
-  }
   serving = new Serving(home);
   ({ url } = await serving.until("ready"));
   key = await newKey(home, "--name", "all", "--agents", "*", "--role", "admin");
 });
 afterAll(async () => {
   await serving?.stop();
-  const { remove } = agentsIn(home);
-  await Promise.all([remove("ada"), remove("ben")]);
-  await removeHome();
 });
 
 const client = (more: object = {}) =>
@@ -171,12 +166,12 @@ describe("two agents on two hosts", () => {
 describe("what becomes another while it serves", () => {
   it("an agent's key: the next request brings the new one", async () => {
     await say("ada", "before");
-    await agentsIn(home).must("agent", "rotate-key", "ada", "--yes");
+    await lab.must("agent", "rotate-key", "ada", "--yes");
     expect((await say("ada", "after")).choices[0]?.message.content).toContain("after");
   });
 
   it("a host's address: nothing goes to where it was", async () => {
-    const { must } = agentsIn(home);
+    const { must } = lab;
     const { hosts } = JSON.parse(readFileSync(join(home, "hosts.json"), "utf8")) as {
       hosts: { name: string; address: string }[];
     };

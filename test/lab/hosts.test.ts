@@ -1,16 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { describe, expect, it } from "vitest";
+import { clm, inHost } from "./clm.js";
+import { labFixture } from "./fixture.js";
 
-const shared = inject("fleetHome");
-let home: string;
-let remove: () => Promise<void>;
-
-beforeAll(async () => {
-  ({ home, remove } = await copyOfHome(shared));
-});
-afterAll(() => remove());
+const { home } = labFixture();
 
 const json = async (...args: string[]) => {
   const { code, stdout, stderr } = await clm([...args.slice(0, 2), "-o", "json", ...args.slice(2)], { home });

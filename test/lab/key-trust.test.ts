@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { loadType } from "../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../src/agents/plan/resolved-agent.js";
 import { doorScript, doorTrouble } from "../../src/agents/probe/proof/door.js";
@@ -8,9 +8,10 @@ import { askHost } from "../../src/remote/ask-host.js";
 import { findAgent } from "../../src/state/agents.js";
 import { hostStore } from "../../src/state/hosts.js";
 import { openSecrets } from "../../src/state/secrets.js";
-import { agentsIn, unitOf } from "./agents.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { unitOf } from "./agents.js";
+import { clm, inHost } from "./clm.js";
 import { connectTo } from "./connect.js";
+import { labFixture, withEcho } from "./fixture.js";
 import { type Squatter, squatOn } from "./port-squatter.js";
 import { type Event, newKey, Running, Serving } from "./serving.js";
 import { onTerminal } from "./terminal.js";
@@ -19,18 +20,12 @@ const host = "trial-2";
 const name = "ada";
 const unit = unitOf(name);
 const words = "words-meant-for-ada-alone";
-let home: string;
-let removeHome: () => Promise<void>;
 let port: number;
 let agentKey: string;
 let squatter: Squatter;
 
+const { home } = labFixture({ agents: [{ host, name, configure: withEcho }] });
 beforeAll(async () => {
-  ({ home, remove: removeHome } = await copyOfHome(inject("fleetHome")));
-  const { addEcho, install, must } = agentsIn(home);
-  await addEcho();
-  await install(host, name, "2026.7.1+standin");
-  await must("agent", "configure", name, "--provider", "echo");
   port =
     hostStore(home)
       .read()
@@ -46,8 +41,6 @@ systemctl daemon-reload; systemctl restart ${unit}`,
 });
 afterAll(async () => {
   await inHost(host, `rm -rf /etc/systemd/system/${unit}.d; systemctl daemon-reload`);
-  await agentsIn(home).remove(name);
-  await removeHome();
 });
 
 beforeEach(async () => {

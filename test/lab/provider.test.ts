@@ -1,17 +1,16 @@
 import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { encodings } from "../../src/ui/encodings.js";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { clm, inHost } from "./clm.js";
+import { labFixture } from "./fixture.js";
 
 const key = "sk-planted/0123+456789==";
 const echo = "http://127.0.0.1:4180";
-let home = "";
-let remove = async () => {};
 
+const { home } = labFixture();
 beforeAll(async () => {
-  ({ home, remove } = await copyOfHome(inject("fleetHome")));
   await mkdir(join(home, "manifests"), { recursive: true, mode: 0o700 });
   // Its question is answered after three seconds: time enough to look around on the host.
   await writeFile(
@@ -31,7 +30,6 @@ providers:
     { mode: 0o600 },
   );
 });
-afterAll(() => remove());
 
 const provider = (words: string[], input?: string) => clm(["provider", ...words], { home, ...(input && { input }) });
 

@@ -2,25 +2,22 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
-import { clm, copyOfHome, inHost } from "./clm.js";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { clm, inHost } from "./clm.js";
+import { labFixture } from "./fixture.js";
 import { onTerminal } from "./terminal.js";
 
-const shared = inject("fleetHome");
-let home: string;
-let remove: () => Promise<void>;
 let address: Record<string, string>;
 let fingerprint: string;
 let identity: string;
 
+const { home } = labFixture({ perTest: true });
 beforeEach(async () => {
-  ({ home, remove } = await copyOfHome(shared));
   const { hosts } = JSON.parse(readFileSync(join(home, "hosts.json"), "utf8"));
   address = Object.fromEntries(hosts.map((host: { name: string; address: string }) => [host.name, host.address]));
   fingerprint = JSON.parse((await clm(["host", "show", "trial-2", "-o", "json"], { home })).stdout).fingerprints[0];
   identity = join(home, "keys", "lab_ed25519");
 });
-afterEach(() => remove());
 
 /** An ssh_config of the test's own, instead of the user's. */
 const sshConfig = (text: string) => {
