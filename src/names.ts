@@ -1,10 +1,19 @@
 import { Fault } from "./errors.js";
 
+declare const brand: unique symbol;
+type Branded<Brand extends string> = string & { readonly [brand]: Brand };
+
+/** A name that was checked: only such a one becomes a record. */
+export type HostName = Branded<"HostName">;
+export type AgentName = Branded<"AgentName">;
+/** `HOST/NAME`: means one agent, whatever other hosts have. */
+export type AgentRef = Branded<"AgentRef">;
+
 // A host's name becomes part of a secret's key (`<host>:hermes:<agent>`), a known_hosts line and file names.
 const hostName = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
-export function hostNameFrom(text: string): string {
-  if (hostName.test(text)) return text;
+export function hostNameFrom(text: string): HostName {
+  if (hostName.test(text)) return text as HostName;
   throw new Fault("bad-input", `'${text}' cannot be a host's name`, {
     why: "a name is 1 to 63 of a-z 0-9 . _ - and starts with a letter or digit",
   });
@@ -13,8 +22,8 @@ export function hostNameFrom(text: string): string {
 // An agent's name is its Unix user's, and useradd of Debian takes no more than this. Ours never start with a digit.
 const agentName = /^[a-z][a-z0-9-]{0,30}$/;
 
-export function agentNameFrom(text: string): string {
-  if (agentName.test(text) && !text.endsWith("-")) return text;
+export function agentNameFrom(text: string): AgentName {
+  if (agentName.test(text) && !text.endsWith("-")) return text as AgentName;
   throw new Fault("bad-input", `'${text}' cannot be an agent's name`, {
     why: "it becomes a Unix user: 1 to 31 of a-z 0-9 -, starting with a letter and not ending with -",
   });

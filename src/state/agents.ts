@@ -1,4 +1,5 @@
 import { Fault } from "../errors.js";
+import type { AgentRef } from "../names.js";
 import { hasToken } from "../secret-shapes.js";
 import { didYouMean } from "../text/nearest.js";
 import { own } from "../text/own-property.js";
@@ -43,7 +44,8 @@ export const secretOwner = ({ name, host, record }: Agent): Extract<SecretOwner,
 export const agentId = (agent: Agent): string => `${agent.host.name}:${agent.record.type}:${agent.name}`;
 
 /** `HOST/NAME`. */
-export const hostAndName = ({ host, name }: Pick<Agent, "host" | "name">): string => `${host.name}/${name}`;
+export const hostAndName = ({ host, name }: Pick<Agent, "host" | "name">): AgentRef =>
+  `${host.name}/${name}` as AgentRef;
 
 /** The agent called `name` or `host/name`; otherwise a fault that suggests the nearest name. */
 export function findAgent(fleet: Fleet, word: string): Agent {

@@ -2,6 +2,7 @@ import { isFault } from "../../errors.js";
 import { type Installed, installAgent } from "../../flows/agent/install/install.js";
 import type { Check } from "../../flows/host/check.js";
 import { withSession } from "../../flows/session.js";
+import { agentNameFrom } from "../../names.js";
 import type { Context, Handler } from "../command.js";
 import { usage } from "../usage.js";
 import type { install } from "./commands.js";
@@ -12,7 +13,7 @@ export const run: Handler<typeof install> = async ({ options }, clm) => {
   const { type, host, name, version, port, relaxed, installerFile, noPackages, sudoPasswordFile } = options;
   if (host === undefined) throw usage("clm agent install", "--host is missing: name the host to install it on");
   if (name === undefined) throw usage("clm agent install", "--name is missing: name the agent");
-  const wish = { type, host, name, version, port, relaxed, installerFile, packages: !noPackages };
+  const wish = { type, host, name: agentNameFrom(name), version, port, relaxed, installerFile, packages: !noPackages };
   const done = await withSession({ ...clm, sudoPasswordFile }, (session) => installAgent(session, wish)).catch(
     (error) => {
       // With -o json the checks are part of the error.

@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.js";
 import { keepLast } from "../../flows/chat/last.js";
 import { type Session, withSession } from "../../flows/session.js";
-import { hostNameFrom } from "../../names.js";
+import { type HostName, hostNameFrom } from "../../names.js";
 import { sameKey } from "../../remote/host-keys/key.js";
 import { copyPin, readPins, unpin } from "../../remote/host-keys/pins.js";
 import { findHost, type Host } from "../../state/hosts.js";
@@ -16,7 +16,7 @@ export const run: Handler<typeof rename> = async ({ args: { oldName, newName } }
 };
 
 /** The order matters: wherever it is interrupted, the host has a pin and the same command finishes the rest. */
-async function renameHost(session: Session, from: string, to: string): Promise<void> {
+async function renameHost(session: Session, from: string, to: HostName): Promise<void> {
   const { configDir, gate, hosts, secrets, inFleet } = session;
   const action = { verb: "host rename", target: from, summary: `rename host ${from} to ${to}` };
   if (await onlyOldPinIsLeft(session, from, to)) {

@@ -5,6 +5,7 @@ import { forgetHost } from "../../flows/host/forget.js";
 import { keyPair } from "../../flows/keypair.js";
 import { type Session, withSession } from "../../flows/session.js";
 import { type Lab, type LabHost, type LabOptions, labNameFrom, mustBePossible, up as startLab } from "../../lab/lab.js";
+import { hostNameFrom } from "../../names.js";
 import { readPins } from "../../remote/host-keys/pins.js";
 import type { Host } from "../../state/hosts.js";
 import { fingerprint } from "../../text/fingerprint.js";
@@ -66,7 +67,7 @@ async function register(session: Session, lab: Lab, host: LabHost, identity: str
     await forgetHost(session, name);
   }
   await addHost(session, {
-    name: host.name,
+    name: hostNameFrom(host.name),
     address: host.address,
     user: host.user,
     identity,

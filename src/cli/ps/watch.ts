@@ -2,6 +2,7 @@ import { isFault } from "../../errors.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import { type Watching, watchAgents } from "../../flows/fleet/watch.js";
 import type { Session } from "../../flows/session.js";
+import type { AgentRef } from "../../names.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import { jsonLine } from "../../ui/format.js";
 import type { Context } from "../command.js";
@@ -16,7 +17,7 @@ export async function watch(
   { choose, ...watching }: Pick<Watching, "choose" | "every" | "drift" | "timeout">,
 ): Promise<number> {
   clm.untilStopped();
-  const known = new Map<string, AgentStatus>();
+  const known = new Map<AgentRef, AgentStatus>();
   const show = clm.format === "table" && clm.screen ? drawing(clm, clm.screen, watching.every) : telling(clm);
   try {
     await watchAgents(session, {

@@ -1,4 +1,5 @@
 import { Fault } from "../../errors.js";
+import type { HostName } from "../../names.js";
 import { readFacts } from "../../remote/facts.js";
 import { pin } from "../../remote/host-keys/pins.js";
 import type { Host } from "../../state/hosts.js";
@@ -6,7 +7,7 @@ import type { Session } from "../session.js";
 import { connectFirstTime, type KeyApproval, recordedFacts } from "./first-contact.js";
 
 export interface NewHost extends KeyApproval {
-  name: string;
+  name: HostName;
   address: string;
   port?: number | undefined;
   user?: string | undefined;

@@ -6,6 +6,7 @@ import { accountComment } from "../../../agents/plan/owner-tag.js";
 import { takenPorts } from "../../../agents/plan/ports.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
+import type { AgentName } from "../../../names.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, refFor } from "../../../state/agents.js";
 import { findHost, type Host } from "../../../state/hosts.js";
@@ -18,7 +19,7 @@ export interface InstallWish {
   /** Without it, that of an installation which was begun. */
   type?: string | undefined;
   host: string;
-  name: string;
+  name: AgentName;
   version?: string | undefined;
   port?: number | undefined;
   relaxed: boolean;

@@ -1,7 +1,6 @@
 import { type Change, changesOf } from "../../../agents/plan/change.js";
 import { accountWish, unitWish } from "../../../agents/plan/operations.js";
 import { Fault, isFault } from "../../../errors.js";
-import { agentNameFrom } from "../../../names.js";
 import { sh } from "../../../quote.js";
 import { converge } from "../../../remote/operations/converge.js";
 import { type Operation, pkg } from "../../../remote/operations/operation.js";
@@ -50,9 +49,8 @@ export interface Installed {
  * Install: the account, what the pinned installer brings, and a unit that is disabled and not started. Everything is
  * checked before the first change; killed anywhere, the same command goes on from there.
  */
-export async function installAgent(session: Session, wish: InstallWish): Promise<Installed> {
-  const name = agentNameFrom(wish.name);
-  return withAgentLock(session, { host: wish.host, name }, () => install(session, { ...wish, name }));
+export function installAgent(session: Session, wish: InstallWish): Promise<Installed> {
+  return withAgentLock(session, wish, () => install(session, wish));
 }
 
 async function install(session: Session, wish: InstallWish): Promise<Installed> {

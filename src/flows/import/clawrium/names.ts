@@ -1,5 +1,5 @@
 import { Fault } from "../../../errors.js";
-import { hostNameFrom } from "../../../names.js";
+import { type HostName, hostNameFrom } from "../../../names.js";
 import type { OldHost } from "./shapes.js";
 
 /** A name as clm allows it, made of one that Clawrium allowed. */
@@ -26,7 +26,7 @@ export const wordsFor = ({ alias, aliases, key_id, hostname }: OldHost): string[
   [alias, ...aliases, key_id, hostname].filter((word): word is string => word !== undefined && word !== "");
 
 /** What each host is called from now on, in their order; `chosen` are `--host OLD=NAME`. */
-export function hostNames(hosts: OldHost[], chosen: string[]): string[] {
+export function hostNames(hosts: OldHost[], chosen: string[]): HostName[] {
   const wishes = new Map(chosen.map(wishFrom));
   const wishFor = (host: OldHost) => wordsFor(host).find((word) => wishes.has(word));
   const wished = hosts.map(wishFor);
@@ -39,18 +39,20 @@ export function hostNames(hosts: OldHost[], chosen: string[]): string[] {
   }
   const taken = new Set<string>();
   for (const [index, word] of wished.entries()) {
-    const name = word !== undefined ? (wishes.get(word) as string) : undefined;
+    const name = word !== undefined ? wishes.get(word) : undefined;
     if (name === undefined) continue;
     if (taken.has(name)) throw twice(name, hosts[index]);
     taken.add(name);
   }
   return hosts.map((host, index) => {
     const word = wished[index];
-    return (word !== undefined && wishes.get(word)) || freeName(validName(wordsFor(host)[0] ?? ""), taken);
+    return (
+      (word !== undefined && wishes.get(word)) || hostNameFrom(freeName(validName(wordsFor(host)[0] ?? ""), taken))
+    );
   });
 }
 
-function wishFrom(text: string): [old: string, name: string] {
+function wishFrom(text: string): [old: string, name: HostName] {
   const at = text.lastIndexOf("=");
   if (at > 0) return [text.slice(0, at), hostNameFrom(text.slice(at + 1))];
   throw new Fault("bad-input", `'${text}' does not name a host`, { why: "it is written --host OLD=NAME" });

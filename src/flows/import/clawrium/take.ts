@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { labelsFrom } from "../../../names.js";
+import { type HostName, labelsFrom } from "../../../names.js";
 import type { Host } from "../../../state/hosts.js";
 import { ownerKey } from "../../../state/secret-owner.js";
 import { takeAgent } from "./agents.js";
@@ -25,7 +25,7 @@ export function takeFleet(terms: Terms): Taken {
     rows: [...providers.rows],
   };
   for (const [index, host] of old.hosts.entries()) {
-    const name = names[index] as string;
+    const name = names[index] as HostName;
     const [word = ""] = wordsFor(host);
     const from = word === host.hostname ? word : `${word} (${host.hostname})`;
     if (host.os_family && host.os_family !== "linux") {
@@ -54,7 +54,7 @@ export function takeFleet(terms: Terms): Taken {
   return taken;
 }
 
-function takeHost({ old, configDir, now }: Terms, host: OldHost, name: string): { record: Host; remarks: string[] } {
+function takeHost({ old, configDir, now }: Terms, host: OldHost, name: HostName): { record: Host; remarks: string[] } {
   const { labels, dropped } = labelsOf(host);
   const hasKey = host.key_id !== undefined && own(old.keys, host.key_id) !== undefined;
   const record: Host = {
