@@ -76,7 +76,9 @@ export interface FaultDetails {
   why?: string | string[];
   /** The exact command to type next. */
   next?: string | string[];
-  /** Anything a program may want to know; shown in `-o json` errors, never on screen. */
+  /** The option that would have answered or allowed it; in `data` too. */
+  flag?: string | undefined;
+  /** Anything a program may want to know; printed in `-o json` errors, never on screen, and never read by clm. */
   data?: Record<string, unknown>;
   cause?: unknown;
 }
@@ -87,6 +89,7 @@ export class Fault extends Error {
   override readonly name = "Fault";
   readonly why: string[];
   readonly next: string[];
+  readonly flag: string | undefined;
   readonly data: Record<string, unknown>;
 
   constructor(
@@ -97,12 +100,13 @@ export class Fault extends Error {
     super(what, { cause: details.cause });
     this.why = [details.why ?? []].flat();
     this.next = [details.next ?? []].flat();
-    this.data = details.data ?? {};
+    this.flag = details.flag;
+    this.data = { ...details.data, ...(this.flag !== undefined && { flag: this.flag }) };
   }
 
   /** A copy with these members replaced, and this fault as its cause. */
   with({ message = this.message, why = this.why, next = this.next, data = this.data }: FaultChanges): Fault {
-    return new Fault(this.fault, message, { why, next, data, cause: this });
+    return new Fault(this.fault, message, { why, next, data, flag: this.flag, cause: this });
   }
 
   get code(): string {

@@ -88,7 +88,7 @@ export async function runCli(argv: string[], world: World): Promise<number> {
     if (terminal.outputClosed) return readerGone;
     const again = asked.kind === "run" && asked.command.mutates ? typed(argv) : undefined;
     const fault = signal.aborted ? interrupted(error, again) : asFault(error);
-    if (fault.data.flag === "--yes" && fault.next.length === 0) fault.next.push(typed(["--yes", ...argv]));
+    if (fault.flag === "--yes" && fault.next.length === 0) fault.next.push(typed(["--yes", ...argv]));
     if (json) terminal.data(faultData(fault, flags.debug), asJson, "stderr");
     else terminal.fault(fault);
     return fault.exit;

@@ -238,6 +238,9 @@ function loginRefused(target: Target, { user, hostname, port }: SshSettings, tri
   });
 }
 
+/** sshd drops connections before the handshake when too many start at once (MaxStartups): trying again helps. */
+export class DroppedAtStart extends Fault {}
+
 function unreachable(
   target: Target,
   { hostname, port }: SshSettings,
@@ -245,13 +248,16 @@ function unreachable(
   ranOut: boolean,
 ): Fault {
   const reason = ranOut ? "no answer in time" : (reasons[error.code ?? ""] ?? error.message);
-  return new Fault("unreachable", `cannot reach ${target.name} at ${hostname} port ${port}`, {
-    why: reason,
-    next: `ssh -v -p ${port} ${hostname}`,
-    // sshd drops connections before the handshake when too many start at once (MaxStartups); trying again helps.
-    data: { again: !ranOut && /before handshake|ECONNRESET/.test(error.message) },
-    cause: error,
-  });
+  const dropped = !ranOut && /before handshake|ECONNRESET/.test(error.message);
+  return new (dropped ? DroppedAtStart : Fault)(
+    "unreachable",
+    `cannot reach ${target.name} at ${hostname} port ${port}`,
+    {
+      why: reason,
+      next: `ssh -v -p ${port} ${hostname}`,
+      cause: error,
+    },
+  );
 }
 
 const reasons: Record<string, string> = {

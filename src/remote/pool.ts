@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { limit } from "../async/limit.js";
-import { isFault } from "../errors.js";
 import type { ConnectOptions } from "./connect.js";
 import type { Connection } from "./connection.js";
 import type { Target } from "./target.js";
@@ -51,12 +50,12 @@ const endpointOf = ({ address, port, user, jump }: Target): string => JSON.strin
 /** A default sshd drops some of many connections that start together (MaxStartups 10:30:100): wait a little, try again. */
 async function connectWithRetry(target: Target, means: ConnectOptions): Promise<Connection> {
   // Loaded with the first connection: most commands that have a pool in reach never connect.
-  const { connect } = await import("./connect.js");
+  const { connect, DroppedAtStart } = await import("./connect.js");
   for (let attempt = 1; ; attempt++) {
     try {
       return await connect(target, means);
     } catch (error) {
-      if (attempt === tries || !isFault(error, "unreachable") || !error.data.again) throw error;
+      if (attempt === tries || !(error instanceof DroppedAtStart)) throw error;
       await sleep(attempt * 100 + Math.random() * 200, undefined, means.signal ? { signal: means.signal } : {});
     }
   }

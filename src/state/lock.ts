@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Fault } from "../errors.js";
+import { Fault, type FaultDetails } from "../errors.js";
 import { openSubdirectory } from "./config-dir.js";
 import { cannotWrite } from "./disk-fault.js";
 import { type Claim, type LockOwner, type LockState, tryToTake } from "./lock-file.js";
@@ -116,10 +116,21 @@ function silenceWatch(expiry: number): (seen: LockState) => boolean {
   };
 }
 
+/** Another process holds the lock and did not finish in time. */
+export class LockHeld extends Fault {
+  constructor(
+    readonly lock: string,
+    what: string,
+    details: FaultDetails,
+  ) {
+    super("locked", what, details);
+  }
+}
+
 function stillLocked(name: string, wait: number, seen: LockState | undefined): Fault {
   const { owner, heartbeat } = seen ?? {};
   const here = owner && isAlive(owner);
-  return new Fault("locked", `another clm has '${name}' and did not finish within ${seconds(wait)}`, {
+  return new LockHeld(name, `another clm has '${name}' and did not finish within ${seconds(wait)}`, {
     why: owner
       ? [
           `${owner.command} (pid ${owner.pid} of ${owner.user}@${owner.host}) has had it since ${owner.since}`,

@@ -31,7 +31,7 @@ export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask
     if (!options.interactive()) {
       throw new Fault("needs-answer", `nobody is there to answer: ${message}`, {
         why: `there is no terminal to ask on; ${question.flag} answers it`,
-        data: { flag: question.flag },
+        flag: question.flag,
       });
     }
     const { default: inquirer } = await import("inquirer");

@@ -40,7 +40,7 @@ async function testProvider(session: Session, name: string, hostName?: string): 
     throw new Fault("needs-answer", `the address of ${name} means the agent's own host`, {
       why: "from this machine it would be a different one; name the host with --host",
       next: `clm provider test ${name} --host HOST`,
-      data: { flag: "--host" },
+      flag: "--host",
     });
   }
   return tryProvider(session, name, type, values, host && (await session.pool.connect(host)));

@@ -89,7 +89,7 @@ async function modelChoice(
   throw new Fault("needs-answer", `which model of provider ${provider} should ${name} use?`, {
     why: "neither the agent nor the provider names one",
     next: [`clm agent configure ${ref} --model MODEL`, `clm provider update ${provider} --model MODEL`],
-    data: { flag: "--model" },
+    flag: "--model",
   });
 }
 
@@ -99,13 +99,13 @@ function noProvider(session: Session, { name, ref }: ResolvedAgent): Fault {
     return new Fault("needs-answer", "no provider has been added yet", {
       why: `${name} needs one that answers for its model`,
       next: "clm provider add --help",
-      data: { flag: "--provider" },
+      flag: "--provider",
     });
   }
   return new Fault("needs-answer", `which provider should ${name} use?`, {
     why: `there are ${names.join(", ")}; --provider says which`,
     next: `clm agent configure ${ref} --provider ${names[0]}`,
-    data: { flag: "--provider" },
+    flag: "--provider",
   });
 }
 

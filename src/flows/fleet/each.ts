@@ -62,6 +62,6 @@ function speakingOf(ui: Ui, whom: string): Ui {
 const unasked = async ({ message, flag }: Question): Promise<never> => {
   throw new Fault("needs-answer", `nobody is asked about several agents at once: ${message}`, {
     why: `${flag} answers it`,
-    data: { flag },
+    flag,
   });
 };

@@ -73,7 +73,7 @@ function mustBeSafe({ address, tls, exposed }: Settings): void {
   if (address !== "localhost" && isIP(address) === 0) {
     throw new Fault("bad-input", `'${address}' is no address to listen at`, {
       why: "it is an IP address of this machine, as 127.0.0.1",
-      data: { flag: "--listen" },
+      flag: "--listen",
     });
   }
   if (isLoopback(address) || (tls && exposed)) return;
@@ -85,6 +85,7 @@ function mustBeSafe({ address, tls, exposed }: Settings): void {
         : "that takes TLS (--tls-cert, --tls-key), and --expose-to-network, which says that you want it",
     ],
     next: "clm gateway serve --help",
-    data: { flag: "--listen", address },
+    flag: "--listen",
+    data: { address },
   });
 }

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { asFault, Fault, isFault } from "../../errors.js";
+import { asFault, Fault } from "../../errors.js";
 import { openAllowance } from "../../gateway/allowance/allowance.js";
 import { openHistories } from "../../gateway/allowance/histories.js";
 import { openUsage } from "../../gateway/allowance/usage.js";
@@ -14,7 +14,7 @@ import { type Gateway, openGateway } from "../../gateway/server.js";
 import { openNonces } from "../../gateway/signing/nonces.js";
 import { mustBeSignable, mustBeSigned } from "../../gateway/signing/verify.js";
 import { openSubdirectory } from "../../state/config-dir.js";
-import { type Lock, withLock } from "../../state/lock.js";
+import { type Lock, LockHeld, withLock } from "../../state/lock.js";
 import type { Session } from "../session.js";
 import { cleanupStack } from "./cleanup-stack.js";
 import { isLoopback, type Settings } from "./config.js";
@@ -43,7 +43,7 @@ export async function serveGateway(session: Session, serving: ServeOptions): Pro
   const lock = { what: "clm gateway serve", wait: 500, signal: session.signal };
   const serve = (held: Lock) => whileLocked(session, serving, held);
   await withLock(session.configDir, "gateway", lock, serve).catch((error) => {
-    throw isFault(error, "locked") && error.data.lock === "gateway" ? another(error) : error;
+    throw error instanceof LockHeld && error.lock === "gateway" ? another(error) : error;
   });
 }
 
@@ -173,7 +173,8 @@ function notOpened({ address, port, tls }: Settings, error: NodeJS.ErrnoExceptio
   if (error.code === "EADDRINUSE") {
     return new Fault("in-use", `port ${port} of ${address} is taken`, {
       ...{ why: "another program listens there", next: "clm gateway serve --port 0", ...cause },
-      data: { flag: "--port", port },
+      flag: "--port",
+      data: { port },
     });
   }
   if (tls && error.code?.startsWith("ERR_OSSL")) {

@@ -3,7 +3,8 @@ import { sh } from "../../quote.js";
 import { connect } from "../../remote/connect.js";
 import type { Connection } from "../../remote/connection.js";
 import type { Facts } from "../../remote/facts.js";
-import { type HostKey, parsePublicKey, sameKey } from "../../remote/host-keys/key.js";
+import { UnknownHostKey } from "../../remote/host-keys/faults.js";
+import { type HostKey, sameKey } from "../../remote/host-keys/key.js";
 import type { Trust } from "../../remote/host-keys/trust.js";
 import type { Target } from "../../remote/target.js";
 import type { HostFacts } from "../../state/hosts.js";
@@ -52,10 +53,8 @@ export async function connectFirstTime(
         trusted = trusted.demanding(target.name, demanded, otherType);
         continue;
       }
-      if (!isFault(error, "host-key-unknown")) throw error;
-      const alias = String(error.data.alias);
-      const key = parsePublicKey(String(error.data.offered));
-      if (!key || approved.has(alias)) throw error;
+      if (!(error instanceof UnknownHostKey) || approved.has(error.alias)) throw error;
+      const { alias, key } = error;
       const known = alias === target.name ? (approval.known ?? []) : [];
       const mustAsk = !approval.acceptNew && !known.some((old) => sameKey(old, key));
       if (mustAsk && !session.ui.interactive) {

@@ -68,7 +68,8 @@ function unusablePort(port: number, next: string, error: NodeJS.ErrnoException):
         ? "only root may listen on ports below 1024; choose another --port"
         : error.message,
     next,
-    data: { flag: "--port", port },
+    flag: "--port",
+    data: { port },
     cause: error,
   });
 }

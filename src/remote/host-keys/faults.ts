@@ -1,4 +1,4 @@
-import { Fault } from "../../errors.js";
+import { Fault, type FaultDetails } from "../../errors.js";
 import { quote } from "../../quote.js";
 import { fingerprint } from "../../text/fingerprint.js";
 import type { SshSettings } from "../ssh-settings.js";
@@ -10,6 +10,18 @@ import type { Distrust } from "./verdict.js";
 
 type Place = Pick<SshSettings, "hostname" | "port" | "hostKeyAlias">;
 
+/** A key that nobody has approved yet: it may be, and tried again. */
+export class UnknownHostKey extends Fault {
+  constructor(
+    readonly alias: string,
+    readonly key: HostKey,
+    what: string,
+    details: FaultDetails,
+  ) {
+    super("host-key-unknown", what, details);
+  }
+}
+
 /** The fault for a key that is not trusted. Names every key on file and the key shown. */
 export function untrusted(target: Target, settings: Place, found: Distrust): Fault {
   const { offered } = found;
@@ -17,7 +29,7 @@ export function untrusted(target: Target, settings: Place, found: Distrust): Fau
   const data = keyData(target, offered, found.kind === "changed" ? found.expected : []);
   switch (found.kind) {
     case "unknown":
-      return new Fault("host-key-unknown", `the key of ${host} is not known`, {
+      return new UnknownHostKey(target.name, offered, `the key of ${host} is not known`, {
         why: [shows(offered), "on the host, this prints the same: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"],
         next: waysIn(target, settings),
         data,

@@ -31,7 +31,8 @@ export function mustNotDrop(
       ...foreign.slice(0, 3).map((name) => `clm agent secret set ${agent.ref} ${name}`),
       `clm agent configure ${agent.ref} --allow-removal`,
     ],
-    data: { variables: foreign, flag: "--allow-removal" },
+    data: { variables: foreign },
+    flag: "--allow-removal",
   });
 }
 

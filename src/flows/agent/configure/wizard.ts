@@ -121,7 +121,7 @@ function noProvider({ name, manifest, version }: ResolvedAgent, count: number): 
   return new Fault("needs-answer", count === 0 ? "no provider has been added yet" : "no provider of yours will do", {
     why: `${name} (${manifest.type} ${version}) needs one that answers for its model`,
     next: "clm provider add --help",
-    data: { flag: "--provider" },
+    flag: "--provider",
   });
 }
 
@@ -282,5 +282,5 @@ async function until(ui: Session["ui"], work: () => Promise<void>): Promise<void
 const unanswered = (title: string, { ask }: Field, flag: string): Fault =>
   new Fault("needs-answer", `nobody is there to answer: ${ask} (${title})`, {
     why: `there is no terminal to ask on; ${flag} answers it`,
-    data: { flag },
+    flag,
   });

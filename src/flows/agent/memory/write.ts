@@ -87,7 +87,7 @@ export function mustNotBeBlank({ agent }: MemoryTarget, { name, entries }: Memor
   throw new Fault("bad-input", `there is nothing to write to ${name}; nothing was changed`, {
     why: `the text is empty, and ${name} would be too; --yes says that this is meant`,
     next: entries ? `clm agent memory delete ${agent.ref} ${name}` : `clm agent memory edit ${agent.ref} ${name}`,
-    data: { flag: "--yes" },
+    flag: "--yes",
   });
 }
 

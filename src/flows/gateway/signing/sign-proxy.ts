@@ -88,6 +88,6 @@ function mustBeBearer(local: Secret): void {
   if (/^[\x21-\x7e]{16,}$/.test(local.reveal())) return;
   throw new Fault("bad-input", "the local key cannot be sent, or is soon guessed", {
     why: "it should be at least 16 letters, digits and signs, without spaces",
-    data: { flag: "--local-key" },
+    flag: "--local-key",
   });
 }

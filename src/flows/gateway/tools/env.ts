@@ -83,6 +83,7 @@ function modelAmong(key: GatewayKey, all: Agent[], models: string[], asked: stri
   throw new Fault("not-found", `the key ${key.name} may use no model called ${quote(model)}`, {
     why: notLent || why,
     next: `clm gateway env ${quote(key.name)}`,
-    data: { flag: "--model", ...data },
+    flag: "--model",
+    data,
   });
 }

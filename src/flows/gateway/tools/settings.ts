@@ -25,7 +25,7 @@ export function modelFrom(text: string): string {
   if (/^[\x21-\x7e]{1,256}$/.test(text)) return text;
   throw new Fault("bad-input", "that cannot be a model's name", {
     why: "it is at most 256 letters, digits and signs, without spaces",
-    data: { flag: "--model" },
+    flag: "--model",
   });
 }
 
