@@ -10,7 +10,7 @@ import { closedButForSsh } from "./network.js";
 import { onTerminal } from "./terminal.js";
 
 const host = "trial-3";
-/** Both on one host, one of each generation. */
+/** Two agents on one host, one of the oldest and one of the newest version. */
 const names = { old: "olga", new: "nils" };
 const versions = [
   ["0.13", names.old, "2026.5.7+standin"],
@@ -21,9 +21,9 @@ const chat = (name: string, words: string[], call: Partial<Call> = {}) =>
   clm(["chat", name, ...words], { home, ...call });
 const long = `slowly ${Array.from({ length: 200 }, (_, at) => `word${at}`).join(" ")}`;
 const sessionIn = (stderr: string) => /--session (\S+)/.exec(stderr)?.[1] ?? "";
-/** Read with every call: it needs no restart. */
+/** The stand-in reads its switches with every call, without a restart. */
 const switched = (name: string, words: string) => inHost(host, `echo '${words}' >/home/${name}/.hermes/.standin`);
-/** How many messages an agent has kept in all; with `least`, not before it has kept so many. */
+/** The number of messages that an agent has stored; waits until there are at least `least`. */
 const kept = async (name: string, least = 0) => {
   const count = `import sqlite3
 d=sqlite3.connect("file:/home/${name}/.hermes/state.db?mode=ro",uri=True)
@@ -47,7 +47,7 @@ const { home } = labFixture({
 });
 
 describe.each(versions)("%s", (_about, name) => {
-  it("answers, and goes on where it ended", async () => {
+  it("answers, and continues the session", async () => {
     const first = await chat(name, ["--once", "how many turns"]);
     expect([first.code, first.stdout], first.stderr).toEqual([0, "turns: 1\n"]);
     const id = sessionIn(first.stderr);
@@ -61,7 +61,7 @@ describe.each(versions)("%s", (_about, name) => {
     expect((await chat(name, ["--once", "how many turns"])).stdout).toBe("turns: 1\n");
   });
 
-  it("a call that failed is no answer", async () => {
+  it("reports a failed call as an error, not as an answer", async () => {
     await switched(name, "dead-upstream");
     const { code, stdout, stderr } = await chat(name, ["--once", "hello"]);
     expect([code, stdout, stderr]).toEqual([16, "", expect.stringContaining(`${name} got no answer from its model`)]);
@@ -72,10 +72,10 @@ describe.each(versions)("%s", (_about, name) => {
   });
 });
 
-describe("what is said", () => {
+describe("messages", () => {
   const name = names.new;
 
-  it("shows tools beside the answer, and neither secrets nor control sequences in it", async () => {
+  it("show tool calls, and hide secrets and control sequences in the answer", async () => {
     const { code, stdout, stderr } = await chat(name, [], {
       input: `use a tool\n\u001b[31m${keyOf(name)}\u001b]0;x\u0007.`,
     });
@@ -83,7 +83,7 @@ describe("what is said", () => {
     expect(stderr).toContain("· terminal: uname -s\n");
   });
 
-  it("takes text files, and refuses what would not be read whole before anything is sent", async () => {
+  it("may attach text files; unreadable ones are refused before anything is sent", async () => {
     const file = join(home, "notes.txt");
     writeFileSync(file, "one\ntwo\n");
     const { stdout } = await chat(name, ["--once", "see", "--file", file]);
@@ -103,7 +103,7 @@ describe("what is said", () => {
     expect(readFileSync(join(home, "chats.json"), "utf8")).toBe(last);
   });
 
-  it("refuses are told with what to do", async () => {
+  it("that the agent refuses are reported with the next command", async () => {
     const key = keyOf(name);
     const instance = { host, type: "hermes", agent: name } as const;
     const { Secret } = await import("../../src/secret.js");
@@ -114,10 +114,10 @@ describe("what is said", () => {
   });
 });
 
-describe("the road", () => {
+describe("the connection", () => {
   const name = names.new;
 
-  it("needs nothing of the host's network but its SSH server", async () => {
+  it("needs no open port on the host but SSH", async () => {
     const closed = closedButForSsh(home, host);
     try {
       expect(await chat(name, ["--once", "hello"])).toMatchObject({ code: 0, stdout: "echo: hello\n" });
@@ -126,12 +126,12 @@ describe("the road", () => {
     }
   });
 
-  // By its keepalives clm sees that a host froze before it is tired of the agent's silence ("fell silent", after 120 s), also
-  // where somebody told ssh to ask far less often.
+  // Keepalives detect a frozen host before the agent's own silence timeout ("fell silent", after 120 s), even
+  // where the user's ssh config sets a much longer keepalive interval.
   it.each([
     ["is cut", "KILL", "the connection ended"],
     ["leads to a host that froze", "STOP", "it stopped answering"],
-  ])("that %s in the middle is told", async (_about, signal, why) => {
+  ])("that %s in the middle of an answer is reported", async (_about, signal, why) => {
     let done: Promise<unknown> | undefined;
     const before = await kept(name);
     const config = join(home, "patient_ssh_config");
@@ -150,13 +150,13 @@ describe("the road", () => {
     if (signal === "STOP") await inHost(host, "pkill -KILL -f '[s]shd: clm'");
     expect([code, stderr]).toEqual([14, expect.stringContaining(why)]);
     expect(stdout).toMatch(/^echo: slowly .*\n$/);
-    // It was said, and can be gone on with: an agent keeps what was said when it has noticed that nobody listens.
+    // The message can be continued: an agent stores it once it notices that the client is gone.
     await kept(name, before + 1);
     const id = /next: clm chat nils --session (\S+)/.exec(stderr)?.[1] ?? "";
     expect((await chat(name, ["--session", id, "--once", "how many turns"])).stdout).toBe("turns: 2\n");
   });
 
-  it("that the host's SSH server closes is told with what closes it, to chat and tunnel", async () => {
+  it("that the SSH server refuses to forward is reported with the setting that forbids it, by chat and tunnel", async () => {
     const file = "/etc/ssh/sshd_config.d/00-closed.conf";
     const reload = "systemctl reload ssh && sshd -t";
     try {
@@ -179,7 +179,7 @@ describe("the road", () => {
     }
   });
 
-  it("that a person leaves ends the agent's work", async () => {
+  it("that the user closes ends the agent's work", async () => {
     const since = Number(await inHost(host, `wc -l </home/${name}/.hermes/logs/agent.log`));
     const { code } = await chat(name, ["--once", long], {
       during: (child) => child.stdout?.once("data", () => child.kill("SIGINT")),
@@ -197,7 +197,7 @@ describe("the road", () => {
 describe("at a terminal", () => {
   const name = names.new;
 
-  it("is a conversation; Ctrl-C stops an answer and not the program", async () => {
+  it("is a conversation; Ctrl-C stops the answer, not the program", async () => {
     const before = await kept(name);
     const { code, screen } = await onTerminal(["chat", name], {
       home,
@@ -217,7 +217,7 @@ describe("at a terminal", () => {
     expect(screen.trimEnd()).toMatch(/go on with: clm chat nils --session clm-\d{8}-[0-9a-f]{8}$/);
   });
 
-  it("goes on over a new connection when one was lost", async () => {
+  it("reconnects after a lost connection and continues", async () => {
     const before = await kept(name);
     let cut: Promise<unknown> | undefined;
     const { code, screen } = await onTerminal(["chat", name], {
@@ -244,7 +244,7 @@ describe("at a terminal", () => {
   });
 });
 
-it("the key is told to no stranger on the port", async () => {
+it("never sends the key to another process on the port", async () => {
   const name = names.old;
   const { port } = hostStore(home)
     .read()
@@ -263,7 +263,7 @@ while 1: heard.write(s.accept()[0].recv(9999)+b"!")`;
   );
   const { code, stderr } = await chat(name, ["--once", "hello"]);
   const heard = await inHost(host, "cat /tmp/heard; systemctl stop stranger; rm /tmp/heard /tmp/ready");
-  // A connection is opened before it is checked: the stranger may have one, and gets no byte on it.
+  // A connection is opened before its owner is verified: the other process may get one, but no byte on it.
   expect([code, heard.replaceAll("!", "")]).toEqual([1, ""]);
   expect(stderr).toMatch(/key of olga was not sent[\s\S]*user nobody[\s\S]*next: clm agent doctor olga/);
 });

@@ -24,13 +24,13 @@ const wellDone = async (...args: string[]) => {
 };
 
 describe("configure", () => {
-  it("says what is missing, and which flag answers it", async () => {
+  it("names the missing answers and their flags", async () => {
     const { code, stderr } = await lab.configure(name);
     expect(code).toBe(6);
     expect(stderr).toContain("--provider");
   });
 
-  it("changes nothing in a dry run, and names what would change", async () => {
+  it("changes nothing in a dry run, and lists what would change", async () => {
     const before = await inHost(host, `sha256sum ${env} ${config}; systemctl is-active ${unitOf(name)} || true`);
     const files = await Promise.all(["hosts.json", "secrets.json"].map((file) => readFile(join(home, file), "utf8")));
     const { code, done } = await lab.configure(name, "--provider", "echo", "--dry-run");
@@ -43,7 +43,7 @@ describe("configure", () => {
     expect(after).toEqual(files);
   });
 
-  it("of one stage leaves the next one open, and the gate closed", async () => {
+  it("of one stage leaves the next stage open, and the agent cannot start", async () => {
     const { code, stderr, done } = await lab.configure(
       name,
       "--provider",
@@ -64,7 +64,7 @@ describe("configure", () => {
     expect([started.code === 0, started.stderr]).toEqual([false, expect.stringContaining("(state=channels)")]);
   });
 
-  it("by flags goes through all stages, and a model answers", async () => {
+  it("by flags completes all stages, and a model answers", async () => {
     const done = await wellDone("--provider", "echo");
     expect(done.stages.map((stage: { name: string; result: string }) => [stage.name, stage.result])).toEqual([
       ["providers", "complete"],
@@ -82,7 +82,7 @@ describe("configure", () => {
   it.each([
     ["by its name alone", []],
     ["with the same words", ["--provider", "echo"]],
-  ])("a second time, %s, changes nothing, restarts nothing, and takes one exec", async (_how, words) => {
+  ])("a second time, %s, changes and restarts nothing, with one exec", async (_how, words) => {
     const pid = await pidOf(host, name);
     const fleet = await readFile(join(home, "hosts.json"), "utf8");
     const again = ["agent", "configure", name, ...words, "-o", "json", "--debug"];
@@ -92,13 +92,13 @@ describe("configure", () => {
     expect(done.changes).toEqual([]);
     expect(done.proofs.at(-1)).toMatchObject({ id: "chat", result: "skipped" });
     expect(done.proofs.at(-1).reason).toMatch(/^proven .* ago, unchanged since$/);
-    // As the SSH library itself tells them.
+    // Counted in the debug output of the SSH library.
     expect(stderr.match(/Sending CHANNEL_REQUEST \(r:\d+, exec/g)).toHaveLength(1);
     expect(await pidOf(host, name)).toBe(pid);
     expect(await readFile(join(home, "hosts.json"), "utf8")).toBe(fleet);
   });
 
-  it("asks a provider again when it was changed, or when its stage is named", async () => {
+  it("tests a provider again when it was changed or its stage is named", async () => {
     const reason = (done: { stages: { name: string; reason: string }[] }) => done.stages[0]?.reason;
     expect(reason(await wellDone("--provider", "echo"))).toBe("echo");
     expect(reason(await wellDone("--provider", "echo", "--stage", "providers"))).toContain("answers (200)");
@@ -108,7 +108,7 @@ describe("configure", () => {
     expect(reason(await wellDone("--provider", "echo"))).toContain("answers (200)");
   });
 
-  it("does not move a working agent to a provider that became unreachable", async () => {
+  it("does not switch a working agent to an unreachable provider", async () => {
     const pid = await pidOf(host, name);
     const to = (at: string) => clm(["provider", "update", "echo", "--endpoint", at, "--no-test", "--yes"], { home });
     expect((await to("http://127.0.0.1:1")).code).toBe(0);
@@ -121,24 +121,24 @@ describe("configure", () => {
     await wellDone();
   });
 
-  it("takes no answers to what only proves", async () => {
+  it("accepts no answers for the validate stage", async () => {
     for (const flags of [["--model", "x"], ["--port", "8699"], ["--channel", "webhook"], ["--no-validate"]]) {
       const { code, stderr } = await lab.configure(name, "--stage", "validate", ...flags);
       expect([flags, code, stderr]).toEqual([flags, 2, expect.stringContaining("--stage validate")]);
     }
   });
 
-  it("names the variables that it changes", async () => {
+  it("lists the variables that it changes", async () => {
     const said = async (...flags: string[]) => JSON.stringify((await wellDone(...flags)).changes);
     expect(await said("--port", "8692")).toContain("~ API_SERVER_PORT");
     expect(await said("--port", "auto", "--model", "echo-9")).toContain("~ model.default");
     expect((await recorded()).model).toBe("echo-9");
     await wellDone("--model", "none");
-    // The provider's own.
+    // The provider's own variable.
     expect((await recorded()).model).toBe("echo-1");
   });
 
-  it("restarts once when something changed, and keeps what the user wrote into config.yaml", async () => {
+  it("restarts once after a change, and keeps the user's own settings in config.yaml", async () => {
     await inHost(host, `printf '# mine\\nagent:\\n  max_turns: 7 # seven\\n' >>${config}`);
     expect((await wellDone()).changes).toEqual([]);
     const pid = await pidOf(host, name);
@@ -152,7 +152,7 @@ describe("configure", () => {
     for (const line of ["# mine", "  max_turns: 7 # seven", "  default: echo-2"]) expect(text).toContain(line);
   });
 
-  it("a variable that somebody else put into .env is named and stays, until its removal is allowed", async () => {
+  it("keeps and names a foreign variable in .env until --allow-removal", async () => {
     await inHost(host, `printf 'FOREIGN_KEY=planted-value\\n' >>${env}`);
     const pid = await pidOf(host, name);
     const { code, stderr } = await lab.configure(name, "--model", "echo-3");
@@ -167,7 +167,7 @@ describe("configure", () => {
     expect(await variables()).not.toContain("FOREIGN_KEY");
   });
 
-  it("leaves no key of a provider behind that is not used any more", async () => {
+  it("removes the key of a provider that is no longer used", async () => {
     const key = { home, env: { ECHO_KEY: "sk-planted-echo-key" } };
     const added = await clm(["provider", "add", "keyed", ...asEcho, "--secret", "api_key=env:ECHO_KEY"], key);
     expect(added, added.stderr).toMatchObject({ code: 0 });
@@ -177,7 +177,7 @@ describe("configure", () => {
     expect(await inHost(host, `grep -r sk-planted-echo-key ${env} ${config} || echo none`)).toBe("none\n");
   });
 
-  it("killed between the files and the restart, the next run restarts", async () => {
+  it("killed between writing the files and the restart, restarts in the next run", async () => {
     await inHost(
       host,
       `mv /usr/bin/systemctl /usr/bin/systemctl.real
@@ -199,7 +199,7 @@ chmod 755 /usr/bin/systemctl`,
     expect((await wellDone()).changes).toEqual([]);
   });
 
-  it("that proves too little ends as every failing command does, with what it saw besides", async () => {
+  it("that fails to prove the agent exits non-zero, and reports its other observations", async () => {
     await lab.must("agent", "stop", name);
     const { code, stderr, done } = await lab.configure(name, "--stage", "validate");
     expect(done).toMatchObject({ agent: `${host}:hermes:${name}`, name, host, stages: [{ result: "failed" }] });
@@ -210,7 +210,7 @@ chmod 755 /usr/bin/systemctl`,
     await wellDone();
   });
 
-  it("moves to another port, and not to one that is taken", async () => {
+  it("moves to another port, but not to one in use", async () => {
     const { port } = await recorded();
     const taken = await lab.configure(name, "--port", "22");
     expect([taken.code, taken.stderr]).toEqual([5, expect.stringContaining("22")]);
@@ -227,7 +227,7 @@ describe("channels", () => {
   const here = () => ({ home, env: { BOT: token } });
   const on = ["agent", "configure", name, "--channel", "discord", "--no-test", "--secret", "discord.token=env:BOT"];
 
-  it("refuses what is wrong before anything changes", async () => {
+  it("refuse invalid answers before anything changes", async () => {
     const before = await readFile(join(home, "hosts.json"), "utf8");
     const wrong: [string[], number, string][] = [
       [["--channel", "discrod"], 2, "discord"],
@@ -248,7 +248,7 @@ describe("channels", () => {
     expect(await readFile(join(home, "hosts.json"), "utf8")).toBe(before);
   });
 
-  it("keep their secrets in secrets.json and .env alone, and take them along when they go", async () => {
+  it("keep their secrets only in secrets.json and .env, and remove them with the channel", async () => {
     const { code, stdout, stderr } = await clm([...on, "--set", "discord.allowed_users=123456789012345678"], here());
     expect(code, stderr).toBe(0);
     expect(await readFile(join(home, "secrets.json"), "utf8")).toContain(token);
@@ -261,7 +261,7 @@ describe("channels", () => {
     expect(await readFile(join(home, "secrets.json"), "utf8")).not.toContain(token);
   });
 
-  it("come from a file too", async () => {
+  it("can be read from a file", async () => {
     const folder = await mkdtemp(join(tmpdir(), "clm-answers-"));
     const file = join(folder, "answers.yaml");
     await writeFile(file, "channels:\n  discord: {token: env:BOT, allowed_users: ['123456789012345678']}\n");
@@ -299,7 +299,7 @@ describe("on a terminal", () => {
     }
   });
 
-  it("asks nothing when a flag answers what is required", async () => {
+  it("asks nothing when flags answer all required questions", async () => {
     await lab.install(host, "fay", "2026.7.1+standin");
     try {
       const words = ["agent", "configure", "fay", "--provider", "echo", "--no-validate"];
@@ -312,7 +312,7 @@ describe("on a terminal", () => {
     }
   });
 
-  it("asks for what is missing, and no more the next time", async () => {
+  it("asks for missing answers, and not again the next time", async () => {
     await lab.install(host, "dora", "2026.7.1+standin");
     try {
       const [provider, others] = [/Provider for dora/, /Channels: the local API is always on\. Another\?/];
@@ -323,7 +323,7 @@ describe("on a terminal", () => {
       expect((await onTerminal(["agent", "configure", "dora"], { home, answers: left })).code).toBe(130);
       const { code, screen } = await onTerminal(["agent", "configure", "dora"], { home, answers: [[others, enter]] });
       expect(code, screen).toBe(0);
-      // What was answered before it was left is not asked again.
+      // Answers given before it was aborted are kept.
       expect(screen).not.toMatch(provider);
       expect(screen).toContain("trial-1:hermes:dora is ready");
       expect((await onTerminal(["agent", "configure", "dora"], { home, answers: [] })).code).toBe(0);

@@ -37,7 +37,7 @@ async function doctor(...words: string[]) {
 
 type Diagnosis = Awaited<ReturnType<typeof doctor>>;
 
-/** Looks until it is so: what a start brings about takes its time. */
+/** Repeats the diagnosis until it is so: the effects of a start take a while. */
 async function until(isSo: (found: Diagnosis) => boolean): Promise<Diagnosis> {
   for (let tries = 0; ; tries++) {
     const found = await doctor();
@@ -48,8 +48,8 @@ async function until(isSo: (found: Diagnosis) => boolean): Promise<Diagnosis> {
 const has = (id: string, result: string) => (found: Diagnosis) =>
   found.rows.some((row) => row.id === id && row.result === result);
 
-describe("an agent that is well", () => {
-  it("is told in one line, after one connection and two execs", async () => {
+describe("a healthy agent", () => {
+  it("is reported in one line, with one connection and two execs", async () => {
     await until(({ bad }) => bad.length === 0);
     const { code, stdout, stderr } = await clm(["agent", "doctor", name, "--debug"], { home });
     expect([code, stdout]).toEqual([
@@ -60,7 +60,7 @@ describe("an agent that is well", () => {
     expect(stderr.match(/Handshake completed/g)).toHaveLength(1);
   });
 
-  it("has every check, each of it", async () => {
+  it("passes every check", async () => {
     const { code, rows, bad } = await doctor();
     expect([code, bad]).toEqual([0, []]);
     expect(rows.map(({ id }) => id)).toEqual(
@@ -72,7 +72,7 @@ describe("an agent that is well", () => {
   });
 });
 
-describe("what goes wrong is named", () => {
+describe("a problem is named", () => {
   it.each<[words: string, id: string, result: string, reason: RegExp, also?: string]>([
     ["port-taken", "log.port-taken", "fail", /something else on the host holds its port/],
     ["key-refused", "log.api-key-refused", "fail", /Hermes does not take its API key/],
@@ -97,7 +97,7 @@ describe("what goes wrong is named", () => {
     expect(code).toBe(result === "fail" ? 1 : 0);
   });
 
-  it("what was said and is seen to have passed does not alarm", async () => {
+  it("a logged error that is over raises no alarm", async () => {
     await misbehave(host, name, "say API call failed after 3 retries: Connection error.");
     const { code, rows } = await until((found) => has("log.provider-down", "ok")(found) && found.code === 0);
     expect(code).toBe(0);
@@ -108,7 +108,7 @@ describe("what goes wrong is named", () => {
     });
   });
 
-  it("shows no secret and moves no cursor, whatever the agent says", async () => {
+  it("shows no secret and no control sequence, whatever the agent logs", async () => {
     await misbehave(host, name, `say the moon \u001b]0;stolen\u0007\u001b[2J shines on ${token}`);
     await until(has("errors", "warn"));
     for (const format of [["--verbose"], ["-o", "json"]]) {
@@ -120,17 +120,17 @@ describe("what goes wrong is named", () => {
     }
   });
 
-  it("what an agent says that keeps ending is told", async () => {
+  it("the last log lines of a crashing agent are reported", async () => {
     await misbehave(host, name, "crash-loop");
-    // Between two ends it stands for a moment, and all that is wrong then is what it said.
+    // Between two crashes it runs for a moment; only its log shows the problem then.
     const { code, bad } = await until((seen) => seen.code === 1 && has("errors", "warn")(seen));
     expect(code).toBe(1);
     expect(bad.find(({ id }) => id === "errors")?.reason).toContain("Unhandled exception in the gateway");
     expect(bad.some(({ id }) => id === "unit" || id === "steady")).toBe(true);
   });
 
-  it("what was overcome by a new start is not told any more", async () => {
-    // One that systemd is about to start again keeps counting its restarts.
+  it("an error before the last start is not reported", async () => {
+    // The restart counter lasts while systemd is about to start the unit again.
     await inHost(host, `systemctl stop ${unitOf(name)}`);
     await misbehave(host, name, "");
     const { code, bad } = await until(({ bad: all }) => all.length === 0);
@@ -152,7 +152,7 @@ describe("--fix", () => {
   const damage = `chmod 0644 /home/${name}/.hermes/config.yaml; sed -i '/^API_SERVER_ENABLED=/d' /home/${name}/.hermes/.env
 systemctl stop ${unitOf(name)}`;
 
-  it("only tells in a dry run", async () => {
+  it("only reports in a dry run", async () => {
     await inHost(host, damage);
     const { code, stderr, bad } = await doctor("--fix", "--dry-run");
     expect(code).toBe(1);
@@ -161,7 +161,7 @@ systemctl stop ${unitOf(name)}`;
     expect(await pidOf(host, name)).toBe("0");
   });
 
-  it("puts it right, looks again, and says what it did", async () => {
+  it("repairs, diagnoses again, and reports what it did", async () => {
     const { code, stderr, rows, bad } = await doctor("--fix");
     expect([code, bad]).toEqual([0, []]);
     expect(stderr).toContain(`${host}/${name}: mended by clm agent sync ${name}`);
@@ -171,7 +171,7 @@ systemctl stop ${unitOf(name)}`;
     expect(await pidOf(host, name)).not.toBe("0");
   });
 
-  it("takes nothing away that somebody else wrote", async () => {
+  it("removes nothing that clm did not write", async () => {
     const env = `/home/${name}/.hermes/.env`;
     await inHost(host, `cp -a ${env} /run/kept.env; echo THEIRS=1 >>${env}`);
     const { code, stderr, bad } = await doctor("--fix");
@@ -180,7 +180,7 @@ systemctl stop ${unitOf(name)}`;
     expect(await inHost(host, `tail -n 1 ${env}; mv /run/kept.env ${env}`)).toBe("THEIRS=1\n");
   });
 
-  it("changes nothing when all is well", async () => {
+  it("changes nothing when there is no problem", async () => {
     const pid = await pidOf(host, name);
     const { code, stderr, rows } = await doctor("--fix");
     expect([code, rows.some(({ mended }) => mended)]).toEqual([0, false]);
@@ -188,7 +188,7 @@ systemctl stop ${unitOf(name)}`;
     expect(await pidOf(host, name)).toBe(pid);
   });
 
-  it("leaves one alone that clm stopped", async () => {
+  it("does not start an agent that clm stopped", async () => {
     await lab.must("agent", "stop", name);
     const { code, bad } = await doctor("--fix");
     expect([code, bad]).toEqual([0, []]);
@@ -196,7 +196,7 @@ systemctl stop ${unitOf(name)}`;
   });
 });
 
-it("clm doctor looks at this machine, every host and every agent", async () => {
+it("clm doctor checks this machine, every host and every agent", async () => {
   const { stdout, stderr } = await clm(["doctor", "-o", "json"], { home });
   expect(stdout, stderr).not.toBe("");
   const rows: Row[] = JSON.parse(stdout);

@@ -5,7 +5,7 @@ import { misbehave, unitOf } from "./agents.js";
 import { type Call, clm, inHost } from "./clm.js";
 import { labFixture } from "./fixture.js";
 
-// Sessions that go on in a channel: one agent of a version that can do that, one of a version that cannot.
+// Sessions continued in a channel: one agent of a version that supports it, one of a version that does not.
 
 const host = "trial-1";
 const data = "/home/ada/.hermes";
@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 const hand = (words: string[] = [], call: Partial<Call> = {}, channel = "discord") =>
   clm(["handoff", "ada", "--to-channel", channel, "--session", "tea", "--yes", ...words], { home, ...call });
-/** By somebody who cannot be asked, and has not said yes. */
+/** Without a terminal and without --yes. */
 const unasked = (...words: string[]) =>
   clm(["handoff", "ada", "--to-channel", "discord", "--session", "tea", ...words], { home });
 
@@ -51,9 +51,9 @@ const standing = (state: string) =>
   sql(
     `UPDATE sessions SET handoff_state = ${state}, handoff_platform = 'discord', handoff_error = NULL WHERE id = 'tea'`,
   );
-/** Read with every request: it needs no restart. */
+/** The stand-in reads its switches with every request, without a restart. */
 const switched = (words: string) => inHost(host, `echo '${words}' >${data}/.standin`);
-/** Its process is there and does nothing, while `work` goes on. */
+/** Suspends the agent's process while `work` runs. */
 const frozen = async (work: () => Promise<void>) => {
   await inHost(host, `systemctl kill -s STOP ${unitOf("ada")}`);
   await work().finally(() => inHost(host, `systemctl kill -s CONT ${unitOf("ada")}`));
@@ -69,7 +69,7 @@ beforeEach(async () => {
 });
 
 describe("a session", () => {
-  it("goes on in a channel, and is there when it is handed over again", async () => {
+  it("continues in a channel, and can be handed over again", async () => {
     const { code, stdout, stderr } = await hand(["-o", "json"]);
     expect(code, stderr).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ agent: "ada", session: "tea", channel: "discord", result: "handed" });
@@ -87,12 +87,12 @@ describe("a session", () => {
     expect(JSON.parse(restart.stdout)).toMatchObject({ result: "handed" });
   });
 
-  it("is the one that was used last, when none is named", async () => {
+  it("is the last used one when none is named", async () => {
     const { stdout } = await clm(["handoff", "ada", "--to-channel", "discord", "--yes", "-o", "json"], { home });
     expect(JSON.parse(stdout)).toMatchObject({ session: "tea", result: "handed" });
   });
 
-  it("stays where it is until somebody said that others may read it, and in a dry run", async () => {
+  it("is not moved in a dry run, or before the user agreed that others may read it", async () => {
     expect(await unasked()).toMatchObject({ code: 6, stderr: expect.stringContaining("--yes") });
     expect((await row())[0]).toBeNull();
     expect(await hand(["--dry-run"])).toMatchObject({
@@ -112,7 +112,7 @@ describe("a session", () => {
     expect([code, stderr]).toEqual([exit, expect.stringContaining(says)]);
   });
 
-  it("tells in the agent's own words why it was not", async () => {
+  it("reports the agent's own reason for a failure", async () => {
     await switched("handoff-fails the moon is full");
     const { code, stderr } = await hand();
     expect([code, stderr]).toEqual([16, expect.stringContaining("the moon is full")]);
@@ -132,7 +132,7 @@ describe("a session", () => {
 });
 
 describe("a request", () => {
-  it("that the agent left in the middle is told, and reset when somebody says so", async () => {
+  it("that the agent left unfinished is reported, and reset on request", async () => {
     await switched("handoff-stuck");
     const reset = "clm handoff ada --to-channel discord --session tea --reset";
     const stuck = await hand(["--wait", "20"]);
@@ -148,7 +148,7 @@ describe("a request", () => {
     expect(await row()).toEqual(["completed", "discord", null]);
   });
 
-  it("that nobody takes up is taken back", async () => {
+  it("that is not picked up is withdrawn", async () => {
     await frozen(async () => {
       const { code, stderr } = await hand(["--wait", "2"]);
       expect([code, stderr]).toEqual([18, expect.stringContaining("taken back")]);
@@ -156,7 +156,7 @@ describe("a request", () => {
     });
   });
 
-  it.each(["SIGINT", "SIGKILL"] as const)("is taken back when clm ends with %s", async (signal) => {
+  it.each(["SIGINT", "SIGKILL"] as const)("is withdrawn when clm ends with %s", async (signal) => {
     await frozen(async () => {
       const result = await hand([], {
         during: (child) => void whenState("pending").then(() => child.kill(signal)),
@@ -167,13 +167,13 @@ describe("a request", () => {
     });
   });
 
-  it("that is there already is waited for", async () => {
+  it("waits for an earlier one", async () => {
     await standing("'pending'");
     const { code, stderr } = await hand();
     expect(code, stderr).toBe(0);
   });
 
-  it("is not made of an agent that is down", async () => {
+  it("is not made while the agent is down", async () => {
     const { must } = lab;
     await must("agent", "stop", "ada");
     try {

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { clm, inHost } from "./clm.js";
 import { labFixture, withEcho } from "./fixture.js";
 
-/** One of each generation, on two hosts. */
+/** One agent of the oldest and one of the newest version, on two hosts. */
 const old = { name: "olga", host: "trial-1", version: "2026.5.7+standin" };
 const young = { name: "nils", host: "trial-2", version: "2026.7.1+standin" };
 type Party = typeof old;
@@ -15,7 +15,7 @@ const scratch = mkdtempSync(join(tmpdir(), "clm-handoff-"));
 const run = (args: string[], env: NodeJS.ProcessEnv = {}) => clm(args, { home, env });
 const chat = async (party: Party, id: string, text: string) =>
   (await lab.must("chat", party.name, "--session", id, "--once", text)).stdout.trim();
-/** Hands over, and gives back what a program reads. */
+/** Runs a handoff and returns its JSON result. */
 async function handed(from: Party, to: Party, ...more: string[]) {
   const { stdout } = await lab.must("handoff", from.name, to.name, "--yes", "-o", "json", ...more);
   return JSON.parse(stdout);
@@ -30,7 +30,7 @@ interface Said {
   timestamp: number;
 }
 
-/** A session as the agent itself exports it, message by message. 0.13 names no tool beside its answer, only in its call. */
+/** A session as the agent exports it, message by message. 0.13 names a tool only in its call, not beside the result. */
 async function saidIn({ name }: Party, id: string): Promise<Said[]> {
   const { stdout } = await lab.must("agent", "sessions", "export", name, id);
   const rows: Said[] = JSON.parse(stdout).messages;
@@ -47,7 +47,7 @@ const idsOf = async ({ name }: Party): Promise<string[]> =>
     (row: { id: string }) => row.id,
   );
 
-/** Every byte the agent keeps of sessions, also what is in the log and on pages that are free. */
+/** Every byte that the agent stores of sessions, including the write-ahead log and free pages. */
 const bytesHold = async ({ host, name }: Party, text: string) =>
   (
     await inHost(
@@ -82,7 +82,7 @@ describe.each([
   [old, young],
   [young, old],
 ])("from $version to another", (from, to) => {
-  it("keeps the transcript, message by message, and the target answers from it", async () => {
+  it("keeps every message of the transcript, and the target answers from it", async () => {
     const id = await conversation(from, `talk-${from.name}`);
     const meant = await saidIn(from, id);
     const before = await query(from, `SELECT * FROM sessions WHERE id = '${id}'`);
@@ -94,7 +94,7 @@ describe.each([
     expect(await saidIn(to, done.id)).toEqual(meant);
     expect(await query(from, `SELECT * FROM sessions WHERE id = '${id}'`)).toBe(before);
     expect(readFileSync(join(home, "chats.json"), "utf8")).toBe(chats);
-    // Three turns of the source and this one: what was planted is gone.
+    // Three turns of the source and this one: the planted secret is gone.
     expect(await chat(to, done.id, "how many turns")).toBe("turns: 4");
     const { stdout } = await lab.must("audit", "--last", "1", "-o", "json");
     const [action] = JSON.parse(stdout);
@@ -102,7 +102,7 @@ describe.each([
     expect((await run(["handoff", "--list", "-o", "json"])).stdout.trim()).toBe("[]");
   });
 
-  it("and back again, what is there is the same", async () => {
+  it("and back again, leaves the same transcript", async () => {
     const id = await conversation(from, `back-${from.name}`);
     const there = await handed(from, to, "--session", id);
     const back = await handed(to, from, "--session", there.done.id);
@@ -111,8 +111,8 @@ describe.each([
   });
 });
 
-describe("what may not travel", () => {
-  it("shows it first, and a dry run changes nothing", async () => {
+describe("withheld content", () => {
+  it("is shown first, and a dry run changes nothing", async () => {
     const id = await conversation(old, "dry");
     const ids = await idsOf(young);
     const { code, stdout, stderr } = await run(["handoff", old.name, young.name, "--session", id, "--dry-run"]);
@@ -124,7 +124,7 @@ describe("what may not travel", () => {
     expect([unasked.code, unasked.stderr]).toEqual([6, expect.stringContaining("--yes")]);
   });
 
-  it("a denied tool's output is nowhere on the target", async () => {
+  it("of a denied tool is nowhere on the target", async () => {
     const id = await conversation(old, "denied");
     const secret = "the-salary-of-ada-is-4711-0815";
     await query(
@@ -140,7 +140,7 @@ describe("what may not travel", () => {
     expect(await bytesHold(young, secret)).toBe(false);
   });
 
-  it("secrets, tools, and all but the last turn", async () => {
+  it("can be secrets, tools, and all but the last turn", async () => {
     const id = await conversation(old, "bounded");
     const key = "sk-proj-0123456789abcdef0123456789";
     await chat(old, id, `my key is ${key}`);
@@ -152,7 +152,7 @@ describe("what may not travel", () => {
   });
 });
 
-describe("a small window", () => {
+describe("a small context window", () => {
   const overlay = () => join(home, "models.yaml");
   afterAll(() => rmSync(overlay(), { force: true }));
 
@@ -183,7 +183,7 @@ describe("a small window", () => {
     expect((await idsOf(young)).filter((each) => each.includes("-summary-"))).toEqual([]);
   });
 
-  it("that nobody knows is taken for large, unless somebody wants it fitted", async () => {
+  it("of unknown size is taken for large, unless fitting was requested", async () => {
     rmSync(overlay(), { force: true });
     const id = await conversation(old, "unknown-window");
     const fitted = await run(["handoff", old.name, young.name, "--session", id, "--fit", "trim", "--yes"]);
@@ -193,8 +193,8 @@ describe("a small window", () => {
   });
 });
 
-describe("who may, and who can", () => {
-  it("a key that may not talk with both hands nothing over", async () => {
+describe("preconditions", () => {
+  it("refuse a key that may not use both agents", async () => {
     const id = await conversation(old, "as");
     await lab.must("gateway", "key", "create", "--name", "half", "--agents", old.name, "--role", "chat");
     await lab.must("gateway", "key", "create", "--name", "reader", "--agents", "*", "--role", "read");
@@ -210,7 +210,7 @@ describe("who may, and who can", () => {
     expect((await handed(old, young, "--session", id, "--as", "whole")).done.as).toMatch(/^[a-z0-9]{8}$/);
   });
 
-  it("a target that is down, or whose model fails, changes nothing", async () => {
+  it("leave everything unchanged when the target is down or its model fails", async () => {
     const id = await conversation(old, "down");
     const ids = await idsOf(young);
     await inHost(young.host, `echo dead-upstream >/home/${young.name}/.hermes/.standin`);
@@ -224,7 +224,7 @@ describe("who may, and who can", () => {
     expect(await idsOf(young)).toEqual(ids);
   });
 
-  it("the source can be closed, when all is proven", async () => {
+  it("allow closing the source once everything is proven", async () => {
     const id = await conversation(old, "closing");
     const { done } = await handed(old, young, "--session", id, "--close");
     expect(done.closed).toBe(true);
@@ -240,7 +240,7 @@ describe("killed or cut at any step, and run again", () => {
   const disturbed = (args: string[], env: Record<string, string>) =>
     run([...args, "--debug"], { NODE_OPTIONS: `--require ${steps}`, ...env });
 
-  it("ends with one session that is whole", async () => {
+  it("ends with one complete session", async () => {
     const id = await conversation(old, "killed");
     const meant = await saidIn(old, id);
     const args = ["handoff", old.name, young.name, "--session", id, "--yes"];
@@ -257,7 +257,7 @@ describe("killed or cut at any step, and run again", () => {
       const before = await idsOf(young);
       const hit = await disturbed(args, { CLM_STEP: String(step), CLM_STEP_DO: action });
       const made = (await idsOf(young)).filter((each) => !before.includes(each));
-      // One that was at its end when it was hit is whole too, and nothing is open of it.
+      // A handoff that was complete when it was interrupted has nothing left to resume.
       const ended = made.length === 1 && (await run(["handoff", "--list", "-o", "json"])).stdout.trim() === "[]";
       const again = await run([...args, "-o", "json"]);
       const name = `${action} at step ${step} of ${count}`;
@@ -281,11 +281,11 @@ describe("killed or cut at any step, and run again", () => {
     expect((await run(["audit", "--verify"])).code).toBe(0);
   }, 900_000);
 
-  it("can be given up instead", async () => {
+  it("can be abandoned instead", async () => {
     const id = await conversation(old, "given-up");
     const args = ["handoff", old.name, young.name, "--session", id, "--yes"];
     const before = (await idsOf(young)).sort();
-    // As soon as it says so: the session is written, and an agent needs longer to prove it than a signal to come.
+    // At this message the session is written; proving it takes longer than the signal takes to arrive.
     const killed = await clm(args, {
       home,
       during: (child) =>
@@ -300,7 +300,7 @@ describe("killed or cut at any step, and run again", () => {
     await lab.must("handoff", "--abandon", open[0].id);
     expect(JSON.parse((await run(["handoff", "--list", "-o", "json"])).stdout)).toEqual([]);
     expect((await idsOf(young)).sort()).toEqual(before);
-    // A turn that nobody hears any more may write it down long after: who hands something over next takes it away.
+    // An interrupted turn may be stored long after; the next handoff removes it.
     const late = open[0].id;
     await query(young, `INSERT INTO sessions (id, source, started_at) VALUES ('${late}', 'api_server', 1)`);
     await query(

@@ -3,7 +3,7 @@ import { clm, inHost } from "./clm.js";
 import { labFixture, withEcho } from "./fixture.js";
 import { hostileAgent } from "./hostile-agent.js";
 
-/** An agent that replaced its own programs, and one that it can be handed over to. */
+/** An agent that replaced its own programs, and a target for its handoffs. */
 const host = "trial-1";
 const [name, other] = ["mallory", "trent"];
 const hostile = hostileAgent(host, name);
@@ -54,9 +54,9 @@ describe("programs that an agent replaced", () => {
     ["handoff", ["handoff", name, other, "--session", "talk-1", "--yes"]],
     ["exec", ["agent", "exec", name, "--", `/home/${name}/.local/bin/hermes`, "--version"]],
     ["restart", ["agent", "restart", name]],
-  ])("run nowhere but in its sandbox, and leave nothing behind: %s", async (_about, words) => {
+  ])("run only in its sandbox, and leave nothing behind: %s", async (_about, words) => {
     const { code, stderr } = await run(...words);
-    // systemd-run ends with 1 when something that was left behind did not end by itself.
+    // systemd-run exits with 1 when a leftover process did not end by itself.
     if (words[1] !== "exec") expect(code, stderr).toBe(0);
     for (const each of [hostile, target]) {
       const outside = (await each.runs()).filter(({ noNewPrivileges, realTmp }) => !noNewPrivileges || realTmp);
@@ -65,14 +65,14 @@ describe("programs that an agent replaced", () => {
     }
   });
 
-  it("are not needed to tell its version", async () => {
+  it("are not needed to read its version", async () => {
     expect(await ps()).toMatchObject({ state: "running", version: "2026.7.1+standin" });
     expect(await hostile.runs()).toEqual([]);
   });
 });
 
-describe("a process of its user outside its unit", () => {
-  it("is told by ps and status, with its pid", async () => {
+describe("a process of the agent's user outside its unit", () => {
+  it("is reported by ps and status, with its pid", async () => {
     const pid = await hostile.escape();
     const row = await ps();
     expect(row).toMatchObject({ state: "degraded", well: false });
@@ -82,14 +82,14 @@ describe("a process of its user outside its unit", () => {
     expect(stdout).toContain(`${pid}`);
   });
 
-  it("does not count when clm itself runs it in the agent", async () => {
+  it("is not reported when clm itself started it", async () => {
     const exec = run("agent", "exec", name, "--", "sleep", "4");
     await inHost(host, `for n in $(seq 60); do pgrep -u ${name} -x sleep >/dev/null && exit; sleep 0.1; done; exit 1`);
     expect(await ps()).toMatchObject({ state: "running", strays: [] });
     await exec;
   });
 
-  it("is told by stop, keeps the agent from being well, and ends with --strays", async () => {
+  it("is reported by stop, makes the agent unhealthy, and is ended by --strays", async () => {
     const pid = await hostile.escape();
     const stopped = await run("agent", "stop", name, "-o", "json");
     expect([stopped.code, JSON.parse(stopped.stdout).strays]).toEqual([0, [{ pid, command: "sleep 7654321" }]]);
@@ -103,7 +103,7 @@ describe("a process of its user outside its unit", () => {
   });
 });
 
-describe("a chain of processes that fork for ever", () => {
+describe("a process that forks forever", () => {
   it("is ended by stop --strays", async () => {
     await hostile.forkChain();
     await lab.must("agent", "stop", name, "--strays", "--yes");
@@ -111,7 +111,7 @@ describe("a chain of processes that fork for ever", () => {
     await lab.must("agent", "start", name);
   });
 
-  it("does not keep remove from its end", async () => {
+  it("does not block remove", async () => {
     await target.forkChain();
     await lab.must("agent", "remove", other, "--yes", "--no-backup");
     expect(await inHost(host, `getent passwd ${other} || ls -d /home/${other} 2>/dev/null || echo gone`)).toBe(

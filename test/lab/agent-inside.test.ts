@@ -9,7 +9,7 @@ import { openSecrets } from "../../src/state/secrets.js";
 import { clm, inHost, program, whenRunning } from "./clm.js";
 import { labFixture, withEcho } from "./fixture.js";
 
-// One agent that was configured, one that was not, and one on a newer systemd.
+// A configured agent, an unconfigured one, and one on a newer systemd.
 const host = "trial-1";
 const newer = "trial13-1";
 const data = "/home/ada/.hermes";
@@ -37,7 +37,7 @@ const exec = (name: string, ...command: string[]) => agent("exec", name, "--", .
 const keyOf = (name: string) =>
   openSecrets(home).get({ host, type: "hermes", agent: name }, "HERMES_API_SERVER_KEY")?.reveal() ?? "";
 
-/** What a command may leave on a host: a unit, a process, the sign of a leash. */
+/** What a command could leave on a host: a unit, a process, the file of the dead man's switch. */
 const left = (where: string) =>
   inHost(
     where,
@@ -53,7 +53,7 @@ describe.each([
   ["ada", host],
   ["eve", newer],
 ])("a command in %s on %s", (name, where) => {
-  it("runs as its user in its home, and its code is ours", async () => {
+  it("runs as the agent's user in its home, and its exit code is passed on", async () => {
     const result = await exec(name, "id -un; pwd; echo $HERMES_HOME; echo oops >&2; exit 7");
     expect(result).toMatchObject({
       code: 7,
@@ -62,27 +62,27 @@ describe.each([
     });
   });
 
-  it("has what its service has on its PATH, and may open its own streams", async () => {
+  it("has the PATH of the service, and can open its own streams", async () => {
     const { stdout, stderr } = await exec(name, "command -v hermes; echo out >/dev/stdout; echo err >/dev/stderr");
     expect([stdout, stderr]).toEqual([`/home/${name}/.hermes/code/venv/bin/hermes\nout\n`, "err\n"]);
   });
 
-  it("gets its words as they are", async () => {
+  it("gets its arguments unchanged", async () => {
     const words = ["$HOME", "$$", "%h", "a b", "it's", "\\n", "", "ü", "a\nb"];
     expect((await exec(name, "printf", "%s|", ...words)).stdout).toBe(`${words.join("|")}|`);
   });
 
-  it("ends with the signal's code, and with 127 when there is none", async () => {
+  it("ends with the code of a signal, and with 127 when the program is missing", async () => {
     expect(await exec(name, "sh", "-c", "kill -TERM $$")).toMatchObject({ code: 143 });
     expect(await exec(name, "/nonexistent/program")).toMatchObject({ code: 127 });
   });
 
-  it("reads what is piped in, and every byte comes back", async () => {
+  it("reads piped input and returns every byte", async () => {
     const bytes = randomBytes(2_000_000);
     expect((await piped(["agent", "exec", name, "--", "cat"], bytes)).equals(bytes)).toBe(true);
   });
 
-  it("ends with all it started when clm is killed, also while it reads nothing", async () => {
+  it("ends with its children when clm is killed, even while it reads nothing", async () => {
     const running = clm(["agent", "exec", name, "--", "sleep 9801 & sleep 9802"], {
       home,
       input: "x".repeat(1_000_000),
@@ -92,7 +92,7 @@ describe.each([
     expect(await left(where)).toBe("");
   });
 
-  it("ends with Ctrl-C, whether it wants to or not", async () => {
+  it("ends on Ctrl-C, even if it ignores the signal", async () => {
     const result = await clm(
       ["agent", "exec", name, "--", `${name === "ada" ? "trap '' TERM INT;" : ""} sleep 9803; sleep 9804`],
       {
@@ -106,7 +106,7 @@ describe.each([
 });
 
 describe("a command", () => {
-  it("has the agent's secrets, and they do not show", async () => {
+  it("has the agent's secrets, which are redacted in its output", async () => {
     const { stdout } = await exec(
       "ada",
       `[ "$API_SERVER_KEY" = "$(sed -n 's/^API_SERVER_KEY=//p' .hermes/.env)" ] && env`,
@@ -115,13 +115,13 @@ describe("a command", () => {
     expect(stdout).not.toContain(keyOf("ada"));
   });
 
-  it("runs where there is no .env yet", async () => {
+  it("runs without .env", async () => {
     await withEnv("true", async () => {
       expect(await exec("bob", "echo [$API_SERVER_KEY]")).toMatchObject({ code: 0, stdout: "[]\n" });
     });
   });
 
-  it("is in no log with what it was given", async () => {
+  it("is logged without its arguments and input", async () => {
     await exec("ada", "echo", "a-private-word");
     const log = await readFile(join(home, "audit.jsonl"), "utf8");
     expect(log).toContain('"argv":["agent","exec","ada","--","echo"]');
@@ -129,7 +129,7 @@ describe("a command", () => {
     expect(await inHost(host, "journalctl -o cat --no-pager | grep -c 'a-private-[w]ord' || true")).toBe("0\n");
   });
 
-  it("ends when nobody reads it any more", async () => {
+  it("ends when its reader is gone", async () => {
     const result = await clm(["agent", "exec", "ada", "--", "yes; sleep 9805"], {
       home,
       during: (child) => void child.stdout?.once("data", () => child.stdout?.destroy()),
@@ -138,13 +138,13 @@ describe("a command", () => {
     expect(await left(host)).toBe("");
   });
 
-  it("only tells in a dry run", async () => {
+  it("does not run in a dry run", async () => {
     const result = await agent("exec", "ada", "--dry-run", "--", "touch", "/home/ada/made");
     expect(result).toMatchObject({ code: 0, stderr: "would run touch in trial-1/ada\n" });
     expect(await inHost(host, "ls /home/ada")).not.toContain("made");
   });
 
-  it("runs in nobody else's account", async () => {
+  it("does not run in an account that clm did not make", async () => {
     const comment = (await inHost(host, "getent passwd bob | cut -d: -f5")).trim();
     await inHost(host, "usermod -c somebody bob");
     try {
@@ -158,7 +158,7 @@ describe("a command", () => {
     }
   });
 
-  it("gets no file of root's by way of a link", async () => {
+  it("cannot read root's files through a link", async () => {
     await withEnv("echo TOP=secret-of-root >/root/env; ln -s /root/env .env", async () => {
       const { code, stdout, stderr } = await exec("bob", "env");
       expect([code, stdout]).toEqual([16, ""]);
@@ -167,7 +167,7 @@ describe("a command", () => {
   });
 });
 
-/** With something else in the place of bob's .env. */
+/** Replaces bob's .env while `work` runs. */
 async function withEnv(script: string, work: () => Promise<void>): Promise<void> {
   await inHost(host, `cd /home/bob/.hermes; [ ! -e .env ] || mv .env .env.away; ${script}`);
   await work().finally(() =>
@@ -175,8 +175,8 @@ async function withEnv(script: string, work: () => Promise<void>): Promise<void>
   );
 }
 
-describe("a command in several", () => {
-  it("answers in blocks, ends with the worst code, and tells how to do it again", async () => {
+describe("a command in several agents", () => {
+  it("prints one block per agent, ends with the worst code, and names the command to repeat", async () => {
     const command = "echo $USER; echo no >&2; [ $USER != bob ] || exit 5";
     const { code, stdout, stderr } = await agent("exec", "--host", host, "--", command);
     expect(code).toBe(5);
@@ -187,10 +187,10 @@ describe("a command in several", () => {
     expect(stderr).toContain(`again: clm agent exec trial-1/bob -- '${command.replace("!", "'\\!'")}'`);
   });
 
-  it("for a program: a list, or one object when one was named", async () => {
+  it("prints JSON as a list, or as one object for one agent", async () => {
     const all = JSON.parse((await agent("exec", "*", "-o", "json", "--", "echo $USER; exit 3")).stdout);
     const rows = all.map(({ name, result, code, stdout }: Record<string, unknown>) => [name, result, code, stdout]);
-    // In the fleet's order, which is that of the last change.
+    // In the order of the fleet file, which is the order of the last changes.
     expect(rows.sort()).toEqual([
       ["ada", "failed", 3, "ada\n"],
       ["bob", "failed", 3, "bob\n"],
@@ -206,7 +206,7 @@ describe("a shell", () => {
   it.each([
     ["ada", host],
     ["eve", newer],
-  ])("in %s on %s has the window and the environment", async (name, where) => {
+  ])("in %s on %s has the window size and the environment", async (name, where) => {
     const tty = join(scratch, `tty-${name}`);
     const { code, screen } = await inShell(name, `tty >${tty}; stty rows 33 cols 111;`, [
       [/\$ $/, 'echo "[$(id -un) $(pwd) $TERM $(stty size) $SHELL]"\r'],
@@ -219,7 +219,7 @@ describe("a shell", () => {
     expect(await left(where)).toBe("");
   });
 
-  it("leaves the terminal as it was when clm is stopped, and nothing on the host", async () => {
+  it("restores the terminal and leaves nothing on the host when clm is stopped", async () => {
     const [before, after, parent] = ["before", "after", "parent"].map((name) => join(scratch, name)) as [
       string,
       string,
@@ -247,7 +247,7 @@ describe("sessions", () => {
     expect([code, stderr]).toEqual([0, ""]);
     return stdout;
   };
-  // What readers note for each other in -shm while it runs is no content of the database.
+  // Readers share notes in -shm while the database is open; they are not content.
   const files = () => inHost(host, `cd ${data} && ls -A && stat -c '%n %Y %s' $(ls state.db* | grep -v -- -shm)`);
 
   beforeAll(async () => {
@@ -255,7 +255,7 @@ describe("sessions", () => {
     await tell("second", "a fox \u001b]0;owned\u0007 🦊");
   });
 
-  it("are listed, the one that was used last first", async () => {
+  it("are listed, most recently used first", async () => {
     const listed = JSON.parse(await sessions("list", "ada", "-o", "json"));
     expect(listed.slice(0, 2)).toMatchObject([
       { id: "second", source: "api_server", message_count: 2, model: "echo-1" },
@@ -265,7 +265,7 @@ describe("sessions", () => {
     expect(JSON.parse(await sessions("list", "ada", "-o", "json", "--source", "telegram"))).toEqual([]);
   });
 
-  it("are shown without what is secret, and without what a terminal would obey", async () => {
+  it("are shown without secrets and control sequences", async () => {
     const first = await sessions("show", "ada", "fir");
     expect(first).toContain("the invoice of [secret] is late");
     const second = await sessions("show", "ada", "second", "--full");
@@ -283,7 +283,7 @@ describe("sessions", () => {
     expect(JSON.stringify(hits)).not.toContain(keyOf("ada"));
   });
 
-  it("are exported, closed to others, and over nothing that is there", async () => {
+  it("are exported with mode 0600, and never over an existing file", async () => {
     const to = join(scratch, "sessions.jsonl");
     const write = (...more: string[]) => agent("sessions", "export", "ada", "first", "second", "--to", to, ...more);
     expect(await write()).toMatchObject({ code: 0, stderr: `2 sessions of ada written to ${to}\n` });
@@ -303,7 +303,7 @@ describe("sessions", () => {
     expect([unknown.code, await stat(join(scratch, "none")).catch(() => "none")]).toEqual([4, "none"]);
   });
 
-  it("are read while it runs and when it does not, and nothing is written", async () => {
+  it("are read while the agent runs and while it is stopped, without writing", async () => {
     const running = await files();
     await sessions("list", "ada");
     expect(await files()).toBe(running);
@@ -314,7 +314,7 @@ describe("sessions", () => {
     expect(await files()).toBe(stopped);
   });
 
-  it("are none before the first", async () => {
+  it("are an empty list before the first one", async () => {
     expect(await agent("sessions", "list", "bob")).toMatchObject({
       code: 0,
       stdout: "",
@@ -323,7 +323,7 @@ describe("sessions", () => {
     expect(await sessions("list", "bob", "-o", "json")).toBe("[]\n");
   });
 
-  it("are read with the agent's rights and no others", async () => {
+  it("are read with the rights of the agent only", async () => {
     await inHost(host, "ln -s /etc/shadow /home/bob/.hermes/state.db");
     try {
       const { code, stdout, stderr } = await agent("sessions", "list", "bob");
@@ -343,7 +343,7 @@ const tell = (session: string, text: string) =>
        http://127.0.0.1:8642/v1/chat/completions -d '${JSON.stringify({ model: "hermes-agent", messages: [{ role: "user", content: text }] })}'`,
   );
 
-/** Runs clm with these bytes as its input, and gives back what came out. */
+/** Runs clm with these bytes as its input, and returns its output. */
 function piped(words: string[], input: Buffer): Promise<Buffer> {
   return new Promise((done, failed) => {
     const child = spawn(process.execPath, [program, ...words], { env: { ...process.env, CLM_HOME: home } });
@@ -357,7 +357,7 @@ function piped(words: string[], input: Buffer): Promise<Buffer> {
 
 type Line = [shown: RegExp, typed: string, then?: (type: (keys: string) => void) => Promise<void>];
 
-/** A person in `clm agent shell`, on a terminal that a script prepares. */
+/** A user in `clm agent shell`, on a terminal that a script prepares. */
 function inShell(name: string, prepare: string, lines: Line[], end = "") {
   const command = `${prepare} ${end === "" ? "exec " : ""}'${process.execPath}' '${program}' agent shell ${name}${end}`;
   const child = spawn("script", ["-qefc", command, "/dev/null"], {

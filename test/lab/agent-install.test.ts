@@ -26,7 +26,7 @@ const keyOf = (name: string) =>
   openSecrets(home).get({ host, type: "hermes", agent: name }, "HERMES_API_SERVER_KEY")?.reveal();
 
 const jobs = "systemctl show --property InvocationID --value clm-job-install-ada.service";
-/** Does something as soon as the installer of ada runs. */
+/** Acts as soon as ada's installer runs. */
 async function whenInstalling(act: () => unknown): Promise<void> {
   await inHost(
     host,
@@ -35,14 +35,14 @@ async function whenInstalling(act: () => unknown): Promise<void> {
   await act();
 }
 
-describe.each(["trial-1", "trial13-1"])("an agent comes to %s", (where) => {
+describe.each(["trial-1", "trial13-1"])("an agent is installed on %s", (where) => {
   const come = (words: string[]) =>
     clm(["agent", "install", "--type", "hermes", "--host", where, "--name", "ada", ...words], { home });
 
-  it.each(["2026.7.1+standin", "2026.5.7+standin"])("%s: closed, disabled, not started", async (version) => {
+  it.each(["2026.7.1+standin", "2026.5.7+standin"])("%s: private, disabled, not started", async (version) => {
     const { code, stdout, stderr } = await come(["--version", version]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^ada +trial\S*-1 +hermes +\S+ \(stand-in\) +8642 /m)]);
-    // What the installer warned of comes at the end.
+    // Warnings of the installer are printed at the end.
     expect(stderr).toMatch(/warning: installer: .*Playwright/);
     expect(stderr.trimEnd()).toMatch(/next: clm agent configure ada$/);
 
@@ -77,7 +77,7 @@ describe.each(["trial-1", "trial13-1"])("an agent comes to %s", (where) => {
 });
 
 describe("installing again", () => {
-  it("changes nothing, here or there", async () => {
+  it("changes nothing, neither locally nor on the host", async () => {
     await install("ada");
     const [tree, hosts, key] = [await treeOf(host), readFileSync(join(home, "hosts.json"), "utf8"), keyOf("ada")];
     const { code, stderr } = await install("ada");
@@ -90,7 +90,7 @@ describe("installing again", () => {
     expect([other.code, other.stderr]).toEqual([5, expect.stringContaining(`clm agent remove ${host}/ada`)]);
   });
 
-  it("puts right what was changed, and tells; a running agent keeps running", async () => {
+  it("repairs and reports what was changed; a running agent keeps running", async () => {
     await install("ada");
     await inHost(
       host,
@@ -114,7 +114,7 @@ describe("installing again", () => {
     expect(await inHost(host, "test -x /home/ada/.local/bin/hermes && echo there")).toBe("there\n");
   });
 
-  it("a program that is there is not run: its files tell its version", async () => {
+  it("reads the version of an existing program from its files, without running it", async () => {
     await install("ada");
     await inHost(
       host,
@@ -130,7 +130,7 @@ END`,
   });
 });
 
-describe("what is somebody else's", () => {
+describe("things that clm did not make", () => {
   const untouched = async (make: string, undo: string, words: string[] = []) => {
     await inHost(host, make);
     try {
@@ -145,13 +145,13 @@ describe("what is somebody else's", () => {
     }
   };
 
-  it("an account of that name is refused and not touched", async () => {
+  it("an account of that name is refused and left alone", async () => {
     const { code, stdout, stderr } = await untouched("useradd -m -c Ada ada", "userdel -r ada 2>/dev/null");
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^user +fail/m)]);
     expect(stderr).toContain("ada is an account that this clm has no record of");
   });
 
-  it("a group of that name is not joined", async () => {
+  it("a group of that name is not used", async () => {
     const { code, stdout, stderr } = await untouched("groupadd --system ada", "groupdel ada");
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^user +fail/m)]);
     expect(stderr).toContain("there is a group called ada on the host; nobody is in it");
@@ -171,7 +171,7 @@ describe("what is somebody else's", () => {
     expect(stderr).toMatch(/unit: .*a unit that this clm has no record of/);
   });
 
-  it("a port that somebody listens on, or another agent has", async () => {
+  it("a port that is in use or belongs to another agent", async () => {
     const listen = "systemd-run -q --unit trial-listen python3 -m http.server --bind 127.0.0.1 8642";
     await inHost(
       host,
@@ -193,7 +193,7 @@ describe("what is somebody else's", () => {
   });
 });
 
-it("without root nothing is begun, and the whole list is shown", async () => {
+it("without root nothing is changed, and all failed checks are listed", async () => {
   await inHost(host, "mv /etc/sudoers.d/clm /root/sudoers-clm");
   try {
     const { code, stdout, stderr } = await install("ada");
@@ -209,7 +209,7 @@ describe("a program is missing", () => {
   beforeEach(() => inHost(host, "dpkg --remove ffmpeg >/dev/null"));
   afterEach(() => inHost(host, "apt-get install -qq -y ffmpeg >/dev/null 2>&1"));
 
-  it("--no-packages ends with what to type on the host, and changes nothing", async () => {
+  it("--no-packages names the command to run on the host, and changes nothing", async () => {
     const tree = await treeOf(host);
     const { code, stdout, stderr } = await install("ada", ["--no-packages", "--yes"]);
     expect([code, stdout]).toEqual([1, expect.stringMatching(/^program\.ffmpeg +fail/m)]);
@@ -218,7 +218,7 @@ describe("a program is missing", () => {
     expect(recordOf("ada")).toBeUndefined();
   });
 
-  it("its package comes when the user agrees", async () => {
+  it("its package is installed when the user agrees", async () => {
     const asked = await install("ada");
     expect([asked.code, asked.stderr]).toEqual([6, expect.stringContaining("trial-1 lacks ffmpeg")]);
     expect(recordOf("ada")).toBeUndefined();
@@ -227,7 +227,7 @@ describe("a program is missing", () => {
   });
 });
 
-describe("an installer that is not the pinned one", () => {
+describe("an installer that does not match its pinned digest", () => {
   it("never reaches the host", async () => {
     const standin = readFileSync(join(home, "manifests", "lab.yaml"), "utf8");
     const [, url = ""] =
@@ -249,17 +249,17 @@ describe("an installer that is not the pinned one", () => {
   });
 });
 
-describe("cut short", () => {
+describe("an interrupted installation", () => {
   const slowly = () => inHost(host, "echo 6 > /tmp/standin-install-slow");
 
-  it("clm is killed while the installer runs: it goes on, and the same command finds it", async () => {
+  it("clm is killed while the installer runs: it continues, and the same command follows it", async () => {
     await slowly();
     const killed = install("ada", [], { during: (child) => void whenInstalling(() => child.kill("SIGKILL")) });
     expect((await killed).signal).toBe("SIGKILL");
     expect(recordOf("ada")).toMatchObject({ status: "installing", port: 8642 });
     const invocation = await inHost(host, jobs);
     const key = keyOf("ada");
-    // Only where and what it is called: the rest is known.
+    // Only host and name: the rest is recorded.
     const resumed = await clm(["agent", "install", "--host", host, "--name", "ada"], {
       home,
       during: () => void whenInstalling(async () => expect(await inHost(host, jobs)).toBe(invocation)),
@@ -272,7 +272,7 @@ describe("cut short", () => {
     expect((await install("ada")).stderr).toContain("nothing was changed");
   });
 
-  it("Ctrl-C leaves the installer at work and says how to go on", async () => {
+  it("Ctrl-C leaves the installer running and names the command to continue", async () => {
     await slowly();
     const stopped = await install("ada", [], { during: (child) => void whenInstalling(() => child.kill("SIGINT")) });
     expect([stopped.code, stopped.stderr]).toEqual([
@@ -283,7 +283,7 @@ describe("cut short", () => {
     expect((await install("ada")).code).toBe(0);
   });
 
-  it("the connection is cut: told, and taken up again", async () => {
+  it("a lost connection is reported, and the same command continues", async () => {
     await slowly();
     const lost = await install("ada", [], {
       during: () => void whenInstalling(() => inHost(host, "pkill -KILL -f 'sshd: [c]lm'")),
@@ -293,7 +293,7 @@ describe("cut short", () => {
     expect(recordOf("ada")).toMatchObject({ status: "installed" });
   });
 
-  it("an installer that fails: its last words and its exit code, and the same command tries again", async () => {
+  it("a failed installer: its last output and exit code are shown, and the same command retries", async () => {
     await inHost(host, "echo 7 > /tmp/standin-install-fail");
     const failed = await install("ada");
     expect([failed.code, failed.stderr]).toEqual([16, expect.stringContaining("ended with exit code 7")]);
@@ -304,7 +304,7 @@ describe("cut short", () => {
     expect((await install("ada")).code).toBe(0);
   });
 
-  it.each(["2026.5.7+standin", "2026.7.1+standin"])("a tag that leads to another commit: %s", async (version) => {
+  it.each(["2026.5.7+standin", "2026.7.1+standin"])("a tag that points to another commit: %s", async (version) => {
     await inHost(host, `echo ${"d".repeat(40)} > /tmp/standin-install-moved`);
     const moved = await install("ada", ["--version", version]);
     expect([moved.code, moved.stderr]).toEqual([30, expect.stringContaining("is not what was pinned")]);
@@ -314,9 +314,9 @@ describe("cut short", () => {
     expect((await install("ada", ["--version", version])).code).toBe(0);
   });
 
-  it("a removal is cut short in userdel: the name is free for another", async () => {
+  it("a removal interrupted in userdel leaves the name free", async () => {
     await install("ada");
-    // It writes down users first, then groups.
+    // userdel writes users first, then groups.
     const broken = "/usr/local/sbin/userdel";
     await inHost(host, `printf '#!/bin/sh\\nsed -i "/^$1:/d" /etc/passwd; exit 1\\n' >${broken}; chmod 755 ${broken}`);
     const again = ["agent", "remove", "ada", "--yes", "--no-backup"];
@@ -327,7 +327,7 @@ describe("cut short", () => {
     expect(code, stderr).toBe(0);
   });
 
-  it("a removal is cut short between the group and the user", async () => {
+  it("a removal interrupted between group and user", async () => {
     const accounts = await accountsOf(host);
     await install("ada");
     await inHost(host, "usermod --gid nogroup ada");
@@ -335,7 +335,7 @@ describe("cut short", () => {
     expect(await accountsOf(host)).toBe(accounts);
   });
 
-  it("a begun installation is removed as any other", async () => {
+  it("an unfinished installation is removed like any other", async () => {
     const [tree, accounts] = [await treeOf(host), await accountsOf(host)];
     await slowly();
     await install("ada", [], { during: (child) => void whenInstalling(() => child.kill("SIGKILL")) });
@@ -347,8 +347,8 @@ describe("cut short", () => {
 });
 
 describe("a dry run", () => {
-  it("shows the checks and what would be done, and changes nothing on either side", async () => {
-    // What is kept by its digest says nothing about what was done.
+  it("shows the checks and the planned changes, and changes nothing on either side", async () => {
+    // The cache of downloaded installers may change.
     const isCache = (name: string) => /^cache(\/|$)/.test(name);
     const files = () =>
       readdirSync(home, { recursive: true, encoding: "utf8" })

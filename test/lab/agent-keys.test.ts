@@ -8,7 +8,7 @@ import { openSecrets } from "../../src/state/secrets.js";
 import { clm, inHost, type Result } from "./clm.js";
 import { labFixture } from "./fixture.js";
 
-// One agent that really runs, with the lab's echo for a model.
+// One running agent, with the lab's echo provider as its model.
 const host = "trial-2";
 const name = "keyed";
 const instance = { host, type: "hermes", agent: name };
@@ -42,17 +42,17 @@ const record = () => {
 };
 const hostKey = async () => (await inHost(host, `sed -n 's/^API_SERVER_KEY=//p' /home/${name}/.hermes/.env`)).trim();
 
-/** The files of this machine's config directory that have a text in them, backups too. */
+/** The files of the config directory, backups included, that contain a text. */
 const filesWith = (text: string): string[] =>
   spawnSync("grep", ["-rlF", "--", text, home], { encoding: "utf8" }).stdout.split("\n").filter(Boolean);
 
-/** What the agent answers a bearer of this key. */
+/** The agent's answer to a request with this key. */
 async function answerTo(key: string): Promise<string> {
   const ask = `printf 'Authorization: Bearer %s' '${key}' | curl -s -o /dev/null -w '%{http_code}' -H @- http://127.0.0.1:${record().port}/v1/models`;
   return inHost(host, `${ask} || true`);
 }
 
-/** Both sides know one key, and no earlier one is let in. */
+/** Both sides have the same key, and no earlier key is accepted. */
 async function expectSettled(earlier: string[]): Promise<void> {
   const key = stored();
   expect(key).toMatch(/^[0-9a-f]{64}$/);
@@ -64,7 +64,7 @@ async function expectSettled(earlier: string[]): Promise<void> {
 }
 
 describe("the key of an agent that was never configured", () => {
-  it("is changed on this machine", async () => {
+  it("is rotated on this machine only", async () => {
     const before = stored();
     const { stderr } = must(await agent("rotate-key"));
     expect(stderr).toContain(`next: clm agent configure ${name}`);
@@ -78,7 +78,7 @@ describe("the key of a running agent", () => {
     must(await agent("configure", ["--provider", "echo", "--no-test"]));
   });
 
-  it("is another one afterwards, and the old one is refused", async () => {
+  it("is replaced, and the old one is refused", async () => {
     const before = stored();
     expect(await answerTo(before)).toBe("200");
     const { stderr } = must(await agent("rotate-key"));
@@ -86,7 +86,7 @@ describe("the key of a running agent", () => {
     await expectSettled([before]);
   });
 
-  it("is not changed by a dry run", async () => {
+  it("is not rotated by a dry run", async () => {
     const before = stored();
     const { stderr } = must(await agent("rotate-key", ["--dry-run"]));
     expect(stderr).toContain(`would change the key of ${host}:hermes:${name}`);
@@ -98,7 +98,7 @@ describe("the key of a running agent", () => {
     expect([stored(), await answerTo(before)]).toEqual([before, "200"]);
   });
 
-  /** Kills clm as soon as something is so. */
+  /** Kills clm as soon as a condition holds. */
   const killWhen = (isSo: (said: string) => boolean) => (child: ChildProcess) => {
     let said = "";
     child.stderr?.on("data", (chunk) => {
@@ -118,7 +118,7 @@ describe("the key of a running agent", () => {
     ["it is being proven", () => (said: string) => said.includes("validate")],
     ["it is proven", () => (said: string) => said.includes("is proven")],
     ["the new key took the place of the old one", (before: string) => promoted(before)],
-  ])("is settled by the same command when clm was killed as soon as %s", async (_, when) => {
+  ])("is consistent after the same command when clm was killed as soon as %s", async (_, when) => {
     const before = stored();
     const killed = await agent("rotate-key", [], "", killWhen(when(before)));
     expect([killed.signal, killed.code]).toEqual(["SIGKILL", null]);
@@ -126,7 +126,7 @@ describe("the key of a running agent", () => {
     await expectSettled([before]);
   });
 
-  it("is settled by configure, too", async () => {
+  it("is consistent after configure, too", async () => {
     const before = stored();
     await agent("rotate-key", [], "", killWhen(nextIsKept));
     const next = stored(`${keyName}_NEXT`);
@@ -136,7 +136,7 @@ describe("the key of a running agent", () => {
     await expectSettled([before]);
   });
 
-  it("is mended when somebody spoiled it in secrets.json", async () => {
+  it("is repaired after it was damaged in secrets.json", async () => {
     const before = stored();
     const path = join(home, "secrets.json");
     writeFileSync(path, readFileSync(path, "utf8").replace(before, "not a key"), { mode: 0o600 });
@@ -146,7 +146,7 @@ describe("the key of a running agent", () => {
     await expectSettled([before]);
   });
 
-  it("is put in the files of one that is stopped, which stays stopped", async () => {
+  it("is written for a stopped agent, which stays stopped", async () => {
     const before = stored();
     must(await agent("stop"));
     const { stderr } = must(await agent("rotate-key"));
@@ -160,7 +160,7 @@ describe("the key of a running agent", () => {
   });
 });
 
-describe("secrets of an agent's own", () => {
+describe("an agent's own secrets", () => {
   const planted = ["pl4nted-Value_one", "pl4nted two with 'quotes' & $dollars"];
   const said: string[] = [];
   const secret = async (verb: string, words: string[], input = "") => {
@@ -170,13 +170,13 @@ describe("secrets of an agent's own", () => {
   };
   const onHost = async (variable: string) =>
     (await inHost(host, `grep -c '^${variable}=' /home/${name}/.hermes/.env || true`)).trim();
-  /** As the agent reads it. */
+  /** The value as the agent reads it. */
   const environment = (variable: string) =>
     inHost(
       host,
       `python3 -c 'from dotenv import dotenv_values; print(dotenv_values("/home/${name}/.hermes/.env").get("${variable}", ""))'`,
     );
-  /** As the agent that runs has it; clm hides the value. */
+  /** The value in the running agent; clm redacts it. */
   const shown = async (variable: string) =>
     must(await clm(["chat", name, "--once", `show the variable ${variable}`], { home })).stdout.trim();
 
@@ -184,7 +184,7 @@ describe("secrets of an agent's own", () => {
     for (const value of planted) for (const text of said) expect(text).not.toContain(value);
   });
 
-  it("are kept here, and the agent is to be validated again", async () => {
+  it("are stored locally, and the agent must be validated again", async () => {
     must(await secret("set", ["MY_TOKEN", "--stdin"], `${planted[0]}\n`));
     expect(stored("MY_TOKEN")).toBe(planted[0]);
     expect([record().onboarding.state, await onHost("MY_TOKEN")]).toEqual(["validate", "0"]);
@@ -192,7 +192,7 @@ describe("secrets of an agent's own", () => {
     expect(again.stderr).toContain("nothing was changed");
   });
 
-  it("reach the host with --apply, as they are", async () => {
+  it("reach the host unchanged with --apply", async () => {
     writeFileSync(join(scratch, "value"), planted[1] ?? "", { mode: 0o600 });
     const from = ["MY_TOKEN", "--from", `file:${join(scratch, "value")}`, "--apply"];
     const would = must(await secret("set", [...from, "--dry-run"]));
@@ -229,7 +229,7 @@ describe("secrets of an agent's own", () => {
     expect(removed.code).toBe(2);
   });
 
-  it("come from a file, all of them or none", async () => {
+  it("are imported from a file, all or none", async () => {
     const file = join(scratch, "tools.env");
     writeFileSync(file, `# tools\nONE='${planted[0]}'\nTWO=plain2\nAPI_SERVER_PORT=1\n`, { mode: 0o600 });
     expect(await secret("import", ["--file", file, "--yes"])).toMatchObject({ code: 2 });
@@ -249,7 +249,7 @@ describe("secrets of an agent's own", () => {
     ]);
   });
 
-  it("of a name that Hermes strips do not reach the agent's shell, which is said; of another name they do", async () => {
+  it("with a name that Hermes strips do not reach the agent's shell, with a warning; others do", async () => {
     const asked = ["--stdin", "--apply", "-o", "json"];
     const known = must(await secret("set", ["GITHUB_TOKEN", ...asked], "plain-github\n"));
     expect(known.stderr).toContain("strips GITHUB_TOKEN from the environment of the commands that the agent runs");
@@ -260,12 +260,12 @@ describe("secrets of an agent's own", () => {
     expect(JSON.parse(other.stdout)).toMatchObject({ stripped: [] });
     expect(await environment("GITHUB_TOKEN")).toBe("plain-github\n");
     expect(await shown("GITHUB_TOKEN")).toBe("GITHUB_TOKEN is not set");
-    // clm hides its value, and so shows that it was there.
+    // clm redacts the value, which shows that it was there.
     expect(await shown("MY_GITHUB_TOKEN")).not.toContain("is not set");
     for (const key of ["GITHUB_TOKEN", "MY_GITHUB_TOKEN"]) must(await secret("remove", [key, "--yes", "--apply"]));
   });
 
-  it("are forgotten here and there", async () => {
+  it("are removed locally and on the host", async () => {
     expect(await secret("remove", ["ONE"])).toMatchObject({ code: 6 });
     const would = must(await secret("remove", ["ONE", "--apply", "--dry-run", "-o", "json"]));
     expect(JSON.parse(would.stdout)).toMatchObject({ name, set: [], forgotten: ["ONE"], applied: false });

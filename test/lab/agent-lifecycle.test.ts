@@ -27,7 +27,7 @@ const secretsOf = (name: string) => openSecrets(home).names({ host, type: "herme
 const unitOf = (name: string) =>
   inHost(host, `systemctl is-enabled hermes-${name}.service; systemctl is-active hermes-${name}.service; true`);
 
-/** What configuring brings, as far as starting needs it. */
+/** The part of configuring that a start needs. */
 async function makeReady(name: string): Promise<void> {
   const key = openSecrets(home).get({ host, type: "hermes", agent: name }, "HERMES_API_SERVER_KEY")?.reveal();
   const env = `API_SERVER_ENABLED=1\\nAPI_SERVER_HOST=127.0.0.1\\nAPI_SERVER_PORT=${recordOf(name)?.port}\\nAPI_SERVER_KEY=${key}\\n`;
@@ -42,7 +42,7 @@ async function makeReady(name: string): Promise<void> {
 const { home } = labFixture({ perTest: true });
 
 describe("start, stop and restart", () => {
-  it("the gate is closed until onboarding is complete", async () => {
+  it("start refuses until onboarding is complete", async () => {
     await install("ada");
     const { code, stderr } = await agent("start", "ada");
     expect(code).toBe(8);
@@ -51,13 +51,13 @@ describe("start, stop and restart", () => {
     );
     expect(await unitOf("ada")).toBe("disabled\ninactive\n");
     expect((await agent("restart", "ada")).code).toBe(8);
-    // By force it is up, and what is missing is told.
+    // With --force it starts, and reports what is missing.
     const forced = await agent("start", "ada", "--force");
     expect([forced.code, forced.stderr]).toEqual([0, expect.stringContaining("nothing listens on port 8642")]);
     expect(await unitOf("ada")).toBe("enabled\nactive\n");
   });
 
-  it("goes up, answers its own key, and down again", async () => {
+  it("start, accept its own key, and stop again", async () => {
     await install("ada");
     await makeReady("ada");
     const started = await agent("start", "ada");
@@ -82,7 +82,7 @@ describe("start, stop and restart", () => {
     expect((await agent("stop", "ada")).stderr).toContain("was stopped already; nothing was changed");
   });
 
-  it("tells a program of one agent, and in a dry run what would change", async () => {
+  it("print JSON for one agent, and in a dry run the planned changes", async () => {
     await install("ada");
     await makeReady("ada");
     const told = async (...words: string[]) => {
@@ -115,7 +115,7 @@ describe("start, stop and restart", () => {
     expect((await told("stop", "--dry-run")).stderr).toBe("ada is stopped already; nothing would change\n");
   });
 
-  it("one that SIGTERM stopped is stopped, not broken", async () => {
+  it("an agent stopped by SIGTERM is stopped, not failed", async () => {
     await install("ada");
     await makeReady("ada");
     await inHost(
@@ -131,7 +131,7 @@ describe("start, stop and restart", () => {
     }
   });
 
-  it("restart passes its gates before it stops anything", async () => {
+  it("restart checks its preconditions before it stops anything", async () => {
     await install("ada");
     await makeReady("ada");
     await agent("start", "ada");
@@ -141,7 +141,7 @@ describe("start, stop and restart", () => {
     expect(await unitOf("ada")).toBe("enabled\nactive\n");
   });
 
-  it("start says why when another answers on its port", async () => {
+  it("start names another process on its port as the reason", async () => {
     await install("ada");
     await makeReady("ada");
     await inHost(
@@ -157,7 +157,7 @@ describe("start, stop and restart", () => {
   });
 });
 
-it("a unit that install changes has to be proven again", async () => {
+it("a unit that install changed must be validated again", async () => {
   await install("ada");
   await makeReady("ada");
   const { code, stderr } = await agent("install", "--host", host, "--name", "ada", "--relaxed");
@@ -165,7 +165,7 @@ it("a unit that install changes has to be proven again", async () => {
   expect(stderr.trimEnd()).toMatch(/next: clm agent configure ada$/);
   expect(recordOf("ada")).toMatchObject({ relaxed: true, status: "installed", onboarding: { state: "validate" } });
   expect((await agent("start", "ada")).code).toBe(8);
-  // Nothing changes: neither does what was proven.
+  // Nothing changed, so the agent stays validated.
   await makeReady("ada");
   expect((await agent("install", "--host", host, "--name", "ada", "--relaxed")).stderr).toContain(
     "nothing was changed",
@@ -193,7 +193,7 @@ describe("from install to remove", () => {
     expect(recordOf("ada", where)).toBeUndefined();
   }
 
-  it("where sudo has come to want a password", async () => {
+  it("where sudo requires a password now", async () => {
     const file = join(home, "sudo-password");
     writeFileSync(file, "swordfish\n", { mode: 0o600 });
     await inHost(
@@ -253,7 +253,7 @@ END
     true`;
 
   describe.each(["trial-1", "trial13-1"])("%s", (where) => {
-    it("is left as it was found, with the agent running or not", async () => {
+    it("is left as it was, with the agent running or not", async () => {
       const [tree, accounts] = [await treeOf(where), await accountsOf(where)];
       await install("ada", where);
       await install("ben", where);
@@ -271,7 +271,7 @@ END
     });
   });
 
-  it("keeps what it remembers: whole, closed, and nothing of anybody else's", async () => {
+  it("backs up the agent's data: complete, private, and no foreign files", async () => {
     await install("ada");
     await inHost(host, remember);
     const wrote = "/home/ada/.hermes/skills/own/haiku /home/ada/project";
@@ -283,7 +283,7 @@ END
     expect(statSync(backup).mode & 0o777).toBe(0o600);
     const names = execFileSync("tar", ["-tzf", backup], { encoding: "utf8" });
     const kept = names.trim().split("\n");
-    // What a new account gets is in every home.
+    // Every new account gets these files.
     expect(kept.filter((name) => !/^home\/\.(bash|profile)/.test(name)).sort()).toEqual(
       [
         ...["SOUL.md", "config.yaml", "cron/jobs.json", "memories/MEMORY.md", "state.db"],
@@ -298,7 +298,7 @@ END
     expect(secretsOf("ada")).toEqual([]);
   });
 
-  it("no backup, no removal; unless it is not wanted", async () => {
+  it("without a good backup nothing is removed, unless --no-backup", async () => {
     await install("ada");
     await inHost(host, "echo nonsense > /home/ada/.hermes/state.db && chown ada /home/ada/.hermes/state.db");
     const tree = await treeOf(host);
@@ -311,7 +311,7 @@ END
     expect((await agent("remove", "ada", "--yes", "--no-backup")).code).toBe(0);
   });
 
-  it("a memory that cannot be read is not lost", async () => {
+  it("refuses when a memory file cannot be read", async () => {
     await install("ada");
     const memory = "/home/ada/.hermes/memories/MEMORY.md";
     await inHost(host, `echo dear > ${memory}; chown root:root ${memory}; chmod 600 ${memory}`);
@@ -326,7 +326,7 @@ END
     expect(recordOf("ada")).toMatchObject({ status: "installed" });
   });
 
-  it("wants the name typed", async () => {
+  it("asks to type the name", async () => {
     await install("ada");
     expect((await agent("remove", "ada")).code).toBe(6);
     const wrong = await onTerminal(["agent", "remove", "ada"], { home, answers: [[/Type ada/, "yes\r"]] });
@@ -337,7 +337,7 @@ END
     expect(recordOf("ada")).toBeUndefined();
   });
 
-  it("an account that is not ours any more stays, also by force", async () => {
+  it("an account that clm no longer owns stays, even with --force", async () => {
     await install("ada");
     await inHost(host, "usermod -c 'Ada L' ada");
     const tree = await treeOf(host);
@@ -349,7 +349,7 @@ END
     await inHost(host, `usermod -c 'clm agent ${recordOf("ada")?.mark}' ada`);
   });
 
-  it("one that was taken over goes only when its account is plainly an agent's", async () => {
+  it("an adopted agent is removed only when its account is clearly an agent's", async () => {
     const accounts = await accountsOf(host);
     await install("ada");
     await recordAgent(hostStore(home), { host, name: "ada" }, (record) => {
@@ -371,10 +371,10 @@ END
     expect(await accountsOf(host)).toBe(accounts);
   });
 
-  it("killed in the middle, the same command ends it", async () => {
+  it("killed in the middle, the same command completes it", async () => {
     const [tree, accounts] = [await treeOf(host), await accountsOf(host)];
     await install("ada");
-    // A process that does not hear makes the removal take its time.
+    // A process that ignores SIGTERM makes the removal slow.
     await inHost(host, "systemd-run -q --unit trial-deaf --uid ada sh -c 'trap \"\" TERM; while :; do sleep 1; done'");
     const killed = await clm(["agent", "remove", "ada", "--yes"], {
       home,
@@ -400,7 +400,7 @@ END
     expect([await treeOf(host), await accountsOf(host)]).toEqual([tree, accounts]);
   });
 
-  it("--force goes on past what cannot be removed, and tells", async () => {
+  it("--force continues past what cannot be removed, and reports it", async () => {
     await install("ada");
     await inHost(
       host,
@@ -420,7 +420,7 @@ END
     }
   });
 
-  it("in a dry run only tells", async () => {
+  it("in a dry run only reports", async () => {
     await install("ada");
     const [tree, hosts] = [await treeOf(host), readFileSync(join(home, "hosts.json"), "utf8")];
     const { code, stderr } = await agent("remove", "ada", "--dry-run");

@@ -3,7 +3,7 @@ import { unitOf } from "./agents.js";
 import { clm, inHost } from "./clm.js";
 import { labFixture } from "./fixture.js";
 
-// Ports of an agent's processes that other machines can reach: rendered on the loopback, and proven.
+// Ports of an agent's processes that other machines could reach: configured on the loopback, and proven.
 
 const host = "trial-2";
 
@@ -43,7 +43,7 @@ for n in $(seq 100); do curl -sf -o /dev/null 127.0.0.1:8644/health && exit 0; s
   });
   afterAll(() => lab.remove(name));
 
-  it("has it on the loopback, where `hermes webhook` knows it", async () => {
+  it("listens on the loopback, where `hermes webhook` finds it", async () => {
     const done = await configure("--channel", "webhook", "--secret", "webhook.secret=env:HOOK_SECRET");
     expect(done.code, done.stderr).toBe(0);
     expect(done.told.proofs).toContainEqual({
@@ -55,7 +55,7 @@ for n in $(seq 100); do curl -sf -o /dev/null 127.0.0.1:8644/health && exit 0; s
     expect(await row()).toMatchObject({ state: "running" });
   });
 
-  it("is exposed when somebody opened it, in ps, doctor and validate alike, and mended by sync", async () => {
+  it("is reported as exposed by ps, doctor and validate after it was opened, and repaired by sync", async () => {
     await edited("/host:/ s/127.0.0.1/0.0.0.0/");
     expect(await listening(8644)).toBe("0.0.0.0:8644");
     const reason = "webhook listens on 0.0.0.0:8644: not only on loopback";
@@ -71,7 +71,7 @@ for n in $(seq 100); do curl -sf -o /dev/null 127.0.0.1:8644/health && exit 0; s
     expect(await row()).toMatchObject({ state: "running" });
   });
 
-  it("may have it open when that is asked for, and is not exposed by it", async () => {
+  it("may be opened on request, and is not reported then", async () => {
     const done = await configure("--set", "webhook.bind=0.0.0.0");
     expect(done.code, done.stderr).toBe(0);
     expect(await listening(8644)).toBe("0.0.0.0:8644");
@@ -83,9 +83,9 @@ for n in $(seq 100); do curl -sf -o /dev/null 127.0.0.1:8644/health && exit 0; s
     expect(await listening(8644)).toBe("127.0.0.1:8644");
   });
 
-  it("is exposed by what it started itself, and by nothing that is not its own", async () => {
+  it("is reported for a listener of its own child, but not of a foreign process", async () => {
     const group = `/sys/fs/cgroup/system.slice/${unitOf(name)}/cgroup.procs`;
-    // The same program twice: one of them as if the agent had started it.
+    // The same program twice, once as a child of the agent.
     await inHost(
       host,
       `for port in 3100 3101; do

@@ -35,7 +35,7 @@ async function said(...words: string[]): Promise<Said[]> {
 
 const messages = (all: Said[]) => all.map(({ message }) => message);
 
-/** Writes to a log file as the agent would. */
+/** Writes to a log file as the agent does. */
 const write = (file: string, text: string) =>
   inHost(
     host,
@@ -45,7 +45,7 @@ const write = (file: string, text: string) =>
 const stamp = (secondsAgo: number, millis = "000") =>
   `${new Date(Date.now() - secondsAgo * 1000).toISOString().slice(0, 19).replace("T", " ")},${millis}`;
 
-/** What reads logs on the host; `[x]` is not found by itself. */
+/** Matches the log readers on the host; `[x]` keeps pgrep from matching itself. */
 const readers = () =>
   inHost(host, "pgrep -fa '[t]ail -s|[j]ournalctl --quiet|[s]ed -e s|[s]tdbuf|[t]imeout --foreground' || true");
 const untilNoReaders = () =>
@@ -61,8 +61,8 @@ beforeAll(async () => {
 });
 beforeEach(() => inHost(host, `rm -rf ${folder}; install -d -o ada -g ada -m 700 ${folder}`));
 
-describe("what was said", () => {
-  it("is in the order of time, each thing once, with all that belongs to it", async () => {
+describe("past log entries", () => {
+  it("are in time order, each once, with their continuation lines", async () => {
     const [one, two, three] = [stamp(30), stamp(20), stamp(10)];
     await write(
       "agent.log",
@@ -83,7 +83,7 @@ describe("what was said", () => {
     expect(messages(all.filter(({ source }) => source === "journal")).join()).toContain(`Started ${unitOf("ada")}`);
   });
 
-  it("is chosen by words, level, time, number and source", async () => {
+  it("are selected by text, level, time, number and source", async () => {
     const lines = Array.from(
       { length: 300 },
       (_, at) => `${stamp(7000 - at)} ${at % 10 === 0 ? "WARNING" : "INFO"} a: line ${at}\n`,
@@ -114,7 +114,7 @@ describe("what was said", () => {
     );
   });
 
-  it("is told at the time that the host means", async () => {
+  it("have the time that the host's clock means", async () => {
     await inHost(host, "cp -P /etc/localtime /root/localtime; ln -sf /usr/share/zoneinfo/Etc/GMT-5 /etc/localtime");
     try {
       await write("agent.log", "2026-01-01 05:00:00,250 INFO a: happy new year\n");
@@ -126,7 +126,7 @@ describe("what was said", () => {
     }
   });
 
-  it("nobody is made to read what the agent may not read itself", async () => {
+  it("clm reads no file that the agent cannot read itself", async () => {
     await inHost(
       host,
       `echo '${stamp(5)} INFO a: of root' > /root/planted.log; chmod 600 /root/planted.log; ln -s /root/planted.log ${folder}/agent.log; mkfifo ${folder}/errors.log; chown -h ada: ${folder}/*`,
@@ -135,7 +135,7 @@ describe("what was said", () => {
     await inHost(host, "rm /root/planted.log");
   });
 
-  it("of several agents says whose it is, and names a host that cannot be reached", async () => {
+  it("of several agents name their agent, and an unreachable host is named", async () => {
     await write("agent.log", `${stamp(1)} INFO a: here\n`);
     const both = await logs("ada", "ben", "--source", "agent");
     expect([both.code, both.stdout]).toEqual([0, expect.stringMatching(/^trial-1\/ada \| .* INFO {4}a: here\n$/)]);
@@ -158,7 +158,7 @@ describe("what was said", () => {
     }
   });
 
-  it("an agent that is not there is named", async () => {
+  it("an unknown agent is named", async () => {
     const unit = `/etc/systemd/system/${unitOf("ben")}`;
     await inHost(host, `mv ${unit} /root/unit; systemctl daemon-reload`);
     try {
@@ -173,13 +173,13 @@ describe("what was said", () => {
   });
 });
 
-it("no secret shows, however it is written and wherever it is cut", async () => {
+it("show no secret, in any encoding and wherever it is cut", async () => {
   const planted = plant("token", `"/+ €'x`);
   const pem = `-----BEGIN PRIVATE KEY-----\n${"QUJDREVGR0hJ".repeat(5)}\n${"S0xNTk9QUVJT".repeat(5)}\n-----END PRIVATE KEY-----`;
   const instance = { host, type: "hermes", agent: "ada" };
   await openSecrets(home).set(instance, "PLANTED", new Secret(planted.value), "");
   await openSecrets(home).set(instance, "PLANTED_KEY", new Secret(pem), "");
-  // Nobody promises to know it in hex.
+  // Hex is not among the redacted encodings.
   const { hex: _, HEX: __, ...found } = spellings(planted.value);
   const { value } = planted;
   const ways = [
@@ -189,7 +189,7 @@ it("no secret shows, however it is written and wherever it is cut", async () => 
   ];
   const styled = [...value].map((char) => `\u001b[1m${char}\u001b[0m`).join("");
   const line = (text: string) => `${stamp(1)} INFO a: ${text}\n`;
-  // The line is cut in the middle of it.
+  // The line is cut in the middle of the secret.
   const before = (1 << 20) - Buffer.byteLength(line("long")) - 20;
   await write(
     "agent.log",
@@ -210,7 +210,7 @@ it("no secret shows, however it is written and wherever it is cut", async () => 
   }
 });
 
-describe("what is being said", () => {
+describe("followed log entries", () => {
   let child: ChildProcess | undefined;
   let shown = "";
   let told = "";
@@ -249,7 +249,7 @@ describe("what is being said", () => {
     await untilNoReaders();
   });
 
-  it("is shown as it comes, through rotation, a restart and a lost connection, each thing once; Ctrl-C ends it", async () => {
+  it("are shown as they come, through rotation, a restart and a lost connection, each once; Ctrl-C ends it", async () => {
     await write("agent.log", `${stamp(5)} INFO a: before\n`);
     follow("ada", "ben");
     await untilShown("a: before");
@@ -282,9 +282,9 @@ describe("what is being said", () => {
     await untilNoReaders();
   });
 
-  it("leaves nothing on the host when clm is killed", async () => {
+  it("leave nothing on the host when clm is killed", async () => {
     await write("agent.log", `${stamp(5)} INFO a: before\n`);
-    // More than one: what its journal said of a restart may be later.
+    // More than one: journal entries of the restart may come later.
     follow("ada", "--lines", "20");
     await untilShown("a: before");
     await inHost(host, "for n in $(seq 100); do pgrep -f '[t]ail -s' >/dev/null && exit 0; sleep 0.1; done; exit 1");

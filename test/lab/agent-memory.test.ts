@@ -7,7 +7,7 @@ import { clm, copyOfHome, inHost, type Result } from "./clm.js";
 import { labFixture } from "./fixture.js";
 import { onTerminal } from "./terminal.js";
 
-// An account with the directories Hermes has is all that memory needs: nothing here waits for an installation.
+// Memory needs only an account with Hermes' directories, so nothing is installed here.
 const host = "trial-1";
 const user = "mem-ada";
 const mark = "0a1b2c3d";
@@ -36,7 +36,7 @@ const record = (changes = {}) => ({
   ...{ unit: `hermes-${user}.service`, port: 8642, onboarding: { state: "ready" as const, stages: {} }, ...changes },
 });
 
-/** The directories as Hermes has them, with these files in them. */
+/** Creates Hermes' directories with these files. */
 async function fresh(files: Record<string, string> = {}): Promise<void> {
   const made = Object.entries(files).map(
     ([name, text]) => `printf %s '${Buffer.from(text).toString("base64")}' | base64 -d > ${pathOf(name)}`,
@@ -56,7 +56,7 @@ const memory = (args: string[], input = "", env: NodeJS.ProcessEnv = {}): Promis
 const onHost = (file: string) => inHost(host, `cat ${pathOf(file)}`);
 const rejected = async () => (await readdir(join(home, "rejected")).catch(() => [])).sort();
 
-/** An editor that does what a shell script says with the file in $1. */
+/** An editor that runs a shell script on the file in $1. */
 async function editor(script: string): Promise<NodeJS.ProcessEnv> {
   const path = join(scratch, `my editor ${Math.random()}`);
   await writeFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -64,7 +64,7 @@ async function editor(script: string): Promise<NodeJS.ProcessEnv> {
 }
 
 describe("writing memory", () => {
-  it("makes a missing file and directory, closed to others and owned by the agent", async () => {
+  it("creates a missing file and directory, private and owned by the agent", async () => {
     await fresh();
     await inHost(host, `rmdir ${memories}`);
     const written = await memory(["write", user, "MEMORY.md"], "likes tea\n");
@@ -85,14 +85,14 @@ describe("writing memory", () => {
     expect(await inHost(host, `stat -c '%i %Z' ${pathOf("USER.md")}`)).toBe(before);
   });
 
-  it("puts SOUL.md at its own place, without a lock file beside it", async () => {
+  it("writes SOUL.md at its own path, without a lock file", async () => {
     await fresh();
     expect(await memory(["write", user, "SOUL.md"], "You are kind.\n")).toMatchObject({ code: 0 });
     expect(await onHost("SOUL.md")).toBe("You are kind.\n");
     expect(await inHost(host, `ls -A ${data}`)).toBe("SOUL.md\nmemories\n");
   });
 
-  it("takes every character as it is", async () => {
+  it("keeps every character", async () => {
     await fresh();
     const text = "§ 🦊 e\u0301 'quotes' \"$(rm -rf /)\" `x` \\n %s\t\u0007\n§\n-n -e --";
     await writeFile(join(scratch, "text"), text);
@@ -119,9 +119,9 @@ describe("writing memory", () => {
     }
   });
 
-  it("waits for whoever holds Hermes' lock, and then sees what that one wrote", async () => {
+  it("waits for the holder of Hermes' lock, and then sees its changes", async () => {
     await fresh({ "MEMORY.md": "before" });
-    // The agent: takes the lock, and adds an entry when whoever writes has surely come, and still waits.
+    // The agent takes the lock, and adds an entry while the writer surely waits.
     const agent = inHost(
       host,
       `setpriv --reuid ${user} --regid ${user} --clear-groups flock ${memories}/MEMORY.md.lock /bin/sh -c '
@@ -136,7 +136,7 @@ describe("writing memory", () => {
     expect(await inHost(host, `ls -A ${memories}`)).not.toContain(".mem_");
   });
 
-  it("gives up when the lock is not given back, and keeps the text", async () => {
+  it("gives up when the lock is not released, and keeps the text", async () => {
     await fresh({ "MEMORY.md": "before" });
     await inHost(host, `install -m 0600 -o ${user} -g ${user} /dev/null ${memories}/MEMORY.md.lock`);
     const holder = inHost(host, `flock ${memories}/MEMORY.md.lock sleep 14`);
@@ -154,7 +154,7 @@ describe("writing memory", () => {
     expect(await onHost("MEMORY.md")).toBe("before");
   });
 
-  it("writes only over what a script has seen", async () => {
+  it("overwrites only the version that a script has read", async () => {
     await fresh({ "USER.md": "Ada" });
     const [{ digest }] = JSON.parse((await memory(["info", user, "USER.md", "-o", "json"])).stdout);
     expect(await memory(["write", user, "USER.md", "--if-digest", "absent"], "Eve")).toMatchObject({ code: 5 });
@@ -165,14 +165,14 @@ describe("writing memory", () => {
     expect(await memory(["write", user, "USER.md", "--if-digest", "abc"], "x")).toMatchObject({ code: 2 });
   });
 
-  it("tells what a dry run would do, and does nothing", async () => {
+  it("reports the change and makes none in a dry run", async () => {
     await fresh({ "USER.md": "Ada" });
     const result = await memory(["write", user, "USER.md", "--dry-run"], "Eve");
     expect(result.stderr).toContain("would replace USER.md of trial-1:hermes:mem-ada (3 of 1375 characters)");
     expect(await onHost("USER.md")).toBe("Ada");
   });
 
-  it("is in the audit log without a word of the text", async () => {
+  it("is in the audit log without the text", async () => {
     await fresh();
     await memory(["write", user, "MEMORY.md"], "a very private thing");
     const log = await readFile(join(home, "audit.jsonl"), "utf8");
@@ -180,14 +180,14 @@ describe("writing memory", () => {
     expect(log).not.toContain("private");
   });
 
-  it("warns of what Hermes keeps from its model", async () => {
+  it("warns about text that Hermes hides from its model", async () => {
     await fresh();
     const result = await memory(["write", user, "MEMORY.md"], "ok\n§\nthe key is in ~/.ssh/id_ed25519");
     expect(result.code).toBe(0);
     expect(result.stderr).toMatch(/warning: .*entry 2 of MEMORY.md.*~\/\.ssh/);
   });
 
-  it("finishes or leaves no trace when clm is killed", async () => {
+  it("completes or leaves no trace when clm is killed", async () => {
     await fresh({ "MEMORY.md": "before" });
     for (const after of [150, 250, 350, 450]) {
       await clm(["agent", "memory", "write", user, "MEMORY.md"], {
@@ -204,12 +204,12 @@ describe("writing memory", () => {
   });
 });
 
-describe("an agent that leads elsewhere", () => {
+describe("an agent that redirects its files", () => {
   it.each([
     ["the file", `ln -s /etc/passwd ${memories}/MEMORY.md`],
     ["the lock", `ln -s /etc/passwd ${memories}/MEMORY.md.lock`],
     ["the directory", `mv ${memories} ${data}/other && ln -s other ${memories}`],
-  ])("by %s gets nothing read or written", async (_, trick) => {
+  ])("by %s gets no other file read or written", async (_, trick) => {
     await fresh();
     await inHost(host, trick);
     const before = await inHost(host, "sha256sum /etc/passwd");
@@ -227,14 +227,14 @@ describe("an agent that leads elsewhere", () => {
     expect(result.stdout + result.stderr).not.toContain("root:");
   });
 
-  it("by a pipe keeps nobody waiting", async () => {
+  it("by a pipe does not block clm", async () => {
     await fresh();
     await inHost(host, `mkfifo ${memories}/MEMORY.md && chown ${user} ${memories}/MEMORY.md`);
     expect(await memory(["read", user])).toMatchObject({ code: 16 });
     expect(await memory(["write", user, "MEMORY.md"], "x")).toMatchObject({ code: 16 });
   });
 
-  it("is not touched when the account is somebody else's", async () => {
+  it("is refused when clm did not make the account", async () => {
     await fresh({ "USER.md": "Ada" });
     await inHost(host, `usermod -c 'Ada Lovelace' ${user}`);
     try {
@@ -248,8 +248,8 @@ describe("an agent that leads elsewhere", () => {
   });
 });
 
-describe("looking at memory", () => {
-  it("shows all files, also missing ones", async () => {
+describe("reading memory", () => {
+  it("shows all files, including missing ones", async () => {
     await fresh({ "MEMORY.md": "one\n§\ntwo", "SOUL.md": "You are kind.\n" });
     const { stdout, code } = await memory(["show", user]);
     expect(code).toBe(0);
@@ -270,7 +270,7 @@ describe("looking at memory", () => {
     expect(person).toMatchObject({ file: "USER.md", exists: false, text: null, digest: "absent" });
   });
 
-  it("reads exact bytes, and says when there are none", async () => {
+  it("reads exact bytes, and says when the file is missing", async () => {
     await fresh({ "MEMORY.md": "no newline\r\nat the end" });
     expect(await memory(["read", user])).toMatchObject({ code: 0, stdout: "no newline\r\nat the end", stderr: "" });
     const missing = await memory(["read", user, "USER.md"]);
@@ -285,7 +285,7 @@ describe("looking at memory", () => {
 });
 
 describe("editing memory", () => {
-  it("gives the editor a closed file of that name and puts back what it left", async () => {
+  it("gives the editor a private file of that name and writes the result back", async () => {
     await fresh({ "USER.md": "Ada" });
     const env = await editor(
       `[ "$1" = --wait ] && [ "$(cat "$2")" = Ada ] && stat -c %a "$2" > ${scratch}/mode && basename "$2" >> ${scratch}/mode && echo 'Ada L.' > "$2"`,
@@ -296,7 +296,7 @@ describe("editing memory", () => {
     expect(await readdir(join(home, "edits"))).toEqual([]);
   });
 
-  it("makes a missing file", async () => {
+  it("creates a missing file", async () => {
     await fresh();
     const env = await editor(`echo new > "$2"`);
     expect(await memory(["edit", user], "", env)).toMatchObject({ code: 0 });
@@ -311,7 +311,7 @@ describe("editing memory", () => {
     expect(await onHost("USER.md")).toBe("Ada");
   });
 
-  it("does not forget everything by an emptied file, unless that is meant", async () => {
+  it("does not erase everything by an emptied file, unless confirmed", async () => {
     await fresh({ "USER.md": "Ada" });
     const before = await rejected();
     const env = { EDITOR: "truncate -s 0" };
@@ -329,7 +329,7 @@ describe("editing memory", () => {
     ["is too long", `head -c 1376 /dev/zero | tr '\\0' x > "$2"`, 2, /exceeds character limit/, "x".repeat(1376)],
     ["comes from an editor that failed", `echo half > "$2"; exit 3`, 6, /ended with 3/, "half\n"],
     ["is no text", `printf 'a\\0b' > "$2"`, 2, /is not text/, "a\0b"],
-  ])("keeps an edit that %s, and tells where", async (_, script, code, why, kept) => {
+  ])("keeps an edit that %s, and names the file", async (_, script, code, why, kept) => {
     await fresh({ "USER.md": "Ada" });
     const before = await rejected();
     const result = await memory(["edit", user, "USER.md"], "", await editor(script));
@@ -343,9 +343,9 @@ describe("editing memory", () => {
     expect(await onHost("USER.md")).toBe("Ada");
   });
 
-  it("keeps an edit when the agent wrote in the meantime, and the kept one can be written", async () => {
+  it("keeps an edit when the agent wrote in the meantime, and it can be written later", async () => {
     await fresh({ "USER.md": "Ada" });
-    // The agent's side of it, in the middle of the editing.
+    // The agent writes in the middle of the editing.
     const write = `cd ${process.cwd()} && ${process.execPath} ${process.env.CLM_DIST ?? "dist"}/clm.js lab exec ${host} -- /bin/sh -c 'echo -n agent > ${pathOf("USER.md")}'`;
     const result = await memory(["edit", user, "USER.md"], "", await editor(`${write}; echo mine > "$2"`));
     expect(result.code).toBe(5);
@@ -356,12 +356,12 @@ describe("editing memory", () => {
     expect(await onHost("USER.md")).toBe("mine");
   });
 
-  it("keeps an edit when the host went away", async () => {
+  it("keeps an edit when the host became unreachable", async () => {
     await fresh({ "USER.md": "Ada" });
     const away = `sed -i 's/"address": "198[^"]*"/"address": "198.18.255.254"/' ${home}/hosts.json`;
     const record = await readFile(join(home, "hosts.json"), "utf8");
     try {
-      // The connection that read the file is cut, and there is none to be had any more.
+      // The connection is cut, and no new one is possible.
       const cut = `cd ${process.cwd()} && ${process.execPath} ${process.env.CLM_DIST ?? "dist"}/clm.js lab exec ${host} -- /bin/sh -c 'systemctl stop ssh.socket ssh; for p in $(pgrep -f "sshd[:-]"); do kill -9 $p; done; true'`;
       const result = await memory(["edit", user, "USER.md"], "", await editor(`${cut}; ${away}; echo mine > "$2"`));
       expect(result.code).not.toBe(0);
@@ -373,13 +373,13 @@ describe("editing memory", () => {
     }
   });
 
-  it("needs a terminal or an editor that needs none", async () => {
+  it("needs a terminal, or an editor that needs none", async () => {
     const result = await memory(["edit", user, "USER.md"]);
     expect(result.code).toBe(6);
     expect(result.stderr).toContain("clm agent memory write mem-ada USER.md --from FILE");
   });
 
-  it("hands the terminal over, and Ctrl-C there is the editor's", async () => {
+  it("passes the terminal to the editor, which gets Ctrl-C", async () => {
     await fresh({ "USER.md": "Ada" });
     const env = await editor(
       `trap 'caught=yes' INT; echo READY; while [ -z "$caught" ]; do sleep 0.1; done; echo caught > "$2"`,
@@ -393,7 +393,7 @@ describe("editing memory", () => {
     expect(await onHost("USER.md")).toBe("caught");
   });
 
-  it("says when there is no such editor", async () => {
+  it("names an editor that does not exist", async () => {
     const result = await memory(["edit", user, "USER.md"], "", { EDITOR: "/nonexistent/editor -w" });
     expect(result.code).toBe(7);
     expect(result.stderr).toContain("/nonexistent/editor cannot be started");
@@ -401,7 +401,7 @@ describe("editing memory", () => {
 });
 
 describe("deleting memory", () => {
-  it("asks first", async () => {
+  it("asks for confirmation", async () => {
     await fresh({ "USER.md": "Ada" });
     const result = await memory(["delete", user, "USER.md"]);
     expect(result.code).toBe(6);
@@ -409,7 +409,7 @@ describe("deleting memory", () => {
     expect(await onHost("USER.md")).toBe("Ada");
   });
 
-  it("deletes one, or all, and says when there is nothing", async () => {
+  it("deletes one file or all, and says when there is none", async () => {
     await fresh({ "USER.md": "Ada", "MEMORY.md": "tea", "SOUL.md": "kind" });
     expect(await memory(["delete", user, "USER.md", "--yes"])).toMatchObject({ code: 0 });
     expect(await memory(["delete", user, "--all", "--yes"])).toMatchObject({ code: 0 });
@@ -417,7 +417,7 @@ describe("deleting memory", () => {
     expect((await memory(["delete", user, "--all", "--yes"])).stderr).toContain("nothing to delete");
   });
 
-  it("leaves SOUL.md and what is not memory", async () => {
+  it("keeps SOUL.md and files that are not memory", async () => {
     await fresh({ "SOUL.md": "kind" });
     for (const file of ["SOUL.md", "NOTES.md"]) {
       const result = await memory(["delete", user, file, "--yes"]);
@@ -428,7 +428,7 @@ describe("deleting memory", () => {
   });
 });
 
-describe("an agent that runs and remembers by itself", () => {
+describe("a running agent that writes its own memory", () => {
   const name = "minds";
   const where = "trial-3";
   const file = `/home/${name}/.hermes/memories/MEMORY.md`;
@@ -456,7 +456,7 @@ describe("an agent that runs and remembers by itself", () => {
          -d '{"model":"hermes-agent","messages":[{"role":"user","content":"${text}"}]}'`,
     );
 
-  it("keeps what clm wrote, and clm keeps what it wrote", async () => {
+  it("and clm keep each other's entries", async () => {
     expect(await memory(["write", name, "MEMORY.md"], "from clm\n")).toMatchObject({ code: 0 });
     await tell("remember: from the agent");
     expect((await memory(["read", name])).stdout).toBe("from clm\n§\nfrom the agent");
@@ -467,7 +467,7 @@ describe("an agent that runs and remembers by itself", () => {
     expect(await inHost(where, `cat ${file}`)).toBe("edited\n§\nfrom the agent\n§\nonce more");
   });
 
-  it("is waited for while it writes, and loses nothing", async () => {
+  it("blocks clm while it writes, and loses nothing", async () => {
     await inHost(
       where,
       `echo 'slow-memory 3' > /home/${name}/.hermes/.standin && chmod 644 /home/${name}/.hermes/.standin`,

@@ -4,7 +4,7 @@ import { misbehave, unitOf } from "./agents.js";
 import { clm, inHost, program } from "./clm.js";
 import { labFixture } from "./fixture.js";
 
-// What is proven of an agent whose model, channels or MCP servers are slow or down.
+// The proofs of an agent whose model, channels or MCP servers are slow or down.
 
 const host = "trial-1";
 const versions = [
@@ -60,7 +60,7 @@ const checksOf = async (name: string): Promise<Map<string, Proof & { fix: string
 describe.each(versions)("%s", (version, name) => {
   const old = version === "0.13";
 
-  it("with a model that takes 10 s is proven, each proof when it is due", async () => {
+  it("with a model that takes 10 s is proven, each proof in time", async () => {
     const { code, state, proofs } = await configure(name, "--provider", "slow");
     expect([code, state, proofs.filter(({ result }) => result !== "ok")]).toEqual([0, "ready", []]);
     const damage = `sed -i '/^API_SERVER_ENABLED=/d' /home/${name}/.hermes/.env`;
@@ -68,7 +68,7 @@ describe.each(versions)("%s", (version, name) => {
     await lab.must("agent", "sync", name);
   });
 
-  it("is asked in a session that nobody sees in a list, a search, an export or a handoff", async () => {
+  it("is asked in a session that no list, search, export or handoff shows", async () => {
     const { stdout } = await lab.must("agent", "sessions", "list", name, "-o", "json");
     expect(JSON.parse(stdout)).toEqual([]);
     const found = await lab.must("agent", "sessions", "search", name, "OK", "-o", "json");
@@ -81,7 +81,7 @@ describe.each(versions)("%s", (version, name) => {
     expect(Number(await inHost(host, count))).toBeGreaterThan(0);
   });
 
-  it("shows no error of a healthy agent, though it warns at each start and of each wrong key", async () => {
+  it("reports no error while healthy, although it logs warnings at each start and wrong key", async () => {
     expect((await configure(name, "--provider", "echo")).state).toBe("ready");
     const log = await inHost(host, `cat /home/${name}/.hermes/logs/errors.log`);
     expect(log).toContain("No user allowlists configured");
@@ -90,7 +90,7 @@ describe.each(versions)("%s", (version, name) => {
     expect(await psOf(name)).toMatchObject({ state: "running", last_error: null });
   });
 
-  it("whose model fails stays ready, says so, is proven again by the next configure, and restarts", async () => {
+  it("whose model fails stays ready with a warning, is proven again by the next configure, and restarts", async () => {
     await misbehave(host, name, "dead-upstream");
     const first = await validate(name);
     expect([first.code, first.state, first.failed.map(({ id }) => id)]).toEqual([1, "ready", ["chat"]]);
@@ -113,7 +113,7 @@ describe.each(versions)("%s", (version, name) => {
     expect((await psOf(name)).state).toBe("running");
   });
 
-  it("fails for what the failure says, and not for what the log says of something else", async () => {
+  it("fails with the reason of the failure itself, not of an unrelated log line", async () => {
     await misbehave(host, name, "say Error code: 401 - Incorrect API key provided");
     const { failed } = await configure(name, "--provider", "broken");
     expect(failed.map(({ id }) => id)).toEqual(["chat"]);
@@ -123,7 +123,7 @@ describe.each(versions)("%s", (version, name) => {
     expect((await configure(name, "--provider", "echo")).state).toBe("ready");
   });
 
-  it("with a channel that cannot log in is not ready; ps and doctor say the same", async () => {
+  it("with a channel that cannot log in is not ready; ps and doctor agree", async () => {
     await misbehave(host, name, "channel-refused discord");
     const { code, state, failed } = await configure(name, ...discord);
     expect([code, state, failed.map(({ id }) => id)]).toEqual([1, "validate", ["channels"]]);
@@ -137,7 +137,7 @@ describe.each(versions)("%s", (version, name) => {
     });
   });
 
-  it("is well again without the channel, of which its file still has the entry", async () => {
+  it("is healthy again without the channel, whose entry is still in its file", async () => {
     const { code, state } = await configure(name, "--without-channel", "discord");
     expect([code, state]).toEqual([0, "ready"]);
     const file = JSON.parse(await inHost(host, `cat /home/${name}/.hermes/gateway_state.json`));
@@ -146,7 +146,7 @@ describe.each(versions)("%s", (version, name) => {
     expect((await checksOf(name)).has("channel.discord")).toBe(false);
   });
 
-  it("with a dead MCP server is not ready; ps and doctor say the same", async () => {
+  it("with a dead MCP server is not ready; ps and doctor agree", async () => {
     await misbehave(host, name, "mcp-dead atlassian");
     const { code, failed } = await configure(name, ...atlassian);
     expect([code, failed.map(({ id }) => id)]).toEqual([1, ["mcp"]]);
@@ -159,7 +159,7 @@ describe.each(versions)("%s", (version, name) => {
     expect((await psOf(name)).state).toBe("running");
   });
 
-  it("with a call that hangs is ended by --now", async () => {
+  it("with a hanging call is stopped by --now", async () => {
     const key = `$(sed -n 's/^API_SERVER_KEY=//p' /home/${name}/.hermes/.env | tr -d \\"\\')`;
     const port = `$(sed -n 's/^API_SERVER_PORT=//p' /home/${name}/.hermes/.env | tr -d \\"\\')`;
     const body = '{"messages":[{"role":"user","content":"think for 300 seconds"}]}';
@@ -182,7 +182,7 @@ describe.each(versions)("%s", (version, name) => {
   });
 });
 
-/** Stops an agent as a person who presses Ctrl-C when clm says what it waits for. */
+/** Stops an agent, and presses Ctrl-C when clm reports what it waits for. */
 function stopUntilTold(name: string): Promise<{ code: number | null; stderr: string }> {
   return new Promise((done) => {
     const env = { ...process.env, CLM_HOME: home, NO_COLOR: "1" };
