@@ -48,6 +48,8 @@ export interface OptionSpec<Value = unknown> extends Spec<Value> {
   min?: number;
   max?: number;
   default?: Value;
+  /** Accepted for old scripts; not in help, completion or the reference. */
+  hidden?: boolean;
 }
 
 export interface ArgSpec<Value = unknown> extends Spec<Value> {
@@ -62,6 +64,9 @@ type Extra = { short?: string; completes?: Completes };
 type Range = { min?: number; max?: number };
 
 export const flag = (summary: string, extra: Extra = {}): OptionSpec<boolean> => ({ kind: "flag", summary, ...extra });
+
+/** A flag that names the default. */
+export const obsoleteFlag = (summary: string): OptionSpec<boolean> => ({ kind: "flag", summary, hidden: true });
 
 export function text(placeholder: string, summary: string, extra: Extra & { default: string }): OptionSpec<string>;
 export function text(placeholder: string, summary: string, extra?: Extra): OptionSpec<string | undefined>;
@@ -193,6 +198,8 @@ export interface Verbs {
   commands: Command[];
   /** Nouns of its own: the `agent memory` of `clm agent memory show`. */
   nouns?: Noun[];
+  /** Runs when the next word is not a verb; for command lines of older versions. */
+  fallback?: Command;
 }
 
 /** A noun: a folder of `cli/`, with its verbs. */

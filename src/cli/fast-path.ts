@@ -1,7 +1,7 @@
 import { printAtOnce } from "../ui/print-at-once.js";
 import { VERSION } from "../version.js";
 
-/** Answers the questions that need neither commander nor a terminal. Says whether it was one. */
+/** Handles `--version` and `__complete`, which need no terminal, and returns whether it was one of them. */
 export function runFastPath(argv: readonly string[]): boolean {
   const [first, second] = argv;
   if (argv.length === 1 && (first === "--version" || first === "version")) {

@@ -1,73 +1,101 @@
-import { Argument, type Command as Commander, Help } from "commander";
-import type { Command, Example, Noun } from "./command.js";
-import { commandsOf } from "./nouns.js";
-import { argSummary, argTerm, capital, paragraphs } from "./spelling.js";
+import { Help } from "commander";
+import { catalog } from "./catalog.js";
+import type { Command, Example, Noun, OptionSpec } from "./command.js";
+import { globalsAnywhere, globalsOf } from "./globals.js";
+import { commandsOf, lastWord } from "./nouns.js";
+import { argSummary, argTerm, capital, optionTerm, paragraphs, usageLine } from "./spelling.js";
 
-/** Overrides of commander's help. */
-export const helpFormat: Partial<Help> = {
-  /** `--port PORT` rather than `--port <PORT>`. */
-  optionTerm: (option) => option.flags.replace(/[<>]/g, ""),
-  optionDescription({ description, argChoices, defaultValue, negate }) {
-    const more = [...(argChoices ?? []), ...(defaultValue === undefined || negate ? [] : [`default ${defaultValue}`])];
-    return more.length > 0 ? `${description} (${more.join(", ")})` : description;
+type Items = [term: string, summary: string][];
+
+interface Page {
+  usage: string;
+  description: string[];
+  sections: Record<string, Items>;
+  examples: Example[];
+  more?: string;
+}
+
+/** The help of a command, of a noun, or of clm. Commander wraps and aligns it. */
+export function helpText(topic: Command | Noun | undefined, width: number): string {
+  const { usage, description, sections, examples, more } = !topic
+    ? rootPage()
+    : "path" in topic
+      ? commandPage(topic)
+      : nounPage(topic);
+  const help = new Help();
+  help.prepareContext({ helpWidth: width });
+  const filled = Object.entries(sections).filter(([, items]) => items.length > 0);
+  const termWidth = Math.max(...filled.flatMap(([, items]) => items.map(([term]) => term.length)));
+  const parts = [
+    `Usage: ${usage}`,
+    description.map((paragraph) => help.boxWrap(paragraph, width)).join("\n\n"),
+    ...filled.map(([title, items]) =>
+      [`${title}:`, ...items.map(([term, summary]) => help.formatItem(term, termWidth, summary, help))].join("\n"),
+    ),
+    ["Examples:", ...examples.flatMap(({ run, note }) => [`  ${run}`, ...(note ? [`      ${note}`] : [])])].join("\n"),
+    ...(more ? [more] : []),
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+const rootPage = (): Page => ({
+  usage: "clm COMMAND [options]",
+  description: ["Manages AI agents on Linux hosts over plain SSH."],
+  sections: {
+    Commands: catalog.map(({ name, summary }) => [name, summary]),
+    "Global options": globalItems(globalsAnywhere),
   },
-  subcommandTerm: (command) => command.name(),
-  argumentTerm: (argument) => argument.name(),
-  /** Commands come before the global options. */
-  formatHelp(command, helper) {
-    const text = Help.prototype.formatHelp.call(this, command, helper);
-    return text.replace(/^(Global options:\n.*?\n)\n(Commands:\n.*?\n)$/ms, "$2\n$1");
-  },
-};
+  examples: [
+    { run: "clm lab up --hosts 3", note: "three throw-away hosts on this machine" },
+    { run: "clm host add wolf-i --address 192.168.1.20 --user maurice", note: "a real host" },
+    { run: "clm host check --all" },
+  ],
+  more: "More about a command: clm help COMMAND",
+});
 
-export function describeRoot(root: Commander): void {
-  root
-    .usage("COMMAND [options]")
-    .description("Manages AI agents on Linux hosts over plain SSH.")
-    .addHelpText(
-      "after",
-      examplesText([
-        { run: "clm lab up --hosts 3", note: "three throw-away hosts on this machine" },
-        { run: "clm host add wolf-i --address 192.168.1.20 --user maurice", note: "a real host" },
-        { run: "clm host check --all" },
-      ]),
-    )
-    .addHelpText("after", "\nMore about a command: clm help COMMAND");
+function nounPage({ name, summary, commands, nouns = [] }: Noun): Page {
+  const shown = [...commands, ...nouns.flatMap((inner) => commandsOf(inner).slice(0, 1))];
+  return {
+    usage: `clm ${name} COMMAND [options]`,
+    description: [capital(summary)],
+    sections: {
+      Commands: [
+        ...commands.filter(({ hidden }) => !hidden).map((each): Items[number] => [lastWord(each.path), each.summary]),
+        ...nouns.map((each): Items[number] => [lastWord(each.name), each.summary]),
+      ],
+      "Global options": globalItems(globalsAnywhere),
+    },
+    examples: shown.flatMap(({ examples }) => examples.slice(0, 1)),
+    more: `More about a command: clm help ${name} COMMAND`,
+  };
 }
 
-export function describeNoun(commander: Commander, noun: Noun): void {
-  const shown = [...noun.commands, ...(noun.nouns ?? []).flatMap((inner) => commandsOf(inner).slice(0, 1))];
-  commander
-    .usage("COMMAND [options]")
-    .summary(noun.summary)
-    .description(capital(noun.summary))
-    .addHelpText("after", examplesText(shown.flatMap(({ examples }) => examples.slice(0, 1))))
-    .addHelpText("after", `\nMore about a command: clm help ${noun.name} COMMAND`);
+function commandPage(command: Command): Page {
+  const { summary, description, args = {}, options = {}, examples } = command;
+  return {
+    usage: usageLine(command),
+    description: [capital(summary), ...(description ? paragraphs(description) : [])],
+    sections: {
+      Arguments: Object.entries(args).map(([key, spec]) => [argTerm(key, spec), argSummary(spec)]),
+      Options: optionItems(options),
+      "Global options": globalItems(globalsOf(command), options),
+    },
+    examples,
+  };
 }
 
-export function describeCommand(commander: Commander, command: Command): void {
-  const args = Object.entries(command.args ?? {});
-  commander
-    .usage(["[options]", ...args.map(([key, spec]) => argTerm(key, spec))].join(" "))
-    .summary(command.summary)
-    .description(
-      [capital(command.summary), ...(command.description ? paragraphs(command.description) : [])].join("\n\n"),
-    )
-    .configureHelp({
-      ...helpFormat,
-      visibleArguments: () => args.map(([key, spec]) => named(argTerm(key, spec), argSummary(spec))),
-    })
-    .addHelpText("after", examplesText(command.examples));
-}
+const optionItems = (specs: Record<string, OptionSpec>): Items =>
+  Object.entries(specs).flatMap(
+    ([key, spec]): Items => (spec.hidden ? [] : [[optionTerm(key, spec), optionSummary(spec)]]),
+  );
 
-/** Commander reads brackets in a name as its own; here they are part of what is shown. */
-function named(term: string, summary: string): Argument {
-  const argument = new Argument("term", summary);
-  argument.name = () => term;
-  return argument;
-}
+const globalItems = (globals: Record<string, OptionSpec>, own: Record<string, OptionSpec> = {}): Items => [
+  ...optionItems(globals),
+  ...(own.version ? [] : [["--version", "print the version of clm"] satisfies Items[number]]),
+  ["-h, --help", "show this help"],
+];
 
-function examplesText(examples: readonly Example[]): string {
-  const lines = examples.flatMap(({ run, note }) => [`  ${run}`, ...(note ? [`      ${note}`] : [])]);
-  return ["", "Examples:", ...lines].join("\n");
+function optionSummary({ summary, choices = [], default: preset }: OptionSpec): string {
+  const more = [...choices, ...(preset === undefined ? [] : [`default ${preset}`])];
+  return more.length > 0 ? `${summary} (${more.join(", ")})` : summary;
 }

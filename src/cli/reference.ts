@@ -86,7 +86,8 @@ function commandSection(command: Command): string[] {
 }
 
 function optionTable(options: Record<string, OptionSpec>): string {
-  const rows = Object.entries(options).map(([key, spec]) => [code(optionTerm(key, spec)), details(spec)]);
+  const shown = Object.entries(options).filter(([, { hidden }]) => !hidden);
+  const rows = shown.map(([key, spec]) => [code(optionTerm(key, spec)), details(spec)]);
   return markdownTable(["option", ""], rows);
 }
 

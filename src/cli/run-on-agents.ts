@@ -16,7 +16,7 @@ import { longOption } from "./spelling.js";
 
 type Values<S extends Command["options"]> = Input<Record<never, never>, S>["options"];
 type AgentFilters = Values<typeof agentFilters>;
-type BatchOptions = Pick<Values<typeof batchOptions>, "parallel" | "maxFail">;
+type BatchOptions = Values<typeof batchOptions>;
 
 export function chooseAgents({ configDir }: Context, words: string[], filters: AgentFilters): Agent[] {
   const { all, host, label, type } = filters;
@@ -33,7 +33,10 @@ export function chooseAgentsOrAll(clm: Context, words: string[], filters: AgentF
 /** One agent by its name. A pattern means several agents, even if it matches only one. */
 export const namesOneAgent = (words: string[]): boolean => words.length === 1 && !words.some(isGlob);
 
-export const batchPace = ({ parallel, maxFail }: BatchOptions): Pace => ({ parallel, maxFail });
+export function batchPace({ parallel, maxFail, continue: all }: BatchOptions): Pace {
+  if (all && maxFail !== undefined) throw new Fault("usage", "--continue and --max-fail contradict each other");
+  return { parallel, maxFail };
+}
 
 /** The command line of a verb that runs on agents. */
 export interface AgentTarget {

@@ -8,7 +8,7 @@ import { createTerminal } from "../ui/terminal.js";
 import type { Context } from "./command.js";
 import { createContext } from "./context.js";
 import type { Globals } from "./globals.js";
-import { type Asked, parse } from "./program.js";
+import { type Parsed, parse } from "./parse.js";
 
 /** Everything clm touches of the process it runs in. Tests bring their own. */
 export interface World {
@@ -115,7 +115,7 @@ function stopOverdue({ signal, stopLimit }: World): Promise<never> {
 
 const typed = (argv: string[]): string => ["clm", ...argv.map(quote)].join(" ");
 
-async function understood(argv: string[], width: number): Promise<Asked | { kind: "fault"; fault: unknown }> {
+async function understood(argv: string[], width: number): Promise<Parsed | { kind: "fault"; fault: unknown }> {
   try {
     return await parse(argv, width);
   } catch (fault) {

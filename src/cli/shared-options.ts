@@ -1,4 +1,4 @@
-import { flag, list, number, required, rest, text } from "./command.js";
+import { flag, list, number, obsoleteFlag, required, rest, text } from "./command.js";
 
 /** Arguments and options shared by several commands. */
 
@@ -23,5 +23,5 @@ export const agentFilters = {
 export const batchOptions = {
   parallel: number("N", "agents to work on at the same time", { min: 1, max: 200, default: 16 }),
   maxFail: number("N", "stop starting new ones after N failures", { min: 1 }),
-  continue: flag("go on with the others whatever fails, which is the default"),
+  continue: obsoleteFlag("go on with the others whatever fails"),
 };

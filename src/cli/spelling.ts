@@ -2,7 +2,7 @@ import type { ArgSpec, Command, OptionSpec } from "./command.js";
 
 /** How declarations are written on a command line; help, errors, completion and the reference page all spell the same. */
 
-const dashed = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+export const dashed = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** `acceptNew` → `--accept-new`. */
 export const longOption = (key: string): string => `--${dashed(key)}`;

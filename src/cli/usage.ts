@@ -1,4 +1,3 @@
-import type { Command as Commander } from "commander";
 import { Fault } from "../errors.js";
 
 /** A command line clm does not understand: what is wrong, what may have been meant, and where to read. */
@@ -7,9 +6,4 @@ export function usage(path: string, what: string, meant?: string): Fault {
     ...(meant && { why: `did you mean '${meant}'?` }),
     next: `${path} --help`,
   });
-}
-
-/** `clm host add`. */
-export function pathOf(commander: Commander): string {
-  return commander.parent ? `${pathOf(commander.parent)} ${commander.name()}` : commander.name();
 }

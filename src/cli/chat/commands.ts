@@ -1,4 +1,4 @@
-import { command, flag, list, type Noun, text } from "../command.js";
+import { command, flag, list, type Noun, obsoleteFlag, text } from "../command.js";
 import { agentName, sudoOption } from "../shared-options.js";
 
 export const chat = command({
@@ -18,7 +18,7 @@ the agent stores the messages.`,
     once: text("TEXT", "send this, print the answer and exit ('-' reads it from stdin)"),
     session: text("ID", "continue this conversation"),
     last: flag("continue the last conversation clm had with this agent"),
-    new: flag("begin a new conversation, which is the default"),
+    new: obsoleteFlag("begin a new conversation"),
     system: text("TEXT", "system prompt, sent with every message"),
     file: list("FILE", "attach a text file to the first message (repeatable; '-' is stdin)", {
       completes: "file",

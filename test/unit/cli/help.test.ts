@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { catalog } from "../../../src/cli/catalog.js";
 import { globalsAnywhere } from "../../../src/cli/globals.js";
 import { everyNoun, lastWord, nounsOf, verbless } from "../../../src/cli/nouns.js";
-import { parse } from "../../../src/cli/program.js";
+import { parse } from "../../../src/cli/parse.js";
 import { reference } from "../../../src/cli/reference.js";
 import { longOption } from "../../../src/cli/spelling.js";
 import { faults } from "../../../src/errors.js";
@@ -49,7 +49,9 @@ describe("help", () => {
       expect(text).toContain(`Usage: clm ${path} [options]`);
       expect(text).toContain("Examples:");
       for (const { run } of command.examples) expect(text).toContain(`  ${run}`);
-      for (const key of Object.keys(command.options ?? {})) expect(text).toContain(longOption(key));
+      for (const [key, { hidden }] of Object.entries(command.options ?? {})) {
+        expect(text.includes(longOption(key))).toBe(!hidden);
+      }
       for (const option of ["--config-dir", "--yes", "--quiet", "--debug", "--no-color", "--help", "--version"]) {
         expect(text).toContain(option);
       }
@@ -139,7 +141,9 @@ describe("the reference page", () => {
   it("has every command, option, example, exit code and fault", () => {
     for (const { command } of commands) {
       expect(page).toContain(`### clm ${command.path}\n`);
-      for (const key of Object.keys(command.options ?? {})) expect(page).toContain(longOption(key));
+      for (const [key, { hidden }] of Object.entries(command.options ?? {})) {
+        if (!hidden) expect(page).toContain(longOption(key));
+      }
       for (const { run } of command.examples) expect(page).toContain(run);
     }
     for (const { code, exit, meaning } of Object.values(faults)) {

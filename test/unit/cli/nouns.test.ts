@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { answerShell, complete } from "../../../src/cli/complete.js";
 import { commandsOf, everyNoun } from "../../../src/cli/nouns.js";
-import { parse } from "../../../src/cli/program.js";
+import { parse } from "../../../src/cli/parse.js";
 import { reference } from "../../../src/cli/reference.js";
 import { isFault } from "../../../src/errors.js";
 import { hostStore } from "../../../src/state/hosts.js";

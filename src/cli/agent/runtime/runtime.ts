@@ -97,9 +97,6 @@ function mustFit(action: Action, options: Given): void {
 
 /** One first, then the others; the first that fails stops those not begun yet. */
 function paceFor(options: Given): Pace {
-  if (options.continue && options.maxFail !== undefined) {
-    throw new Fault("usage", "--continue and --max-fail contradict each other");
-  }
   const { maxFail = 1, ...pace } = batchPace(options);
   return { ...pace, canary: true, ...(!options.continue && { maxFail }) };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { globalsOf } from "../../../src/cli/globals.js";
 import { commandsOf, everyNoun } from "../../../src/cli/nouns.js";
-import { type Asked, parse } from "../../../src/cli/program.js";
+import { type Parsed, parse } from "../../../src/cli/parse.js";
 import { longOption } from "../../../src/cli/spelling.js";
 import { isFault } from "../../../src/errors.js";
 
@@ -13,7 +13,7 @@ async function run(line: string | string[]) {
 
 async function refusal(line: string): Promise<string> {
   try {
-    const asked: Asked = await parse(line === "" ? [] : line.split(" "));
+    const asked: Parsed = await parse(line === "" ? [] : line.split(" "));
     throw new Error(`understood: ${JSON.stringify(asked)}`);
   } catch (error) {
     if (!isFault(error, "usage")) throw error;
@@ -105,7 +105,7 @@ describe("what is not", () => {
     ["host show a b", "clm host show takes NAME and no more words | → clm host show --help"],
     ["host show a -kb", "clm host show has no option -k… | → clm host show --help"],
     ["audit now", "clm audit takes no words, only options | → clm audit --help"],
-    ["host add w --port", "a value is missing: --port PORT | → clm host add --help"],
+    ["host add w --port", "--port needs a value: --port PORT | → clm host add --help"],
     ["host add w --address --user x", "--address needs a value: --address ADDRESS | → clm host add --help"],
     ["host add w --address=", "--address needs a value: --address ADDRESS | → clm host add --help"],
     ["host add w --port 22x", "--port is a whole number from 1 to 65535, not '22x' | → clm host add --help"],
@@ -142,7 +142,7 @@ describe("what is not", () => {
     ["host add w --port 22 --port 22", "--port is given twice and takes one value | → clm host add --help"],
     ["host list -o json --output yaml", "--output is given twice and takes one value | → clm host list --help"],
     ["-o json host list -o yaml", "--output is given twice and takes one value | → clm host list --help"],
-    ["--config-dir /a --config-dir /b ps", "--config-dir is given twice and takes one value | → clm --help"],
+    ["--config-dir /a --config-dir /b ps", "--config-dir is given twice and takes one value | → clm ps --help"],
     [
       "--config-dir /a host --config-dir /b list",
       "--config-dir is given twice and takes one value | → clm host list --help",

@@ -1,0 +1,76 @@
+import { parseArgs } from "node:util";
+import { catalog } from "./catalog.js";
+import { type Command, flag, type Noun, type OptionSpec } from "./command.js";
+import { globalsAnywhere, globalsOf } from "./globals.js";
+import { lastWord, verbless } from "./nouns.js";
+import { dashed } from "./spelling.js";
+
+type Specs = Record<string, OptionSpec>;
+
+/** A part of a command line; `raw` is the word as typed. */
+export type Token = ReturnType<typeof tokenize>[number];
+
+const builtIn: Specs = { help: flag("show help", { short: "h" }), version: flag("print the version of clm") };
+
+/** The options that are accepted before the command is known, and with it. */
+export const optionsAt = (command: Command | undefined): Specs =>
+  command ? { ...builtIn, ...globalsOf(command), ...command.options } : { ...builtIn, ...globalsAnywhere };
+
+/** Node splits the words into options, values and positionals; unknown options and missing values are left to the caller. */
+export function tokenize(args: string[], specs: Specs) {
+  const options = Object.entries(specs).map(([key, { kind, short }]) => {
+    const type: "boolean" | "string" = kind === "flag" ? "boolean" : "string";
+    return [dashed(key), { type, ...(short && { short }) }] as const;
+  });
+  const { tokens } = parseArgs({
+    args,
+    options: Object.fromEntries(options),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  return tokens.map((token) => ({ ...token, raw: args[token.index] ?? "" }));
+}
+
+/** The command that a command line names. */
+export interface Location {
+  noun?: Noun;
+  command?: Command;
+  /** The nouns that may follow. */
+  nouns: readonly Pick<Noun, "name" | "summary">[];
+  /** The options before the command's last word. */
+  options: Token[];
+  /** The words after the command. */
+  rest: string[];
+  /** A word that is not a command, or an unknown option. */
+  unknown?: Token;
+}
+
+export async function locate(argv: readonly string[]): Promise<Location> {
+  const known = Object.keys(optionsAt(undefined)).map(dashed);
+  const place: Location = { nouns: catalog, options: [], rest: [] };
+  let start = 0;
+  const at = (command: Command, index: number) => ({ ...place, command, rest: argv.slice(index) });
+  for (const token of tokenize([...argv], optionsAt(undefined))) {
+    if (token.kind === "option" && known.includes(token.name)) {
+      place.options.push(token);
+      continue;
+    }
+    const word = token.kind === "positional" ? token.value : undefined;
+    const noun = word === undefined ? undefined : await nounAt(place, word);
+    const command = noun ? verbless(noun) : place.noun?.commands.find(({ path }) => lastWord(path) === word);
+    if (noun) Object.assign(place, { noun, nouns: noun.nouns ?? [] });
+    if (command) return at(command, token.index + 1);
+    if (!noun) return place.noun?.fallback ? at(place.noun.fallback, start) : { ...place, unknown: token };
+    start = token.index + 1;
+  }
+  return place;
+}
+
+/** Imports the declarations of a top-level noun: every start pays for what it reads. */
+async function nounAt({ noun, nouns }: Location, word: string): Promise<Noun | undefined> {
+  const found = nouns.find(({ name }) => lastWord(name) === word);
+  if (noun || !found) return found as Noun | undefined;
+  const entry = catalog.find(({ name }) => name === word);
+  return entry && { name: entry.name, summary: entry.summary, ...(await entry.verbs()) };
+}
