@@ -38,7 +38,7 @@ const recorded = () => findAgent(hostStore(home).read(), "ada").record.proxy;
 const pid = async () => (await inHost(host, `systemctl show -p MainPID --value ${service}`)).trim();
 const until = (condition: string) =>
   inHost(host, `for n in $(seq 300); do ${condition} && exit 0; sleep 0.1; done; exit 1`);
-/** What is left of a proxy on the host: its unit, its link, whoever listens in its ports. */
+/** Leftovers of a proxy on the host: its unit, its link, a listener on its ports. */
 const left = () =>
   inHost(
     host,
@@ -53,13 +53,13 @@ const tokenOf = (provider: string, file: string) =>
     ? JSON.parse(file).providers.nous.access_token
     : JSON.parse(file).credential_pool["xai-oauth"][0].access_token;
 
-/** The digest by which the lab's provider tells which key arrived. */
+/** The digest by which the lab's provider reports the key that arrived. */
 async function stored(provider: "nous" | "xai"): Promise<string> {
   const token = tokenOf(provider, await inHost(host, `cat ${auth}`));
   return `present:${createHash("sha256").update(token).digest("hex").slice(0, 12)}`;
 }
 
-/** Asks the proxy inside an SSH connection, as the gateway does, with a key of one's own. */
+/** Asks the proxy through an SSH connection, as the gateway does, with another key. */
 async function asked(port: number, path: string, body?: object) {
   const connection = await connectTo(home, host);
   try {
@@ -78,13 +78,13 @@ async function asked(port: number, path: string, body?: object) {
 const hello = { model: "echo-1", messages: [{ role: "user", content: "hello" }] };
 
 describe("a proxy is refused", () => {
-  it("to a version that has none", async () => {
+  it("for a version that has none", async () => {
     const { code, stderr } = await proxy("ben", "enable", "--provider", "nous");
     expect(code).toBe(17);
     expect(stderr).toContain("versions >=2026.5.16 do");
   });
 
-  it("to an agent that is not logged in, with the words to type", async () => {
+  it("for an agent that is not logged in, with the login command", async () => {
     const before = hostStore(home).read();
     const { code, stderr } = await agent("proxy", "ada", "enable", "--provider", "nous");
     expect(code).toBe(8);
@@ -106,7 +106,7 @@ describe("a proxy", () => {
     await login("auth", "add", "nous", "--type", "oauth", "--no-browser");
   });
 
-  it("in a dry run only tells", async () => {
+  it("in a dry run is only reported", async () => {
     const { code, told } = await proxy("ada", "enable", "--provider", "nous", "--dry-run");
     expect(code).toBe(0);
     expect(told.changes.map(({ what }: { what: string }) => what)).toEqual([`unit ${service}`]);
@@ -126,7 +126,7 @@ describe("a proxy", () => {
     );
   });
 
-  it("is closed in no less than the agent, and systemd has nothing to say about it", async () => {
+  it("has the same sandbox as the agent, and systemd accepts its unit without a warning", async () => {
     const exposure = async (unit: string) =>
       Number(/: (\d+\.\d) /.exec(await inHost(host, `systemd-analyze security --no-pager ${unit} | tail -1`))?.[1]);
     expect(await exposure(service)).toBeLessThanOrEqual(await exposure(unitOf("ada")));
@@ -134,7 +134,7 @@ describe("a proxy", () => {
     expect((await inHost(host, `ps -o user= -p ${await pid()}`)).trim()).toBe("ada");
   });
 
-  it("listens on the loopback alone", async () => {
+  it("listens only on the loopback", async () => {
     const hex = (8700).toString(16).toUpperCase();
     const heard = await inHost(
       host,
@@ -143,7 +143,7 @@ describe("a proxy", () => {
     expect(heard.trim()).toBe(`0100007F:${hex}`);
   });
 
-  it("puts the stored token in place of the client's, streams, and takes only what it knows", async () => {
+  it("replaces the client's token with the stored one, streams, and accepts only known paths", async () => {
     const models = await asked(8700, "/v1/models");
     expect(models.status).toBe(200);
     expect(models.headers["x-echo-authorization"]).toBe(await stored("nous"));
@@ -159,7 +159,7 @@ describe("a proxy", () => {
     expect(large.status).toBe(413);
   });
 
-  it("serves every user of its host without a key, as we say it does", async () => {
+  it("serves every user of its host without a key, as documented", async () => {
     const told = await inHost(
       host,
       "setpriv --reuid 65534 --clear-groups curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8700/v1/models",
@@ -168,14 +168,14 @@ describe("a proxy", () => {
     expect((await agent("proxy", "ada", "status")).stderr).toContain(`every user of ${host} can use 127.0.0.1:8700`);
   });
 
-  it("again changes nothing, with the provider named or not", async () => {
+  it("enabled again changes nothing, with the provider named or not", async () => {
     const before = await pid();
     expect((await enabled("--provider", "nous")).changes).toEqual([]);
     expect((await enabled()).changes).toEqual([]);
     expect(await pid()).toBe(before);
   });
 
-  it("has its status told: the unit, who holds the port, the login, the upstream", async () => {
+  it("has a status: the unit, the owner of the port, the login, the upstream", async () => {
     const { code, told } = await proxy("ada", "status");
     expect(code).toBe(0);
     expect(told).toMatchObject({ serves: true, unit: "active (running)", enabled: true, upstream: "Nous Portal" });
@@ -185,7 +185,7 @@ describe("a proxy", () => {
     expect(shown.proxy).toEqual({ provider: "nous", port: 8700 });
   });
 
-  it("keeps another agent from taking its unit's name, and its port", async () => {
+  it("reserves its unit's name and its port", async () => {
     const install = ["install", "--type", "hermes", "--host", host, "--version", "2026.7.1+standin"];
     const named = await agent(...install, "--name", "ada-proxy");
     expect(named.code).not.toBe(0);
@@ -195,7 +195,7 @@ describe("a proxy", () => {
     expect(placed.stderr).toContain("8700");
   });
 
-  it("goes on when the agent stops, and comes back when it is killed", async () => {
+  it("keeps running when the agent stops, and restarts when it is killed", async () => {
     const before = await pid();
     expect((await agent("stop", "ada")).code).toBe(0);
     expect(await pid()).toBe(before);
@@ -214,7 +214,7 @@ describe("a proxy", () => {
       "gone",
       `systemctl stop ${service}; rm -f ${path} /etc/systemd/system/*.wants/${service}; systemctl daemon-reload`,
     ],
-  ])("is put right by sync, and found by diff, when it was %s", async (_, damage) => {
+  ])("is found by diff and repaired by sync when it was %s", async (_, damage) => {
     await inHost(host, damage);
     const { code, stdout } = await agent("diff", "ada");
     expect(code).toBe(3);
@@ -225,7 +225,7 @@ describe("a proxy", () => {
     await until(`[ "$(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8700/health)" = 200 ]`);
   });
 
-  it("is another provider's when that is asked for: the same unit and port", async () => {
+  it("switches to another provider with the same unit and port", async () => {
     await login("auth", "add", "xai-oauth", "--type", "oauth");
     const before = await pid();
     const told = await enabled("--provider", "xai");
@@ -238,7 +238,7 @@ describe("a proxy", () => {
     expect((await enabled("--provider", "nous")).proxy).toMatchObject({ provider: "nous", port: 8700 });
   });
 
-  it("that lost its login ends, is not started again and again, and says how to log in", async () => {
+  it("that lost its login stops without restarting, and names the login command", async () => {
     await inHost(host, `mv ${auth} ${auth}.away; systemctl restart ${service}`);
     try {
       await until(`[ "$(systemctl is-failed ${service})" = failed ]`);
@@ -253,7 +253,7 @@ describe("a proxy", () => {
     await enabled();
   });
 
-  it("is taken away, and the agent stays logged in", async () => {
+  it("is disabled, and the agent stays logged in", async () => {
     const { code, told } = await proxy("ada", "disable");
     expect(code).toBe(0);
     expect(told.changes).toHaveLength(1);
@@ -267,7 +267,7 @@ describe("a proxy", () => {
     });
   });
 
-  it("takes another port when somebody has the first", async () => {
+  it("takes another port when the first is in use", async () => {
     await inHost(
       host,
       `systemd-run --quiet --unit squatter python3 -m http.server --bind 127.0.0.1 8700
@@ -282,13 +282,13 @@ describe("a proxy", () => {
     expect((await proxy("ada", "disable")).code).toBe(0);
   });
 
-  it("whose making was cut short after it was written down is finished by the same command, and removed", async () => {
+  it("whose set-up was interrupted after it was recorded is completed by the same command, and removed", async () => {
     const wanted = { provider: "nous", port: 8702 };
     await recordAgent(hostStore(home), { host, name: "ada" }, (now) => now && { ...now, proxy: wanted });
     expect((await proxy("ada", "status")).code).not.toBe(0);
     expect((await enabled()).proxy.port).toBe(8702);
     expect((await asked(8702, "/health")).status).toBe(200);
-    // Killed at some moment of the work, once for each: what comes after finds it in whatever state.
+    // Killed at different moments: the next command finds it in any state.
     for (const wait of [300, 900, 1500]) {
       await clm(["agent", "proxy", "ada", "disable"], {
         home,
@@ -299,7 +299,7 @@ describe("a proxy", () => {
     expect((await asked(recorded()?.port ?? 0, "/health")).status).toBe(200);
   });
 
-  it("goes with its agent, and leaves nothing", async () => {
+  it("is removed with its agent, and leaves nothing", async () => {
     expect((await lab.remove("ada")).code).toBe(0);
     expect(await left()).toBe("");
     expect(await inHost(host, "getent passwd ada || true")).toBe("");

@@ -35,7 +35,7 @@ async function ps(...words: string[]): Promise<{ code: number | null; rows: Map<
 
 const row = async (name: string): Promise<Row | undefined> => (await ps(name)).rows.get(name);
 
-/** Looks until it is so; what happens on a host takes its time. */
+/** Runs ps until the row is so: changes on a host take a while. */
 async function until(name: string, isSo: (row: Row) => boolean): Promise<Row> {
   for (let look = 0; look < 40; look++) {
     const seen = await row(name);
@@ -44,7 +44,7 @@ async function until(name: string, isSo: (row: Row) => boolean): Promise<Row> {
   throw new Error(`${name} never got there: ${JSON.stringify(await row(name))}`);
 }
 
-/** What the agent answers to its own key, asked past clm. */
+/** Whether the agent accepts its own key, asked without clm. */
 async function answersItsKey({ name, host, port }: Row): Promise<boolean> {
   const key = openSecrets(home).get({ host, type: "hermes", agent: name }, "HERMES_API_SERVER_KEY")?.reveal();
   const url = `http://127.0.0.1:${port}/v1/models`;
@@ -55,7 +55,7 @@ async function answersItsKey({ name, host, port }: Row): Promise<boolean> {
   return status === "200";
 }
 
-/** Questions that its echo provider got, on each host that is up. */
+/** The number of requests to the echo provider, on each host that is up. */
 const completions = (hosts: number[]): Promise<number[]> =>
   Promise.all(
     hosts.map(async (number) =>
@@ -74,7 +74,7 @@ beforeAll(async () => {
   await addEcho();
   const install = (number: number, name: string) =>
     must("agent", "install", "--type", "hermes", "--host", hostOf(number), "--name", name);
-  // One after the other on each host: both begin with the first free port.
+  // One after the other on each host: both start with the first free port.
   await Promise.all(
     numbers.map(async (number) => {
       await install(number, ada(number));
@@ -90,7 +90,7 @@ afterAll(async () => {
 });
 
 describe("ps over ten hosts and twenty agents", () => {
-  it("all run, as configured", async () => {
+  it("shows all running, without drift", async () => {
     before = await completions(lasting);
     expect(Math.min(...before)).toBeGreaterThan(0);
     const { code, rows } = await ps();
@@ -104,7 +104,7 @@ describe("ps over ten hosts and twenty agents", () => {
     expect(table.stderr).toBe("");
   });
 
-  it("restart --all restarts those that can be reached, and tells how to do the others", {
+  it("restart --all restarts the reachable ones, and names the command for the others", {
     timeout: 180_000,
   }, async () => {
     const dead = [4, 7];
@@ -127,7 +127,7 @@ describe("ps over ten hosts and twenty agents", () => {
     expect(now.filter((pid, at) => pid === first[at])).toEqual([]);
   });
 
-  it("one that was killed is down, and comes back", async () => {
+  it("shows a killed agent as down, and running again later", async () => {
     await inHost(hostOf(1), `kill -9 ${await pidOf(hostOf(1), ada(1))}`);
     const down = await row(ada(1));
     expect(down).toMatchObject({ state: "failed", well: false });
@@ -137,13 +137,13 @@ describe("ps over ten hosts and twenty agents", () => {
     expect(await row(bob(1))).toMatchObject({ state: "running" });
   });
 
-  it("each kind of trouble is told, with its reason", async () => {
+  it("names each kind of problem with its reason", async () => {
     const onHome = (number: number, script: string) =>
       inHost(hostOf(number), script.replaceAll("$h", `/home/${ada(number)}`));
     await Promise.all([
       inHost(hostOf(2), `systemctl stop ${unitOf(ada(2))}`),
       clm(["agent", "stop", bob(2)], { home }),
-      // A disk of its own, which is then filled.
+      // A file system of its own, which is then filled.
       onHome(
         3,
         `systemctl stop ${unitOf(ada(3))} && cp -a $h /run/kept && mount -t tmpfs -o size=8m,mode=0700 tmpfs $h && cp -aT /run/kept $h &&
@@ -152,7 +152,7 @@ for n in $(seq 100); do grep -q '"running"' $h/.hermes/gateway_state.json && bre
 dd if=/dev/zero of=$h/filler bs=64k 2>/dev/null; [ "$(df --output=avail $h | tail -n 1)" -lt 100 ]`,
       ),
       inHost(hostOf(4), "systemd-run --quiet --on-active=1 systemctl poweroff --force"),
-      // Whoever is first has it.
+      // The first one gets the port.
       inHost(
         hostOf(5),
         `systemctl stop ${unitOf(ada(5))}
@@ -201,14 +201,14 @@ systemctl start ${unitOf(ada(5))}`,
     const others = [bob(1), bob(3), bob(5), bob(6), bob(7), bob(8)];
     expect(others.map(told)).toEqual(others.map(() => "running: null"));
 
-    // The truth, asked past clm.
+    // The real state, asked without clm.
     const answering = ["running", "degraded", "exposed"];
     const steady = [...rows.values()].filter(({ name, host }) => host !== hostOf(4) && name !== ada(7));
     const truth = await Promise.all(steady.map(async (each) => [each.name, await answersItsKey(each)]));
     expect(truth).toEqual(steady.map(({ name, state }) => [name, answering.includes(state)]));
   });
 
-  it("one agent in full tells what to type", async () => {
+  it("one agent in full names the next command", async () => {
     const { code, stdout } = await clm(["agent", "status", ada(5)], { home });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^State: +failed$/m);
@@ -223,7 +223,7 @@ systemctl start ${unitOf(ada(5))}`,
     expect(away.stdout).toMatch(/^Seen: +last seen running \d+[sm] ago/m);
   });
 
-  it("one that failed and was stopped since is stopped, also to systemd", async () => {
+  it("shows a failed and then stopped agent as stopped, as systemd does", async () => {
     const unit = unitOf(bob(1));
     const dropIn = `/run/systemd/system/${unit}.d/once.conf`;
     await inHost(
@@ -240,7 +240,7 @@ rm ${dropIn} && systemctl daemon-reload`,
     expect(await inHost(hostOf(1), `systemctl is-failed ${unit} || true`)).toContain("inactive");
   });
 
-  it("no model was asked", async () => {
+  it("asks no model", async () => {
     const now = await completions(lasting);
     expect(now).toEqual(before);
   });
@@ -260,7 +260,7 @@ function running(file: string, args: string[]) {
     child,
     ended,
     output: () => output,
-    /** Waits until it has printed this, after what was waited for before. */
+    /** Waits until it has printed this, after the previous match. */
     async shows(what: RegExp, from = 0): Promise<number> {
       for (;;) {
         const found = what.exec(output.slice(from));
@@ -276,7 +276,7 @@ function running(file: string, args: string[]) {
 const killing = async () => inHost(hostOf(6), `kill -9 ${await pidOf(hostOf(6), bob(6))}`);
 
 describe("ps --watch", () => {
-  it("draws on a terminal, tells a change, and gives the screen back", async () => {
+  it("draws on a terminal, shows a change, and restores the screen", async () => {
     const line = `stty cols 80 rows 12; exec '${process.execPath}' '${program}' ps --watch --every 1 --host ${hostOf(6)}`;
     const { child, ended, shows, output } = running("script", ["-qefc", line, "/dev/null"]);
     const first = await shows(/1 running, 1 degraded|1 degraded, 1 running/);
@@ -315,7 +315,7 @@ describe("ps --watch", () => {
         .sort(),
     ).toEqual([ada(6), bob(6)]);
     expect(lines.every(({ name }) => name === bob(6) || name === ada(6))).toBe(true);
-    // Nothing changed about the other one.
+    // The other one did not change.
     expect(lines.filter(({ name }) => name === ada(6))).toHaveLength(1);
   });
 });

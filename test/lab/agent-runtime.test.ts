@@ -36,13 +36,13 @@ const chat = async (name: string, text: string) => (await clm(["chat", name], { 
 const recorded = (name: string) => findAgent(hostStore(home).read(), name).record.runtime;
 
 describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, danger }) => {
-  // What is clm's own doing is seen with one of them; all of it with both takes its time.
+  // Behaviour of clm alone is tested with one Codex version; all of it with both is slow.
   const once = it.runIf(process.env.CLM_TEST_EXHAUSTIVE || codex === cases[0]?.codex);
   const toml = `/home/${name}/.codex/config.toml`;
   const read = (path: string) => inHost(host, `cat ${path}`);
   const codexCommand = (...words: string[]) => lab.must("agent", "exec", name, "--", "codex", ...words);
 
-  it("is told all that is missing, and nothing is changed", async () => {
+  it("lists everything that is missing, and changes nothing", async () => {
     const { must } = lab;
     await must("agent", "configure", name, "--provider", "gpt", "--no-test", "--no-validate");
     const before = await digests(host, name);
@@ -55,13 +55,13 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     expect(await digests(host, name)).toBe(before);
   });
 
-  it("is told which versions of Codex there are", async () => {
+  it("lists the pinned versions of Codex", async () => {
     const { code, stderr } = await runtime([name, "codex", "--install-codex", "--codex-version", "0.0.1"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("Codex 0.0.1 is not pinned")]);
     expect(stderr).toContain(codex);
   });
 
-  it("gets Codex from this machine, and is told that it has no login", async () => {
+  it("gets Codex from this machine, and reports the missing login", async () => {
     await lab.must("agent", "exec", name, "--", "hermes", "auth", "add", "openai-codex");
     await lab.must("agent", "configure", name, "--provider", "gpt");
     const { code, stderr } = await runtime([name, "codex", "--install-codex", "--codex-version", codex]);
@@ -71,7 +71,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     expect(await inHost(host, `stat -c %U /home/${name}/.local/bin/codex`)).toBe(`${name}\n`);
   });
 
-  it("logs Codex in with a key from stdin, which is nowhere else", async () => {
+  it("logs Codex in with a key from stdin, which appears nowhere else", async () => {
     const key = `sk-planted-${codex}-8c0d11`;
     const { code, stderr, told } = await runtime([name, "login", "--with-api-key"], `${key}\n`);
     expect(code, stderr).toBe(0);
@@ -80,7 +80,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     expect(await inHost(host, `journalctl --no-pager | grep -c '${key}' || true`)).toBe("0\n");
   });
 
-  it("shows in a dry run how both files would change, and changes nothing", async () => {
+  it("shows the changes of both files in a dry run, and changes nothing", async () => {
     const server = await giveFileServer(host, name);
     await give(host, name, toml, usersToml);
     await givePlugin(home, host, name);
@@ -109,7 +109,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     expect(recorded(name)).toBeUndefined();
   });
 
-  it("runs on Codex: its files accepted, its servers ready, its plugin there, and a turn answered", async () => {
+  it("runs on Codex: files accepted, servers ready, plugin installed, a turn answered", async () => {
     const told = await enabled(name, "codex", "--no-mirror");
     expect(check(told, "permissions")).toMatchObject({ result: "ok", reason: ":workspace, sandbox workspaceWrite" });
     expect(check(told, "sandbox")).toMatchObject({ result: "ok" });
@@ -126,18 +126,18 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     expect(await inHost(host, `stat -c '%a %U' ${toml}`)).toBe(`600 ${name}\n`);
   });
 
-  it("answers through Codex: what was said is in Codex' own sessions", async () => {
+  it("answers through Codex, which stores the session", async () => {
     expect(await chat(name, "by way of codex")).toContain("echo: by way of codex");
     expect(await inHost(host, `grep -rl 'by way of codex' /home/${name}/.codex/sessions | wc -l`)).not.toBe("0\n");
   });
 
-  it("is so already when it is run again", async () => {
+  it("changes nothing when run again", async () => {
     const before = await digests(host, name);
     expect((await enabled(name, "codex")).changes).toEqual([]);
     expect(await digests(host, name)).toBe(before);
   });
 
-  once("is known to diff, ps, doctor and status", async () => {
+  once("is reported by diff, ps, doctor and status", async () => {
     const { must } = lab;
     await must("agent", "diff", name);
     const [seen] = JSON.parse((await must("ps", name, "-o", "json")).stdout);
@@ -156,7 +156,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     await must("agent", "diff", name);
   });
 
-  once("tells Codex who it is, and again when that changes", async () => {
+  once("mirrors SOUL.md to Codex, and again after a change", async () => {
     const { must } = lab;
     await clm(["agent", "memory", "write", name, "SOUL.md", "--from", "-"], {
       home,
@@ -174,7 +174,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     expect(await inHost(host, `cat /home/${name}/.codex/AGENTS.md 2>&1 || true`)).not.toContain("SECOND2");
   });
 
-  it("may have another profile, by the name that this Codex has for it, and is restarted for it", async () => {
+  it("switches to another permission profile, by this version's name for it, and restarts", async () => {
     const pid = await pidOf(host, name);
     const read = await enabled(name, "codex", "--permissions", "read-only");
     expect(check(read, "permissions")?.reason).toBe(":read-only, sandbox readOnly");
@@ -186,7 +186,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     await enabled(name, "codex", "--permissions", "workspace");
   });
 
-  once("may have a place of its own for Codex' settings", async () => {
+  once("may have its own CODEX_HOME", async () => {
     const own = `/home/${name}/.hermes/codex`;
     const { code, stderr } = await runtime([name, "codex", "--codex-home", "own"]);
     expect(code).toBe(8);
@@ -206,7 +206,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     await lab.must("agent", "diff", name);
   });
 
-  it.runIf(codex === "0.130.0")("keeps the Codex it has when another cannot be had", async () => {
+  it.runIf(codex === "0.130.0")("keeps the installed Codex when another cannot be used", async () => {
     const words = [name, "codex", "--install-codex", "--codex-version", "0.166.0", "--permissions", ":no-such"];
     const { code, stderr } = await runtime(words);
     expect([code, stderr]).toEqual([2, expect.stringContaining("what was there before is there again")]);
@@ -214,7 +214,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     expect(await chat(name, "still here")).toContain("echo: still here");
   });
 
-  once("goes by a profile of the user's own, and says so to who asks for another", async () => {
+  once("keeps the user's own permission profile, and says so when another is requested", async () => {
     const before = await read(toml);
     await give(host, name, toml, `default_permissions = ":read-only"\n${before}`);
     const { code, stderr } = await runtime([name, "codex", "--permissions", "workspace"]);
@@ -226,7 +226,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     await give(host, name, toml, before);
   });
 
-  it("leaves alone a server that somebody gave Codex itself, which moves all of them into the block", async () => {
+  it("keeps a server added with Codex itself, which moves all servers into the managed block", async () => {
     const { must } = lab;
     const { command, args } = await giveFileServer(host, name);
     await codexCommand("mcp", "add", "extra", "--env", "A=b", "--", command, ...args);
@@ -244,7 +244,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     await must("agent", "sync", name);
   });
 
-  once("is told of a file that must not be touched, and no other Codex is sent", async () => {
+  once("reports a file that it must not change, and sends no other Codex", async () => {
     const other = cases.find((each) => each.codex !== codex)?.codex ?? "";
     await inHost(host, `cd /home/${name}/.codex && mv config.toml mine.toml && ln -s mine.toml config.toml`);
     const status = await runtime([name]);
@@ -259,11 +259,11 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     await lab.must("agent", "diff", name);
   });
 
-  it("is put back when Codex refuses its file, and told where", async () => {
+  it("is rolled back when Codex rejects its file, with the position in the file", async () => {
     const good = await read(toml);
     await give(host, name, toml, good.replace('model = "gpt-5"', "model_reasoning_summary = 7"));
     await lab.must("agent", "memory", "write", name, "SOUL.md", "--from", "/dev/null", "--yes");
-    // One that runs on Codex had the refused file under it for a moment, and is restarted with the one before.
+    // A running agent had the rejected file for a moment, and is restarted with the previous one.
     const files = async () => (await digests(host, name)).replace(/\d+\n$/, "");
     const before = await files();
     const { code, stderr } = await runtime([name, "codex", "--permissions", "read-only"]);
@@ -275,7 +275,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     await give(host, name, toml, good);
   });
 
-  once("is put back when a server does not start", async () => {
+  once("is rolled back when a server does not start", async () => {
     const { must } = lab;
     await enabled(name, "auto");
     const broken = `${home}/broken.yaml`;
@@ -290,7 +290,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     await must("agent", "configure", name, "--without-mcp", "broken");
   });
 
-  it("runs its turns itself again, keeps the block, and comes back to it", async () => {
+  it("runs its turns itself again, keeps the managed block, and switches back", async () => {
     await enabled(name, "auto");
     const kept = await read(toml);
     expect(kept).toContain("# end hermes-agent managed section");
@@ -314,11 +314,11 @@ describe("killed or cut at any step, and run again", () => {
       home,
       env: { NODE_OPTIONS: `--require ${resolve("test/faults/steps.cjs")}`, ...env },
     });
-  /** Without what is another in every run: the number of its process. */
+  /** Without the process id, which differs in every run. */
   const endOf = async ({ name, host }: (typeof cases)[number]) =>
     `${(await digests(host, name)).replace(/\d+\n$/, "")}${JSON.stringify(recorded(name))}`;
 
-  it("ends as an undisturbed run", async () => {
+  it("ends like an undisturbed run", async () => {
     const list = join(home, "steps.json");
     const [first] = cases;
     const undisturbed = await disturbed([first?.name ?? "", "codex"], { CLM_STEPS_TO: list });
@@ -349,7 +349,7 @@ describe("killed or cut at any step, and run again", () => {
 });
 
 describe("several agents", () => {
-  it("wait for the first, and are not begun when it fails", async () => {
+  it("wait for the first, and are skipped when it fails", async () => {
     const names = cases.map(({ name }) => name);
     for (const { name, host } of cases) await inHost(host, `rm -f /home/${name}/.local/bin/codex`);
     const { code, told, stderr } = await runtime([...names, "codex"]);

@@ -20,7 +20,7 @@ const foreign = "hunter2-of-somebody-else";
 const own = "# of my own\nmine:\n  list: [1, 2] # as I like it\n";
 const ownSettings = `printf '%s' '${own}' >> ${config}`;
 
-/** What can befall an agent on its host, and in what it must be found. */
+/** Damage to an agent on its host, and where diff must find it. */
 const damages: Record<string, { what: string; script: string; keeps?: "not-config" | "not-memories" }> = {
   "no .env": { what: `file ${env}`, script: `rm -f ${env}` },
   "an open .env": { what: `file ${env}`, script: `chmod 644 ${env}` },
@@ -67,7 +67,7 @@ const damages: Record<string, { what: string; script: string; keeps?: "not-confi
   },
 };
 
-/** What is nobody's business but its owner's, as text. */
+/** The user's own files, as text. */
 const unmanaged = `
 cat /home/${name}/notes/diary.txt ${data}/SOUL.md ${data}/own.bin | sha256sum
 stat -c '%U %a %Y %n' /home/${name}/notes/diary.txt ${data}/own.bin /etc/systemd/system/service.d/all.conf
@@ -104,7 +104,7 @@ interface Told {
 }
 
 let key = "";
-/** Runs clm; whatever it prints, no secret of ours or of others is in it. */
+/** Runs clm, and checks that its output has no secret. */
 async function told(...words: string[]) {
   const { code, stdout, stderr } = await clm(words, { home });
   key ||= JSON.parse(await readFile(join(home, "secrets.json"), "utf8"))[`${host}:hermes:${name}`].HERMES_API_SERVER_KEY
@@ -122,7 +122,7 @@ const sync = async () => {
   return JSON.parse(stdout) as Told & { proofs: { id: string; result: string; reason: string }[] };
 };
 
-/** Numbers that are the same for the same seed. */
+/** Pseudo-random numbers from a seed. */
 function numbers(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -131,7 +131,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** Every kind of damage once, in hands of so many, in an order that the seed says. */
+/** Every kind of damage once, in groups of this size, in an order given by the seed. */
 function hands(seed: number, size: number): string[][] {
   const below = numbers(seed);
   const kinds = Object.keys(damages);
@@ -144,11 +144,11 @@ function hands(seed: number, size: number): string[][] {
 
 const exhaustive = Boolean(process.env.CLM_TEST_EXHAUSTIVE);
 const seed = Number(process.env.CLM_TEST_SEED ?? Math.floor(Math.random() * 1e6));
-// Alone each damage must be found by itself; together they must not be in each other's way.
+// Each damage must be found alone, and several must not hide each other.
 const rounds = exhaustive ? [1, 2, 3, 5].flatMap((size, at) => hands(seed + at, size)) : hands(seed, 11);
 
 describe("diff and sync", () => {
-  it("differ in nothing after configure, in one exec", async () => {
+  it("find no drift after configure, in one exec", async () => {
     const { code, stdout, stderr } = await clm(["agent", "diff", name, "-o", "json", "--debug"], { home });
     expect([code, JSON.parse(stdout).result]).toEqual([0, "same"]);
     expect(stderr.match(/Sending CHANNEL_REQUEST \(r:\d+, exec/g)).toHaveLength(1);
@@ -190,7 +190,7 @@ describe("diff and sync", () => {
     },
   );
 
-  it("tell variables by name, settings by value, and the unit by its lines", async () => {
+  it("show variables by name, settings by value, and the unit by its lines", async () => {
     const kinds = ["an edited .env", "one variable more", "an edited config.yaml", "an edited unit"];
     await inHost(host, kinds.map((each) => damages[each]?.script).join("\n"));
     const { code, stdout, stderr } = await told("diff", name);
@@ -201,16 +201,16 @@ describe("diff and sync", () => {
     expect(lines).toContainEqual(expect.stringMatching(/^- EXTRA_KEY \([0-9a-f]{6}…\)$/));
     expect(lines).toEqual(expect.arrayContaining(["-NoNewPrivileges=no", "-Environment=…"]));
     expect(stderr.trim().split("\n").slice(-2)).toEqual([`next: clm agent sync ${name}`, "0 as configured, 1 differs"]);
-    // A dry run tells the same, and leaves it.
+    // A dry run shows the same, and changes nothing.
     expect((await told("agent", "sync", name, "--dry-run")).stderr).toContain("- EXTRA_KEY");
     expect((await diff()).code).toBe(3);
-    // What the model is asked with was not as it should be: so it is asked.
+    // The settings of the model were wrong, so the model is asked.
     expect((await sync()).proofs.at(-1)).toMatchObject({ id: "chat", result: "ok" });
     await inHost(host, `systemctl stop ${service}`);
     expect((await sync()).proofs.at(-1)).toMatchObject({ id: "chat", result: "skipped" });
   });
 
-  it("leave one down that was stopped, whatever is mended", async () => {
+  it("repair a stopped agent without starting it", async () => {
     await lab.must("agent", "stop", name);
     expect((await diff()).code).toBe(0);
     await inHost(host, `systemctl enable --now ${service}; rm ${env}`);
@@ -224,13 +224,13 @@ describe("diff and sync", () => {
     expect((await diff()).code).toBe(0);
   });
 
-  it("tell what sync does not mend, and what cannot be told", async () => {
+  it("report what sync cannot repair, and what cannot be read", async () => {
     const launcher = `/home/${name}/.local/bin/hermes`;
     await inHost(host, `mv ${launcher} ${launcher}.away`);
     expect(await diff()).toMatchObject({ code: 3, changes: [], lost: [{ what: `program ${launcher}` }] });
     await inHost(host, `mv ${launcher}.away ${launcher}`);
 
-    // An account without the mark may be somebody else's by now.
+    // An account without the mark may belong to someone else by now.
     const mark = (await inHost(host, `getent passwd ${name} | cut -d: -f5`)).trim();
     await inHost(host, `usermod -c somebody -s /bin/bash ${name}`);
     expect(await diff()).toMatchObject({ code: 3, changes: [], lost: [{ what: `user ${name}` }] });
@@ -238,7 +238,7 @@ describe("diff and sync", () => {
     expect(await inHost(host, `getent passwd ${name} | cut -d: -f5,7`)).toBe("somebody:/bin/bash\n");
     await inHost(host, `usermod -c '${mark}' -s /usr/sbin/nologin ${name}`);
 
-    // What somebody has in there is not taken away to make it readable.
+    // A foreign file is not removed to make the path readable.
     await inHost(host, `cp -p ${config} /root/kept; echo 'a: [' >> ${config}`);
     expect(await diff()).toMatchObject({ code: 3, changes: [], lost: [{ what: `file ${config}` }] });
     expect((await told("agent", "sync", name)).code).toBe(2);

@@ -18,7 +18,7 @@ import { labFixture, withEcho } from "./fixture.js";
 
 const host = "trial-1";
 const newer = "trial13-1";
-/** A directory with a `clm` in it, for lines that a shell runs. */
+/** A directory with a `clm` in it, for commands that a shell runs. */
 let bin: string;
 
 const { home } = labFixture({
@@ -52,7 +52,7 @@ afterEach(() => {
   for (const child of begun.splice(0)) child.kill("SIGKILL");
 });
 
-/** A command that goes on until it is stopped, and tells what happens in lines of JSON. */
+/** A command that runs until it is stopped, and prints events as lines of JSON. */
 function begin(...words: string[]) {
   let child: ChildProcess | undefined;
   let told = "";
@@ -73,7 +73,7 @@ function begin(...words: string[]) {
   });
   return {
     result,
-    /** The next event of that name, past all that were asked for before. */
+    /** The next event of that name, after those already returned. */
     async next(name: string): Promise<Event> {
       for (;;) {
         const events = told
@@ -106,7 +106,7 @@ const listens = (url: string): Promise<boolean> =>
 const cutSsh = (where: string) => inHost(where, "pkill -KILL -f '[s]shd.*: clm'");
 
 describe("tunnel", () => {
-  it("the line it prints works as it stands, through a lost connection and a stopped agent", async () => {
+  it("prints a line that works as it is, through a lost connection and a stopped agent", async () => {
     const { next, stop } = begin("tunnel", "ada");
     const { url, curl } = await next("open");
     const key = openSecrets(home).get({ host, type: "hermes", agent: "ada" }, "HERMES_API_SERVER_KEY")?.reveal() ?? "";
@@ -142,7 +142,7 @@ describe("tunnel", () => {
     expect(readFileSync(join(home, "audit.jsonl"), "utf8")).toContain(`"verb":"agent key","target":"${host}/ada"`);
   });
 
-  it("is not opened to an agent that is stopped, nor to whoever took its port", async () => {
+  it("is not opened to a stopped agent, nor to another process on its port", async () => {
     await inHost(host, `systemctl stop ${unitOf("ada")}`);
     const stopped = await clm(["tunnel", "ada"], { home });
     expect([stopped.code, stopped.stdout]).toEqual([8, ""]);
@@ -160,7 +160,7 @@ describe("tunnel", () => {
     }
   });
 
-  it("takes the port that is asked for, or says that it is taken", async () => {
+  it("uses the requested port, or reports that it is in use", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as { port: number };
@@ -170,7 +170,7 @@ describe("tunnel", () => {
     expect(taken.stderr).toMatch(/without --port, clm picks a free one[\s\S]*next: clm tunnel ada$/m);
   });
 
-  it("bytes pass unchanged, many at once, each side to its own end; who does not read fills no memory", async () => {
+  it("passes bytes unchanged, many streams at once, half-closed too; a slow reader fills no memory", async () => {
     const echo = `import socketserver, os
 class Echo(socketserver.StreamRequestHandler):
   def handle(self):
@@ -232,7 +232,7 @@ Server(("127.0.0.1", 8777), Echo).serve_forever()`;
       }
       expect(before).toBeLessThan(32 << 20);
 
-      // Not by a socket of Node's: it takes a reset for an end when there was something left to read.
+      // Not with a Node socket, which takes a reset for an end when there is unread data.
       const cut = bash(
         `exec 3<>/dev/tcp/127.0.0.1/${port}; printf f >&3; head -c 1 <&3 >/dev/null; echo begun; cat <&3 >/dev/null`,
       );
@@ -255,7 +255,7 @@ describe("open", () => {
     );
   const title = async (url: string) => /<title>(.*)<\/title>/.exec(await (await fetch(url)).text())?.[1];
 
-  it("the dashboard is there until Ctrl-C, also when the connection is lost meanwhile", async () => {
+  it("shows the dashboard until Ctrl-C, even after a lost connection", async () => {
     const { next, stop } = begin("agent", "open", "ben");
     const { url } = await next("open");
     expect(await title(url)).toBe("Hermes Agent - Dashboard");
@@ -271,7 +271,7 @@ describe("open", () => {
     expect(readFileSync(join(home, "audit.jsonl"), "utf8")).toContain(`"verb":"agent open","target":"${newer}/ben"`);
   });
 
-  it("is gone from the host when clm was killed", async () => {
+  it("leaves nothing on the host when clm is killed", async () => {
     writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\necho "$1" >'${home}/opened'\n`, { mode: 0o755 });
     const path = process.env.PATH;
     process.env.PATH = `${bin}:${path}`;
@@ -284,7 +284,7 @@ describe("open", () => {
     expect(readFileSync(join(home, "opened"), "utf8")).toBe(`${url}\n`);
   });
 
-  it("tells why it did not come up, and leaves nothing", async () => {
+  it("reports why the dashboard did not start, and leaves nothing", async () => {
     await inHost(
       newer,
       "mv /home/ben/.local/bin/hermes /home/ben/hermes; printf '#!/bin/sh\\necho no npm here >&2; exit 3\\n' >/home/ben/.local/bin/hermes; chmod 755 /home/ben/.local/bin/hermes",
@@ -301,7 +301,7 @@ describe("open", () => {
     }
   });
 
-  it("in a dry run only tells", async () => {
+  it("in a dry run only reports", async () => {
     const { code, stderr } = await clm(["agent", "open", "ben", "--dry-run"], { home });
     expect([code, stderr]).toEqual([0, "would open the dashboard of trial13-1:hermes:ben\n"]);
   });

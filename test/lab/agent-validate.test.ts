@@ -6,7 +6,7 @@ import { clm, inHost } from "./clm.js";
 import { labFixture, withEcho } from "./fixture.js";
 
 const host = "trial-2";
-/** Both on one host, one of each generation. */
+/** Two agents on one host, one of the oldest and one of the newest version. */
 const names = { old: "vera", new: "vito" };
 const versions = [
   ["0.13", names.old, "2026.5.7+standin"],
@@ -32,7 +32,7 @@ const validate = async (name: string) => {
 
 const stateOf = async (name: string) => JSON.parse((await lab.must("agent", "show", name, "-o", "json")).stdout).state;
 
-/** What each switch of the stand-in must be told as: the first proof that fails, and why. */
+/** For each switch of the stand-in: the first proof that fails, and its reason. */
 const switches: [words: string, id: string | RegExp, reason: RegExp][] = [
   ["gate-open", "gate.none", /the API is open: .*no key gave 200/],
   ["port-taken", /^(port|unit|steady)$/, /something else on the host holds its port/],
@@ -54,7 +54,7 @@ describe.each(versions)("validate of %s", (_about, name) => {
     for (const { fix } of failed) expect(fix).toMatch(/^clm /);
   });
 
-  it("another version fails with its own reason, and is read from its files however slow its upstream is", async () => {
+  it("another version fails with its own reason, read from its files however slow its upstream is", async () => {
     const release = `/home/${name}/.hermes/code/hermes_cli/__init__.py`;
     await misbehave(host, name, "github-silent");
     await inHost(
@@ -65,11 +65,11 @@ describe.each(versions)("validate of %s", (_about, name) => {
     await inHost(host, `mv ${release}.own ${release}`);
     expect([code, failed.map(({ id }) => id)]).toEqual([1, ["version"]]);
     expect(failed[0]?.reason).toMatch(/it says 'Hermes Agent v0\.99\.0 \(.*and should say 'Hermes Agent v/);
-    // Nobody ran it: that would have written this file.
+    // It was not run: that would have written this file.
     expect(await inHost(host, `ls /home/${name}/.hermes/.update_check 2>/dev/null || echo none`)).toBe("none\n");
   });
 
-  it("waits for one that is slow to start, and is ready again", async () => {
+  it("waits for a slow start, and is ready again", async () => {
     await misbehave(host, name, "slow-start 4");
     const { code, state, proofs } = await validate(name);
     expect([code, state]).toEqual([0, "ready"]);
@@ -77,13 +77,13 @@ describe.each(versions)("validate of %s", (_about, name) => {
   });
 });
 
-describe("what is the agent's alone", () => {
+describe("the agent's private files", () => {
   const { old: name } = names;
   const paths = `/home/${name} /home/${name}/.hermes /home/${name}/.hermes/memories`;
 
-  it("is seen by validate, and put right by configure without a restart", async () => {
+  it("are checked by validate, and repaired by configure without a restart", async () => {
     await misbehave(host, name, "");
-    // Hermes sets modes itself when it starts, and does not start where it may not.
+    // Hermes sets modes itself at its start, and does not start where it cannot.
     expect((await validate(name)).state).toBe("ready");
     await inHost(host, `chmod 0755 ${paths}; chown root: /home/${name}/.hermes/memories`);
     const pid = await pidOf(host, name);
@@ -103,7 +103,7 @@ describe("what is the agent's alone", () => {
     expect(await pidOf(host, name)).toBe(pid);
   });
 
-  it("takes validate one exec, however often it looks", async () => {
+  it("are checked by validate in one exec, however often it repeats", async () => {
     await misbehave(host, name, "slow-start 3");
     const { code, stderr } = await clm(["agent", "configure", name, "--stage", "validate", "--debug"], { home });
     expect(code).toBe(0);
@@ -122,7 +122,7 @@ describe("start", () => {
     await inHost(host, `systemctl stop ${unitOf(name)}`);
   });
 
-  it("of one that was ready and is not well sets it back to validate, and says what runs now", async () => {
+  it("of an unhealthy agent sets its stage back to validate, and reports what runs now", async () => {
     const { code, stderr } = await clm(["agent", "start", name], { home });
     expect(code).toBe(1);
     expect(stderr).toMatch(/was started but is not well[\s\S]*gate\.none: the API is open/);
@@ -130,7 +130,7 @@ describe("start", () => {
     expect([await stateOf(name), await isUp()]).toEqual(["validate", "active\n"]);
   });
 
-  it("does not call one well that lets everybody in, also by force", async () => {
+  it("does not accept an agent without authentication, even with --force", async () => {
     await inHost(host, `systemctl stop ${unitOf(name)}`);
     const refused = await clm(["agent", "start", name], { home });
     expect(refused.stderr).toContain("onboarding incomplete (state=validate)");
@@ -141,7 +141,7 @@ describe("start", () => {
     expect([await stateOf(name), await isUp()]).toEqual(["validate", "active\n"]);
   });
 
-  it("by force of one that has nothing wrong but is not validated goes well, and leaves it so", async () => {
+  it("with --force of a healthy agent that is not validated succeeds, and leaves it so", async () => {
     await misbehave(host, name, "");
     await inHost(host, `systemctl stop ${unitOf(name)}`);
     await lab.must("agent", "start", name, "--force");
@@ -151,21 +151,21 @@ describe("start", () => {
 });
 
 describe("two agents on one host", () => {
-  it("have ports of their own", async () => {
+  it("have their own ports", async () => {
     const ports = await Promise.all(
       versions.map(async ([, name]) => JSON.parse((await lab.must("agent", "show", name, "-o", "json")).stdout).port),
     );
     expect(new Set(ports).size).toBe(2);
   });
 
-  it("a stopped one is never taken for healthy because the other answers", async () => {
+  it("are not confused: a stopped one is not healthy because the other answers", async () => {
     await misbehave(host, names.old, "");
     await misbehave(host, names.new, "");
     await validate(names.old);
     await inHost(host, `systemctl stop ${unitOf(names.old)}`);
     const { code, state, failed, proofs } = await validate(names.old);
     expect(code).toBe(1);
-    // What was proven of it still holds, when it is started.
+    // It stays validated, and is started again.
     expect([state, await stateOf(names.old)]).toEqual(["ready", "ready"]);
     expect(failed.map(({ id }) => id)).toContain("unit");
     expect(failed[0]?.reason).toContain("is stopped");
@@ -174,7 +174,7 @@ describe("two agents on one host", () => {
     await inHost(host, `systemctl start ${unitOf(names.old)}`);
   });
 
-  it("have channels that listen on ports of their own", async () => {
+  it("have channels with their own ports", async () => {
     const secret = "webhook.secret=env:HOOK_SECRET";
     const hook = (name: string, ...words: string[]) =>
       clm(["agent", "configure", name, "--channel", "webhook", "--secret", secret, ...words], {
@@ -215,7 +215,7 @@ for n in $(seq 50); do curl -s -o /dev/null 127.0.0.1:8647 && exit 0; sleep 0.1;
       end: "systemctl stop squatter",
       log: () => "-u squatter",
     },
-    // Its control group ends as the agent's own does.
+    // Its control group has the same end as the agent's.
     "a user's unit of the agent's name": {
       user: "clm",
       begin: `loginctl enable-linger clm
@@ -226,7 +226,7 @@ runuser -u clm -- env XDG_RUNTIME_DIR=/run/user/1000 systemd-run --quiet --user 
     },
   };
 
-  it.each(Object.entries(squatters))("%s on its port is named, and gets no key", async (_, squatter) => {
+  it.each(Object.entries(squatters))("%s on its port is reported, and gets no key", async (_, squatter) => {
     const { port } = JSON.parse((await lab.must("agent", "show", names.old, "-o", "json")).stdout);
     await inHost(
       host,
@@ -241,7 +241,7 @@ for n in $(seq 100); do curl -s -o /dev/null 127.0.0.1:${port} && exit 0; sleep 
       expect(found?.reason).toMatch(`user ${squatter.user}, python3`);
       expect(found?.fix).toBe(`clm agent configure ${names.old} --port auto`);
       expect(proofs.find(({ id }) => id === "gate.own")?.result).toBe("skipped");
-      // What asked it was curl of this test, once.
+      // The one request was this test's own curl.
       const asked = await inHost(host, `journalctl -q -o cat ${squatter.log()}`);
       expect(asked).not.toContain("/v1/models");
     } finally {

@@ -61,15 +61,15 @@ describe.each(["trial-1", "trial13-1"])("config.yaml on %s", (name) => {
   };
   const numRuns = process.env.CLM_TEST_EXHAUSTIVE ? 5000 : 400;
 
-  it("says to Hermes what it should, when it is new", async () => {
+  it("is read by Hermes as intended when it is new", async () => {
     const configs = fc.sample(tree, { seed: 1, numRuns });
     const read = await readBack(configs.map((config) => mergeConfig(undefined, { config, paths: [] }, [])));
     configs.forEach((config, index) => void expect(read[index]).toEqual(config));
   });
 
-  it("says what it said before and what it should, when it is merged", async () => {
+  it("keeps the user's settings and gains ours when it is merged", async () => {
     const pairs = fc.sample(fc.tuple(tree, tree), { seed: 2, numRuns });
-    // Written as Hermes and as people write it.
+    // As Hermes and as people write it.
     const texts = pairs.map(([content], index) =>
       stringify(content, { version: "1.1", indentSeq: index % 2 === 0, lineWidth: index % 3 === 0 ? 80 : 0 }),
     );

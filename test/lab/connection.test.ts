@@ -16,12 +16,12 @@ beforeAll(async () => {
 afterAll(() => connection.close());
 
 describe("one connection", () => {
-  it("runs more commands at once than sshd allows channels, by taking turns", async () => {
+  it("queues commands beyond the number of channels that sshd allows", async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => run(connection, `sleep 0.1; echo ${at}`)));
     expect(answers.map(({ stdout }) => stdout.trim())).toEqual(answers.map((_, at) => String(at)));
   });
 
-  it("passes stdin, stdout, stderr and the exit code through, also as another user", async () => {
+  it("passes stdin, stdout, stderr and the exit code through, as another user too", async () => {
     for (const [shell, user] of [
       [connection, "clm"],
       [connection.as("root"), "root"],
@@ -43,7 +43,7 @@ describe("one connection", () => {
     await expect(connection.forward(1)).rejects.toMatchObject({ fault: "remote-failed" });
   });
 
-  it("stops a command when asked to, and the host has stopped it too", async () => {
+  it("stops a command here and on the host", async () => {
     const stop = new AbortController();
     const running = run(connection, "exec sleep 4242", { signal: stop.signal });
     setTimeout(() => stop.abort(new Error("enough")), 500);
@@ -53,7 +53,7 @@ describe("one connection", () => {
 });
 
 describe("a pool", () => {
-  it("gets through to an sshd that drops some of many connections at once", async () => {
+  it("retries when an sshd drops some of many connections", async () => {
     const host = findHost(hostStore(shared).read().hosts, "trial-2");
     const pools = Array.from({ length: 30 }, () => createPool(meansFor(shared)));
     const connections = await Promise.all(pools.map((pool) => pool.connect(host)));
@@ -61,7 +61,7 @@ describe("a pool", () => {
     for (const pool of pools) pool.close();
   });
 
-  it("makes one connection per host and a new one when it was lost", async () => {
+  it("makes one connection per host, and a new one after a loss", async () => {
     const host = findHost(hostStore(shared).read().hosts, "trial-2");
     const pool = createPool(meansFor(shared));
     const first = await pool.connect(host);

@@ -35,7 +35,7 @@ const pieces = [
   ...["é", "ß", "中", "🜛", "👩‍👩‍👧", "\u00a0", "\u2028", "\u200b", "\ufeff", "\u202e", "A=", "KEY=", "x: y"],
 ];
 
-/** Values nobody would like to quote by hand; some are refused, and are none of our business here. */
+/** Values that are hard to quote. Those that clm refuses are skipped. */
 const hostile = fc.oneof(
   { weight: 6, arbitrary: fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((some) => some.join("")) },
   { weight: 2, arbitrary: fc.string({ unit: "binary", maxLength: 20 }) },
@@ -103,7 +103,7 @@ describe.each(["trial-1", "trial13-1"])("a .env file on %s", (name) => {
     expect(dotenv).toEqual(Object.fromEntries(entries));
   });
 
-  it("takes the longest value that fits", async () => {
+  it("holds the longest possible value", async () => {
     const entries = new Map([["V1", "'".repeat(131_068)]]);
     const [systemd, dotenv] = await readBack(entries);
     expect([systemd, dotenv]).toEqual([Object.fromEntries(entries), Object.fromEntries(entries)]);

@@ -3,7 +3,7 @@ import { clm, inHost } from "./clm.js";
 import { labFixture, withEcho } from "./fixture.js";
 import { newKey, Serving } from "./serving.js";
 
-// A provider that is slow, refuses the key or the request, fails or says nothing: every command tells the truth of it.
+// A provider that is slow, refuses the key or the request, fails or never answers: every command reports it correctly.
 
 const host = "trial-1";
 const versions = [
@@ -25,7 +25,7 @@ afterAll(async () => {
   await serving?.stop();
 });
 
-/** Read at every turn: the agent needs no restart. */
+/** The stand-in reads it at every turn, without a restart. */
 const useModel = (name: string, model: string) =>
   inHost(host, `sed -i -E 's/echo-1|[a-z]+-[0-9]*-?x$/${model}/' /home/${name}/.hermes/config.yaml`);
 
@@ -83,7 +83,7 @@ describe.each(versions)("%s", (_about, name) => {
   });
 });
 
-it("two keys with equal first words never see each other's", async () => {
+it("two keys whose conversations start alike never see each other's", async () => {
   const [, name] = versions[1];
   await useModel(name, "echo-1");
   const other = await newKey(home, "--name", "other", "--agents", "*");

@@ -26,7 +26,7 @@ const lab = labFixture({
 });
 const { home } = lab;
 beforeAll(async () => {
-  // A dollar a token: what a call costs is what its usage says.
+  // A dollar per token: the cost of a call is its usage.
   writeFileSync(join(home, "models.yaml"), "models:\n  ollama:\n    echo-1: { input: 1000000, output: 1000000 }\n");
   await serve();
 });
@@ -43,7 +43,7 @@ async function serve(): Promise<void> {
 const clientOf = (apiKey: string, baseURL = url) => new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: 60_000 });
 const hello = { messages: [{ role: "user" as const, content: "hello" }] };
 const say = (apiKey: string, model = "ada") => clientOf(apiKey).chat.completions.create({ model, ...hello });
-/** What a program that uses the openai library sees of an error. */
+/** An error as a program with the openai library gets it. */
 const toldOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => "answered",
@@ -52,7 +52,7 @@ const toldOf = (work: Promise<unknown>): Promise<unknown> =>
 
 const noSuchModel = [404, "model_not_found", "invalid_request_error"];
 
-describe("a key that opens nothing", () => {
+describe("a key is refused", () => {
   it.each([
     ["is unknown", async () => "clm_nobodyxx_nothing", [401, "invalid_api_key", "authentication_error"]],
     [
@@ -118,7 +118,7 @@ describe("a key that opens nothing", () => {
     expect(await toldOf(say(key))).toEqual(told);
   });
 
-  it("a hundred requests at once spend what the key may, and one call more at most", async () => {
+  it("a hundred requests at once spend at most the budget plus one call", async () => {
     const key = await newKey(home, "--name", "crowd", "--agents", "*", "--budget-usd", "200");
     const { usage } = await say(key);
     const each = usage?.total_tokens ?? 0;
@@ -132,7 +132,7 @@ describe("a key that opens nothing", () => {
     expect(JSON.parse(stdout).total).toMatchObject({ usd: passed * each });
   });
 
-  it("two hundred at once in a session of 100,000 tokens, too: the agent loads it by its id", async () => {
+  it("so do two hundred in a session of 100,000 tokens, which the agent loads by its id", async () => {
     const limit = 1_000_000;
     const key = await newKey(home, "--name", "long", "--agents", "*", "--tokens-per-day", String(limit));
     const go = async (content: string): Promise<[status: number, tokens: number]> => {
@@ -184,7 +184,7 @@ describe("a signed request", () => {
     return error ? [answer.status, error.code] : answer.status;
   };
 
-  it("passes once, also when the gateway was killed in between", async () => {
+  it("is accepted once, even if the gateway was killed in between", async () => {
     const headers = signed();
     expect(await send(headers)).toBe(200);
     expect(await send(headers)).toEqual([401, "request_replayed"]);
@@ -194,12 +194,12 @@ describe("a signed request", () => {
     expect(await send(signed())).toBe(200);
   });
 
-  it("is refused when it is stale, or was changed on the way", async () => {
+  it("is refused when it is stale or was changed", async () => {
     expect(await send(signed(new Date(Date.now() - 400_000)))).toEqual([401, "signature_stale"]);
     expect(await send(signed(), body.replace("hello", "hullo"))).toEqual([401, "signature_invalid"]);
   });
 
-  it("is made by the sign-proxy for a tool that cannot", async () => {
+  it("is made by sign-proxy for a tool that cannot sign", async () => {
     const file = join(scratch, "key");
     writeFileSync(file, key, { mode: 0o600 });
     const words = ["gateway", "sign-proxy", "--key-file", file, "--to", url.replace(/\/v1$/, "")];
@@ -220,7 +220,7 @@ describe("a signed request", () => {
 });
 
 describe("the helpers of the openai library", () => {
-  it.each(["ada", "ben"])("hear %s to the end, also when it uses a tool", async (model) => {
+  it.each(["ada", "ben"])("read %s to the end, with tool calls too", async (model) => {
     const key = await newKey(home, "--name", `helped-${model}`, "--agents", "*");
     const messages = [{ role: "user" as const, content: "use a tool" }];
     const chat = clientOf(key).chat.completions.stream({ model, messages });
@@ -232,7 +232,7 @@ describe("the helpers of the openai library", () => {
 
 describe("Codex", () => {
   const program = resolve("test/clients/node_modules/@openai/codex/bin/codex.js");
-  // What is no address of this machine goes nowhere: Codex would ask its maker for news.
+  // Blocks other addresses: Codex would ask its vendor for updates.
   const nowhere = { HTTP_PROXY: "http://127.0.0.1:9", HTTPS_PROXY: "http://127.0.0.1:9", NO_PROXY: "127.0.0.1" };
   let key: string;
   beforeAll(async () => {
@@ -240,7 +240,7 @@ describe("Codex", () => {
     key = await newKey(home, "--name", "codex", "--agents", "*");
   });
 
-  /** Codex with nothing but what `clm gateway env` prints, and the key. */
+  /** Codex with only the settings that `clm gateway env` prints, and the key. */
   async function codex(model: string, ...words: string[]): Promise<Result & { said: string }> {
     const folder = join(scratch, model);
     mkdirSync(folder, { recursive: true });
@@ -256,7 +256,7 @@ describe("Codex", () => {
     return { ...result, said: existsSync(last) ? readFileSync(last, "utf8") : "" };
   }
 
-  it.each(["ada", "ben"])("completes a turn with %s by the settings that clm prints", async (model) => {
+  it.each(["ada", "ben"])("completes a turn with %s and the printed settings", async (model) => {
     const { code, stdout, stderr, said } = await codex(model, "Say hello to the gateway.");
     expect({ code, said }, `${stdout}\n${stderr}`).toEqual({
       code: 0,
@@ -266,7 +266,7 @@ describe("Codex", () => {
     expect(JSON.parse(lines).at(-1)).toMatchObject({ key: { name: "codex" }, model, status: 200 });
   });
 
-  it("is not asked to run a tool that the agent ran itself", async () => {
+  it("is not asked to run a tool that the agent already ran", async () => {
     const { code, stdout, stderr, said } = await codex("ada", "Please use a tool.");
     expect([code, said], `${stdout}\n${stderr}`).toEqual([0, expect.stringContaining("use a tool")]);
     expect(stdout + stderr).not.toContain("unsupported call");
@@ -274,7 +274,7 @@ describe("Codex", () => {
 });
 
 describe("a gateway that is killed", () => {
-  it("writes down at the next start what was under way, and counts it", async () => {
+  it("records and counts interrupted requests at its next start", async () => {
     const key = await newKey(home, "--name", "cut", "--agents", "*");
     const cut = toldOf(
       clientOf(key).chat.completions.create({
@@ -293,7 +293,7 @@ describe("a gateway that is killed", () => {
     expect((await clm(["gateway", "audit", "--verify"], { home })).code).toBe(0);
   });
 
-  it("has new prices without being started again", async () => {
+  it("reads new prices without a restart", async () => {
     const key = await newKey(home, "--name", "dear", "--agents", "*");
     const spent = async () => {
       await say(key);
@@ -309,8 +309,8 @@ describe("a gateway that is killed", () => {
   });
 });
 
-describe("a subscription that an agent lends", () => {
-  it("is a model of the gateway: with its keys, its roles and its log", async () => {
+describe("an agent's subscription proxy", () => {
+  it("is a model of the gateway, with its keys, roles and log", async () => {
     const { must } = lab;
     await must("agent", "exec", "ada", "--", "hermes", "auth", "add", "nous", "--type", "oauth");
     await must("agent", "proxy", "ada", "enable", "--provider", "nous");

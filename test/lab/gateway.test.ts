@@ -51,7 +51,7 @@ async function curl(...words: string[]): Promise<string> {
 }
 
 describe("two agents on two hosts", () => {
-  it("the openai client lists them and talks with both, plain and streamed", async () => {
+  it("are listed and answer the openai client, plain and streamed", async () => {
     const models = (await client().models.list()).data.map(({ id }) => id);
     expect(models).toEqual(expect.arrayContaining(["ada", "ben"]));
     expect((await client().models.retrieve(`${host}/ada`)).owned_by).toBe("clm");
@@ -72,7 +72,7 @@ describe("two agents on two hosts", () => {
     expect(output_text).toContain("good evening");
   });
 
-  it("a tool that an agent ran itself is no task for the caller", async () => {
+  it("send no tool call that an agent already ran", async () => {
     const asked = { model: "ada", input: "use a tool" };
     const { output } = await client().responses.create(asked);
     expect(output.map(({ type }) => type)).toEqual(["message"]);
@@ -89,17 +89,17 @@ describe("two agents on two hosts", () => {
     ]);
   });
 
-  it("counts the connections that are open to each host", async () => {
+  it("have their open connections counted by host", async () => {
     await say("ada", "hello");
     const text = await curl(`${url.replace(/\/v1$/, "")}/metrics`, "-H", `Authorization: Bearer ${key}`);
     expect(text).toMatch(new RegExp(`^clm_gateway_roads_open\\{host="${host}"\\} [1-9]`, "m"));
   });
 
-  it("curl with nothing but the address and the key", async () => {
+  it("answer curl with only the address and the key", async () => {
     const body = JSON.stringify({ model: "ada", messages: [{ role: "user", content: "hello" }] });
     const said = await curl(`${url}/chat/completions`, "-H", `Authorization: Bearer ${key}`, "-d", body);
     expect(JSON.parse(said).choices[0].message.content).toContain("hello");
-    // A page in a browser names where it comes from, which an agent itself would not take.
+    // A browser sends Origin, which an agent itself would refuse.
     const named = await curl(
       ...[
         `${url}/chat/completions`,
@@ -115,14 +115,14 @@ describe("two agents on two hosts", () => {
     expect(await curl(`${url.replace(/\/v1$/, "")}/health`)).toBe(`{"status":"ok"}`);
   });
 
-  it("a session goes on by its header", async () => {
+  it("continue a session by its header", async () => {
     const headers = { "X-Hermes-Session-Id": `gateway-${randomBytes(4).toString("hex")}` };
     await say("ada", "one", { headers });
     const { choices } = await say("ada", "how many turns", { headers });
     expect(choices[0]?.message.content).toBe("turns: 2");
   });
 
-  it("an image of 9 MB passes, 11 MB is refused before it is sent", async () => {
+  it("accept an image of 9 MB, and 11 MB is refused before it is sent", async () => {
     const withImage = (bytes: number) => {
       const picture = `data:image/png;base64,${"A".repeat(bytes)}`;
       const content = [
@@ -138,7 +138,7 @@ describe("two agents on two hosts", () => {
     expect(JSON.parse(await curl(`${url}/chat/completions`, ...words)).error.code).toBe("body_too_large");
   });
 
-  it("whoever goes away stops the agent", async () => {
+  it("stop working when the caller leaves", async () => {
     const gone = new AbortController();
     const stream = await client().chat.completions.create(
       { model: "ada", stream: true, messages: [{ role: "user", content: `slowly ${"word ".repeat(200)}` }] },
@@ -154,7 +154,7 @@ describe("two agents on two hosts", () => {
     }
   });
 
-  it("a second gateway is refused, and told of the first", async () => {
+  it("a second gateway is refused, and names the first", async () => {
     const { code, stderr } = await clm(["gateway", "serve", "--port", "0"], { home });
     expect([code, stderr]).toEqual([
       24,
@@ -163,14 +163,14 @@ describe("two agents on two hosts", () => {
   });
 });
 
-describe("what becomes another while it serves", () => {
-  it("an agent's key: the next request brings the new one", async () => {
+describe("a change while it serves", () => {
+  it("of an agent's key is used by the next request", async () => {
     await say("ada", "before");
     await lab.must("agent", "rotate-key", "ada", "--yes");
     expect((await say("ada", "after")).choices[0]?.message.content).toContain("after");
   });
 
-  it("a host's address: nothing goes to where it was", async () => {
+  it("of a host's address sends nothing to the old one", async () => {
     const { must } = lab;
     const { hosts } = JSON.parse(readFileSync(join(home, "hosts.json"), "utf8")) as {
       hosts: { name: string; address: string }[];
@@ -178,7 +178,7 @@ describe("what becomes another while it serves", () => {
     const addressOf = (wanted: string) => hosts.find(({ name }) => name === wanted)?.address ?? "";
     await say("ada", "before");
     await must("host", "update", host, "--address", addressOf(newer), "--offline");
-    // Another machine answers there, and is not taken for this one.
+    // Another machine answers there, and is not taken for the host.
     expect(await codeOf(say("ada", "x"))).toEqual([503, "host_not_trusted"]);
     await must("host", "update", host, "--address", addressOf(host), "--offline");
     for (let answer = await codeOf(say("ada", "x")); answer !== "answered"; answer = await codeOf(say("ada", "x"))) {
@@ -188,8 +188,8 @@ describe("what becomes another while it serves", () => {
   });
 });
 
-describe("what is down", () => {
-  it("an agent that is stopped, and one that lives without listening, are told at once and reached when they are back", async () => {
+describe("an outage", () => {
+  it("of a stopped or not listening agent is reported at once, and over when it is back", async () => {
     await inHost(host, `systemctl stop ${unitOf("ada")}`);
     expect(await codeOf(say("ada", "x"))).toEqual([503, "agent_stopped"]);
     expect((await say("ben", "still here")).choices[0]?.message.content).toContain("still here");
@@ -202,7 +202,7 @@ describe("what is down", () => {
     }
   });
 
-  it("an agent that dies in the middle of an answer", async () => {
+  it("of an agent in the middle of an answer", async () => {
     const stream = await client().chat.completions.create({
       ...{ model: "ada", stream: true },
       messages: [{ role: "user", content: `slowly ${"word ".repeat(100)}` }],
@@ -226,7 +226,7 @@ describe("what is down", () => {
       },
     ],
     ["is gone without a word", async () => cutOff(home, host).open],
-  ])("a host that %s under load: each request ends, and traffic goes on by itself", async (_, goDown) => {
+  ])("of a host that %s under load: each request ends, and traffic resumes by itself", async (_, goDown) => {
     const from = serving.events.length;
     const ends: unknown[] = [];
     let over = false;
@@ -260,8 +260,8 @@ describe("what is down", () => {
   });
 });
 
-describe("what it leaves", () => {
-  it("a whole log", async () => {
+describe("afterwards", () => {
+  it("the log is complete", async () => {
     await serving.stop();
     expect(serving.over).toMatchObject({ code: 0 });
     expect(serving.events.at(-1)?.event).toBe("stopped");

@@ -13,7 +13,7 @@ const json = async (...args: string[]) => {
 };
 
 describe("host list and show", () => {
-  it("lists what was recorded when the lab was added", async () => {
+  it("list what was recorded when the lab was added", async () => {
     const { data } = await json("host", "list");
     expect(data.map((host: { name: string }) => host.name)).toEqual(["trial-1", "trial-2", "trial-3", "trial13-1"]);
     const [bookworm, , , trixie] = data;
@@ -24,12 +24,12 @@ describe("host list and show", () => {
     expect(bookworm.facts.memory_mb).toBeGreaterThan(0);
   });
 
-  it("prints names for scripts and a table for people", async () => {
+  it("print names for scripts and a table for people", async () => {
     expect((await clm(["host", "list", "-o", "name", "--label", "lab=trial13"], { home })).stdout).toBe("trial13-1\n");
     expect((await clm(["host", "list"], { home })).stdout).toMatch(/^NAME +ADDRESS +USER/);
   });
 
-  it("shows the fingerprint the host really has", async () => {
+  it("show the host's real fingerprint", async () => {
     const { data } = await json("host", "show", "trial-1");
     const real = await inHost("trial-1", "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub");
     expect(real).toContain(data.fingerprints[0]);
@@ -57,7 +57,7 @@ describe("host check", () => {
     }
   });
 
-  it("goes on with the other hosts when one cannot even be tried", async () => {
+  it("continues with the other hosts when one cannot be tried", async () => {
     const gone = ["host", "update", "trial-3", "--offline", "--identity", "/nope"];
     expect((await clm(gone, { home })).code).toBe(0);
     const { code, data } = await json("host", "check", "trial-1", "trial-3");
@@ -68,7 +68,7 @@ describe("host check", () => {
     await clm(["host", "update", "trial-3", "--identity", join(home, "keys", "lab_ed25519")], { home });
   });
 
-  it("says which check failed, why, and what to do, and ends with 1", async () => {
+  it("names the failed check, its reason and the next command, and ends with 1", async () => {
     await inHost("trial-2", "mv /etc/sudoers.d/clm /root/sudoers-clm 2>/dev/null || mv /etc/sudoers.d/* /root/");
     try {
       const { code, data } = await json("host", "check", "trial-2");
@@ -82,13 +82,13 @@ describe("host check", () => {
 });
 
 describe("host exec", () => {
-  it("asks many hosts at once and groups what they say", async () => {
+  it("runs on many hosts at once and groups equal output", async () => {
     const { code, stdout } = await clm(["host", "exec", "trial-*", "--", "uname", "-n"], { home });
     expect(code).toBe(0);
     for (const n of [1, 2, 3]) expect(stdout).toContain(`trial-${n}:\ntrial-${n}\n`);
   });
 
-  it("passes words on untouched and gives one word to the host's shell", async () => {
+  it("passes several arguments on unchanged, and one to the host's shell", async () => {
     const words = ["a b", "$HOME", "it's", '"', "*", "", "\\n", "ü"];
     const several = await json("host", "exec", "trial-1", "--", "printf", "[%s]", ...words);
     expect(several.data[0].stdout).toBe(words.map((word) => `[${word}]`).join(""));
@@ -109,7 +109,7 @@ describe("host exec", () => {
     expect(data.map((answer: { stdout: string }) => answer.stdout)).toEqual(["root\n", "root\n"]);
   });
 
-  it("keeps what was run out of the audit log, but for the program's name", async () => {
+  it("records only the program's name in the audit log", async () => {
     for (const command of [["env", "PGPASSWORD=hunter9", "true"], ["TOKEN=hunter9 curl --header 'hunter9' || true"]]) {
       await clm(["host", "exec", "trial-1", "--", ...command], { home });
     }
@@ -125,25 +125,25 @@ describe("host exec", () => {
     }
   });
 
-  it("shows what a host said before its time was up", async () => {
+  it("shows the output before a timeout", async () => {
     const { stdout } = await clm(["host", "exec", "trial-1", "--timeout", "1", "--", "echo first; sleep 60"], { home });
     expect(stdout).toBe("first\n");
   });
 
-  it("stops a command that takes too long", async () => {
+  it("stops a command on the host at a timeout", async () => {
     const { code, stderr } = await clm(["host", "exec", "trial-1", "--timeout", "1", "--", "sleep", "60"], { home });
     expect(code).toBe(18);
     expect(stderr).toContain("CLM-3002");
   });
 
-  it("carries megabytes in both directions whole", async () => {
+  it("passes megabytes in both directions completely", async () => {
     const { data } = await json("host", "exec", "trial-1", "--", "head -c 3000000 /dev/zero | tr '\\0' x");
     expect(data[0].stdout.length).toBe(3_000_000);
   });
 });
 
 describe("changing the fleet", () => {
-  it("updates labels, renames, and forgets, each written in the audit log", async () => {
+  it("updates labels, renames and removes, each in the audit log", async () => {
     const call = async (...args: string[]) => {
       const result = await clm(args, { home });
       expect(result).toMatchObject({ code: 0 });

@@ -15,7 +15,7 @@ const work = mkdtempSync(join(tmpdir(), "clm-import-"));
 const from = join(work, "clawrium");
 const record = findHost(hostStore(shared).read().hosts, host);
 
-/** An empty config directory whose registry has the stand-ins. */
+/** A config directory with only the stand-ins in its registry. */
 function emptyHome(name: string): string {
   const home = join(work, name);
   mkdirSync(home, { mode: 0o700 });
@@ -75,7 +75,7 @@ function writeClawrium(): void {
   const agents = { olda: agentRecord("olda"), oldb: agentRecord("oldb"), gone: agentRecord("gone") };
   put("hosts.json", [
     { hostname: record.address, key_id: "box", alias: "box", port: 22, user: record.user, agents },
-    // Nobody is there.
+    // No host has this address.
     { hostname: "127.0.0.1", key_id: "dead", port: 9, user: "xclm", agents: { lost: agentRecord("lost") } },
   ]);
   put("providers.json", [{ name: "echo", type: "ollama", endpoint: "http://127.0.0.1:4180", default_model: "echo-1" }]);
@@ -110,7 +110,7 @@ const importInto = async (home: string, ...more: string[]) => {
   return { code, stderr, ...JSON.parse(stdout) };
 };
 
-it("trusts no host by itself: without an answer it comes with no pin, and says how to give it one", async () => {
+it("trusts no host by itself: without an answer it is imported unpinned, with the command to pin it", async () => {
   const home = emptyHome("untrusting");
   const { code, untrusted, compared } = await importInto(home);
   expect(code).toBe(0);
@@ -129,7 +129,7 @@ it("trusts no host by itself: without an answer it comes with no pin, and says h
   expect((await clm(["host", "exec", "box", "--", "true"], { home })).code).toBe(0);
 });
 
-it("takes over agents as they are, says what differs, and configure puts it right", { timeout: 240_000 }, async () => {
+it("adopts agents as they are, reports differences, and configure repairs them", { timeout: 240_000 }, async () => {
   const home = emptyHome("whole");
   const before = await inHost(host, "cat /home/olda/.hermes/.env /etc/systemd/system/hermes-olda.service | sha256sum");
   const { code, compared, untrusted, stderr } = await importInto(home, "--accept-new");
@@ -147,7 +147,7 @@ it("takes over agents as they are, says what differs, and configure puts it righ
   expect(rows("olda").hardening?.differs).toContain("NoNewPrivileges");
   expect(rows("olda").variables?.differs).toContain("OPENROUTER_API_KEY");
   expect(rows("olda").port).toMatchObject({ fix: "clm agent configure olda --port auto" });
-  // Its key was changed on the host behind Clawrium's back.
+  // Its key was changed on the host without Clawrium.
   expect(Object.keys(rows("oldb")).sort()).toEqual(["bind", "hardening", "key", "port", "variables"]);
   expect(Object.keys(rows("gone"))).toEqual(["account"]);
   expect(JSON.stringify(compared)).not.toContain(key);
