@@ -54,8 +54,8 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
   };
   const pid = () => inHost(host, `systemctl show --property MainPID --value ${unit}`);
 
-  it("is heard while it works", async () => {
-    // It goes on only when its first word was heard.
+  it("streams its output while it runs", async () => {
+    // It continues only after its first line was received.
     await begin(`echo first; until [ -e ${place} ]; do sleep 0.1; done; echo second >&2`, { timeout: 30_000 });
     const heard: string[] = [];
     const onOutput = (bytes: Buffer) => {
@@ -65,7 +65,7 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
     expect(heard).toEqual(["first\n", "second\n"]);
   });
 
-  it("is heard whole: a megabyte of any bytes, without a newline at the end", async () => {
+  it("streams all output: a megabyte of any bytes, without a final newline", async () => {
     const size = 1_048_577;
     await begin(`mkdir ${place} && head -c ${size} /dev/urandom | tee ${place}/bytes`);
     const offsets: number[] = [];
@@ -76,13 +76,13 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
     expect(await inHost(host, `sha256sum <${place}/bytes`)).toBe(`${digest}  -\n`);
   });
 
-  it("says nothing when it has nothing to say", async () => {
+  it("streams nothing when it prints nothing", async () => {
     await begin("", { argv: ["true"] });
     const end = await follow();
     expect([end.result, end.code, end.offset, end.output.length]).toEqual(["success", 0, 0, 0]);
   });
 
-  it("runs as the user it was given", async () => {
+  it("runs as the given user", async () => {
     await begin("id -un; pwd", { as: "clm" });
     expect((await follow()).output.toString()).toBe("clm\n/\n");
   });
@@ -93,7 +93,7 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
     ["too long", { script: "echo wait; sleep 600", timeout: 1000 }, { result: "timeout", offset: 5 }],
     ["SIGKILL", { script: "echo ow; kill -KILL $$" }, { result: "killed", offset: 3 }],
     ["SIGSEGV", { script: "kill -SEGV $$" }, { result: "killed" }],
-    // systemd takes these for a clean end of a service; a job that did not get to its end has not succeeded.
+    // systemd takes these for a clean exit of a service; an interrupted job has not succeeded.
     ["SIGTERM", { script: "kill -TERM $$; sleep 5" }, { result: "killed" }],
     ["SIGHUP", { script: "kill -HUP $$; sleep 5" }, { result: "killed" }],
   ])("ends by %s", async (_, { script = "", ...wish }, end) => {
@@ -101,19 +101,19 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
     expect(await follow()).toMatchObject(end);
   });
 
-  it("is not begun when there is no such program", async () => {
+  it("is not started when the program does not exist", async () => {
     const result = await begin("", { argv: ["/no/such/program"] });
     expect(result).toMatchObject({ status: "failed", why: expect.stringMatching(/no such file/i) });
     expect(await follow()).toMatchObject({ result: "gone", offset: 0 });
   });
 
-  // systemd gives it 90 seconds to hear.
-  it.runIf(process.env.CLM_TEST_EXHAUSTIVE)("is ended when it took too long and is deaf", async () => {
+  // By default systemd waits 90 seconds after SIGTERM.
+  it.runIf(process.env.CLM_TEST_EXHAUSTIVE)("is killed at its timeout when it ignores SIGTERM", async () => {
     await begin("trap '' TERM; sleep 600 & wait; exit 0", { timeout: 1000 });
     expect(await follow()).toMatchObject({ result: "timeout" });
   });
 
-  it("may be followed again, from any place in its log", async () => {
+  it("can be followed again from any offset in its log", async () => {
     await begin("printf 0123456789");
     for (const offset of [0, 0, 4, 9, 10]) {
       const end = await follow({ offset });
@@ -121,7 +121,7 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
     }
   });
 
-  it("is still there when the connection is cut, and nothing is lost or heard twice", async () => {
+  it("survives a lost connection, and no output is lost or repeated", async () => {
     const lines = Array.from({ length: 60 }, (_, at) => `line ${at + 1}\n`).join("");
     const own = await connectTo(shared, host);
     await begin("for n in $(seq 60); do echo line $n; sleep 0.1; done");
@@ -145,11 +145,11 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
     const rest = await follow({ offset });
     expect(heard + rest.output).toBe(lines);
     expect(rest).toMatchObject({ result: "success", code: 0, offset: lines.length });
-    // What followed it over the lost connection has noticed and is gone.
+    // The follower on the lost connection has ended.
     expect(await inHost(host, `sleep 1; pgrep -fc '[c]lm-job-${name}|[u]nit=clm-job' || true`)).toBe("0\n");
   });
 
-  it("goes on when its follower stops listening", async () => {
+  it("continues when its follower stops", async () => {
     await begin("echo one; sleep 2; echo two");
     const stop = new AbortController();
     const stopped = follow({ signal: stop.signal, onOutput: () => stop.abort() });
@@ -169,23 +169,23 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
     expect((await follow()).output.toString()).toBe("once\n");
   });
 
-  it("is done for good when what it makes is there", async () => {
+  it("is complete once the file that it creates exists", async () => {
     const creates = `${place}/made`;
     const script = `mkdir -p ${place}; echo run >>${place}/runs; [ -e ${place}/try ] && touch ${creates}; touch ${place}/try`;
     const runs = () => inHost(host, `grep -c run ${place}/runs`);
-    // It succeeds without having made it, so it is not done.
+    // It succeeds without creating the file, so it is not complete.
     expect(await begin(script, { creates })).toMatchObject({ status: "changed" });
     expect((await follow()).result).toBe("success");
     expect(await begin(script, { creates })).toMatchObject({ status: "changed", differences: ["not finished"] });
     expect((await follow()).result).toBe("success");
     expect(await begin(script, { creates })).toMatchObject({ status: "ok", note: "finished" });
-    // Also when the host knows nothing of the job any more.
+    // Even when the host has forgotten the job.
     await converge(root, jobGone(name), { mode: "apply" });
     expect(await begin(script, { creates })).toMatchObject({ status: "ok", note: "finished" });
     expect(await runs()).toBe("2\n");
   });
 
-  it("is tried again after it failed, with a log of its own", async () => {
+  it("is retried after a failure, with a new log", async () => {
     const script = `mkdir ${place} && echo first && exit 3; echo second`;
     await begin(script);
     expect(await follow()).toMatchObject({ result: "failed", code: 3 });
@@ -197,7 +197,7 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
     ]);
   });
 
-  it("gives way to another job of its name", async () => {
+  it("is replaced by another job of the same name", async () => {
     await begin("echo old; sleep 600");
     const before = await pid();
     const replaced = await begin("echo new");
@@ -207,7 +207,7 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
     expect(await inHost(host, `kill -0 ${before.trim()} 2>&1 || true`)).toMatch(/no such process/i);
   });
 
-  it("leaves nothing when it is forgotten, running or not", async () => {
+  it("leaves nothing when it is removed, running or not", async () => {
     const left = () =>
       inHost(
         host,
@@ -222,7 +222,7 @@ describe.each(["trial-1", "trial13-1"])("a job on %s", (host) => {
       expect([script, await left()]).toEqual([script, ""]);
       expect(await follow()).toMatchObject({ result: "gone", offset: 0 });
     }
-    // Forgetting what nobody knows is no trouble.
+    // Removing an unknown job is no error.
     await converge(root, jobGone(name), { mode: "apply" });
   }, 300_000);
 });

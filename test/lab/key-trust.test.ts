@@ -31,7 +31,7 @@ beforeAll(async () => {
       .read()
       .hosts.find((each) => each.name === host)?.agents[name]?.port ?? 0;
   agentKey = openSecrets(home).get({ host, type: "hermes", agent: name }, "HERMES_API_SERVER_KEY")?.reveal() ?? "";
-  // A crash should cost a moment, however often it happens.
+  // Restarts fast, however often it crashes.
   await inHost(
     host,
     `mkdir -p /etc/systemd/system/${unit}.d
@@ -52,21 +52,21 @@ afterEach(async () => {
   await inHost(host, "rm -f /usr/local/bin/awk /usr/local/bin/curl");
 });
 
-/** Until the agent's own process holds its port. */
+/** Waits until the agent's own process has its port. */
 const untilUp = () => `for n in $(seq 400); do
   pid=$(systemctl show -p MainPID --value ${unit})
   [ "$pid" != 0 ] && ss -Hltnp 'sport = :${port}' | grep -q "pid=$pid," && break
   sleep 0.05
 done`;
 
-/** Ends the agent as a crash does, so many times, each time after it was up for a moment. */
+/** Crashes the agent this many times, each time after it was up for a moment. */
 const crash = (times: number) =>
   inHost(
     host,
     `for crash in $(seq ${times}); do\n${untilUp()}\nsleep 0.4\nkill -9 "$pid"\nsleep 0.2\ndone\n${untilUp()}`,
   );
 
-/** Ends the agent and resolves when the squatter has its port. */
+/** Kills the agent and resolves when the squatter has its port. */
 const crashAndLose = () =>
   inHost(
     host,
@@ -79,14 +79,14 @@ for n in $(seq 400); do [ "$(grep -c taken /run/port-squatter/events)" -gt "$bef
 async function mustHaveHeardNothing(least: { times: number; connections: number }): Promise<void> {
   const heard = await squatter.heard();
   expect([heard.includes(agentKey), heard.includes(words)]).toEqual([false, false]);
-  // Not even a beginning of a request.
+  // Not even the start of a request.
   expect(heard).toBe("");
   const { times, connections } = await squatter.taken();
   expect(times).toBeGreaterThanOrEqual(least.times);
   expect(connections).toBeGreaterThanOrEqual(least.connections);
 }
 
-it("the gateway sends neither key nor words to a port squatter, with traffic and 20 crashes of the agent", async () => {
+it("the gateway sends no key and no message to a port squatter, with traffic and 20 crashes of the agent", async () => {
   const serving = new Serving(home);
   const { url } = await serving.until("ready");
   const key = await newKey(home, "--name", "crashes", "--agents", "*", "--role", "admin");
@@ -121,7 +121,7 @@ it("the gateway sends neither key nor words to a port squatter, with traffic and
   expect(answered).toBeGreaterThan(20);
 }, 400_000);
 
-it("a connection that a squatter accepted and kept is noticed when the agent has its port again, until it is closed", async () => {
+it("a connection that a squatter keeps is detected after the agent has its port again, until it is closed", async () => {
   const { manifest } = await loadType(home, "hermes");
   const agent = resolvedAgent(manifest, findAgent(hostStore(home).read(), name));
   const connection = await connectTo(home, host);
@@ -144,7 +144,7 @@ it("a connection that a squatter accepted and kept is noticed when the agent has
   await mustHaveHeardNothing({ times: 1, connections: 1 });
 });
 
-it("a conversation goes on only with the agent itself", async () => {
+it("a conversation continues only with the agent itself", async () => {
   const { screen } = await onTerminal(["chat", name], {
     home,
     answers: [
@@ -158,7 +158,7 @@ it("a conversation goes on only with the agent itself", async () => {
   expect(screen).toMatch(/is not its own alone|does not listen|cannot reach/);
 });
 
-it("a tunnel passes nothing on to a port squatter", async () => {
+it("a tunnel passes nothing to a port squatter", async () => {
   const tunnel = new Running<Event>(home, ["tunnel", name]);
   const { url } = await tunnel.until("open");
   const ask = () =>
@@ -181,16 +181,16 @@ it("a tunnel passes nothing on to a port squatter", async () => {
   await mustHaveHeardNothing({ times: 3, connections: 1 });
 }, 200_000);
 
-/** Ends the agent, and lets the squatter have the port. */
+/** Kills the agent, so that the squatter gets the port. */
 const end = `pid=$(systemctl show -p MainPID --value ${unit}); [ "$pid" = 0 ] || { kill -9 "$pid"; sleep 0.2; }`;
 
-/** Programs that probes run on the host, each of which ends the agent at the worst moment. */
+/** Programs that probes run on the host, each of which kills the agent at the worst moment. */
 const crashing = {
-  /** When the port has been looked at. */
+  /** After the owner of the port was checked. */
   awk: `/usr/bin/awk "$@"; code=$?
 case $* in *is_own*) ${end} ;; esac
 exit "$code"`,
-  /** When the agent is to be asked. */
+  /** Before the agent is asked. */
   curl: `input=$(cat)
 case $input in *127.0.0.1:864*) ${end} ;; esac
 printf '%s\\n' "$input" | exec /usr/bin/curl "$@"`,

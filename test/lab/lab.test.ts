@@ -9,7 +9,7 @@ import { mounts } from "../../src/lab/mounts.js";
 import { labNames } from "../../src/lab/names.js";
 import { clm, program, type Result, runProgram } from "./clm.js";
 
-/** Labs of this file's own, in a directory of its own: nothing here meets the hosts the other files share. */
+/** This file's own labs in its own directory, apart from the hosts that the other files share. */
 let folder: string;
 let labs: string;
 let home: string;
@@ -47,7 +47,7 @@ const kept = (...files: string[]) => Promise.all(files.map((file) => readFile(jo
 
 const fleet = async () => (await run(["host", "list", "-o", "name"])).stdout.split("\n").filter(Boolean);
 
-/** Everything on this machine and in the fleet that bears a lab's names. */
+/** Everything on this machine and in the fleet that has a lab's name. */
 async function traces(name: string): Promise<string[]> {
   const names = labNames(name, labs);
   const listed = async (directory: string, prefix: string) => {
@@ -80,7 +80,7 @@ describe("a lab that is up", () => {
     first = await rows("up", "--name", "one", "--hosts", "2");
   });
 
-  it("is shown as json with all a program needs", () => {
+  it("is shown as JSON", () => {
     expect(first).toEqual(
       [1, 2].map((number) => ({
         name: `one-${number}`,
@@ -96,7 +96,7 @@ describe("a lab that is up", () => {
     );
   });
 
-  it("leaves the traces that are looked for once it is down", async () => {
+  it("has the traces that must be gone once it is down", async () => {
     const names = labNames("one", labs);
     const found = (await traces("one")).join("\n");
     for (const trace of ["/run/netns/", "/sys/class/net/", "/one-1/root", "process ", names.directory, "fleet one-2"]) {
@@ -105,7 +105,7 @@ describe("a lab that is up", () => {
     expect(found).toContain(`${(await hierarchies())[0]}/${names.host(1).cgroup}`);
   });
 
-  it("stays as it is when brought up again", async () => {
+  it("is unchanged when brought up again", async () => {
     const files = ["hosts.json", "known_hosts", "keys/lab_ed25519"];
     const before = await kept(...files);
     expect(await rows("up", "--name", "one", "--hosts", "2")).toEqual(first);
@@ -125,14 +125,14 @@ describe("a lab that is up", () => {
     expect(await kept("hosts.json", "audit.jsonl")).toEqual(before);
   });
 
-  it("grows, and its hosts stay as they were", async () => {
+  it("can grow, and its hosts stay as they were", async () => {
     const grown = await rows("up", "--name", "one", "--hosts", "3");
     expect(grown.slice(0, 2)).toEqual(first);
     expect(grown.map(({ name }) => name)).toEqual(["one-1", "one-2", "one-3"]);
     expect((await run(["host", "exec", "one-3", "--", "true"])).code).toBe(0);
   });
 
-  it("has another beside it, in another subnet", async () => {
+  it("can have another beside it, in another subnet", async () => {
     const [other] = await rows("up", "--name", "two", "--release", "trixie");
     const subnet = (row: Row | undefined) => row?.address.replace(/\d+$/, "");
     expect(subnet(other)).not.toBe(subnet(first[0]));
@@ -148,7 +148,7 @@ describe("a lab that is up", () => {
     expect(await rows("status", "--name", "one")).toEqual(all.slice(0, 3));
   });
 
-  it("says what became of a host whose PID 1 died, and brings it back with what it had", async () => {
+  it("reports a host whose PID 1 died, and restarts it with its data", async () => {
     const { cgroup } = labNames("one", labs).host(2);
     await lab("exec", "one-2", "--", "touch", "/root/kept");
     const leader = (await members(cgroup)).find(({ role }) => role === "leader");
@@ -173,8 +173,8 @@ describe("a lab that is up", () => {
     expect(await lab("exec", host, "--", ...command)).toMatchObject({ code: exit });
   });
 
-  it("goes, with all it made and nothing of the user's", async () => {
-    // Each lacks one thing that a lab's own host has: the address, the key, the label.
+  it("is removed with everything it made, and nothing of the user's", async () => {
+    // Each lacks one property of a lab's own host: the address, the key, the label.
     const key = join(home, "keys", "lab_ed25519");
     const own = join(folder, "own_key");
     await copyFile(key, own);
@@ -189,7 +189,7 @@ describe("a lab that is up", () => {
     const taken = await lab("up", "--name", "one", "--hosts", "7");
     expect([taken.code, taken.stderr]).toEqual([5, expect.stringContaining("one-7 that is not a lab host")]);
 
-    // Under whatever name it goes by.
+    // Under any name.
     expect((await run(["host", "rename", "one-2", "wolf"])).code).toBe(0);
     await rows("up", "--name", "one", "--hosts", "3");
     expect(await fleet()).toEqual(["mine", "one-1", "one-3", "one-7", "one-8", "wolf"]);
@@ -210,7 +210,7 @@ describe("down", () => {
     expect((await lab("down", "--all")).stderr).toContain("nothing to do");
   });
 
-  it("leaves what is not the lab's, where a user keeps more than labs", async () => {
+  it("keeps foreign files in the directory of labs", async () => {
     const file = join(labs, "papers", "letters", "one.txt");
     await mkdir(file, { recursive: true });
     await lab("down", "--name", "papers");
@@ -219,7 +219,7 @@ describe("down", () => {
     await rm(join(labs, "papers"), { recursive: true });
   });
 
-  it("--all forgets hosts of a lab that is gone from the machine", async () => {
+  it("--all removes the hosts of a lab that no longer exists", async () => {
     await rows("up", "--name", "lost");
     const elsewhere = { CLM_LAB_DIR: join(folder, "empty") };
     const { code, stdout } = await clm(["lab", "down", "--all", "-o", "json"], { home, env: elsewhere });
@@ -229,20 +229,20 @@ describe("down", () => {
     expect(await traces("lost")).toEqual([]);
   });
 
-  it("stops waiting for another clm's turn at Ctrl-C", async () => {
+  it("stops waiting for another clm's lock at Ctrl-C", async () => {
     const held = join(labs, "busy");
     await mkdir(held, { recursive: true });
     const words = [process.execPath, program, "lab", "down", "--name", "busy"];
     const env = { CLM_HOME: home, CLM_LAB_DIR: labs };
     const { code, stderr } = await runProgram("flock", [held, "timeout", "--signal=INT", "2", ...words], env);
-    // 124 is timeout's own: it had to end the command, and the command ended.
+    // 124 is timeout's own exit code: it ended the command.
     expect([code, stderr]).toEqual([124, expect.stringContaining("CLM-7001")]);
     expect((await lab("down", "--name", "busy")).code).toBe(0);
     expect(await traces("busy")).toEqual([]);
   });
 });
 
-it("keeps this machine forwarding until the last way out is closed, whatever directory its lab is kept in", async () => {
+it("keeps IP forwarding on until the last lab with internet access is down, in whatever directory", async () => {
   const forwards = async () => (await readFile("/proc/sys/net/ipv4/ip_forward", "utf8")).trim();
   const before = await forwards();
   const other = { home: join(folder, "other-home"), env: { CLM_LAB_DIR: join(folder, "other") } };
@@ -260,12 +260,12 @@ it("keeps this machine forwarding until the last way out is closed, whatever dir
 });
 
 describe("nothing is written", () => {
-  it("without root, with the command that has it", async () => {
+  it("without root, and the command with sudo is named", async () => {
     const nobody = 65534;
     const place = join(folder, "nobody");
     await mkdir(place);
     await chown(place, nobody, nobody);
-    // The folder above is root's own; what others may not enter would fail for another reason.
+    // The parent folder is root's; a folder that others cannot enter would fail for another reason.
     await runProgram("chmod", ["755", folder]);
     const dropped = ["--reuid", `${nobody}`, "--regid", `${nobody}`, "--clear-groups"];
     const wish = ["lab", "up", "--name", "x", "--hosts", "2"];
@@ -304,7 +304,7 @@ describe("nothing is written", () => {
 });
 
 describe("killed in the middle", () => {
-  // Always the same moments, spread over the two seconds that `up` takes here, and the half second of `down`.
+  // Fixed moments, spread over the two seconds of `up` and the half second of `down`.
   let seed = 20;
   const chance = () => {
     seed = (seed * 1103515245 + 12345) % 2 ** 31;
@@ -326,7 +326,7 @@ describe("killed in the middle", () => {
     expect(await traces("cut")).toEqual([]);
   });
 
-  it.each(moments)("up after $upFor ms: up goes on; down after $downFor ms: so does down", async (moment) => {
+  it.each(moments)("up after $upFor ms: up completes; down after $downFor ms: so does down", async (moment) => {
     await killed(["up"], moment.upFor);
     await rows("up", "--name", "cut");
     expect((await run(["host", "exec", "cut-1", "--sudo", "--", "true"])).code).toBe(0);

@@ -26,7 +26,7 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
     await inHost(name, `${clean}\nrm /srv/unwanted`);
   });
 
-  /** The same shell, with every exec and every byte counted. */
+  /** The same shell, counting execs and bytes. */
   function counting(shell: Shell): Shell {
     return {
       as: (user) => counting(shell.as(user)),
@@ -53,7 +53,7 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
     return results.filter(({ status }) => status !== "ok").map(({ id }) => id);
   };
 
-  it("put nobody into a group that is somebody's", async () => {
+  it("do not reuse a group that has members", async () => {
     const ada = user({ name: "ada", home: "/home/ada", shell: "/usr/sbin/nologin" });
     const group = () => inHost(name, "getent group ada; id -u ada 2>/dev/null; true");
     await inHost(name, "groupadd --gid 4242 ada && usermod -aG ada games");
@@ -64,7 +64,7 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
       await inHost(name, "gpasswd -d games ada >/dev/null && usermod -g ada games");
       expect((await converge(root, [ada], { mode: "apply" })).failed?.why).toContain("in use");
       await inHost(name, "usermod -g games games");
-      // One that nobody is in was left by a useradd that was killed.
+      // A group without members was left by a killed useradd.
       expect((await converge(root, [ada], { mode: "apply" })).failed).toBeUndefined();
       expect(await inHost(name, "id -g ada")).toBe("4242\n");
     } finally {
@@ -72,7 +72,7 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
     }
   });
 
-  it("bring a host to where it should be in one exec", async () => {
+  it("reach the desired state in one exec", async () => {
     expect(sampleOperations).toHaveLength(20);
     const report = await apply();
     expect(report.failed).toBeUndefined();
@@ -88,7 +88,7 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
     expect(sent).toBeLessThan(whole);
   });
 
-  it("name exactly what was damaged, and mend exactly that", async () => {
+  it("report exactly the damage, and repair only that", async () => {
     await inHost(
       name,
       `chmod 644 /home/ada/.hermes/.env
@@ -111,7 +111,7 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
     expect(await damage()).toEqual([]);
   });
 
-  // A unit of ours is ours alone; what is for all services is the host's.
+  // Drop-ins of our unit are ours; those for all services are the host's.
   const override = "/etc/systemd/system/ada.service.d/own.conf";
   it.each([
     ["ln -sfn /dev/null /etc/systemd/system/ada.service", "masked"],
@@ -127,7 +127,7 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
     ],
     ["rm /etc/systemd/system/multi-user.target.wants/ada.service", "disabled -> enabled"],
     ["echo '[Unit]' >> /etc/systemd/system/ada.service", "not reloaded"],
-  ])("find and mend a unit after %s", async (script, difference) => {
+  ])("find and repair a unit after %s", async (script, difference) => {
     const whole = await inHost(name, treeScript);
     await inHost(name, `mkdir -p /run/systemd/system.control; ${script}`);
     const { results } = await converge(root, sampleOperations, { mode: "check" });
@@ -139,10 +139,10 @@ describe.each(["trial-1", "trial13-1"])("operations on %s", (name) => {
     expect(await inHost(name, treeScript)).toBe(whole);
   });
 
-  it("end in the same state however often they are killed", async () => {
+  it("end in the same state, however often they are killed", async () => {
     const whole = await inHost(name, treeScript);
     const child = await bundleScript("test/lab/sample-operations-child.ts");
-    // All of them on one release; on the other a sample, unless everything was asked for.
+    // Every step on one release; a sample on the other, unless the run is exhaustive.
     const step = name === "trial-1" || process.env.CLM_TEST_EXHAUSTIVE ? 1 : 6;
     for (let after = 1; after <= sampleOperations.length; after += step) {
       await inHost(name, clean);

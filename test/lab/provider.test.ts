@@ -12,7 +12,7 @@ const echo = "http://127.0.0.1:4180";
 const { home } = labFixture();
 beforeAll(async () => {
   await mkdir(join(home, "manifests"), { recursive: true, mode: 0o700 });
-  // Its question is answered after three seconds: time enough to look around on the host.
+  // The service answers after three seconds: time enough to inspect the host.
   await writeFile(
     join(home, "manifests", "slow.yaml"),
     `type: hermes
@@ -49,14 +49,14 @@ it.each([
   ["https://127.0.0.1:4180", "no secure connection to 127.0.0.1:4180"],
   ["http://127.0.0.1:22", "what answers at 127.0.0.1:22 does not speak HTTP"],
   ["http://no-such-name.invalid", "the name no-such-name.invalid is not found"],
-])("%s is told apart from the others", async (endpoint, reason) => {
+])("%s has its own message", async (endpoint, reason) => {
   await provider(["update", "echo", "--endpoint", endpoint, "--no-test"]);
   const { code, stdout } = await provider(["test", "echo", "--host", "trial13-1"]);
   expect(stdout).toContain(`echo: ${reason}`);
   expect(code).toBe(1);
 });
 
-it("the key is seen by the service and by nobody else on the host", async () => {
+it("only the service sees the key on the host", async () => {
   const added = await provider(["add", "slow", "--type", "slow", "--endpoint", echo, "--key-stdin"], key);
   expect(added.code).toBe(0);
 

@@ -19,7 +19,7 @@ beforeEach(async () => {
   identity = join(home, "keys", "lab_ed25519");
 });
 
-/** An ssh_config of the test's own, instead of the user's. */
+/** The test's own ssh_config instead of the user's. */
 const sshConfig = (text: string) => {
   const path = join(home, "ssh_config");
   writeFileSync(path, `UserKnownHostsFile ${join(home, "users_known_hosts")}\nGlobalKnownHostsFile none\n${text}`);
@@ -29,7 +29,7 @@ const exec = (name: string, command: string, env: NodeJS.ProcessEnv) =>
   clm(["host", "exec", name, "--", command], { home, env });
 
 describe("~/.ssh/config", () => {
-  it("says where a host is, who logs in and with which key", async () => {
+  it("gives the address, the user and the key of a host", async () => {
     const env = sshConfig(
       `Host short\n  HostName ${address["trial-2"]}\n  User clm\n  Port 22\n  IdentityFile ${identity}\n`,
     );
@@ -38,7 +38,7 @@ describe("~/.ssh/config", () => {
     expect((await exec("short", "uname -n", env)).stdout).toBe("trial-2\n");
   });
 
-  it("sends clm through a jump host, whose key is pinned too", async () => {
+  it("gives a jump host, whose key is pinned too", async () => {
     const env = sshConfig(
       `Host inner\n  HostName ${address["trial-2"]}\n  ProxyJump clm@${address["trial-1"]}\nHost *\n  User clm\n  IdentityFile ${identity}\n`,
     );
@@ -51,7 +51,7 @@ describe("~/.ssh/config", () => {
     expect(readFileSync(join(home, "known_hosts"), "utf8")).toContain(`${address["trial-1"]} ssh-ed25519 `);
   });
 
-  it("whose key has changed is pinned again by its address", async () => {
+  it("gives a jump host whose changed key is pinned again by its address", async () => {
     const env = sshConfig(
       `Host inner\n  HostName ${address["trial-2"]}\n  ProxyJump clm@${address["trial-1"]}\nHost *\n  User clm\n  IdentityFile ${identity}\n`,
     );
@@ -72,7 +72,7 @@ describe("~/.ssh/config", () => {
     expect((await exec("inner", "true", env)).code).toBe(0);
   });
 
-  it("vouches for a host by the user's own known_hosts, which is not written", async () => {
+  it("lets clm trust the user's own known_hosts, which is not written", async () => {
     const line = execFileSync("grep", ["^trial-2 ", join(home, "known_hosts")], { encoding: "utf8" });
     const file = join(home, "users_known_hosts");
     writeFileSync(file, line.replace("trial-2", address["trial-2"] ?? ""));
@@ -80,7 +80,7 @@ describe("~/.ssh/config", () => {
     const env = sshConfig(`Host *\n  User clm\n  IdentityFile ${identity}\n`);
     const added = await clm(["host", "add", "vouched", "--address", address["trial-2"] ?? ""], { home, env });
     expect(added).toMatchObject({ code: 0 });
-    // Vouching is for hosts nobody has pinned; to pin anew is to be asked.
+    // Only for hosts without a pin; a changed key is asked about.
     const again = await clm(["host", "trust", "trial-2"], { home, env });
     expect([again.code, again.stderr]).toEqual([0, expect.stringContaining("still has the pinned key")]);
     writeFileSync(file, line.replace("trial-2", `@revoked ${address["trial-2"]}`));
@@ -89,7 +89,7 @@ describe("~/.ssh/config", () => {
 });
 
 describe("a key file", () => {
-  it("is recorded so that it is found from anywhere", async () => {
+  it("is recorded with its absolute path", async () => {
     const relative = ["host", "update", "trial-2", "--identity", `${"../".repeat(20)}${identity.slice(1)}`];
     expect((await clm(relative, { home })).code).toBe(0);
     const { hosts } = JSON.parse(readFileSync(join(home, "hosts.json"), "utf8"));
@@ -97,7 +97,7 @@ describe("a key file", () => {
   });
 });
 
-describe("ways to log in", () => {
+describe("logging in by", () => {
   beforeAll(async () => {
     await inHost(
       "trial-2",
@@ -173,7 +173,7 @@ describe("ways to log in", () => {
   });
 });
 
-describe("a host that is logged in to as root", () => {
+describe("logging in as root", () => {
   it("needs no sudo", async () => {
     await inHost("trial-2", "install -d -m 700 /root/.ssh && cp ~clm/.ssh/authorized_keys /root/.ssh/authorized_keys");
     try {
@@ -199,7 +199,7 @@ describe("a host that is logged in to as root", () => {
 });
 
 describe("clm init", () => {
-  it("makes a key that lets clm in where its public half is known", async () => {
+  it("creates a key that works where its public half is authorized", async () => {
     const { stdout } = await clm(["init", "-o", "json"], { home });
     const { public_key, identity: own } = JSON.parse(stdout);
     await inHost(
@@ -217,7 +217,7 @@ describe("clm init", () => {
   });
 });
 
-describe("a person at a terminal", () => {
+describe("a user at a terminal", () => {
   const add = () => [
     "host",
     "add",
@@ -230,14 +230,14 @@ describe("a person at a terminal", () => {
     identity,
   ];
 
-  it("is shown the fingerprint and asked", async () => {
+  it("is shown the fingerprint and asked to confirm it", async () => {
     const env = sshConfig("");
     const { code, screen } = await onTerminal(add(), { home, env, answers: [[/Is this the host's key/, "y\r"]] });
     expect(code).toBe(0);
     expect(screen).toContain(fingerprint);
   });
 
-  it("may say no, and nothing is kept", async () => {
+  it("may refuse, and nothing is stored", async () => {
     const env = sshConfig("");
     const before = readFileSync(join(home, "known_hosts"), "utf8");
     const { code } = await onTerminal(add(), { home, env, answers: [[/Is this the host's key/, "n\r"]] });

@@ -12,7 +12,7 @@ import { standinOn, type Wish } from "./standin-agent.js";
 const digest = (key: string) => `present:${createHash("sha256").update(key).digest("hex").slice(0, 12)}`;
 const dead = "http://127.0.0.1:9/v1";
 const lab = "http://127.0.0.1:4180/v1";
-/** The data of a streamed answer, but for its end and what has a name of its own. */
+/** The data events of a streamed answer, without the end marker and named events. */
 const chunksOf = (body: string) =>
   [...body.matchAll(/(?<!^event: .*\n)^data: (\{.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
 const custom = (more: object) => ({ model: { provider: "custom", base_url: lab, default: "echo", ...more } });
@@ -21,14 +21,14 @@ describe("the lab's manifest", () => {
   const overlay = (home: string) => existsSync(join(home, "manifests/lab.yaml"));
   const down = (home: string) => clm(["lab", "down", "--name", "of-nobody"], { home });
 
-  it("comes with a lab, and stays while there is one", async () => {
+  it("is added with a lab, and kept while there is one", async () => {
     const home = inject("fleetHome");
     expect(overlay(home)).toBe(true);
     expect((await down(home)).code).toBe(0);
     expect(overlay(home)).toBe(true);
   });
 
-  it("goes with the last one", async () => {
+  it("is removed with the last lab", async () => {
     const home = await mkdtemp(join(tmpdir(), "clm-home-"));
     await writeOverlay(home);
     expect((await down(home)).code).toBe(0);
@@ -37,7 +37,7 @@ describe("the lab's manifest", () => {
   });
 });
 
-// Each on another Debian, so that both Pythons are seen too.
+// Each on another Debian release, so that both Pythons are tested too.
 describe.each<[Standin, string]>([
   ["2026.5.7", "trial-2"],
   ["2026.7.1", "trial13-1"],
@@ -57,14 +57,14 @@ describe.each<[Standin, string]>([
       else expect(newer).toContain("ended with 0");
     });
 
-    it("refuses a directory that is no checkout, and a tag it does not know", async () => {
+    it("refuses a directory that is no checkout, and an unknown tag", async () => {
       await agent.asUser(`mkdir -p ${data}/code`);
       expect(await agent.install()).toMatch(/Directory exists but is not a git repository[\s\S]*ended with 1$/m);
       await agent.asUser(`rm -r ${data}`);
       expect(await agent.install(`--dir ${data}/code --branch v1.2.3`)).toMatch(/ended with 1$/m);
     });
 
-    it("says its progress, and leaves what the real one leaves", async () => {
+    it("prints its progress, and leaves what the real one leaves", async () => {
       const output = await agent.install();
       expect(output).toMatch(/⚠\S* Playwright/);
       expect(output).toContain("stand-in");
@@ -85,7 +85,7 @@ describe.each<[Standin, string]>([
       expect(line).toContain("Stand-in");
     });
 
-    it("keeps on a second run what is there", async () => {
+    it("keeps existing files on a second run", async () => {
       await agent.put(`${data}/.env`, "MINE=1\n");
       await agent.put(`${data}/SOUL.md`, "I am a wolf.\n");
       expect(await agent.install()).toMatch(/ended with 0$/m);
@@ -105,7 +105,7 @@ describe.each<[Standin, string]>([
   });
 
   describe("run", () => {
-    it("closes its folders, writes down that it runs, and is the only one", async () => {
+    it("makes its folders private, records that it runs, and runs only once", async () => {
       await agent.up();
       const closed = `cd ${data}; stat -c %a . cron sessions logs memories | sort -u; stat -c %a gateway.pid`;
       expect(await agent.here(closed)).toBe("700\n600\n");
@@ -128,7 +128,7 @@ describe.each<[Standin, string]>([
       expect(await agent.state()).toMatchObject({ gateway_state: "stopped" });
     });
 
-    it("ends well when its own command stops it, and starts again after a kill", async () => {
+    it("exits with 0 when its own command stops it, and restarts after a kill", async () => {
       await agent.up();
       await agent.asUser("~/.local/bin/hermes gateway stop");
       expect(await agent.ended()).toBe(0);
@@ -166,7 +166,7 @@ describe.each<[Standin, string]>([
       }
     });
 
-    it("meets a port that is taken", async () => {
+    it("reports a port in use", async () => {
       const squatter = "squatter.service";
       await agent.stop();
       await agent.here(`systemd-run -q --unit ${squatter} python3 -m http.server --bind 127.0.0.1 8642`);
@@ -191,7 +191,7 @@ describe.each<[Standin, string]>([
   describe("asked", () => {
     beforeAll(() => agent.up());
 
-    it("lets in who has its key", async () => {
+    it("accepts its key", async () => {
       for (const wrong of ["", "wrong", `${key}0`]) {
         const { status, body } = await agent.ask("/v1/models", { key: wrong });
         expect(status).toBe(401);
@@ -204,7 +204,7 @@ describe.each<[Standin, string]>([
       expect(JSON.parse((await agent.ask("/v1/capabilities")).body).object).toBe("hermes.api_server.capabilities");
     });
 
-    it("tells its health to all, and more of it as the release has it", async () => {
+    it("shows its health without a key, in the detail of the release", async () => {
       const health = { status: "ok", platform: "hermes-agent", ...(old ? {} : { version: "0.18.0" }) };
       expect(JSON.parse((await agent.ask("/health", { key: "" })).body)).toEqual(health);
       expect((await agent.ask("/health/detailed", { key: "" })).status).toBe(old ? 200 : 401);
@@ -228,7 +228,7 @@ describe.each<[Standin, string]>([
       ]);
     });
 
-    it("answers through its provider, whole and streamed", async () => {
+    it("answers through its provider, plain and streamed", async () => {
       const whole = await agent.chat("hello there");
       expect(whole.status).toBe(200);
       expect(whole.headers).toMatch(/x-hermes-session-id: api-[0-9a-f]{16}/);
@@ -250,7 +250,7 @@ describe.each<[Standin, string]>([
       expect(body.trim().endsWith("data: [DONE]")).toBe(true);
     });
 
-    it("tells of its tools while it uses them, and keeps what they did", async () => {
+    it("streams its tool calls, and stores their results", async () => {
       const { body } = await agent.chat("use a tool", { stream: true, headers: ["X-Hermes-Session-Id: handy"] });
       const told = [...body.matchAll(/^event: hermes\.tool\.progress\ndata: (.*)$/gm)].map(([, data = ""]) =>
         JSON.parse(data),
@@ -273,7 +273,7 @@ describe.each<[Standin, string]>([
       ]);
     });
 
-    it("fills a silence, and stops when nobody listens any more", async () => {
+    it("sends keepalives, and stops when the client is gone", async () => {
       const { body } = await agent.chat("slowly", { stream: true });
       expect(body).toContain("\n\n: keepalive\n\n");
       const words = Array.from({ length: 500 }, (_, at) => `w${at}`).join(" ");
@@ -298,7 +298,7 @@ describe.each<[Standin, string]>([
       expect(await turns(named)).toBe("turns: 4");
     });
 
-    it("logs as the real one does, each file its part", async () => {
+    it("logs as the real one does, to the same files", async () => {
       const headers = ["X-Hermes-Session-Id: logged"];
       await agent.chat("log this: the fox is out", { headers });
       await agent.chat("trace this: the fox is gone", { headers });
@@ -315,7 +315,7 @@ describe.each<[Standin, string]>([
       expect(await agent.journal()).toContain("the fox is out");
     });
 
-    it("keeps a session that is named, in its database", async () => {
+    it("stores a named session in its database", async () => {
       const headers = ["X-Hermes-Session-Id: night-1"];
       await agent.chat("one", { headers });
       await agent.chat("two", { headers });
@@ -341,10 +341,10 @@ describe.each<[Standin, string]>([
       expect(JSON.parse(exported).messages).toHaveLength(4);
     });
 
-    it("has its soul and its memory in the prompt, and adds to it under its lock", async () => {
+    it("has SOUL.md and memory in the prompt, and adds to memory under its lock", async () => {
       await agent.put(`${data}/SOUL.md`, "I am a wolf.");
       await agent.put(`${data}/memories/MEMORY.md`, "likes tea");
-      // While somebody else holds the lock, it waits.
+      // It waits while another process holds the lock.
       await agent.here(
         `flock ${data}/memories/MEMORY.md.lock sleep 600 >/dev/null 2>&1 & until flock -n ${data}/memories/MEMORY.md.lock true; [ $? = 1 ]; do sleep 0.1; done; chown ${agent.user}: ${data}/memories/MEMORY.md.lock`,
       );
@@ -464,7 +464,7 @@ describe.each<[Standin, string]>([
       const [{ message, finish_reason }] = answer.choices;
       const failed = message.content.startsWith("API call failed");
       expect(`${failed ? "failed: " : ""}${message.content}`).toMatch(says);
-      // At 0.13 a failure looks like an answer.
+      // In 0.13 a failure looks like an answer.
       expect(finish_reason).toBe(failed && !old ? "error" : "stop");
       expect(headers.includes("x-hermes-completed: false")).toBe(failed && !old);
       expect(answer.hermes?.failed ?? false).toBe(failed && !old);
@@ -486,8 +486,8 @@ describe.each<[Standin, string]>([
     });
   });
 
-  describe("what it leaves behind", () => {
-    it("keeps the entries of earlier processes in gateway_state.json, with their times", async () => {
+  describe("its traces", () => {
+    it("keep the entries of earlier processes in gateway_state.json, with their times", async () => {
       await agent.up();
       const earlier = {
         state: "retrying",
@@ -500,7 +500,7 @@ describe.each<[Standin, string]>([
       await agent.until(`grep -q '"api_server": {"state": "connected"' ${data}/gateway_state.json`);
       expect((await agent.state()).platforms).toMatchObject({ discord: earlier, api_server: { state: "connected" } });
     });
-    it("warns at each start, of each wrong key, and in the first chat without DNS", async () => {
+    it("have a warning at each start, for each wrong key, and in the first chat without DNS", async () => {
       await agent.here(`rm -f ${data}/logs/errors.log`);
       await agent.up();
       const errors = () => agent.here(`cat ${data}/logs/errors.log`);
@@ -512,7 +512,7 @@ describe.each<[Standin, string]>([
       expect((await errors()).match(/Temporary failure in name resolution/g)).toHaveLength(1);
       expect(await errors()).not.toMatch(/ERROR|CRITICAL/);
     });
-    it("gives up a dead MCP server, which only the log tells of", async () => {
+    it("name a dead MCP server only in the log", async () => {
       const config = { ...custom({}), mcp_servers: { files: { command: "npx" }, web: { url: "http://127.0.0.1:9" } } };
       await agent.up({ config, switches: ["mcp-dead web"] });
       const log = await agent.here(`cat ${data}/logs/agent.log`);
@@ -521,7 +521,7 @@ describe.each<[Standin, string]>([
       );
       expect(log).toContain("MCP: registered 2 tool(s) from 1 server(s) (1 failed)");
     });
-    it("does not end while a model call hangs, at 0.13", async () => {
+    it("show that 0.13 does not end while a model call hangs", async () => {
       await agent.up();
       const body = '{"messages":[{"role":"user","content":"think for 300 seconds"}]}';
       const call = `curl -s -H 'Authorization: Bearer ${key}' -d '${body}' http://127.0.0.1:8642/v1/chat/completions`;
@@ -584,7 +584,7 @@ describe.each<[Standin, string]>([
       await agent.configure({ switches: ["github-silent"] });
       const ask = (seconds: number) => agent.asUser(`timeout ${seconds} ~/.local/bin/hermes --version | cat`);
       await agent.here(`rm -f ${data}/.update_check`);
-      // Nothing is told before all is done, and who does not wait waits again the next time.
+      // It answers only when all is done, and a caller that gave up waits again the next time.
       expect(await ask(3)).toBe("");
       expect(await ask(3)).toBe("");
       expect(await ask(30)).toMatch(/^Hermes Agent v0\.\d+\.0 \([\d.]+\)\nProject: /);
@@ -616,7 +616,7 @@ describe.each<[Standin, string]>([
       ]);
       expect(platforms.discord.error_message).toBe("Improper token has been passed.");
       expect(await agent.journal()).toContain("discord.errors.LoginFailure: Improper token has been passed.");
-      // Tried again for ever, or not at all.
+      // Retried forever, or not at all.
       await agent.here(`: > ${data}/.standin`);
       if (old) await agent.until(`grep -q '"discord": {"state": "connected"' ${data}/gateway_state.json`);
     });
@@ -632,7 +632,7 @@ describe.each<[Standin, string]>([
       agent.here(`systemctl stop ${unit} 2>/dev/null; systemctl reset-failed ${unit} 2>/dev/null; true`);
     afterEach(ended);
 
-    it("shows a page to this machine, and the rest to who has read it", async () => {
+    it("serves its page to this machine, and the API to those with the token of the page", async () => {
       await run("--no-open");
       await agent.until("curl -s -o /dev/null http://127.0.0.1:9119/");
       const page = await agent.here("curl -s http://127.0.0.1:9119/");
@@ -651,7 +651,7 @@ describe.each<[Standin, string]>([
       expect(await hermes("--status")).toContain("No hermes dashboard");
     });
 
-    it("is shown to others only where the release lets it", async () => {
+    it("is served to other machines only where the release allows it", async () => {
       const open = (words: string) =>
         agent.asUser(
           `timeout 2 ~/.local/bin/hermes dashboard --no-open --host 0.0.0.0 --port 9120 ${words}; echo ended with $?`,

@@ -35,7 +35,7 @@ function resolved(user: string, relaxed = false): ResolvedAgent {
   };
 }
 
-/** In the launcher's place: tells what it can do from inside the unit, then stays up as Hermes does. */
+/** Replaces the launcher: reports what it can do inside the unit, then stays up as Hermes does. */
 const launcher = `#!/bin/sh
 trap 'exit 0' INT
 trap 'exit 1' TERM
@@ -105,7 +105,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
     return Object.fromEntries((await inHost(host, `cat ${path}`)).split("\n").map((line) => line.split(": ")));
   };
 
-  it.each(all)("$name: is one systemd has nothing to say about", async ({ unit: name }) => {
+  it.each(all)("$name: is accepted by systemd without a warning", async ({ unit: name }) => {
     const said = await inHost(
       host,
       `systemd-analyze verify /etc/systemd/system/${name} 2>&1 | grep -F ${name} || true`,
@@ -116,7 +116,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
     );
   });
 
-  it("leaves little open", async () => {
+  it("has a low exposure score", async () => {
     const exposure = async ({ unit: name }: ResolvedAgent) =>
       Number(/: (\d+\.\d) /.exec(await inHost(host, `systemd-analyze security --no-pager ${name} | tail -1`))?.[1]);
     expect(await exposure(agent)).toBeLessThanOrEqual(3);
@@ -124,7 +124,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
     expect(await exposure(browsing)).toBeLessThanOrEqual(5);
   });
 
-  it("lets the agent do its work in its home, and nothing elsewhere", async () => {
+  it("lets the agent write in its home, and nowhere else", async () => {
     const { home, data, path } = agent.paths;
     expect(await told(agent)).toMatchObject({
       args: "gateway run",
@@ -142,7 +142,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
     await inHost(host, `test -e ${home}/written && ! test -e /tmp/written`);
   });
 
-  it("lets a relaxed one make namespaces besides", async () => {
+  it("lets a relaxed agent create namespaces", async () => {
     const can = (
       await inHost(host, "setpriv --reuid browsing --clear-groups unshare --user true && echo yes || echo no")
     ).trim();
@@ -155,7 +155,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
     });
   });
 
-  it("finds its way in a home with an odd name", async () => {
+  it("works in a home with an odd name", async () => {
     const home = "/srv/100% odd $HOME";
     const odd = { ...resolved("odd"), paths: pathsFor(manifest, "odd", home) };
     const own = { owner: "odd", mode: 0o700 };
@@ -177,7 +177,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
     await apply(...goneWish(odd));
   });
 
-  it("has not failed when it was stopped, and is started again when it wants to be", async () => {
+  it("is not failed after a stop, and restarts when the agent asks for it", async () => {
     const { unit: name, paths } = agent;
     await told(agent);
     await apply(unit(name, { state: "stopped" }));
@@ -217,7 +217,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
     expect(said).not.toContain("args:");
   });
 
-  it("reads no file of another's for the agent that puts a link to it in the place of .env", async () => {
+  it("does not read a foreign file that .env links to", async () => {
     const said = await spoiled("ln -sfn /root/x.env .env");
     expect(said).toContain("stolen: \n");
     expect(said).not.toContain("yes-stolen");
