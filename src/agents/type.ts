@@ -2,6 +2,7 @@ import { Fault } from "../errors.js";
 import type { HandoffStore } from "./handoff/store.js";
 import type { Manifest } from "./manifest/manifest.js";
 import type { MemoryFormat } from "./memory.js";
+import type { Renderer } from "./plan/desired-state.js";
 import type { SessionStore } from "./sessions.js";
 
 /** Loads a capability when a command needs it, so that no command pays for code it does not run. */
@@ -16,6 +17,8 @@ export interface AgentType {
   readonly handoff?: Load<HandoffStore>;
   readonly memory?: Load<MemoryFormat>;
   readonly sessions?: Load<SessionStore>;
+  /** What the agent's files should say. */
+  renderer: Load<Renderer>;
 }
 
 export type Capability = Exclude<keyof AgentType, "name">;

@@ -36,13 +36,14 @@ export const agent = object({
   /** What runs its turns. When unset, clm leaves the runtime settings in config.yaml alone. */
   runtime: optional(
     object({
-      kind: oneOf("auto", "codex"),
-      /** Codex's settings directory. */
+      /** `auto`, or the name of another program that runs them. */
+      kind: text,
+      /** The other program's settings directory. */
       home: text,
       permissions: text,
-      /** The agent's identity and memory are copied to Codex. */
+      /** The agent's identity and memory are copied to it. */
       mirror: boolean,
-      /** Codex's own plugins, as listed when it was enabled. */
+      /** Its own plugins, as listed when it was enabled. */
       plugins: list(object({ name: text, marketplace: text, enabled: boolean })),
     }),
   ),
@@ -50,13 +51,11 @@ export const agent = object({
     state: oneOf("providers", "identity", "channels", "validate", "ready"),
     stages: record(stage),
   }),
-  /** Names of the settings clm last wrote to the host: clm may remove these without asking. */
+  /** What clm last wrote to the host. */
   rendered: optional(
     object({
-      env: list(text),
-      config: list(text),
-      /** MCP servers written to Codex's configuration. */
-      codex: optional(list(text)),
+      /** By managed file, the names clm owns in it and may remove without asking. Records of clm 0.1 have the lists beside `digest`. */
+      owned: optional(record(list(text))),
       /** Covers everything rendered; a proof is valid while this is unchanged. */
       digest: text,
       at: text,
@@ -76,3 +75,10 @@ export type OnboardingState = AgentRecord["onboarding"]["state"];
 /** The providers an agent uses: its main one, its fallbacks and those of auxiliary tasks. */
 export const providersOf = ({ provider, fallbacks = [], auxiliary = {} }: AgentRecord): string[] =>
   [{ provider }, ...fallbacks, ...Object.values(auxiliary)].flatMap((choice) => choice.provider ?? []);
+
+/** By managed file, the names that clm owns in it. */
+export function ownedNames({ rendered }: Pick<AgentRecord, "rendered">): Record<string, string[]> {
+  if (!rendered) return {};
+  const { owned, digest: _, at: __, ...older } = rendered;
+  return owned ?? (older as Record<string, string[]>);
+}

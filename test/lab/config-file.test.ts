@@ -63,7 +63,7 @@ describe.each(["trial-1", "trial13-1"])("config.yaml on %s", (name) => {
 
   it("is read by Hermes as intended when it is new", async () => {
     const configs = fc.sample(tree, { seed: 1, numRuns });
-    const read = await readBack(configs.map((config) => mergeConfig(undefined, { config, paths: [] }, [])));
+    const read = await readBack(configs.map((config) => mergeConfig(undefined, config, [])));
     configs.forEach((config, index) => void expect(read[index]).toEqual(config));
   });
 
@@ -79,7 +79,7 @@ describe.each(["trial-1", "trial13-1"])("config.yaml on %s", (name) => {
       return "cannot be read" in said ? [] : [{ text, said, config }];
     });
     expect(readable.length).toBeGreaterThan(numRuns / 2);
-    const after = await readBack(readable.map(({ text, config }) => mergeConfig(text, { config, paths: [] }, [])));
+    const after = await readBack(readable.map(({ text, config }) => mergeConfig(text, config, [])));
     readable.forEach(({ said, config }, index) => void expect(after[index]).toEqual(mergeDeep(said, config)));
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { dotenvFile } from "../../src/agents/files/env-file.js";
 import { loadType, releaseOf } from "../../src/agents/manifest/registry.js";
-import { accountWish, filesWish, goneWish, unitWish } from "../../src/agents/plan/operations.js";
+import { accountOperations, removalOperations, unitOperation } from "../../src/agents/plan/operations.js";
 import { pathsFor, type ResolvedAgent } from "../../src/agents/plan/resolved-agent.js";
 import { quote } from "../../src/quote.js";
 import type { Connection } from "../../src/remote/connection.js";
@@ -58,6 +58,18 @@ try() { what=$1; shift; if "$@" >/dev/null 2>&1; then echo "$what: yes"; else ec
 while :; do sleep 1000 & wait $!; done
 `;
 
+/** What its unit reads. */
+const filesOf = ({ user: owner, paths, unit: restarts }: ResolvedAgent, greeting: string): Operation[] => [
+  file(paths.env, {
+    owner,
+    mode: 0o600,
+    content: dotenvFile(new Map([["GREETING", greeting]])),
+    secret: true,
+    restarts,
+  }),
+  file(paths.config, { owner, mode: 0o600, content: "{}\n", restarts }),
+];
+
 const wait = (condition: string) => `for n in $(seq 200); do ${condition} && exit 0; sleep 0.1; done; exit 1`;
 
 describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
@@ -83,17 +95,17 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
       const { home } = each.paths;
       const own = { owner: each.user, mode: 0o700 };
       await apply(
-        ...accountWish(each, "0123abcd"),
-        ...filesWish(each, dotenvFile(new Map([["GREETING", "it's  me"]])), "{}\n"),
+        ...accountOperations(each, "0123abcd"),
+        ...filesOf(each, "it's  me"),
         dir(`${home}/.local`, own),
         dir(`${home}/.local/bin`, own),
         file(each.paths.launcher, { ...own, content: launcher }),
-        unitWish(each, systemd),
+        unitOperation(each, systemd),
       );
     }
   });
   afterAll(async () => {
-    for (const each of all) await apply(...goneWish(each));
+    for (const each of all) await apply(...removalOperations(each));
     await inHost(host, "rm -r /home/neighbour /root/x.env");
     connection.close();
   });
@@ -160,11 +172,11 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
     const odd = { ...resolved("odd"), paths: pathsFor(manifest, "odd", home) };
     const own = { owner: "odd", mode: 0o700 };
     await apply(
-      ...accountWish(odd, "0123abcd"),
-      ...filesWish(odd, dotenvFile(new Map([["GREETING", "hello"]])), "{}\n"),
+      ...accountOperations(odd, "0123abcd"),
+      ...filesOf(odd, "hello"),
       ...[dir(`${home}/.local`, own), dir(`${home}/.local/bin`, own)],
       file(odd.paths.launcher, { ...own, content: launcher }),
-      unitWish(odd, systemd),
+      unitOperation(odd, systemd),
     );
     expect(await told(odd)).toMatchObject({
       args: "gateway run",
@@ -174,7 +186,7 @@ describe.each(["trial-1", "trial13-1"])("a unit on %s", (host) => {
       "write home": "yes",
       "write /etc": "no",
     });
-    await apply(...goneWish(odd));
+    await apply(...removalOperations(odd));
   });
 
   it("is not failed after a stop, and restarts when the agent asks for it", async () => {

@@ -1,4 +1,4 @@
-import text from "../../../templates/hermes/env.hbs?raw";
+import text from "../../../templates/env.hbs?raw";
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
 import { dotenv } from "./dotenv.js";
@@ -6,7 +6,7 @@ import { fileTemplate } from "./file-template.js";
 
 const template = fileTemplate<{ entries: { name: string; value: string }[] }>(text, { dotenv });
 
-/** The whole of an agent's `.env`: each variable means the same to systemd and to Hermes, or it is refused. */
+/** The whole of an agent's `.env`: each variable means the same to every reader, or it is refused. */
 export function dotenvFile(entries: ReadonlyMap<string, string | Secret>): Secret {
   const revealed = [...entries].map(([name, value]) => ({
     name,
@@ -16,11 +16,11 @@ export function dotenvFile(entries: ReadonlyMap<string, string | Secret>): Secre
   return new Secret(template({ entries: revealed }));
 }
 
-/** Hermes takes a line with two names it knows for two that lost their newline; it surely knows some of those here. */
+/** An agent may take a line with two names it knows for two lines that lost their newline. */
 function mentionsNone(name: string, value: string, entries: ReadonlyMap<string, unknown>): void {
   const mentioned = [...entries.keys()].find((other) => other.includes("_") && value.includes(`${other}=`));
   if (mentioned === undefined) return;
   throw new Fault("bad-input", `the value of ${name} cannot be written to .env: it has ${mentioned}= in it`, {
-    why: "Hermes would take the rest for another variable",
+    why: "the agent would take the rest for another variable",
   });
 }

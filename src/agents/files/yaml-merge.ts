@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Document, isScalar, LineCounter, parseDocument } from "yaml";
-import header from "../../../templates/hermes/config.yaml.hbs?raw";
+import header from "../../../templates/config.yaml.hbs?raw";
 import { Fault } from "../../errors.js";
 import { fileTemplate } from "./file-template.js";
 import type { Tree } from "./tree.js";
@@ -17,11 +17,7 @@ const newFile = fileTemplate<{ tree: string }>(header);
  * `gone` are dotted paths that were ours: what they lead to is taken away, unless it is rendered now. A `*` stands for any
  * one key.
  */
-export function mergeConfig(
-  existing: string | undefined,
-  { config }: { config: Tree; paths: string[] },
-  gone: string[],
-): string {
+export function mergeConfig(existing: string | undefined, config: Tree, gone: readonly string[]): string {
   const text = existing ?? "";
   const doc = parsedConfig(text);
   if (saysNothing(doc)) return begun(text, config);
@@ -62,7 +58,7 @@ export function parsedConfig(text: string): Document.Parsed {
 const saysNothing = ({ contents }: Document.Parsed): boolean =>
   contents === null || (isScalar(contents) && contents.range?.[0] === contents.range?.[1] && saidBy(contents) === null);
 
-const isOurs = (key: string, config: Tree, gone: string[]): boolean =>
+const isOurs = (key: string, config: Tree, gone: readonly string[]): boolean =>
   Object.hasOwn(config, key) ||
   gone.some((path) => path === "*" || path.startsWith("*.") || path === key || path.startsWith(`${key}.`));
 
@@ -75,7 +71,7 @@ function begun(text: string, config: Tree): string {
   return tree === "" ? text : `${text.trimEnd()}\n${tree}`;
 }
 
-/** In the manner of the text before: Hermes writes lists without an indent, people mostly with one. */
+/** In the manner of the text before: agents write lists without an indent, people mostly with one. */
 function written(doc: Document.Parsed, before: string): string {
   const manner = {
     lineWidth: 0,

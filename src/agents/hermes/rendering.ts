@@ -7,7 +7,9 @@ import { filled, leavesOf, type Tree } from "../files/tree.js";
 import { answered } from "../manifest/fields.js";
 import type { ChannelType, Field, McpType } from "../manifest/manifest.js";
 import { inRange } from "../manifest/versions.js";
-import type { Answers, Rendering, ResolvedAgent, Values } from "../plan/resolved-agent.js";
+import type { ManagedFile } from "../plan/managed-file.js";
+import type { Answers, ResolvedAgent, Values } from "../plan/resolved-agent.js";
+import { codexFiles } from "./codex/files.js";
 import { runsOnCodex, runtimeConfig, runtimeEnv } from "./codex/runtime.js";
 import {
   entryFor,
@@ -21,7 +23,26 @@ import {
   renderModel,
 } from "./model-rendering.js";
 
-/** What the agent's two files should say: the manifest and the answers, and nothing of anybody who was there before. */
+/** What the agent's `.env` and clm's part of its config.yaml should say. */
+export interface Rendering {
+  env: Map<string, string | Secret>;
+  /** Holds no secret: those are `${NAME}`, and come from `.env`. */
+  config: Tree;
+}
+
+/** The agent's files. */
+export function files(agent: ResolvedAgent, answers: Answers): ManagedFile[] {
+  const { env, config } = render(agent, answers);
+  const { paths, manifest } = agent;
+  const closed = { mode: 0o600, restarts: true };
+  return [
+    { id: "env", path: paths.env, ...closed, content: { merge: "variables", entries: env } },
+    { id: "config", path: paths.config, ...closed, content: { merge: "yaml", tree: config, always: manifest.managed } },
+    ...codexFiles(agent, env),
+  ];
+}
+
+/** The manifest's templates with the answers filled in; nothing of what is on the host goes into it. */
 export function render(agent: ResolvedAgent, answers: Answers): Rendering {
   const env = new EnvDraft();
   const main = renderModel(agent, answers.model);
@@ -51,16 +72,16 @@ export function render(agent: ResolvedAgent, answers: Answers): Rendering {
     config = mergeDeep(config, mcpServer(agent, name, server, env));
   for (const [name, secret] of Object.entries(answers.extra)) env.put(name, secret, `your own ${name}`);
 
-  return { env: env.entries, config, paths: leavesOf(config).map(([path]) => path) };
+  return { env: env.entries, config };
 }
 
 /** One whose turns are Codex' has no say in which provider Codex asks: with another it would run its turns itself, unnoticed. */
 function mustServeCodex(agent: ResolvedAgent, provider: unknown): void {
   const { manifest, ref, name } = agent;
-  if (!runsOnCodex(agent) || provider === manifest.codex?.provider) return;
+  if (!runsOnCodex(agent) || provider === manifest.runtimes.codex?.provider) return;
   throw new Fault(
     "not-ready",
-    `${name} runs on Codex, and only a provider of type ${manifest.codex?.provider} can serve that`,
+    `${name} runs on Codex, and only a provider of type ${manifest.runtimes.codex?.provider} can serve that`,
     {
       next: `clm agent runtime ${ref} auto`,
     },

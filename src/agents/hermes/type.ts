@@ -5,6 +5,7 @@ const hermes: AgentType = {
   handoff: () => import("./handoff/handoff.js"),
   memory: () => import("./memory.js"),
   sessions: () => import("./sessions/sessions.js"),
+  renderer: () => import("./rendering.js"),
 };
 
 export default hermes;

@@ -209,6 +209,12 @@ export const manifestSchema = z.strictObject({
     name: z.string(),
     /** What the service runs, after the launcher. */
     args: z.array(z.string()),
+    /** Variables of its processes beside HOME, USER and PATH. Templates: the paths. */
+    environment: z.record(variable, z.string()).default({}),
+    /** Lines of the unit's [Service] section: how it is stopped and restarted. */
+    service: z.string().default("Restart=on-failure\nRestartSec=5"),
+    /** The agent reads `.env` by itself; without it, the unit's command reads it first. */
+    reads_env: z.boolean().default(false),
   }),
   api: z.strictObject({
     /** The first free port from `first` on that is not one of `avoid`. */
@@ -289,63 +295,69 @@ export const manifestSchema = z.strictObject({
       ),
     })
     .optional(),
-  /** Another program that can run the agent's turns: the Codex CLI, with settings and a login of its own. */
-  codex: z
-    .strictObject({
-      /** Versions that can hand their turns to it. */
-      when: range,
-      /** What the rendered model.provider must be. */
-      provider: word,
-      /** The setting below `model` that hands turns over. */
-      key: word,
-      /** What it is called on the service's PATH. */
-      program: word,
-      /** Of the program: what the agent asks for, what is known to work, what clm installs. */
-      least: semver,
-      advised: semver,
-      default: semver,
-      /** Where its settings are: for all of the user's, or for this agent alone. Templates: the places. */
-      homes: z.strictObject({ shared: z.string(), own: z.string() }),
-      /** Where clm installs it. Template: the places. */
-      place: z.string(),
-      /** What then stands on the service's PATH. Template: the places. */
-      launcher: z.string(),
-      /** What logs it in, after the program; and what logs the agent in, after the launcher. */
-      login: z.array(z.string()),
-      hermes_login: z.array(z.string()),
-      /** Where the agent keeps its own logins. Template: the places. */
-      logins: z.string(),
-      /** The agent as an MCP server of it, in its own words. Templates: the places. */
-      callback: z.strictObject({
-        command: z.string(),
-        args: z.array(z.string()),
-        env: z.record(z.string(), z.string()),
-        env_vars: z.array(variable).default([]),
-        startup_timeout_sec: z.number().positive(),
-        tool_timeout_sec: z.number().positive(),
-      }),
-      /** What an agent is without while it runs on it. */
-      lost: z.array(z.string()),
-      /** The same of what it could be told, by what clm writes there. */
-      untold: z.string(),
-      /** On the registry of npm, with the bytes of each version for each kind of machine. */
-      package: z.string(),
-      versions: z.record(
-        semver,
-        z.record(
-          z.string(),
-          z.strictObject({
-            version: z.string(),
-            integrity: z
-              .string()
-              .regex(/^sha512-[A-Za-z0-9+/]{86}==$/, "should be sha512- and 88 characters of base64"),
-            /** Where the program is in the package. */
-            program: z.string(),
-          }),
+  /** Other programs that can run the agent's turns, each with settings and a login of its own. */
+  runtimes: z
+    .record(
+      word,
+      z.strictObject({
+        title: z.string(),
+        /** Versions that can hand their turns to it. */
+        when: range,
+        /** What the rendered model.provider must be. */
+        provider: word,
+        /** The setting below `model` that hands turns over. */
+        key: word,
+        /** What it is called on the service's PATH. */
+        program: word,
+        /** Of the program: what the agent asks for, what is known to work, what clm installs. */
+        least: semver,
+        advised: semver,
+        default: semver,
+        /** Where its settings are: for all of the user's, or for this agent alone. Templates: the places. */
+        homes: z.strictObject({ shared: z.string(), own: z.string() }),
+        /** Where clm installs it. Template: the places. */
+        place: z.string(),
+        /** What then stands on the service's PATH. Template: the places. */
+        launcher: z.string(),
+        /** What logs it in, after the program; and what logs the agent in, after the launcher. */
+        login: z.array(z.string()),
+        agent_login: z.array(z.string()),
+        /** Where the agent keeps its own logins. Template: the places. */
+        logins: z.string(),
+        /** The agent as an MCP server of it, in its own words. Templates: the places. */
+        callback: z.strictObject({
+          command: z.string(),
+          args: z.array(z.string()),
+          env: z.record(z.string(), z.string()),
+          env_vars: z.array(variable).default([]),
+          startup_timeout_sec: z.number().positive(),
+          tool_timeout_sec: z.number().positive(),
+        }),
+        /** What an agent is without while it runs on it. */
+        lost: z.array(z.string()),
+        /** The same of what it could be told, by what clm writes there. */
+        untold: z.string(),
+        /** On the registry of npm, with the bytes of each version for each kind of machine. */
+        package: z.string(),
+        /** Directives of the sandbox that it needs otherwise: by directive, what stands in its place. */
+        sandbox: z.strictObject({ why: z.string(), instead: z.record(z.string(), z.array(z.string())) }),
+        versions: z.record(
+          semver,
+          z.record(
+            z.string(),
+            z.strictObject({
+              version: z.string(),
+              integrity: z
+                .string()
+                .regex(/^sha512-[A-Za-z0-9+/]{86}==$/, "should be sha512- and 88 characters of base64"),
+              /** Where the program is in the package. */
+              program: z.string(),
+            }),
+          ),
         ),
-      ),
-    })
-    .optional(),
+      }),
+    )
+    .default({}),
   /** Always rendered. Templates: `port`, `api_key`, `provider` (the rendered model.provider). */
   render: z.array(rendering).default([]),
   /**

@@ -1,10 +1,15 @@
 import { createHash } from "node:crypto";
 import { Secret } from "../../secret.js";
-import type { AgentRecord } from "../../state/agent.js";
+import { type AgentRecord, ownedNames } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
-import { render } from "../hermes/rendering.js";
 import type { Manifest } from "../manifest/manifest.js";
-import { type Answers, type Rendering, type ResolvedAgent, resolvedAgent } from "./resolved-agent.js";
+import type { ManagedFile } from "./managed-file.js";
+import { type Answers, type ResolvedAgent, resolvedAgent } from "./resolved-agent.js";
+
+/** What a type makes of an agent's record and answers. Pure. */
+export interface Renderer {
+  files(agent: ResolvedAgent, answers: Answers): ManagedFile[];
+}
 
 /** What an agent should be on its host. Computed once per command: diff compares it, configure and sync write it. */
 export interface DesiredState {
@@ -12,26 +17,50 @@ export interface DesiredState {
   record: AgentRecord;
   resolved: ResolvedAgent;
   answers: Answers;
-  rendering: Rendering;
-  /** Changes with anything the agent is told; a proof holds only for the digest it was made with. */
+  files: ManagedFile[];
+  /** By file, the names that clm owned in it before. */
+  owned: Record<string, string[]>;
+  /** Changes with anything the agent is told; a proof is valid only for the digest it was made with. */
   digest: string;
 }
 
-export function desiredState(manifest: Manifest, agent: Agent, record: AgentRecord, answers: Answers): DesiredState {
+export function desiredState(
+  renderer: Renderer,
+  manifest: Manifest,
+  agent: Agent,
+  record: AgentRecord,
+  answers: Answers,
+): DesiredState {
   const resolved = resolvedAgent(manifest, { ...agent, record });
-  const rendering = render(resolved, answers);
-  return { record, resolved, answers, rendering, digest: digestOf(resolved, rendering) };
+  const files = renderer.files(resolved, answers);
+  return {
+    record,
+    resolved,
+    answers,
+    files,
+    owned: ownedNames(agent.record),
+    digest: digestOf(resolved, files),
+  };
 }
 
-/** The same state with another API port, which is known only once the host was probed. */
-export const withPort = (desired: DesiredState, agent: Agent, port: number): DesiredState =>
-  port === desired.record.port
-    ? desired
-    : desiredState(desired.resolved.manifest, agent, { ...desired.record, port }, desired.answers);
-
-function digestOf({ version, port, relaxed }: ResolvedAgent, { config, env }: Rendering): string {
-  const variables = [...env].map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]);
+function digestOf({ version, port, relaxed }: ResolvedAgent, files: readonly ManagedFile[]): string {
+  const contents = [...files].sort((a, b) => (a.id < b.id ? -1 : 1)).flatMap(contentOf);
   return createHash("sha256")
-    .update(JSON.stringify([version, port, relaxed, config, variables]))
+    .update(JSON.stringify([version, port, relaxed, ...contents]))
     .digest("hex");
+}
+
+/** What of a file is known before the host is probed. */
+function contentOf({ content }: ManagedFile): unknown[] {
+  const plain = (value: string | Secret) => (value instanceof Secret ? value.reveal() : value);
+  switch (content.merge) {
+    case "whole":
+      return [plain(content.text)];
+    case "variables":
+      return [[...content.entries].map(([name, value]) => [name, plain(value)])];
+    case "yaml":
+      return [content.tree];
+    case "derived":
+      return [];
+  }
 }

@@ -1,78 +1,96 @@
-import type { Secret } from "../../secret.js";
+import { Secret } from "../../secret.js";
 import { mayHoldSecret, mayNameSecret, nameHint, opaqueWord, replaceTokens, urlUserinfo } from "../../secret-shapes.js";
 import { lineDiff } from "../../text/line-diff.js";
-import { type Change, leavesIn, lineDigest, type Sides } from "./differences.js";
+import type { Change, Difference, EntryDifference } from "./change.js";
+import { leavesIn, lineDigests } from "./differences.js";
+import type { Plan } from "./plan.js";
+import type { PlannedFile } from "./plan-files.js";
 import { shownDiff } from "./shown-diff.js";
 
-/** Hides what is known to be secret. */
-type Redact = (text: string) => string;
+export interface DetailOptions {
+  /** Hides what is known to be secret. */
+  redact: (text: string) => string;
+  secrets: readonly Secret[];
+  /** YAML files line by line too, not only the keys that differ. */
+  lines?: boolean;
+}
 
 /**
- * A change as closely as it may be told. Of a variable in `.env` there is a fingerprint: it is made with a salt that is
- * never shown, so that nobody can try what has it, and it is the same for the same line in one run only. Of config.yaml
- * and the unit there are values, but for what is secret or looks so: somebody may have put a key of his own there.
+ * A change with as much detail as may be shown. A variable of `.env` gets a fingerprint, made with a salt that is never shown:
+ * nobody can test a guess against it. Settings files and the unit show values, except what is secret or looks like it, since
+ * users put keys of their own there.
  */
-export function withDetails(
-  change: Change,
-  sides: Sides & { service: string },
-  { redact, secrets }: { redact: Redact; secrets: readonly Secret[] },
-): Change {
-  const { resolved: agent, salt } = sides;
-  if (salt === "") return change;
-  const { what, differences } = change;
-  if (what === `file ${agent.paths.env}`) return { ...change, details: differences.map(fingerprinted(sides)) };
-  if (what === `file ${agent.paths.config}`) return { ...change, details: differences.map(valued(sides, redact)) };
-  const codex = [sides.codex?.config, sides.codex?.agents].find((each) => each && what === `file ${each.path}`);
-  if (codex && differences.some((each) => /^(content|missing)/.test(each))) {
-    const lines = shownDiff(codex.before ?? "", codex.text ?? "", { salt, secrets });
-    return { ...change, details: [...differences.filter((each) => each !== "content"), ...lines] };
+export function withDetails(change: Change, plan: Plan, options: DetailOptions): Change {
+  if (plan.salt === "") return change;
+  const planned = plan.files.find(({ file }) => file.id === change.file);
+  const details = planned ? fileDetails(change, plan, planned, options) : unitDetails(change, plan, options);
+  return details ? { ...change, details } : change;
+}
+
+function fileDetails(change: Change, plan: Plan, planned: PlannedFile, options: DetailOptions): string[] | undefined {
+  const { file, before = "", text } = planned;
+  const isText = change.differences.some(({ kind }) => kind === "content" || kind === "missing" || kind === "removed");
+  if (text instanceof Secret) {
+    return file.content.merge === "variables" ? change.differences.map(fingerprinted(plan, text)) : undefined;
   }
-  if (what !== `unit ${agent.unit}` || !differences.includes("content")) return change;
-  const known = new Set(sides.service.split("\n"));
-  const lines = lineDiff(sides.seen.service, sides.service).map(
+  const diff = () => shownDiff(before, text ?? "", { salt: plan.salt, secrets: options.secrets });
+  if (file.content.merge !== "yaml")
+    return isText && file.content.merge === "derived" ? otherThanContent(change, diff()) : undefined;
+  return options.lines ? diff() : change.differences.map(valued(before, text ?? "", options));
+}
+
+const otherThanContent = ({ differences }: Change, lines: string[]): string[] => [
+  ...differences.filter(({ kind }) => kind !== "content").map(({ text }) => text),
+  ...lines,
+];
+
+function unitDetails(
+  change: Change,
+  { agent, service, observation }: Plan,
+  { redact }: DetailOptions,
+): string[] | undefined {
+  if (change.what !== `unit ${agent.unit}` || !change.differences.some(({ kind }) => kind === "content"))
+    return undefined;
+  const known = new Set(service.split("\n"));
+  const lines = lineDiff(observation.service, service).map(
     (line) => line.charAt(0) + (known.has(line.slice(1)) ? line.slice(1) : shownLine(line.slice(1), redact)),
   );
-  return { ...change, details: [...differences.filter((each) => each !== "content"), ...lines] };
+  return otherThanContent(change, lines);
 }
 
-const short = (digest = ""): string => `${digest.slice(0, 6)}…`;
-
-function fingerprinted({ seen, env, salt }: Sides): (difference: string) => string {
-  const after = new Map(
-    env
-      .reveal()
-      .split("\n")
-      .map((line) => [line.split("=")[0] ?? "", lineDigest(salt, line)]),
-  );
+function fingerprinted({ observation, salt }: Plan, text: Secret): (difference: Difference) => string {
+  const after = lineDigests(text, salt);
+  const short = (digest = "") => `${digest.slice(0, 6)}…`;
   return (difference) => {
-    const [, sign, name = ""] = /^([+~-]) (.*)$/.exec(difference) ?? [];
-    const [was, is] = [short(seen.variables.get(name)), short(after.get(name))];
-    if (sign === "~") return `${difference} (${was} -> ${is})`;
-    return sign ? `${difference} (${sign === "+" ? is : was})` : difference;
+    if (difference.kind !== "entry") return difference.text;
+    return withValues(difference, short(observation.variables.get(difference.name)), short(after.get(difference.name)));
   };
 }
 
-function valued({ seen, config }: Sides, redact: Redact): (difference: string) => string {
-  const [before, after] = [leavesIn(seen.config), leavesIn(config)];
+function valued(before: string, after: string, { redact }: DetailOptions): (difference: Difference) => string {
+  const [was, is] = [leavesIn(before), leavesIn(after)];
   return (difference) => {
-    const [, sign, path = ""] = /^([+~-]) (.*)$/.exec(difference) ?? [];
-    if (!sign) return difference;
-    const [was, is] = [before.get(path) ?? "", after.get(path) ?? ""];
-    if (!isPublic(path, was, redact) || !isPublic(path, is, redact)) return difference;
-    if (sign === "~") return `${difference} (${was} -> ${is})`;
-    return `${difference} (${sign === "+" ? is : was})`;
+    if (difference.kind !== "entry") return difference.text;
+    const values = [was.get(difference.name) ?? "", is.get(difference.name) ?? ""] as const;
+    if (!values.every((value) => isPublic(difference.name, value, redact))) return difference.text;
+    return withValues(difference, ...values);
   };
+}
+
+function withValues(difference: EntryDifference, was: string, is: string): string {
+  const shown = { "~": `${was} -> ${is}`, "+": is, "-": was }[difference.sign];
+  return `${difference.text} (${shown})`;
 }
 
 const maxLength = 120;
 
-const isPublic = (path: string, value: string, redact: Redact): boolean =>
+const isPublic = (path: string, value: string, redact: DetailOptions["redact"]): boolean =>
   value.length <= maxLength && redact(value) === value && !mayNameSecret(path) && !mayHoldSecret(value);
 
 const namedValue = new RegExp(`(\\S*(?:${nameHint}|\\benv\\b)\\S*?)([=: ]\\s*)\\S+`, "gi");
 
 /** A line that clm did not write, without anything that may be secret. */
-function shownLine(line: string, redact: Redact): string {
+function shownLine(line: string, redact: DetailOptions["redact"]): string {
   if (/^\s*(Environment|SetCredential|LoadCredential)\w*\s*=/i.test(line)) return line.replace(/=.*/s, "=…");
   return replaceTokens(redact(line), () => "…")
     .replace(urlUserinfo, "…")

@@ -1,12 +1,19 @@
+import { fill } from "../files/template.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 
 const standardPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/** What an agent's processes have in their environment beside what its `.env` says. Nothing in it is secret. */
-export const environmentOf = ({ user, paths }: Pick<ResolvedAgent, "user" | "paths">): Record<string, string> => ({
-  HOME: paths.home,
-  USER: user,
-  LOGNAME: user,
-  HERMES_HOME: paths.data,
-  PATH: [...paths.path, ...standardPath].join(":"),
+type Account = Pick<ResolvedAgent, "user" | "paths" | "manifest">;
+
+/** The environment of an agent's processes, without what its `.env` adds. Nothing in it is secret. */
+export const environmentOf = (agent: Account): Record<string, string> => ({
+  ...accountEnvironment(agent),
+  PATH: [...agent.paths.path, ...standardPath].join(":"),
 });
+
+/** The same without PATH: for an installer, which is a program of the system. */
+export function accountEnvironment({ user, paths, manifest }: Account): Record<string, string> {
+  const { path: _, ...named } = paths;
+  const own = Object.entries(manifest.unit.environment).map(([name, text]) => [name, fill(text, named) ?? ""]);
+  return { HOME: paths.home, USER: user, LOGNAME: user, ...Object.fromEntries(own) };
+}

@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.js";
 
-/** Something on the host that clm must not put right by itself: what is somebody else's would be lost. */
-export class Unmendable extends Fault {
+/** Something on the host that clm must not repair by itself, because something of the user's would be lost. */
+export class ManualFix extends Fault {
   constructor(
     readonly thing: string,
     ...fault: ConstructorParameters<typeof Fault>
@@ -10,19 +10,19 @@ export class Unmendable extends Fault {
   }
 }
 
-/** A difference that no wish can mend, and what does. */
-export interface Lost {
+/** A difference that no operation repairs, and the command that does. */
+export interface ManualDifference {
   what: string;
   reason: string;
   fix?: string;
 }
 
-/** What only a person can put right differs all the same. */
-export function orLoss<T>(plan: () => T): T | Lost {
+/** The result of `plan`, or the difference that only a person can repair. */
+export function orManualFix<T>(plan: () => T): T | ManualDifference {
   try {
     return plan();
   } catch (error) {
-    if (!(error instanceof Unmendable)) throw error;
+    if (!(error instanceof ManualFix)) throw error;
     const { thing: what, message, why, next } = error;
     return { what, reason: [message, ...why].join(": "), ...(next[0] !== undefined && { fix: next[0] }) };
   }

@@ -9,36 +9,36 @@ import {
   unit,
   user,
 } from "../../remote/operations/operation.js";
-import type { Secret } from "../../secret.js";
 import { dotenvFile } from "../files/env-file.js";
 import { fill } from "../files/template.js";
 import { mergeConfig } from "../files/yaml-merge.js";
 import { inRange, plainVersion } from "../manifest/versions.js";
+import { accountEnvironment } from "./environment.js";
 import { accountComment } from "./owner-tag.js";
 import { privatePlaces } from "./private-paths.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 import { unitFile } from "./unit-file.js";
 
 /** The account and what must be there before the installer: it leaves alone the files it finds, and brings its own else. */
-export function accountWish(resolved: ResolvedAgent, mark: string): Operation[] {
+export function accountOperations(resolved: ResolvedAgent, mark: string): Operation[] {
   const { user: owner, paths } = resolved;
   const seed = { owner, mode: 0o600, seed: true };
   return [
-    ...userWish(resolved, mark),
-    ...directoriesWish(resolved),
+    ...userOperations(resolved, mark),
+    ...directoryOperations(resolved),
     file(paths.env, { ...seed, content: dotenvFile(new Map()) }),
-    file(paths.config, { ...seed, content: mergeConfig(undefined, { config: {}, paths: [] }, []) }),
+    file(paths.config, { ...seed, content: mergeConfig(undefined, {}, []) }),
   ];
 }
 
 /** The account that nobody can log in to. One that was taken over has no mark, and may be a person's. */
-export const userWish = ({ user: name, paths }: ResolvedAgent, mark: string | undefined): Operation[] =>
+export const userOperations = ({ user: name, paths }: ResolvedAgent, mark: string | undefined): Operation[] =>
   mark === undefined
     ? []
     : [user({ name, home: paths.home, shell: "/usr/sbin/nologin", locked: true, comment: accountComment(mark) })];
 
 /** The directories that are the agent's alone. */
-export const directoriesWish = (resolved: ResolvedAgent): Operation[] =>
+export const directoryOperations = (resolved: ResolvedAgent): Operation[] =>
   privatePlaces(resolved)
     .filter(({ kind }) => kind === "directory")
     .map(({ path, mode }) => dir(path, { owner: resolved.user, mode }));
@@ -47,10 +47,8 @@ export const directoriesWish = (resolved: ResolvedAgent): Operation[] =>
 export const installerJob = (agent: string): string => `install-${agent}`;
 
 /** The installer at work, as the agent's own user. Which version it is about is seen in its words, so another is another job. */
-export function installerWish(
-  { manifest, version, release, name, user: as, paths }: ResolvedAgent,
-  installerPath: string,
-): JobOperation {
+export function installerOperation(agent: ResolvedAgent, installerPath: string): JobOperation {
+  const { manifest, version, release, name, user: as, paths } = agent;
   const { path, ...named } = paths;
   const values = { ...named, version: plainVersion(version), ...(release.commit && { commit: release.commit }) };
   const parts = manifest.install.arguments.filter(({ when }) => inRange(version, when));
@@ -65,28 +63,16 @@ export function installerWish(
     as,
     cwd: paths.home,
     timeout: manifest.install.timeout,
-    env: { HOME: paths.home, USER: as, LOGNAME: as, HERMES_HOME: paths.data },
+    env: accountEnvironment(agent),
   });
 }
 
 /** The unit as it should stand on the host, not to be started by anything but clm until the agent is ready. */
-export const unitWish = (resolved: ResolvedAgent, systemd: number): UnitOperation =>
+export const unitOperation = (resolved: ResolvedAgent, systemd: number): UnitOperation =>
   unit(resolved.unit, { content: unitFile(resolved, systemd), enabled: false });
 
-/** What a rendering puts on the host. The unit reads both when it starts. */
-export function filesWish(
-  { user: owner, paths, unit: restarts }: ResolvedAgent,
-  env: Secret,
-  config: string,
-): Operation[] {
-  return [
-    file(paths.env, { owner, mode: 0o600, content: env, secret: true, restarts }),
-    file(paths.config, { owner, mode: 0o600, content: config, restarts }),
-  ];
-}
-
 /** The host as it was before the agent. */
-export const goneWish = ({ unit: name, user: account }: Pick<ResolvedAgent, "unit" | "user">): Operation[] => [
+export const removalOperations = ({ unit: name, user: account }: Pick<ResolvedAgent, "unit" | "user">): Operation[] => [
   absent({ unit: name }),
   absent({ user: account }),
 ];

@@ -66,16 +66,6 @@ export interface Answers {
   extra: Record<string, Secret>;
 }
 
-/** What an agent's two files should say. */
-export interface Rendering {
-  /** `.env`, in order. */
-  env: Map<string, string | Secret>;
-  /** Our part of config.yaml. No secret is in it: those are `${NAME}`, and come from `.env`. */
-  config: Record<string, unknown>;
-  /** Each leaf of `config` as a dotted path. */
-  paths: string[];
-}
-
 /** The agent as it is recorded, with everything its manifest says about it filled in. */
 export function resolvedAgent(manifest: Manifest, { name, ref, host, record }: Agent): ResolvedAgent {
   return {

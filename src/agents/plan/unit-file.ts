@@ -1,27 +1,26 @@
-import text from "../../../templates/hermes/hermes.service.hbs?raw";
+import text from "../../../templates/agent.service.hbs?raw";
 import { fileTemplate } from "../files/file-template.js";
 import { unitArgument, unitPath, unitWord } from "../files/systemd-quote.js";
-import { runsOnCodex } from "../hermes/codex/runtime.js";
 import { environmentOf } from "./environment.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
+import { activeRuntime } from "./runtime.js";
 
 const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
 
-/** What closes the service in: the directive, the systemd that first knew it, and what Chromium's or Codex' sandbox needs instead. */
-interface Bolt {
+/** A directive of the sandbox, and the systemd that first knew it. */
+interface SandboxDirective {
   directive: string;
   since: number;
-  browser?: "nothing";
-  /** Codex' sandbox makes namespaces and mounts in them (seen with 0.130 and 0.166, on systemd 252 and 257). */
-  codex?: "nothing" | string[];
+  /** A relaxed agent goes without it: Chromium's own sandbox needs what it forbids. */
+  relaxed?: "without";
 }
 
-const bolts = (home: string): Bolt[] => [
+const sandbox = (home: string): SandboxDirective[] => [
   { directive: "NoNewPrivileges=yes", since: 187 },
   { directive: "CapabilityBoundingSet=", since: 1 },
   { directive: "AmbientCapabilities=", since: 229 },
   { directive: "PrivateTmp=yes", since: 1 },
-  { directive: "PrivateDevices=yes", since: 209, browser: "nothing" },
+  { directive: "PrivateDevices=yes", since: 209, relaxed: "without" },
   { directive: "ProtectSystem=strict", since: 232 },
   { directive: "ProtectHome=tmpfs", since: 239 },
   { directive: `BindPaths=${unitWord(home)}`, since: 233 },
@@ -32,65 +31,57 @@ const bolts = (home: string): Bolt[] => [
   { directive: "ProtectClock=yes", since: 245 },
   { directive: "ProtectHostname=yes", since: 242 },
   { directive: "ProtectProc=invisible", since: 247 },
-  { directive: "ProcSubset=pid", since: 247, browser: "nothing", codex: "nothing" },
+  { directive: "ProcSubset=pid", since: 247, relaxed: "without" },
   { directive: "LockPersonality=yes", since: 235 },
   { directive: "RestrictRealtime=yes", since: 231 },
   { directive: "RestrictSUIDSGID=yes", since: 242 },
-  {
-    directive: "RestrictNamespaces=yes",
-    since: 233,
-    browser: "nothing",
-    codex: ["RestrictNamespaces=user mnt pid net ipc"],
-  },
+  { directive: "RestrictNamespaces=yes", since: 233, relaxed: "without" },
   { directive: "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK", since: 211 },
   { directive: "SystemCallArchitectures=native", since: 209 },
-  {
-    directive: "SystemCallFilter=@system-service",
-    since: 231,
-    browser: "nothing",
-    // A call that is killed for leaves the sandbox waiting for ever.
-    codex: ["SystemCallFilter=@system-service @mount seccomp", "SystemCallErrorNumber=EPERM"],
-  },
-  { directive: "SystemCallFilter=~@privileged @resources", since: 231, browser: "nothing", codex: "nothing" },
+  { directive: "SystemCallFilter=@system-service", since: 231, relaxed: "without" },
+  { directive: "SystemCallFilter=~@privileged @resources", since: 231, relaxed: "without" },
   { directive: "RemoveIPC=yes", since: 232 },
   { directive: "KeyringMode=private", since: 235 },
 ];
 
-/** What of an agent decides how it is closed in. */
+/** What of an agent decides about its sandbox. */
 export type Confined = Pick<ResolvedAgent, "manifest" | "version" | "relaxed" | "runtime" | "paths">;
 
-/** What of the bolts that the host's systemd knows is shut, and what an agent that needs more room goes without. */
-function boltsOn(agent: Confined, systemd: number): { shut: string[]; left: string[] } {
-  const { relaxed, paths } = agent;
-  const known = bolts(paths.home).filter(({ since }) => since <= systemd);
-  const insteadOf = ({ directive, browser, codex }: Bolt): string[] => {
-    if (relaxed && browser === "nothing") return [];
-    if (codex === undefined || !runsOnCodex(agent)) return [directive];
-    return codex === "nothing" ? [] : codex;
+/** The directives for the host's systemd, and those that a relaxed agent or its runtime goes without. */
+function sandboxOf(agent: Confined, systemd: number): { directives: string[]; omitted: string[] } {
+  const instead = activeRuntime(agent)?.sandbox.instead ?? {};
+  const known = sandbox(agent.paths.home).filter(({ since }) => since <= systemd);
+  const inPlaceOf = ({ directive, relaxed }: SandboxDirective): string[] => {
+    if (agent.relaxed && relaxed) return [];
+    return Object.hasOwn(instead, directive) ? (instead[directive] ?? []) : [directive];
   };
-  const left = known.filter((bolt) => !insteadOf(bolt).includes(bolt.directive));
-  return { shut: known.flatMap(insteadOf), left: left.map(({ directive }) => directive) };
+  const omitted = known.filter((each) => !inPlaceOf(each).includes(each.directive));
+  return { directives: known.flatMap(inPlaceOf), omitted: omitted.map(({ directive }) => directive) };
 }
 
-/** What closes the agent's service in, for something else of the agent's that is to be closed in alike. */
-export const hardeningOf = (agent: Confined, systemd: number): string[] => boltsOn(agent, systemd).shut;
+/** The sandbox of the agent's service, for anything else that runs with the agent's rights. */
+export const hardeningOf = (agent: Confined, systemd: number): string[] => sandboxOf(agent, systemd).directives;
 
 /** The agent's unit, with no more than the host's systemd understands. */
 export function unitFile(agent: ResolvedAgent, systemd: number): string {
   const { manifest, name, user, unit, relaxed, paths } = agent;
-  const { shut, left } = boltsOn(agent, systemd);
+  const { directives, omitted } = sandboxOf(agent, systemd);
   return template({
     unit,
     description: `${manifest.title} ${name}`.replaceAll("%", "%%"),
     user,
     home: paths.home,
-    data: paths.data,
     env: paths.env,
     environment: Object.entries(environmentOf(agent)).map(([key, value]) => `${key}=${value}`),
-    command: [unitWord(paths.launcher), ...manifest.unit.args.map(unitArgument)].join(" "),
+    command: commandOf(agent),
+    service: manifest.unit.service,
     relaxed,
-    codex: runsOnCodex(agent),
-    left: [...new Set(left.map((directive) => directive.replace(/=.*/, "")))].join(", "),
-    hardening: shut,
+    runtime: activeRuntime(agent)?.sandbox.why ?? "",
+    left: [...new Set(omitted.map((directive) => directive.replace(/=.*/, "")))].join(", "),
+    hardening: directives,
   });
+}
+
+function commandOf({ paths, manifest: { unit } }: ResolvedAgent): string {
+  return [unitWord(paths.launcher), ...unit.args.map(unitArgument)].join(" ");
 }

@@ -11,7 +11,8 @@ export function tell(clm: Context, agent: Agent, seen: object, people: () => voi
 }
 
 /** `unit hermes-ada.service: inactive -> started` */
-export const changeText = ({ what, differences }: Change): string => `${what}: ${differences.join(", ")}`;
+export const changeText = ({ what, differences }: Change): string =>
+  `${what}: ${differences.map(({ text }) => text).join(", ")}`;
 
 /** The lines of a dry run; `already` is printed when nothing would change. */
 export function would(changes: Change[], already?: string): string[] {

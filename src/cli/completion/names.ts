@@ -35,7 +35,9 @@ export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): 
       return versions.map(([word, { standin, reports }]) => ({ word, note: standin ? "stand-in" : reports }));
     }
     case "codex-version": {
-      const versions = (await types(configDir)).flatMap(({ manifest }) => Object.keys(manifest.codex?.versions ?? {}));
+      const versions = (await types(configDir)).flatMap(({ manifest }) =>
+        Object.keys(manifest.runtimes.codex?.versions ?? {}),
+      );
       return versions.map((word) => ({ word }));
     }
     case "channel":

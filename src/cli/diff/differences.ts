@@ -72,7 +72,7 @@ function block(each: Compared): string {
   return `${hostAndName(agent)}\n${lines.map((line) => `  ${line}\n`).join("")}`;
 }
 
-const changeLines = ({ what, differences, details = differences }: Change): string[] => [
+const changeLines = ({ what, differences, details = differences.map(({ text }) => text) }: Change): string[] => [
   what,
   ...details.map((line) => `  ${line}`),
 ];

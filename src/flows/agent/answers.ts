@@ -9,8 +9,8 @@ import type { Session } from "../session.js";
 import { apiKeyOf, nextName } from "./api-key.js";
 import { goneFault, goneProviders } from "./gone-providers.js";
 
-/** Secrets of an agent that are not in secrets.json yet, by their name there. */
-export type NewSecrets = Record<string, Secret>;
+/** Secrets of an agent that are not in secrets.json yet, by their name there; undefined for one that is about to be removed. */
+export type NewSecrets = Record<string, Secret | undefined>;
 
 /** Everything that was answered about an agent, with its secrets in hand and hidden. */
 export async function answersFor(
@@ -18,10 +18,13 @@ export async function answersFor(
   agent: ResolvedAgent,
   record: AgentRecord,
   fresh: NewSecrets = {},
-): Promise<Answers> {
+): Promise<{ answers: Answers; keyPending: boolean }> {
   const { manifest, host, name } = agent;
   const instance = { host, type: manifest.type, agent: name };
-  const key = fresh[manifest.api.secret] ?? apiKeyOf(session, { instance, name: manifest.api.secret }).key;
+  const given = fresh[manifest.api.secret];
+  const { key, pending } = given
+    ? { key: given, pending: true }
+    : apiKeyOf(session, { instance, name: manifest.api.secret });
   const secret = (wanted: string): Secret | undefined => {
     const found = Object.hasOwn(fresh, wanted) ? fresh[wanted] : session.secrets.get(instance, wanted);
     if (found) session.ui.hide(found);
@@ -38,7 +41,7 @@ export async function answersFor(
     manifest,
     own.filter((each) => !keys.includes(each)),
   ).map((each) => [each, secret(each)] as const);
-  return {
+  const answers = {
     apiKey: key,
     model: await choose({ provider: record.provider, model: record.model }),
     fallbacks: await inTurn(record.fallbacks ?? [], choose),
@@ -59,6 +62,7 @@ export async function answersFor(
     ),
     extra: Object.fromEntries(extra.filter((entry): entry is [string, Secret] => entry[1] !== undefined)),
   };
+  return { answers, keyPending: pending };
 }
 
 /** The fields of a channel or MCP server; none when the manifest has no such. */

@@ -2,7 +2,6 @@ import { checkAnswer } from "../../agents/manifest/fields.js";
 import type { StageName } from "../../agents/manifest/manifest.js";
 import { loadType } from "../../agents/manifest/registry.js";
 import type { Change } from "../../agents/plan/change.js";
-import { type DesiredState, desiredState } from "../../agents/plan/desired-state.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import type { Proof } from "../../agents/probe/proof/proof.js";
 import { Fault } from "../../errors.js";
@@ -13,15 +12,18 @@ import type { Check } from "../host/check.js";
 import { type SecretSource, secretFrom } from "../secret-source.js";
 import type { Session } from "../session.js";
 import { withAgentLock } from "./agent-lock.js";
-import { answersFor, type NewSecrets } from "./answers.js";
+import type { NewSecrets } from "./answers.js";
+import { apply } from "./apply.js";
 import { type Changes, type Draft, draftOf, named } from "./configure/changes.js";
+import { mustNotDrop } from "./configure/objections.js";
 import { withDown } from "./configure/record.js";
 import { type StageResult, stageResults, stagesTo, withProvider, withStages } from "./configure/stages.js";
 import { testAnswers } from "./configure/tests.js";
 import { validate } from "./configure/validate.js";
 import { interview } from "./configure/wizard.js";
+import { type Desired, desire } from "./desire.js";
 import { mustBeInstalled, mustHold } from "./preconditions.js";
-import { applyRendering } from "./rendered.js";
+import { prepare } from "./prepare.js";
 
 export type { StageResult } from "./configure/stages.js";
 
@@ -73,10 +75,8 @@ export async function configure(session: Session, word: string, request: Configu
       const changes = await interview(session, asked, questions);
       const draft = draftOf(resolved, session.providers.read(), agent.record, changes);
       const secrets = await fetched(draft);
-      const drafted = resolvedAgent(manifest, { ...agent, record: draft.record });
-      const answers = await answersFor(session, drafted, draft.record, secrets);
-      const desired = desiredState(manifest, agent, draft.record, answers);
-      const { digest } = desired;
+      const desired = await desire(session, agent, { record: draft.record, secrets });
+      const { digest, answers } = desired;
       const known = request.stage === undefined && holds(agent.record, digest);
       const stale = digest !== agent.record.rendered?.digest && updatedSince(session, agent.record, draft.record);
       const about = { changes, stages: { ...which, providers: (which.providers && !known) || stale } };
@@ -95,13 +95,13 @@ export async function configure(session: Session, word: string, request: Configu
     const { changes, desired, secrets, tests } = await answer(stages);
 
     const record = withStages(withDown(desired.record, false), manifest.stages, session.now());
-    const applied = await applyRendering(session, agent, {
+    const options = { port: changes.port, connections: true };
+    const prepared = await prepare(session, agent, { ...desired, record }, options);
+    if (!request.allowRemoval) mustNotDrop(agent, prepared.plan, session.gate.dryRun ? session.ui : undefined);
+    const applied = await apply(session, prepared, {
       verb: "agent configure",
-      desired: { ...desired, record },
-      port: changes.port,
       secrets,
       forget: forgotten(resolved, agent.record, record),
-      allowRemoval: request.allowRemoval,
       validate: request.validate,
       skipChat: request.skipChat,
       connections: true,
@@ -147,7 +147,7 @@ type Stages = ReturnType<typeof stagesTo>;
 
 interface Answered {
   changes: Changes;
-  desired: DesiredState;
+  desired: Desired;
   secrets: NewSecrets;
   tests: Record<string, Check>;
 }

@@ -1,50 +1,42 @@
 import type { Change } from "../../agents/plan/change.js";
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
-import { type Agent, agentId, findAgent, hostAndName, secretOwner } from "../../state/agents.js";
+import { type Agent, agentId, hostAndName, secretOwner } from "../../state/agents.js";
 import type { Session } from "../session.js";
-import { withAgentLock } from "./agent-lock.js";
+import { withLockedAgent } from "./agent-lock.js";
 import { isKey, type KeyPlace, keyDescription, newKey, nextName, promoteKey, rotateLine } from "./api-key.js";
-import { asIfKept } from "./as-if-kept.js";
-import { mustNotDrop } from "./configure/objections.js";
+import { applyChanged, isConfigured, prepareChanged } from "./apply-changed.js";
 import { observe } from "./observe.js";
 import { mustBeInstalled } from "./preconditions.js";
 import type { Proof } from "./prove.js";
-import { isConfigured, putOnHost } from "./put-on-host.js";
-import { asRecorded, gone } from "./rendered.js";
 import { type Target, targetOf } from "./target.js";
 
 export interface Rotated {
   agent: Agent;
   /** What has the new key now, or would: the running agent, the files of one that is down, or this machine alone. */
   reached: "agent" | "files" | "nothing";
-  /** A change that was begun earlier was finished; no other key was made. */
+  /** A rotation that was begun earlier was finished; no other key was made. */
   resumed: boolean;
   changes: Change[];
   proofs: Proof[];
 }
 
 /**
- * Rotate-key: the agent has another key, and the old one is refused. The new key is kept beside the old one before the
- * host hears of it, and takes its place when the host was seen to have it; so, killed anywhere, the same command ends
- * with a key that both sides know. What can be refused is refused before there is a new key.
+ * Rotate-key: the agent has another key, and the old one is refused. The new key is stored beside the old one before the host
+ * gets it, and replaces it when the host was seen to have it; so, killed anywhere, the same command ends with a key that
+ * both sides know. What can be refused is refused before there is a new key.
  */
-export async function rotateKey(session: Session, word: string): Promise<Rotated> {
-  const { host, name } = findAgent(session.hosts.read(), word);
-  return withAgentLock(session, { host: host.name, name }, async () =>
-    sayingHowToFinish(session, await targetOf(session, `${host.name}/${name}`), (target) => rotate(session, target)),
-  );
+export function rotateKey(session: Session, ref: string): Promise<Rotated> {
+  return withLockedAgent(session, ref, async (agent) => {
+    const target = await targetOf(session, hostAndName(agent));
+    return sayingHowToFinish(session, target, () => rotate(session, target));
+  });
 }
 
-/** Whatever stops a change of key that was begun, the same command finishes it. */
-async function sayingHowToFinish<T>(
-  session: Session,
-  target: Target,
-  work: (target: Target) => Promise<T>,
-): Promise<T> {
-  const { agent, resolved } = target;
+/** Whatever stops a rotation that was begun, the same command finishes it. */
+async function sayingHowToFinish<T>(session: Session, { agent, resolved }: Target, work: () => Promise<T>): Promise<T> {
   try {
-    return await work(target);
+    return await work();
   } catch (error) {
     const begun = session.secrets.get(secretOwner(agent), nextName(resolved.manifest.api.secret)) !== undefined;
     const line = rotateLine(agent.ref);
@@ -64,37 +56,22 @@ async function rotate(session: Session, target: Target): Promise<Rotated> {
   const resumed = begun !== undefined && isKey(begun);
   const next = resumed ? begun : newKey();
   ui.hide(next);
-  if (isConfigured(agent) && !gate.dryRun) await mustBeChangeable(session, target, { name: place.name, next });
-  const word = hostAndName(agent);
   const action = {
     verb: "agent rotate-key",
-    target: word,
+    target: hostAndName(agent),
     summary: `${resumed ? "finish changing" : "change"} the key of ${agentId(agent)}`,
   };
+  const prepared = isConfigured(agent) ? await prepareChanged(session, agent, { [place.name]: next }) : undefined;
   await gate.pass(action, async () => {
     if (!resumed) await secrets.set(place.instance, nextName(place.name), next, `next ${keyDescription}`);
   });
-  if (!isConfigured(agent)) {
+  if (!prepared) {
     if (!gate.dryRun) await promoteKey(session, place);
     return { agent, resumed, reached: "nothing", changes: [], proofs: [] };
   }
-  const kept = gate.dryRun ? asIfKept(session, place.instance, new Map([[nextName(place.name), next]])) : session;
-  const { down, changes, proofs, record } = await putOnHost(kept, word, action.verb);
-  if (!gate.dryRun) await settle(session, target, place, { old, next, down });
-  return { agent: { ...agent, record }, resumed, reached: down ? "files" : "agent", changes, proofs };
-}
-
-/** The host is there, and would take files with the new key. */
-async function mustBeChangeable(
-  session: Session,
-  { agent, resolved }: Target,
-  { name, next }: { name: string; next: Secret },
-): Promise<void> {
-  const { rendering } = await asRecorded(session, agent, { [name]: next });
-  const root = (await session.pool.connect(agent.host)).as("root");
-  const seen = await observe(root, resolved, next, { rendered: { salt: "" } }, session.signal);
-  if (!seen.account) throw gone(agent, resolved);
-  mustNotDrop(agent, rendering, seen, undefined);
+  const { changes, proofs, record } = await applyChanged(session, prepared, action.verb);
+  if (!gate.dryRun) await settle(session, target, place, { old, next, down: prepared.down });
+  return { agent: { ...agent, record }, resumed, reached: prepared.down ? "files" : "agent", changes, proofs };
 }
 
 interface Keys {
@@ -103,7 +80,7 @@ interface Keys {
   down: boolean;
 }
 
-/** The host has the new key. One that is down accepts none, so there is nothing to ask it. */
+/** The host has the new key. An agent that is down accepts none, so there is nothing to ask it. */
 async function settle(session: Session, { agent, resolved }: Target, place: KeyPlace, keys: Keys): Promise<void> {
   const { old, next, down } = keys;
   const other = old && old.reveal() !== "" && old.reveal() !== next.reveal() ? old : undefined;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Change, changesOf } from "../../agents/plan/change.js";
+import { type Change, change, changesOf } from "../../agents/plan/change.js";
 import type { StatusObservation } from "../../agents/probe/status/observation.js";
 import { sh } from "../../quote.js";
 import { converge } from "../../remote/operations/converge.js";
@@ -61,11 +61,11 @@ async function unitChanges({ signal }: Session, root: Shell, stopped: ReturnType
   const changes = changesOf(await converge(root, [stopped], { mode: "check", signal }));
   if (changes.length > 0) return changes;
   const { code } = await run(root, sh`systemctl is-failed --quiet ${stopped.name}`, { signal });
-  return code === 0 ? [{ what: stopped.id, differences: ["failed -> stopped"] }] : [];
+  return code === 0 ? [change(stopped.id, "failed -> stopped")] : [];
 }
 
 const strayChanges = ({ record: { user } }: Agent, { count }: Strays): Change[] =>
-  count > 0 ? [{ what: `processes of ${user} outside its unit`, differences: [`${count} -> none`] }] : [];
+  count > 0 ? [change(`processes of ${user} outside its unit`, `${count} -> none`)] : [];
 
 /** An agent that ends with exit 1 on SIGTERM is "failed" to systemd, though nothing is wrong with it. */
 const notFailed = (name: string) =>

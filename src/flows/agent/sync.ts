@@ -1,16 +1,17 @@
-import type { Change } from "../../agents/plan/change.js";
-import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { type Change, changesOf } from "../../agents/plan/change.js";
 import { type Agent, agentId, findAgent, hostAndName, secretOwner } from "../../state/agents.js";
-import { installedWish } from "../fleet/drift.js";
+import { installedOperations } from "../fleet/drift.js";
+import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { apiKeyOf } from "./api-key.js";
-import { bring } from "./bring.js";
+import { apply } from "./apply.js";
+import { isConfigured } from "./apply-changed.js";
+import { desire } from "./desire.js";
 import { observe } from "./observe.js";
 import { mustBeInstalled, mustHold } from "./preconditions.js";
+import { mustHaveAccount, prepare } from "./prepare.js";
 import type { Proof } from "./prove.js";
-import { isConfigured } from "./put-on-host.js";
-import { applyRendering, gone } from "./rendered.js";
 import { targetOf } from "./target.js";
 
 export interface Synced {
@@ -35,23 +36,29 @@ async function sync(session: Session, word: string): Promise<Synced> {
   const agent = findAgent(session.hosts.read(), word);
   mustBeInstalled(agent);
   if (!isConfigured(agent)) return asInstalled(session, agent);
-  const { record, changes, proofs } = await applyRendering(session, agent, {
-    ...{ verb, serviceState: "as-recorded", allowRemoval: true, sparing: true, connections: true },
+  const options = { serviceState: "as-recorded", connections: true } as const;
+  const prepared = await prepare(session, agent, await desire(session, agent), options);
+  const { record, changes, proofs } = await apply(session, prepared, {
+    verb,
+    skipChatIfUnchanged: true,
+    connections: true,
   });
   const now = { ...agent, record: session.gate.dryRun ? agent.record : record };
   mustHold(proofs, `${agentId(now)} is as it was configured, and does not answer as it should`);
   return { agent: now, changes, proofs };
 }
 
-/** One that has not been configured yet has what install gave it. */
+/** An agent that has not been configured yet is brought back to what install wrote. */
 async function asInstalled(session: Session, agent: Agent): Promise<Synced> {
   const { resolved } = await targetOf(session, hostAndName(agent));
   const { key } = apiKeyOf(session, { instance: secretOwner(agent), name: resolved.manifest.api.secret });
   const root = (await session.pool.connect(agent.host)).as("root");
-  const seen = await observe(root, resolved, key, { rendered: { salt: "" } }, session.signal);
-  if (!seen.account) throw gone(agent, resolvedAgent(resolved.manifest, agent));
-  const wish = installedWish(resolved, seen, agent.record.mark);
-  const action = { verb, target: hostAndName(agent), summary: `put ${agentId(agent)} right` };
-  const changes = await bring(session, action, { root, wish, title: `put ${agent.name} right` });
-  return { agent, changes, proofs: [] };
+  const seen = await observe(root, resolved, key, { planned: { salt: "", reads: { texts: {} } } }, session.signal);
+  mustHaveAccount(resolved, seen);
+  const operations = installedOperations(resolved, seen, agent.record.mark);
+  const action = { verb, target: hostAndName(agent), summary: `repair ${agentId(agent)}` };
+  return flow(session, action, async ({ change }) => {
+    const changes = changesOf(await change(`repair ${agent.name}`, { root, operations }));
+    return { agent, changes, proofs: [] };
+  });
 }

@@ -8,6 +8,7 @@ import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { atMost } from "../../async/limit.js";
 import { asFault, type Fault, isFault } from "../../errors.js";
 import { askHostPartially } from "../../remote/ask-host.js";
+import { ownedNames } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import { type AgentStatus, remember, unanswered } from "../fleet/agent-status.js";
@@ -123,10 +124,13 @@ const faultCheck = (id: string, { message, why, next }: Fault): Check => ({
 });
 
 /** Variables in `.env` that clm did not put there, and files that override the unit, go with a sync. */
-function takesAway({ record }: Agent, { what, differences }: Change): boolean {
-  const ours = new Set(record.rendered?.env.map((name) => `- ${name}`));
-  const isVariable = (each: string) => what.endsWith("/.env") && each.startsWith("- ") && !ours.has(each);
-  return differences.some((each) => isVariable(each) || each.startsWith("override "));
+function takesAway({ record }: Agent, { file, differences }: Change): boolean {
+  const ours = new Set(ownedNames(record).env);
+  return differences.some(
+    (each) =>
+      each.kind === "override" ||
+      (each.kind === "entry" && file === "env" && each.sign === "-" && !ours.has(each.name)),
+  );
 }
 
 function driftCheck({ agent, drift }: AgentStatus): Check {
@@ -134,7 +138,9 @@ function driftCheck({ agent, drift }: AgentStatus): Check {
   if (!drift) return { id, result: "skipped", reason: "was not asked" };
   if ("unknown" in drift) return { ...faultCheck(id, drift.fault), result: "warn" };
   if (drift.changes.length > 0) {
-    const reason = drift.changes.map(({ what, differences }) => `${what} (${differences.join(", ")})`).join("; ");
+    const reason = drift.changes
+      .map(({ what, differences }) => `${what} (${differences.map(({ text }) => text).join(", ")})`)
+      .join("; ");
     // What somebody else wrote there is nowhere else: whether it may go is a person's decision.
     const fix = drift.changes.some((change) => takesAway(agent, change)) ? "diff" : "sync";
     return { id, result: "fail", reason: `not as configured: ${reason}`, fix: `clm agent ${fix} ${agent.ref}` };

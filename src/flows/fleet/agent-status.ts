@@ -69,7 +69,7 @@ export function foundBy(session: Session, agent: Agent, { looked, sight, key, dr
 function told(drift: Drift): NonNullable<Expected["drift"]> {
   if ("unknown" in drift) return drift;
   // That its unit would be started anew follows from what else differs.
-  const differs = drift.changes.filter(({ differences }) => !differences.every((each) => each.startsWith("restart")));
+  const differs = drift.changes.filter(({ differences }) => !differences.every(({ kind }) => kind === "restart"));
   return [...differs.map(({ what }) => ({ what })), ...drift.lost];
 }
 

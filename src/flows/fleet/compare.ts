@@ -1,14 +1,15 @@
 import { loadType } from "../../agents/manifest/registry.js";
+import { readsOf } from "../../agents/plan/managed-file.js";
 import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { parseStatusObservations } from "../../agents/probe/status/observation.js";
 import { truthScript } from "../../agents/probe/status/script.js";
 import { atMost } from "../../async/limit.js";
 import { askHostPartially } from "../../remote/ask-host.js";
 import type { Agent } from "../../state/agents.js";
-import { newSalt } from "../agent/rendered.js";
+import { newSalt } from "../agent/prepare.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { type Drift, driftOnHost, unknownBy } from "./drift.js";
+import { type Drift, driftOnHost, expectedOf, unknownBy } from "./drift.js";
 import { byHost, rootOn } from "./host.js";
 
 /** An agent, and in what it is not as it was configured. */
@@ -42,17 +43,22 @@ async function compareOn(session: Session, agents: readonly Agent[], salt: strin
       Promise.all(
         agents.map(async (agent) => {
           const { manifest } = await loadType(session.configDir, agent.record.type);
-          return { resolved: resolvedAgent(manifest, agent), rendered: { salt } };
+          const expected = await expectedOf(session, agent);
+          const reads = readsOf(expected && "files" in expected ? expected.files : []);
+          return { resolved: resolvedAgent(manifest, agent), expected, planned: { salt, reads } };
         }),
       ),
     ]);
     const { text, fault } = await askHostPartially(root, truthScript(looked), {
-      ...{ host: first.host.name, what: "how its agents are", timeout: lookTimeout, signal: session.signal },
+      host: first.host.name,
+      what: "how its agents are",
+      timeout: lookTimeout,
+      signal: session.signal,
     });
     const sights = parseStatusObservations(text, agents.length);
     const told = agents.flatMap((agent, at) => {
       const seen = sights[at]?.basics;
-      return seen ? [{ agent, seen }] : [];
+      return seen ? [{ agent, seen, expected: looked[at]?.expected }] : [];
     });
     const drifts = await driftOnHost(session, root, told, { salt });
     const driftOf = new Map(told.map(({ agent }, at) => [agent, drifts[at]]));

@@ -1,4 +1,5 @@
 import { loadType } from "../../agents/manifest/registry.js";
+import { readsOf } from "../../agents/plan/managed-file.js";
 import { addressOf } from "../../agents/plan/reach.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { currentChannels, withoutSecretsIn } from "../../agents/probe/proof/connections.js";
@@ -17,11 +18,11 @@ import { type Agent, secretOwner } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import type { Ui } from "../../ui/ui.js";
 import { apiKeyOf } from "../agent/api-key.js";
-import { newSalt } from "../agent/rendered.js";
+import { newSalt } from "../agent/prepare.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { type AgentStatus, foundBy, lost, remember } from "./agent-status.js";
-import { driftOnHost } from "./drift.js";
+import { driftOnHost, type Expected, expectedOf } from "./drift.js";
 import { byHost, rootOn } from "./host.js";
 
 export interface LookingAtHost {
@@ -92,7 +93,7 @@ export async function lookAtHost(
     });
     const seen = able.flatMap(({ agent, looked, key }, at) => {
       const sight = sights[at] && withoutSecrets(session.ui, sights[at], looked.resolved);
-      return sight ? [{ agent, looked, key, sight, seen: sight.basics }] : [];
+      return sight ? [{ agent, looked, key, sight, seen: sight.basics, expected: looked.expected }] : [];
     });
     const drifts = drift ? await driftOnHost(session, root, seen, { salt, timeout: Math.max(1, deadline.left()) }) : [];
     const found = seen.map(({ agent, ...brought }, at) => foundBy(session, agent, { ...brought, drift: drifts[at] }));
@@ -196,7 +197,11 @@ export async function glanceAtHost(
   }
 }
 
-async function lookedFor(session: Session, agent: Agent, salt: string | undefined): Promise<Looked> {
+async function lookedFor(
+  session: Session,
+  agent: Agent,
+  salt: string | undefined,
+): Promise<Looked & { expected?: Expected }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const { providers } = session.providers.read();
   const reach = (name = "") => {
@@ -204,13 +209,14 @@ async function lookedFor(session: Session, agent: Agent, salt: string | undefine
     return provider && addressOf(manifest, provider.type, provider.fields);
   };
   const { provider: own } = agent.record;
+  const expected = salt ? await expectedOf(session, agent) : undefined;
   const others = [...new Set(providersOf(agent.record))].flatMap((name): [string, string][] => {
     const address = name === own ? undefined : reach(name);
     return address ? [[name, address]] : [];
   });
   return {
     ...{ resolved: resolvedAgent(manifest, agent), reach: reach(own), others: Object.fromEntries(others) },
-    ...(salt && { rendered: { salt } }),
+    ...(salt && { expected, planned: { salt, reads: readsOf(expected && "files" in expected ? expected.files : []) } }),
   };
 }
 

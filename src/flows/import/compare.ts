@@ -66,7 +66,7 @@ async function wouldSet(
   { record }: Agent,
 ): Promise<{ variables?: string[]; trouble?: Fault }> {
   try {
-    return { variables: [...render(resolved, await answersFor(session, resolved, record)).env.keys()] };
+    return { variables: [...render(resolved, (await answersFor(session, resolved, record)).answers).env.keys()] };
   } catch (error) {
     if (error instanceof Fault && error.fault !== "interrupted") return { trouble: error };
     throw error;

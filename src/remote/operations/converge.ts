@@ -3,7 +3,7 @@ import type { Shell } from "../process.js";
 import { type Conversation, converse, newNonce } from "./conversation.js";
 import type { Operation } from "./operation.js";
 import { programFor } from "./program.js";
-import { type Report, type Result, reportOn } from "./report.js";
+import { named, type Report, type Result, reportOn } from "./report.js";
 
 export { mustSucceed, type Report, type Result, type Status } from "./report.js";
 
@@ -118,7 +118,7 @@ async function listen(
         const details = text.split("\t").filter(Boolean).map(printable);
         const [note] = details;
         const found = word === "ok" ? { differences: [], ...(note && { note }) } : { differences: details };
-        const result: Result = { index, id: operations[index]?.id ?? "", status: word, ...found, ...about };
+        const result: Result = { ...named(operations[index], index), status: word, ...found, ...about };
         about = {};
         heard.results.set(index, result);
         onResult?.(result);

@@ -9,6 +9,8 @@ export interface Result {
   index: number;
   /** Its name for people: `file /home/x/.hermes/.env`. */
   id: string;
+  /** Of an operation that removes something: what. */
+  removes?: string;
   status: Status;
   /** What was found to differ: `missing`, `content`, `mode 0644 -> 0600`. */
   differences: string[];
@@ -33,12 +35,20 @@ export interface Report {
 /** The report on a list, in which whatever has no result yet was not reached. */
 export function reportOn(operations: readonly Operation[], found: ReadonlyMap<number, Result>): Report {
   const results = operations.map(
-    ({ id }, index): Result => found.get(index) ?? { index, id, status: "skipped", differences: [] },
+    (operation, index): Result =>
+      found.get(index) ?? { ...named(operation, index), status: "skipped", differences: [] },
   );
   const failed = results.find((result) => result.status === "failed");
   const count = (status: Status) => results.filter((result) => result.status === status).length;
   return { results, changed: count("changed"), pending: count("would-change"), ...(failed && { failed }) };
 }
+
+/** What a result says of its operation. */
+export const named = (operation: Operation | undefined, index: number): Pick<Result, "index" | "id" | "removes"> => ({
+  index,
+  id: operation?.id ?? "",
+  ...(operation?.kind === "absent" && { removes: operation.id.replace(/^no /, "") }),
+});
 
 const faultFor = { full: "host-full", timeout: "remote-timeout" } as const;
 

@@ -38,8 +38,8 @@ function release(number: string) {
 /** What clm's own program finds of the agent's login in that file. No Codex is there to be asked. */
 async function found(auth: string) {
   const { manifest } = await loadType("/nonexistent", "hermes");
-  if (!manifest.codex) throw new Error("the manifest has no Codex runtime");
-  const type = { ...manifest.codex, logins: auth, program: "no-such-codex" };
+  if (!manifest.runtimes.codex) throw new Error("the manifest has no Codex runtime");
+  const type = { ...manifest.runtimes.codex, logins: auth, program: "no-such-codex" };
   const asked = { server: false, thread: false, still: false, sandbox: false } as const;
   const agent = resolvedAgent(manifest, {
     ...{ name: "ada", ref: "ada", host: { name: "wolf-i" } as never, record: sampleAgent("ada") },
@@ -118,7 +118,7 @@ describe.each(["0.13.0", "0.14.0", "0.15.1", "0.16.0", "0.17.0", "0.18.0"])("log
       .filter(([name]) => name === "nous" || !["0.13.0", "0.14.0"].includes(number))
       .map(([, { login }]) => login.split(" ").slice(1));
     expect(commands.length).toBeGreaterThan(0);
-    for (const words of [...commands, manifest.codex?.hermes_login ?? []]) {
+    for (const words of [...commands, manifest.runtimes.codex?.agent_login ?? []]) {
       expect(words[0]).toBe("auth");
       expect(made.hermes(...words).status).toBe(0);
     }

@@ -2,11 +2,11 @@ import { Fault } from "../../../errors.js";
 import { fill } from "../../files/template.js";
 import type { TomlTable } from "../../files/toml.js";
 import type { Tree } from "../../files/tree.js";
-import type { Manifest } from "../../manifest/manifest.js";
 import { inRange } from "../../manifest/versions.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { activeRuntime, type RuntimeType } from "../../plan/runtime.js";
 
-export type CodexType = NonNullable<Manifest["codex"]>;
+export type CodexType = RuntimeType;
 
 /** Who runs an agent's turns, as it is recorded. */
 export type Runtime = NonNullable<ResolvedAgent["runtime"]>;
@@ -16,7 +16,8 @@ export const runtimeSettings = { auto: "auto", codex: "codex_app_server" };
 
 /** What the manifest says of Codex, or a fault when the agent's version cannot hand its turns to it. */
 export function codexTypeOf({ manifest, name, version }: ResolvedAgent): CodexType {
-  const { codex, title } = manifest;
+  const { title } = manifest;
+  const { codex } = manifest.runtimes;
   if (codex && inRange(version, codex.when)) return codex;
   throw new Fault("unsupported", `${name} cannot run on Codex`, {
     why: codex ? `${title} ${version} cannot; versions ${codex.when} can` : `${title} cannot`,
@@ -24,22 +25,18 @@ export function codexTypeOf({ manifest, name, version }: ResolvedAgent): CodexTy
   });
 }
 
-/** Whether an agent's turns are to be Codex', by a version that can. */
-export const runsOnCodex = ({
-  manifest,
-  version,
-  runtime,
-}: Pick<ResolvedAgent, "manifest" | "version" | "runtime">): boolean =>
-  runtime?.kind === "codex" && manifest.codex !== undefined && inRange(version, manifest.codex.when);
+/** Whether Codex is to run an agent's turns, and the agent's version can hand them over. */
+export const runsOnCodex = (agent: Pick<ResolvedAgent, "manifest" | "version" | "runtime">): boolean =>
+  agent.runtime?.kind === "codex" && activeRuntime(agent) !== undefined;
 
 /** Whether text comes while the model speaks. On Codex a stream of Hermes has no text at all, and a whole answer has it (seen live). */
 export const streamsText = (agent: ResolvedAgent): boolean => !runsOnCodex(agent);
 
 /** The part of config.yaml that says who runs its turns. */
 export function runtimeConfig({ manifest, version, runtime }: ResolvedAgent): Tree {
-  const { codex } = manifest;
+  const { codex } = manifest.runtimes;
   if (!runtime || !codex || !inRange(version, codex.when)) return {};
-  return { model: { [codex.key]: runtimeSettings[runtime.kind] } };
+  return { model: { [codex.key]: runtime.kind === "codex" ? runtimeSettings.codex : runtimeSettings.auto } };
 }
 
 /** Where Codex is to look, said also of the place where it looks by itself: what the service has now may say another. */
@@ -48,28 +45,21 @@ export const codexHome = ({ runtime }: ResolvedAgent): Record<string, string> =>
 
 /** Where Codex looks for its settings by itself is not said. */
 export function runtimeEnv(agent: ResolvedAgent): Record<string, string> {
-  const { manifest, runtime } = agent;
-  if (!runtime || !manifest.codex || !runsOnCodex(agent)) return {};
-  return runtime.home === inPlaces(agent, manifest.codex.homes.own) ? { CODEX_HOME: runtime.home } : {};
+  const { runtime } = agent;
+  if (!runtime || !runsOnCodex(agent)) return {};
+  return runtime.home === inPlaces(agent, codexTypeOf(agent).homes.own) ? { CODEX_HOME: runtime.home } : {};
 }
 
-/** Where Codex' files are, and what its instructions are made of, by the names under which a look tells of them. */
+/** Codex' files, and what its instructions are made of. */
 export function codexPlaces({ runtime, paths }: ResolvedAgent) {
   const home = runtime?.home ?? "";
   return {
-    codex_config: `${home}/config.toml`,
-    codex_agents: `${home}/AGENTS.md`,
+    config: `${home}/config.toml`,
+    agents: `${home}/AGENTS.md`,
     soul: `${paths.data}/SOUL.md`,
     memory: `${paths.memories}/MEMORY.md`,
     user: `${paths.memories}/USER.md`,
   };
-}
-
-/** The files whose text has to be known before anything about Codex can be wished. */
-export function codexTexts(agent: ResolvedAgent): Record<string, string> {
-  if (!runsOnCodex(agent)) return {};
-  const { codex_config, codex_agents, ...mind } = codexPlaces(agent);
-  return { codex_config, codex_agents, ...(agent.runtime?.mirror && mind) };
 }
 
 /** A template of the manifest with the agent's places in it. */

@@ -36,18 +36,17 @@ export interface Observation {
   serverLines?: string[];
   /** Variables of `.env`, with a salted digest of their lines when it was asked for. */
   variables: Map<string, string>;
-  config: string;
   /** The text of its unit, when digests were asked for too. */
   service: string;
   systemd: number;
   /** Of files that somebody else writes to as well: what is in them. Nothing of one that is not there or could not be read. */
-  texts: Record<string, SeenText>;
+  texts: Record<string, ObservedText>;
   words: string[];
   /** Every port that somebody listens on. */
   ports: { port: number; uid: number }[];
 }
 
-export interface SeenText {
+export interface ObservedText {
   there: boolean;
   text?: string;
 }
@@ -85,7 +84,6 @@ export function parseObservation(text: string): Observation | undefined {
     answers: {},
     noBash: false,
     variables: new Map(),
-    config: "",
     service: "",
     systemd: 0,
     texts: {},
@@ -93,7 +91,7 @@ export function parseObservation(text: string): Observation | undefined {
     ports: [],
   };
   let address = "";
-  const pieces = { config: "", service: "" };
+  let service = "";
   let platforms: string | undefined;
   const texts = namedByOthers<{ size: string; text: string }>();
   let chat: string | undefined;
@@ -115,7 +113,7 @@ export function parseObservation(text: string): Observation | undefined {
     else if (key === "bash") seen.noBash = true;
     else if (key === "chat") chat = (chat ?? "") + value;
     else if (key === "variable") seen.variables.set(...pairFrom(value));
-    else if (key === "config" || key === "service") pieces[key] += value;
+    else if (key === "service") service += value;
     else if (group === "size") texts[name] = { size: value, text: "" };
     else if (group === "text" && texts[name]) texts[name].text += value;
     else if (key === "systemd") seen.systemd = Number(value);
@@ -131,12 +129,12 @@ export function parseObservation(text: string): Observation | undefined {
   }
   if (platforms !== undefined) seen.channels = channelsFrom(Buffer.from(platforms, "base64").toString("utf8"));
   if (chat !== undefined) seen.chat = chatFrom(Buffer.from(chat, "base64").toString("utf8"));
-  const whole = Object.entries(pieces).map(([name, text]) => [name, Buffer.from(text, "base64").toString("utf8")]);
+  seen.service = Buffer.from(service, "base64").toString("utf8");
   for (const [name, { size, text }] of Object.entries(texts)) seen.texts[name] = textFrom(size, text);
-  return said && Object.assign(seen, Object.fromEntries(whole));
+  return said && seen;
 }
 
-function textFrom(size: string, base64: string): SeenText {
+function textFrom(size: string, base64: string): ObservedText {
   const bytes = Buffer.from(base64, "base64");
   // Of what is no text, not all would be kept.
   const whole = size !== "" && Number(size) === bytes.length && isUtf8(bytes);

@@ -1,6 +1,6 @@
 # The agent's own files, all read by one process with its rights. Used with the functions of proof.sh, after see_account and see_unit.
 
-# see_own_files WHAT VERSION_FILE LAUNCHER REPORTS VERSION [NAME PATH]...: WHAT lists some of: version env config gateway errors. Sets
+# see_own_files WHAT VERSION_FILE LAUNCHER REPORTS VERSION [NAME PATH]...: WHAT lists some of: version env gateway errors. Sets
 # `reports` and `version` as see_version does. Files with a name are those that others write to, too; their size tells whether
 # all of one could be read.
 see_own_files() {
@@ -13,8 +13,8 @@ see_own_files() {
   gateway=$data/gateway_state.json
   [ "${pid:-0}" != 0 ] || gateway=''
   case $what in *' errors '*) see_began; [ -n "$began" ] || log='' ;; *) log='' ;; esac
-  known=" version variable error config gateway "
-  lines=$(exec_as_agent 10 /bin/sh -c "$read_own_files" sh "$what" "${env-}" "${config-}" "$gateway" "$log" \
+  known=" version variable error gateway "
+  lines=$(exec_as_agent 10 /bin/sh -c "$read_own_files" sh "$what" "${env-}" "$gateway" "$log" \
     "${began_local-}" "${models-}" "$@" | at_most 20000000)
   shift 4
   say_sizes "$@"
@@ -31,7 +31,6 @@ see_own_files() {
   done
   unset IFS
   set +f
-  case $what in *' config '*) as_root config "$config" ;; esac
   while [ $# -gt 1 ]; do
     as_root "text.$1" "$2"
     shift 2
@@ -72,7 +71,7 @@ own_piece() {
   count=$((count + 1))
   case $part in
     gateway) [ "$count" -gt 134 ] || say "$part" "$1" ;;
-    config | text.*) [ "$count" -gt 2667 ] || say "$part" "$1" ;;
+    text.*) [ "$count" -gt 2667 ] || say "$part" "$1" ;;
   esac
 }
 
@@ -152,10 +151,10 @@ END9
 # Of a log whole lines since its start are told: half of one may be half of a secret.
 read_own_files='PATH=/usr/bin:/bin LC_ALL=C
 export LC_ALL
-what=$1 env=$2 config=$3 gateway=$4 log=$5 began=$6 models=$7 file=$8 launcher=$9
+what=$1 env=$2 gateway=$3 log=$4 began=$5 models=$6 file=$7 launcher=$8 reports=$9
 shift 9
-reports=$1 version=$2
-shift 2
+version=$1
+shift
 is_text() { [ -f "$1" ] && [ -r "$1" ]; }
 wants() { case $what in *" $1 "*) is_text "$2" ;; *) return 1 ;; esac; }
 if wants version "$file" && [ -x "$launcher" ]; then
@@ -186,10 +185,6 @@ if wants errors "$log"; then
       }
       for (at = count > 5 ? count - 4 : 1; at <= count; at++) print \":\" substr(told[at], 1, 1500)
     }"
-fi
-if wants config "$config"; then
-  echo @config
-  base64 -w 2000 -- "$config"
 fi
 while [ $# -gt 1 ]; do
   if is_text "$2"; then

@@ -1,6 +1,6 @@
 import { sh } from "../../../quote.js";
 import { sessionHeader } from "../../chat/message.js";
-import { codexTexts } from "../../hermes/codex/runtime.js";
+import type { FileReads } from "../../plan/managed-file.js";
 import { privatePlaces } from "../../plan/private-paths.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { lookScript, ownFilesCalls } from "../script.js";
@@ -10,11 +10,8 @@ import { newProofSession } from "./session.js";
 export interface Sight {
   /** One real question is asked when the key is accepted. */
   chat?: boolean;
-  /**
-   * Also what a rendering has to know: variables of `.env`, config.yaml, systemd. A salt asks for digests of the lines. `as`
-   * is the agent as it should be, when that is another.
-   */
-  rendered?: { salt: string; as?: ResolvedAgent } | undefined;
+  /** Also what a plan is made of: the managed files, systemd. With a salt, digests of the variables' lines. */
+  planned?: { salt: string; reads: FileReads } | undefined;
   /** Also every port that somebody listens on. */
   ports?: boolean;
   /** Also what it says of its channels and MCP servers. */
@@ -30,7 +27,7 @@ export const chatTimeout = 120_000;
 
 /** The script that looks at an agent. It holds nothing secret: the key is the first line on its stdin. */
 export function proofScript(agent: ResolvedAgent, sight: Sight): string {
-  const { manifest, port, paths } = agent;
+  const { manifest, port } = agent;
   const { api } = manifest;
   const body = {
     model: api.chat.model,
@@ -38,11 +35,11 @@ export function proofScript(agent: ResolvedAgent, sight: Sight): string {
     messages: [{ role: "user", content: question }],
     max_tokens: 16,
   };
-  const salt = sight.rendered?.salt ?? "";
-  const ownFiles = ["version", ...(sight.rendered ? ["env", "config"] : []), ...(sight.connections ? ["gateway"] : [])];
+  const salt = sight.planned?.salt ?? "";
+  const ownFiles = ["version", ...(sight.planned ? ["env"] : []), ...(sight.connections ? ["gateway"] : [])];
   const session = `${sessionHeader}: ${newProofSession()}`;
   return lookScript(agent, proofLibrary, [
-    sh`port=${port} salt=${salt} config=${paths.config} health=${api.health} models=${api.models}`,
+    sh`port=${port} salt=${salt} health=${api.health} models=${api.models}`,
     sh`chat=${sight.chat ? "yes" : ""}`,
     sh`chat_path=${api.chat.path} chat_seconds=${chatTimeout / 1000} chat_body=${JSON.stringify(body)}`,
     sh`chat_session=${session}`,
@@ -52,11 +49,11 @@ export function proofScript(agent: ResolvedAgent, sight: Sight): string {
     ...(sight.words
       ? [sh`see_words ${sight.words.since ?? []}`]
       : [
-          ...(sight.rendered ? ["see_rendered"] : []),
+          ...(sight.planned ? ["see_rendered"] : []),
           ...(sight.ports ? ["see_ports"] : []),
           sh`see_files ${privatePlaces(agent).flatMap(({ name, path }) => [name, path])}`,
           "see_unit",
-          ...ownFilesCalls(agent, ownFiles, sight.rendered && codexTexts(sight.rendered.as ?? agent)),
+          ...ownFilesCalls(agent, ownFiles, sight.planned?.reads.texts),
           ...(sight.connections ? serverCalls(agent) : []),
           "see_open_ports",
           "see_api",

@@ -1,6 +1,7 @@
 import { sh } from "../../../quote.js";
-import { codexTexts, runsOnCodex } from "../../hermes/codex/runtime.js";
+import { runsOnCodex } from "../../hermes/codex/runtime.js";
 import { environmentOf } from "../../plan/environment.js";
+import type { FileReads } from "../../plan/managed-file.js";
 import { privatePlaces } from "../../plan/private-paths.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { proxyUnit } from "../../proxy/proxy.js";
@@ -16,8 +17,8 @@ export interface Looked {
   reach?: string | undefined;
   /** The same for the other providers it has, by name. */
   others?: Record<string, string> | undefined;
-  /** Also what tells whether it is as it was configured. A salt asks for digests of the lines of `.env`. */
-  rendered?: { salt: string } | undefined;
+  /** Also what a plan is made of. With a salt, digests of the lines of `.env`. */
+  planned?: { salt: string; reads: FileReads } | undefined;
 }
 
 /**
@@ -60,30 +61,26 @@ export const straysScript = (user: string, units: string[]): string =>
 const everyone = "everyone=$(stat -c %u:%n /proc/[0-9]* 2>/dev/null)";
 
 function section(looked: Looked, at: number): string {
-  const { resolved: agent, rendered } = looked;
-  const { manifest, port, paths } = agent;
+  const { resolved: agent, planned } = looked;
+  const { manifest, port } = agent;
   const { health, models } = manifest.api;
   return [
     settingsOf(agent),
-    sh`port=${port} health=${health} models=${models} chat='' salt=${rendered?.salt ?? ""} config=${paths.config}`,
+    sh`port=${port} health=${health} models=${models} chat='' salt=${planned?.salt ?? ""}`,
     `key=$key_${at}`,
     // An agent that hangs must not take all the time its host has to answer, or it is told as a host that does not.
     "answer_seconds=6",
     "see_account",
-    sh`see_touched ${restsOn(agent)}`,
+    sh`see_touched ${restsOn(looked)}`,
     ...reaching(looked),
     ...codexCall(agent),
-    ...(rendered ? ["see_rendered"] : []),
+    ...(planned ? ["see_rendered"] : []),
     sh`see_files ${privatePlaces(agent).flatMap(({ name, path }) => [name, path])}`,
     "see_unit",
     straysCall(agent),
     "see_use cpu.first",
     "see_room",
-    ...ownFilesCalls(
-      agent,
-      ["version", ...(rendered ? ["env", "config"] : []), "gateway", "errors"],
-      rendered && codexTexts(agent),
-    ),
+    ...ownFilesCalls(agent, ["version", ...(planned ? ["env"] : []), "gateway", "errors"], planned?.reads.texts),
     ...serverCalls(agent),
     "see_last_words",
     "see_open_ports",
@@ -93,15 +90,15 @@ function section(looked: Looked, at: number): string {
   ].join("\n");
 }
 
-function truth({ resolved: agent, rendered }: Looked): string {
+function truth({ resolved: agent, planned }: Looked): string {
   return [
     settingsOf(agent),
-    sh`salt=${rendered?.salt ?? ""} config=${agent.paths.config}`,
+    sh`salt=${planned?.salt ?? ""}`,
     "see_account",
     "see_rendered",
     sh`see_files ${privatePlaces(agent).flatMap(({ name, path }) => [name, path])}`,
     "see_unit",
-    ...ownFilesCalls(agent, ["version", "env", "config"], codexTexts(agent)),
+    ...ownFilesCalls(agent, ["version", "env"], planned?.reads.texts),
   ].join("\n");
 }
 
@@ -112,7 +109,7 @@ function glance(looked: Looked): string {
     settingsOf(agent),
     sh`port=${port} health=${manifest.api.health} answer_seconds=3`,
     "see_account",
-    sh`see_touched ${restsOn(agent)}`,
+    sh`see_touched ${restsOn(looked)}`,
     ...reaching(looked),
     ...[
       "see_unit",
@@ -129,9 +126,12 @@ function glance(looked: Looked): string {
 }
 
 const codexCall = (agent: ResolvedAgent): string[] => {
-  const { codex } = agent.manifest;
+  const { codex } = agent.manifest.runtimes;
   if (!codex || !runsOnCodex(agent)) return [];
-  return [sh`search=${environmentOf(agent).PATH ?? ""}`, sh`see_codex ${codex.program} ${codex.key} &`];
+  return [
+    sh`search=${environmentOf(agent).PATH ?? ""} config=${agent.paths.config}`,
+    sh`see_codex ${codex.program} ${codex.key} &`,
+  ];
 };
 
 /** All at once, and beside the rest. */
@@ -140,10 +140,9 @@ const reaching = ({ reach = "", others = {} }: Looked): string[] => [
   ...Object.entries(others).map(([name, address]) => sh`see_reach ${address} ${name} &`),
 ];
 
-const restsOn = (agent: ResolvedAgent): string[] => {
+const restsOn = ({ resolved: agent, planned }: Looked): string[] => {
   const { paths, unit } = agent;
-  return [
-    ...[paths.env, paths.config, paths.launcher, versionFile(agent), ...Object.values(codexTexts(agent))],
-    ...[`/etc/systemd/system/${unit}`, `/etc/systemd/system/${unit}.d`],
-  ];
+  const files = [paths.env, paths.config, ...Object.values(planned?.reads.texts ?? {})];
+  const service = `/etc/systemd/system/${unit}`;
+  return [...new Set([...files, paths.launcher, versionFile(agent), service, `${service}.d`])];
 };

@@ -40,7 +40,11 @@ export const reachTroubles = ({ reach, others = {} }: Pick<StatusObservation, "r
 
 /** What keeps Codex from running the turns of an agent that is to run on it. */
 export function codexTrouble(
-  { manifest: { codex: type } }: ResolvedAgent,
+  {
+    manifest: {
+      runtimes: { codex: type },
+    },
+  }: ResolvedAgent,
   { codex }: StatusObservation,
 ): string | undefined {
   if (!codex || !type) return undefined;

@@ -6,9 +6,9 @@ import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, hostAndName, secretOwner } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { mustHaveOneKey } from "../api-key.js";
+import { desire } from "../desire.js";
 import { isMerelyStopped, proveAndSee } from "../prove.js";
-import { asRecorded } from "../rendered.js";
-import { providersBehind, recordProofs } from "./record.js";
+import { recordProofs } from "./record.js";
 
 /**
  * Validate: proves what runs, and changes nothing on the host. What was never rendered, or not in its latest form, is not
@@ -21,8 +21,7 @@ export async function validate(
 ): Promise<{ record: AgentRecord; proofs: Proof[]; resolved: ResolvedAgent }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   mustHaveOneKey(session, { instance: secretOwner(agent), name: manifest.api.secret }, agent.ref);
-  const providers = providersBehind(session, agent.record);
-  const { resolved, digest } = await asRecorded(session, agent);
+  const { resolved, digest, providers } = await desire(session, agent);
   if (agent.record.rendered?.digest !== digest) {
     const never = !agent.record.rendered?.digest;
     throw new Fault(

@@ -1,5 +1,5 @@
-import { type Change, changesOf } from "../../../agents/plan/change.js";
-import { accountWish, unitWish } from "../../../agents/plan/operations.js";
+import { type Change, change, changesOf } from "../../../agents/plan/change.js";
+import { accountOperations, unitOperation } from "../../../agents/plan/operations.js";
 import { Fault, isFault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import { converge } from "../../../remote/operations/converge.js";
@@ -97,16 +97,14 @@ async function install(session: Session, wish: InstallWish): Promise<Installed> 
 /** What was proven of an agent was proven under its unit as it was. Written down before the unit changes. */
 function provenAgain(plan: Plan, changes: Change[]): Plan {
   const { draft } = plan;
-  const unit = unitWish(subjectIn(plan, draft), 0).id;
+  const unit = unitOperation(subjectIn(plan, draft), 0).id;
   if (draft.onboarding.state !== "ready" || !changes.some(({ what }) => what === unit)) return plan;
   return { ...plan, draft: { ...draft, onboarding: withState(draft, "validate").onboarding } };
 }
 
 /** How root is reached, when that is another way than the one on record. */
 const newSudo = ({ host }: Plan, { facts }: Preflight): Change[] =>
-  host.sudo === facts.sudo
-    ? []
-    : [{ what: `the record of ${host.name}`, differences: [`sudo ${host.sudo} -> ${facts.sudo}`] }];
+  host.sudo === facts.sudo ? [] : [change(`the record of ${host.name}`, `sudo ${host.sudo} -> ${facts.sudo}`)];
 
 async function work(
   session: Session,
@@ -124,7 +122,7 @@ async function work(
   await makeKey(session, plan);
 
   const prepared = await step(ui, `prepare the account ${agent.user}`, () =>
-    executor.converge(root, [...packagesOf(flight), ...accountWish(agent, plan.draft.mark)]),
+    executor.converge(root, [...packagesOf(flight), ...accountOperations(agent, plan.draft.mark)]),
   );
   let warnings: string[] = [];
   if (installer) {
@@ -172,9 +170,9 @@ const packagesOf = ({ missing }: Preflight): Operation[] => (missing.length > 0 
 /** How an installed agent is. The account comes again: an installer leaves its folders open to others. */
 function finalWishes(plan: Plan, record: AgentRecord, systemd: number): Operation[] {
   const agent = subjectIn(plan, record);
-  const { enabled, ...unit } = unitWish(agent, systemd);
+  const { enabled, ...unit } = unitOperation(agent, systemd);
   return [
-    ...accountWish(agent, plan.draft.mark),
+    ...accountOperations(agent, plan.draft.mark),
     // Whether an agent that is there runs at boot is for start and stop to say.
     plan.before?.installed_at ? unit : { ...unit, ...(enabled !== undefined && { enabled }) },
     ...installerGone(agent.name),

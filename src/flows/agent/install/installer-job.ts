@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { installerJob, installerWish } from "../../../agents/plan/operations.js";
+import { installerJob, installerOperation } from "../../../agents/plan/operations.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault, isFault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
@@ -44,7 +44,7 @@ export function installerWishes({ resolved, bytes, sha256, job }: InstallerRun):
     dir(folder, open),
     file(path, { owner: "root", mode: 0o644, content: bytes }),
     ...leftover,
-    installerWish(resolved, path),
+    installerOperation(resolved, path),
   ];
 }
 

@@ -21,7 +21,7 @@ import { step } from "../../step.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { bring } from "../bring.js";
 import { mustBeInstalled } from "../preconditions.js";
-import { gone } from "../rendered.js";
+import { mustHaveAccount } from "../prepare.js";
 import { targetOf } from "../target.js";
 import { claim, withProxy } from "./claim.js";
 import { mustBeItsUnit, mustBeNobodysUnit, probeProxy } from "./probe.js";
@@ -55,7 +55,7 @@ async function enable(session: Session, ref: string, wanted: string | undefined)
   const kept = agent.record.proxy?.port;
   const seen = await step(ui, `check the login of ${agent.name} at ${provider}`, async () => {
     const seen = await probeProxy(session, root, before, type, { port: kept, logins: true });
-    if (!seen.account) throw gone(agent, before);
+    mustHaveAccount(before, seen);
     mustBeOurs(before, seen, agent.record.mark);
     mustBeItsUnit(before, proxyUnit(before, type), seen);
     mustBeLoggedIn(before, type, provider, seen);

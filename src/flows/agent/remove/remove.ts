@@ -1,6 +1,6 @@
 import { loadType } from "../../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../../agents/plan/change.js";
-import { goneWish } from "../../../agents/plan/operations.js";
+import { removalOperations } from "../../../agents/plan/operations.js";
 import { accountComment } from "../../../agents/plan/owner-tag.js";
 import { resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { proxyOf } from "../../../agents/proxy/proxy.js";
@@ -166,7 +166,7 @@ async function mustBeTheAgents(root: Shell, agent: Agent, { word, login, signal 
 
 /** In the order in which each can go: what runs first, the user with all that is its own last. */
 function goneWishes({ name, record }: Agent, proxy: Operation[]): Operation[] {
-  return [...installerGone(name), ...proxy, absent({ path: `${record.home}.clm-new` }), ...goneWish(record)];
+  return [...installerGone(name), ...proxy, absent({ path: `${record.home}.clm-new` }), ...removalOperations(record)];
 }
 
 /**

@@ -1,22 +1,25 @@
 import { titleOfPlugin } from "../../../agents/hermes/codex/block.js";
-import { type CodexFile, unreadable } from "../../../agents/hermes/codex/files.js";
+import { agentsId, configId } from "../../../agents/hermes/codex/files.js";
 import type { Ours } from "../../../agents/hermes/codex/managed.js";
 import { callback, unmigrate } from "../../../agents/hermes/codex/migration.js";
 import { unmirrored } from "../../../agents/hermes/codex/mirror.js";
 import { codexPlaces, runtimeSettings } from "../../../agents/hermes/codex/runtime.js";
 import { settingIn } from "../../../agents/hermes/codex/settings.js";
 import type { Change } from "../../../agents/plan/change.js";
+import { textOf } from "../../../agents/plan/plan-files.js";
 import { shownDiff } from "../../../agents/plan/shown-diff.js";
-import type { SeenText } from "../../../agents/probe/proof/observation.js";
 import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { absent, file } from "../../../remote/operations/operation.js";
+import { ownedNames } from "../../../state/agent.js";
 import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
+import { apply } from "../apply.js";
 import { bring } from "../bring.js";
+import { mustNotDrop } from "../configure/objections.js";
 import { mustHold } from "../preconditions.js";
-import { applyRendering } from "../rendered.js";
+import { prepare } from "../prepare.js";
 import { mustNotBeStopped } from "./enable.js";
 import { exactly } from "./exactly.js";
 import { planIn, runtimeOf, runtimeSettingIn, type Scene, sceneOf, wantedBy } from "./scene.js";
@@ -61,12 +64,9 @@ async function comeBack(session: Session, word: string, { clean, skipChat }: Ret
     const files = clean ? await cleanFiles(scene) : [];
     return { agent, switched: changes.length > 0, changes: [...changes, ...files], proofs: [], notes };
   }
-  const { record, changes, proofs } = await applyRendering(session, agent, {
-    verb,
-    desired,
-    skipChat,
-    serviceState: "as-recorded",
-  });
+  const prepared = await prepare(session, agent, desired, { serviceState: "as-recorded" });
+  mustNotDrop(agent, prepared.plan, undefined);
+  const { record, changes, proofs } = await apply(session, prepared, { verb, skipChat, tellRuntime: false });
   // Also of an agent that does not answer now: that is told all the same. Looked at anew, as Codex may have written meanwhile.
   const files = clean ? await cleanFiles(await sceneOf(session, word)) : [];
   mustHold(proofs, `${agentId(agent)} does not answer as it should`);
@@ -94,12 +94,18 @@ async function cleanFiles(scene: Scene): Promise<Change[]> {
   });
 }
 
+interface CodexFile {
+  path: string;
+  before: string | undefined;
+  text: string | undefined;
+}
+
 /** Codex' files without what is ours, those of them that have something; one in which nothing else is left goes. */
 function cleaned({ agent, resolved, type, seen }: Scene): { files: CodexFile[]; notes: string[] } {
-  const { codex_config, codex_agents } = codexPlaces({ ...resolved, runtime: runtimeOf(resolved, type) });
-  const servers = settingIn(seen.config, "mcp_servers");
+  const paths = codexPlaces({ ...resolved, runtime: runtimeOf(resolved, type) });
+  const servers = settingIn(seen.texts.config?.text ?? "", "mcp_servers");
   const plugins = resolved.runtime && new Set(resolved.runtime.plugins.map(titleOfPlugin));
-  const former = agent.record.rendered?.codex;
+  const former = ownedNames(agent.record)[configId];
   const ours: Ours = {
     server: (name) =>
       name === callback || former?.includes(name) === true || (servers instanceof Map && servers.has(name)),
@@ -107,22 +113,13 @@ function cleaned({ agent, resolved, type, seen }: Scene): { files: CodexFile[]; 
     plugin: (title) => plugins?.has(title) ?? true,
     whole: former !== undefined,
   };
-  const textOf = (path: string, text: SeenText | undefined): string | undefined => {
-    if (text?.there && text.text === undefined) throw unreadable(resolved, path);
-    return text?.text;
-  };
-  const config = textOf(codex_config, seen.texts.codex_config);
-  const agents = textOf(codex_agents, seen.texts.codex_agents);
+  const config = textOf(resolved, paths.config, seen.texts[configId]);
+  const agents = textOf(resolved, paths.agents, seen.texts[agentsId]);
   const { text, notes } = config === undefined ? { notes: [] } : unmigrate(config, ours);
   const told = agents === undefined ? undefined : unmirrored(agents);
   const files: CodexFile[] = [
-    ...(text === config ? [] : [fileOf(codex_config, config, text)]),
-    ...(told === agents ? [] : [fileOf(codex_agents, agents, told)]),
+    ...(text === config ? [] : [{ path: paths.config, before: config, text }]),
+    ...(told === agents ? [] : [{ path: paths.agents, before: agents, text: told }]),
   ];
   return { files, notes };
 }
-
-const fileOf = (path: string, before: string | undefined, text: string | undefined): CodexFile => ({
-  ...{ path, ...(before !== undefined && { before }) },
-  ...(text !== undefined && { text }),
-});

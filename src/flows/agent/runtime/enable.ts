@@ -1,5 +1,5 @@
 import type { Check } from "../../../agents/doctor/check.js";
-import { codexWish } from "../../../agents/hermes/codex/files.js";
+import { agentsId, configId, migratedIn } from "../../../agents/hermes/codex/files.js";
 import { isSameProfile, profileFor } from "../../../agents/hermes/codex/permissions.js";
 import { pluginsIn } from "../../../agents/hermes/codex/preflight.js";
 import { judgeCodex } from "../../../agents/hermes/codex/proof.js";
@@ -7,7 +7,8 @@ import { codexTypeOf, inPlaces, type Runtime, runsOnCodex } from "../../../agent
 import type { CodexSight } from "../../../agents/hermes/codex/sight.js";
 import { inRange } from "../../../agents/manifest/versions.js";
 import type { Change } from "../../../agents/plan/change.js";
-import { type Plan, withoutRestart } from "../../../agents/plan/plan.js";
+import type { Plan } from "../../../agents/plan/plan.js";
+import { fileOperations } from "../../../agents/plan/plan-files.js";
 import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { asFault, Fault } from "../../../errors.js";
 import { quote } from "../../../quote.js";
@@ -16,12 +17,13 @@ import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { step } from "../../step.js";
 import { withLockedAgent } from "../agent-lock.js";
+import { apply } from "../apply.js";
 import { bring } from "../bring.js";
 import { draftOf, noChanges } from "../configure/changes.js";
 import { auxiliaryFrom } from "../configure/flags.js";
 import { mustNotDrop } from "../configure/objections.js";
 import { mustHold } from "../preconditions.js";
-import { applyRendering } from "../rendered.js";
+import { prepare } from "../prepare.js";
 import { targetOf } from "../target.js";
 import { exactly } from "./exactly.js";
 import { installCodex, keepOnly, type Package } from "./install.js";
@@ -120,7 +122,7 @@ async function switchOn(begun: Begun, asked: AgentRecord, fit: Fit, request: Ena
   const wanted = await wantedBy(scene, draft);
   const plan = planIn(scene, wanted);
   mustCount(plan, request);
-  mustNotDrop(agent, plan.rendering, scene.seen, gate.dryRun ? ui : undefined);
+  mustNotDrop(agent, plan, gate.dryRun ? ui : undefined);
   const told = { notes: notesOf(scene, wanted, plan) };
   if (gate.dryRun) {
     const changes = [...fit.changes, ...(await exactly(scene, plan))];
@@ -131,8 +133,9 @@ async function switchOn(begun: Begun, asked: AgentRecord, fit: Fit, request: Ena
   const accepted = await step(ui, "see what Codex makes of it", () => askCodex(scene, wanted, plan));
   mustBeAccepted(scene, accepted);
   begun.applied = true;
-  const how = { verb, desired: wanted, skipChat: request.skipChat, restart: begun.installed };
-  const applied = await applyRendering(session, agent, { ...how, serviceState: "as-recorded" });
+  const prepared = await prepare(session, agent, wanted, { serviceState: "as-recorded" });
+  const how = { verb, skipChat: request.skipChat, restart: begun.installed, tellRuntime: false };
+  const applied = await apply(session, prepared, how);
   mustHold(applied.proofs, `${agentId(agent)} does not answer on Codex as it should`);
   if (request.install) await keepOnly(scene, request.install).catch((error) => warnOf(session, error));
   return {
@@ -148,18 +151,18 @@ function warnOf({ signal, ui }: Session, error: unknown): void {
 }
 
 /** Who asks for a profile must get it, and the user's own counts before ours. */
-function mustCount({ codex, resolved }: Plan, { permissions }: EnableRequest): void {
-  const counts = codex?.migrated.permissions;
-  if (!codex || permissions === undefined || counts === undefined || isSameProfile(permissions, counts)) return;
-  throw new Fault(
-    "conflict",
-    `${codex.config.path} on ${resolved.host} has default_permissions of its own: ${counts}`,
-    {
-      why: `that counts, and --permissions ${permissions} would not`,
-      next: `clm agent exec ${resolved.ref} -- grep -n default_permissions ${quote(codex.config.path)}`,
-    },
-  );
+function mustCount(plan: Plan, { permissions }: EnableRequest): void {
+  const counts = migratedIn(plan)?.permissions;
+  if (permissions === undefined || counts === undefined || isSameProfile(permissions, counts)) return;
+  const { host, ref } = plan.agent;
+  const path = codexFilesIn(plan).find(({ file }) => file.id === configId)?.file.path ?? "";
+  throw new Fault("conflict", `${path} on ${host} has default_permissions of its own: ${counts}`, {
+    why: `that counts, and --permissions ${permissions} would not`,
+    next: `clm agent exec ${ref} -- grep -n default_permissions ${quote(path)}`,
+  });
 }
+
+export const codexFilesIn = ({ files }: Plan) => files.filter(({ file }) => [configId, agentsId].includes(file.id));
 
 /** What cannot be proven is not begun: and an agent that is told something else has to be proven before it is started. */
 export function mustNotBeStopped({ name, ref, record }: Agent): void {
@@ -223,13 +226,13 @@ const offer =
   "Codex is told nothing of SOUL.md, MEMORY.md and USER.md. Write them to its AGENTS.md, and keep that current?";
 
 /** What is not as somebody may expect. */
-function notesOf({ type, resolved }: Scene, { record }: Wanted, { codex }: Plan): string[] {
+function notesOf({ type, resolved }: Scene, { record }: Wanted, plan: Plan): string[] {
   const tasks = resolved.manifest.auxiliary
     .filter(({ name, when }) => inRange(resolved.version, when) && !record.auxiliary?.[name])
     .map(({ name }) => name);
   const former = resolved.runtime && resolved.runtime.home !== record.runtime?.home ? resolved.runtime.home : undefined;
   return [
-    ...(codex?.migrated.notes ?? []),
+    ...(migratedIn(plan)?.notes ?? []),
     ...(former
       ? [`what Codex was given in ${former} stays there; auto --clean, before this, would have taken it out`]
       : []),
@@ -246,27 +249,24 @@ function notesOf({ type, resolved }: Scene, { record }: Wanted, { codex }: Plan)
  * for them when its own turn comes.
  */
 async function giveToCodex({ session, agent, resolved: now, root }: Scene, plan: Plan): Promise<Change[]> {
-  const { resolved, codex } = plan;
-  if (!codex) throw new Error("a plan for Codex has no files of Codex'");
-  const action = { verb, target: hostAndName(agent), summary: `write ${codex.config.path} on ${agent.host.name}` };
-  const wish = codexWish(resolved, codex);
-  return bring(session, action, {
-    ...{ root, wish: runsOnCodex(now) ? wish : wish.map(withoutRestart) },
-    title: "give Codex its files",
-  });
+  const files = codexFilesIn(plan);
+  const action = { verb, target: hostAndName(agent), summary: `write Codex' files on ${agent.host.name}` };
+  const wish = fileOperations(plan.agent, files, { restart: runsOnCodex(now) });
+  return bring(session, action, { root, wish, title: "give Codex its files" });
 }
 
-async function askCodex({ session, agent }: Scene, { resolved }: Wanted, { codex }: Plan): Promise<Check[]> {
+async function askCodex({ session, agent }: Scene, { resolved }: Wanted, plan: Plan): Promise<Check[]> {
   const { runtime } = resolved;
-  if (!codex || !runtime) throw new Error("a plan for Codex has no files of Codex'");
+  const migrated = migratedIn(plan);
+  if (!migrated || !runtime) throw new Error("a plan for Codex has no files of Codex'");
   const sight = await lookAtCodex(
     session,
     { agent, resolved },
     {
-      ...{ server: true, still: false, thread: secondsFor(codex), sandbox: false },
+      ...{ server: true, still: false, thread: secondsFor(migrated), sandbox: false },
     },
   );
-  return judgeCodex(sight, { resolved, runtime, migrated: codex.migrated });
+  return judgeCodex(sight, { resolved, runtime, migrated });
 }
 
 function mustBeAccepted({ agent }: Scene, checks: Check[]): void {

@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { inPlaces } from "../../../agents/hermes/codex/runtime.js";
-import type { Change } from "../../../agents/plan/change.js";
+import { type Change, change } from "../../../agents/plan/change.js";
 import { Fault } from "../../../errors.js";
 import type { Process } from "../../../remote/process.js";
 import { run } from "../../../remote/run.js";
@@ -31,19 +31,19 @@ export async function installCodex(scene: Scene, wanted: Package): Promise<Insta
   const { stdout } = await run(root, "uname -m", { signal: session.signal, timeout: 30_000 });
   const pin = pinFor(type, wanted, stdout.trim());
   const place = inPlaces(resolved, type.place);
-  const change = {
+  const action = {
     verb: "agent runtime install",
     target: hostAndName(agent),
     summary: `install Codex ${pin.codex} in ${place} on ${agent.host.name}`,
   };
-  const before = await session.gate.pass(change, async () => {
+  const before = await session.gate.pass(action, async () => {
     const { ui } = session;
     const path = await step(ui, `have Codex ${pin.codex} here`, () => packageFor(session, type, pin, wanted));
     return step(ui, `bring it to ${agent.host.name}`, (progress) =>
       send(scene, pin, path, (sent, size) => progress.update(`${inMegabytes(sent)} of ${inMegabytes(size)} MB`)),
     );
   });
-  const changes = [{ what: `codex ${pin.codex} in ${place}`, differences: ["missing"] }];
+  const changes = [change(`codex ${pin.codex} in ${place}`, "missing")];
   return { changes, launcher: before || undefined };
 }
 

@@ -84,7 +84,7 @@ async function logIn(session: Session, word: string, request: LoginRequest): Pro
       done.push("codex");
     }
     if (!first.hermes && !request.apiKey) {
-      const command = [resolved.paths.launcher, ...type.hermes_login];
+      const command = [resolved.paths.launcher, ...type.agent_login];
       await runThere(session, agent, { what: resolved.manifest.title, command }, request);
       done.push("agent");
     }

@@ -1,4 +1,5 @@
-import { codexWish } from "../../../agents/hermes/codex/files.js";
+import { agentsId } from "../../../agents/hermes/codex/files.js";
+import { fileOperations } from "../../../agents/plan/plan-files.js";
 import { asFault } from "../../../errors.js";
 import { type Agent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
@@ -14,9 +15,9 @@ export async function keepMirror(session: Session, agent: Agent): Promise<void> 
   };
   try {
     const scene = await sceneOf(session, hostAndName(agent));
-    const { resolved, codex } = planIn(scene, await wantedBy(scene, scene.agent.record));
-    const path = codex?.agents?.path;
-    const wish = codex ? codexWish(resolved, codex).filter((each) => each.kind === "file" && each.path === path) : [];
+    const { agent: resolved, files } = planIn(scene, await wantedBy(scene, scene.agent.record));
+    const mirror = files.filter(({ file }) => file.id === agentsId);
+    const wish = fileOperations(resolved, mirror, { restart: false });
     await bring(session, action, { root: scene.root, wish, title: "tell Codex of it" });
   } catch (error) {
     session.signal.throwIfAborted();

@@ -1,4 +1,3 @@
-import type { CodexFile } from "../../../agents/hermes/codex/files.js";
 import { runsOnCodex } from "../../../agents/hermes/codex/runtime.js";
 import { type Plan, recordedServiceState } from "../../../agents/plan/plan.js";
 import { isProven } from "../../../agents/probe/proof/proof.js";
@@ -8,6 +7,7 @@ import { agentId, findAgent, hostAndName } from "../../../state/agents.js";
 import { step } from "../../step.js";
 import { changeRecord, withState } from "../configure/record.js";
 import { prove } from "../prove.js";
+import { codexFilesIn } from "./enable.js";
 import { switchTo } from "./install.js";
 import { planIn, type Scene, wantedBy } from "./scene.js";
 
@@ -77,15 +77,15 @@ async function asBefore({ scene, plan, installed, applied }: Begun): Promise<Ope
   const { agent, resolved, seen } = scene;
   const { user: owner, unit, paths } = resolved;
   const inUse = runsOnCodex(resolved);
-  const files: Operation[] = [plan?.codex?.config, plan?.codex?.agents].flatMap((each) => {
-    if (!each || each.before === each.text) return [];
-    return backTo(each, { owner, mode: 0o600, ...(inUse && { restarts: unit }) });
+  const touched = plan ? codexFilesIn(plan) : [];
+  const files: Operation[] = touched.flatMap(({ file, before, text }) => {
+    if (before === text) return [];
+    return backTo(file.path, before, { owner, mode: 0o600, ...(inUse && { restarts: unit }) });
   });
   const back = planIn(scene, await wantedBy(scene, agent.record));
   // What was seen of Codex' files is of the home that was wished: of another nothing is known, and nothing was changed.
-  const isCodexs = (path: string) =>
-    [plan?.codex, back.codex].some((each) => each?.config.path === path || each?.agents?.path === path);
-  const rest = back.wish.flatMap((each): Operation[] => {
+  const isCodexs = (path: string) => [...touched, ...codexFilesIn(back)].some(({ file }) => file.path === path);
+  const rest = back.operations.flatMap((each): Operation[] => {
     if (each.kind === "unit" && each.name === unit) {
       if (inUse && installed && each.state === "started") return [{ ...each, state: "restarted" }];
       return applied || inUse ? [each] : [];
@@ -93,10 +93,13 @@ async function asBefore({ scene, plan, installed, applied }: Begun): Promise<Ope
     if (!applied || (each.kind === "absent" && isCodexs(each.name))) return [];
     if (each.kind !== "file") return [each];
     if (isCodexs(each.path)) return [];
-    return each.path === paths.config ? [{ ...each, content: seen.config }] : [each];
+    return each.path === paths.config ? [{ ...each, content: seen.texts.config?.text ?? "" }] : [each];
   });
   return [...files, ...rest];
 }
 
-const backTo = ({ path, before }: CodexFile, how: { owner: string; mode: number; restarts?: string }): Operation =>
-  before === undefined ? absent({ path }) : file(path, { ...how, content: before });
+const backTo = (
+  path: string,
+  before: string | undefined,
+  how: { owner: string; mode: number; restarts?: string },
+): Operation => (before === undefined ? absent({ path }) : file(path, { ...how, content: before }));

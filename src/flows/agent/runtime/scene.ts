@@ -1,14 +1,20 @@
 import type { Check } from "../../../agents/doctor/check.js";
 import { opening } from "../../../agents/hermes/codex/block.js";
-import type { CodexFiles } from "../../../agents/hermes/codex/files.js";
+import { agentsId, configId, migratedIn } from "../../../agents/hermes/codex/files.js";
+import type { Migrated } from "../../../agents/hermes/codex/migration.js";
 import { reachOf } from "../../../agents/hermes/codex/permissions.js";
 import { judgeBefore } from "../../../agents/hermes/codex/preflight.js";
-import { type CodexType, codexTypeOf, inPlaces, type Runtime } from "../../../agents/hermes/codex/runtime.js";
+import {
+  type CodexType,
+  codexPlaces,
+  codexTypeOf,
+  inPlaces,
+  type Runtime,
+} from "../../../agents/hermes/codex/runtime.js";
 import { settingIn } from "../../../agents/hermes/codex/settings.js";
 import type { CodexSight } from "../../../agents/hermes/codex/sight.js";
 import { render } from "../../../agents/hermes/rendering.js";
-import { type DesiredState, desiredState } from "../../../agents/plan/desired-state.js";
-import { orLoss } from "../../../agents/plan/manual-fix.js";
+import { orManualFix } from "../../../agents/plan/manual-fix.js";
 import { mustBeOurs, type Plan, planFor, recordedServiceState } from "../../../agents/plan/plan.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import type { Observation } from "../../../agents/probe/proof/observation.js";
@@ -18,12 +24,12 @@ import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, secretOwner } from "../../../state/agents.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
-import { answersFor } from "../answers.js";
 import { apiKeyOf } from "../api-key.js";
+import { mustBeConfigured } from "../apply-changed.js";
+import { type Desired, desire } from "../desire.js";
 import { observe } from "../observe.js";
 import { mustBeInstalled } from "../preconditions.js";
-import { mustBeConfigured } from "../put-on-host.js";
-import { gone, newSalt } from "../rendered.js";
+import { mustHaveAccount, newSalt } from "../prepare.js";
 import { targetOf } from "../target.js";
 import { lookAtCodex } from "./look.js";
 
@@ -45,15 +51,17 @@ export async function sceneOf(session: Session, word: string, where?: keyof Code
   const { agent, resolved } = await targetOf(session, word);
   mustBeInstalled(agent);
   mustBeConfigured(agent);
-  const type = resolved.manifest.codex ?? codexTypeOf(resolved);
+  const type = resolved.manifest.runtimes.codex ?? codexTypeOf(resolved);
   const { key } = apiKeyOf(session, { instance: secretOwner(agent), name: resolved.manifest.api.secret });
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const salt = newSalt();
   const home = where && { home: inPlaces(resolved, type.homes[where]) };
   const whole = { ...runtimeOf(resolved, type), ...home, kind: "codex" as const, mirror: true };
-  const as = { ...resolved, runtime: whole };
-  const seen = await observe(root, resolved, key, { rendered: { salt, as } }, session.signal);
-  if (!seen.account) throw gone(agent, resolved);
+  const { config, agents, ...mind } = codexPlaces({ ...resolved, runtime: whole });
+  const { env, config: settings } = resolved.paths;
+  const reads = { variables: env, texts: { config: settings, [configId]: config, [agentsId]: agents, ...mind } };
+  const seen = await observe(root, resolved, key, { planned: { salt, reads } }, session.signal);
+  mustHaveAccount(resolved, seen);
   mustBeOurs(resolved, seen, agent.record.mark);
   return { session, agent, resolved, type, root, seen, salt };
 }
@@ -66,30 +74,28 @@ export const runtimeOf = (resolved: ResolvedAgent, { homes }: CodexType): Runtim
 
 /** Who runs its turns by its config.yaml on the host; nothing when that says nothing. */
 export function runtimeSettingIn({ seen, type }: Scene): string | undefined {
-  const model = settingIn(seen.config, "model");
+  const model = settingIn(seen.texts.config?.text ?? "", "model");
   const setting = model instanceof Map ? model.get(type.key) : undefined;
   return setting && "text" in setting ? setting.text : undefined;
 }
 
-export interface Wanted extends DesiredState {
+export interface Wanted extends Desired {
   /** Who serves the model, as the agent itself calls it. */
   provider: string;
 }
 
 /** What an agent is to be, with everything that can be refused refused. */
 export async function wantedBy({ session, agent, resolved }: Scene, record: AgentRecord): Promise<Wanted> {
-  const wished = resolvedAgent(resolved.manifest, { ...agent, record });
-  const answers = await answersFor(session, wished, record);
+  const desired = await desire(session, agent, { record });
   // Whether that one can serve Codex is for the checks to say.
-  const { runtime: _, ...itself } = wished;
-  const model = render(itself, answers).config.model as { provider?: unknown } | undefined;
-  const provider = String(model?.provider ?? "nobody");
-  return { ...desiredState(resolved.manifest, agent, record, answers), provider };
+  const { runtime: _, ...itself } = resolvedAgent(resolved.manifest, { ...agent, record });
+  const model = render(itself, desired.answers).config.model as { provider?: unknown } | undefined;
+  return { ...desired, provider: String(model?.provider ?? "nobody") };
 }
 
 /** What would be done on the host, by what was seen there. */
-export const planIn = ({ agent, seen, salt }: Scene, desired: DesiredState): Plan =>
-  planFor(agent, desired, { seen, salt, serviceState: recordedServiceState(desired.record) });
+export const planIn = ({ seen, salt }: Scene, desired: Desired): Plan =>
+  planFor(desired, seen, { salt, serviceState: recordedServiceState(desired.record) });
 
 /** Codex before anything is changed, in the unit that the agent will have. */
 export async function codexBefore(
@@ -99,12 +105,12 @@ export async function codexBefore(
 ): Promise<{ sight: CodexSight; checks: Check[] }> {
   const { session, agent, type, seen } = scene;
   const { resolved, provider } = wanted;
-  const plan = orLoss(() => planIn(scene, wanted));
-  const codex = "codex" in plan ? plan.codex : undefined;
+  const plan = orManualFix(() => planIn(scene, wanted));
+  const codex = "files" in plan ? migratedIn(plan) : undefined;
   // The user's own counts before the one that is wished.
-  const permissions = codex?.migrated.permissions ?? resolved.runtime?.permissions ?? "";
+  const permissions = codex?.permissions ?? resolved.runtime?.permissions ?? "";
   const reach = reachOf(permissions);
-  const migrated = seen.texts.codex_config?.text?.includes(opening) ?? false;
+  const migrated = seen.texts[configId]?.text?.includes(opening) ?? false;
   const sight = await lookAtCodex(
     session,
     { agent, resolved },
@@ -118,5 +124,4 @@ export async function codexBefore(
 }
 
 /** Seconds that MCP servers have to get ready: more when somebody gave one of them more. */
-export const secondsFor = (codex: CodexFiles | undefined): number =>
-  Math.min(600, Math.max(60, codex?.migrated.timeout ?? 0));
+export const secondsFor = (codex: Migrated | undefined): number => Math.min(600, Math.max(60, codex?.timeout ?? 0));

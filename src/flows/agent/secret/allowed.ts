@@ -1,6 +1,7 @@
 import { isStripped, type Use, useOf } from "../../../agents/manifest/secret-names.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
+import { ownedNames } from "../../../state/agent.js";
 import { secretOwner } from "../../../state/agents.js";
 import { own } from "../../../text/own-property.js";
 import type { Session } from "../../session.js";
@@ -16,7 +17,7 @@ export function mustBeFree(session: Session, { agent, resolved }: Target, name: 
   }
   const use = useOf(resolved.manifest, name);
   const rendered =
-    agent.record.rendered?.env.includes(name) && !session.secrets.names(secretOwner(agent)).includes(name);
+    ownedNames(agent.record).env?.includes(name) && !session.secrets.names(secretOwner(agent)).includes(name);
   const ways = waysTo(use, agent.ref, isApiKey(resolved, name), rendered === true);
   if (!ways) return;
   throw new Fault("bad-input", `${name} is not set by hand`, { ...ways, data: { name } });

@@ -1,11 +1,10 @@
 import type { Change } from "../../../agents/plan/change.js";
-import { type Agent, findAgent, secretOwner } from "../../../state/agents.js";
+import { type Agent, findAgent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { withAgentLock } from "../agent-lock.js";
-import { asIfKept } from "../as-if-kept.js";
+import { applyChanged, mustBeConfigured, prepareChanged } from "../apply-changed.js";
 import { mustBeInstalled } from "../preconditions.js";
 import type { Proof } from "../prove.js";
-import { mustBeConfigured, putOnHost } from "../put-on-host.js";
 import type { Stored } from "./store.js";
 
 export interface Applied {
@@ -42,9 +41,13 @@ export async function storeAndApply(
   const { values, stripped = [] } = await change();
   const names = (isSet: boolean) =>
     [...values].flatMap(([key, value]) => ((value !== undefined) === isSet ? [key] : []));
-  const kept = gate.dryRun ? asIfKept(session, secretOwner(agent), values) : session;
   const put = apply
-    ? await withAgentLock(session, { host: host.name, name }, () => putOnHost(kept, full, verb))
+    ? await withAgentLock(session, { host: host.name, name }, async () => {
+        // A dry run has stored nothing: the values come with the request.
+        const secrets = gate.dryRun ? Object.fromEntries(values) : {};
+        const prepared = await prepareChanged(session, findAgent(hosts.read(), full), secrets);
+        return { ...(await applyChanged(session, prepared, verb)), down: prepared.down };
+      })
     : { down: false, changes: [], proofs: [] };
   return {
     agent: findAgent(hosts.read(), full),

@@ -1,4 +1,5 @@
 import { useOf } from "../../../agents/manifest/secret-names.js";
+import { ownedNames } from "../../../state/agent.js";
 import { secretOwner } from "../../../state/agents.js";
 import type { SecretInfo } from "../../../state/secrets.js";
 import type { Session } from "../../session.js";
@@ -30,6 +31,6 @@ function userOf({ agent: { record }, resolved: { manifest } }: Target, name: str
     case "mcp":
       return record.mcp?.[use.of] ? `MCP server ${use.of}` : `nothing (MCP server ${use.of} is not configured)`;
     default:
-      return record.rendered?.env.includes(name) ? ".env" : ".env, once configured";
+      return ownedNames(record).env?.includes(name) ? ".env" : ".env, once configured";
   }
 }

@@ -97,7 +97,8 @@ function subjectFor(from: Manifest, version: string): ResolvedAgent {
 }
 
 function rendered(from: Manifest, version: string, each: Partial<Case>) {
-  const { env, config, paths } = render(subjectFor(from, version), answersOf(from, each));
+  const { env, config } = render(subjectFor(from, version), answersOf(from, each));
+  const paths = leavesOf(config).map(([path]) => path);
   const plain = Object.fromEntries(
     [...env].map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
   );

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { type Change, EntryDifference, HostDifference } from "../../../../src/agents/plan/change.js";
 import { withDetails } from "../../../../src/agents/plan/details.js";
-import type { Sides } from "../../../../src/agents/plan/differences.js";
+import type { Plan } from "../../../../src/agents/plan/plan.js";
 import { Secret } from "../../../../src/secret.js";
 
 const salt = "0011223344556677";
@@ -9,27 +10,39 @@ const digest = (line: string) => createHash("sha256").update(`${salt}${line}\n`)
 const redact = (text: string) => text.replaceAll("known-secret", "[secret]");
 const showing = { redact, secrets: [] };
 
-const sides = (more: object = {}) =>
+const file = (id: string, merge: string) => ({ id, path: `/a/${id}`, mode: 0o600, restarts: true, content: { merge } });
+
+const plan = (more: object = {}, yaml: { before?: string; text?: string } = {}) =>
   ({
-    resolved: { unit: "ada.service", paths: { env: "/a/.env", config: "/a/config.yaml" } },
-    env: new Secret("ONE=1\nTWO=2\n"),
-    config: "",
+    agent: { unit: "ada.service" },
+    files: [
+      { file: file("env", "variables"), text: new Secret("ONE=1\nTWO=2\n"), notes: [] },
+      { file: file("config", "yaml"), before: "", text: "", notes: [], ...yaml },
+    ],
     salt,
     service: "[Service]\nUser=ada\nEnvironment=HOME=/a\n",
-    seen: { config: "", service: "", variables: new Map([["ONE", digest("ONE=x")]]) },
+    observation: { service: "", variables: new Map([["ONE", digest("ONE=x")]]) },
     ...more,
-  }) as unknown as Sides & { service: string };
+  }) as unknown as Plan;
+
+function changed(what: string, differences: string[], id?: string): Change {
+  const parsed = differences.map((text) => {
+    const [, sign, name = ""] = /^([+~-]) (.*)$/.exec(text) ?? [];
+    return sign ? new EntryDifference(sign as "+", name) : new HostDifference(text);
+  });
+  return { what, differences: parsed, ...(id && { file: id }) };
+}
 
 describe("what is told of a change", () => {
   it("is a fingerprint of a variable, which says nothing without the salt", () => {
-    const change = { what: "file /a/.env", differences: ["mode 0644 -> 0600", "~ ONE", "+ TWO", "- ONE"] };
-    expect(withDetails(change, sides(), showing).details).toEqual([
+    const change = changed("file /a/.env", ["mode 0644 -> 0600", "~ ONE", "+ TWO", "- ONE"], "env");
+    expect(withDetails(change, plan(), showing).details).toEqual([
       "mode 0644 -> 0600",
       `~ ONE (${digest("ONE=x").slice(0, 6)}… -> ${digest("ONE=1").slice(0, 6)}…)`,
       `+ TWO (${digest("TWO=2").slice(0, 6)}…)`,
       `- ONE (${digest("ONE=x").slice(0, 6)}…)`,
     ]);
-    expect(withDetails(change, sides({ salt: "" }), showing)).toBe(change);
+    expect(withDetails(change, plan({ salt: "" }), showing)).toBe(change);
   });
 
   it.each([
@@ -45,9 +58,9 @@ describe("what is told of a change", () => {
   ])("is the value of %s when that may be seen: %s -> %s", (path, before, after, expected) => {
     const yaml = (value: string) => path.split(".").reduceRight((below, name) => `{${name}: ${below}}`, value);
     const quoted = (value: string) => (/^\d+$/.test(value) ? value : JSON.stringify(value));
-    const seen = { ...sides().seen, config: yaml(quoted(before)) };
-    const change = { what: "file /a/config.yaml", differences: [`~ ${path}`] };
-    const { details } = withDetails(change, sides({ seen, config: yaml(quoted(after)) }), showing);
+    const change = changed("file /a/config.yaml", [`~ ${path}`], "config");
+    const texts = { before: yaml(quoted(before)), text: yaml(quoted(after)) };
+    const { details } = withDetails(change, plan({}, texts), showing);
     expect(details).toEqual([expected ? `~ ${path} ${expected}` : `~ ${path}`]);
   });
 
@@ -60,8 +73,8 @@ describe("what is told of a change", () => {
     ["Nice=5\x1b[31m", "-Nice=5 [31m"],
   ])("is a line of the unit without what is secret in it: %j", (line, expected) => {
     const service = `[Service]\nUser=ada\n${line}\nEnvironment=HOME=/a\n`;
-    const change = { what: "unit ada.service", differences: ["content", "not reloaded"] };
-    const { details } = withDetails(change, sides({ seen: { ...sides().seen, service } }), showing);
+    const change = changed("unit ada.service", ["content", "not reloaded"]);
+    const { details } = withDetails(change, plan({ observation: { service } }), showing);
     expect(details).toEqual(["not reloaded", " [Service]", " User=ada", expected, " Environment=HOME=/a"]);
   });
 });

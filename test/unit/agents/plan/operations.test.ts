@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import {
-  accountWish,
-  directoriesWish,
-  filesWish,
-  goneWish,
-  installerWish,
-  unitWish,
+  accountOperations,
+  directoryOperations,
+  installerOperation,
+  removalOperations,
+  unitOperation,
 } from "../../../../src/agents/plan/operations.js";
+import { fileOperations, type PlannedFile } from "../../../../src/agents/plan/plan-files.js";
 import { pathsFor, type ResolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { unitFile } from "../../../../src/agents/plan/unit-file.js";
 import type { Operation } from "../../../../src/remote/operations/operation.js";
@@ -37,14 +37,20 @@ function agent(version = manifest.default, more: Partial<ResolvedAgent> = {}): R
 }
 
 describe("a wish", () => {
+  const { env, config } = agent().paths;
+  const whole = { mode: 0o600, restarts: true, content: { merge: "whole" as const, text: "" } };
+  const planned: PlannedFile[] = [
+    { file: { id: "env", path: env, ...whole }, text: new Secret("hunter2"), notes: [] },
+    { file: { id: "config", path: config, ...whole }, text: "model: {}\n", notes: [] },
+  ];
   const wishes: Record<string, Operation[]> = {
-    account: accountWish(agent(), "0123abcd"),
-    installer: [installerWish(agent(), "/run/i.sh")],
-    unit: [unitWish(agent(), 252)],
-    files: filesWish(agent(), new Secret("hunter2"), "model: {}\n"),
-    gone: goneWish(agent()),
-    directories: directoriesWish(agent()),
-    "directories, taken over": directoriesWish(agent(undefined, { adopted: true })),
+    account: accountOperations(agent(), "0123abcd"),
+    installer: [installerOperation(agent(), "/run/i.sh")],
+    unit: [unitOperation(agent(), 252)],
+    files: fileOperations(agent(), planned, { restart: true }),
+    gone: removalOperations(agent()),
+    directories: directoryOperations(agent()),
+    "directories, taken over": directoryOperations(agent(undefined, { adopted: true })),
   };
 
   it.each(Object.entries(cases<Record<string, object[]>>("operations")))("for its %s", (name, expected) => {
@@ -64,7 +70,7 @@ describe("a wish", () => {
 
 describe("the installer of", () => {
   it.each(cases<{ version: string; args: string[] }[]>("installer"))("$version", ({ version, args }) => {
-    const { argv } = installerWish(agent(version), "/run/i.sh");
+    const { argv } = installerOperation(agent(version), "/run/i.sh");
     const at = argv.indexOf("bash");
     expect(argv.slice(at)).toEqual(["bash", "/run/i.sh", ...args]);
     expect(argv.slice(0, at)).toEqual([

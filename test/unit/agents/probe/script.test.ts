@@ -93,13 +93,13 @@ describe("an agent that has a FIFO where its files should be", () => {
       execFileSync("mkfifo", [join(home, "data", file)]);
   });
 
-  const rendered = { salt: "5a17" };
+  const planned = () => ({ salt: "5a17", reads: { texts: { config: join(home, "data", "config.yaml") } } });
   it.each([
-    ["a sight", () => sightScript([{ resolved: agent(), rendered }])],
+    ["a sight", () => sightScript([{ resolved: agent(), planned: planned() }])],
     ["a glance", () => glanceScript([{ resolved: agent() }])],
-    ["a comparison", () => truthScript([{ resolved: agent(), rendered }])],
+    ["a comparison", () => truthScript([{ resolved: agent(), planned: planned() }])],
     ["the doctor", () => symptomsScript([agent()])],
-    ["a proof", () => proofScript(agent(), { rendered })],
+    ["a proof", () => proofScript(agent(), { planned: planned() })],
     ["its words", () => proofScript(agent(), { words: {} })],
   ])("keeps nobody waiting: %s", (_about, script) => {
     expect(said(script(), "key\n")).toMatch(/^(0 )?end=yes\n/m);

@@ -25,7 +25,7 @@ import { Fault } from "../../../../src/errors.js";
 import { mustHaveOwnPorts, portFor } from "../../../../src/flows/agent/configure/objections.js";
 import { claim } from "../../../../src/flows/agent/proxy/claim.js";
 import { mustBeItsUnit, mustBeNobodysUnit, strangerIn } from "../../../../src/flows/agent/proxy/probe.js";
-import { installedWish } from "../../../../src/flows/fleet/drift.js";
+import { installedOperations } from "../../../../src/flows/fleet/drift.js";
 import type { AgentRecord } from "../../../../src/state/agent.js";
 import { type Agent, findAgent } from "../../../../src/state/agents.js";
 import { hostStore } from "../../../../src/state/hosts.js";
@@ -153,7 +153,7 @@ describe("a proxy's unit", () => {
   it("is a part of what diff and sync look at, with the agent configured or not", () => {
     const seen = parseObservation("systemd=257\nend=yes\n");
     if (!seen) throw new Error("the lines do not go to the end");
-    const ids = (mark: string | undefined) => installedWish(resolved(), seen, mark).map(({ id }) => id);
+    const ids = (mark: string | undefined) => installedOperations(resolved(), seen, mark).map(({ id }) => id);
     expect(ids("0123abcd").at(-1)).toBe("unit hermes-ada-proxy.service");
     expect(ids(undefined)).toEqual(["unit hermes-ada-proxy.service"]);
   });

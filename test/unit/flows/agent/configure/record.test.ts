@@ -23,7 +23,7 @@ const record = sampleAgent("ada", {
   provider: "main",
   fallbacks: [{ provider: "spare" }],
   onboarding: { state: "validate", stages: {} },
-  rendered: { env: [], config: [], digest, at: "2026-01-01T00:00:00Z" },
+  rendered: { owned: {}, digest, at: "2026-01-01T00:00:00Z" },
 });
 const ready: AgentRecord = { ...record, onboarding: { state: "ready", stages: {} } };
 const host = { name: "den", address: "127.0.0.1", port: 1, labels: {}, added_at: "", agents: { ada: record } };

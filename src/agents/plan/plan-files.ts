@@ -1,0 +1,132 @@
+import { isFault } from "../../errors.js";
+import { absent, dir, file, type Operation } from "../../remote/operations/operation.js";
+import { Secret } from "../../secret.js";
+import { dotenvFile } from "../files/env-file.js";
+import { mergeConfig } from "../files/yaml-merge.js";
+import type { Observation, ObservedText } from "../probe/proof/observation.js";
+import { withItsRights } from "./as-agent.js";
+import { type Derived, type ManagedFile, ownedIn } from "./managed-file.js";
+import { ManualFix } from "./manual-fix.js";
+import type { ResolvedAgent } from "./resolved-agent.js";
+
+/** A managed file with the text it should have, given what is on the host. */
+export interface PlannedFile {
+  file: ManagedFile;
+  /** Its text on the host, where a probe reads that. */
+  before?: string;
+  /** The text it should have; undefined when it should be removed. */
+  text: string | Secret | undefined;
+  /** Names that clm owns in it, where it has named parts. */
+  owned?: string[];
+  notes: string[];
+  made?: unknown;
+}
+
+/** Works out each file's text, in order: one may be derived from those before it. `owned` is what the record says of each. */
+export function planFiles(
+  agent: ResolvedAgent,
+  files: readonly ManagedFile[],
+  { texts }: Pick<Observation, "texts">,
+  owned: Readonly<Record<string, string[]>>,
+): PlannedFile[] {
+  const planned: PlannedFile[] = [];
+  for (const file of files) {
+    const one = withManualFix(agent, file, () => planFile(agent, file, texts, owned[file.id], planned));
+    if (one) planned.push(one);
+  }
+  return planned;
+}
+
+function planFile(
+  agent: ResolvedAgent,
+  file: ManagedFile,
+  texts: Observation["texts"],
+  owned: string[] | undefined,
+  earlier: readonly PlannedFile[],
+): PlannedFile | undefined {
+  const { id, path, content } = file;
+  switch (content.merge) {
+    case "whole":
+      return { file, text: content.text, notes: [] };
+    case "variables":
+      return { file, text: dotenvFile(content.entries), owned: ownedIn(file), notes: [] };
+    case "yaml": {
+      const before = textOf(agent, path, texts[id]);
+      const now = ownedIn(file);
+      const gone = [...(owned ?? []).filter((each) => !now.includes(each)), ...content.always];
+      const text = mergeConfig(before || undefined, content.tree, gone);
+      return { file, ...read(before), text, owned: now, notes: [] };
+    }
+    case "derived": {
+      const paths: Record<string, string> = { ...content.reads, [id]: path };
+      const derived = content.derive({
+        read: (name) => textOf(agent, paths[name] ?? name, texts[name]),
+        planned: (other) => revealed(earlier.find((each) => each.file.id === other)?.text),
+        owned,
+      });
+      return derived.leave ? undefined : fromDerived(file, derived, textOf(agent, path, texts[id]));
+    }
+  }
+}
+
+const fromDerived = (
+  file: ManagedFile,
+  { text, owned, notes = [], made }: Derived,
+  before: string | undefined,
+): PlannedFile => ({ file, ...read(before), text, ...(owned && { owned }), notes, made });
+
+const read = (before: string | undefined): { before?: string } => (before === undefined ? {} : { before });
+
+const revealed = (text: string | Secret | undefined): string => (text instanceof Secret ? text.reveal() : (text ?? ""));
+
+/** The text of a file on the host; undefined when there is none. What cannot be read may hold more than clm's part. */
+export function textOf(agent: ResolvedAgent, path: string, seen: ObservedText | undefined): string | undefined {
+  // Taken for an empty file, the user's own text would be lost.
+  if (!seen) throw new Error(`${path} was not read`);
+  if (!seen.there || seen.text !== undefined) return seen.text;
+  throw new ManualFix(`file ${path}`, "remote-failed", `${path} on ${agent.host} cannot be read`, {
+    why: "it is a link, not text, too large, or belongs to another user",
+    next: withItsRights(agent, ["ls", "-la", path]),
+    data: { path },
+  });
+}
+
+/** A file whose user's part cannot be kept is left for a person to repair. */
+function withManualFix<T>(agent: ResolvedAgent, { path, content }: ManagedFile, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ManualFix || !isFault(error, "bad-input", "remote-failed")) throw error;
+    const away = withItsRights(agent, ["mv", path, `${path}.broken`]);
+    const { fault, message, why, next, data } = error;
+    const fix = content.merge === "yaml" ? [away] : next;
+    throw new ManualFix(`file ${path}`, fault, message, { why, next: fix, data, cause: error });
+  }
+}
+
+/** The operations that write the files. Two files may share a directory. */
+export function fileOperations(
+  { user: owner, unit }: Pick<ResolvedAgent, "user" | "unit">,
+  planned: readonly PlannedFile[],
+  { restart }: { restart: boolean },
+): Operation[] {
+  const directories = new Map(
+    planned.flatMap(({ file: { path, directory } }) =>
+      directory === undefined ? [] : [[path.replace(/\/[^/]*$/, ""), directory] as const],
+    ),
+  );
+  return [
+    ...[...directories].map(([path, mode]) => dir(path, { owner, mode })),
+    ...planned.map(({ file: { path, mode, restarts }, text }): Operation => {
+      if (text === undefined) return absent({ path });
+      const secret = text instanceof Secret;
+      return file(path, {
+        owner,
+        mode,
+        content: text,
+        ...(secret && { secret }),
+        ...(restarts && restart && { restarts: unit }),
+      });
+    }),
+  ];
+}

@@ -1,0 +1,38 @@
+import { isProven } from "../../agents/probe/proof/proof.js";
+import { Fault } from "../../errors.js";
+import { type Agent, agentId } from "../../state/agents.js";
+import type { Session } from "../session.js";
+import type { NewSecrets } from "./answers.js";
+import { type Applied, apply } from "./apply.js";
+import { mustNotDrop } from "./configure/objections.js";
+import { desire } from "./desire.js";
+import { mustHold } from "./preconditions.js";
+import { type Prepared, prepare } from "./prepare.js";
+
+/** An agent whose files were never written has nothing on its host that could be changed. */
+export const isConfigured = ({ record }: Agent): boolean => record.rendered !== undefined;
+
+export function mustBeConfigured(agent: Agent): void {
+  if (isConfigured(agent)) return;
+  throw new Fault("not-ready", `${agentId(agent)} has not been configured yet`, {
+    next: `clm agent configure ${agent.ref}`,
+  });
+}
+
+/** The plan for an agent as it is recorded, with other secrets. An agent that is down stays down. */
+export async function prepareChanged(session: Session, agent: Agent, secrets: NewSecrets): Promise<Prepared> {
+  const desired = await desire(session, agent, { secrets });
+  const prepared = await prepare(session, agent, desired, { serviceState: "as-running" });
+  mustNotDrop(agent, prepared.plan, session.gate.dryRun ? session.ui : undefined);
+  return prepared;
+}
+
+/** Applies such a plan, and proves it: everything except a model's answer. */
+export async function applyChanged(session: Session, prepared: Prepared, verb: string): Promise<Applied> {
+  const { agent, down } = prepared;
+  const applied = await apply(session, prepared, { verb, skipChat: true, validate: !down });
+  if (!down && !isProven(applied.proofs)) {
+    mustHold(applied.proofs, `${agentId({ ...agent, record: applied.record })} does not answer as it should`);
+  }
+  return applied;
+}

@@ -1,0 +1,37 @@
+import { loadType } from "../../agents/manifest/registry.js";
+import { type DesiredState, desiredState } from "../../agents/plan/desired-state.js";
+import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
+import { agentType } from "../../agents/type.js";
+import type { AgentRecord } from "../../state/agent.js";
+import type { Agent } from "../../state/agents.js";
+import type { Session } from "../session.js";
+import { answersFor, type NewSecrets } from "./answers.js";
+import { providersBehind } from "./configure/record.js";
+
+export interface Desired extends DesiredState {
+  /** The providers it was made from, to tell later whether another clm changed one. */
+  providers: string;
+  /** The key is a new one that replaces another: whoever proves that the host has it promotes it. */
+  keyPending: boolean;
+}
+
+/**
+ * What an agent should be on its host: as recorded, or with another record or secrets that are not in secrets.json yet.
+ * Everything that can be refused without asking the host is refused here.
+ */
+export async function desire(
+  session: Session,
+  agent: Agent,
+  { record = agent.record, secrets }: { record?: AgentRecord; secrets?: NewSecrets | undefined } = {},
+): Promise<Desired> {
+  const { manifest } = await loadType(session.configDir, record.type);
+  const providers = providersBehind(session, record);
+  const { answers, keyPending } = await answersFor(
+    session,
+    resolvedAgent(manifest, { ...agent, record }),
+    record,
+    secrets,
+  );
+  const renderer = await (await agentType(manifest)).renderer();
+  return { ...desiredState(renderer, manifest, agent, record, answers), providers, keyPending };
+}
