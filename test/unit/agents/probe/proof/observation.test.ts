@@ -7,7 +7,11 @@ it("a text that came in pieces is whole, also where a character was cut in two",
     Buffer.from(config)
       .toString("base64")
       .match(/.{1,2000}/g) ?? [];
-  const lines = [...pieces.map((piece) => `config=${piece}`), "service=W1VuaXRdCg==", "end=yes", ""];
+  const size = `size.config=${Buffer.byteLength(config)}`;
+  const lines = [size, ...pieces.map((piece) => `text.config=${piece}`), "service=W1VuaXRdCg==", "end=yes", ""];
   expect(pieces.length).toBeGreaterThan(2);
-  expect(parseObservation(lines.join("\n"))).toMatchObject({ config, service: "[Unit]\n" });
+  expect(parseObservation(lines.join("\n"))).toMatchObject({
+    texts: { config: { there: true, text: config } },
+    service: "[Unit]\n",
+  });
 });
