@@ -8,7 +8,7 @@ import { type Agent, agentsOf, hostAndName } from "../state/agents.js";
 import { hostStore } from "../state/hosts.js";
 import { selectAgents } from "../state/select-agents.js";
 import { isGlob } from "../text/wildcard.js";
-import { tell } from "./agent/tell.js";
+import { printResult } from "./agent/print-result.js";
 import { identityOf } from "./agent/view.js";
 import type { Command, Context, Input } from "./command.js";
 import { agentFilters, type batchOptions } from "./shared-options.js";
@@ -79,7 +79,7 @@ export function runOnAgents<T extends { agent: Agent }>(
   return withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, async (session) => {
     if (!single) return runOnSeveral(clm, session, agents, target, verb);
     const result = await verb.run(session, hostAndName(single));
-    tell(clm, result.agent, verb.json(result), () => verb.print?.(result));
+    printResult(clm, result.agent, verb.json(result), () => verb.print?.(result));
     for (const line of verb.lines(result, `${result.agent.name} `)) clm.ui.note(line);
     await verb.verify?.(result);
     return undefined;

@@ -5,8 +5,8 @@ import { agentId, findAgent } from "../../state/agents.js";
 import type { Context, Handler, View } from "../command.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { configure } from "./commands.js";
-import { changeText } from "./tell.js";
-import { judgedView, nextFor } from "./view.js";
+import { changeText } from "./print-result.js";
+import { briefCheckView, nextCommand } from "./view.js";
 
 export const run: Handler<typeof configure> = async ({ args, options }, clm) => {
   const { file, stage, noTest, noValidate, skipChat, allowRemoval, noRelaxed, ...flags } = options;
@@ -60,7 +60,7 @@ function tables(clm: Context, { stages, changes, proofs, afterwards }: Configure
   clm.ui.out(`\n${lines.length > 0 ? lines.join("") : `nothing ${clm.dryRun ? "would change" : "was changed"}\n`}`);
   if (proofs.length > 0) {
     clm.ui.out("\n");
-    clm.list(proofs, judgedView);
+    clm.list(proofs, briefCheckView);
   }
   for (const line of afterwards) clm.ui.note(line);
 }
@@ -70,5 +70,5 @@ function stateLines({ agent }: Configured): string[] {
   const { state } = agent.record.onboarding;
   return state === "ready"
     ? [`${agentId(agent)} is ready`]
-    : [`${agentId(agent)} is not ready (state=${state})`, `next: ${nextFor(agent)}`];
+    : [`${agentId(agent)} is not ready (state=${state})`, `next: ${nextCommand(agent)}`];
 }

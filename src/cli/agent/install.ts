@@ -6,8 +6,8 @@ import { agentNameFrom } from "../../names.js";
 import type { Context, Handler } from "../command.js";
 import { usage } from "../usage.js";
 import type { install } from "./commands.js";
-import { changeText, tell, would } from "./tell.js";
-import { agentView, checkView, judgedView, nextFor } from "./view.js";
+import { changeText, dryRunLines, printResult } from "./print-result.js";
+import { agentView, briefCheckView, checkView, nextCommand } from "./view.js";
 
 export const run: Handler<typeof install> = async ({ options }, clm) => {
   const { type, host, name, version, port, relaxed, installerFile, noPackages, sudoPasswordFile } = options;
@@ -18,7 +18,7 @@ export const run: Handler<typeof install> = async ({ options }, clm) => {
     (error) => {
       // With -o json the checks are part of the error.
       if (isFault(error, "check-failed") && clm.format === "table")
-        clm.list((error.data.checks ?? []) as Check[], judgedView);
+        clm.list((error.data.checks ?? []) as Check[], briefCheckView);
       throw error;
     },
   );
@@ -30,8 +30,8 @@ function tellInstalled(clm: Context, { agent, ...seen }: Installed): void {
   const { ui } = clm;
   const { outcome, checks, changes, warnings, installer } = seen;
   if (outcome === "would") {
-    tell(clm, agent, seen, () => clm.list(checks, checkView));
-    for (const line of would(changes)) ui.note(line);
+    printResult(clm, agent, seen, () => clm.list(checks, checkView));
+    for (const line of dryRunLines(changes)) ui.note(line);
     if (installer) ui.note(`would run the installer ${installer.slice(0, 12)} as ${agent.record.user}`);
     return;
   }
@@ -39,8 +39,8 @@ function tellInstalled(clm: Context, { agent, ...seen }: Installed): void {
   for (const line of warnings) ui.warn(`installer: ${line}`);
   if (outcome === "already") ui.note(`${agent.name} is already installed on ${agent.host.name}; nothing was changed`);
   if (outcome === "repaired") for (const change of changes) ui.note(`repaired ${changeText(change)}`);
-  const next = nextFor(agent);
-  tell(clm, agent, { ...seen, next }, () => {
+  const next = nextCommand(agent);
+  printResult(clm, agent, { ...seen, next }, () => {
     clm.list([agent], agentView(clm));
     ui.note(`next: ${next}`);
   });

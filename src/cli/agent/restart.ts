@@ -2,7 +2,7 @@ import { restartAgent } from "../../flows/agent/restart.js";
 import type { Handler } from "../command.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { restart } from "./commands.js";
-import { would } from "./tell.js";
+import { dryRunLines } from "./print-result.js";
 import { checkView } from "./view.js";
 
 export const run: Handler<typeof restart> = ({ args, options }, clm) =>
@@ -13,7 +13,7 @@ export const run: Handler<typeof restart> = ({ args, options }, clm) =>
       run: (session, ref) => restartAgent(session, ref, { force: options.force, now: options.now }),
       json: ({ changes, proofs }) => ({ ...(!clm.dryRun && { running: true }), changes, proofs }),
       lines: ({ changes, proofs }, subject) => {
-        if (clm.dryRun) return would(changes);
+        if (clm.dryRun) return dryRunLines(changes);
         return [
           `${subject}${proofs.some(({ result }) => result === "fail") ? "runs, but does not answer" : "is restarted"}`,
         ];

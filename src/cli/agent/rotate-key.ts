@@ -2,7 +2,7 @@ import { type Rotated, rotateKey } from "../../flows/agent/rotate-key.js";
 import type { Handler } from "../command.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { rotateKey as declared } from "./commands.js";
-import { would } from "./tell.js";
+import { dryRunLines } from "./print-result.js";
 
 export const run: Handler<typeof declared> = ({ args, options }, clm) =>
   runOnAgents(
@@ -11,7 +11,7 @@ export const run: Handler<typeof declared> = ({ args, options }, clm) =>
     {
       run: rotateKey,
       json: ({ agent, ...seen }) => seen,
-      lines: (done, subject) => (clm.dryRun ? would(done.changes) : resultLines(done, subject)),
+      lines: (done, subject) => (clm.dryRun ? dryRunLines(done.changes) : resultLines(done, subject)),
     },
   );
 

@@ -3,13 +3,13 @@ import { hostStore } from "../../state/hosts.js";
 import { providerStore } from "../../state/providers.js";
 import type { Handler } from "../command.js";
 import type { show } from "./commands.js";
-import { describeAgent, nextFor, plainAgent } from "./view.js";
+import { agentData, describeAgent, nextCommand } from "./view.js";
 
 export const run: Handler<typeof show> = async ({ args }, clm) => {
   const fleet = hostStore(clm.configDir).read();
   const known = providerStore(clm.configDir).read();
   const agent = findAgent(fleet, args.name);
-  const next = nextFor(agent);
-  clm.show({ ...plainAgent(agent, known), next }, () => describeAgent(agent, known, next));
+  const next = nextCommand(agent);
+  clm.show({ ...agentData(agent, known), next }, () => describeAgent(agent, known, next));
   return undefined;
 };

@@ -3,7 +3,7 @@ import { type StopResult, stopAgent } from "../../flows/agent/stop.js";
 import type { Handler } from "../command.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { stop } from "./commands.js";
-import { would } from "./tell.js";
+import { dryRunLines } from "./print-result.js";
 
 /** Silent for an agent that was taken over: its account may be a person's, with processes of their own. */
 function strayLines({ agent, strays: { count, first } }: StopResult, dryRun: boolean): string[] {
@@ -34,7 +34,7 @@ export const run: Handler<typeof stop> = ({ args, options }, clm) =>
         strays_total: strays.count,
       }),
       lines: ({ changes }, subject) => {
-        if (clm.dryRun) return would(changes, `${subject}is stopped already`);
+        if (clm.dryRun) return dryRunLines(changes, `${subject}is stopped already`);
         return [
           `${subject}${changes.length === 0 ? "was stopped already; nothing was changed" : "is stopped; its data is kept"}`,
         ];

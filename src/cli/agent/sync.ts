@@ -2,8 +2,8 @@ import { syncAgent } from "../../flows/agent/sync.js";
 import type { Handler } from "../command.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { sync } from "./commands.js";
-import { changeText, would } from "./tell.js";
-import { checkView, nextFor } from "./view.js";
+import { changeText, dryRunLines } from "./print-result.js";
+import { checkView, nextCommand } from "./view.js";
 
 export const run: Handler<typeof sync> = ({ args, options }, clm) =>
   runOnAgents(
@@ -13,9 +13,9 @@ export const run: Handler<typeof sync> = ({ args, options }, clm) =>
       run: syncAgent,
       json: ({ changes, proofs }) => ({ changes, proofs }),
       lines: ({ agent, changes, proofs }, subject) => {
-        if (clm.dryRun) return would(changes, `${subject}has no configuration drift`);
+        if (clm.dryRun) return dryRunLines(changes, `${subject}has no configuration drift`);
         const { down, onboarding } = agent.record;
-        const idle = down ? "; it is stopped and stays stopped" : `; next: ${nextFor(agent)}`;
+        const idle = down ? "; it is stopped and stays stopped" : `; next: ${nextCommand(agent)}`;
         const how = proofs.length > 0 && onboarding.state === "ready" ? ", and answers" : idle;
         if (changes.length === 0) return [`${subject}has no configuration drift${how}; nothing was changed`];
         return [

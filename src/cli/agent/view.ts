@@ -27,7 +27,7 @@ export function agentView({ configDir }: Context): View<Agent> {
       { title: "state", value: onboardingOf, whole: true },
       { title: "status", value: ({ record }) => record.status, whole: true },
     ],
-    data: (agent) => plainAgent(agent, known),
+    data: (agent) => agentData(agent, known),
     name: (agent) => agent.ref,
     empty: "No agents yet. Install one with: clm agent install --type hermes --host HOST --name NAME",
   };
@@ -45,13 +45,13 @@ export function identityOf(agent: Agent): object {
   return { agent: agentId(agent), name, host: host.name, type, version, standin, port, state, status };
 }
 
-export const plainAgent = (agent: Agent, known: Providers): object => {
+export const agentData = (agent: Agent, known: Providers): object => {
   const model = modelOf(agent, known);
   return { ...identityOf(agent), ...agent.record, ...(model && { model }) };
 };
 
 /** The command to run next, by the agent's recorded state. */
-export function nextFor({ name, host, record, ref }: Agent): string {
+export function nextCommand({ name, host, record, ref }: Agent): string {
   if (record.status === "installing") return `clm agent install --host ${host.name} --name ${name}`;
   if (record.status === "removing") return `clm agent remove ${ref}`;
   // Whether it runs is not recorded; validate finds out.
@@ -109,7 +109,7 @@ export const checkView: View<Check> = {
 };
 
 /** For commands that end with a fault when a check failed: the fault has the reasons. */
-export const judgedView: View<Check> = {
+export const briefCheckView: View<Check> = {
   ...checkView,
   details: (row) => (row.result === "fail" ? [] : (checkView.details?.(row) ?? [])),
 };

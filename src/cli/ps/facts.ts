@@ -4,7 +4,7 @@ import { saysVersion } from "../../agents/probe/version-line.js";
 import { errorOf } from "../../errors.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import type { Drift } from "../../flows/fleet/drift.js";
-import { identityOf, nextFor as nextToDo } from "../agent/view.js";
+import { identityOf, nextCommand as nextToDo } from "../agent/view.js";
 
 /** How many channels an agent was configured to have, and how many of them are connected. */
 export function channelsOf({ agent, observation: sight }: AgentStatus): { connected: number; total: number } {

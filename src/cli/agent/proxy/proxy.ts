@@ -4,7 +4,7 @@ import { enableProxy } from "../../../flows/agent/proxy/enable.js";
 import { proxyStatus } from "../../../flows/agent/proxy/status.js";
 import { withSession } from "../../../flows/session.js";
 import type { Context, Handler } from "../../command.js";
-import { tell, would } from "../tell.js";
+import { dryRunLines, printResult } from "../print-result.js";
 import type { proxy } from "./commands.js";
 import { describeStatus, howToReach, plainProxy, plainStatus } from "./view.js";
 
@@ -29,9 +29,9 @@ async function enable(clm: Context, setting: Setting, name: string, provider: st
   const { agent, proxy, changes, upstream } = await withSession(setting, (session) =>
     enableProxy(session, name, provider),
   );
-  tell(clm, agent, { proxy: plainProxy(agent, proxy), ...(upstream && { upstream }), changes }, () => {});
+  printResult(clm, agent, { proxy: plainProxy(agent, proxy), ...(upstream && { upstream }), changes }, () => {});
   const already = `${agent.name} lends its login at ${proxy.provider} already`;
-  if (clm.dryRun) for (const line of would(changes, already)) clm.ui.note(line);
+  if (clm.dryRun) for (const line of dryRunLines(changes, already)) clm.ui.note(line);
   else if (changes.length === 0) clm.ui.note(`${already}; nothing was changed`);
   else clm.ui.note(`${agent.name} lends its login at ${proxy.provider}: ${proxy.unit}, port ${proxy.port}`);
   if (!clm.dryRun) for (const line of howToReach(agent, proxy)) clm.ui.note(line);
@@ -39,15 +39,15 @@ async function enable(clm: Context, setting: Setting, name: string, provider: st
 
 async function disable(clm: Context, setting: Setting, name: string): Promise<void> {
   const { agent, changes } = await withSession(setting, (session) => disableProxy(session, name));
-  tell(clm, agent, { changes }, () => {});
-  if (clm.dryRun) for (const line of would(changes, `${agent.name} has no proxy`)) clm.ui.note(line);
+  printResult(clm, agent, { changes }, () => {});
+  if (clm.dryRun) for (const line of dryRunLines(changes, `${agent.name} has no proxy`)) clm.ui.note(line);
   else if (changes.length === 0) clm.ui.note(`${agent.name} has no proxy; nothing was changed`);
   else clm.ui.note(`${agent.name} lends its login to nobody any more; it stays logged in`);
 }
 
 async function status(clm: Context, setting: Setting, name: string): Promise<void> {
   const seen = await withSession(setting, (session) => proxyStatus(session, name));
-  tell(clm, seen.agent, plainStatus(seen), () => clm.ui.out(`${describeStatus(seen)}\n`));
+  printResult(clm, seen.agent, plainStatus(seen), () => clm.ui.out(`${describeStatus(seen)}\n`));
   if (seen.trouble) throw seen.trouble;
   if (seen.proxy) for (const line of howToReach(seen.agent, seen.proxy)) clm.ui.note(line);
 }

@@ -11,8 +11,8 @@ import { didYouMean } from "../../../text/nearest.js";
 import type { Context, Handler, Input } from "../../command.js";
 import { type AgentTarget, batchPace, runOnAgents } from "../../run-on-agents.js";
 import { longOption } from "../../spelling.js";
-import { changeText } from "../tell.js";
-import { checkView, judgedView } from "../view.js";
+import { changeText } from "../print-result.js";
+import { briefCheckView, checkView } from "../view.js";
 import { runtime } from "./commands.js";
 import { describeStatus, detailLines, inBrief, mustRun } from "./view.js";
 
@@ -130,7 +130,7 @@ function enable(clm: Context, target: Target, options: Given): Promise<number | 
       clm.list(checks, checkView);
       clm.ui.out("\n");
       showChanges(clm, changes);
-      if (proofs.length > 0) clm.list(proofs, judgedView);
+      if (proofs.length > 0) clm.list(proofs, briefCheckView);
     },
   });
 }
@@ -155,7 +155,7 @@ function disable(clm: Context, target: Target, { clean, skipChat }: Given): Prom
     },
     print: ({ changes, proofs }) => {
       showChanges(clm, changes);
-      if (proofs.length > 0) clm.list(proofs, judgedView);
+      if (proofs.length > 0) clm.list(proofs, briefCheckView);
     },
   });
 }
@@ -227,7 +227,7 @@ function status(clm: Context, target: Target): Promise<number | undefined> {
       lines: (seen, subject) => (subject === "" ? [inBrief(seen)] : []),
       print: (seen) => {
         clm.ui.out(`${describeStatus(seen).join("\n")}\n\n`);
-        clm.list(seen.checks, seen.runtime === "codex" ? judgedView : checkView);
+        clm.list(seen.checks, seen.runtime === "codex" ? briefCheckView : checkView);
       },
     },
   );

@@ -4,7 +4,7 @@ import { importSecrets } from "../../../flows/agent/secret/import.js";
 import { withSession } from "../../../flows/session.js";
 import type { Handler } from "../../command.js";
 import type { importFile } from "./commands.js";
-import { printStored } from "./tell.js";
+import { printStored } from "./print-stored.js";
 
 export const run: Handler<typeof importFile> = async ({ args, options }, clm) => {
   const { file, apply, sudoPasswordFile } = options;

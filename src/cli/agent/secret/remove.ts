@@ -3,7 +3,7 @@ import { removeSecret } from "../../../flows/agent/secret/remove.js";
 import { withSession } from "../../../flows/session.js";
 import type { Handler } from "../../command.js";
 import type { remove } from "./commands.js";
-import { printStored } from "./tell.js";
+import { printStored } from "./print-stored.js";
 
 export const run: Handler<typeof remove> = async ({ args, options }, clm) => {
   const { apply, sudoPasswordFile } = options;

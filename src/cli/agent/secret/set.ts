@@ -5,7 +5,7 @@ import { parseSource, type SecretSource } from "../../../flows/secret-source.js"
 import { withSession } from "../../../flows/session.js";
 import type { Handler } from "../../command.js";
 import type { set } from "./commands.js";
-import { printStored } from "./tell.js";
+import { printStored } from "./print-stored.js";
 
 export const run: Handler<typeof set> = async ({ args, options }, clm) => {
   const { from, stdin, apply, sudoPasswordFile } = options;

@@ -4,7 +4,7 @@ import type { Context } from "../command.js";
 import { identityOf } from "./view.js";
 
 /** Prints the result of a verb for one agent. JSON begins with the agent's identity for every verb. */
-export function tell(clm: Context, agent: Agent, seen: object, people: () => void): void {
+export function printResult(clm: Context, agent: Agent, seen: object, people: () => void): void {
   if (clm.format === "table") people();
   else if (clm.format === "name") clm.ui.out(`${agent.ref}\n`);
   else clm.show({ ...identityOf(agent), ...(clm.dryRun && { dry_run: true }), ...seen }, () => "");
@@ -15,7 +15,7 @@ export const changeText = ({ what, differences }: Change): string =>
   `${what}: ${differences.map(({ text }) => text).join(", ")}`;
 
 /** The lines of a dry run; `already` is printed when nothing would change. */
-export function would(changes: Change[], already?: string): string[] {
+export function dryRunLines(changes: Change[], already?: string): string[] {
   if (changes.length === 0) return already ? [`${already}; nothing would change`] : [];
   return changes.map((change) => `would change ${changeText(change)}`);
 }
