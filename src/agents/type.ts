@@ -1,4 +1,6 @@
 import { Fault } from "../errors.js";
+import type { ChatDialect } from "./chat/dialect.js";
+import type { UpstreamDialect } from "./chat/upstream.js";
 import type { HandoffStore } from "./handoff/store.js";
 import type { Manifest } from "./manifest/manifest.js";
 import type { MemoryFormat } from "./memory.js";
@@ -14,6 +16,10 @@ export type Load<T> = () => Promise<T>;
  */
 export interface AgentType {
   readonly name: string;
+  /** `clm chat` and the chat proof. */
+  readonly chat?: Load<ChatDialect>;
+  /** The gateway. */
+  readonly upstream?: Load<UpstreamDialect>;
   readonly handoff?: Load<HandoffStore>;
   readonly memory?: Load<MemoryFormat>;
   readonly sessions?: Load<SessionStore>;

@@ -11,8 +11,8 @@ import type { Models } from "./models.js";
 import type { PendingRequest } from "./pending-requests.js";
 import { maxBodyBytes, readBody, tooLarge } from "./read-body.js";
 import { Refusal } from "./refusal.js";
-import { agentPaths, type Route, routeOf } from "./routes.js";
-import { type ScopedIds, scopedIds } from "./scoped-ids.js";
+import { type Route, routeOf } from "./routes.js";
+import { type ScopedIds, scopedIds, unscopedIds } from "./scoped-ids.js";
 import { type SessionIds, sessionIdsIn } from "./session-ids.js";
 import { reachOf } from "./session-scope.js";
 import { pass } from "./upstream/pass.js";
@@ -21,7 +21,7 @@ import type { PooledConnection } from "./upstream-pool/pooled-connection.js";
 const json = { "content-type": "application/json" };
 const nothing = Buffer.alloc(0);
 
-/** One request, in order. Whatever does not let it pass throws a Refusal. */
+/** Answers one request, step by step. A step that does not let it pass throws a Refusal. */
 export async function answer(exchange: Exchange, models: Models, logBodies: boolean): Promise<void> {
   const { parts, call, request } = exchange;
   if (request.headers.host === undefined && request.httpVersion === "1.1") throw noHost();
@@ -55,72 +55,69 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   }
   const { agent, proxied } = found;
   call.target = targetOf(found);
-  // The name behind a proxy is whatever the caller typed.
+  // The name of a proxied model may be anything that the caller typed.
   call.model = proxied === undefined ? asked.model : parts.redact(asked.model);
+  const { dialect } = agent;
   const proxy = proxied === undefined ? undefined : agent.proxy;
-  if (!(proxy?.paths ?? agentPaths).includes(call.path)) throw notSupported(call.path, call.target);
-  const named = sessionIdsIn(request.headers, asked.members);
-  // Hermes' headers are not sent to a proxy.
-  if (proxied !== undefined) delete named.session;
-  const ids = proxied === undefined ? idsFor(exchange, key, named, asked.members) : noIds(named);
-  const whole = proxied === undefined && agent.streamless === true && asked.members.stream === true;
+  const { paths, maxBodyBytes } = proxy ?? dialect;
+  if (!paths.includes(call.path)) throw notSupported(call.path, call.target);
+  // An agent's own headers mean nothing to the provider behind its proxy.
+  const named = sessionIdsIn(request.headers, asked.members, proxy ? {} : dialect.sessionHeaders);
+  const ids = proxy ? onlyIdempotencyKey(named, agent) : idsFor(exchange, key, named, agent, asked.members);
+  const whole = !proxy && !agent.streams && asked.members.stream === true;
   const changes = {
     ...ids.members,
     ...(whole && { stream: false }),
-    ...(proxied === undefined && unpriced(asked.members)),
+    ...(!proxy && removed(dialect.removedMembers, asked.members)),
   };
   const isChanged = Object.keys(changes).length > 0;
   const sent = proxied !== undefined ? asked.withModel(proxied) : isChanged ? asked.withMembers(changes) : body;
-  if (proxy && sent.length > proxy.largest) throw tooLarge(proxy.largest);
+  if (sent.length > maxBodyBytes) throw tooLarge(maxBodyBytes);
 
   const { signal } = exchange;
   const { input, output } = asked;
   const runs = { provider: proxy?.provider ?? agent.provider, model: proxied ?? agent.model };
-  const wanted = { target: call.target, ...runs, input, output, ids: named };
-  const reservation = await parts.allowance.reserve(key, wanted, signal);
+  const estimate = { target: call.target, ...runs, input, output, ids: named };
+  const reservation = await parts.allowance.reserve(key, estimate, signal);
   exchange.reservation = reservation;
   signal.throwIfAborted();
   const turn = exchange.traffic.queue.enter(call.target, key, signal);
   exchange.holds(turn instanceof Promise ? await turn : turn);
   signal.throwIfAborted();
-  // Before there is a lane, which nobody would give back if this could not be written.
+  // Before a connection is taken, which nobody would give back if this failed.
   const tokens = { input: input + (reservation.history ?? 0), output: output ?? defaultOutput };
   parts.log.sent({ call, tokens, ...reservation.cost(tokens) });
-  const { host, name, failures } = agent;
-  const connection = await connectionTo(exchange, key, { host, name, proxy: proxy !== undefined, asked: asked.model });
-  // Without the query: nothing that an agent has reads one, and a key that was put there would stand in its log.
+  const connection = await connectionTo(exchange, key, agent, { proxy: proxy !== undefined, asked: asked.model });
+  // Without the query: agents read none, and a key that was put there would appear in their log.
   const { path } = call;
   const from = proxy ? "proxy" : path === "/v1/responses" ? "responses" : "chat";
-  await pass(exchange, connection, { path, body: sent, ...tokens, failures, from, whole, ids });
+  await pass(exchange, connection, { path, body: sent, agent, ...tokens, from, whole, ids });
 }
 
-/**
- * Members by which newer versions of Hermes take another provider or model than the agent's own, which is the one that is priced.
- * They are left out.
- */
-function unpriced(said: ModelRequest["members"]): Record<string, undefined> {
+function removed(names: readonly string[], members: ModelRequest["members"]): Record<string, undefined> {
   const changes: Record<string, undefined> = {};
-  for (const name of ["provider", "model_options"]) if (Object.hasOwn(said, name)) changes[name] = undefined;
+  for (const name of names) if (Object.hasOwn(members, name)) changes[name] = undefined;
   return changes;
 }
 
-/** What the caller calls a session, and what the agent is told. */
 function idsFor(
   { parts, call }: Exchange,
   key: GatewayKey,
   named: SessionIds,
-  said: ModelRequest["members"],
+  { dialect }: ServedAgent,
+  members: ModelRequest["members"],
 ): ScopedIds {
   const reach = reachOf(key);
   if (reach !== "own") call.sessions = reach;
-  return scopedIds(named, said, parts.scopeOf(key));
+  const scope = parts.scopeOf(key);
+  return scope ? scopedIds(named, members, scope, dialect) : unscopedIds(named, dialect);
 }
 
-/** A proxy's vendor has no sessions; the key of a repeated request is its own. */
-const noIds = ({ idempotencyKey }: SessionIds): ScopedIds =>
-  scopedIds(idempotencyKey === undefined ? {} : { idempotencyKey }, {}, undefined);
+/** The provider behind a proxy has no sessions. */
+const onlyIdempotencyKey = ({ idempotencyKey }: SessionIds, { dialect }: ServedAgent): ScopedIds =>
+  unscopedIds(idempotencyKey === undefined ? {} : { idempotencyKey }, dialect);
 
-/** Who asks for what is not there is written down with it, where that can be told. */
+/** A request for an unknown path is logged with its key, if that is known. */
 function routed({ call, parts, request }: Exchange): Route {
   try {
     return routeOf(call.method, call.path);
@@ -134,7 +131,7 @@ function routed({ call, parts, request }: Exchange): Route {
   }
 }
 
-/** Nobody where it is a stranger, or somebody whose key has ended: that there is nothing here is the same to all. */
+/** Undefined without a valid key: the path is unknown to everybody, so the key does not matter for the answer. */
 function knownIn({ keyring }: Exchange["parts"], request: IncomingMessage): GatewayKey | undefined {
   try {
     return keyring.whose(bearerIn(request));
@@ -146,7 +143,7 @@ function knownIn({ keyring }: Exchange["parts"], request: IncomingMessage): Gate
 const bearerIn = ({ headers }: IncomingMessage): string | undefined =>
   /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
 
-/** The body, for which there must be room among those of a key, or of those that say that the key signed them. */
+/** Reads the body, if the key (or requests that claim to be signed by it) has room for it. */
 async function bodyIn(exchange: Exchange, who: string): Promise<{ body: Buffer; held?: PendingRequest }> {
   const { request, response, signal, traffic } = exchange;
   const { "content-length": length, "transfer-encoding": coding } = request.headers;
@@ -164,7 +161,7 @@ interface Caller {
   body: Buffer;
 }
 
-/** Who asks, and their body: that of a stranger is not read, unless it may be signed by somebody who is none. */
+/** The caller's key and the body. Without a valid key the body is read only if a key may have signed it. */
 async function admitted(exchange: Exchange, right: Right): Promise<Caller> {
   const { parts, call, request } = exchange;
   const { headers, url = "" } = request;
@@ -177,7 +174,7 @@ async function admitted(exchange: Exchange, right: Right): Promise<Caller> {
     return { key, body };
   }
   parts.mustBeSignable(headers);
-  // Whoever knows the id of a key can send bodies in its name that it did not sign: those take no room from its own.
+  // Anybody who knows the id of a key can send bodies in its name: they must not take room from signed ones.
   const { body, held } = await bodyIn(exchange, `unverified ${headers["x-clm-key"]}`);
   const { key, nonce } = await parts.signed({ method: call.method, url, headers, body });
   if (held) {
@@ -190,22 +187,15 @@ async function admitted(exchange: Exchange, right: Right): Promise<Caller> {
   return { key, body };
 }
 
-interface ConnectionTarget {
-  host: string;
-  name: string;
-  proxy: boolean;
-  /** The model, as it was asked for. */
-  asked: string;
-}
-
 /**
- * A lane to where the agent is now, for who may still use it. There may have been a wait for an allowance, and for the lane:
- * meanwhile a key can be revoked and a host can become another, so both are looked at right before anything is sent.
+ * A connection to the agent. The request may have waited for an allowance and for the connection; meanwhile its key can be revoked
+ * and the agent's address can change, so both are checked right before anything is sent.
  */
 async function connectionTo(
   exchange: Exchange,
   key: GatewayKey,
-  { host, name, proxy, asked }: ConnectionTarget,
+  { host, name, dialect: { idleTimeout } }: ServedAgent,
+  { proxy, asked }: { proxy: boolean; asked: string },
 ): Promise<PooledConnection> {
   const { parts, signal } = exchange;
   const markIn = (fleet: Directory) => {
@@ -215,12 +205,12 @@ async function connectionTo(
   };
   for (;;) {
     const mark = markIn(await parts.fleet());
-    const connection = await parts.upstreamPool({ host, name, proxy, mark }).take(signal);
+    const connection = await parts.upstreamPool({ host, name, proxy, mark, idleTimeout }).take(signal);
     let isRight = false;
     try {
       parts.keyring.mustStillOpen(key);
       const now = await parts.fleet();
-      // It may have ended during the wait, and who sends something then hears nothing.
+      // A connection that ended during the wait would never answer.
       isRight = markIn(now) === mark && !connection.over;
       if (isRight) return connection;
     } finally {
@@ -229,7 +219,7 @@ async function connectionTo(
   }
 }
 
-/** A key that does not see everything sees its agents, and of keys itself. */
+/** Metrics of the agents that a key may use, and of no other key. */
 const viewOf = ({ parts }: Exchange, key: GatewayKey): View => ({
   key: key.name,
   target: (target) => parts.mayUse(key, usableIn(target)),
@@ -237,17 +227,19 @@ const viewOf = ({ parts }: Exchange, key: GatewayKey): View => ({
 
 const ambiguous = (agents: readonly ServedAgent[]): Refusal => {
   const words = agents.map(({ word }) => `\`${word}\``).join(", ");
-  return new Refusal(404, "model_not_found", `Several agents have this name. Say which: ${words}.`, { param: "model" });
+  return new Refusal(404, "model_not_found", `Several agents have this name. Ask for one of ${words}.`, {
+    param: "model",
+  });
 };
 
-/** The same for what is not there and for what the key may not use: who may not use it does not learn that it is there. */
+/** The same for an unknown model and one that the key may not use, so that the key does not learn that it exists. */
 function noSuchModel(word: string): Refusal {
   const what = isSpeakable(word) ? `The model \`${word}\`` : "The model";
-  const text = `${what} does not exist or this key may not use it. GET /v1/models lists what it may use.`;
+  const text = `${what} does not exist or this key may not use it. GET /v1/models lists the models of this key.`;
   return new Refusal(404, "model_not_found", text, { param: "model" });
 }
 
-const noHost = (): Refusal => new Refusal(400, "missing_host", "A request must say which Host it is for.");
+const noHost = (): Refusal => new Refusal(400, "missing_host", "The request has no Host header.");
 
 const notSupported = (path: string, target: string): Refusal =>
   new Refusal(404, "not_supported_by_target", `${target} does not answer ${path}.`, { param: "model" });

@@ -1,45 +1,42 @@
-import type { FailureForms } from "../agents/chat/failure.js";
+import type { UpstreamAgent, UpstreamDialect } from "../agents/chat/upstream.js";
 import type { Usable } from "./keys/rights.js";
 
-/** An agent that can be asked, as far as the door must know it. */
-export interface ServedAgent {
+/** An agent that the gateway serves. */
+export interface ServedAgent extends UpstreamAgent {
   host: string;
   name: string;
-  /** How it is listed: with its host, when the name alone would mean several. */
+  /** The model that callers ask for: its name, with its host when several agents have that name. */
   word: string;
   /** Seconds since 1970. */
   created: number;
-  /** The type of its provider, and the model that one runs; empty when none was chosen. */
+  /** The type of its provider, and the model; empty when none was chosen. */
   provider?: string | undefined;
   model: string;
-  /** How it words a failed model call. */
-  failures: FailureForms;
-  /** Its streams have no text, and its whole answers do. */
-  streamless?: boolean;
-  proxy?: ServedProxy;
-  /** Another one when its host's address, its port, its key or anything else on the way to it is another. */
+  dialect: UpstreamDialect;
+  proxy?: ServedProxy | undefined;
+  /** Changes with the host's address, the agent's port, its key and anything else that a connection to it depends on. */
   mark?: string;
 }
 
 /** The proxy beside an agent. */
 export interface ServedProxy {
   provider: string;
-  /** As the gateway's: `/v1/embeddings`. */
+  /** As callers ask for them: `/v1/embeddings`. */
   paths: readonly string[];
   /** Bytes of a request that it reads. */
-  largest: number;
+  maxBodyBytes: number;
 }
 
 /** What a caller's `model` means. */
 export interface ModelTarget {
   agent: ServedAgent;
-  /** A model of the agent's proxy; without it the agent itself is meant. */
+  /** A model of the agent's proxy; undefined for the agent itself. */
   proxied?: string;
 }
 
 const proxyPart = "/proxy/";
 
-/** The agents of one moment, and what they are called. */
+/** The served agents at one moment, by name. */
 export class Directory {
   readonly #byWord = new Map<string, ServedAgent>();
   readonly #byName = new Map<string, ServedAgent[]>();
@@ -49,9 +46,9 @@ export class Directory {
     for (const agent of agents) this.#byName.set(agent.name, [...(this.#byName.get(agent.name) ?? []), agent]);
   }
 
-  /** Those of a name that means several of them, and so none. */
-  namesakes(word: string): readonly ServedAgent[] {
-    return this.#byName.get(word) ?? [];
+  /** All agents with this name. */
+  namesakes(name: string): readonly ServedAgent[] {
+    return this.#byName.get(name) ?? [];
   }
 
   /** `agent`, `host/agent`, or one of them with `/proxy/MODEL`; a model's name may have slashes too. */
@@ -67,20 +64,21 @@ export class Directory {
   }
 }
 
-/** What a key must be allowed to use. */
+/** What a key needs a right for. */
 export const usableOf = ({ agent: { host, name }, proxied }: ModelTarget): Usable => ({
-  ...{ host, name, proxied: proxied !== undefined },
+  host,
+  name,
+  proxied: proxied !== undefined,
 });
 
-/** What the audit log and an allowance call it. */
+/** The name of a target in the audit log and for allowances. */
 export const targetOf = ({ agent: { host, name }, proxied }: ModelTarget): string =>
   `${host}/${name}${proxied === undefined ? "" : "/proxy"}`;
 
-/** What a target means, when all that is known of it is what it is called. */
 export function usableIn(target: string): Usable {
   const [host = "", name = "", proxy] = target.split("/");
   return { host, name, proxied: proxy !== undefined };
 }
 
-/** How a proxied model is listed and asked for. */
+/** The `model` by which callers ask for a model of a proxy. */
 export const proxiedWord = ({ word }: ServedAgent, model: string): string => `${word}${proxyPart}${model}`;

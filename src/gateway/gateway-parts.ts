@@ -17,21 +17,23 @@ export interface SignedRequest {
   body: Buffer;
 }
 
-/** Where an answer comes from: an agent, or the proxy beside it. */
+/** An agent, or the proxy beside it. */
 export interface UpstreamTarget {
   host: string;
   name: string;
   proxy: boolean;
-  /** As its agent's. */
+  /** Of the agent: connections are renewed when it changes. */
   mark?: string | undefined;
+  /** Milliseconds that an idle connection is kept. */
+  idleTimeout?: number;
 }
 
-/** Everything the server works with. Each part throws a Refusal for what it does not let pass. */
+/** What the server works with. Each part throws a Refusal for a request that it does not let pass. */
 export interface GatewayParts {
   keyring: Pick<Keyring, "whose" | "mustStillOpen">;
-  /** The names that a key has for sessions; nothing when it has the agents' own. */
+  /** Undefined for a key that may use all sessions. */
   scopeOf: Keyring["scopeOf"];
-  /** Refuses what no key of ours can have signed, before its body is read. */
+  /** Refuses a request that no key can have signed, before its body is read. */
   mustBeSignable(headers: IncomingHttpHeaders): void;
   signed(request: SignedRequest): Promise<{ key: GatewayKey; nonce: string }>;
   mustMay(key: GatewayKey, right: Right): void;
@@ -39,18 +41,18 @@ export interface GatewayParts {
   allowance: Allowance;
   log: {
     mustBeWritable(): void;
-    /** It is about to be sent on: from here on it leaves a line, whatever becomes of the gateway. */
+    /** Before a request is sent on: from then on it has a line, even if the gateway is killed. */
     sent(sent: InFlightCall): void;
     write(call: GatewayCall, ending: CallOutcome): Promise<void>;
   };
   metrics: Metrics;
-  /** The agents as they are recorded now. Nothing is awaited when that is known. */
+  /** The agents as they are recorded now. */
   fleet(): Directory | Promise<Directory>;
   upstreamPool(place: UpstreamTarget): UpstreamPool;
-  /** Milliseconds between signs of life to who waits for the stream of an agent that does not stream. */
+  /** Milliseconds between keep-alive comments in the stream of an agent that does not stream. */
   keepalive?: number;
-  /** What must not show, taken out of a text. */
+  /** Removes secrets from a text. */
   redact(text: string): string;
-  /** Told of what nobody expected, and of refusals that have a cause here, once for as long as that goes on. */
+  /** Reports unexpected errors, and refusals that are the gateway's own fault. */
   trouble(error: unknown): void;
 }

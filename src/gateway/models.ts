@@ -7,7 +7,7 @@ import type { GatewayKey } from "./keys/key.js";
 import type { PooledConnection } from "./upstream-pool/pooled-connection.js";
 import type { UpstreamPool } from "./upstream-pool/upstream-pool.js";
 
-/** As OpenAI lists it. */
+/** As in OpenAI's list. */
 export interface Model {
   id: string;
   object: "model";
@@ -16,25 +16,26 @@ export interface Model {
 }
 
 export interface Models {
-  /** What a key may use, agents first, each followed by what its proxy has. */
+  /** The models that a key may use: each agent, followed by those of its proxy. */
   list(fleet: Directory, key: GatewayKey): Promise<Model[]>;
   find(fleet: Directory, key: GatewayKey, id: string): Promise<Model | undefined>;
 }
 
 // Milliseconds. A proxy that does not answer in time is left out.
-const holds = 60_000;
+const maxAge = 60_000;
 const timeout = 2000;
 
 export function modelsOf({ mayUse, upstreamPool }: Pick<GatewayParts, "mayUse" | "upstreamPool">): Models {
   const known = new Map<string, { at: number; mark: string | undefined; ids: Promise<string[]> }>();
 
-  function proxiedBy({ host, name, mark }: ServedAgent): Promise<string[]> {
+  function proxiedBy({ host, name, mark, dialect: { idleTimeout } }: ServedAgent): Promise<string[]> {
     const key = `${host}/${name}`;
     const before = known.get(key);
-    if (before && before.mark === mark && Date.now() - before.at < holds) return before.ids;
-    // A lane to a host that is gone may take long to end: nobody waits for that.
+    if (before && before.mark === mark && Date.now() - before.at < maxAge) return before.ids;
     const signal = AbortSignal.timeout(timeout);
-    const ids = waitFor(askProxy(upstreamPool({ host, name, proxy: true, mark }), signal), { signal }).catch(() => {
+    const pool = upstreamPool({ host, name, proxy: true, mark, idleTimeout });
+    // Not longer than the timeout, although a connection to a host that is gone may take longer to end.
+    const ids = waitFor(askProxy(pool, signal), { signal }).catch(() => {
       known.delete(key);
       return [];
     });

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ByteBuffer } from "./byte-buffer.js";
+import { ByteBuffer } from "../text/byte-buffer.js";
 import { Refusal } from "./refusal.js";
 
-/** Hermes' own limit: what is longer would be refused there, after it was sent. */
+/** What the gateway reads at most, whatever the target accepts. */
 export const maxBodyBytes = 10_000_000;
 
 export const tooLarge = (most: number): Refusal =>
-  new Refusal(413, "body_too_large", `The body has more than ${most} bytes, which is all that is taken.`);
+  new Refusal(413, "body_too_large", `The body has more than ${most} bytes.`);
 
-/** The whole body. What is refused is read all the same, and dropped: who sends it hears of it only when it was sent. */
+/** The whole body. A body that is refused is still read and dropped, because the sender sees the answer only after sending. */
 export function readBody(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<Buffer> {
-  const told = request.headers["content-length"];
-  if (told !== undefined && Number(told) > maxBodyBytes) return Promise.reject(tooLarge(maxBodyBytes));
-  // curl asks first when a body is large.
+  const length = request.headers["content-length"];
+  if (length !== undefined && Number(length) > maxBodyBytes) return Promise.reject(tooLarge(maxBodyBytes));
+  // curl asks first when the body is large.
   if (request.headers.expect !== undefined) response.writeContinue();
   return new Promise((done, failed) => {
     const bytes = new ByteBuffer();

@@ -7,32 +7,28 @@ export type Route =
   /** Passed on to an agent or its proxy. */
   | { does: "talk" };
 
-/** What an agent itself answers; the other paths are for proxies that have them. */
-export const agentPaths: readonly string[] = ["/v1/chat/completions", "/v1/responses"];
-
 const onlyGet = new Map<string, Route>([
   ["/health", { does: "health" }],
   ["/metrics", { does: "metrics" }],
   ["/v1/models", { does: "models" }],
 ]);
-const onlyPost: readonly string[] = [...agentPaths, "/v1/completions", "/v1/embeddings"];
+const onlyPost: readonly string[] = ["/v1/chat/completions", "/v1/responses", "/v1/completions", "/v1/embeddings"];
 const oneModel = "/v1/models/";
 const talk: Route = { does: "talk" };
 
 const keyHeaders = ["authorization", "x-clm-key", "x-clm-signature"];
 
 /**
- * Whether a request has its line in the audit log: not a probe of /health, nor one without a key for what nobody has a key for.
- * Whoever can connect could fill the log with them.
+ * Whether a request has a line in the audit log: not /health, and not an unknown path without a key, with which anybody who can
+ * connect could fill the log.
  */
 export const leavesLine = (path: string, headers: IncomingHttpHeaders): boolean =>
   path !== "/health" &&
   (path.startsWith("/v1") || onlyGet.has(path) || keyHeaders.some((name) => headers[name] !== undefined));
 
-/** Whether it is one of the gateway's own paths, to the letter. */
+/** Whether it is exactly one of the gateway's paths. */
 export const isOurs = (path: string): boolean => onlyPost.includes(path) || onlyGet.has(path);
 
-/** What is asked for, or a refusal that says what could have been. */
 export function routeOf(method: string, path: string): Route {
   if (onlyPost.includes(path)) return method === "POST" ? talk : wrongMethod("POST");
   const route = onlyGet.get(path) ?? modelIn(path);
@@ -41,7 +37,7 @@ export function routeOf(method: string, path: string): Route {
   return method === "GET" || method === "HEAD" ? route : wrongMethod("GET, HEAD");
 }
 
-/** A name has slashes in it, as they are or encoded. */
+/** The name may have slashes, plain or encoded. */
 function modelIn(path: string): Route | undefined {
   if (!path.startsWith(oneModel) || path.length === oneModel.length) return undefined;
   try {

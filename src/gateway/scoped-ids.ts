@@ -1,77 +1,65 @@
-import { type SessionIds, sessionIdHeaders, sessionIdMembers } from "./session-ids.js";
+import type { UpstreamDialect } from "../agents/chat/upstream.js";
+import { idHeaders, idMembers, namedBy, type SessionIds } from "./session-ids.js";
 import type { SessionScope } from "./session-scope.js";
 
-/** The ids of one request, as its caller and as the agent know them, and how what the agent answers is told to the caller. */
+/** The ids of one request as the agent gets them, and the ids of its answer as the caller gets them. */
 export interface ScopedIds {
   /** Headers to send. */
   headers: Record<string, string>;
   /** Members of the body that differ from the caller's. */
   members: Record<string, string>;
-  /** The answer's headers with the caller's names in them. */
+  /** The answer's headers with the caller's ids. */
   headersBack(headers: Record<string, string>): Record<string, string>;
-  /** The id of a response, as the caller is told it. */
+  /** The id of a response as the caller gets it. */
   response(id: string): string;
 }
 
-/** `asked` are the ids as the caller names them. Without a scope every id passes as it is. */
+/** Ids pass unchanged: for a key that may use all sessions, and for a proxy. */
+export const unscopedIds = (ids: SessionIds, { sessionHeaders }: UpstreamDialect): ScopedIds => ({
+  headers: namedBy(idHeaders(sessionHeaders), ids),
+  members: {},
+  headersBack: (back) => back,
+  response: (id) => id,
+});
+
+/** `ids` are the caller's. */
 export function scopedIds(
-  asked: SessionIds,
-  said: Readonly<Record<string, unknown>>,
-  scope: SessionScope | undefined,
+  ids: SessionIds,
+  body: Readonly<Record<string, unknown>>,
+  scope: SessionScope,
+  { sessionHeaders, derivedSession }: UpstreamDialect,
 ): ScopedIds {
-  if (!scope) {
-    return {
-      headers: namedBy(sessionIdHeaders, asked),
-      members: {},
-      headersBack: (back) => back,
-      response: (id) => id,
-    };
+  const sent = scope.upstream(ids);
+  // A named session replaces the history in the body, so only a first message gets one that the caller did not name.
+  if (sent.session === undefined && isFirstTurn(body.messages)) sent.session = scope.newSession();
+
+  /** The caller's own name, or the sealed id of a session that the agent named. */
+  function visible(session: string): string | undefined {
+    if (ids.session !== undefined && session === sent.session) return ids.session;
+    return derivedSession.test(session) ? undefined : scope.seal("session", session);
   }
-  const sent = scope.upstream(asked);
-  // Hermes names a session by its first words when nobody does, so that two keys with the same words would share it. A session that
-  // is named replaces the history in the body, so only a request without one gets a name of its own.
-  if (sent.session === undefined && isFirstTurn(said.messages)) sent.session = scope.newSession();
+
   return {
-    headers: namedBy(sessionIdHeaders, sent),
-    members: namedBy(sessionIdMembers, sent),
-    headersBack({ [sessionIdHeaders.session]: session, [sessionIdHeaders.sessionKey]: _, ...back }) {
-      const told = visible(session, asked, sent, scope);
-      return {
-        ...back,
-        ...(told !== undefined && { [sessionIdHeaders.session]: told }),
-        ...(asked.sessionKey !== undefined && { [sessionIdHeaders.sessionKey]: asked.sessionKey }),
-      };
+    headers: namedBy(idHeaders(sessionHeaders), sent),
+    members: namedBy(idMembers, sent),
+    headersBack(headers) {
+      const back = { ...headers };
+      const { session, sessionKey } = sessionHeaders;
+      if (session !== undefined && back[session] !== undefined) {
+        const shown = visible(back[session]);
+        if (shown === undefined) delete back[session];
+        else back[session] = shown;
+      }
+      if (sessionKey !== undefined) {
+        delete back[sessionKey];
+        if (ids.sessionKey !== undefined) back[sessionKey] = ids.sessionKey;
+      }
+      return back;
     },
     response: (id) => scope.seal("previousResponse", id),
   };
 }
 
-/**
- * The caller's own name for the session, or the sealed id of one that the agent chose. A session that the agent named by the first
- * words, which others may have said too, is not given out.
- */
-function visible(
-  session: string | undefined,
-  asked: SessionIds,
-  sent: SessionIds,
-  scope: SessionScope,
-): string | undefined {
-  if (session === undefined) return undefined;
-  if (asked.session !== undefined && session === sent.session) return asked.session;
-  return namedByWords.test(session) ? undefined : scope.seal("session", session);
-}
-
-const namedByWords = /^api-[0-9a-f]+$/;
-
-/** Nothing was said before: there is one message beside those of the system. */
+/** There is one message beside those of the system. */
 const isFirstTurn = (messages: unknown): boolean =>
   Array.isArray(messages) && messages.filter((message) => message?.role !== "system").length === 1;
-
-function namedBy(names: Partial<Record<keyof SessionIds, string>>, ids: SessionIds): Record<string, string> {
-  const named: Record<string, string> = {};
-  for (const kind in names) {
-    const [name, id] = [names[kind as keyof SessionIds], ids[kind as keyof SessionIds]];
-    if (name !== undefined && id !== undefined) named[name] = id;
-  }
-  return named;
-}

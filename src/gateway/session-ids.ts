@@ -1,16 +1,17 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { SessionHeaders } from "../agents/chat/upstream.js";
 import { Refusal } from "./refusal.js";
 
 /**
- * What in a request names something that the agent keeps and loads by itself: with any of these, an agent adds history that is
- * not in the body, or gives the answer of another request.
+ * The ids in a request by which an agent loads what it has stored: with any of them it adds history that is not in the body, or
+ * repeats the answer to another request.
  */
 export interface SessionIds {
   /** A stored session: its messages replace those of the body. */
   session?: string;
   /** Scopes the agent's long-term memory. */
   sessionKey?: string;
-  /** Requests with the same one share one answer for some minutes. */
+  /** Requests with the same key share one answer for some minutes. */
   idempotencyKey?: string;
   /** An earlier answer of /v1/responses, with all that came before it. */
   previousResponse?: string;
@@ -19,38 +20,47 @@ export interface SessionIds {
 }
 
 export type SessionIdKind = keyof SessionIds;
+type IdNames = Readonly<Partial<Record<SessionIdKind, string>>>;
 
-/** The headers that say where a message goes, as Node spells them. */
-export const sessionIdHeaders = {
-  session: "x-hermes-session-id",
-  sessionKey: "x-hermes-session-key",
-  idempotencyKey: "idempotency-key",
-} as const satisfies Partial<Record<SessionIdKind, string>>;
+/** All headers that carry an id, in lower case as Node spells them; those of sessions are an agent type's own. */
+export const idHeaders = (own: SessionHeaders): IdNames => ({ ...own, idempotencyKey: "idempotency-key" });
 
-/** The members of a body that do. */
-export const sessionIdMembers = {
-  previousResponse: "previous_response_id",
-  conversation: "conversation",
-} as const satisfies Partial<Record<SessionIdKind, string>>;
+/** The members of a body that carry an id. */
+export const idMembers = { previousResponse: "previous_response_id", conversation: "conversation" } as const;
 
-/** Those whose history the agent loads: what a call comes to depends on what is stored there. */
+/** Ids whose history the agent loads: what a call costs depends on what is stored there. */
 export const historyKinds = ["session", "previousResponse", "conversation"] as const satisfies readonly SessionIdKind[];
 
-/** An empty text names nothing, to agents as well. A body that names one by anything but a text is refused. */
-export function sessionIdsIn(headers: IncomingHttpHeaders, body: Readonly<Record<string, unknown>>): SessionIds {
+const kindsIn = (names: IdNames) => Object.entries(names) as [SessionIdKind, string][];
+
+/** An empty text names nothing, to agents as well. An id in the body that is not a text is refused. */
+export function sessionIdsIn(
+  headers: IncomingHttpHeaders,
+  body: Readonly<Record<string, unknown>>,
+  own: SessionHeaders,
+): SessionIds {
   const ids: SessionIds = {};
-  for (const [kind, name] of Object.entries(sessionIdHeaders) as [keyof typeof sessionIdHeaders, string][]) {
+  for (const [kind, name] of kindsIn(idHeaders(own))) {
     const value = headers[name];
     if (typeof value === "string" && value !== "") ids[kind] = value;
   }
-  for (const [kind, name] of Object.entries(sessionIdMembers) as [keyof typeof sessionIdMembers, string][]) {
+  for (const [kind, name] of kindsIn(idMembers)) {
     const value = Object.hasOwn(body, name) ? body[name] : undefined;
     if (value === undefined || value === null || value === "") continue;
-    if (typeof value !== "string") throw notText(name);
+    if (typeof value !== "string") {
+      throw new Refusal(400, "invalid_session_id", `\`${name}\` must be a text.`, { param: name });
+    }
     ids[kind] = value;
   }
   return ids;
 }
 
-const notText = (param: string): Refusal =>
-  new Refusal(400, "invalid_session_id", `\`${param}\` must be a text.`, { param });
+/** The ids by their names in a request. */
+export function namedBy(names: IdNames, ids: SessionIds): Record<string, string> {
+  const named: Record<string, string> = {};
+  for (const [kind, name] of kindsIn(names)) {
+    const id = ids[kind];
+    if (id !== undefined) named[name] = id;
+  }
+  return named;
+}

@@ -10,6 +10,7 @@ import { asEcho, misbehave } from "../lab/agents.js";
 import { clm, inHost } from "../lab/clm.js";
 import { labFixture } from "../lab/fixture.js";
 import { newKey, Running, Serving } from "../lab/serving.js";
+import { covered } from "../unit/gateway/signing/covered.js";
 import { filesBelow, filesOnHost, journalOf, stopWatching, watchProcesses } from "./lookout.js";
 import { leaks, type Planted, plant, soughtIn } from "./planted.js";
 
@@ -125,7 +126,7 @@ async function askEverything(url: string): Promise<void> {
   if (!signer) throw new Error("that is no key");
   const nonce = `nonce-${Date.now()}-abcdef`;
   const headers = signedHeaders(signer.secret, {
-    ...{ method: "POST", url: chat, body: Buffer.from(body), keyId: signer.id, now: new Date(), nonce },
+    ...{ method: "POST", url: chat, body: Buffer.from(body), keyId: signer.id, now: new Date(), nonce, covered },
   });
   expect((await ask(url, chat, { key: "none", headers, body })).status).toBe(200);
   expect((await ask(url, chat, { key: "none", headers, body })).status).toBe(401);

@@ -98,7 +98,7 @@ describe("messages", () => {
       const refused = await chat(name, ["--once", "see", "--file", path]);
       expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(why)]);
     }
-    expect((await chat(name, [])).stderr).toContain("nothing was piped in, and there is no terminal to talk on");
+    expect((await chat(name, [])).stderr).toContain("stdin is empty, and there is no terminal to chat on");
     expect((await chat(name, ["--once", "x", "--session", "a/b"])).code).toBe(2);
     expect(readFileSync(join(home, "chats.json"), "utf8")).toBe(last);
   });
@@ -126,7 +126,7 @@ describe("the connection", () => {
     }
   });
 
-  // Keepalives detect a frozen host before the agent's own silence timeout ("fell silent", after 120 s), even
+  // Keepalives detect a frozen host before the agent's own silence timeout ("stopped answering", after 120 s), even
   // where the user's ssh config sets a much longer keepalive interval.
   it.each([
     ["is cut", "KILL", "the connection ended"],
@@ -214,7 +214,7 @@ describe("at a terminal", () => {
       ],
     });
     expect(code, screen).toBe(0);
-    expect(screen.trimEnd()).toMatch(/go on with: clm chat nils --session clm-\d{8}-[0-9a-f]{8}$/);
+    expect(screen.trimEnd()).toMatch(/continue with: clm chat nils --session clm-\d{8}-[0-9a-f]{8}$/);
   });
 
   it("reconnects after a lost connection and continues", async () => {
@@ -233,7 +233,7 @@ describe("at a terminal", () => {
           },
         ],
         [
-          /lost the connection[\s\S]*connects again[\s\S]*nils> /,
+          /lost the connection[\s\S]*reconnects[\s\S]*nils> /,
           () => kept(name, before + 2).then(() => "how many turns\r"),
         ],
         [/turns: 3\s[\s\S]*nils> /, "\u0004"],

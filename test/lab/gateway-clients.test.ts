@@ -8,8 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signedHeaders } from "../../src/gateway/signing/sign.js";
 import { signerOf } from "../../src/gateway/signing/signing-secret.js";
 import { Secret } from "../../src/secret.js";
+
+import { covered } from "../unit/gateway/signing/covered.js";
 import { clm, type Result, runProgram } from "./clm.js";
 import { labFixture, withEcho } from "./fixture.js";
+
 import { newKey, Running, Serving } from "./serving.js";
 
 const host = "trial-1";
@@ -176,6 +179,7 @@ describe("a signed request", () => {
       keyId: id,
       now,
       nonce,
+      covered,
     });
   };
   const send = async (headers: Record<string, string>, text = body) => {

@@ -1,17 +1,39 @@
+import type { Manifest } from "../manifest/manifest.js";
+import type { Completion } from "./completion.js";
+
+/** How an agent shows that a model call failed, though it answers HTTP 200. */
+export interface FailureSigns extends FailureForms {
+  /** What it adds to OpenAI's API to report errors. */
+  extension?: ErrorExtension;
+}
+
 /**
- * The texts by which an agent says that a model call failed, though it answers HTTP 200 as if the model had spoken. Each is how
- * such a text begins; `{n}` stands for a number and `{status}` for an HTTP status of 400 or more.
+ * Beginnings of texts that stand where the answer would be; `{n}` stands for a number and `{status}` for an HTTP status of 400
+ * or more.
  */
 export interface FailureForms {
-  /** Words of the agent itself: a failure whatever else the answer reports. */
+  /** The agent's own words: a failure whatever else the answer reports. */
   always: readonly string[];
   /** A model can say these too: a failure only where the answer reports that no tokens were used. */
   withoutUsage: readonly string[];
 }
 
-export const noForms: FailureForms = { always: [], withoutUsage: [] };
+/** Error reports of one agent type, in members or headers of its own. */
+export interface ErrorExtension {
+  /** Whether a chunk of a stream has such a member, and must be remembered until the stream ends. */
+  isIn(chunk: Completion): boolean;
+  isFailed(answer: { said: Completion; headers: Record<string, string>; finish: unknown }): boolean;
+  /** The error's text, also that of OpenAI's own `error` member; empty when there is none. */
+  text(answer: { said: Completion; headers: Record<string, string> }): string;
+}
 
-/** What went wrong, as far as the HTTP status of the provider tells. */
+/** The forms that a manifest lists. */
+export const failureForms = ({ api: { chat } }: Pick<Manifest, "api">): FailureForms => ({
+  always: chat.failures,
+  withoutUsage: chat.failures_without_usage,
+});
+
+/** By the HTTP status of the provider. */
 export type FailureCause =
   | "key-refused"
   | "account-empty"
@@ -27,30 +49,29 @@ export interface AnswerFailure {
   /** The provider's HTTP status, where the text names one. */
   status?: number;
   text: string;
-  /** The text stands where the answer would be: nothing of the answer is the model's. */
+  /** The text stands in place of the answer: no part of the answer is the model's. */
   asAnswer: boolean;
 }
 
-// Characters. A text that may be a failure is held back until it is longer; only explicit errors are failures from then on.
-const longestFailure = 16_384;
+// Characters. A text that may be a failure is held back until it is longer; from then on only explicit errors are failures.
+const maxFailure = 16_384;
 
-/** Whether a text that is still coming may turn out to be a failure. */
+/** Whether the beginning of a text may turn out to be a failure. */
 export function mayBeFailure(text: string, { always, withoutUsage }: FailureForms): boolean {
-  if (text.length > longestFailure) return false;
-  const begun = text.trimStart();
-  return [...always, ...withoutUsage].some((form) => matched(begun, form) !== undefined);
+  if (text.length > maxFailure) return false;
+  const start = text.trimStart();
+  return [...always, ...withoutUsage].some((form) => match(start, form) !== undefined);
 }
 
-/** The failure that a whole text tells, if it tells one. `unused` says that the answer reports zero tokens. */
+/** The failure that a whole text reports, if any. `unused`: the answer reports zero tokens. */
 export function failureInText(text: string, unused: boolean, forms: FailureForms): AnswerFailure | undefined {
-  const said = text.trim();
-  const tells = (form: string) => matched(said, form) === "whole";
-  const isFailure =
-    forms.always.some(tells) || (unused && said.length <= longestFailure && forms.withoutUsage.some(tells));
-  return isFailure ? { ...failureSaying(said, forms), asAnswer: true } : undefined;
+  const trimmed = text.trim();
+  const has = (form: string) => match(trimmed, form) === "whole";
+  const isFailure = forms.always.some(has) || (unused && trimmed.length <= maxFailure && forms.withoutUsage.some(has));
+  return isFailure ? { ...failureSaying(trimmed, forms), asAnswer: true } : undefined;
 }
 
-/** A failure that is known for one, with what its text tells of the cause. */
+/** A known failure, with the cause that its text names. */
 export function failureSaying(text: string, forms: FailureForms): AnswerFailure {
   const status = statusIn(text, forms);
   return { cause: causeFor(status), ...(status !== undefined && { status }), text, asAnswer: false };
@@ -58,30 +79,28 @@ export function failureSaying(text: string, forms: FailureForms): AnswerFailure 
 
 export const emptyAnswer: AnswerFailure = { cause: "empty", text: "it is empty", asAnswer: false };
 
-const paths = /(\{n\}|\{status\})/;
-
-// Every answer is compared with every form, which never changes.
+// Every answer is compared with every form, and forms never change.
 const known = new Map<string, readonly string[]>();
 
 function partsOf(form: string): readonly string[] {
-  const parts = known.get(form) ?? form.split(paths);
+  const parts = known.get(form) ?? form.split(/(\{n\}|\{status\})/);
   known.set(form, parts);
   return parts;
 }
 
-/** Nothing when the text cannot be of that form, `begun` when it is too short to tell. */
-function matched(text: string, form: string): "begun" | "whole" | undefined {
+/** `beginning` when the text is too short to decide, undefined when it cannot have the form. */
+function match(text: string, form: string): "beginning" | "whole" | undefined {
   let at = 0;
   for (const part of partsOf(form)) {
     const left = text.slice(at);
-    if (left === "" && part !== "") return "begun";
+    if (left === "" && part !== "") return "beginning";
     if (part === "{n}" || part === "{status}") {
       const [digits] = /^\d*/.exec(left) ?? [""];
-      if (part === "{status}" && digits === left && /^[45]\d?$/.test(digits)) return "begun";
+      if (part === "{status}" && digits === left && /^[45]\d?$/.test(digits)) return "beginning";
       if (part === "{n}" ? digits === "" : !/^[45]\d\d$/.test(digits)) return undefined;
       at += digits.length;
     } else if (left.startsWith(part)) at += part.length;
-    else return part.startsWith(left) ? "begun" : undefined;
+    else return part.startsWith(left) ? "beginning" : undefined;
   }
   return "whole";
 }

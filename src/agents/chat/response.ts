@@ -1,5 +1,5 @@
 import { errorText, failureIn, type TokenUsage, textOf } from "./completion.js";
-import type { AnswerFailure, FailureForms } from "./failure.js";
+import type { AnswerFailure, FailureSigns } from "./failure.js";
 
 /** The members of an answer of /v1/responses that tell it from a failure. */
 export interface ResponseObject {
@@ -10,25 +10,22 @@ export interface ResponseObject {
   usage?: TokenUsage | null;
 }
 
-/** What the assistant says in it. */
+/** The assistant's text in it. */
 export function textOfResponse({ output }: ResponseObject): string {
   if (!Array.isArray(output)) return "";
   return output.map((item) => (item?.type === "message" ? textOf(item.content) : "")).join("");
 }
 
-/**
- * Why a response is a failed call, if it is one. A failed call is `completed` at every version of Hermes, with the error as its text
- * (seen live); in a stream versions up to 0.15 end it as `failed`.
- */
+/** Why a response is a failed call, if it is one: its status may be `completed`, with the error as its text (seen live). */
 export function failureInResponse(
   response: ResponseObject,
   headers: Record<string, string>,
-  forms: FailureForms,
-  said = textOfResponse(response),
+  signs: FailureSigns,
+  text = textOfResponse(response),
 ): AnswerFailure | undefined {
-  const { status, error, usage } = response;
-  const failed = status === "failed" || errorText({ error: error ?? null }) !== "";
-  // One that was cut at its longest is an answer.
+  const { status, error = null, usage } = response;
+  const failed = status === "failed" || errorText({ error }) !== "";
+  // A response that was cut at its maximum length is an answer.
   const finish = failed ? "error" : status === "incomplete" ? "length" : "stop";
-  return failureIn({ text: said, finish, headers, said: { error: error ?? null }, usage, forms });
+  return failureIn({ text, finish, headers, said: { error }, usage, signs });
 }

@@ -1,132 +1,171 @@
-import { type Completion, completionFrom, errorText, failureIn, textOf } from "./completion.js";
-import { eventReader } from "./events.js";
-import { type AnswerFailure, type FailureForms, mayBeFailure } from "./failure.js";
+import { type Completion, completionFrom, errorText, failureIn, hasError, textOf } from "./completion.js";
+import { EventSplitter, parseEvent, type ServerEvent } from "./events.js";
+import { type AnswerFailure, type FailureSigns, mayBeFailure } from "./failure.js";
 
-/** What is shown of an answer while it comes. */
-export type Piece = { text: string } | { tool: string; label: string; status: string };
+export interface ToolUse {
+  tool: string;
+  label: string;
+  /** `running` when it begins. */
+  status: string;
+}
 
-/** A streamed answer that came to its end, or why it is none. */
+/** A part of an answer that is shown while the rest is still to come. */
+export type Piece = { text: string } | ToolUse;
+
+/** A streamed answer that ended, or the reason why it is not an answer. */
 export interface Streamed {
   text: string;
   failure?: AnswerFailure;
-  /** It was cut at its longest. */
+  /** It reached its maximum length. */
   cut?: boolean;
   tokens?: { input: number; output: number };
 }
 
-export interface StreamOptions {
+export interface ReadOptions {
   headers: Record<string, string>;
-  forms: FailureForms;
+  signs: FailureSigns;
   onPiece: (piece: Piece) => void;
+  /** The use of a tool that an event reports, in the agent's own way. */
+  toolUse?: (event: ServerEvent) => ToolUse | undefined;
 }
 
-/** Characters of a stream, in which each word of an answer takes a few hundred. Nothing a model says is as long. */
-const longest = 64 * 1024 * 1024;
+/** Reads an answer as its bytes come. */
+export interface AnswerReader {
+  /** Returns whether to go on reading: not when an answer is too long. */
+  push(chunk: Buffer): boolean;
+  /** After the last byte. */
+  end(): Streamed;
+}
+
+// Bytes. In a stream each word of an answer takes a few hundred; no answer is as long.
+const maxStream = 64 * 1024 * 1024;
+const maxEvent = 8 * 1024 * 1024;
 
 /**
- * Reads a streamed completion. Text that may yet turn out to be a failure told as an answer is held back until it cannot be
- * one any more: nobody is shown a failure as if the model had said it.
+ * Reads a streamed completion. Text that may turn out to be a failure is held back until it cannot be one any more, so that a
+ * failure is never shown as the model's answer.
  */
-export function streamReader({ headers, forms, onPiece }: StreamOptions) {
-  let text = "";
-  /** What was not shown yet, as long as nothing was. */
-  let held: string | undefined = "";
-  let length = 0;
-  let endless = false;
-  let finish: unknown;
-  let last: Completion = {};
-  let usage: Completion["usage"];
-  let over = false;
-
-  function show(piece: string): void {
-    if (held === undefined) {
-      if (piece !== "") onPiece({ text: piece });
-      return;
-    }
-    held += piece;
-    if (!mayBeFailure(held, forms)) showHeld();
-  }
-
-  function showHeld(): void {
-    if (held) onPiece({ text: held });
-    held = undefined;
-  }
-
-  function chunk(said: Completion): void {
-    const [choice] = said.choices ?? [];
-    if (said.usage) usage = said.usage;
-    if (said.hermes || said.error !== undefined) last = { ...last, ...said };
-    if (choice?.finish_reason) finish = choice.finish_reason;
-    const content = textOf(choice?.delta?.content);
-    // After a tool call Hermes begins its text with two newlines (seen live), before which nothing was said.
-    const piece = text === "" ? content.replace(/^[\r\n]+/, "") : content;
-    text += piece;
-    show(piece);
-  }
-
-  const events = eventReader(({ name, data }) => {
-    if (data === "[DONE]") over = true;
-    else if (name === "hermes.tool.progress") tool(data, onPiece);
-    else {
-      const said = completionFrom(data);
-      if (said) chunk(said);
-    }
+export class StreamReader implements AnswerReader {
+  #text = "";
+  /** Text that was not shown yet; undefined once some was. */
+  #held: string | undefined = "";
+  #length = 0;
+  #tooLong = false;
+  #finish: unknown;
+  #errors: Completion = {};
+  #usage: Completion["usage"];
+  #done = false;
+  readonly #splitter = new EventSplitter({
+    maxBytes: maxEvent,
+    onEvent: (event, whole) => {
+      const parsed = whole ? parseEvent(event) : undefined;
+      if (parsed) this.#event(parsed);
+    },
   });
 
+  constructor(private readonly options: ReadOptions) {}
+
+  push(chunk: Buffer): boolean {
+    this.#length += chunk.length;
+    this.#tooLong ||= this.#length > maxStream || !this.#splitter.push(chunk);
+    return !this.#tooLong;
+  }
+
+  end(): Streamed {
+    if (this.#tooLong) return { text: this.#text, failure: tooLong };
+    this.#splitter.end();
+    const { headers, signs } = this.options;
+    const [text, finish, said, usage] = [this.#text, this.#finish, this.#errors, this.#usage];
+    const failure = failureIn({ text, finish, headers, said, usage, signs });
+    if (failure === undefined) this.#showHeld();
+    if (!this.#done && finish === undefined && errorText(said) === "") return { text, failure: brokeOff };
+    return failure ? { text, failure } : answered(text, finish, usage);
+  }
+
+  #event(event: ServerEvent): void {
+    const { toolUse, onPiece, signs } = this.options;
+    if (event.data === "[DONE]") {
+      this.#done = true;
+      return;
+    }
+    const used = toolUse?.(event);
+    if (used) {
+      onPiece(used);
+      return;
+    }
+    const chunk = completionFrom(event.data);
+    if (!chunk) return;
+    const [choice] = chunk.choices ?? [];
+    if (chunk.usage) this.#usage = chunk.usage;
+    if (hasError(chunk) || signs.extension?.isIn(chunk)) this.#errors = { ...this.#errors, ...chunk };
+    if (choice?.finish_reason) this.#finish = choice.finish_reason;
+    const content = textOf(choice?.delta?.content);
+    const piece = this.#text === "" ? withoutLeadingLines(content) : content;
+    this.#text += piece;
+    this.#show(piece);
+  }
+
+  #show(piece: string): void {
+    if (this.#held === undefined) {
+      if (piece !== "") this.options.onPiece({ text: piece });
+      return;
+    }
+    this.#held += piece;
+    if (!mayBeFailure(this.#held, this.options.signs)) this.#showHeld();
+  }
+
+  #showHeld(): void {
+    if (this.#held) this.options.onPiece({ text: this.#held });
+    this.#held = undefined;
+  }
+}
+
+/** Reads a completion that is not streamed, and shows it as one piece. */
+export class WholeReader implements AnswerReader {
+  readonly #chunks: Buffer[] = [];
+  #length = 0;
+
+  constructor(private readonly options: ReadOptions) {}
+
+  push(chunk: Buffer): boolean {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    return this.#length <= maxStream;
+  }
+
+  end(): Streamed {
+    const { headers, signs, onPiece } = this.options;
+    const said = completionFrom(Buffer.concat(this.#chunks).toString());
+    const [choice] = said?.choices ?? [];
+    if (!said || !choice) return { text: "", failure: notACompletion };
+    const text = withoutLeadingLines(textOf(choice.message?.content));
+    const { finish_reason: finish } = choice;
+    const failure = failureIn({ text, finish, headers, said, usage: said.usage, signs });
+    if (failure) return { text, failure };
+    onPiece({ text });
+    return answered(text, finish, said.usage);
+  }
+}
+
+/** After a tool call an agent may begin its text with empty lines (seen live). */
+const withoutLeadingLines = (text: string): string => text.replace(/^[\r\n]+/, "");
+
+function answered(text: string, finish: unknown, usage: Completion["usage"]): Streamed {
+  const { prompt_tokens: input, completion_tokens: output } = usage ?? {};
   return {
-    /** Whether more is of use: it is not when an answer has no end. */
-    push(part: string): boolean {
-      length += part.length;
-      endless ||= length > longest || !events.push(part);
-      return !endless;
-    },
-    /** After the last byte. */
-    end(): Streamed {
-      if (endless) return { text, failure: noEnd };
-      const failure = failureIn({ text, finish, headers, said: last, usage, forms });
-      if (failure === undefined) showHeld();
-      if (!over && finish === undefined && errorText(last) === "") return { text, failure: brokeOff };
-      if (failure !== undefined) return { text, failure };
-      return { text, ...(finish === "length" && { cut: true }), ...tokensIn(usage) };
-    },
+    text,
+    ...(finish === "length" && { cut: true }),
+    ...(typeof input === "number" && typeof output === "number" && { tokens: { input, output } }),
   };
 }
 
-const brokeOff = unfinished("it broke off before its end");
-const noEnd = unfinished("it has no end, and was not listened to any longer");
+const notAnAnswer = (text: string): AnswerFailure => ({ cause: "unknown", text, asAnswer: false });
+const brokeOff = notAnAnswer("it broke off before its end");
+const tooLong = notAnAnswer("it has no end, and was not read any further");
+const notACompletion = notAnAnswer("what came back is not a completion");
 
-function unfinished(text: string): AnswerFailure {
-  return { cause: "unknown", text, asAnswer: false };
-}
-
-function tool(data: string, onPiece: StreamOptions["onPiece"]): void {
-  const { tool, label, status } = (completionFrom(data) ?? {}) as Record<string, unknown>;
-  if (typeof tool !== "string") return;
-  onPiece({ tool, label: typeof label === "string" ? label : "", status: typeof status === "string" ? status : "" });
-}
-
-function tokensIn(usage: Completion["usage"]): Pick<Streamed, "tokens"> {
-  const { prompt_tokens: input, completion_tokens: output } = usage ?? {};
-  return typeof input === "number" && typeof output === "number" ? { tokens: { input, output } } : {};
-}
-
-/** Reads a completion that came whole, as a stream of one piece. */
-export function wholeAnswer(body: string, { headers, forms, onPiece }: StreamOptions): Streamed {
-  const said = completionFrom(body);
-  const [choice] = said?.choices ?? [];
-  if (!said || !choice) return { text: "", failure: noCompletion };
-  const text = textOf(choice.message?.content).replace(/^[\r\n]+/, "");
-  const { finish_reason: finish } = choice;
-  const failure = failureIn({ text, finish, headers, said, usage: said.usage, forms });
-  if (failure) return { text, failure };
-  onPiece({ text });
-  return { text, ...(finish === "length" && { cut: true }), ...tokensIn(said.usage) };
-}
-
-const noCompletion = unfinished("what came back is not a completion");
-
-/** Why there is no stream at all: what a refused request said. */
-export const refusal = (status: number, body: string): string => {
+/** What an answer other than HTTP 200 says. */
+export function refusal(status: number, body: string): string {
   const said = completionFrom(body);
   return `HTTP ${status}${said && errorText(said) ? `: ${errorText(said)}` : ""}`;
-};
+}

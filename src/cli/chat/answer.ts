@@ -4,8 +4,8 @@ import { quote } from "../../quote.js";
 import { oneLine, plainStream } from "../../ui/plain.js";
 import type { Context } from "../command.js";
 
-/** Shows an answer as it comes: its text on stdout, what the agent does beside it on stderr. */
-export function shownBy({ ui, format }: Context) {
+/** Prints an answer as it comes: its text on stdout, the tools that the agent uses on stderr. */
+export function answerPrinter({ ui, format }: Context) {
   const text = plainStream();
   let last = "\n";
   const print = (part: string): void => {
@@ -21,7 +21,7 @@ export function shownBy({ ui, format }: Context) {
         ui.aside(`· ${oneLine(piece.tool)}${label ? `: ${label}` : ""}`);
       }
     },
-    /** The line of the answer is over, also of one that was broken off. */
+    /** Ends the line, also of an answer that was interrupted. */
     end(): void {
       print(text.flush());
       if (last !== "\n") print("\n");
@@ -29,6 +29,7 @@ export function shownBy({ ui, format }: Context) {
   };
 }
 
-/** The line that goes on with a conversation. */
-export const continueOnError = ({ agent, session }: Talk): string =>
-  `clm chat ${agent.ref} --session ${quote(session)}`;
+export const cutWarning = "the answer was cut: it reached the model's maximum length";
+
+/** The command that continues a conversation. */
+export const resumeCommand = ({ agent, id }: Talk): string => `clm chat ${agent.ref} --session ${quote(id)}`;

@@ -1,7 +1,7 @@
 import { type Attachment, messageWith } from "../../agents/chat/message.js";
 import { Fault } from "../../errors.js";
 import { attachment, textIn } from "../../flows/chat/attach.js";
-import { openTalk, type Talk, type Which } from "../../flows/chat/talk.js";
+import { Talk, type Which } from "../../flows/chat/talk.js";
 import { withSession } from "../../flows/session.js";
 import type { Context, Handler } from "../command.js";
 import type { chat } from "./commands.js";
@@ -13,34 +13,33 @@ export const run: Handler<typeof chat> = async ({ args, options }, clm) => {
   const which = whichOf(options);
   const source = sourceOf(options, clm);
   return withSession({ ...clm, sudoPasswordFile }, async (session) => {
-    const talk = openTalk(session, args.name, { which, system });
-    // The host is reached while files are read; what is wrong with either is told.
+    const talk = new Talk(session, args.name, { which, system });
+    // Connects while files are read; a failure is reported when the connection is used.
     talk.connected().catch(() => {});
     const files = () => Promise.all(file.map((path) => attached(clm, path)));
     if (source === "person") return converse(clm, talk, files);
     const text = source === "stdin" ? await pipedText(clm) : source.text;
-    return once(clm, talk, await whole(talk, text, await files()));
+    return once(clm, talk, await fittingMessage(talk, text, await files()));
   });
 };
 
-/** A message with its files, that is known to be read to its end. */
-async function whole(talk: Talk, text: string, files: Attachment[]): Promise<string> {
+async function fittingMessage(talk: Talk, text: string, files: Attachment[]): Promise<string> {
   const message = messageWith(text, files);
   await talk.mustFit(message);
   return message;
 }
 
 async function pipedText(clm: Context): Promise<string> {
-  const text = await textIn(clm.stdin(), "what was piped in", clm.signal);
+  const text = await textIn(clm.stdin(), "stdin", clm.signal);
   if (text.trim() !== "") return text;
-  throw new Fault("usage", "nothing was piped in, and there is no terminal to talk on", {
-    why: "say it with --once, or pipe it in",
+  throw new Fault("usage", "stdin is empty, and there is no terminal to chat on", {
+    why: "pass the message with --once, or pipe it in",
   });
 }
 
 const attached = (clm: Context, path: string): Promise<Attachment> =>
   path === "-"
-    ? textIn(clm.stdin(), "what was piped in", clm.signal).then((text) => ({ name: "stdin", text }))
+    ? textIn(clm.stdin(), "stdin", clm.signal).then((text) => ({ name: "stdin", text }))
     : attachment(path, clm.signal);
 
 function whichOf({ session, last, new: fresh }: { session?: string | undefined; last: boolean; new: boolean }): Which {
@@ -56,14 +55,16 @@ type Source = "person" | "stdin" | { text: string };
 function sourceOf({ once, file }: { once?: string | undefined; file: string[] }, clm: Context): Source {
   const piped = !clm.stdin().isTTY;
   const streams = file.filter((path) => path === "-").length + (once === "-" ? 1 : 0);
-  if (streams > 1) throw new Fault("usage", "stdin can be read only once: '-' was given more than once");
-  if (streams > 0 && !piped) throw new Fault("usage", "nothing was piped in for '-'");
+  if (streams > 1) throw new Fault("usage", "stdin can be read only once: '-' was passed more than once");
+  if (streams > 0 && !piped) throw new Fault("usage", "'-' reads stdin, and nothing is piped in");
   if (once !== undefined && once !== "-") return { text: once };
   if (once === "-") return "stdin";
   if (piped) return streams > 0 ? { text: "" } : "stdin";
   if (clm.format !== "table") {
-    throw new Fault("usage", `-o ${clm.format} is for one message`, { why: "say it with --once, or pipe it in" });
+    throw new Fault("usage", `-o ${clm.format} is for a single message`, {
+      why: "pass the message with --once, or pipe it in",
+    });
   }
   if (clm.ui.interactive) return "person";
-  throw new Fault("usage", "there is no terminal to talk on", { why: "say it with --once, or pipe it in" });
+  throw new Fault("usage", "there is no terminal to chat on", { why: "pass the message with --once, or pipe it in" });
 }

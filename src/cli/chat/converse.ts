@@ -3,20 +3,20 @@ import { asFault, Fault, isFault } from "../../errors.js";
 import type { Talk } from "../../flows/chat/talk.js";
 import type { Lines } from "../../ui/lines.js";
 import type { Context } from "../command.js";
-import { continueOnError, shownBy } from "./answer.js";
+import { answerPrinter, cutWarning, resumeCommand } from "./answer.js";
 
-const help = `/reset     begin a new conversation
-/session   tell the line that goes on with this one, which has its id
+const help = `/reset     start a new conversation
+/session   print the command that continues this conversation
 /exit      leave (also Ctrl-D, or Ctrl-C at an empty line)
-Ctrl-C stops an answer. What is pasted at once is one message.`;
+Ctrl-C stops an answer. Text that is pasted at once is one message.`;
 
-/** A conversation with a person at a terminal. An answer that fails is told, and the conversation goes on. */
+/** A conversation with a person at a terminal. A failed answer is reported, and the conversation continues. */
 export async function converse(clm: Context, talk: Talk, attach: () => Promise<Attachment[]>): Promise<undefined> {
   const { ui, signal } = clm;
   const { agent } = talk;
   let files = await attach();
   await talk.ready();
-  ui.note(`${agent.name} on ${agent.host.name}; /help tells what else can be typed`);
+  ui.note(`${agent.name} on ${agent.host.name}; type /help for commands`);
   if (files.length > 0) ui.note(`with the first message: ${files.map(({ name }) => name).join(", ")}`);
   const lines = ui.lines(`${agent.name}>`);
   let said = false;
@@ -26,8 +26,8 @@ export async function converse(clm: Context, talk: Talk, attach: () => Promise<A
       signal.throwIfAborted();
       if (typed === undefined || typed === "/exit" || typed === "/quit") break;
       if (typed === "") continue;
-      if (isOrder(typed)) {
-        obey(clm, talk, typed);
+      if (isCommand(typed)) {
+        runCommand(clm, talk, typed);
         if (typed === "/reset") said = false;
         continue;
       }
@@ -37,47 +37,43 @@ export async function converse(clm: Context, talk: Talk, attach: () => Promise<A
   } finally {
     lines.close();
   }
-  if (said) tellSession(clm, talk);
+  if (said) ui.note(`continue with: ${resumeCommand(talk)}`);
   return undefined;
 }
 
-/** A word with a slash before it; a path, or several lines, is something to say. */
-const isOrder = (typed: string): boolean => /^\/[a-z]*$/i.test(typed);
+/** One word after a slash; a path or several lines are a message. */
+const isCommand = (typed: string): boolean => /^\/[a-z]*$/i.test(typed);
 
-function obey(clm: Context, talk: Talk, order: string): void {
-  if (order === "/help") clm.ui.note(help);
-  else if (order === "/session") tellSession(clm, talk);
-  else if (order === "/reset") {
+function runCommand({ ui }: Context, talk: Talk, command: string): void {
+  if (command === "/help") ui.note(help);
+  else if (command === "/session") ui.note(`continue with: ${resumeCommand(talk)}`);
+  else if (command === "/reset") {
     talk.reset();
-    clm.ui.note(`a new conversation: session ${talk.session}`);
-  } else clm.ui.warn(`there is no ${order}; /help tells what there is`);
+    ui.note(`a new conversation: session ${talk.id}`);
+  } else ui.warn(`unknown command ${command}; type /help for commands`);
 }
 
-function tellSession({ ui }: Context, talk: Talk): void {
-  ui.note(`go on with: ${continueOnError(talk)}`);
-}
-
-/** Whether the message got to the agent. */
+/** Returns whether the agent got the message. */
 async function exchange(clm: Context, talk: Talk, lines: Lines, message: string): Promise<boolean> {
   const stop = new AbortController();
-  const shown = shownBy(clm);
+  const printer = answerPrinter(clm);
   try {
     await talk.mustFit(message);
-    const say = () => talk.say(message, { onPiece: shown.piece, signal: stop.signal }).finally(shown.end);
+    const say = () => talk.say(message, { onPiece: printer.piece, signal: stop.signal }).finally(printer.end);
     const { cut } = await lines.during(say, () => stop.abort(new Fault("interrupted", "the answer was stopped")));
-    if (cut) clm.ui.warn("the answer was cut: the model may say no more at once");
+    if (cut) clm.ui.warn(cutWarning);
     return true;
   } catch (error) {
     clm.signal.throwIfAborted();
     if (stop.signal.aborted) clm.ui.note("stopped");
-    else tell(clm, error);
+    else showFault(clm, error);
     return stop.signal.aborted;
   }
 }
 
-function tell({ ui }: Context, error: unknown): void {
+function showFault({ ui }: Context, error: unknown): void {
   const fault = asFault(error);
   if (fault.fault === "bug") throw error;
   ui.fault(fault);
-  if (isFault(fault, "connection-lost", "unreachable")) ui.note("the next message connects again");
+  if (isFault(fault, "connection-lost", "unreachable")) ui.note("the next message reconnects");
 }

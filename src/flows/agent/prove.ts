@@ -6,6 +6,7 @@ import { withoutSecretsIn } from "../../agents/probe/proof/connections.js";
 import { judge, restartsOf, settled } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
 import { isProven, type Proof } from "../../agents/probe/proof/proof.js";
+import { agentType } from "../../agents/type.js";
 import type { Shell } from "../../remote/process.js";
 import { sharedShell } from "../../remote/shared-shell.js";
 import type { Secret } from "../../secret.js";
@@ -77,6 +78,9 @@ async function watch(
   { chat, noChat, connections = false, timeout, ...options }: ProveOptions & { timeout: number },
 ): Promise<Proved> {
   const { ui, signal } = session;
+  const dialect = chat ? await (await agentType(resolved.manifest)).chat?.() : undefined;
+  const missing = chat ? `${resolved.manifest.type} agents have no chat` : (noChat ?? "not asked for");
+  const skipped = dialect ? undefined : missing;
   const look = async (sight: Parameters<typeof observe>[3]) =>
     withoutSecrets(ui, resolved, await observe(root, resolved, key, sight, signal));
   const progress = options.progress ?? ui.progress(`validate ${resolved.name}`);
@@ -89,7 +93,7 @@ async function watch(
   let connecting: number | undefined;
   try {
     for (;;) {
-      const seen = await look({ chat: chat && answered === undefined, connections });
+      const seen = await look({ chat: answered === undefined ? dialect : undefined, connections });
       first ??= seen;
       // What another process answered proves nothing about this one.
       if (process !== undefined && process !== seen.unit.MainPID) answered = undefined;
@@ -99,7 +103,7 @@ async function watch(
       answered = seen.chat ?? answered;
       asked = seen.asked ?? asked;
       if (answered) seen.chat = answered;
-      const proofs = judge(resolved, seen, { first, noChat: chat ? undefined : (noChat ?? "not asked for") });
+      const proofs = judge(resolved, seen, { first, chat: dialect, noChat: skipped });
       if (isProven(proofs)) {
         progress.done(`${resolved.name} is proven`);
         return { proofs, seen };

@@ -5,18 +5,18 @@ import type { Attachment } from "../../agents/chat/message.js";
 import { readAll } from "../../async/read-all.js";
 import { Fault } from "../../errors.js";
 
-// No agent reads that much of a message, and whatever else a path may lead to must not fill the memory.
-const largest = 1024 * 1024;
+// No agent reads that much of a message; and a path may lead to something endless.
+const maxBytes = 1024 * 1024;
 
-/** A text file for a message. What is no text is refused: the agent could make nothing of it. */
+/** A text file for a message; other files are refused. */
 export async function attachment(path: string, signal: AbortSignal): Promise<Attachment> {
   return { name: basename(path), text: await textIn(createReadStream(path, { signal }), path, signal) };
 }
 
-/** Everything a stream brings, as text. */
+/** All of a stream, as text. */
 export async function textIn(stream: Readable, what: string, signal: AbortSignal): Promise<string> {
   const tooMuch = () => new Fault("bad-input", `${what} is larger than 1 MB`, { why: "nothing was sent" });
-  const bytes = await readAll(stream, { signal, maxBytes: largest, tooMuch }).catch((error) => {
+  const bytes = await readAll(stream, { signal, maxBytes, tooMuch }).catch((error) => {
     signal.throwIfAborted();
     if (error instanceof Fault) throw error;
     const why = error.code === "EISDIR" ? "it is a directory" : error.message;
@@ -26,7 +26,7 @@ export async function textIn(stream: Readable, what: string, signal: AbortSignal
 }
 
 function textOf(bytes: Buffer, what: string): string {
-  const binary = () => new Fault("bad-input", `${what} is not a text in UTF-8`, { why: "nothing was sent" });
+  const binary = () => new Fault("bad-input", `${what} is not UTF-8 text`, { why: "nothing was sent" });
   if (bytes.includes(0)) throw binary();
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

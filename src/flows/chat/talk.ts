@@ -1,6 +1,7 @@
-import { mustBeSessionId, mustFit, newSessionId } from "../../agents/chat/message.js";
+import { isSessionId, mustBeSessionId, mustFit, newSessionId } from "../../agents/chat/message.js";
 import type { Piece, Streamed } from "../../agents/chat/stream.js";
 import { loadType } from "../../agents/manifest/registry.js";
+import { capability } from "../../agents/type.js";
 import { Fault, isFault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import { warmUp } from "../../remote/http.js";
@@ -12,32 +13,16 @@ import type { Session } from "../session.js";
 import { exchange } from "./exchange.js";
 import { keepLast } from "./last.js";
 
-/** Which conversation it is to be: a new one, one by its id, or the last one clm had with the agent. */
+/** Which conversation: a new one, the last one that clm had with the agent, or one by its id. */
 export type Which = "new" | "last" | { id: string };
 
 export interface TalkOptions {
   which: Which;
-  /** Said to the model beside every message. */
+  /** Instructions for the model beside every message. */
   system?: string | undefined;
 }
 
-/** A conversation with one agent. */
-export interface Talk {
-  agent: Agent;
-  /** Its id, which the agent may change. */
-  readonly session: string;
-  /** Connects to the agent's host, if that was not done yet. */
-  connected(): Promise<VerifiedApi>;
-  /** The same, and looks who is behind the agent's port. */
-  ready(): Promise<void>;
-  /** Throws before anything is sent when a message can not be sent whole. */
-  mustFit(message: string): Promise<void>;
-  say(message: string, how: Saying): Promise<Answer>;
-  /** What comes next is another conversation. */
-  reset(): void;
-}
-
-export interface Saying {
+export interface SayOptions {
   onPiece: (piece: Piece) => void;
   /** Stops the answer: the request is closed, and the agent stops its work. */
   signal: AbortSignal;
@@ -51,105 +36,139 @@ export interface Answer extends Pick<Streamed, "text" | "cut" | "tokens"> {
 }
 
 interface Opening {
-  opened: Promise<VerifiedApi>;
-  /** Until then it can be stopped. */
+  api: Promise<VerifiedApi>;
   isOpen: boolean;
+  /** Stops the attempt to connect. */
   stop: AbortController;
 }
 
-/** Chat: finds the agent and the conversation, and begins to connect. Nothing is sent before `say`. */
-export function openTalk(session: Session, word: string, { which, system }: TalkOptions): Talk {
-  const agent = findAgent(session.hosts.read(), word);
-  // Whatever the agent says is shown, and it knows more secrets than its own key.
-  hideSecrets(session);
-  let id = idFor(session, agent, which);
-  let door: Opening | undefined;
+/** A conversation with one agent. Nothing is sent before `say`. */
+export class Talk {
+  readonly agent: Agent;
+  #id: string;
+  #opening: Opening | undefined;
+  readonly #system: string | undefined;
 
-  function connected(): Promise<VerifiedApi> {
-    if (!door) {
-      const stop = new AbortController();
-      const opened = verifyPortOwner(session, agent, { stop: stop.signal });
-      const opening: Opening = { opened, stop, isOpen: false };
-      setImmediate(warmUp);
-      opening.opened.then(
-        () => {
-          opening.isOpen = true;
-        },
-        () => {
-          if (door === opening) door = undefined;
-        },
-      );
-      door = opening;
-    }
-    return door.opened;
+  constructor(
+    private readonly session: Session,
+    ref: string,
+    { which, system }: TalkOptions,
+  ) {
+    this.agent = findAgent(session.hosts.read(), ref);
+    // The agent's answers are shown, and it knows more secrets than its own key.
+    hideSecrets(session);
+    this.#id = idFor(session, this.agent, which);
+    this.#system = system;
   }
 
-  /** A door whose connection is there now. */
-  async function doorNow(signal: AbortSignal): Promise<VerifiedApi> {
+  /** The conversation's id, which the agent may change. */
+  get id(): string {
+    return this.#id;
+  }
+
+  /** Connects to the agent's host, once. */
+  connected(): Promise<VerifiedApi> {
+    if (this.#opening) return this.#opening.api;
+    const stop = new AbortController();
+    const opening: Opening = { api: this.#connect(stop.signal), stop, isOpen: false };
+    this.#opening = opening;
+    setImmediate(warmUp);
+    opening.api.then(
+      () => {
+        opening.isOpen = true;
+      },
+      () => {
+        if (this.#opening === opening) this.#opening = undefined;
+      },
+    );
+    return opening.api;
+  }
+
+  /** Connects, and checks which process has the agent's port. */
+  async ready(): Promise<void> {
+    await (await this.connected()).api.check();
+  }
+
+  /** Throws, before anything is sent, when the agent would not read all of a message. */
+  async mustFit(message: string): Promise<void> {
+    const { longest } = (await this.#manifest()).api.chat;
+    mustFit(message, longest);
+    if (this.#system !== undefined) mustFit(this.#system, longest, "the text of --system");
+  }
+
+  async say(message: string, options: SayOptions): Promise<Answer> {
+    try {
+      return await this.#answer(message, options);
+    } catch (error) {
+      // The agent's port or key may have changed.
+      if (!options.signal.aborted) this.#opening = undefined;
+      if (isFault(error, "connection-lost")) {
+        error.next.push(`clm chat ${this.agent.ref} --session ${quote(this.#id)}`);
+      }
+      throw error;
+    }
+  }
+
+  /** Starts another conversation. */
+  reset(): void {
+    this.#id = newSessionId(this.session.now());
+  }
+
+  async #manifest() {
+    return (await loadType(this.session.configDir, this.agent.record.type)).manifest;
+  }
+
+  async #connect(stop: AbortSignal): Promise<VerifiedApi> {
+    // At the same time: loading the manifest takes about as long as connecting.
+    const mustChat = this.#manifest().then((manifest) => capability(manifest, "chat"));
+    const [api] = await Promise.all([verifyPortOwner(this.session, this.agent, { stop }), mustChat]);
+    return api;
+  }
+
+  /** A connection that is open now. */
+  async #openApi(signal: AbortSignal): Promise<VerifiedApi> {
     const stop = () => {
-      if (!door?.isOpen) door?.stop.abort(signal.reason);
+      if (!this.#opening?.isOpen) this.#opening?.stop.abort(signal.reason);
     };
     signal.addEventListener("abort", stop, { once: true });
     try {
-      const { connection } = await connected();
-      if (!connection.open) door = undefined;
-      return await connected();
+      const { connection } = await this.connected();
+      if (!connection.open) this.#opening = undefined;
+      return await this.connected();
     } finally {
       signal.removeEventListener("abort", stop);
     }
   }
 
-  async function answerTo(message: string, { onPiece, signal }: Saying): Promise<Answer> {
-    const began = Date.now();
-    const opened = await doorNow(signal);
+  async #answer(text: string, { onPiece, signal }: SayOptions): Promise<Answer> {
+    const start = Date.now();
+    const { session, agent } = this;
+    const api = await this.#openApi(signal);
     const tools: Answer["tools"] = [];
-    let isTaken = false;
+    let isAccepted = false;
     try {
-      const { failure: _, ...said } = await exchange(session, opened, {
-        ...{ id, text: message, system, signal: AbortSignal.any([session.signal, signal]) },
+      const { failure: _, ...answer } = await exchange(session, api, {
+        session: this.#id,
+        text,
+        system: this.#system,
+        signal: AbortSignal.any([session.signal, signal]),
         onPiece(piece) {
           if ("tool" in piece && piece.status === "running") tools.push({ tool: piece.tool, label: piece.label });
           onPiece(piece);
         },
-        taken(other) {
-          isTaken = true;
-          id = followed(id, other);
-          return id;
+        accepted: (id) => {
+          isAccepted = true;
+          // The agent continues under another id when it has compressed a long conversation.
+          if (id && isSessionId(id)) this.#id = id;
+          return this.#id;
         },
       });
-      return { ...said, session: id, tools, seconds: (Date.now() - began) / 1000 };
+      return { ...answer, session: this.#id, tools, seconds: (Date.now() - start) / 1000 };
     } finally {
-      if (isTaken) await keepLast(session, (chats) => chats.set(agent.host.name, agent.name, id, session.now()));
+      if (isAccepted)
+        await keepLast(session, (chats) => chats.set(agent.host.name, agent.name, this.#id, session.now()));
     }
   }
-
-  return {
-    agent,
-    get session() {
-      return id;
-    },
-    connected,
-    ready: async () => (await connected()).api.check(),
-    async mustFit(message) {
-      const { manifest } = await loadType(session.configDir, agent.record.type);
-      const { longest } = manifest.api.chat;
-      mustFit(message, longest);
-      if (system !== undefined) mustFit(system, longest, "what --system says");
-    },
-    async say(message, how) {
-      try {
-        return await answerTo(message, how);
-      } catch (error) {
-        // The agent may have another port or key by now.
-        if (!how.signal.aborted) door = undefined;
-        if (isFault(error, "connection-lost")) error.next.push(`clm chat ${agent.ref} --session ${quote(id)}`);
-        throw error;
-      }
-    },
-    reset() {
-      id = newSessionId(session.now());
-    },
-  };
 }
 
 function idFor(session: Session, agent: Agent, which: Which): string {
@@ -162,15 +181,4 @@ function idFor(session: Session, agent: Agent, which: Which): string {
   }
   mustBeSessionId(id);
   return id;
-}
-
-/** The agent goes on under another id when it has folded a long conversation. */
-function followed(id: string, told: string | undefined): string {
-  if (!told || told === id) return id;
-  try {
-    mustBeSessionId(told);
-    return told;
-  } catch {
-    return id;
-  }
 }

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import { failureForms } from "../../agents/chat/failure-forms.js";
-import { streamsText } from "../../agents/hermes/codex/runtime.js";
 import { loadType } from "../../agents/manifest/registry.js";
 import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { proxyOf } from "../../agents/proxy/proxy.js";
+import { agentType } from "../../agents/type.js";
 import { asFault } from "../../errors.js";
 import { Directory, type ServedAgent } from "../../gateway/directory.js";
 import { type Agent, agentsOf, hostAndName, secretOwner } from "../../state/agents.js";
@@ -11,41 +10,48 @@ import { modelOf, type Providers } from "../../state/providers.js";
 import type { Session } from "../session.js";
 import { reloadOnChange } from "./reload-on-change.js";
 
-/** The agents that can be asked, by hosts.json, providers.json and secrets.json as they are now. */
+/** The agents to serve, by hosts.json, providers.json and secrets.json as they are now. */
 export function servedFleet(session: Session): Promise<() => Directory | Promise<Directory>> {
   const { hosts, providers, secrets, ui } = session;
-  const leftOut = new Set<string>();
+  const warned = new Set<string>();
   return reloadOnChange({
     paths: () => [hosts, providers, secrets].map(({ path }) => path),
-    read: () => readFleet(session, leftOut),
-    trouble: (why) => ui.warn(`the gateway goes on with the agents it knew: ${why}`),
+    read: () => readFleet(session, warned),
+    onError: (why) => ui.warn(`the gateway keeps serving the agents it knew: ${why}`),
   });
 }
 
-async function readFleet(session: Session, leftOut: Set<string>): Promise<Directory> {
+async function readFleet(session: Session, warned: Set<string>): Promise<Directory> {
   const agents = agentsOf(session.hosts.read()).filter(({ record }) => record.status === "installed");
   const providers = session.providers.read();
   const all = await Promise.all(
     agents.map((agent) =>
       served(session, agent, providers).catch((error) => {
-        // One that clm cannot make sense of, because its type is gone say, keeps nobody from the others.
-        const why = `the gateway leaves ${hostAndName(agent)} out: ${asFault(error).message}`;
-        if (!leftOut.has(why)) session.ui.warn(why);
-        leftOut.add(why);
-        return [];
+        // An agent whose type is gone, for example, must not stop the others from being served.
+        const warning = `the gateway does not serve ${hostAndName(agent)}: ${asFault(error).message}`;
+        if (!warned.has(warning)) session.ui.warn(warning);
+        warned.add(warning);
+        return undefined;
       }),
     ),
   );
-  return new Directory(all.flat());
+  return new Directory(all.filter((agent) => agent !== undefined));
 }
 
-async function served({ configDir, secrets }: Session, agent: Agent, providers: Providers): Promise<ServedAgent> {
+/** Undefined for an agent of a type that the gateway cannot serve. */
+async function served(
+  { configDir, secrets }: Session,
+  agent: Agent,
+  providers: Providers,
+): Promise<ServedAgent | undefined> {
   const { name, host, ref, record } = agent;
   const { manifest } = await loadType(configDir, record.type);
+  const dialect = await (await agentType(manifest)).upstream?.();
+  if (!dialect) return undefined;
   const resolved = resolvedAgent(manifest, agent);
   const proxy = proxyOf(resolved);
   const key = secrets.get(secretOwner(agent), manifest.api.secret);
-  const way = [
+  const connection = [
     host.address,
     host.port,
     host.user,
@@ -53,23 +59,23 @@ async function served({ configDir, secrets }: Session, agent: Agent, providers: 
     resolved.port,
     proxy?.unit,
     proxy?.port,
-    record.proxy?.provider,
+    proxy?.provider,
     key?.reveal(),
   ];
   return {
-    ...{ host: host.name, name, word: ref },
+    host: host.name,
+    name,
+    word: ref,
     created: Math.floor(Date.parse(record.installed_at ?? host.added_at) / 1000) || 0,
     provider: providers.providers[record.provider ?? ""]?.type,
     model: modelOf(providers, record) ?? "",
-    failures: failureForms(manifest),
-    ...(!streamsText(resolved) && { streamless: true }),
-    mark: createHash("sha256").update(JSON.stringify(way)).digest("base64"),
-    ...(proxy && {
-      proxy: {
-        provider: proxy.provider,
-        paths: proxy.paths.map((path) => `/v1${path}`),
-        largest: proxy.largest,
-      },
-    }),
+    dialect,
+    ...dialect.agent(resolved),
+    proxy: proxy && {
+      provider: proxy.provider,
+      paths: proxy.paths.map((path) => `/v1${path}`),
+      maxBodyBytes: proxy.largest,
+    },
+    mark: createHash("sha256").update(JSON.stringify(connection)).digest("base64"),
   };
 }

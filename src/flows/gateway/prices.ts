@@ -3,20 +3,19 @@ import { loadModels, type Models, overlayIn } from "../../agents/manifest/models
 import type { Session } from "../session.js";
 import { reloadOnChange } from "./reload-on-change.js";
 
-/** What models cost, by the user's models.yaml as it is now. */
+/** The prices of models, by the user's models.yaml as it is now. */
 export function livePrices({ configDir, ui }: Session): Promise<() => Models | Promise<Models>> {
   const overlay = overlayIn(configDir);
   return reloadOnChange({
-    paths: () => [behind(overlay)],
+    paths: () => [resolvedPath(overlay)],
     read: () => loadModels(configDir),
-    changed: () =>
-      ui.note(`prices are those ${existsSync(overlay) ? `of ${overlay} as it is now` : "that come with clm"}`),
-    trouble: (why) => ui.warn(`prices stay what they were: ${why}`),
+    onChange: () => ui.note(`prices reloaded from ${existsSync(overlay) ? overlay : "those that come with clm"}`),
+    onError: (why) => ui.warn(`the gateway keeps the prices it knew: ${why}`),
   });
 }
 
-/** A link leads to what is read. */
-function behind(path: string): string {
+/** Behind a symbolic link, so that a change of the file itself is seen. */
+function resolvedPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {

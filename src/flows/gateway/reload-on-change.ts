@@ -5,56 +5,55 @@ export interface FileSource<T> {
   /** The files it is read from. */
   paths: () => string[];
   read: () => Promise<T>;
-  /** Told when it was read anew. */
-  changed?: () => void;
-  /** Told why it could not be, once for as long as that is why. What was known until then holds. */
-  trouble: (why: string) => void;
+  onChange?: () => void;
+  /** Called once for each reason why it cannot be read; until it can, the former value stays. */
+  onError: (why: string) => void;
 }
 
-// Milliseconds for which the files are not looked at again.
-const moment = 100;
+// Milliseconds for which the files are not checked again.
+const minInterval = 100;
 
-/** What files say, read anew when one of them is another than it was. Nothing is awaited when none is. */
+/** A value that is read again when one of its files changes. Returns a promise only while it is being read. */
 export async function reloadOnChange<T>({
   paths,
   read,
-  changed,
-  trouble,
+  onChange,
+  onError,
 }: FileSource<T>): Promise<() => T | Promise<T>> {
   const stamp = () => stampOf(paths());
-  let seen = stamp();
-  let lookedAt = Date.now();
-  let known = await read();
+  let lastStamp = stamp();
+  let checkedAt = Date.now();
+  let value = await read();
   let reading: Promise<T> | undefined;
-  let told = "";
+  let lastError = "";
 
-  async function again(): Promise<T> {
+  async function reload(): Promise<T> {
     try {
-      known = await read();
-      told = "";
-      changed?.();
+      value = await read();
+      lastError = "";
+      onChange?.();
     } catch (error) {
-      // Somebody is at it with an editor, perhaps; what was known a moment ago is better than nothing. The next one looks again.
-      seen = "";
+      // Perhaps it is being edited: the next call tries again.
+      lastStamp = "";
       const { message } = asFault(error);
-      if (message !== told) trouble(message);
-      told = message;
+      if (message !== lastError) onError(message);
+      lastError = message;
     } finally {
       reading = undefined;
     }
-    return known;
+    return value;
   }
 
   return () => {
     if (reading) return reading;
     const now = Date.now();
-    // A clock that was set back does not stop it.
-    if (Math.abs(now - lookedAt) < moment) return known;
-    lookedAt = now;
-    const stamped = stamp();
-    if (stamped === seen) return known;
-    seen = stamped;
-    reading = again();
+    // By the absolute difference, so that a clock that was set back does not stop it.
+    if (Math.abs(now - checkedAt) < minInterval) return value;
+    checkedAt = now;
+    const newStamp = stamp();
+    if (newStamp === lastStamp) return value;
+    lastStamp = newStamp;
+    reading = reload();
     return reading;
   };
 }

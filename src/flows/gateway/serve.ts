@@ -18,6 +18,7 @@ import { type Lock, LockHeld, withLock } from "../../state/lock.js";
 import type { Session } from "../session.js";
 import { cleanupStack } from "./cleanup-stack.js";
 import { isLoopback, type Settings } from "./config.js";
+import { signatureCovers } from "./covered-headers.js";
 import { servedFleet } from "./fleet.js";
 import { livePrices } from "./prices.js";
 import { reachHosts } from "./reach-hosts.js";
@@ -64,6 +65,7 @@ async function whileLocked(session: Session, { settings, tell, ready }: ServeOpt
     opened.add(() => histories.close());
     const allowance = openAllowance({ models: await livePrices(session), usage, histories, now });
     const keyring = openKeyring(configDir, session.secrets, now);
+    const covered = await signatureCovers();
     const fleet = await servedFleet(session);
     await reachHosts(session);
     const pools = upstreamPoolsFor(session, tell);
@@ -80,7 +82,7 @@ async function whileLocked(session: Session, { settings, tell, ready }: ServeOpt
       },
       scopeOf: (key) => keyring.scopeOf(key),
       mustBeSignable: (headers) => void mustBeSignable(headers, { keyring, now }),
-      signed: (request) => mustBeSigned(request, { keyring, nonces, now }),
+      signed: (request) => mustBeSigned(request, { keyring, nonces, covered, now }),
       log: {
         mustBeWritable: () => log.mustBeWritable(),
         sent: (sent) => log.sent(sent),

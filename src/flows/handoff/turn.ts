@@ -13,10 +13,10 @@ export interface Turn {
 export async function turnIn(session: Session, agent: Agent, id: string, text: string): Promise<Turn> {
   const door = await verifyPortOwner(session, agent);
   let now = id;
-  const taken = (told: string | undefined) => {
+  const accepted = (told: string | undefined) => {
     now = told ?? id;
     return now;
   };
-  const answer = await exchange(session, door, { id, text, signal: session.signal, onPiece() {}, taken });
+  const answer = await exchange(session, door, { session: id, text, signal: session.signal, onPiece() {}, accepted });
   return { text: answer.text, session: now };
 }

@@ -14,15 +14,16 @@ import { pipeline } from "node:stream";
 import type { Secret } from "../../secret.js";
 import { readBody } from "../read-body.js";
 import { Refusal } from "../refusal.js";
-import { signedHeaders } from "./sign.js";
+import { type CoveredHeaders, signedHeaders } from "./sign.js";
 import type { Signer } from "./signing-secret.js";
 
 export interface RelayOptions {
   signer: Signer;
-  /** The gateway; its path is not looked at. */
+  /** The gateway; its path is ignored. */
   to: URL;
-  /** What a tool must send as its bearer; without one, whoever connects is served. */
+  /** The bearer that a tool must send; without one, anybody who connects is served. */
   local: Secret | undefined;
+  covered: CoveredHeaders;
   now: () => Date;
 }
 
@@ -47,7 +48,7 @@ export function relay(relaying: RelayOptions): Server {
   return createServer(pass).on("checkContinue", pass);
 }
 
-function sender({ signer: { id, secret }, to, now }: RelayOptions) {
+function sender({ signer: { id, secret }, to, now, covered }: RelayOptions) {
   const secure = to.protocol === "https:";
   const agent = secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
   const port = to.port === "" ? (secure ? 443 : 80) : Number(to.port);
@@ -62,7 +63,7 @@ function sender({ signer: { id, secret }, to, now }: RelayOptions) {
       ...sentOn,
       host: to.host,
       ...(had !== undefined && { "content-length": body.length }),
-      ...signedHeaders(secret, { method, url, body, keyId: id, now: now(), nonce, headers: sentOn }),
+      ...signedHeaders(secret, { method, url, body, keyId: id, now: now(), nonce, headers: sentOn, covered }),
     };
     const once = (again: boolean): Promise<IncomingMessage> =>
       new Promise((done, failed) => {

@@ -6,11 +6,11 @@ import type { Keyring, Signing } from "../keys/keyring.js";
 import { Refusal } from "../refusal.js";
 import type { Nonces } from "./nonces.js";
 import {
+  type CoveredHeaders,
   headerNames,
   isTarget,
   type SignatureVersion,
   signatureOf,
-  signedHeaderNames,
   unixSeconds,
   window,
 } from "./sign.js";
@@ -27,6 +27,7 @@ export interface Request {
 interface VerifierParts {
   keyring: Pick<Keyring, "signed">;
   nonces: Pick<Nonces, "use">;
+  covered: CoveredHeaders;
   now: () => Date;
 }
 
@@ -40,7 +41,7 @@ const shapes = {
 };
 
 type Part = keyof typeof shapes;
-const parts = Object.keys(shapes) as Part[];
+const partNames = Object.keys(shapes) as Part[];
 
 /** What a request says of its signature, and the key that it names. */
 interface SignatureClaim extends Signing {
@@ -53,7 +54,7 @@ interface SignatureClaim extends Signing {
  */
 export function mustBeSignable(
   headers: IncomingHttpHeaders,
-  { keyring, now }: Omit<VerifierParts, "nonces">,
+  { keyring, now }: Pick<VerifierParts, "keyring" | "now">,
 ): SignatureClaim {
   const said = partsOf(headers);
   mustBeRecent(Number(said.stamp), unixSeconds(now()));
@@ -68,19 +69,19 @@ export function mustBeSignable(
  */
 export async function mustBeSigned(
   request: Request,
-  { nonces, ...checking }: VerifierParts,
+  { nonces, covered, ...parts }: VerifierParts,
 ): Promise<{ key: GatewayKey; nonce: string }> {
-  const { said, key, secret, former, ended } = mustBeSignable(request.headers, checking);
+  const { said, key, secret, former, ended } = mustBeSignable(request.headers, parts);
   if (!isTarget(request.url)) throw invalid();
   const version = said.signature.slice(0, 2) as SignatureVersion;
   const given = Buffer.from(said.signature.slice("v1=".length), "hex");
-  const text = { ...request, stamp: said.stamp, nonce: said.nonce };
+  const text = { ...request, stamp: said.stamp, nonce: said.nonce, covered };
   const isBy = (signing: Secret) => timingSafeEqual(given, signatureOf(signing, version, text));
   if (!isBy(secret) && !(former && isBy(former))) throw invalid();
   const by = { key, nonce: said.nonce };
   try {
     if (ended) throw ended;
-    if (version === "v1") mustRouteNothing(request.headers);
+    if (version === "v1") mustHaveNone(covered, request.headers);
     await nonces.use(key.id, said.nonce, Number(said.stamp));
   } catch (error) {
     if (error instanceof Refusal) error.by = by;
@@ -90,7 +91,7 @@ export async function mustBeSigned(
 }
 
 function partsOf(headers: IncomingHttpHeaders): Record<Part, string> {
-  const given = parts.map((part) => [part, headers[headerNames[part]]] as const);
+  const given = partNames.map((part) => [part, headers[headerNames[part]]] as const);
   const missing = given.flatMap(([part, value]) => (value === undefined ? headerNames[part] : []));
   if (missing.length > 0) {
     throw new Refusal(
@@ -103,9 +104,9 @@ function partsOf(headers: IncomingHttpHeaders): Record<Part, string> {
   return Object.fromEntries(given) as Record<Part, string>;
 }
 
-/** Dropping such a header would answer in another session than the caller meant, so that is refused instead. */
-function mustRouteNothing(headers: IncomingHttpHeaders): void {
-  const unsigned = signedHeaderNames.filter((name) => headers[name] !== undefined);
+/** Dropping such a header would answer in another session than the caller meant, so the request is refused. */
+function mustHaveNone(covered: CoveredHeaders, headers: IncomingHttpHeaders): void {
+  const unsigned = covered.filter((name) => headers[name] !== undefined);
   if (unsigned.length === 0) return;
   throw new Refusal(
     401,

@@ -27,6 +27,8 @@ export interface UpstreamPoolOptions {
   /** Called after each attempt that tells whether the host answers, with the error if it does not. */
   onAttempt?(error: unknown): void;
   maxConnections?: number;
+  /** Milliseconds that an unused connection is kept. */
+  idleTimeout?: number;
   /** Milliseconds to connect. */
   timeout?: number;
 }
@@ -60,7 +62,7 @@ export class UpstreamPool {
   #generation = 0;
 
   constructor(options: UpstreamPoolOptions) {
-    this.#options = { maxConnections: 64, timeout: 5000, ...options };
+    this.#options = { maxConnections: 64, idleTimeout: 30_000, timeout: 5000, ...options };
   }
 
   /** A connection for one request; it returns to the pool by itself once its answer was read to the end. */
@@ -99,7 +101,8 @@ export class UpstreamPool {
     return this.#connections.size;
   }
 
-  closeIdle(since: number): void {
+  closeIdle(): void {
+    const since = Date.now() - this.#options.idleTimeout;
     while (this.#idle[0] && this.#idle[0].idleSince <= since) this.#idle.shift()?.destroy();
   }
 

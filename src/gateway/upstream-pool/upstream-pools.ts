@@ -2,8 +2,8 @@ import type { UpstreamTarget } from "../gateway-parts.js";
 import { Breaker } from "./breaker.js";
 import { UpstreamPool, type UpstreamPoolOptions } from "./upstream-pool.js";
 
-// Milliseconds. An agent's server closes a connection after 75 s of silence; close ours well before a request can meet that.
-const idle = 30_000;
+// Milliseconds.
+const sweepInterval = 5000;
 
 export type UpstreamPoolsOptions = Pick<UpstreamPoolOptions, "maxConnections" | "timeout"> & {
   connect(target: UpstreamTarget, stop: AbortSignal): ReturnType<UpstreamPoolOptions["connect"]>;
@@ -31,12 +31,12 @@ export function openUpstreamPools({ connect, onAttempt, ...options }: UpstreamPo
     return breaker;
   };
   const sweep = setInterval(() => {
-    for (const pool of pools.values()) pool.closeIdle(Date.now() - idle);
-  }, idle / 6).unref();
+    for (const pool of pools.values()) pool.closeIdle();
+  }, sweepInterval).unref();
 
   return {
     poolFor(target) {
-      const { host, name, proxy, mark } = target;
+      const { host, name, proxy, mark, idleTimeout } = target;
       const key = `${host}/${name}${proxy ? "/proxy" : ""}`;
       const known = pools.get(key);
       if (known && marks.get(key) !== mark) known.renew();
@@ -44,6 +44,7 @@ export function openUpstreamPools({ connect, onAttempt, ...options }: UpstreamPo
       if (known) return known;
       const pool = new UpstreamPool({
         ...options,
+        ...(idleTimeout !== undefined && { idleTimeout }),
         title: `${name} on ${host}`,
         hostBreaker: breakerOf(host),
         connect: (stop) => connect({ host, name, proxy }, stop),

@@ -12,7 +12,7 @@ interface Item {
   content?: unknown;
 }
 
-/** A chat completion that came whole, as the stream that a caller asked for. */
+/** A whole chat completion as a stream. */
 export function chatAsStream(body: Buffer): string {
   const { choices = [], usage, ...head } = objectFrom<ChatCompletion>(body.toString()) ?? {};
   const chunk = (parts: object[], more: object = {}) =>
@@ -30,7 +30,7 @@ export function chatAsStream(body: Buffer): string {
   ].join("");
 }
 
-/** The same for an answer of /v1/responses, in the order of events that clients wait for. */
+/** The same for an answer of /v1/responses, with its events in the order that clients expect. */
 export function responseAsStream(body: Buffer): string {
   const response = objectFrom<{ output?: unknown }>(body.toString()) ?? {};
   const output: Item[] = Array.isArray(response.output) ? response.output : [];

@@ -3,7 +3,7 @@ import type { AnswerKind } from "./pass.js";
 import type { RenameId } from "./response-ids.js";
 import type { StreamTap } from "./tap.js";
 
-/** How a stream ends whose call failed, in the way that clients of its path know. Never with what ends an answer. */
+/** The end of a stream whose call failed, as clients of its path expect it; never the end of an answer. */
 export function failedStream(
   refusal: Refusal,
   from: AnswerKind,

@@ -1,13 +1,14 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { UpstreamDialect } from "../../agents/chat/upstream.js";
 import type { Exchange } from "../exchange.js";
 import type { ScopedIds } from "../scoped-ids.js";
-import { type SessionIds, sessionIdHeaders } from "../session-ids.js";
+import type { SessionIds } from "../session-ids.js";
 import type { PooledConnection } from "../upstream-pool/pooled-connection.js";
 import type { PassOptions } from "./pass.js";
 
 /**
- * The caller's headers that the agent gets; ids come from `ids`. Hermes answers 403 to a request with an Origin. Not the caller's
- * content-type: by its charset the agent would read other members in the body than were judged here.
+ * The caller's headers that the agent gets; ids come from `ids`. Not Origin, to which agents answer 403. Not content-type: by its
+ * charset the agent would read other members in the body than were checked here.
  */
 const sentOn: readonly string[] = ["accept", "user-agent"];
 
@@ -33,24 +34,29 @@ export function headersFor(
 /** The agent's headers that the caller gets. */
 export function headersBack(
   { headers }: IncomingMessage,
-  ids: ScopedIds,
+  { dialect: { headerPrefix, errorHeader }, ids }: { dialect: UpstreamDialect; ids: ScopedIds },
   redact: (text: string) => string,
 ): Record<string, string> {
   const back: Record<string, string> = {};
   for (const name in headers) {
     const value = headers[name];
     const passes = name === "content-type" || name === "cache-control" || name === "retry-after";
-    if ((passes || name.startsWith("x-hermes-")) && typeof value === "string") back[name] = value;
+    if ((passes || name.startsWith(headerPrefix)) && typeof value === "string") back[name] = value;
   }
-  if (back["x-hermes-error"] !== undefined) back["x-hermes-error"] = redact(back["x-hermes-error"]);
+  const error = back[errorHeader];
+  if (error !== undefined) back[errorHeader] = redact(error);
   return ids.headersBack(back);
 }
 
-/** Under which ids a caller can go on with an answer. */
-export const storedAs = (headers: Record<string, string>, response: string | undefined): SessionIds => {
-  const session = headers[sessionIdHeaders.session];
+/** The ids by which a caller can continue an answer. */
+export function storedAs(
+  headers: Record<string, string>,
+  { sessionHeaders }: UpstreamDialect,
+  response: string | undefined,
+): SessionIds {
+  const session = sessionHeaders.session && headers[sessionHeaders.session];
   return {
     ...(session !== undefined && { session }),
     ...(response !== undefined && { previousResponse: response }),
   };
-};
+}

@@ -1,56 +1,56 @@
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FailureForms } from "../../agents/chat/failure.js";
+import { type EventRewriter, EventSplitter, objectIn, withObject } from "../../agents/chat/events.js";
 import { endsItself, refuseEndlessInformation } from "../../remote/http.js";
+import { ByteBuffer } from "../../text/byte-buffer.js";
 import { redactedValue } from "../../text/redacted-json.js";
-import { ByteBuffer } from "../byte-buffer.js";
 import { cutUnreadResponse } from "../cut-unread-response.js";
+import type { ServedAgent } from "../directory.js";
 import { clientGone, type Exchange, mostForLog } from "../exchange.js";
 import type { CallOutcome, Tokens } from "../gateway-call.js";
 import { Refusal } from "../refusal.js";
 import type { ScopedIds } from "../scoped-ids.js";
 import type { PooledConnection } from "../upstream-pool/pooled-connection.js";
 import { classifyAnswer, failedCall } from "./classify-answer.js";
-import { withContentParts } from "./content-parts.js";
-import { objectIn, withData } from "./event-data.js";
-import { type EventRewriter, eventFilter } from "./event-filter.js";
 import { failedStream } from "./failed-stream.js";
 import { headersBack, headersFor, storedAs } from "./headers.js";
-import { withoutOwnToolEvents, withoutToolProgress } from "./own-tools.js";
 import { withResponseIds } from "./response-ids.js";
 import { failRestream, type Restream, restream } from "./restream.js";
-import { streamTap } from "./tap.js";
+import { StreamTap } from "./tap.js";
 
 export interface PassOptions {
   path: string;
   body: Buffer;
-  /** Tokens, by the length of what is said. */
+  agent: ServedAgent;
+  /** Estimated tokens of the request. */
   input: number;
-  /** How the agent words a failed model call. */
-  failures: FailureForms;
-  /** Tokens that an answer is taken to have, of which nobody heard a word. */
+  /** Tokens that are counted for an answer that was never received. */
   output: number;
   from: AnswerKind;
-  /** The caller asked for a stream, and the agent is asked for a whole answer: it does not stream text. */
+  /** The caller asked for a stream, and the agent is asked for a whole answer because it does not stream text. */
   whole?: boolean;
   ids: ScopedIds;
 }
 
-/** Whose answer it is, and to what: an agent's to one of its two paths, or that of a proxy, which has no key of its own. */
+/** An agent's answer on one of its two paths, or that of its proxy. */
 export type AnswerKind = "chat" | "responses" | "proxy";
 
-// Bytes. What is sent in one piece with its head goes through SSH in one packet.
+// Bytes. A body that is sent together with its head goes through SSH in one packet.
 const small = 16_384;
 
-/** Sends a request on and passes the answer back. Resolves when that is over and its line is written. */
+/** Sends a request on and passes the answer back. Resolves when its line is in the audit log. */
 export function pass(exchange: Exchange, connection: PooledConnection, passing: PassOptions): Promise<void> {
   const { signal } = exchange;
   const { path, body } = passing;
   return new Promise((done, failed) => {
     exchange.heard = Date.now();
-    const asked = begun(connection, { method: "POST", path, headers: headersFor(exchange, connection, passing) });
+    const asked = startRequest(connection, {
+      method: "POST",
+      path,
+      headers: headersFor(exchange, connection, passing),
+    });
     let ended = false;
-    /** Only the first of all ends counts. */
+    /** Only the first end counts. */
     const end = (work: () => Promise<void>) => {
       if (ended) return;
       ended = true;
@@ -65,7 +65,7 @@ export function pass(exchange: Exchange, connection: PooledConnection, passing: 
         connection.destroy();
         stream?.stop();
         if (exchange.response.headersSent && !stream) return cut(exchange, refusal, soFar());
-        // An agent that does not stream goes on when its caller leaves, and what it takes is not told any more.
+        // An agent that does not stream continues when its caller leaves, and nobody learns what it used.
         const left = refusal === clientGone && {
           input: passing.input,
           output: passing.output,
@@ -80,7 +80,7 @@ export function pass(exchange: Exchange, connection: PooledConnection, passing: 
     asked.on("error", () => broken(brokeOff()));
     refuseEndlessInformation(asked, ({ message }) => broken(notAnAnswer(message)));
     asked.on("response", (answer: IncomingMessage) => {
-      // What was on its way when its lane was closed still comes.
+      // It was already on its way when the connection was closed.
       if (ended) return void answer.resume();
       exchange.heard = Date.now();
       exchange.answering = true;
@@ -92,7 +92,7 @@ export function pass(exchange: Exchange, connection: PooledConnection, passing: 
       const whenOver = (work: () => Promise<void>) =>
         answer.on("end", async () => {
           if (!answer.complete) return;
-          // A body that only the end of its lane ends looks whole wherever that was cut; that the host is gone is known by now.
+          // A body without a length looks complete wherever its connection was cut; a turn later it is known if SSH has ended.
           if (!endsItself(answer)) await new Promise(setImmediate);
           if (!endsItself(answer) && !connection.ssh.open) broken(brokeOff());
           else end(work);
@@ -112,15 +112,15 @@ export function pass(exchange: Exchange, connection: PooledConnection, passing: 
       });
       whenOver(() => whole(exchange, answer, bytes.take(), passing, stream));
     });
-    // It may have been stopped on the way here, which is told nobody again.
+    // An aborted signal fires no further event.
     if (signal.aborted) stop();
     else if (body.length <= small) asked.end(body.toString("latin1"), "latin1");
     else asked.end(body);
   });
 }
 
-/** A header that Node does not send is refused at once, and nobody else would let go of the lane. */
-function begun(connection: PooledConnection, options: RequestOptions): ClientRequest {
+/** Node throws at once for a header it does not send; the connection must be closed then. */
+function startRequest(connection: PooledConnection, options: RequestOptions): ClientRequest {
   try {
     return request({ ...options, agent: connection });
   } catch (error) {
@@ -129,7 +129,7 @@ function begun(connection: PooledConnection, options: RequestOptions): ClientReq
   }
 }
 
-const tooLong = (): Refusal => new Refusal(502, "answer_too_large", "The answer has no end.");
+const tooLong = (): Refusal => new Refusal(502, "answer_too_large", "The answer is too long.");
 
 const notAnAnswer = (why: string): Refusal => new Refusal(502, "upstream_error", `The agent gave no answer: ${why}.`);
 
@@ -144,7 +144,8 @@ async function whole(
   passing: PassOptions,
   stream: Restream | undefined,
 ): Promise<void> {
-  const headers = headersBack(answer, passing.ids, exchange.parts.redact);
+  const { dialect } = passing.agent;
+  const headers = headersBack(answer, { dialect, ids: passing.ids }, exchange.parts.redact);
   const began = performance.now();
   const verdict = classifyAnswer(answer.statusCode ?? 0, headers, body, passing, exchange.parts.redact);
   const rest = exchange.traffic.share.used(exchange.call.target ?? "", performance.now() - began);
@@ -153,7 +154,7 @@ async function whole(
     const { refusal, tokens } = verdict;
     return stream ? failRestream(exchange, stream, refusal, tokens) : exchange.refuse(refusal, tokens);
   }
-  exchange.stored = storedAs(headers, verdict.response);
+  exchange.stored = storedAs(headers, dialect, verdict.response);
   const { status, code = "upstream_error" } = verdict.ending;
   if (!stream) return exchange.answer(verdict.ending, headers, verdict.body);
   if (status >= 400 && exchange.response.headersSent) {
@@ -168,21 +169,32 @@ async function whole(
 }
 
 /**
- * Writes each chunk as it comes. What may yet turn out to be a failure, and what holds the answer's last word, waits for the end,
- * and that for the line in the log.
+ * Writes each chunk as it comes. Text that may turn out to be a failure, and the end of the answer, wait until the answer is
+ * complete and its line is in the log.
  */
 function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOptions, giveUp: (why: Refusal) => void) {
-  const { input, failures, from, ids } = passing;
+  const { input, agent, from, ids } = passing;
   const { response, call, parts, traffic, signal } = exchange;
-  const tap = streamTap(exchange.asked === undefined ? undefined : mostForLog);
-  const filter = eventFilter(judgeOf(passing, parts.redact));
-  const held: Buffer[] = [];
-  const headers = headersBack(answer, ids, parts.redact);
+  const tap = new StreamTap(agent.signs, exchange.asked === undefined ? undefined : mostForLog);
+  const rewrite = rewriterFor(passing, parts.redact);
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  const hold = (bytes: Buffer) => {
+    held.push(bytes);
+    heldBytes += bytes.length;
+  };
+  const splitter = new EventSplitter({
+    onEvent(event, whole) {
+      if (whole) tap.take(event);
+      hold(rewrite(event));
+    },
+    onOther: hold,
+  });
+  const headers = headersBack(answer, { dialect: agent.dialect, ids }, parts.redact);
   call.streamed = true;
   response.writeHead(200, headers);
   response.flushHeaders();
   let length = 0;
-  let heldBytes = 0;
   const pauses = pausesOf(answer);
   const take = (chunk: Buffer) => {
     exchange.heard = Date.now();
@@ -190,21 +202,18 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOpti
     length += chunk.length;
     if (length > traffic.streamBytes) return giveUp(tooLong());
     const began = performance.now();
-    tap.push(chunk);
-    const passed = filter.push(chunk);
-    held.push(passed);
-    heldBytes += passed.length;
+    splitter.push(chunk);
     if (heldBytes > traffic.answerBytes) return giveUp(tooLong());
-    if (!(from === "proxy" ? tap.over : tap.mayFail(failures))) {
+    if (heldBytes > 0 && !(from === "proxy" ? tap.over : tap.mayFail)) {
+      const ready = held.length === 1 ? (held[0] as Buffer) : Buffer.concat(held);
+      held = [];
       heldBytes = 0;
-      const ready = held.length === 1 ? passed : Buffer.concat(held);
-      held.length = 0;
-      if (ready.length > 0 && !response.write(ready)) response.once("drain", pauses.begin());
+      if (!response.write(ready)) response.once("drain", pauses.begin());
     }
     const rest = traffic.share.used(call.target ?? "", performance.now() - began);
     if (rest > 0) setTimeout(pauses.begin(), rest);
   };
-  // Whatever an agent says, it ends no more than its own answer.
+  // An error here ends this answer only.
   answer.on("data", (chunk: Buffer) => {
     if (signal.aborted) return;
     try {
@@ -218,16 +227,16 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOpti
   return {
     tokens,
     async end(): Promise<void> {
-      // An agent that died looks as one that has said all, where only the end of its connection ends an answer.
+      splitter.end();
+      // Where the end of the connection ends the answer, an agent that died looks as if it had finished.
       if (from !== "proxy" && !tap.complete) return cut(exchange, brokeOff(), tokens());
-      held.push(filter.end());
       const answered = from === "responses" ? tap.response : undefined;
-      exchange.stored = storedAs(headers, answered === undefined ? undefined : ids.response(answered));
-      const failure = from === "proxy" ? undefined : tap.failure(headers, failures);
+      exchange.stored = storedAs(headers, agent.dialect, answered && ids.response(answered));
+      const failure = from === "proxy" ? undefined : tap.failure(headers);
       const refusal = failure && failedCall(failure, parts.redact);
       const spent = failure ? tap.failedTokens(input, failure) : tokens();
       const ending = { status: refusal?.status ?? 200, ...(refusal && { code: refusal.code }) };
-      const trouble = await exchange.conclude({ ...ending, ...(spent && { tokens: spent }) }, tap.said);
+      const trouble = await exchange.conclude({ ...ending, ...(spent && { tokens: spent }) }, tap.text);
       if (trouble) endWith(exchange, trouble);
       else response.end(refusal ? failedStream(refusal, from, tap, ids.response) : Buffer.concat(held));
       cutUnreadResponse(response, traffic.unread);
@@ -235,11 +244,11 @@ function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOpti
   };
 }
 
-/** Pauses of an answer, of which several may overlap: it goes on when all of them have ended. */
+/** Overlapping pauses of an answer: it continues when all of them have ended. */
 function pausesOf(answer: IncomingMessage) {
   let count = 0;
   return {
-    /** Gives what ends it. */
+    /** Returns the function that ends it. */
     begin(): () => void {
       count++;
       answer.pause();
@@ -251,37 +260,32 @@ function pausesOf(answer: IncomingMessage) {
   };
 }
 
-/** What an agent answers is the caller's; what it says of a failure may be anything that went wrong, with whose key. */
-function judgeOf({ from, ids }: PassOptions, redact: (text: string) => string): EventRewriter {
-  const shown = judges[from](ids);
-  return (event) => shown(tellsOfFailure(event) ? redactedEvent(event.toString(), redact) : event);
+/** The dialect's rewrites, with the caller's ids. Reports of errors may contain anybody's key, so they are redacted. */
+function rewriterFor({ agent, from, ids }: PassOptions, redact: (text: string) => string): EventRewriter {
+  const redacted: EventRewriter = (event) => (reportsError(event) ? redactedEvent(event, redact) : event);
+  if (from === "proxy") return redacted;
+  const rewrite = agent.dialect.eventRewriter(from);
+  if (from === "chat") return (event) => rewrite(redacted(event));
+  const rename = withResponseIds(ids.response);
+  return (event) => rename(rewrite(redacted(event)));
 }
 
-function redactedEvent(event: string, redact: (text: string) => string): Buffer {
+function redactedEvent(event: Buffer, redact: (text: string) => string): Buffer {
   const said = objectIn(event);
-  return Buffer.from(said ? withData(event, JSON.stringify(redactedValue(said, redact))) : redact(event));
+  return said ? withObject(event, redactedValue(said, redact) as object) : Buffer.from(redact(event.toString()));
 }
 
-const tellsOfFailure = (event: Buffer): boolean =>
+const reportsError = (event: Buffer): boolean =>
   event.includes('"error"') && /"error":\s*[^n\s]/.test(event.toString());
 
-const judges: Record<AnswerKind, (ids: ScopedIds) => EventRewriter> = {
-  chat: () => withoutToolProgress,
-  responses(ids) {
-    const [toolless, whole, named] = [withoutOwnToolEvents(), withContentParts(), withResponseIds(ids.response)];
-    return (event) => named(whole(toolless(event)));
-  },
-  proxy: () => (event) => event,
-};
-
-/** A stream that does not come to its end: its line first, then what happened, and no `[DONE]`. */
+/** Ends a stream that broke off: first its line in the log, then the error, and no `[DONE]`. */
 async function cut(exchange: Exchange, refusal: Refusal, tokens: CallOutcome["tokens"]): Promise<void> {
   const { status, code } = refusal;
   await exchange.conclude({ status, code, ...(tokens && { tokens }) });
   if (refusal !== clientGone) endWith(exchange, refusal);
 }
 
-// Milliseconds for somebody who does not read.
+// Milliseconds for a caller who does not read.
 const timeout = 1000;
 
 function endWith({ response }: Exchange, refusal: Refusal): void {

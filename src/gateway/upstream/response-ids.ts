@@ -1,29 +1,27 @@
+import { type EventRewriter, objectIn, withObject } from "../../agents/chat/events.js";
 import { objectFrom } from "../../text/json-object.js";
-import { objectIn, withData } from "./event-data.js";
-import type { EventRewriter } from "./event-filter.js";
 
 interface Response {
   id?: unknown;
 }
 
-/** Gives a response's id another form, as callers are told it. */
+/** The id of a response as callers know it. */
 export type RenameId = (id: string) => string;
 
-/** For server-sent events: those that hold the response have its id. */
+/** Renames the response in events that contain it. */
 export const withResponseIds =
   (rename: RenameId): EventRewriter =>
   (event) => {
     if (!event.includes('"response"')) return event;
-    const text = event.toString();
-    const said = objectIn<{ response?: Response }>(text);
+    const said = objectIn<{ response?: Response }>(event);
     const response = said?.response;
     if (typeof response !== "object" || response === null || typeof response.id !== "string") return event;
     const id = rename(response.id);
     if (id === response.id) return event;
-    return Buffer.from(withData(text, JSON.stringify({ ...said, response: { ...response, id } })));
+    return withObject(event, { ...said, response: { ...response, id } });
   };
 
-/** For an answer that came whole. */
+/** The same for an answer that is not streamed. */
 export function withResponseId(body: Buffer, rename: RenameId): Buffer {
   const said = objectFrom<Response>(body.toString());
   if (typeof said?.id !== "string") return body;

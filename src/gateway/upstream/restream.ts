@@ -5,15 +5,12 @@ import { chatAsStream, responseAsStream } from "./as-stream.js";
 import { failedStream } from "./failed-stream.js";
 import type { AnswerKind } from "./pass.js";
 
-// Milliseconds. Until then a failure still has an HTTP status of its own; clients give up after thirty seconds or more.
+// Milliseconds. Until then a failure still has its own HTTP status; clients give up after thirty seconds or more.
 const untilKeepalive = 10_000;
 
 const head = { "content-type": "text/event-stream", "cache-control": "no-cache" };
 
-/**
- * A stream for a caller who asked for one, made of an answer that comes whole: the agent does not stream text. Comments keep the
- * connection alive while nothing comes.
- */
+/** Makes a stream of a whole answer, for agents that do not stream text. Comments keep the connection alive until it comes. */
 export function restream({ response, call, parts }: Exchange, from: AnswerKind) {
   call.streamed = true;
   const begin = (headers: Record<string, string> = {}) => {
@@ -45,7 +42,7 @@ export function restream({ response, call, parts }: Exchange, from: AnswerKind) 
 
 export type Restream = ReturnType<typeof restream>;
 
-/** Ends a restreamed call that failed: with its HTTP status while nothing was sent, in the stream afterwards. */
+/** Ends a failed call: with its HTTP status while nothing was sent, in the stream afterwards. */
 export async function failRestream(
   exchange: Exchange,
   stream: Restream,

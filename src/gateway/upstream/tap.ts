@@ -1,38 +1,17 @@
-import { type Completion, completionFrom, failureIn, type TokenUsage, textOf } from "../../agents/chat/completion.js";
-import { eventReader } from "../../agents/chat/events.js";
-import { type AnswerFailure, type FailureForms, mayBeFailure } from "../../agents/chat/failure.js";
+import {
+  type Completion,
+  completionFrom,
+  failureIn,
+  hasError,
+  type TokenUsage,
+  textOf,
+} from "../../agents/chat/completion.js";
+import { parseEvent } from "../../agents/chat/events.js";
+import { type AnswerFailure, type FailureSigns, mayBeFailure } from "../../agents/chat/failure.js";
 import { failureInResponse, type ResponseObject, textOfResponse } from "../../agents/chat/response.js";
 import { isRecord } from "../../text/record.js";
 import { tokensInBytes } from "../../text/tokens.js";
 import type { Tokens } from "../gateway-call.js";
-
-/** Reads along what passes: how many tokens it took, and whether it is the answer it seems to be. */
-export interface Tap {
-  push(chunk: Buffer): void;
-  /** What was said, as much of it as is kept. */
-  readonly said: string;
-  /** The answer has said its last word; what follows adds nothing to it. */
-  readonly over: boolean;
-  /** As they were told, or by the length of what was said. */
-  tokens(input: number): Tokens;
-  /** Under which id an answer of /v1/responses can be gone on with. */
-  readonly response: string | undefined;
-  /** Those of a call that failed: what is reported, and what was said before an error. Nothing when neither is there. */
-  failedTokens(input: number, failure: AnswerFailure): Tokens | undefined;
-  /** Why it is no answer, though it looks like one. */
-  failure(headers: Record<string, string>, forms: FailureForms): AnswerFailure | undefined;
-}
-
-/** Of a stream, also what must be known to end it as a failure. */
-export interface StreamTap extends Tap {
-  /** What has come may yet turn out to be a failure: it ends, or its text may be that of one. */
-  mayFail(forms: FailureForms): boolean;
-  /** The response that the stream is about, as it was last told, and the number of its last event. */
-  readonly lastResponse: ResponseObject | undefined;
-  readonly sequence: number;
-  /** It came to an end of its own: a last word, a reason to finish, an error. */
-  readonly complete: boolean;
-}
 
 interface StreamEvent extends Completion {
   type?: unknown;
@@ -41,162 +20,184 @@ interface StreamEvent extends Completion {
   sequence_number?: unknown;
 }
 
-/** Nothing when it was not told: zero is what agents say that do not know. */
-function tokensTold(usage: TokenUsage | null | undefined): Tokens | undefined {
+/** Undefined when the answer has no usage: agents that do not know it report zero. */
+function tokensReported(usage: TokenUsage | null | undefined): Tokens | undefined {
   const input = usage?.prompt_tokens ?? usage?.input_tokens;
   const output = usage?.completion_tokens ?? usage?.output_tokens ?? 0;
   return isCount(input) && isCount(output) && input + output > 0 ? { input, output } : undefined;
 }
 
-/** Any number that can be counted with: how much of it is believed is judged where it is booked. */
-const isCount = (told: unknown): told is number => Number.isSafeInteger(told) && Number(told) >= 0;
+/** Any number that can be counted with; the allowance judges how much of it is believable. */
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 const estimated = (input: number, bytes: number): Tokens => ({ input, output: tokensInBytes(bytes), estimated: true });
 
-// The texts of failures are told by how they begin.
+// Characters. Failures are recognised by how their text begins.
 const beginning = 400;
 
-/** For server-sent events, wherever they are cut into chunks. Keeps so many characters of what is said. */
-export function streamTap(kept = beginning): StreamTap {
-  const decoder = new TextDecoder();
-  let told: Tokens | undefined;
-  let bytes = 0;
-  let text = "";
-  let finish: unknown;
-  let last: Completion = {};
-  let response: string | undefined;
-  let usage: TokenUsage | null | undefined;
-  let lastResponse: ResponseObject | undefined;
-  let sequence = -1;
-  /** Characters of text, also of what is not kept. */
-  let length = 0;
-  let calledTools = false;
-  let ending = false;
-  let over = false;
-  let useful = true;
+const endOfText = new Set<string>(["response.output_text.done", "response.content_part.done"]);
+const endOfResponse = new Set<string>(["response.completed", "response.failed", "response.incomplete"]);
 
-  const keep = (piece: string) => {
-    if (piece === "") return;
-    length += piece.length;
-    ending = false;
-    if (text.length < kept) text += piece.slice(0, kept - text.length);
-  };
-  const events = eventReader(({ data }) => {
+/** Reads the events of a streamed answer as they pass: the tokens they report, and whether the answer is a failed call. */
+export class StreamTap {
+  /** The answer's text, as much of it as is kept. */
+  text = "";
+  /** The last event was seen; events after it add nothing to the answer. */
+  over = false;
+  /** The id by which an answer of /v1/responses can be continued. */
+  response: string | undefined;
+  /** The latest version of the response that the stream is about. */
+  lastResponse: ResponseObject | undefined;
+  /** The number of the last event. */
+  sequence = -1;
+  #reported: Tokens | undefined;
+  /** Bytes of everything that counts as output. */
+  #bytes = 0;
+  /** Characters of text, with those that are not kept. */
+  #length = 0;
+  #finish: unknown;
+  #errors: Completion = {};
+  #usage: TokenUsage | null | undefined;
+  #calledTools = false;
+  #ending = false;
+
+  constructor(
+    private readonly signs: FailureSigns,
+    private readonly maxText = beginning,
+  ) {}
+
+  take(event: Buffer): void {
+    const data = parseEvent(event)?.data;
+    if (data === undefined) return;
     if (data === "[DONE]") {
-      over = true;
+      this.over = true;
       return;
     }
-    const said = completionFrom(data) as StreamEvent | undefined;
+    const said: StreamEvent | undefined = completionFrom(data);
     if (!said) return;
-    usage = said.usage ?? said.response?.usage ?? usage;
-    told = tokensTold(said.usage ?? said.response?.usage) ?? told;
-    response ??= textIn(said.response?.id);
-    if (typeof said.type === "string") {
-      if (typeof said.sequence_number === "number") sequence = said.sequence_number;
-      if (isRecord(said.response)) lastResponse = said.response;
-      if (said.type.endsWith(".delta") && typeof said.delta === "string") {
-        bytes += Buffer.byteLength(said.delta);
-        // Thoughts and the arguments of tools are no part of the text.
-        if (said.type === "response.output_text.delta") keep(said.delta);
-      }
-      if (endOfText.has(said.type)) ending = true;
-      if (lastWords.has(said.type)) over = true;
-    }
-    if (said.hermes || said.error) last = { ...last, ...said };
+    const usage = said.usage ?? said.response?.usage;
+    this.#usage = usage ?? this.#usage;
+    this.#reported = tokensReported(usage) ?? this.#reported;
+    this.response ??= stringIn(said.response?.id);
+    if (typeof said.type === "string") this.#responseEvent(said.type, said);
+    if (hasError(said) || this.signs.extension?.isIn(said)) this.#errors = { ...this.#errors, ...said };
     const choice = firstOf(said);
     if (choice?.delta) {
-      keep(textOf(choice.delta.content));
-      calledTools ||= isCalling(choice.delta.tool_calls);
+      this.#keep(textOf(choice.delta.content));
+      this.#calledTools ||= hasCalls(choice.delta.tool_calls);
     }
     if (choice?.finish_reason) {
-      finish = choice.finish_reason;
-      ending = true;
+      this.#finish = choice.finish_reason;
+      this.#ending = true;
     }
-    if (Array.isArray(said.choices)) for (const each of said.choices) bytes += bytesSaid(each?.delta);
-  });
+    if (Array.isArray(said.choices)) for (const each of said.choices) this.#bytes += outputBytes(each?.delta);
+  }
 
-  return {
-    push(chunk) {
-      if (useful) useful = events.push(decoder.decode(chunk, { stream: true }));
-    },
-    get over() {
-      return over;
-    },
-    get said() {
-      return text;
-    },
-    get response() {
-      return response;
-    },
-    get lastResponse() {
-      return lastResponse;
-    },
-    get sequence() {
-      return sequence;
-    },
-    get complete() {
-      return over || finish !== undefined || Boolean(last.error);
-    },
-    tokens: (input) => told ?? estimated(input, bytes),
-    failedTokens: (input, { asAnswer }) => told ?? (bytes > 0 && !asAnswer ? estimated(input, bytes) : undefined),
-    mayFail: (forms) => over || ending || (length > 0 && length <= text.length && mayBeFailure(text, forms)),
-    failure(headers, forms) {
-      if (lastResponse) {
-        const response = last.error ? { ...lastResponse, error: last.error } : lastResponse;
-        return failureInResponse(response, headers, forms, text || textOfResponse(response));
-      }
-      // An answer that only calls tools says nothing, and is one.
-      if (text === "" && calledTools) return undefined;
-      return failureIn({ text, finish, headers, said: last, usage, forms });
-    },
-  };
+  /** It ended by itself: with a last event, a finish reason or an error. */
+  get complete(): boolean {
+    return this.over || this.#finish !== undefined || Boolean(this.#errors.error);
+  }
+
+  /** What came so far may turn out to be a failure: it is ending, or its text may be that of one. */
+  get mayFail(): boolean {
+    const isShort = this.#length > 0 && this.#length <= this.text.length;
+    return this.over || this.#ending || (isShort && mayBeFailure(this.text, this.signs));
+  }
+
+  /** As reported, or estimated by the answer's length. */
+  tokens(input: number): Tokens {
+    return this.#reported ?? estimated(input, this.#bytes);
+  }
+
+  /** Tokens of a failed call: as reported, or estimated by the text before the error. */
+  failedTokens(input: number, { asAnswer }: AnswerFailure): Tokens | undefined {
+    return this.#reported ?? (this.#bytes > 0 && !asAnswer ? estimated(input, this.#bytes) : undefined);
+  }
+
+  failure(headers: Record<string, string>): AnswerFailure | undefined {
+    const { text, signs } = this;
+    const [finish, said, usage] = [this.#finish, this.#errors, this.#usage];
+    if (this.lastResponse) {
+      const response = said.error ? { ...this.lastResponse, error: said.error } : this.lastResponse;
+      return failureInResponse(response, headers, signs, text || textOfResponse(response));
+    }
+    // An answer that only calls tools has no text.
+    if (text === "" && this.#calledTools) return undefined;
+    return failureIn({ text, finish, headers, said, usage, signs });
+  }
+
+  #responseEvent(type: string, { sequence_number, response, delta }: StreamEvent): void {
+    if (typeof sequence_number === "number") this.sequence = sequence_number;
+    if (isRecord(response)) this.lastResponse = response;
+    if (type.endsWith(".delta") && typeof delta === "string") {
+      this.#bytes += Buffer.byteLength(delta);
+      // Reasoning and the arguments of tools are not part of the text.
+      if (type === "response.output_text.delta") this.#keep(delta);
+    }
+    if (endOfText.has(type)) this.#ending = true;
+    if (endOfResponse.has(type)) this.over = true;
+  }
+
+  #keep(piece: string): void {
+    if (piece === "") return;
+    this.#length += piece.length;
+    this.#ending = false;
+    if (this.text.length < this.maxText) this.text += piece.slice(0, this.maxText - this.text.length);
+  }
 }
 
-const isCalling = (calls: unknown): boolean => Array.isArray(calls) && calls.length > 0;
+/** The same for an answer that is not streamed. */
+export class WholeTap {
+  readonly response: string | undefined;
+  readonly #text: string;
+  readonly #said: Completion | undefined;
+  readonly #reported: Tokens | undefined;
 
-/** After these a response says no more, or begins another text. */
-const endOfText = new Set<string>(["response.output_text.done", "response.content_part.done"]);
-const lastWords = new Set<string>(["response.completed", "response.failed", "response.incomplete"]);
+  constructor(body: Buffer) {
+    this.#text = body.toString("utf8");
+    this.#said = completionFrom(this.#text);
+    this.#reported = tokensReported(this.#said?.usage);
+    this.response = stringIn((this.#said as ResponseObject | undefined)?.id);
+  }
 
-/** For an answer that came whole. */
-export function plainTap(body: Buffer): Pick<Tap, "tokens" | "failure" | "failedTokens" | "response"> {
-  const text = body.toString("utf8");
-  const said = completionFrom(text);
-  const told = tokensTold(said?.usage);
-  return {
-    response: textIn((said as { id?: unknown } | undefined)?.id),
-    tokens: (input) => told ?? estimated(input, spokenIn(said, text)),
-    failedTokens: () => told,
-    failure(headers, forms) {
-      const choice = said && firstOf(said);
-      const response = said as ResponseObject | undefined;
-      if (response && Array.isArray(response.output)) return failureInResponse(response, headers, forms);
-      if (!said || !choice?.message) return undefined;
-      if (isCalling(choice.message.tool_calls)) return undefined;
-      const content = textOf(choice.message.content);
-      return failureIn({ text: content, finish: choice.finish_reason, headers, said, usage: said.usage, forms });
-    },
-  };
+  tokens(input: number): Tokens {
+    return this.#reported ?? estimated(input, this.#outputBytes());
+  }
+
+  failedTokens(): Tokens | undefined {
+    return this.#reported;
+  }
+
+  failure(headers: Record<string, string>, signs: FailureSigns): AnswerFailure | undefined {
+    const said = this.#said;
+    const choice = said && firstOf(said);
+    const response = said as ResponseObject | undefined;
+    if (response && Array.isArray(response.output)) return failureInResponse(response, headers, signs);
+    if (!said || !choice?.message || hasCalls(choice.message.tool_calls)) return undefined;
+    const text = textOf(choice.message.content);
+    return failureIn({ text, finish: choice.finish_reason, headers, said, usage: said.usage, signs });
+  }
+
+  #outputBytes(): number {
+    const choices = this.#said?.choices;
+    if (!Array.isArray(choices)) return Buffer.byteLength(this.#text);
+    return choices.reduce((sum, choice) => sum + outputBytes(choice?.message), 0);
+  }
 }
 
-const textIn = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
-
+const stringIn = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+const hasCalls = (calls: unknown): boolean => Array.isArray(calls) && calls.length > 0;
 const firstOf = ({ choices }: Completion) => (Array.isArray(choices) ? choices[0] : undefined);
 
-function spokenIn(said: Completion | undefined, text: string): number {
-  if (!Array.isArray(said?.choices)) return Buffer.byteLength(text);
-  return said.choices.reduce((sum, choice) => sum + bytesSaid(choice?.message), 0);
-}
+/** Members of a message that are not the model's output. */
+const notOutput = new Set(["role", "id", "type"]);
+const maxDepth = 20;
 
-/** The members of a message that nobody says. */
-const unsaid = new Set(["role", "id", "type"]);
-const deepest = 20;
-
-/** Bytes of all that is said in a message, or in a piece of one: also what is thought, and what tools are called with. */
-function bytesSaid(value: unknown, depth = 0): number {
+/** Bytes of all output in a message or in a piece of one, with reasoning and the arguments of tools. */
+function outputBytes(value: unknown, depth = 0): number {
   if (typeof value === "string") return Buffer.byteLength(value);
-  if (typeof value !== "object" || value === null || depth > deepest) return 0;
+  if (typeof value !== "object" || value === null || depth > maxDepth) return 0;
   let sum = 0;
-  for (const [name, each] of Object.entries(value)) if (!unsaid.has(name)) sum += bytesSaid(each, depth + 1);
+  for (const [name, each] of Object.entries(value)) if (!notOutput.has(name)) sum += outputBytes(each, depth + 1);
   return sum;
 }

@@ -27,7 +27,7 @@ describe.each(Object.keys(standins) as Standin[])("Hermes %s", (version) => {
   beforeAll(async () => {
     agent = await startStandin(version, echo.port);
     const key = "0123456789abcdef".repeat(4);
-    gateway = await door({ port: agent.port, agents: [served({ failures: manifestFailures })], bearerNow: () => key });
+    gateway = await door({ port: agent.port, agents: [served({ signs: manifestFailures })], bearerNow: () => key });
   });
   afterAll(async () => {
     await gateway.stop();

@@ -31,7 +31,7 @@ describe("routes", () => {
 });
 
 describe("what a model means", () => {
-  const proxy = { provider: "nous", paths: [], largest: 1 };
+  const proxy = { provider: "nous", paths: [], maxBodyBytes: 1 };
   const fleet = new Directory([
     served({ proxy }),
     served({ name: "ben", word: "wolf-i/ben" }),

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, it, vi } from "vitest";
-import { eventReader } from "../../../src/agents/chat/events.js";
+import { EventSplitter, parseEvent } from "../../../src/agents/chat/events.js";
 import { Directory } from "../../../src/gateway/directory.js";
 import type { GatewayParts } from "../../../src/gateway/gateway-parts.js";
 import { Refusal } from "../../../src/gateway/refusal.js";
@@ -327,7 +327,7 @@ describe("what it answers by itself", () => {
 
   it("the models that a key may use, with what their proxies have", async () => {
     const agents = [
-      served({ proxy: { provider: "nous", paths: ["/v1/embeddings"], largest: 1_048_576 } }),
+      served({ proxy: { provider: "nous", paths: ["/v1/embeddings"], maxBodyBytes: 1_048_576 } }),
       served({ host: "wolf-i", name: "ben", word: "wolf-i/ben" }),
       served({ host: "wolf-j", name: "ben", word: "wolf-j/ben" }),
     ];
@@ -355,7 +355,7 @@ describe("what it answers by itself", () => {
   });
 
   it("leaves out a proxy that does not answer", async () => {
-    const agents = [served({ proxy: { provider: "nous", paths: [], largest: 1 } })];
+    const agents = [served({ proxy: { provider: "nous", paths: [], maxBodyBytes: 1 } })];
     const { gateway } = await between((response) => void response.destroy(), { agents });
     const { status, text } = await ask(gateway, "/v1/models");
     expect([status, JSON.parse(text).data.map(({ id }: { id: string }) => id)]).toEqual([200, ["ada"]]);
@@ -421,7 +421,7 @@ describe("what it passes on", () => {
   });
 
   it("to a proxy under the model's own name, without a key, as far as it reads", async () => {
-    const agents = [served({ proxy: { provider: "nous", paths: ["/v1/embeddings"], largest: 100 } })];
+    const agents = [served({ proxy: { provider: "nous", paths: ["/v1/embeddings"], maxBodyBytes: 100 } })];
     const { up, gateway } = await between(
       (response) => response.end(`{"data":[],"usage":{"prompt_tokens":3,"total_tokens":3}}`),
       { agents },
@@ -757,7 +757,9 @@ it("a name that several agents have is told with all that the key may use", asyn
   const keys = { good: keyOf(), narrow: keyOf({ agents: ["wolf-*/ada"] }), one: keyOf({ agents: ["lone/ada"] }) };
   const { gateway } = await between(says("hi"), { agents, keys });
   const said = async (key: string) => errorOf((await talk(gateway, { key })).text);
-  expect((await said("narrow")).message).toBe("Several agents have this name. Say which: `wolf-i/ada`, `wolf-ii/ada`.");
+  expect((await said("narrow")).message).toBe(
+    "Several agents have this name. Ask for one of `wolf-i/ada`, `wolf-ii/ada`.",
+  );
   expect((await said("one")).message).toContain("does not exist");
 });
 
@@ -923,7 +925,8 @@ describe("streams", () => {
     });
     const { text } = await talk(gateway, { body: chat({ stream: true }) });
     const datas: string[] = [];
-    eventReader(({ data }) => datas.push(data)).push(text);
+    const onEvent = (event: Buffer) => datas.push(parseEvent(event)?.data ?? "");
+    new EventSplitter({ onEvent }).push(Buffer.from(text));
     expect(errorOf(datas.at(-1) ?? "").code).toBe("upstream_broke_off");
   });
 
@@ -1007,7 +1010,7 @@ describe("tools that an agent runs itself", () => {
     up.writeHead(200, { "content-type": streams ? "text/event-stream" : "application/json" });
     up.end(streams ? stream : JSON.stringify(response));
   };
-  const agents = [served({ proxy: { provider: "xai", paths: ["/v1/responses"], largest: 1000 } })];
+  const agents = [served({ proxy: { provider: "xai", paths: ["/v1/responses"], maxBodyBytes: 1000 } })];
   const to = (model: string, more: object = {}) => ({
     path: "/v1/responses",
     body: JSON.stringify({ model, input: "x", ...more }),

@@ -78,7 +78,7 @@ describe("an agent that says what no agent should", () => {
   });
 
   it("nothing, when its proxy is asked for models: the list comes without them", async () => {
-    const agents = [served({ proxy: { provider: "nous", paths: ["/v1/models"], largest: 1000 } })];
+    const agents = [served({ proxy: { provider: "nous", paths: ["/v1/models"], maxBodyBytes: 1000 } })];
     const { up, gateway } = await between(() => {}, {
       agents,
       parts: { upstreamPool: (place) => pools.poolFor(place) },

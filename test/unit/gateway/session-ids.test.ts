@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import hermes from "../../../src/agents/hermes/chat/upstream-dialect.js";
 import { Refusal } from "../../../src/gateway/refusal.js";
 import { sessionIdsIn } from "../../../src/gateway/session-ids.js";
 
@@ -13,9 +14,11 @@ describe("the ids that a request names", () => {
     ["empty texts", { "x-hermes-session-id": "" }, { conversation: "", previous_response_id: null }, {}],
     ["a member of every object", {}, Object.create({ conversation: "inherited" }), {}],
   ];
-  it.each(cases)("%s", (_about, headers, body, ids) => expect(sessionIdsIn(headers, body)).toEqual(ids));
+  it.each(cases)("%s", (_about, headers, body, ids) =>
+    expect(sessionIdsIn(headers, body, hermes.sessionHeaders)).toEqual(ids),
+  );
 
   it.each([5, true, {}, { id: "c1" }, ["c1"]])("%j is no name of a conversation", (conversation) => {
-    expect(() => sessionIdsIn({}, { conversation })).toThrow(Refusal);
+    expect(() => sessionIdsIn({}, { conversation }, {})).toThrow(Refusal);
   });
 });

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import hermes from "../../../src/agents/hermes/chat/upstream-dialect.js";
 import { Directory, type ServedAgent } from "../../../src/gateway/directory.js";
 import type { CallOutcome, GatewayCall, Tokens } from "../../../src/gateway/gateway-call.js";
 import type { GatewayParts } from "../../../src/gateway/gateway-parts.js";
@@ -11,6 +12,7 @@ import { type Gateway, openGateway, type ServerSettings } from "../../../src/gat
 import { scopesWith } from "../../../src/gateway/session-scope.js";
 import { openUpstreamPools } from "../../../src/gateway/upstream-pool/upstream-pools.js";
 import { Secret } from "../../../src/secret.js";
+import { manifestFailures } from "../agents/chat/forms.js";
 
 const pepper = new Secret("0123456789abcdef".repeat(4));
 
@@ -108,7 +110,9 @@ export interface DoorOptions {
 
 export const served = (more: Partial<ServedAgent> = {}): ServedAgent => ({
   ...{ host: "wolf-i", name: "ada", word: "ada", created: 1_700_000_000, model: "echo-1" },
-  failures: { always: ["API call failed after"], withoutUsage: ["HTTP {status}: "] },
+  dialect: hermes,
+  signs: { ...manifestFailures, always: ["API call failed after"], withoutUsage: ["HTTP {status}: "] },
+  streams: true,
   ...more,
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import chat from "../../../src/agents/hermes/chat/chat-dialect.js";
 import type { ResolvedAgent } from "../../../src/agents/plan/resolved-agent.js";
 import { judgeChat } from "../../../src/agents/probe/proof/chat.js";
 import { Secret } from "../../../src/secret.js";
@@ -27,7 +28,7 @@ describe("a secret that is a word of the answer's own form", () => {
     "%s leaves a healthy answer healthy",
     (secret) => {
       const body = redactedBody(completion, redacting(secret));
-      expect(judgeChat(agent, { status: 200, headers: {}, body })).toMatchObject({ result: "ok" });
+      expect(judgeChat(agent, chat, { status: 200, headers: {}, body })).toMatchObject({ result: "ok" });
     },
   );
 
@@ -37,7 +38,7 @@ describe("a secret that is a word of the answer's own form", () => {
       error: { message: "no" },
     });
     const body = redactedBody(failed, redacting(secret));
-    expect(judgeChat(agent, { status: 200, headers: {}, body })).toMatchObject({ result: "fail" });
+    expect(judgeChat(agent, chat, { status: 200, headers: {}, body })).toMatchObject({ result: "fail" });
   });
 });
 

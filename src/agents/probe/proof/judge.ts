@@ -1,3 +1,4 @@
+import type { ChatDialect } from "../../chat/dialect.js";
 import { privatePlaces } from "../../plan/private-paths.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { saysVersion, versionLine } from "../version-line.js";
@@ -11,6 +12,8 @@ import type { Proof, ProofCause, ProofId } from "./proof.js";
 export interface Judging {
   /** What was seen at first, to tell whether it keeps up. */
   first?: Observation | undefined;
+  /** How the question was asked, when one was. */
+  chat?: ChatDialect | undefined;
   /** Why no question was asked, when none was to be. */
   noChat?: string | undefined;
 }
@@ -32,16 +35,16 @@ export const settled = 3;
 const calm = 60;
 
 /** What was seen of an agent, as proofs, in the order in which one rests on the other. */
-export function judge(agent: ResolvedAgent, seen: Observation, { first = seen, noChat }: Judging = {}): Proof[] {
+export function judge(agent: ResolvedAgent, seen: Observation, { first = seen, chat, noChat }: Judging = {}): Proof[] {
   const port = judgePort(agent, seen);
   const reachable = port.result === "ok" && !seen.noBash;
   const answers = (verdict: () => Verdict): Verdict =>
     reachable ? verdict() : seen.noBash ? fail("the host has no bash", fixes(agent).again) : needs("port");
   const own = answers(() => judgeOwnKey(agent, seen.answers.own ?? 0));
-  const chat = (): Verdict => {
+  const answered = (): Verdict => {
     if (noChat !== undefined) return { result: "skipped", reason: noChat };
     if (own.result !== "ok") return needs("gate.own");
-    return seen.chat ? judgeChat(agent, seen.chat) : { result: "skipped", reason: "was not asked" };
+    return seen.chat && chat ? judgeChat(agent, chat, seen.chat) : { result: "skipped", reason: "was not asked" };
   };
   return [
     { id: "version", ...judgeVersion(agent, seen) },
@@ -54,7 +57,7 @@ export function judge(agent: ResolvedAgent, seen: Observation, { first = seen, n
     { id: "gate.none", ...answers(() => judgeClosed(agent, "no key", seen.answers.none ?? 0)) },
     { id: "gate.wrong", ...answers(() => judgeClosed(agent, "a wrong key", seen.answers.wrong ?? 0)) },
     { id: "gate.own", ...own },
-    { id: "chat", ...chat() },
+    { id: "chat", ...answered() },
     ...judgeChannels(agent, seen),
     ...judgeServers(agent, seen),
   ];

@@ -1,5 +1,5 @@
 import { sh } from "../../../quote.js";
-import { sessionHeader } from "../../chat/message.js";
+import type { ChatDialect, ChatRequest } from "../../chat/dialect.js";
 import type { FileReads } from "../../plan/managed-file.js";
 import { privatePlaces } from "../../plan/private-paths.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
@@ -8,8 +8,8 @@ import { proofLibrary } from "./library.js";
 import { newProofSession } from "./session.js";
 
 export interface Sight {
-  /** One real question is asked when the key is accepted. */
-  chat?: boolean;
+  /** How one real question is asked when the key is accepted; without it, none is. */
+  chat?: ChatDialect | undefined;
   /** Also what a plan is made of: the managed files, systemd. With a salt, digests of the variables' lines. */
   planned?: { salt: string; reads: FileReads } | undefined;
   /** Also every port that somebody listens on. */
@@ -29,20 +29,12 @@ export const chatTimeout = 120_000;
 export function proofScript(agent: ResolvedAgent, sight: Sight): string {
   const { manifest, port } = agent;
   const { api } = manifest;
-  const body = {
-    model: api.chat.model,
-    stream: false,
-    messages: [{ role: "user", content: question }],
-    max_tokens: 16,
-  };
+  const chat = sight.chat?.request(agent, { session: newProofSession(), text: question, maxTokens: 16 });
   const salt = sight.planned?.salt ?? "";
   const ownFiles = ["version", ...(sight.planned ? ["env"] : []), ...(sight.connections ? ["gateway"] : [])];
-  const session = `${sessionHeader}: ${newProofSession()}`;
   return lookScript(agent, proofLibrary, [
     sh`port=${port} salt=${salt} health=${api.health} models=${api.models}`,
-    sh`chat=${sight.chat ? "yes" : ""}`,
-    sh`chat_path=${api.chat.path} chat_seconds=${chatTimeout / 1000} chat_body=${JSON.stringify(body)}`,
-    sh`chat_session=${session}`,
+    ...(chat ? chatVariables(chat) : ["chat= chat_path= chat_session= chat_body="]),
     // What comes next on stdin is for somebody else.
     "IFS= read -r key; exec </dev/null",
     "see_account",
@@ -59,6 +51,17 @@ export function proofScript(agent: ResolvedAgent, sight: Sight): string {
           "see_api",
         ]),
   ]);
+}
+
+function chatVariables({ path, headers, body }: ChatRequest): string[] {
+  // The script sends the content type itself.
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    name === "Content-Type" ? [] : `${name}: ${value}`,
+  );
+  return [
+    sh`chat=yes chat_path=${path} chat_seconds=${chatTimeout / 1000} chat_body=${body}`,
+    sh`chat_session=${lines.join("\r\n")}`,
+  ];
 }
 
 /** The call that tells of its MCP servers, when it has any. */

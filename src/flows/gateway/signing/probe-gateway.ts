@@ -3,20 +3,21 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { readAll } from "../../../async/read-all.js";
 import { Fault } from "../../../errors.js";
-import { signedHeaders } from "../../../gateway/signing/sign.js";
+import { type CoveredHeaders, signedHeaders } from "../../../gateway/signing/sign.js";
 import type { Signer } from "../../../gateway/signing/signing-secret.js";
 
-/** What a gateway says to a key. */
+/** What a gateway answers to a key. */
 export interface GatewayProbe {
-  /** What the key may use. */
+  /** Models that the key may use. */
   models: string[];
-  /** Why that could not be seen. It may be otherwise when a tool asks. */
+  /** Why they are not known. It may have been fixed when a tool asks. */
   trouble?: string;
 }
 
 interface ProbeOptions {
   signer: Signer;
   to: URL;
+  covered: CoveredHeaders;
   now: () => Date;
   signal: AbortSignal;
 }
@@ -24,11 +25,11 @@ interface ProbeOptions {
 const timeout = 5000;
 const mostBytes = 1_000_000;
 
-/** Asks the gateway for its models, signed as a tool's request will be: so a wrong key shows now, and not in a tool. */
-export async function probeGateway({ signer, to, now, signal }: ProbeOptions): Promise<GatewayProbe> {
+/** Asks the gateway for its models with a signed request, so that a wrong key is found now and not by a tool. */
+export async function probeGateway({ signer, to, covered, now, signal }: ProbeOptions): Promise<GatewayProbe> {
   const url = "/v1/models";
   const nonce = randomBytes(18).toString("base64url");
-  const toSign = { method: "GET", url, body: Buffer.alloc(0), keyId: signer.id, now: now(), nonce };
+  const toSign = { method: "GET", url, body: Buffer.alloc(0), keyId: signer.id, now: now(), nonce, covered };
   const late = AbortSignal.timeout(timeout);
   const either = AbortSignal.any([signal, late]);
   try {
@@ -37,7 +38,7 @@ export async function probeGateway({ signer, to, now, signal }: ProbeOptions): P
       const options = { headers: signedHeaders(signer.secret, toSign), signal: either };
       send(new URL(url, to), options, done).on("error", failed).end();
     });
-    const tooMuch = () => new Fault("bad-input", "the gateway said far more than a list of models");
+    const tooMuch = () => new Fault("bad-input", "the gateway sent far more than a list of models");
     const said: unknown = JSON.parse(String(await readAll(answer, { signal: either, maxBytes: mostBytes, tooMuch })));
     if (answer.statusCode === 200) {
       const models = modelsIn(said);
@@ -56,7 +57,7 @@ export async function probeGateway({ signer, to, now, signal }: ProbeOptions): P
   }
 }
 
-/** Names that can be put into settings as they are. */
+/** Names that can be written to settings without quoting. */
 function modelsIn(said: unknown): string[] {
   const { data } = said as { data?: unknown };
   const ids = Array.isArray(data) ? data.map((each: { id?: unknown } | null) => each?.id) : [];

@@ -7,6 +7,7 @@ import { parseSource, type SecretSource, secretFrom } from "../../secret-source.
 import type { Session } from "../../session.js";
 import { listenOnLoopback } from "../../tunnel/listen-on-loopback.js";
 import { baseOf, gatewayFrom } from "../address.js";
+import { signatureCovers } from "../covered-headers.js";
 import { defaultGatewayUrl, defaultSignProxyPort } from "../defaults.js";
 import { noProxyHost, type ToolTarget } from "../tools/settings.js";
 import { type GatewayProbe, probeGateway } from "./probe-gateway.js";
@@ -49,14 +50,15 @@ export async function signProxy(
   if (given) mustBeBearer(given);
   const made = given || asked.open ? undefined : new Secret(`local_${randomBytes(24).toString("base64url")}`);
 
-  const server = relay({ signer, to, local: given ?? made, now });
+  const covered = await signatureCovers();
+  const server = relay({ signer, to, local: given ?? made, covered, now });
   const wanted = { port: asked.port, preferred: defaultSignProxyPort, next: "clm gateway sign-proxy --help" };
   const here = await listenOnLoopback(wanted, (socket) => {
     server.emit("connection", socket);
     socket.resume();
   });
   try {
-    const probe = await probeGateway({ signer, to, now, signal });
+    const probe = await probeGateway({ signer, to, covered, now, signal });
     const base = new URL(`http://127.0.0.1:${here.port}`);
     const reached = {
       ...{ base: baseOf(base), model: probe.models[0] ?? "AGENT", around: noProxyHost(base, env) },

@@ -21,7 +21,7 @@ describe("a text in place of an answer", () => {
     const expected =
       cause === undefined ? undefined : { cause, asAnswer: true, ...(status !== undefined && { status }) };
     const chat = { prompt_tokens: used, completion_tokens: used === undefined ? used : 0 };
-    const found = failureIn({ text, finish: "stop", headers: {}, said: {}, usage: chat, forms });
+    const found = failureIn({ text, finish: "stop", headers: {}, said: {}, usage: chat, signs: forms });
     expect(found && { ...found, text: undefined }).toEqual(expected && { ...expected, text: undefined });
 
     const output = [{ type: "message", content: [{ type: "output_text", text }] }];

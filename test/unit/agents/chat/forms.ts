@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import { failureForms } from "../../../../src/agents/chat/failure-forms.js";
+import { hermesFailures } from "../../../../src/agents/hermes/chat/failures.js";
 
-/** How Hermes words a failed call, as its manifest has it. */
-export const manifestFailures = failureForms(parse(readFileSync("manifests/hermes.yaml", "utf8")));
+export const hermesManifest = parse(readFileSync("manifests/hermes.yaml", "utf8"));
+
+/** How Hermes shows a failed call. */
+export const manifestFailures = hermesFailures(hermesManifest);

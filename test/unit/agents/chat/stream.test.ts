@@ -2,9 +2,10 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { eventReader } from "../../../../src/agents/chat/events.js";
-import { streamReader } from "../../../../src/agents/chat/stream.js";
-import { manifestFailures as forms } from "./forms.js";
+import type { ReaderOptions } from "../../../../src/agents/chat/dialect.js";
+import chat from "../../../../src/agents/hermes/chat/chat-dialect.js";
+import type { ResolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
+import { hermesManifest as manifest } from "./forms.js";
 
 interface Case {
   about: string;
@@ -17,12 +18,14 @@ interface Case {
 
 const cases: Case[] = parse(readFileSync("test/cases/chat/stream.yaml", "utf8"));
 
-function read({ stream, headers = {} }: Case, chunks: string[] = [stream]) {
+const readerFor = (options: Omit<ReaderOptions, "streams">) =>
+  chat.reader({ manifest } as ResolvedAgent, { streams: true, ...options });
+
+function read({ stream, headers = {} }: Case, chunks: Buffer[] = [Buffer.from(stream)]) {
   let shown = "";
   const tools: string[][] = [];
-  const reader = streamReader({
+  const reader = readerFor({
     headers,
-    forms,
     onPiece: (piece) => {
       if ("text" in piece) shown += piece.text;
       else tools.push([piece.tool, piece.label, piece.status]);
@@ -45,8 +48,9 @@ describe("a streamed answer", () => {
     fc.assert(
       fc.property(one, ({ which, cuts }) => {
         const each = cases[which] as Case;
-        const paths = [0, ...cuts.map((at) => at % (each.stream.length + 1)).sort((a, b) => a - b), each.stream.length];
-        const chunks = paths.slice(1).map((to, at) => each.stream.slice(paths[at], to));
+        const bytes = Buffer.from(each.stream);
+        const paths = [0, ...cuts.map((at) => at % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+        const chunks = paths.slice(1).map((to, at) => bytes.subarray(paths[at], to));
         expect(read(each, chunks)).toEqual(read(each));
       }),
     );
@@ -62,36 +66,11 @@ describe("an answer without an end is not listened to for ever", () => {
     ["tools", "", `event: hermes.tool.progress\ndata: {"tool":"${megabyte}"}\n\n`],
     ["a failure", 'data: {"choices":[{"delta":{"content":"API call failed after "}}]}\n\n', `${megabyte}`],
   ])("%s", (_about, first, part) => {
-    const reader = streamReader({ headers: {}, forms, onPiece: () => {} });
-    expect(reader.push(first)).toBe(true);
+    const reader = readerFor({ headers: {}, onPiece: () => {} });
+    expect(reader.push(Buffer.from(first))).toBe(true);
     let parts = 0;
-    while (parts < 100 && reader.push(part)) parts++;
+    while (parts < 100 && reader.push(Buffer.from(part))) parts++;
     expect(parts).toBeLessThan(100);
     expect(reader.end()).toMatchObject({ failure: { text: expect.stringContaining("no end") } });
   });
-});
-
-it.each([
-  [
-    "event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n",
-    [
-      ["a", "1"],
-      ["message", "2"],
-    ],
-  ],
-  [
-    "data: 1\rdata: 2\r\rdata:3\n\n",
-    [
-      ["message", "1\n2"],
-      ["message", "3"],
-    ],
-  ],
-  [": nothing\n\nid: 7\ndata\n\n", [["message", ""]]],
-])("events %j", (text, found) => {
-  for (const size of [1, 2, 3, text.length]) {
-    const seen: string[][] = [];
-    const reader = eventReader(({ name, data }) => seen.push([name, data]));
-    for (let at = 0; at < text.length; at += size) reader.push(text.slice(at, at + size));
-    expect(seen).toEqual(found);
-  }
 });

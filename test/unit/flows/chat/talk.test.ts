@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { Fault } from "../../../../src/errors.js";
-import { openTalk } from "../../../../src/flows/chat/talk.js";
+import { Talk } from "../../../../src/flows/chat/talk.js";
 import type { Session } from "../../../../src/flows/session.js";
 import { Secret } from "../../../../src/secret.js";
 import type { Host } from "../../../../src/state/hosts.js";
@@ -28,7 +28,7 @@ async function withAda<T>(work: (session: Session) => Promise<T>): Promise<T> {
 it("who stops an answer does not wait for a host that does not answer, and the next message tries anew", async () => {
   await withAda(async (session) => {
     const connect = vi.fn(() => new Promise<never>(() => {}));
-    const talk = openTalk({ ...session, pool: { connect, close() {} } }, "ada", { which: "new" });
+    const talk = new Talk({ ...session, pool: { connect, close() {} } }, "ada", { which: "new" });
     for (const times of [1, 2]) {
       const stop = new AbortController();
       const said = talk.say("hello", { onPiece: () => {}, signal: stop.signal });

@@ -74,7 +74,7 @@ it("goes on with what it knew while a file cannot be read, says so once, and loo
     utimesSync(path, at, at);
     expect(await words()).toEqual(["eve"]);
   });
-  expect(said().match(/goes on with the agents it knew/g)).toHaveLength(1);
+  expect(said().match(/keeps serving the agents it knew/g)).toHaveLength(1);
 });
 
 it("leaves out an agent whose type nobody knows, and says so", async () => {
@@ -84,5 +84,5 @@ it("leaves out an agent whose type nobody knows, and says so", async () => {
     const fleet = await servedFleet(session);
     expect((await fleet()).agents.map(({ word }) => word)).toEqual(["ada"]);
   });
-  expect(said()).toContain("the gateway leaves wolf-i/odd out");
+  expect(said()).toContain("the gateway does not serve wolf-i/odd");
 });

@@ -34,7 +34,7 @@ it("has the prices of a file that changed for the first who asks, and says whose
     rmSync(file);
     expect(await now()).toBe(own);
   });
-  expect(said().match(/prices stay what they were/g)).toHaveLength(1);
-  expect(said()).toContain(`prices are those of ${file} as it is now`);
-  expect(said().trim()).toMatch(/prices are those that come with clm$/);
+  expect(said().match(/keeps the prices it knew/g)).toHaveLength(1);
+  expect(said()).toContain(`prices reloaded from ${file}`);
+  expect(said().trim()).toMatch(/prices reloaded from those that come with clm$/);
 });

@@ -19,6 +19,7 @@ import { relay } from "../../../../src/gateway/signing/relay.js";
 import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
 import { Secret } from "../../../../src/secret.js";
 import { scratchDirectories } from "../../state/scratch.js";
+import { covered } from "./covered.js";
 import { type Answer, verifying } from "./verifying.js";
 
 const found = signerOf(new Secret(`clm_abcd1234_${"k".repeat(43)}`));
@@ -44,7 +45,7 @@ async function listen(server: Server): Promise<string> {
 }
 
 const relayTo = (to: string, key: Secret | undefined = local) =>
-  listen(relay({ signer, to: new URL(to), local: key, now: () => new Date() }));
+  listen(relay({ signer, to: new URL(to), local: key, covered, now: () => new Date() }));
 
 /** A gateway that verifies, and a relay before it. */
 async function both(answer: Answer, key?: Secret): Promise<string> {
@@ -272,7 +273,9 @@ describe("who may use it", () => {
   async function open(headers: Record<string, string>) {
     const gateway = await verifying(signer, scratch(), tells);
     closing.push(gateway.close);
-    const url = await listen(relay({ signer, to: new URL(gateway.url), local: undefined, now: () => new Date() }));
+    const url = await listen(
+      relay({ signer, to: new URL(gateway.url), local: undefined, covered, now: () => new Date() }),
+    );
     return send(`${url}/v1/x`, { headers });
   }
 

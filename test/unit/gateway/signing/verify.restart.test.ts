@@ -10,6 +10,7 @@ import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
 import { Secret } from "../../../../src/secret.js";
 import { bundleScript } from "../../../faults/bundle.js";
 import { scratchDirectories } from "../../state/scratch.js";
+import { covered } from "./covered.js";
 
 /** A server that verifies, as a process: killed without warning, and on a disk that takes no more. */
 
@@ -47,7 +48,7 @@ async function start(dir: string, before = "") {
 function signed(nonce: string): RequestInit {
   if (!signer) throw new Error("no key");
   const body = Buffer.from(nonce);
-  const toSign = { method: "POST", url: "/v1/x", body, keyId: signer.id, now: new Date(), nonce };
+  const toSign = { method: "POST", url: "/v1/x", body, keyId: signer.id, now: new Date(), nonce, covered };
   return { method: "POST", body, headers: signedHeaders(signer.secret, toSign) };
 }
 

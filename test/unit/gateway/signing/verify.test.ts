@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { signatureCovers } from "../../../../src/flows/gateway/covered-headers.js";
 import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
 import type { Keyring } from "../../../../src/gateway/keys/keyring.js";
 import { Refusal } from "../../../../src/gateway/refusal.js";
@@ -9,6 +10,7 @@ import { signatureOf, signedHeaders } from "../../../../src/gateway/signing/sign
 import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
 import { mustBeSignable, mustBeSigned, type Request } from "../../../../src/gateway/signing/verify.js";
 import { Secret } from "../../../../src/secret.js";
+import { covered } from "./covered.js";
 import { refusalOf } from "./refusal-of.js";
 
 interface Vectors {
@@ -43,6 +45,7 @@ function gateway(now: Date) {
   const other: GatewayKey = { ...gatewayKey, id: "0ther000" };
   return {
     used,
+    covered,
     now: () => now,
     keyring: {
       signed(id: string): ReturnType<Keyring["signed"]> {
@@ -67,7 +70,7 @@ const plain = { method: "POST", url: "/v1/chat/completions?x=1", body: Buffer.fr
 const nonce = "abcdefghijklmnop";
 const signed = (request = plain, now = at): Request => ({
   ...request,
-  headers: signedHeaders(secret, { ...request, keyId: vectors.id, now, nonce }),
+  headers: signedHeaders(secret, { ...request, keyId: vectors.id, now, nonce, covered }),
 });
 
 describe("what openssl signed", () => {
@@ -81,7 +84,7 @@ describe("what openssl signed", () => {
     const request = { method, url, body: Buffer.from(each.body, "base64") };
     const now = new Date(stamp * 1000);
     const routed = each.headers ?? {};
-    const toSign = { ...request, keyId: vectors.id, now, nonce: each.nonce, headers: routed };
+    const toSign = { ...request, keyId: vectors.id, now, nonce: each.nonce, headers: routed, covered };
     const headers = { ...routed, ...signedHeaders(secret, toSign) };
     expect(headers).toEqual({
       ...routed,
@@ -105,7 +108,9 @@ it.each(["", "clm_", "sk-123", `${vectors.key}x`, vectors.key.slice(1), vectors.
 
 it("signs no target that cannot be sent as it is", () => {
   for (const url of ["/a b", "/a\nb", "/Ł", ""]) {
-    expect(() => signedHeaders(secret, { ...plain, url, keyId: vectors.id, now: at, nonce })).toThrow(RangeError);
+    expect(() => signedHeaders(secret, { ...plain, url, keyId: vectors.id, now: at, nonce, covered })).toThrow(
+      RangeError,
+    );
   }
 });
 
@@ -200,10 +205,15 @@ describe("is refused", () => {
 });
 
 describe("a header that says where a message goes", () => {
-  const names = ["idempotency-key", "x-hermes-session-id", "x-hermes-session-key"];
+  const names = covered;
+  it("is signed, and no other", async () => expect(await signatureCovers()).toEqual(covered));
+
   const routed = (headers: Record<string, string>): Request => ({
     ...plain,
-    headers: { ...headers, ...signedHeaders(secret, { ...plain, keyId: vectors.id, now: at, nonce, headers }) },
+    headers: {
+      ...headers,
+      ...signedHeaders(secret, { ...plain, keyId: vectors.id, now: at, nonce, headers, covered }),
+    },
   });
 
   it.each(names)("%s is added, changed or taken away: refused, and uses no nonce up", async (name) => {
@@ -232,7 +242,7 @@ describe("a header that says where a message goes", () => {
 
   it.each(names)("%s beside a signature of version 1 is refused, which does not cover it", async (name) => {
     const stamp = String(Math.floor(at.getTime() / 1000));
-    const older = signatureOf(secret, "v1", { ...plain, stamp, nonce }).toString("hex");
+    const older = signatureOf(secret, "v1", { ...plain, stamp, nonce, covered }).toString("hex");
     const headers = { ...routed({}).headers, "x-clm-signature": `v1=${older}` };
     const checking = gateway(at);
     const refusal = await refusalOf(mustBeSigned({ ...plain, headers: { ...headers, [name]: "theirs" } }, checking));

@@ -5,6 +5,7 @@ import { Refusal } from "../../../../src/gateway/refusal.js";
 import { openNonces } from "../../../../src/gateway/signing/nonces.js";
 import type { Signer } from "../../../../src/gateway/signing/signing-secret.js";
 import { mustBeSigned } from "../../../../src/gateway/signing/verify.js";
+import { covered } from "./covered.js";
 
 export type Answer = (request: IncomingMessage, body: Buffer, response: ServerResponse) => void;
 
@@ -24,7 +25,7 @@ export async function verifying({ id, secret }: Signer, dir: string, answer: Ans
       for await (const chunk of request) chunks.push(chunk);
       const body = Buffer.concat(chunks);
       const { method = "", url = "", headers } = request;
-      await mustBeSigned({ method, url, headers, body }, { keyring, nonces, now });
+      await mustBeSigned({ method, url, headers, body }, { keyring, nonces, covered, now });
       answer(request, body, response);
     } catch (error) {
       const refusal = error instanceof Refusal ? error : new Refusal(500, "broken", String(error));

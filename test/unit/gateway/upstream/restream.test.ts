@@ -6,7 +6,7 @@ import { type Answering, ask, completion, type Door, served } from "../test-gate
 // On the Codex runtime Hermes streams no text: the agent is asked for a whole answer, and the caller gets a stream.
 
 const { between } = betweens();
-const agents = [served({ streamless: true })];
+const agents = [served({ streams: false })];
 
 const text = "Codex has said so.";
 const message = { id: "msg_1", type: "message", role: "assistant", status: "completed" };

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { noForms } from "../../../../src/agents/chat/failure.js";
-import { plainTap, streamTap } from "../../../../src/gateway/upstream/tap.js";
+import { EventSplitter } from "../../../../src/agents/chat/events.js";
+import { StreamTap, WholeTap } from "../../../../src/gateway/upstream/tap.js";
+
+const noForms = { always: [], withoutUsage: [] };
 
 const event = (data: object, name = "") => `${name && `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
 const delta = (content: string) => event({ choices: [{ delta: { content } }] });
@@ -46,6 +48,8 @@ const streams: [what: string, text: string, seen: object][] = [
   ["no events at all", "what is this", { tokens: { input: 100, output: 0, estimated: true }, over: false }],
 ];
 
+const splitterTo = (tap: StreamTap) => new EventSplitter({ onEvent: (event, whole) => whole && tap.take(event) });
+
 describe("a stream's tokens", () => {
   it.each(streams)("%s: the same wherever it is cut", (_what, text, seen) => {
     const bytes = Buffer.from(text);
@@ -54,26 +58,29 @@ describe("a stream's tokens", () => {
       .map((all) => [0, ...all.sort((a, b) => a - b), bytes.length]);
     fc.assert(
       fc.property(cuts, (paths) => {
-        const tap = streamTap();
-        for (let n = 1; n < paths.length; n++) tap.push(bytes.subarray(paths[n - 1], paths[n]));
+        const tap = new StreamTap(noForms);
+        const splitter = splitterTo(tap);
+        for (let n = 1; n < paths.length; n++) splitter.push(bytes.subarray(paths[n - 1], paths[n]));
+        splitter.end();
         expect({ tokens: tap.tokens(100), over: tap.over }).toEqual(seen);
       }),
     );
   });
 
   it("keeps as much of what is said as it is told to", () => {
-    const [short, long] = [streamTap(), streamTap(10_000)];
+    const [short, long] = [new StreamTap(noForms), new StreamTap(noForms, 10_000)];
     const bytes = Buffer.from(delta("one ").repeat(1000));
-    for (const tap of [short, long]) tap.push(bytes);
-    expect([short.said.length, long.said]).toEqual([400, "one ".repeat(1000)]);
+    for (const tap of [short, long]) splitterTo(tap).push(bytes);
+    expect([short.text.length, long.text]).toEqual([400, "one ".repeat(1000)]);
   });
 
   it("knows a failure that is told as an answer", () => {
-    const tap = streamTap();
-    tap.push(Buffer.from(delta("API call failed") + delta(" after 3 retries") + end));
     const forms = { always: ["API call failed after"], withoutUsage: [] };
-    expect(tap.failure({}, forms)?.text).toBe("API call failed after 3 retries");
-    expect(tap.failure({}, noForms)).toBeUndefined();
+    const [tap, other] = [new StreamTap(forms), new StreamTap(noForms)];
+    const bytes = Buffer.from(delta("API call failed") + delta(" after 3 retries") + end);
+    for (const each of [tap, other]) splitterTo(each).push(bytes);
+    expect(tap.failure({})?.text).toBe("API call failed after 3 retries");
+    expect(other.failure({})).toBeUndefined();
   });
 });
 
@@ -99,14 +106,14 @@ describe("a whole answer's tokens", () => {
     ["not even JSON", Buffer.from("12345678"), { input: 100, output: 2, estimated: true }],
   ];
   it.each(cases)("%s", (_what, body, tokens) => {
-    expect(plainTap(body).tokens(100)).toEqual(tokens);
+    expect(new WholeTap(body).tokens(100)).toEqual(tokens);
   });
 
   it("one that only calls tools is an answer", () => {
     const called = Buffer.from(
       `{"choices":[{"message":{"content":null,"tool_calls":[{}]},"finish_reason":"tool_calls"}]}`,
     );
-    expect(plainTap(called).failure({}, noForms)).toBeUndefined();
-    expect(plainTap(answer("")).failure({}, noForms)).toMatchObject({ cause: "empty" });
+    expect(new WholeTap(called).failure({}, noForms)).toBeUndefined();
+    expect(new WholeTap(answer("")).failure({}, noForms)).toMatchObject({ cause: "empty" });
   });
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import hermesChat from "../../../../../src/agents/hermes/chat/chat-dialect.js";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
 import { finalCause, withCause } from "../../../../../src/agents/probe/proof/cause.js";
@@ -71,7 +72,7 @@ describe.each(["state", "gate", "chat", "listeners"])("proofs: %s", (file) => {
     const first = each.first && see(each, each.first);
     // Those of connections have cases of their own below.
     const isHere = (id: string) => id !== "channels" && id !== "mcp";
-    const judged = judge(agent, see(each, each.lines ?? []), { first, noChat: each.noChat });
+    const judged = judge(agent, see(each, each.lines ?? []), { first, chat: hermesChat, noChat: each.noChat });
     const proofs = judged.filter(({ id }) => isHere(id));
     expect(proofs.map(({ id }) => id)).toEqual(proofIds.filter(isHere));
     for (const { id, result, reason, fix } of proofs) {
@@ -121,7 +122,7 @@ it("does not take lines that were cut off for an answer", () => {
 });
 
 it("puts no key and no unquoted word into the script", () => {
-  const script = proofScript({ ...subjectFor("2026.7.1"), unit: "a'b; reboot" }, { chat: true });
+  const script = proofScript({ ...subjectFor("2026.7.1"), unit: "a'b; reboot" }, { chat: hermesChat });
   expect(script).toContain("unit='a'\\''b; reboot'");
 });
 

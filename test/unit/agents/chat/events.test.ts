@@ -1,24 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eventReader } from "../../../src/agents/chat/events.js";
-import { ByteBuffer } from "../../../src/gateway/byte-buffer.js";
-import { eventFilter } from "../../../src/gateway/upstream/event-filter.js";
+import { EventSplitter, parseEvent } from "../../../../src/agents/chat/events.js";
 
-it("gives all pieces back in their order, and changes none of them", () => {
-  fc.assert(
-    fc.property(fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 60 }), (arrays) => {
-      const pieces = arrays.map((each) => Buffer.from(each));
-      const copies = pieces.map((each) => Buffer.from(each));
-      const buffer = new ByteBuffer();
-      for (let round = 0; round < 2; round++) {
-        for (const piece of pieces) buffer.push(piece);
-        expect(buffer.length).toBe(Buffer.concat(copies).length);
-        expect(buffer.take()).toEqual(Buffer.concat(copies));
-      }
-      expect(pieces).toEqual(copies);
-    }),
-  );
-});
+function eventsIn(chunks: string[]): [name: string, data: string][] {
+  const events: [name: string, data: string][] = [];
+  const splitter = new EventSplitter({
+    onEvent(event, whole) {
+      const parsed = whole ? parseEvent(event) : undefined;
+      if (parsed) events.push([parsed.name, parsed.data]);
+    },
+  });
+  for (const chunk of chunks) splitter.push(Buffer.from(chunk));
+  splitter.end();
+  return events;
+}
 
 describe("a stream, however it is cut and however many empty lines it has", () => {
   const stream = fc
@@ -33,12 +28,7 @@ describe("a stream, however it is cut and however many empty lines it has", () =
   };
 
   it("has the same events", () => {
-    const read = (chunks: string[]) => {
-      const events: string[] = [];
-      const reader = eventReader(({ name, data }) => events.push(`${name} ${data}`));
-      for (const chunk of chunks) reader.push(chunk);
-      return events;
-    };
+    const read = (chunks: string[]) => eventsIn(chunks).map(([name, data]) => `${name} ${data}`);
     // By the letter of the standard, line by line.
     const expected = (text: string) => {
       const events: string[] = [];
@@ -62,10 +52,39 @@ describe("a stream, however it is cut and however many empty lines it has", () =
   it("passes byte for byte", () => {
     fc.assert(
       fc.property(stream, cuts, (text, at) => {
-        const filter = eventFilter((event) => event);
-        const passed = cut(text, at).map((each) => filter.push(Buffer.from(each)));
-        expect(Buffer.concat([...passed, filter.end()]).toString()).toBe(text);
+        const passed: Buffer[] = [];
+        const splitter = new EventSplitter({
+          onEvent: (event) => passed.push(event),
+          onOther: (bytes) => passed.push(bytes),
+        });
+        for (const each of cut(text, at)) splitter.push(Buffer.from(each));
+        splitter.end();
+        expect(Buffer.concat(passed).toString()).toBe(text);
       }),
     );
   });
+});
+
+it.each([
+  [
+    "event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n",
+    [
+      ["a", "1"],
+      ["message", "2"],
+    ],
+  ],
+  [
+    "data: 1\rdata: 2\r\rdata:3\n\n",
+    [
+      ["message", "1\n2"],
+      ["message", "3"],
+    ],
+  ],
+  [": nothing\n\nid: 7\ndata\n\n", [["message", ""]]],
+])("events %j", (text, found) => {
+  for (const size of [1, 2, 3, text.length]) {
+    const chunks: string[] = [];
+    for (let at = 0; at < text.length; at += size) chunks.push(text.slice(at, at + size));
+    expect(eventsIn(chunks)).toEqual(found);
+  }
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eventFilter } from "../../../../src/gateway/upstream/event-filter.js";
-import { withoutOwnToolEvents, withoutOwnTools } from "../../../../src/gateway/upstream/own-tools.js";
+import { EventSplitter } from "../../../../../src/agents/chat/events.js";
+import { withoutOwnToolEvents, withoutOwnTools } from "../../../../../src/agents/hermes/chat/own-tools.js";
 
 const event = (type: string, more: object = {}) =>
   `event: response.${type}\ndata: ${JSON.stringify({ type: `response.${type}`, ...more })}\n\n`;
@@ -78,6 +78,23 @@ const ends: [what: string, end: string][] = [
   ["both", "\r\n"],
   ["returns", "\r"],
 ];
+
+/** Splits a stream and rewrites its events; gives what passes after each chunk. */
+function eventFilter(rewrite: (event: Buffer) => Buffer) {
+  const passed: Buffer[] = [];
+  const onEvent = (event: Buffer) => passed.push(rewrite(event));
+  const splitter = new EventSplitter({ onEvent, onOther: (bytes) => passed.push(bytes) });
+  return {
+    push(chunk: Buffer): Buffer {
+      splitter.push(chunk);
+      return Buffer.concat(passed.splice(0));
+    },
+    end(): Buffer {
+      splitter.end();
+      return Buffer.concat(passed.splice(0));
+    },
+  };
+}
 
 function passedOf(bytes: Buffer, paths: number[]): string {
   const filter = eventFilter(withoutOwnToolEvents());

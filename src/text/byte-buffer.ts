@@ -1,8 +1,8 @@
 const nothing = Buffer.alloc(0);
 
 /**
- * Bytes that come in pieces. Who sends a byte at a time makes millions of pieces, each of which takes a hundred times its length:
- * only the first is kept as it is, the others are copied.
+ * Collects bytes that arrive in pieces. A sender of single bytes makes millions of pieces, and each would take a hundred times its
+ * length: only the first is kept as it is, the others are copied.
  */
 export class ByteBuffer {
   #bytes: Buffer = nothing;
@@ -26,7 +26,7 @@ export class ByteBuffer {
     this.#length = length;
   }
 
-  /** All of it; afterwards there is nothing in it. */
+  /** Returns all bytes and empties the buffer. */
   take(): Buffer {
     const bytes = this.#bytes.subarray(0, this.#length);
     this.#bytes = nothing;

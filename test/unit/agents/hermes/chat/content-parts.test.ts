@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withContentParts } from "../../../../src/gateway/upstream/content-parts.js";
+import { withContentParts } from "../../../../../src/agents/hermes/chat/content-parts.js";
 
 const event = (type: string, more: object = {}) =>
   `event: response.${type}\ndata: ${JSON.stringify({ type: `response.${type}`, ...more })}\n\n`;

@@ -1,0 +1,32 @@
+import { type EventRewriter, objectIn } from "../../chat/events.js";
+
+interface Delta {
+  type?: unknown;
+  item_id?: unknown;
+  output_index?: unknown;
+  content_index?: unknown;
+}
+
+const partAdded = "response.content_part.added";
+const textDelta = "response.output_text.delta";
+
+/**
+ * Hermes streams text into a content part without announcing the part, as OpenAI does: the stream helper of the openai library fails
+ * with "missing content at index 0" (seen). So the part is announced before its first text.
+ */
+export function withContentParts(): EventRewriter {
+  const announced = new Set<string>();
+  return (event) => {
+    if (!event.includes(textDelta) && !event.includes(partAdded)) return event;
+    const delta = objectIn<Delta>(event);
+    if (!delta || (delta.type !== textDelta && delta.type !== partAdded)) return event;
+    const { item_id, output_index, content_index } = delta;
+    const id = `${item_id} ${content_index}`;
+    if (announced.has(id)) return event;
+    announced.add(id);
+    if (delta.type === partAdded) return event;
+    const part = { type: "output_text", text: "", annotations: [] };
+    const added = { type: partAdded, item_id, output_index, content_index, part };
+    return Buffer.concat([Buffer.from(`event: ${partAdded}\ndata: ${JSON.stringify(added)}\n\n`), event]);
+  };
+}

@@ -1,0 +1,78 @@
+import { objectFrom } from "../../../text/json-object.js";
+import { type EventRewriter, objectIn, withObject } from "../../chat/events.js";
+
+/**
+ * Hermes runs its tools itself and reports them in /v1/responses as `function_call` and `function_call_output`. To clients of OpenAI
+ * a function call is theirs to run: Codex answers "unsupported call: terminal" (seen). So they are removed.
+ */
+const ownItems = new Set<unknown>(["function_call", "function_call_output"]);
+
+interface Item {
+  type?: unknown;
+}
+
+interface Response {
+  output?: unknown;
+}
+
+interface ResponseEvent {
+  type?: unknown;
+  item?: Item;
+  output_index?: unknown;
+  response?: Response;
+}
+
+const nothing = Buffer.alloc(0);
+
+/**
+ * In chat completions Hermes reports its tools by events named `hermes.tool.progress`. The openai library takes each for a chunk of
+ * the answer, and fails because it has no `choices` (seen).
+ */
+export const withoutToolProgress: EventRewriter = (event) =>
+  /^event: ?hermes\./.test(event.toString("latin1", 0, 16)) ? nothing : event;
+
+/** Events that are not about tools stay byte for byte, but for the index of the items after a removed one. */
+export function withoutOwnToolEvents(): EventRewriter {
+  const removed = new Set<number>();
+
+  return (event) => {
+    if (removed.size === 0 && !event.includes("function_call")) return event;
+    const parsed = objectIn<ResponseEvent>(event);
+    if (!parsed) return event;
+    const { output_index: index, response } = parsed;
+    if (isAboutOwnTool(parsed)) {
+      if (typeof index === "number") removed.add(index);
+      return nothing;
+    }
+    const before = typeof index === "number" ? [...removed].filter((other) => other < index).length : 0;
+    const shown = response && withoutOwnItems(response);
+    if (before === 0 && shown === response) return event;
+    return withObject(event, {
+      ...parsed,
+      ...(before > 0 && { output_index: (index as number) - before }),
+      ...(shown !== response && { response: shown }),
+    });
+  };
+}
+
+function isAboutOwnTool({ type, item }: ResponseEvent): boolean {
+  if (typeof type !== "string") return false;
+  if (type.startsWith("response.function_call_arguments.")) return true;
+  return type.startsWith("response.output_item.") && ownItems.has(item?.type);
+}
+
+/** For an answer that is not streamed. */
+export function withoutOwnTools(body: Buffer): Buffer {
+  if (!body.includes("function_call")) return body;
+  const response = objectFrom<Response>(body.toString("utf8"));
+  const shown = response && withoutOwnItems(response);
+  return shown === response ? body : Buffer.from(JSON.stringify(shown));
+}
+
+/** The same object when it holds none of them. */
+function withoutOwnItems<R extends Response>(response: R): R {
+  const { output } = response;
+  if (!Array.isArray(output)) return response;
+  const shown = output.filter((item: Item | null) => !ownItems.has(item?.type));
+  return shown.length === output.length ? response : { ...response, output: shown };
+}
