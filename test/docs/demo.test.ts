@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { clm, runProgram } from "../lab/clm.js";
 
-/** `npm run demo` and `npm test` as somebody runs them, and stops them. */
+/** `npm run demo` and `npm test`, run and stopped as by a user. */
 
 const folder = mkdtempSync(join(tmpdir(), "clm-demo-test-"));
 const labs = join(folder, "labs");
 const scratch = join(folder, "tmp");
-// dist is in use by other tests; these build into a folder of their own.
+// dist is in use by other tests; these build into their own folder.
 const env = { CLM_LAB_DIR: labs, TMPDIR: scratch, CLM_DIST: join(folder, "dist") };
 const home = join(folder, "home");
 
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 interface Running {
   child: ChildProcess;
-  /** Everything printed until now. */
+  /** Everything printed so far. */
   screen: () => string;
   ended: Promise<number | null>;
 }
@@ -41,7 +41,7 @@ function running(program: string, args: string[]): Running {
   return { child, screen: () => screen, ended: new Promise((done) => child.once("close", done)) };
 }
 
-/** Looks again until something is so, for two minutes at most. */
+/** Waits until a condition holds, for two minutes at most. */
 async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let look = 0; look < 1200; look++) {
     if (await isSo()) return;
@@ -50,10 +50,10 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>): Prom
   throw new Error(`not so after two minutes: ${what}`);
 }
 
-/** Labs, temporary files and processes of what was stopped. */
+/** Labs, temporary files and processes of the stopped command. */
 async function leftBehind(): Promise<{ labs: unknown[]; files: string[]; processes: string }> {
   const { stdout } = await clm(["lab", "status", "-o", "json"], { home, env: { CLM_LAB_DIR: labs } });
-  // Everything that was started has the folder in its environment, unless it is inside of a lab host.
+  // Every child has the folder in its environment, except inside a lab host.
   const script = `for each in /proc/[0-9]*; do
     grep -qzx 'TMPDIR=${scratch}.*' "$each/environ" 2>/dev/null && tr '\\0' ' ' <"$each/cmdline" && echo
   done; true`;
@@ -64,7 +64,7 @@ async function leftBehind(): Promise<{ labs: unknown[]; files: string[]; process
 const nothing = { labs: [], files: [], processes: "" };
 
 describe("npm run demo", () => {
-  it("ends by itself on a terminal where nobody types", async () => {
+  it("ends by itself on a terminal without input", async () => {
     const { screen, ended } = running("script", ["-qec", "npm run demo", "/dev/null"]);
     expect([await ended, screen()]).toEqual([0, expect.stringContaining("The host is as it was before")]);
     expect(await leftBehind()).toEqual(nothing);
@@ -100,7 +100,7 @@ describe("npm run demo", () => {
 
 describe("npm test", () => {
   it("ends its tests and takes their labs down when it is stopped", async () => {
-    // No test has this name: the labs come up, and nothing runs on them.
+    // No test has this name: the labs start, and nothing runs on them.
     const { child, screen, ended } = running("node", ["scripts/test.mjs", "agents", "-t", "no test has this name"]);
     const isUp = async () => {
       const own = readdirSync(scratch).find((name) => name.startsWith("clm-test-"));

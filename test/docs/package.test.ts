@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runProgram } from "../lab/clm.js";
 
-/** The package as somebody who has only a clone of the repository makes it, and somebody else installs it. */
+/** The package as it is made from a clone of the repository and installed elsewhere. */
 
 const folder = mkdtempSync(join(tmpdir(), "clm-package-"));
 const clone = join(folder, "clone");
@@ -33,7 +33,7 @@ describe("the packed clm", () => {
   const clm = (...args: string[]) =>
     must(folder, "env", ...onlyPath, join(prefix, "bin", "clm"), "--config-dir", join(folder, "home"), ...args);
 
-  it("brings nothing but itself", () => {
+  it("has no dependencies", () => {
     const modules = join(prefix, "lib/node_modules");
     expect(readdirSync(modules)).toEqual(["clm"]);
     expect(readdirSync(join(modules, "clm")).sort()).toEqual(
@@ -42,7 +42,7 @@ describe("the packed clm", () => {
     expect(existsSync(join(modules, "clm/node_modules"))).toBe(false);
   });
 
-  it("runs with nothing but a PATH", async () => {
+  it("runs with only a PATH", async () => {
     expect(await clm("version", "-o", "json")).toContain(version);
     expect(await clm("--help")).toContain("agent");
     expect(await clm("registry", "list")).toContain("hermes");

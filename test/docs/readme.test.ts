@@ -31,7 +31,7 @@ describe.each(pages)("%s", (page) => {
   symlinkSync(resolve("LICENSE"), join(folder, "LICENSE"));
   const env = {
     CLM_HOME: join(folder, "home"),
-    // A lab of the reader's own, called `lab` as in the text, must not be taken for this one.
+    // A lab of the user, called `lab` as in the text, must not be taken for this one.
     CLM_LAB_DIR: join(folder, "labs"),
     PATH: `${folder}:${process.env.PATH}`,
     NO_COLOR: "1",

@@ -72,7 +72,7 @@ const disturbed = ({ host, home }: Place, verb: Verb, env: Record<string, string
     env: { NODE_OPTIONS: `--require ${resolve("test/faults/steps.cjs")}`, ...env },
   });
 
-/** Everything that should be the same however often the way there was cut: on the host and on this machine. */
+/** The end state on the host and on this machine, which must not depend on interruptions. */
 async function endOf({ host, home }: Place): Promise<string> {
   const there = await inHost(
     host,
@@ -94,13 +94,13 @@ async function endOf({ host, home }: Place): Promise<string> {
   return `${there}\n${plain}`.replaceAll(host, "HOST");
 }
 
-/** The same choice in every run, and over all steps in the long run. */
+/** The same steps in every run, spread over all of them. */
 function* sample(count: number, size: number): Generator<number> {
   for (let at = 0; at < size; at++) yield 1 + Math.floor(((at + 0.5) * count) / size);
 }
 
 describe("killed or cut at any step, and run again", () => {
-  it("has steps to be disturbed at", () => {
+  it("has steps to interrupt", () => {
     for (const verb of order) expect(steps[verb]?.length, verb).toBeGreaterThan(10);
   });
 
@@ -117,11 +117,11 @@ describe("killed or cut at any step, and run again", () => {
       const rotated = (step: number) => step <= steps["rotate-key"].length;
       async function round(place: Place, { action, at, index }: (typeof rounds)[number]): Promise<void> {
         for (const verb of order) {
-          // Each verb has steps of its own number: in the sample its own spread of them, otherwise each of them once.
+          // Each verb has its own number of steps: the sample is spread over them, an exhaustive run takes each once.
           const count = steps[verb].length;
           const chosen = exhaustive ? at : ([...sample(count, size)][index] ?? 1);
           const isIts = chosen <= count;
-          // A key is changed of an agent that is configured.
+          // rotate-key needs a configured agent.
           const isNeeded = verb === "install" || verb === "remove" || (verb === "configure" && rotated(chosen));
           if (!isIts && !isNeeded) continue;
           const name = `${verb}, ${action} at step ${chosen} (${steps[verb][chosen - 1]})`;
@@ -151,7 +151,7 @@ describe("killed or cut at any step, and run again", () => {
   );
 });
 
-/** The lines that only one of the two has. */
+/** The lines that only one of the two texts has. */
 function difference(expected: string, found: string): string {
   const [a, b] = [expected.split("\n"), found.split("\n")];
   return [

@@ -11,8 +11,8 @@ const { home } = labFixture({ perTest: true });
 const label = ["host", "update", "trial-1", "--offline", "--label", "a=b"];
 const path = (name: string) => join(home, name);
 
-describe("a config directory that is not as it should be", () => {
-  it("read-only: nothing begins", async () => {
+describe("a broken config directory", () => {
+  it("read-only: nothing is started", async () => {
     execFileSync("mount", ["--bind", home, home]);
     execFileSync("mount", ["-o", "remount,ro,bind", home]);
     try {
@@ -32,7 +32,7 @@ describe("a config directory that is not as it should be", () => {
       try {
         writeFileSync(join(small, "ballast"), Buffer.alloc(64 * 1024));
       } catch {
-        // As full as it gets.
+        // Completely full.
       }
       const before = readFileSync(join(small, "hosts.json"), "utf8");
       const { code, stderr } = await clm(label, { home: small });
@@ -44,7 +44,7 @@ describe("a config directory that is not as it should be", () => {
     }
   });
 
-  it("corrupt: the last good copy is named, and copying it mends things", async () => {
+  it("corrupt: the last good copy is named, and copying it repairs the state", async () => {
     expect((await clm(label, { home })).code).toBe(0);
     const torn = readFileSync(path("hosts.json"), "utf8").slice(0, 100);
     writeFileSync(path("hosts.json"), torn);
@@ -66,7 +66,7 @@ describe("a config directory that is not as it should be", () => {
     expect(readFileSync(path("hosts.json"), "utf8")).toBe(newer);
   });
 
-  it("with secrets others can read: they are not used, and the command that mends it is named", async () => {
+  it("with secrets that others can read: they are refused, and the fix is named", async () => {
     writeFileSync(path("secrets.json"), '{"version":1}');
     chmodSync(path("secrets.json"), 0o644);
     const { code, stderr } = await clm(["host", "rename", "trial-1", "other"], { home });

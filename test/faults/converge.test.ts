@@ -33,8 +33,8 @@ const gate = (more: { dryRun?: boolean; signal?: AbortSignal } = {}): Gate =>
 const apply = (operations: Operation[], more = {}) => gate(more).converge(action, connection.as("root"), operations);
 const text = (path: string, content: string | Secret) => file(path, { owner: "root", mode: 0o600, content });
 
-describe("the gate before a host", () => {
-  it("a full disk: its own fault, the old file whole, no leftovers", async () => {
+describe("the change gate", () => {
+  it("a full disk: its own fault, the old file intact, no leftovers", async () => {
     await inHost(
       host,
       "mkdir /srv/small && mount -t tmpfs -o size=256k tmpfs /srv/small && echo old > /srv/small/file",
@@ -62,7 +62,7 @@ describe("the gate before a host", () => {
     expect(JSON.parse(stdout)).toMatchObject([{ verb: "test", result: "failed", fault: "CLM-2006" }]);
   });
 
-  it("a dry run writes nothing, here or there", async () => {
+  it("a dry run writes nothing, neither locally nor on the host", async () => {
     const before = readFileSync(join(home, "audit.jsonl"), "utf8");
     const report = await apply([dir("/srv/kept", { owner: "root", mode: 0o700 })], { dryRun: true });
     expect(report).toMatchObject({ changed: 0, pending: 1 });
@@ -70,7 +70,7 @@ describe("the gate before a host", () => {
     expect(readFileSync(join(home, "audit.jsonl"), "utf8")).toBe(before);
   });
 
-  it("a connection that is cut in the middle: said so, with what was done", async () => {
+  it("a connection lost in the middle: reported, with the completed operations", async () => {
     const cut = run({ script: "pkill -KILL -f 'sshd: [c]lm'; sleep 5" });
     const lost = apply([dir("/srv/kept", { owner: "root", mode: 0o700 }), cut]);
     await expect(lost).rejects.toMatchObject({ fault: "connection-lost", exit: 14 });
@@ -80,7 +80,7 @@ describe("the gate before a host", () => {
     expect((await apply([dir("/srv/kept", { owner: "root", mode: 0o700 })])).changed).toBe(0);
   });
 
-  it("Ctrl-C in the middle: the operation under way is finished, the next is not begun", async () => {
+  it("Ctrl-C in the middle: the current operation is completed, the next is not started", async () => {
     const stop = new AbortController();
     const slow = run({ script: "sleep 2.25; touch /srv/kept", creates: "/srv/kept" });
     const interrupted = apply([slow, dir("/srv/small", { owner: "root", mode: 0o700 })], { signal: stop.signal });
@@ -89,7 +89,7 @@ describe("the gate before a host", () => {
     expect(await inHost(host, "sleep 2.5; ls /srv")).toBe("kept\n");
   });
 
-  it("a secret is in the file and nowhere else", async () => {
+  it("a secret is only in its file", async () => {
     const planted = "planted-7f3a9c";
     const watching = inHost(
       host,

@@ -45,7 +45,7 @@ const edit = async (change: (record: Json) => void) => {
   await writeFile(join(home, "hosts.json"), JSON.stringify(file));
 };
 
-/** All that must be the same after every run, without times and what changes by itself. */
+/** The state that must be the same after every run, without times and volatile facts. */
 async function stateOf(folder: string) {
   const hosts = (await hostsIn(folder)).map(({ added_at: _, facts, ...record }) => {
     const { seen_at: _seen, disk_free_mb: _free, ...lasting } = facts as Json;
@@ -58,7 +58,7 @@ async function stateOf(folder: string) {
   };
 }
 
-/** The same numbers every time, between 0 and 1. */
+/** Pseudo-random numbers between 0 and 1, from a seed. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -77,7 +77,7 @@ const after = (delay: number): Moment => ({
   },
 });
 
-/** When the config directory changes for the nth time: between two writes, where a kill hurts most. */
+/** Kills at the nth change of the config directory: between two writes, where it hurts most. */
 const atChange = (nth: number): Moment => ({
   name: `at change ${nth}`,
   kill: (folder, now) => {
@@ -116,9 +116,9 @@ async function killedAt(moment: Moment, args: string[], folder: string): Promise
 interface Trial {
   verb: string;
   args: () => Promise<string[]>;
-  /** Whether the record is already as the command leaves it. */
+  /** Whether the command had already completed. */
   done: (names: unknown[]) => boolean;
-  /** What the same command rightly answers then. */
+  /** The expected answer of the same command in that case. */
   answer: number;
 }
 
@@ -144,7 +144,7 @@ const trials: Trial[] = [
   },
 ];
 
-describe("killed at any moment and run again, it ends as if it had not been killed", () => {
+describe("killed at any moment and run again, it ends like an undisturbed run", () => {
   it.each(trials)(
     "$verb",
     async ({ args, done, answer }) => {
@@ -162,7 +162,7 @@ describe("killed at any moment and run again, it ends as if it had not been kill
           if (signal === "SIGKILL") killed.push(moment.name);
           const names = (await hostsIn(trial.home)).map(({ name }) => name);
           const again = await clm(words, { home: trial.home });
-          // Once it is done, the rerun finds nothing to do, or what a kill after the record has left to do.
+          // When it had completed, the rerun finds nothing to do, or only the steps after the record.
           const right = done(names) ? [answer, 0] : [0];
           expect([moment.name, right.includes(again.code ?? -1), again.stderr]).toEqual([
             moment.name,
@@ -170,7 +170,7 @@ describe("killed at any moment and run again, it ends as if it had not been kill
             again.stderr,
           ]);
           expect({ moment: moment.name, ...(await stateOf(trial.home)) }).toEqual({ moment: moment.name, ...whole });
-          // Nothing is locked: every kind of state can be written at once.
+          // No lock is left: every kind of state can be written at once.
           for (const next of [
             ["host", "update", "trial-1", "--offline", "--label", "after=kill"],
             ["host", "rename", "trial-1", "first"],
@@ -182,7 +182,7 @@ describe("killed at any moment and run again, it ends as if it had not been kill
           await trial.remove();
         }
       }
-      // Otherwise the moments were badly chosen and nothing was tried.
+      // Otherwise the moments were badly chosen and nothing was tested.
       expect(killed.length).toBeGreaterThan(moments.length / 2);
     },
     900_000,
@@ -201,7 +201,7 @@ describe("a host with agents", () => {
     }),
   );
 
-  it("is not removed, and the way out is named", async () => {
+  it("is not removed, and the alternatives are named", async () => {
     const before = await stateOf(home);
     for (const more of [[], ["--yes"]]) {
       const { code, stderr } = await clm(["host", "remove", host, ...more], { home });
@@ -210,7 +210,7 @@ describe("a host with agents", () => {
     expect(await stateOf(home)).toEqual(before);
   });
 
-  it("is asked about before it is forgotten", async () => {
+  it("needs a confirmation before it is forgotten", async () => {
     const before = await stateOf(home);
     expect((await clm(["host", "remove", host, "--forget"], { home })).code).toBe(6);
     expect(await stateOf(home)).toEqual(before);
@@ -251,7 +251,7 @@ describe("a host with agents", () => {
   });
 });
 
-/** The files of the config directory that hold a text. */
+/** The files of the config directory that contain a text. */
 async function filesWith(wanted: string): Promise<string[]> {
   const found = await readdir(home, { recursive: true, withFileTypes: true });
   const files = found.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
@@ -262,7 +262,7 @@ async function filesWith(wanted: string): Promise<string[]> {
 describe("two clm at once", () => {
   const timeout = { timeout: many * 20_000 };
 
-  it("add different hosts under one name: one wins, and the pin is the winner's", timeout, async () => {
+  it("add different hosts under one name: one wins, with its own pin", timeout, async () => {
     const rivals = await Promise.all(["trial-1", "trial-2"].map((name) => show(home, name)));
     for (let round = 1; round <= many; round++) {
       const name = `contested-${round}`;
@@ -287,7 +287,7 @@ describe("two clm at once", () => {
     expect((await clm(["audit", "--verify"], { home })).code).toBe(0);
   });
 
-  it("rename one host to two names: one wins, and the pin goes with it", timeout, async () => {
+  it("rename one host to two names: one wins, and the pin follows", timeout, async () => {
     let from = host;
     for (let round = 1; round <= many; round++) {
       const names = [`left-${round}`, `right-${round}`];

@@ -41,7 +41,7 @@ beforeAll(async () => {
     await pin(home, name, host.key);
   }
   await writeFile(path, JSON.stringify(fleet));
-  // Every agent has a key, or nothing would be asked of its host.
+  // Every agent needs a key, or its host would not be asked.
   const secretsPath = join(home, "secrets.json");
   const secrets = JSON.parse(readFileSync(secretsPath, "utf8"));
   const own = Object.keys(secrets).find((key) => key.endsWith(":ada")) ?? "";
@@ -58,11 +58,11 @@ const hostOf = (stage: Stage): string => hosts.get(stage)?.name ?? "";
 
 interface Timed extends Result {
   seconds: number;
-  /** The most memory it had, in MB. */
+  /** Peak memory, in MB. */
   memory: number;
 }
 
-/** Runs clm and ends it hard after `most` seconds, so that a hang is a failed test and not a hung one. */
+/** Runs clm and kills it after `most` seconds, so that a hang fails the test. */
 async function timed(args: string[], most: number, during: (child: ChildProcess) => void = () => {}): Promise<Timed> {
   const begun = performance.now();
   let memory = 0;
@@ -98,7 +98,7 @@ const tell = (what: string, { seconds, memory }: Timed) =>
 afterAll(() => console.log(told.join("\n")));
 
 describe("ps", () => {
-  it("shows the row of the good host although four others hang at different stages", async () => {
+  it("shows the good host although four others hang at different stages", async () => {
     const hanging = [
       "accepts the connection and says nothing",
       "never judges a login",
@@ -134,8 +134,8 @@ describe.each(Object.entries(commands))("%s", (name, args) => {
   };
   const fine = ({ name: stage }: Stage) => ({ stage, killed: false, fills: false });
 
-  // Who hangs takes nothing from the others.
-  it("is hung by no host", async () => {
+  // A hanging host does not slow the others.
+  it("hangs with no host", async () => {
     const silent = stages.filter(({ floods }) => !floods);
     expect(await Promise.all(silent.map(bounded))).toEqual(silent.map(fine));
   });
@@ -149,7 +149,7 @@ describe.each(Object.entries(commands))("%s", (name, args) => {
 });
 
 describe.each(stages)("a host that $name", (stage) => {
-  it.each(["SIGTERM", "SIGINT"] as const)("lets one %s end clm", async (signal) => {
+  it.each(["SIGTERM", "SIGINT"] as const)("lets clm end after one %s", async (signal) => {
     const host = hosts.get(stage)?.host;
     const before = host?.connections() ?? 0;
     let sent = 0;
@@ -160,7 +160,7 @@ describe.each(stages)("a host that $name", (stage) => {
       sent = performance.now();
       child.kill(signal);
     });
-    // One that floods before its banner is given up on before that.
+    // A host that floods before its banner is dropped earlier.
     const seconds = sent === 0 ? 0 : (performance.now() - sent) / 1000;
     tell(`${signal}: ${stage.name}`, { ...result, seconds });
     expect(result.signal, result.stderr).toBeNull();
@@ -169,7 +169,7 @@ describe.each(stages)("a host that $name", (stage) => {
 });
 
 describe("a gateway in front of all of them", () => {
-  it("refuses what hostile hosts do not answer, answers for the good one, and ends when it is told to", async () => {
+  it("refuses requests to hostile hosts, answers for the good one, and stops when asked", async () => {
     const serving = new Serving(home);
     try {
       const { url } = await serving.until("ready");

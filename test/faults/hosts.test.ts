@@ -21,7 +21,7 @@ const edit = async (change: (host: Record<string, unknown>) => void) => {
   await writeFile(path, JSON.stringify(file));
 };
 
-describe("a host that is not as it should be has its own exit code and message", () => {
+describe("each broken host has its own exit code and message", () => {
   it("unknown host", async () => {
     const { code, stderr } = await clm(["host", "exec", "trail-3", "--", "true"], { home });
     expect(code).toBe(4);
@@ -46,7 +46,7 @@ describe("a host that is not as it should be has its own exit code and message",
     expect(stderr).toMatch(/CLM-2002.*connection refused/s);
   });
 
-  it("an address where nobody is", async () => {
+  it("an address without a host", async () => {
     await edit((record) => {
       record.address = "no-such-host.invalid";
     });
@@ -91,7 +91,7 @@ describe("sudo with a password", () => {
     });
   const whoami = ["host", "exec", host, "--sudo", "--", "id", "-un"];
 
-  it("becomes root with the right one, which is then nowhere to be seen", async () => {
+  it("becomes root with the right one, which shows nowhere", async () => {
     await asPat();
     const { code, stdout, stderr } = await clm(
       [...whoami, "--debug"].sort((a) => (a === "--debug" ? -1 : 0)),
@@ -104,7 +104,7 @@ describe("sudo with a password", () => {
     expect(stdout + stderr).not.toContain("open sesame");
   });
 
-  it("does so again and again on one connection", async () => {
+  it("works repeatedly on one connection", async () => {
     await asPat();
     const target = findHost(hostStore(home).read().hosts, host);
     const sudo = async () => new Secret("open sesame");
@@ -119,7 +119,7 @@ describe("sudo with a password", () => {
     connection.close();
   });
 
-  it("says that the file with the password cannot be read", async () => {
+  it("reports an unreadable password file", async () => {
     await asPat();
     const { code, stderr } = await clm(["host", "exec", host, "--sudo", "--sudo-password-file", "/nope", "--", "id"], {
       home,
@@ -127,7 +127,7 @@ describe("sudo with a password", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("cannot be read from /nope")]);
   });
 
-  it("takes it from a file", async () => {
+  it("is read from a file", async () => {
     await asPat();
     const file = join(home, "password");
     await writeFile(file, "open sesame\n", { mode: 0o600 });
@@ -137,7 +137,7 @@ describe("sudo with a password", () => {
     expect(stdout).toBe("root\n");
   });
 
-  it("refuses the wrong one at once", async () => {
+  it("is refused at once when it is wrong", async () => {
     await asPat();
     const { code, stderr } = await clm(whoami, { home, env: { CLM_SUDO_PASSWORD: "wrong" } });
     expect(code).toBe(13);
@@ -145,13 +145,13 @@ describe("sudo with a password", () => {
     expect(stderr).not.toContain("wrong\n");
   });
 
-  it("says that a password is needed when nobody can be asked", async () => {
+  it("is reported as missing without a terminal", async () => {
     await asPat();
     const { code, stderr } = await clm(whoami, { home });
     expect([code, stderr]).toEqual([13, expect.stringContaining("nobody is there to give it")]);
   });
 
-  it("says so when the record promises more than the host gives", async () => {
+  it("is reported as needed when the record says otherwise", async () => {
     await edit((record) => {
       record.user = "pat";
     });
@@ -160,7 +160,7 @@ describe("sudo with a password", () => {
     expect(stderr).toContain("a password is required");
   });
 
-  it("is found out by host add", async () => {
+  it("is detected by host add", async () => {
     const { fingerprints, address, identity } = JSON.parse(
       (await clm(["host", "show", host, "-o", "json"], { home })).stdout,
     );
@@ -179,7 +179,7 @@ describe("stopping", () => {
     ["Ctrl-C", [], "SIGINT", 130],
     ["kill -9", [], "SIGKILL", null],
     ["its time being up", ["--timeout", "2"], undefined, 18],
-  ] as const)("by %s also ends what sudo started on the host", async (_by, more, signal, expected) => {
+  ] as const)("by %s also ends the process that sudo started on the host", async (_by, more, signal, expected) => {
     const args = ["host", "exec", host, ...more, "--sudo", "--", "echo begun; sleep 4243 & sleep 4243"];
     const stop = (child: ChildProcess) => signal && whenRunning(host, "sleep 4243", () => child.kill(signal));
     const { code, stdout } = await clm(args, { home, during: stop });
@@ -187,7 +187,7 @@ describe("stopping", () => {
     expect(await inHost(host, "sleep 2; pgrep -f 'sleep 424[3]' || echo gone")).toBe("gone\n");
   });
 
-  it("one Ctrl-C ends the command in order", async () => {
+  it("with one Ctrl-C ends the command in order", async () => {
     const { code, stderr } = await clm(sleeping, {
       home,
       during: (child) => whenRunning(host, "sleep 61", () => child.kill("SIGINT")),
@@ -198,7 +198,7 @@ describe("stopping", () => {
     expect(JSON.parse(stdout)).toMatchObject([{ verb: "host exec", result: "interrupted" }]);
   });
 
-  it("two end it at once, and the log says it was begun", async () => {
+  it("with two ends it at once, and the audit log has its start", async () => {
     const twice = (child: ChildProcess) =>
       whenRunning(host, "sleep 61", () => {
         child.kill("SIGINT");
@@ -209,7 +209,7 @@ describe("stopping", () => {
     expect((await clm(["audit", "--verify"], { home })).code).toBe(0);
   });
 
-  it("kill -9 leaves state whole and nothing locked", async () => {
+  it("by kill -9 leaves the state intact and nothing locked", async () => {
     await clm(sleeping, { home, during: (child) => whenRunning(host, "sleep 61", () => child.kill("SIGKILL")) });
     const { code } = await clm(["host", "update", host, "--label", "after=kill"], { home });
     expect(code).toBe(0);

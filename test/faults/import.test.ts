@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rmSync(work, { recursive: true }));
 
-// Before each of these the state is another one. All others are locks, lines of the audit log and words to the user.
+// The steps that change the state. All others are locks, audit lines and output.
 const telling = process.env.CLM_TEST_EXHAUSTIVE ? /./ : /^replace (.*json|xclm|clawrium|known_hosts)|^say/;
 
 function importIn(home: string, from: string, env: Record<string, string> = {}) {
@@ -33,7 +33,7 @@ function importIn(home: string, from: string, env: Record<string, string> = {}) 
   });
 }
 
-/** What counts in the end: when it was begun, and the copies made on the way, may differ. */
+/** The end state, without start times and backup copies. */
 const outcome = (home: string) =>
   JSON.stringify(filesIn(home, /^(audit|locks|operations|backups|\.)/))
     .replaceAll(home, "@")
@@ -45,14 +45,14 @@ const ways: [name: string, era: Era, paths: () => { home: string; from: string }
 ];
 
 describe.each(ways)("killed %s, %s", (_, __, paths) => {
-  it("at every step in turn, it ends as if it had not been when it is run again", { timeout: 120_000 }, () => {
+  it("at every step in turn and run again, it ends like an undisturbed run", { timeout: 120_000 }, () => {
     const whole = paths();
     const list = join(work, "steps.json");
     const undisturbed = importIn(whole.home, whole.from, { CLM_STEPS_TO: list });
     expect([undisturbed.status, undisturbed.signal]).toEqual([0, null]);
     const steps: string[] = JSON.parse(readFileSync(list, "utf8"));
     for (const file of ["secrets.json", "providers.json", "hosts.json"]) expect(steps).toContain(`replace ${file}`);
-    // Nothing is written that makes a host known before the rest of it is there.
+    // A host is recorded only after everything else of it is written.
     expect(steps.indexOf("replace hosts.json")).toBeGreaterThan(steps.indexOf("replace secrets.json"));
     expect(steps.indexOf("replace hosts.json")).toBeGreaterThan(steps.indexOf("replace providers.json"));
 

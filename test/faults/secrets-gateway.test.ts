@@ -14,20 +14,20 @@ import { covered } from "../unit/gateway/signing/covered.js";
 import { filesBelow, filesOnHost, journalOf, stopWatching, watchProcesses } from "./lookout.js";
 import { leaks, type Planted, plant, soughtIn } from "./planted.js";
 
-// Keys and secrets go through the gateway in every place that a request has, and an agent says them again in its errors; then
-// they are looked for in all that the gateway writes, says and counts. What an agent answers is the caller's, and is not looked at.
+// Keys and secrets go through the gateway in every part of a request, and an agent repeats them in its errors; then
+// everything that the gateway writes, prints and counts is searched. Answers of an agent belong to the caller and are not.
 
 const host = "trial-1";
 const name = "hid";
 const scratch = mkdtempSync(join(tmpdir(), "clm-gateway-secrets-"));
 
-/** A secret that clm keeps, in signs that a path and a header may have. */
+/** A secret that clm stores, in characters that a path and a header may have. */
 const kept = plant("the provider's key", "-_.~");
-/** Nobody but the caller knows it: it is what somebody said. */
+/** Part of a conversation, known only to the caller. */
 const said = plant("what a caller said", "+/=");
 
 let keys: Record<"usual" | "narrow" | "signed", string>;
-/** All that was to be seen, but for what an agent answered. */
+/** All output, without the answers of agents. */
 const seen: { where: string; text: string }[] = [];
 let onHost: Promise<{ stdout: string }>;
 
@@ -60,7 +60,7 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true });
 });
 
-/** What must be seen nowhere: with the agent's own key, and what gateway keys are hashed and signed with. */
+/** Everything secret, including the agent's own key and the secrets that gateway keys are hashed and signed with. */
 function hidden(): Planted[] {
   const secrets = openSecrets(home);
   const own = secrets.instances().flatMap((instance) =>
@@ -69,12 +69,12 @@ function hidden(): Planted[] {
       value: secrets.get(instance, each)?.reveal() ?? "",
     })),
   );
-  // Their beginning is their id, which is public.
+  // Their prefix is their id, which is public.
   const ofGateway = Object.entries(keys).map(([which, key]) => ({ name: `the ${which} key`, value: key.slice(13) }));
   return [...own.filter(({ value }) => value.length > 12), ...ofGateway];
 }
 
-/** A request, of whose answer only what is an error is kept. */
+/** Sends a request, and records its answer only if it is an error. */
 async function ask(url: string, path: string, { key = keys.usual, headers = {}, body = "" as string | object } = {}) {
   const answer = await fetch(`${url.replace(/\/v1$/, "")}${path}`, {
     method: body === "" ? "GET" : "POST",
@@ -87,9 +87,9 @@ async function ask(url: string, path: string, { key = keys.usual, headers = {}, 
   return { status: answer.status, text };
 }
 
-/** Everything that can be asked, with every secret in every place. */
+/** Every kind of request, with every secret in every part. */
 async function askEverything(url: string): Promise<void> {
-  // A key of the gateway is pasted whole: that it is one is known by how it begins.
+  // A gateway key is pasted whole: it is recognised by its prefix.
   const whole = ({ value }: Planted) => Object.values(keys).find((key) => key.endsWith(value)) ?? value;
   const all = hidden().map(whole);
   const chat = "/v1/chat/completions";
@@ -103,7 +103,7 @@ async function askEverything(url: string): Promise<void> {
     await ask(url, chat, { key: value.replaceAll(/[^\x20-\x7e]/g, ""), body: { model: name, messages } });
     await ask(url, chat, { body: { model: value, messages } });
     await ask(url, chat, { body: { model: `${host}/${value}`, messages } });
-    // What answers there says the model's name again.
+    // The answer repeats the model's name.
     await ask(url, chat, { body: { model: `${name}/proxy/fail-${value}`, messages } });
     await ask(url, chat, { body: `{"model": "${value}` });
     await ask(url, `${chat}?api_key=${path}`, { body: { model: name, messages } });
@@ -111,7 +111,7 @@ async function askEverything(url: string): Promise<void> {
     await ask(url, `/v1/models/${path}`);
     await ask(url, `/v1/${path}`);
     await ask(url, `/${path}`);
-    // The session's id is the caller's own word: the agent keeps it, and says it again.
+    // The session id is chosen by the caller: the agent stores and repeats it.
     await ask(url, chat, {
       headers: { "x-hermes-session-id": `${path.length}-x`, "user-agent": path, "x-request-id": path },
       body: { model: name, messages },
@@ -130,7 +130,7 @@ async function askEverything(url: string): Promise<void> {
   });
   expect((await ask(url, chat, { key: "none", headers, body })).status).toBe(200);
   expect((await ask(url, chat, { key: "none", headers, body })).status).toBe(401);
-  // An agent whose model cannot be reached says so in words of its own.
+  // An agent with an unreachable model has its own error text.
   await misbehave(host, name, "dead-upstream");
   await lab.must("agent", "status", name, "-o", "json");
   await ask(url, chat, { body: { model: name, messages } });
@@ -152,7 +152,7 @@ async function serveAndAsk(...words: string[]): Promise<void> {
   const { base_url: base, local_key: local } = await relay.until("ready");
   await ask(base, "/v1/chat/completions", { key: local, body: { model: kept.value, messages: [] } });
   const relayed = await relay.stop();
-  // It tells its local key, and nothing else.
+  // It prints its local key, and no other secret.
   see("the sign-proxy", (relayed.stdout + relayed.stderr).replaceAll(local, ""));
   const { code, stdout, stderr } = await serving.stop();
   expect(code).toBe(0);
@@ -179,7 +179,7 @@ const leaksIn = (secrets: Planted[], texts: { where: string; text: string }[]): 
 };
 
 describe("with a gateway that logs no bodies", () => {
-  it("nothing that was secret, or was said, is in what it says, counts and keeps", { timeout: 300_000 }, async () => {
+  it("no secret and no message is in its output, counters and files", { timeout: 300_000 }, async () => {
     await serveAndAsk();
     const files = filesOfHome();
     expect(files.map(({ where }) => where)).toContain("gateway/audit.jsonl");
@@ -188,8 +188,8 @@ describe("with a gateway that logs no bodies", () => {
   });
 });
 
-describe("with one that logs them", () => {
-  it("what was said is there, and what is secret is not", { timeout: 300_000 }, async () => {
+describe("with a gateway that logs bodies", () => {
+  it("messages are logged, and secrets are not", { timeout: 300_000 }, async () => {
     await serveAndAsk("--log-bodies");
     const files = filesOfHome();
     expect(leaksIn([said], files)).not.toEqual([]);
@@ -198,7 +198,7 @@ describe("with one that logs them", () => {
 });
 
 describe("on the agent's host", () => {
-  it("is no key of the gateway, but in what was said to the agent; and no process ever had one", async () => {
+  it("no gateway key is outside the agent's conversations, and no process ever had one", async () => {
     await stopWatching(host);
     const { stdout } = await onHost;
     expect(stdout).toContain("sshd");

@@ -20,13 +20,13 @@ import {
 } from "./lookout.js";
 import { leaks, type Planted, plant, soughtIn, spellings, wholeSpellings } from "./planted.js";
 
-// Secrets are given to clm in every way there is, everything is done with them that can be done, and then they are looked
-// for in every place but the two they belong to: secrets.json and the agent's .env.
+// Secrets are given to clm in every possible way and used by every command. Then every place is searched for them but the
+// two where they belong: secrets.json and the agent's .env.
 
 const host = "trial-1";
 const echo = "http://127.0.0.1:4180";
 
-/** Each does all there is to do: one as a person, one as a program would have it told. */
+/** Each goes through all commands: one with output for people, one with JSON and --debug. */
 const agents = [
   { name: "hid18", version: "2026.7.1+standin", words: [] },
   { name: "hid13", version: "2026.5.7+standin", words: ["--debug", "-o", "json"] },
@@ -45,12 +45,12 @@ const given = {
   imported: plant("an imported secret", '+/="&%ä…$x?'),
   foreign: plant("what somebody else put in .env", "+/=&%?"),
 };
-/** Never stored: refused, or only said to the service. */
+/** Never stored: refused, or only sent to the service. */
 const refused = {
   wrong: plant("a token that is refused", "+/=&% no token at all"),
   typed: plant("what was typed where it should not be", '+/="&%?'),
 };
-/** Looked for where it was put, to see that whoever looks can find. */
+/** Planted in known places, to prove that the search finds it. */
 const control = plant("the control", `${odd}ä…`);
 const variables = {
   KEY_BY_ENV: given.byEnv.value,
@@ -64,7 +64,7 @@ const variables = {
 let scratch: string;
 let chattyService: Server;
 const apiKeys: Planted[] = [];
-/** What was to be seen of every clm: its output, and the arguments of it and of all it started. */
+/** The output of every clm, and the arguments of it and its children. */
 const said: { where: string; text: string }[] = [];
 const argumentsHere = new Set<string>();
 let watching: Promise<Result>;
@@ -83,7 +83,7 @@ beforeAll(async () => {
   chattyService = createServer(({ url }, answer) => {
     const location = url?.startsWith("/away") ? { location: `http://127.0.0.1:9/elsewhere${url}` } : {};
     answer.writeHead(location.location ? 302 : 404, { "content-type": "application/json", ...location });
-    // Long enough that whoever shortens it cuts into the token.
+    // Long enough that truncation cuts into the token.
     answer.end(JSON.stringify({ ok: false, description: `${"no such bot ".repeat(9)} ${url}` }));
   });
   await new Promise<void>((done) => chattyService.listen(0, "127.0.0.1", done));
@@ -91,7 +91,7 @@ beforeAll(async () => {
   writeFileSync(join(home, "manifests", "chatty.yaml"), chattyManifest((chattyService.address() as AddressInfo).port));
   watching = watchProcesses(
     host,
-    // Who runs something as the agent has the agent's environment.
+    // Commands that run as the agent have its environment.
     [...agents.map(({ name }) => `/hermes-${name}.service`), "/clm-exec-"],
   );
 });
@@ -103,7 +103,7 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true });
 });
 
-/** Services that repeat what they are told, the token too: in an error that will be cut short, in an address. */
+/** Services that repeat the token: in an error that is truncated, and in an address. */
 const chattyManifest = (port: number): string => `type: hermes
 channels:
   chatty:
@@ -116,7 +116,7 @@ channels:
     test: { url: "http://127.0.0.1:${port}/away/{{token}}", says: ok }
 `;
 
-/** Runs clm, and keeps all that can be seen of it. */
+/** Runs clm, and records its output and arguments. */
 async function see(args: string[], { input = "", unwatched = false } = {}): Promise<Result> {
   const result = await clm(args, {
     home,
@@ -141,7 +141,7 @@ async function mustFail(args: string[], options: { input?: string; unwatched?: b
   return result;
 }
 
-/** All of them, with the keys that clm made. */
+/** All planted secrets, and the keys that clm made. */
 const everything = (): Planted[] => [...Object.values(given), ...Object.values(refused), ...apiKeys];
 
 const keepApiKey = (agent: string): void => {
@@ -154,7 +154,7 @@ const keepApiKey = (agent: string): void => {
 
 const isSecretsFile = (path: string): boolean => /^(backups\/)?secrets\.json(\.\d+)?$/.test(relative(home, path));
 
-describe("who looks", () => {
+describe("the search", () => {
   it("finds every secret in every spelling", () => {
     for (const secret of [...everything(), control]) {
       const sought = soughtIn([secret]);
@@ -178,7 +178,7 @@ describe("who looks", () => {
     }
   });
 
-  it("finds it in the host's files and journal, and among its processes", async () => {
+  it("finds them in the host's files and journal, and among its processes", async () => {
     const ways = Object.entries(spellings(control.value));
     const files = ways.map(([, text], index) => `printf %s ${quote(`x${text}y`)} >/var/tmp/clm-control.${index}`);
     await inHost(host, files.join("\n"));
@@ -190,18 +190,18 @@ describe("who looks", () => {
     expect(await filesOnHost(host, [control])).toEqual([]);
     await inHost(host, `printf '%s\\n' ${quote(`x${control.value}y`)} | systemd-cat; journalctl --sync`);
     expect(await journalOf(host, [control])).toContain(control.value);
-    // Each stays until the watcher has been round.
+    // Each lives longer than one round of the watcher.
     await inHost(host, `sh -c 'sleep 1; :' ${quote(control.value)}`);
     await inHost(host, `IN_ENV=$(printf %s ${quote(control.value)} | base64 -w 0) sh -c 'sleep 1; :'`);
   });
 });
 
 describe("with providers", () => {
-  it("whose keys come in every way", async () => {
+  it("whose keys come from every source", async () => {
     const add = (name: string) => ["provider", "add", name, "--type", "ollama", "--endpoint", echo, "--model", "echo"];
     await must([...add("main"), "--key-stdin"], `${given.key.value}\n`);
     await must([...add("by-env"), "--key-ref", "env:KEY_BY_ENV", "--debug", "-o", "json"]);
-    // It tells the secret on stderr, too.
+    // It prints the secret on stderr, too.
     const teller = scratchFile(
       "teller",
       `key=$(cat ${scratchFile("cmd-key", given.byCmd.value)}); printf '%s\\n' "$key"; echo "is $key right?" >&2`,
@@ -224,7 +224,7 @@ describe("with providers", () => {
   });
 });
 
-/** Everything that can be done with an agent once it is there. */
+/** Every command for an installed agent. */
 async function live({ name, words }: (typeof agents)[number]): Promise<void> {
   const agent = (verb: string, args: string[] = [], input = "") =>
     must(["agent", ...verb.split(" "), name, ...args, ...words], input);
@@ -238,7 +238,7 @@ async function live({ name, words }: (typeof agents)[number]): Promise<void> {
   const site = [...set("atlassian.url", "https://x.test"), ...set("atlassian.username", "me@x.test")];
   const all = [...models, ...discord, ...jira, ...site, "--no-test"];
 
-  // Configured, and refused to be.
+  // Configure, and refused configurations.
   await agent("configure", [...all, "--dry-run"]);
   await agent("configure", all);
   await agent("configure", ["--stage", "providers", ...models]);
@@ -251,7 +251,7 @@ async function live({ name, words }: (typeof agents)[number]): Promise<void> {
   await refuse("configure", ["--model", "echo-2"]);
   await agent("configure", ["--model", "echo-2", "--allow-removal", "--no-validate"]);
 
-  // Given secrets of its own.
+  // Its own secrets.
   await agent("secret set", ["OWN_PHRASE", "--from", "env:OWN"]);
   const file = (text: string) => ["--yes", "--file", scratchFile(`${name}.env`, text)];
   await agent("secret import", [...file(`IMPORTED_PHRASE='${given.imported.value}'\n`), "--dry-run"]);
@@ -264,7 +264,7 @@ async function live({ name, words }: (typeof agents)[number]): Promise<void> {
     await refuse("secret import", file(line));
   }
 
-  // Stopped and started, and once with secrets for its last words, which are cut in the middle of the second.
+  // Stop and start, once with secrets in its last log line, which is cut in the middle of the second.
   await agent("stop");
   await agent("start");
   const unwell = `cd ${data} && echo no-health >.standin && chown ${name}: .standin
@@ -279,11 +279,11 @@ for n in $(seq 100); do grep -qs api_server gateway_state.json && break; sleep 0
   } finally {
     await inHost(host, `cd ${data} && rm .standin && sed -i '/was what it said/d' logs/errors.log`);
   }
-  // What was not well has to be proven again.
+  // An unhealthy agent must be validated again.
   await agent("configure");
   await agent("restart");
 
-  // Given another key, and remembering.
+  // A new key, and memory.
   await agent("rotate-key", ["--dry-run"]);
   await agent("rotate-key");
   keepApiKey(name);
@@ -294,11 +294,11 @@ for n in $(seq 100); do grep -qs api_server gateway_state.json && break; sleep 0
   await lookInto({ name, words });
 }
 
-/** Everything that shows what an agent says, keeps and is told, while all of that is full of secrets. */
+/** Every command that shows logs, sessions and files of an agent, while all of them contain secrets. */
 async function lookInto({ name, words }: Pick<(typeof agents)[number], "name" | "words">): Promise<void> {
   const data = `/home/${name}/.hermes`;
   const unit = `hermes-${name}.service`;
-  // What a command would give is not fetched to look at logs.
+  // Secrets from a command are not fetched to show logs.
   const known = [given.next, given.byEnv, given.bot, given.jira, given.own, ...apiKeysNow()];
   const kept = `/run/kept-${name}`;
   await inHost(
@@ -317,7 +317,7 @@ async function lookInto({ name, words }: Pick<(typeof agents)[number], "name" | 
     const { stdout: logs } = await must(["agent", "logs", name, "--lines", "1000", ...words]);
     expect(logs.match(/it said .*\[secret\].* aloud/g)?.length).toBeGreaterThan(lines.length / 2);
 
-    // The echo says it again, and the agent keeps it.
+    // The echo repeats it, and the agent stores it.
     const message = `repeat slowly ${known.map(({ value }) => value).join(" and ")} please`;
     const { stdout: answer } = await must(["chat", name, ...words], message);
     expect(answer).toContain("[secret]");
@@ -331,7 +331,7 @@ async function lookInto({ name, words }: Pick<(typeof agents)[number], "name" | 
     await must(["agent", "sessions", "export", name, "--all"]);
     await must(["agent", "exec", name, ...words, "--", "printenv", "API_SERVER_KEY", "DISCORD_BOT_TOKEN"]);
 
-    // Not as it was configured, in both files.
+    // Drift in both files.
     await onHost(host, `cat >>${data}/.env`, `FOREIGN_PART='${given.foreign.value}'\n`);
     await onHost(
       host,
@@ -361,12 +361,12 @@ describe("with agents", () => {
     keepApiKey(name);
   });
 
-  it("going through all that agents do", { timeout: 300_000 }, async () => {
+  it("used by every command", { timeout: 300_000 }, async () => {
     await Promise.all(agents.map(live));
   });
 });
 
-describe.concurrent("typed where it should not be", () => {
+describe.concurrent("a secret typed in the wrong place", () => {
   const [{ name: agent = "" } = {}] = agents;
   const { value } = refused.typed;
   const add = ["provider", "add", "new", "--type", "ollama", "--model", "x"];
@@ -412,7 +412,7 @@ describe.concurrent("typed where it should not be", () => {
   });
 });
 
-describe("they are", () => {
+describe("all secrets are", () => {
   it("in secrets.json, and in .env and no other file of the host", async () => {
     const stored = readFileSync(join(home, "secrets.json"), "utf8");
     const kept = [given.next, given.bot, given.jira, given.own, given.imported, ...apiKeysNow()];
@@ -426,11 +426,11 @@ describe("they are", () => {
     expect(await filesOnHost(host, others)).toEqual([]);
   });
 
-  it("in none of what the host noted: its journal, and the arguments and environments of its processes", async () => {
+  it("in no journal entry, argument or environment of the host", async () => {
     expect(await journalOf(host, everything())).toBe("");
     await stopWatching(host);
     const { stdout: seenOnHost } = await watching;
-    // It has seen what it should: the control, and clm at work.
+    // The watcher saw what it should: the control, and clm's own processes.
     expect(leaks(soughtIn([control]), seenOnHost, "sight")).toEqual(
       expect.arrayContaining([`${control.name} (plain) in sight`, `${control.name} (base64 at 0) in sight`]),
     );
@@ -438,14 +438,14 @@ describe("they are", () => {
     expect(leaks(soughtIn(everything()), seenOnHost, `a process of ${host}`)).toEqual([]);
   });
 
-  it("in nothing that clm said", () => {
+  it("in no output of clm", () => {
     expect(said.length).toBeGreaterThan(150);
     expect(said.map(({ text }) => text).join("")).toContain("Sending CHANNEL_REQUEST");
     const sought = soughtIn(everything());
     expect(said.flatMap(({ where, text }) => leaks(sought, text, where))).toEqual([]);
   });
 
-  it("in no argument of clm or of what it starts", () => {
+  it("in no argument of clm or its children", () => {
     const words = [...argumentsHere].join("\n");
     expect(words).toContain("provider add main");
     expect(words).toMatch(/^\/bin\/sh -c sh .*teller/m);
@@ -453,7 +453,7 @@ describe("they are", () => {
   });
 });
 
-describe("after the agents are removed they are", () => {
+describe("after the agents are removed, all secrets are", () => {
   beforeAll(async () => {
     for (const { name, words } of agents) await must(["agent", "remove", name, "--yes", ...words]);
     for (const words of [[], ["-o", "json"], ["--verify"]]) await must(["audit", ...words]);
@@ -473,12 +473,12 @@ describe("after the agents are removed they are", () => {
     const sought = soughtIn(everything());
     const others = files.filter(([path]) => !isSecretsFile(path));
     expect(others.flatMap(([path, text]) => leaks(sought, text, relative(home, path)))).toEqual([]);
-    // Nor there, when they were the agents' own.
+    // Secrets of the agents themselves are not even there.
     const gone = soughtIn([given.bot, given.jira, given.own, given.imported, ...apiKeys]);
     expect(files.flatMap(([path, text]) => leaks(gone, text, relative(home, path)))).toEqual([]);
   });
 
-  it("in nothing that was said meanwhile, and in no temporary file of this machine", () => {
+  it("in no output since then, and in no temporary file of this machine", () => {
     const sought = soughtIn(everything());
     expect(said.flatMap(({ where, text }) => leaks(sought, text, where))).toEqual([]);
     scratchFile("tmp/control", control.value);

@@ -29,7 +29,7 @@ function scratch(): string {
   made.push(directory);
   return directory;
 }
-/** A file system of its own, so that it can be full or read-only. */
+/** A separate file system, which can be full or read-only. */
 function fileSystem(size: string): string {
   const directory = scratch();
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size},mode=0700`, "clm-test", directory]);
@@ -63,7 +63,7 @@ describe("two at once", () => {
     expect(labelsIn(dir)).toEqual({ a: "500", b: "500", total: "1000" });
   });
 
-  test("of six processes that want one lock, never two have it", async () => {
+  test("never do two of six processes hold one lock", async () => {
     const dir = scratch();
     const children = Array.from({ length: 6 }, () => child.start(["enter", dir, "100"]));
     await Promise.all(children.map(({ ended }) => ended));
@@ -72,7 +72,7 @@ describe("two at once", () => {
 });
 
 describe("kill -9", () => {
-  /** Starts a writer, kills it at a random moment after it got the lock, and looks at what is left. */
+  /** Starts a writer, kills it at a random moment after it got the lock, and checks what is left. */
   async function killOne(dir: string): Promise<void> {
     const writer = child.start(["churn", dir]);
     await writer.says("hosts ");
@@ -80,13 +80,13 @@ describe("kill -9", () => {
     writer.process.kill("SIGKILL");
     expect(await writer.ended).toBe("SIGKILL");
     const safe = Number(writer.said.at(-1)?.split(" ")[1]);
-    // At most one more than it had time to tell.
+    // At most one more than it had time to report.
     expect([safe, safe + 1]).toContain(Number(labelsIn(dir).churn));
     openSecrets(dir).all();
     expect(verifyAudit(dir)).toMatchObject({ ok: true });
   }
 
-  test("200 times at random moments leaves every file whole and the lock free for the next", async () => {
+  test("200 times at random moments leaves every file intact and the lock free", async () => {
     const lanes = Array.from({ length: 8 }, scratch);
     let failed = false;
     const lane = async (dir: string) => {
@@ -113,7 +113,7 @@ describe("kill -9", () => {
     }
   });
 
-  test("a lock left behind is taken without waiting for its expiry", async () => {
+  test("an abandoned lock is taken without waiting for its expiry", async () => {
     const dir = scratch();
     const holder = child.start(["hold", dir]);
     await holder.says("held");
@@ -127,7 +127,7 @@ describe("kill -9", () => {
   });
 });
 
-test("a writer that was stopped past its expiry loses the lock, and writes nothing when it wakes", async () => {
+test("a writer that was suspended past its expiry loses the lock, and writes nothing when it resumes", async () => {
   const dir = scratch();
   await add(dir, "first");
   const stopped = child.start(["stop", dir]);
@@ -157,7 +157,7 @@ describe("a directory that cannot be written", () => {
     }
   }
 
-  test.runIf(asRoot)("read-only: everything can be read, nothing begins, and the fault says why", async () => {
+  test.runIf(asRoot)("read-only: everything can be read, nothing is started, and the fault says why", async () => {
     const dir = fileSystem("1m");
     await add(dir, "first");
     execFileSync("mount", ["-o", "remount,ro", dir]);
@@ -167,7 +167,7 @@ describe("a directory that cannot be written", () => {
     await everyWriteSays(join(dir, "missing"), /read-only \(EROFS\)/);
   });
 
-  test.runIf(asRoot)("somebody else's", async () => {
+  test.runIf(asRoot)("of another user", async () => {
     const dir = scratch();
     chmodSync(dir, 0o755);
     const other = child.start(["count", dir, "a", "1"], { uid: 65534, gid: 65534 });
@@ -200,7 +200,7 @@ describe.runIf(asRoot)("a full disk", () => {
   }
   const clear = (dir: string) => rmSync(join(dir, "junk"), { recursive: true });
 
-  test("wherever it becomes full, the old content stays whole, and with room again all works", async () => {
+  test("keeps the old content wherever it becomes full, and works again with free space", async () => {
     const dir = fileSystem("400k");
     for (let n = 0; n < 20; n++) await add(dir, `host-${n}`);
     const begun = await beginAudit(dir, { verb: "x", target: "x", argv: [] });

@@ -9,7 +9,7 @@ const host = "trial-2";
 let pinned: string;
 
 const show = async () => JSON.parse((await clm(["host", "show", host, "-o", "json"], { home })).stdout);
-// systemd starts a service five times in ten seconds and no more, unless it is told to forget.
+// systemd starts a service at most five times in ten seconds, unless its counter is reset.
 const realFingerprint = async () =>
   (await inHost(host, "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub")).split(" ")[1] ?? "";
 
@@ -40,7 +40,7 @@ describe("an impostor on the host's own address", () => {
     }
   });
 
-  it("is not believed by flags either", async () => {
+  it("is not trusted through flags either", async () => {
     const impostor = await impostorOn(host);
     try {
       const { address, user, identity } = await show();
@@ -95,8 +95,8 @@ describe("an unknown host without a terminal", () => {
   });
 });
 
-describe("a fingerprint told ahead", () => {
-  it("may be that of any of the host's keys, which is then the one that is pinned", async () => {
+describe("a fingerprint given in advance", () => {
+  it("may be that of any of the host's keys, which is then pinned", async () => {
     const made = "test -f /etc/ssh/ssh_host_rsa_key || ssh-keygen -q -t rsa -b 2048 -N '' -f /etc/ssh/ssh_host_rsa_key";
     await inHost(host, `${made}; systemctl reset-failed ssh; systemctl restart ssh`);
     try {

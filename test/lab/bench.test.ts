@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { clm, runProgram } from "./clm.js";
 
-// dist is in use by other tests; the benchmark builds into a folder of its own.
+// dist is in use by other tests; the benchmark builds into its own folder.
 const folder = mkdtempSync(join(tmpdir(), "clm-bench-test-"));
 const env = { CLM_DIST: join(folder, "dist"), CLM_LAB_DIR: join(folder, "labs") };
 
