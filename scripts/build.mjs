@@ -1,4 +1,4 @@
-// Bundles clm into dist/: one small entry, everything else in chunks that are loaded when they are needed.
+// Bundles clm into dist/: a small entry, and chunks that are loaded on demand.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -8,11 +8,11 @@ import { build } from "esbuild";
 import { parse } from "yaml";
 import { agentTypes } from "./agent-types.mjs";
 
-// Elsewhere when somebody is using the one in dist.
+// Another folder when dist is in use.
 const outdir = process.env.CLM_DIST ?? "dist";
 const { version } = JSON.parse(await readFile("package.json", "utf8"));
 
-/** Of all the code: what one build has worked out and kept is of no use to another. */
+/** A digest of all code: caches of one build are invalid for another. */
 function digestOf(folder) {
   const digest = createHash("sha256");
   for (const file of readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -24,7 +24,7 @@ function digestOf(folder) {
   return digest.digest("hex").slice(0, 16);
 }
 
-/** `import text from "./library.sh?raw"`: the file's text, as Vite does it in the tests. */
+/** `import text from "./library.sh?raw"` gives the file's text, as with Vite in the tests. */
 export const rawText = {
   name: "raw-text",
   setup(builder) {
@@ -34,13 +34,13 @@ export const rawText = {
     }));
     builder.onLoad({ filter: /.*/, namespace: "raw-text" }, async ({ path }) => {
       const text = await readFile(path, "utf8");
-      // JSON is YAML too, and is read in a hundredth of the time.
+      // JSON is YAML too, and parses in a hundredth of the time.
       return { contents: path.endsWith(".yaml") ? JSON.stringify(parse(text, { merge: true })) : text, loader: "text" };
     });
   },
 };
 
-/** Commander loads child_process (4 ms of every start) for subcommands that are programs of their own; we have none. */
+/** Commander loads child_process (4 ms of every start) for executable subcommands, which clm does not have. */
 const noChildPrograms = {
   name: "no-child-programs",
   setup(builder) {
@@ -51,22 +51,22 @@ const noChildPrograms = {
   },
 };
 
-/** What a bundle of ours needs, wherever it is built. */
+/** The options of every bundle. */
 export const bundling = {
   bundle: true,
   platform: "node",
   target: "node20.19",
   plugins: [agentTypes, rawText, noChildPrograms],
-  // ssh2 looks for native parts and does without them.
+  // ssh2 works without its optional native parts.
   external: ["cpu-features", "*.node"],
   define: { __CLM_VERSION__: JSON.stringify(version), __CLM_BUILD__: JSON.stringify(digestOf("src")) },
   logLevel: "warning",
 };
 
-/** What the start of nearly every command needs, in one file: Node takes as long to find and open a small file as to run it. */
+/** What nearly every command needs at its start, in one file: opening a small file takes Node as long as running it. */
 const startsWith = ["src/cli/process.ts", "src/cli/host/list.ts"];
 
-/** The parts that are loaded with these sources, however deep. */
+/** The chunks that these sources load, directly or indirectly. */
 function loadedWith(outputs, sources) {
   const found = new Set();
   const visit = (part) => {

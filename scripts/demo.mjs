@@ -1,5 +1,5 @@
-// npm run demo: a real host on this machine, an agent installed on it, configured, answering, remembering, and gone again.
-// Nothing is left behind, and the demo proves it.
+// npm run demo: a real host on this machine, with an agent that is installed, configured, asked, and removed again.
+// The demo proves that nothing is left behind.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -16,7 +16,7 @@ must("node", ["scripts/build.mjs"]);
 const clm = join(process.env.CLM_DIST ?? "dist", "clm.js");
 const home = mkdtempSync(join(tmpdir(), "clm-demo-"));
 const env = { ...process.env, CLM_HOME: home };
-// A name of its own: a lab of yours must not be taken for this one, and taken down.
+// Its own name, so that it never takes down a lab of the user.
 const lab = `demo-${randomBytes(2).toString("hex")}`;
 const host = `${lab}-1`;
 const agent = "hermes-demo";
@@ -24,7 +24,7 @@ let failed = 0;
 
 const heading = (text) => console.log(`\n── ${text}`);
 
-/** Runs clm and shows what it prints; after the first failure nothing more is run. It cannot ask: nobody is typing. */
+/** Runs clm without input and shows its output; after the first failure nothing more is run. */
 async function show(args, { input } = {}) {
   if (failed) return;
   console.log(`\n$ ${input ? `echo '${input}' | ` : ""}clm ${args.map(word).join(" ")}`);
@@ -35,7 +35,7 @@ async function show(args, { input } = {}) {
 
 const word = (text) => (/^[\w./:@=,-]+$/.test(text) ? text : `'${text}'`);
 
-/** Everything on the host that stays: paths, kinds, modes, owners and contents. Backups of passwd files hold the past. */
+/** The host's files: paths, kinds, modes, owners and contents, without the backups of passwd files. */
 async function tree() {
   const skip = ["/proc", "/sys", "/run", "/tmp", "/dev", "/var/log", "/var/cache", "/var/tmp", "/var/lib/systemd"];
   const script = `find / -xdev ${skip.map((path) => `-path ${path} -prune -o`).join(" ")} -printf '%p %y %m %U:%G\\n' | sort
@@ -52,7 +52,7 @@ const freePort = () =>
     });
   });
 
-/** The page's own way: an SSH tunnel, the key out of secrets.json, and curl. The key goes in on stdin. */
+/** As documented: an SSH tunnel, the key from secrets.json on stdin, and curl. */
 async function ask(question) {
   if (failed) return;
   const { identity, user, address, agents } = JSON.parse(readFileSync(join(home, "hosts.json"), "utf8")).hosts[0];
@@ -126,7 +126,7 @@ async function demo() {
   return failed;
 }
 
-/** What a terminal that was closed could not show is not printed. */
+/** Prints nothing to a closed terminal. */
 async function leaveNothing(signal) {
   const stdio = signal ? "ignore" : ["ignore", "inherit", "inherit"];
   const { status } = await outsideOfGroups("node", [clm, "lab", "down", "--name", lab], { env, stdio });

@@ -1,8 +1,8 @@
-// What a fresh clone on a fresh machine lacks: node modules, and the Debian packages that the lab and its tests use.
+// Installs what a fresh clone lacks: node modules, and the Debian packages of the lab and its tests.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 
-/** Runs a program that shows what it prints and cannot ask; its failure is ours. */
+/** Runs a program with its output shown and without input; exits when it fails. */
 export function must(program, args, options = {}) {
   const { status, error } = spawnSync(program, args, { stdio: ["ignore", "inherit", "inherit"], ...options });
   if (error) throw error;
@@ -13,14 +13,14 @@ export function must(program, args, options = {}) {
 export function ensureModules(folder = ".") {
   const installed = `${folder}/node_modules/.package-lock.json`;
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${folder}/package-lock.json`).mtimeMs) return;
-  // Not `npm ci`: it refuses a lockfile without the optional binaries of every other platform, and a mirror may not have
-  // them all. Versions and digests still come from the lockfile, which --no-save leaves alone.
+  // Not `npm ci`: it refuses a lockfile without the optional binaries of every other platform, which a mirror may not
+  // have. Versions and digests still come from the lockfile, which --no-save keeps unchanged.
   const options = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts"];
-  // Within `npm pack --dry-run`, or where NODE_ENV says production, npm would leave out what the build needs.
+  // In `npm pack --dry-run`, or with NODE_ENV=production, npm would skip what the build needs.
   must("npm", ["install", ...options, "--no-dry-run", "--include=dev"], { cwd: folder });
 }
 
-// What brings each program; only what is missing is installed.
+// The package of each program; only missing ones are installed.
 const programs = {
   mmdebstrap: "mmdebstrap",
   "systemd-nspawn": "systemd-container",
@@ -36,7 +36,7 @@ const programs = {
 export const onPath = (program) =>
   `${process.env.PATH}:/usr/sbin:/sbin`.split(":").some((folder) => existsSync(`${folder}/${program}`));
 
-/** Installs missing Debian packages when root; otherwise says what to run and returns false. */
+/** Installs missing Debian packages as root; otherwise prints the command and returns false. */
 export function ensurePackages(wanted = programs) {
   const missing = [
     ...new Set(
@@ -59,7 +59,7 @@ export function ensurePackages(wanted = programs) {
   return true;
 }
 
-/** Lab hosts need root; says so and returns false otherwise. */
+/** Lab hosts need root; without it prints so and returns false. */
 export function ensureRoot(what) {
   if (process.getuid?.() === 0) return true;
   console.error(

@@ -1,4 +1,4 @@
-// How npm test and npm run demo end when they are stopped: what they started ends first, then their labs go down.
+// How npm test and npm run demo stop: their child processes end first, then their labs go down.
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { constants } from "node:os";
@@ -25,7 +25,7 @@ export function start(program, args, options = {}) {
   return child;
 }
 
-/** Runs a program to its end and gives its exit code and, where stdout is a pipe, what it printed. */
+/** Runs a program and returns its exit code and, where stdout is a pipe, its output. */
 export function run(program, args, { input, ...options } = {}) {
   return ended(start(program, args, options), input);
 }
@@ -38,7 +38,7 @@ export async function stoppable(work, cleanUp) {
   const stopped = new Promise((resolve) => {
     for (const signal of signals) process.on(signal, () => resolve(signal));
   });
-  // Nothing can be written to a terminal that was closed.
+  // A closed terminal cannot be written to.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   const working = work();
   working.catch(() => {});
@@ -56,7 +56,7 @@ export async function stoppable(work, cleanUp) {
   }
 }
 
-/** Takes down every lab that is kept somewhere below a folder. Whether that worked is told, and given back. */
+/** Takes down every lab below a folder; reports and returns whether that worked. */
 export async function takeLabsDown(folder, clm) {
   const failed = [];
   for (const labs of labDirectories(folder)) {
@@ -68,12 +68,12 @@ export async function takeLabsDown(folder, clm) {
   return failed.length === 0;
 }
 
-/** Runs a program that cleans up: also while stopping, and out of the reach of a Ctrl-C. */
+/** Runs a clean-up program, even while stopping, in its own process group so that Ctrl-C does not reach it. */
 export function outsideOfGroups(program, args, options) {
   return ended(spawn(program, args, { ...options, detached: true, timeout: 120_000, killSignal: "SIGKILL" }));
 }
 
-// A lab is a directory with lab.json in it, and is kept a few folders down at most. Hosts are not walked through.
+// A lab is a directory with lab.json, at most a few levels down. The files of hosts are not searched.
 function labDirectories(folder, depth = 4) {
   const entries = readdirSync(folder, { withFileTypes: true });
   if (entries.some(({ name }) => name === "lab.json")) return [dirname(folder)];
@@ -100,7 +100,7 @@ async function endGroups() {
   await sent("SIGKILL", 5_000);
 }
 
-/** Sends a signal to all groups, and waits until nobody is left in them, or for so long. */
+/** Sends a signal to all process groups, and waits until they are empty, or for the given time. */
 async function sent(signal, longest) {
   const until = Date.now() + longest;
   for (const group of groups) kill(group, signal);

@@ -1,4 +1,4 @@
-// npm test: everything, from a fresh clone. `unit` runs what needs no hosts, `exhaustive` leaves nothing to a sample, and the
+// npm test: everything, from a fresh clone. `unit` runs the tests without hosts, `exhaustive` samples nothing, and the
 // name of a part (below) runs only that part.
 import {
   chmodSync,
@@ -16,11 +16,11 @@ import { ensureModules, ensurePackages, ensureRoot, must } from "./setup.mjs";
 import { start, stoppable, takeLabsDown } from "./stoppable.mjs";
 import { failedIn, fileOf, tellVerdict } from "./verdict.mjs";
 
-// Tests on hosts wait more than they work: these parts take about as long as each other, and run side by side, each with
-// a lab of its own. The first that a file fits takes it, and what none takes is the ground's.
+// Tests on hosts mostly wait. These parts take about equally long and run side by side, each with
+// its own lab. A file belongs to the first part that matches, and to `ground` otherwise.
 const parts = {
-  fleet: /^test\/lab\/(agent-(chat|doctor|inside|keys|logs|ps|truth|tunnel|validate)|failed-calls|key-trust|standin)\./,
-  door: /^test\/(lab\/(gateway|agent-handoff|agent-proxy|agent-runtime)|faults\/secrets-gateway|docs\/)/,
+  fleet: /^test\/lab\/(agent-(chat|doctor|drift|exec|keys|logs|ps|tunnel|validate)|failed-calls|key-trust|standin)\./,
+  gateway: /^test\/(lab\/(gateway|agent-handoff|agent-proxy|agent-runtime)|faults\/secrets-gateway|docs\/)/,
   agents: /^test\/(lab\/agent-|faults\/(agent-|secrets-nowhere))/,
 };
 
@@ -39,14 +39,14 @@ if (hosts) {
   ensureModules("test/clients");
   await cleanUpAfterKilled();
 }
-// Labs and everything that tests keep for a while are in here, so that a run that is stopped leaves nothing.
+// Labs and all temporary files are in here, so that a stopped run leaves nothing.
 const folder = mkdtempSync(join(tmpdir(), "clm-test-"));
-// As /tmp is: some tests run programs as another user.
+// The mode of /tmp: some tests run programs as another user.
 chmodSync(folder, 0o1777);
 writeFileSync(join(folder, "pid"), String(process.pid));
 const env = { ...process.env, TMPDIR: folder, ...(scope === "exhaustive" && { CLM_TEST_EXHAUSTIVE: "1" }) };
 
-/** A run that was killed could not clean up. */
+/** Cleans up after runs that were killed. */
 async function cleanUpAfterKilled() {
   for (const name of readdirSync(tmpdir()).filter((each) => /^clm-test-\w{6}$/.test(each))) {
     const left = join(tmpdir(), name);
@@ -55,7 +55,7 @@ async function cleanUpAfterKilled() {
   }
 }
 
-/** Runs vitest and gives back its report. What one that is not watched prints is shown at its end. */
+/** Runs vitest and returns its report. The output of an unwatched run is printed at its end. */
 function vitest(name, args, { watched }) {
   const report = join(folder, `${name}.json`);
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
@@ -69,7 +69,7 @@ function vitest(name, args, { watched }) {
   return new Promise((resolve) => {
     child.on("close", (status) => {
       for (const chunk of said) writeSync(1, chunk);
-      // One that was stopped leaves no report.
+      // A stopped run leaves no report.
       const told = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : { testResults: [] };
       resolve({ name, status: status ?? 1, files: told.testResults });
     });
@@ -95,8 +95,8 @@ function runs() {
 
 async function test() {
   const done = await Promise.all(runs());
-  // Four labs on a small machine can starve a host of time. A few files that failed beside all the others get a second
-  // try by themselves; which they were is said at the end, as such a test is still one to look into.
+  // Four labs on a small machine can starve a host. A few failed files get a second
+  // try alone; they are named at the end, because such a test still needs a look.
   const failed = failedIn(done).map(fileOf);
   const worthATry = failed.length > 0 && failed.length <= 4 && failed.every((file) => hostTests.includes(file));
   const again = hosts && worthATry ? await vitest("alone", failed, { watched: true }) : undefined;
@@ -107,7 +107,7 @@ async function test() {
 }
 
 async function leaveNothing() {
-  // What could not be taken down stays where the next run finds it.
+  // The next run finds what could not be taken down.
   if (await takeLabsDown(folder, clm)) rmSync(folder, { recursive: true, force: true });
 }
 

@@ -1,18 +1,18 @@
-// What came of a test run, told where it is found: after everything else that was printed.
+// The summary of a test run, printed after all other output.
 import { relative } from "node:path";
 
 export const fileOf = (result) => relative(process.cwd(), result.name);
 
-/** The files with a test that failed. A run is what `vitest` in test.mjs gives back. */
+/** The files with a failed test. A run is the result of `vitest` in test.mjs. */
 export const failedIn = (runs) => runs.flatMap(({ files }) => files.filter(({ status }) => status === "failed"));
 
-/** Tells how the runs ended, and the one in which what had failed was tried again, if there was one; whether all is well. */
+/** Prints how the runs ended, with the second try of failed files if there was one; returns whether all passed. */
 export function tellVerdict(runs, again) {
   const failed = failedIn(runs);
-  // A second try that was stopped says nothing.
+  // A stopped second try does not count.
   const still = again?.files.length ? failedIn([again]) : failed;
   const mended = failed.filter((result) => !still.some((each) => fileOf(each) === fileOf(result)));
-  // A run that ended badly though no file of it failed: stopped, or an error outside of every test.
+  // A run that failed without a failed file: stopped, or an error outside of every test.
   const broken = [...runs, ...(again ? [again] : [])].filter((run) => run.status !== 0 && failedIn([run]).length === 0);
 
   tell("Failed beside the others, passed by itself:", mended);
@@ -33,7 +33,7 @@ function tell(title, results) {
   }
 }
 
-/** Of a file that was tried again, the second try counts. */
+/** For a retried file the second try counts. */
 function countsOf(runs, again = { files: [] }) {
   const tried = new Set(again.files.map(fileOf));
   const first = runs.flatMap(({ files }) => files).filter((result) => !tried.has(fileOf(result)));
