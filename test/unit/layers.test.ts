@@ -30,7 +30,7 @@ const shared = ["root", "text", "async"];
  */
 const knownCycles: string[] = [
   "agents -> agents/handoff",
-  "agents/hermes/codex -> agents/doctor",
+  "agents/doctor -> agents/probe/status",
   "agents/manifest -> agents",
   "agents/manifest -> agents/doctor",
   "agents/manifest -> agents/plan",
