@@ -1,5 +1,5 @@
 import { isFault } from "../../errors.js";
-import { type Installed, installAgent } from "../../flows/agent/install/install.js";
+import { type InstallResult, installAgent } from "../../flows/agent/install/install.js";
 import type { Check } from "../../flows/host/check.js";
 import { withSession } from "../../flows/session.js";
 import { agentNameFrom } from "../../names.js";
@@ -13,8 +13,8 @@ export const run: Handler<typeof install> = async ({ options }, clm) => {
   const { type, host, name, version, port, relaxed, installerFile, noPackages, sudoPasswordFile } = options;
   if (host === undefined) throw usage("clm agent install", "--host is missing: name the host to install it on");
   if (name === undefined) throw usage("clm agent install", "--name is missing: name the agent");
-  const wish = { type, host, name: agentNameFrom(name), version, port, relaxed, installerFile, packages: !noPackages };
-  const done = await withSession({ ...clm, sudoPasswordFile }, (session) => installAgent(session, wish)).catch(
+  const wanted = { type, host, name: agentNameFrom(name), version, port, relaxed, installerFile, packages: !noPackages };
+  const done = await withSession({ ...clm, sudoPasswordFile }, (session) => installAgent(session, wanted)).catch(
     (error) => {
       // With -o json the checks are part of the error.
       if (isFault(error, "check-failed") && clm.format === "table")
@@ -26,13 +26,12 @@ export const run: Handler<typeof install> = async ({ options }, clm) => {
   return undefined;
 };
 
-function tellInstalled(clm: Context, { agent, ...seen }: Installed): void {
+function tellInstalled(clm: Context, { agent, ...seen }: InstallResult): void {
   const { ui } = clm;
-  const { outcome, checks, changes, warnings, installer } = seen;
+  const { outcome, checks, changes, warnings } = seen;
   if (outcome === "would") {
     printResult(clm, agent, seen, () => clm.list(checks, checkView));
     for (const line of dryRunLines(changes)) ui.note(line);
-    if (installer) ui.note(`would run the installer ${installer.slice(0, 12)} as ${agent.record.user}`);
     return;
   }
   for (const { id, result, reason } of checks) if (result === "warn") ui.warn(`${id}: ${reason}`);

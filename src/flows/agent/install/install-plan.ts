@@ -12,11 +12,11 @@ import { type Agent, refFor } from "../../../state/agents.js";
 import { findHost, type Host } from "../../../state/hosts.js";
 import type { Session } from "../../session.js";
 import { isKey } from "../api-key.js";
-import type { Traveller } from "../preflight/preflight.js";
+import type { PreflightRequest } from "../preflight/preflight.js";
 import { jobUnit } from "./installer-job.js";
 
-export interface InstallWish {
-  /** Without it, that of an installation which was begun. */
+export interface InstallOptions {
+  /** Without it, the type of an installation that was begun. */
   type?: string | undefined;
   host: string;
   name: AgentName;
@@ -29,57 +29,57 @@ export interface InstallWish {
   packages: boolean;
 }
 
-/** What is to be done, known before any host is asked. */
-export interface Plan {
-  wish: InstallWish;
+/** Everything that is known without asking the host. */
+export interface InstallPlan {
+  options: InstallOptions;
   host: Host;
   manifest: Manifest;
-  /** How the agent will be typed. */
-  word: string;
-  /** The record as it was found: of an agent that is there, or of an installation that was begun. */
+  /** How the user will name the agent. */
+  ref: string;
+  /** The record of an agent that is installed, or whose installation was begun. */
   before?: AgentRecord;
-  /** The record the work begins with; its port is settled when the host was seen. */
+  /** The record to begin with; its port is chosen after the preflight. */
   draft: AgentRecord & { mark: string };
 }
 
-/** Everything that can be known, and refused, on this machine. */
-export async function planInstall(session: Session, wish: InstallWish): Promise<Plan> {
+/** Refuses everything that can be refused on this machine. */
+export async function planInstall(session: Session, options: InstallOptions): Promise<InstallPlan> {
   const fleet = session.hosts.read();
-  const host = findHost(fleet.hosts, wish.host);
-  const before = Object.hasOwn(host.agents, wish.name) ? host.agents[wish.name] : undefined;
-  const type = wish.type ?? before?.type;
+  const host = findHost(fleet.hosts, options.host);
+  const before = Object.hasOwn(host.agents, options.name) ? host.agents[options.name] : undefined;
+  const type = options.type ?? before?.type;
   if (type === undefined) {
-    throw new Fault("usage", "--type is missing: say what kind of agent it is to be", { next: "clm registry list" });
+    throw new Fault("usage", "--type is missing: name the type of the agent", { next: "clm registry list" });
   }
   const { manifest } = await loadType(session.configDir, type);
-  const version = wish.version?.replace(/^v(?=\d)/, "") ?? before?.version ?? defaultVersion(manifest, host.labels);
+  const version = options.version?.replace(/^v(?=\d)/, "") ?? before?.version ?? defaultVersion(manifest, host.labels);
   releaseOf(manifest, version);
-  if (before) mustContinue(before, { ...wish, type, version });
-  mustHaveGoodKey(session, manifest, wish);
+  if (before) mustContinue(before, { ...options, type, version });
+  mustHaveValidKey(session, manifest, options);
 
-  const { name } = wish;
+  const { name } = options;
   const fresh = freshRecord(manifest, {
     name,
     version,
-    port: wish.port ?? manifest.api.port.first,
+    port: options.port ?? manifest.api.port.first,
     mark: randomBytes(4).toString("hex"),
-    relaxed: wish.relaxed,
+    relaxed: options.relaxed,
   });
-  // What was found lasts: its mark is on the host, and its answers are the user's.
-  const draft = { ...(before ?? fresh), ...(wish.relaxed && { relaxed: true }) };
-  if (wish.port !== undefined) draft.port = wish.port;
+  // An existing record is kept: its mark is on the host, and its answers are the user's.
+  const draft = { ...(before ?? fresh), ...(options.relaxed && { relaxed: true }) };
+  if (options.port !== undefined) draft.port = options.port;
   const ref = refFor(fleet, host.name, name);
-  return { wish, host, word: ref, manifest, ...(before && { before }), draft: draft as Plan["draft"] };
+  return { options, host, ref, manifest, ...(before && { before }), draft: draft as InstallPlan["draft"] };
 }
 
-/** An agent of that name is there, or half there: only the same wish again goes on. */
-function mustContinue(before: AgentRecord, wish: InstallWish & { type: string; version: string }): void {
-  const { name, host } = wish;
+/** An agent of that name exists, at least in part: only the same installation can continue. */
+function mustContinue(before: AgentRecord, wanted: InstallOptions & { type: string; version: string }): void {
+  const { name, host } = wanted;
   const full = `${host}/${name}`;
   if (before.status === "removing") {
     throw new Fault("in-use", `${name} is being removed from ${host}`, { next: `clm agent remove ${full}` });
   }
-  if (before.type !== wish.type) throw taken(`${name} on ${host} is an agent of type ${before.type}`, full);
+  if (before.type !== wanted.type) throw taken(`${name} on ${host} is an agent of type ${before.type}`, full);
   if (before.mark === undefined) {
     throw new Fault("already-exists", `${name} on ${host} was taken over, not installed by clm`, {
       why: "its account is not one that clm made",
@@ -87,13 +87,13 @@ function mustContinue(before: AgentRecord, wish: InstallWish & { type: string; v
     });
   }
   const begun = before.status === "installing";
-  if (before.version !== wish.version) {
+  if (before.version !== wanted.version) {
     const how = begun ? `an installation of ${before.version} was begun` : `${before.version} is installed`;
     throw taken(`${name} on ${host} has another version: ${how}`, full);
   }
-  if (wish.port !== undefined && !begun && wish.port !== before.port) {
+  if (wanted.port !== undefined && !begun && wanted.port !== before.port) {
     throw new Fault("already-exists", `${name} on ${host} has port ${before.port} already`, {
-      next: `clm agent configure ${full} --port ${wish.port}`,
+      next: `clm agent configure ${full} --port ${wanted.port}`,
     });
   }
 }
@@ -104,8 +104,8 @@ const taken = (what: string, full: string) =>
     next: [`clm agent show ${full}`, `clm agent remove ${full}`],
   });
 
-/** The key is made once and kept; one that somebody spoiled by hand is told, not replaced. */
-function mustHaveGoodKey({ secrets, ui }: Session, { type, api }: Manifest, { host, name }: InstallWish): void {
+/** The key is made once and kept. One that was damaged by hand is reported, not replaced. */
+function mustHaveValidKey({ secrets, ui }: Session, { type, api }: Manifest, { host, name }: InstallOptions): void {
   const key = secrets.get({ host, type, agent: name }, api.secret);
   if (key) ui.hide(key);
   if (!key || isKey(key)) return;
@@ -115,26 +115,23 @@ function mustHaveGoodKey({ secrets, ui }: Session, { type, api }: Manifest, { ho
   });
 }
 
-/** The agent the record speaks of. */
-export const subjectIn = (plan: Plan, record: AgentRecord): ResolvedAgent =>
-  resolvedAgent(plan.manifest, agentIn(plan, record));
-
-export const agentIn = ({ host, wish, word: ref }: Plan, record: AgentRecord): Agent => ({
-  name: wish.name,
+export const agentFrom = ({ host, options: { name }, ref }: InstallPlan, record: AgentRecord): Agent => ({
+  name,
   host,
   record,
   ref,
 });
 
-/** What the host is to be asked, and what it should say. */
-export function travellerOf(plan: Plan): Traveller {
-  const { manifest, host, before, draft, wish } = plan;
-  const agent = subjectIn(plan, draft);
+export const resolvedFrom = (plan: InstallPlan, record: AgentRecord): ResolvedAgent =>
+  resolvedAgent(plan.manifest, agentFrom(plan, record));
+
+export function preflightRequest(plan: InstallPlan): PreflightRequest {
+  const { manifest, host, before, draft, options } = plan;
+  const agent = resolvedFrom(plan, draft);
   const comment = before?.mark && accountComment(before.mark);
   const reach = agent.release.reach ?? manifest.requires.reach;
   return {
     host,
-    resolved: agent,
     expected: {
       requires: manifest.requires,
       user: agent.user,
@@ -142,12 +139,12 @@ export function travellerOf(plan: Plan): Traveller {
       unit: agent.unit,
       comment,
       begun: before?.status === "installing",
-      port: wish.port ?? before?.port,
-      ports: { range: manifest.api.port, recorded: otherPorts(host, wish.name, manifest) },
+      port: options.port ?? before?.port,
+      ports: { range: manifest.api.port, recorded: otherPorts(host, options.name, manifest) },
       reach,
-      packages: wish.packages,
+      packages: options.packages,
     },
-    sight: {
+    probe: {
       resolved: agent,
       comment: comment ?? "",
       job: jobUnit(agent.name),

@@ -1,40 +1,36 @@
-import { type Change, change, changesOf } from "../../../agents/plan/change.js";
+import { type Change, change as changeOf, changesOf } from "../../../agents/plan/change.js";
 import { accountOperations, unitOperation } from "../../../agents/plan/operations.js";
-import { Fault, isFault } from "../../../errors.js";
-import { sh } from "../../../quote.js";
+import { Fault } from "../../../errors.js";
 import { converge } from "../../../remote/operations/converge.js";
 import { type Operation, pkg } from "../../../remote/operations/operation.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, recordAgent } from "../../../state/agents.js";
 import { findHost } from "../../../state/hosts.js";
-import type { Action, Executor } from "../../gate.js";
+import { check, flow, type Phases } from "../../flow.js";
 import type { Check } from "../../host/check.js";
 import { fetchInstaller, type Installer } from "../../registry/installer.js";
 import type { Session } from "../../session.js";
-import { step } from "../../step.js";
 import { withAgentLock } from "../agent-lock.js";
 import { keyDescription, newKey } from "../api-key.js";
 import { withState } from "../configure/record.js";
 import { freePort, objectionTo } from "../preflight/free-port.js";
-import { type Preflight, preflight } from "../preflight/preflight.js";
-import { portQuestion, remedy } from "../preflight/preflight-checks.js";
+import { preflight, type ReadyHost } from "../preflight/preflight.js";
+import { aptCommand, portQuestion } from "../preflight/preflight-checks.js";
 import {
-  agentIn,
-  type InstallWish,
+  agentFrom,
+  type InstallOptions,
+  type InstallPlan,
   otherPorts,
-  type Plan,
   planInstall,
-  subjectIn,
-  travellerOf,
+  preflightRequest,
+  resolvedFrom,
 } from "./install-plan.js";
-import { mustBeInstalled, mustNotRun, saysItIsThere } from "./installed-release.js";
-import { followInstaller, installerGone, installerWishes, leftBehind } from "./installer-job.js";
+import { isInstalled, mustBePinnedRelease, mustBeStopped } from "./installed-release.js";
+import { followInstaller, installerGone, installerOperations, stillRunning } from "./installer-job.js";
 
-export type { InstallWish } from "./install-plan.js";
-
-export interface Installed {
+export interface InstallResult {
   agent: Agent;
-  /** `repaired`: it was there, and something about it was put right. `would`: a dry run. */
+  /** `repaired`: it was installed, and something about it was fixed. `would`: a dry run. */
   outcome: "installed" | "already" | "repaired" | "would";
   checks: Check[];
   /** What was changed, or would be, beside what the installer does. */
@@ -46,187 +42,185 @@ export interface Installed {
 }
 
 /**
- * Install: the account, what the pinned installer brings, and a unit that is disabled and not started. Everything is
- * checked before the first change; killed anywhere, the same command goes on from there.
+ * Install: an account, the release that the pinned installer brings, and a unit that is disabled and not started. Everything
+ * is checked before the first change; after a kill the same command resumes.
  */
-export function installAgent(session: Session, wish: InstallWish): Promise<Installed> {
-  return withAgentLock(session, wish, () => install(session, wish));
+export function installAgent(session: Session, options: InstallOptions): Promise<InstallResult> {
+  return withAgentLock(session, options, async () => {
+    const plan = await planInstall(session, options);
+    const { host, before, draft } = plan;
+    const { ready, installer } = await checkHost(session, plan);
+    const told = { checks: ready.checks, warnings: [], ...(installer && { installer: installer.sha256 }) };
+    const differences = before?.installed_at ? await compare(plan, ready) : [];
+    const isKnown = before?.status === "installed" && isSame(before, draft);
+    if (isKnown && !installer && differences.length === 0)
+      return { ...told, agent: agentFrom(plan, before), outcome: "already", changes: [] };
+    if (!session.gate.dryRun) await agreeOnPackages(session, plan, ready);
+
+    const { root } = ready;
+    const action = {
+      verb: "agent install",
+      target: `${host.name}/${options.name}`,
+      summary: `install ${draft.type} ${draft.version} on ${host.name} as ${options.name}`,
+    };
+    return flow(session, action, async (phases) => {
+      const { change, record } = phases;
+      const begun = draftFor(plan, differences, installer);
+      const claimed = (await record("the agent has its port", () => claim(session, plan, ready, begun))) ?? draft;
+      await record("the agent has an API key", () => makeKey(session, plan));
+      const account = [...packagesFor(ready), ...accountOperations(resolvedFrom(plan, claimed), draft.mark)];
+      const prepared = await change(`prepare the account ${claimed.user}`, { root, operations: account });
+      const warnings = installer ? await runInstaller(phases, session, { plan, ready, claimed, installer }) : [];
+      const operations = finalOperations(plan, claimed, ready);
+      const finished = await change(`write the unit ${claimed.unit}`, { root, operations });
+      const installed = await record("the agent is installed", () => setInstalled(session, plan));
+      return {
+        ...told,
+        agent: agentFrom(plan, installed ?? claimed),
+        outcome: session.gate.dryRun ? "would" : before?.status === "installed" ? "repaired" : "installed",
+        changes: eachOnce([...newSudo(plan, ready), ...changesOf(prepared), ...changesOf(finished)]),
+        warnings,
+      };
+    });
+  });
 }
 
-async function install(session: Session, wish: InstallWish): Promise<Installed> {
-  const { ui, gate } = session;
-  const plan = await planInstall(session, wish);
-  const { host, before, draft } = plan;
-  const release = subjectIn(plan, draft).release;
-  // What was run to its end is not fetched again, unless it turns out to be gone from the host.
+/** The host, and the installer unless the pinned release is there already. */
+async function checkHost(session: Session, plan: InstallPlan): Promise<{ ready: ReadyHost; installer?: Installer }> {
+  const { before, draft, options } = plan;
+  const { release } = resolvedFrom(plan, draft);
   const ran = before?.installer?.sha256 === release.installer.sha256;
-  const fetch = () => fetchInstaller(session, release, { file: wish.installerFile });
-  const fetched = ran && wish.installerFile === undefined ? undefined : await fetch();
+  const fetch = () => fetchInstaller(session, release, { file: options.installerFile });
+  const fetched = ran && options.installerFile === undefined ? undefined : await fetch();
+  const ready = await check(session, `check ${plan.host.name}`, () => preflight(session, preflightRequest(plan)));
+  if (ran && (await isInstalled(session, plan, ready))) return { ready };
+  mustBeStopped(plan, ready);
+  return { ready, installer: fetched ?? (await fetch()) };
+}
 
-  const flight = await step(ui, `check ${host.name}`, () => preflight(session, travellerOf(plan)));
-  const isThere = ran && (await saysItIsThere(session, plan, flight));
-  if (!isThere) mustNotRun(plan, flight);
-  const installer = isThere ? undefined : (fetched ?? (await fetch()));
+interface InstallerRun {
+  plan: InstallPlan;
+  ready: ReadyHost;
+  claimed: AgentRecord;
+  installer: Installer;
+}
 
-  const known = before?.status === "installed" && same(before, draft);
-  const changes = before?.installed_at || gate.dryRun ? await look(plan, flight) : [];
-  const told = { checks: flight.checks, changes, warnings: [], ...(installer && { installer: installer.sha256 }) };
-  if (known && !installer && changes.length === 0) return { ...told, agent: agentIn(plan, before), outcome: "already" };
-  if (!gate.dryRun) await agreeOnPackages(session, plan, flight);
-
-  const action: Action = {
-    verb: "agent install",
-    target: `${host.name}/${wish.name}`,
-    summary: `install ${draft.type} ${draft.version} on ${host.name} as ${wish.name}`,
-  };
-  const done = await gate.pass(action, (executor) =>
-    work(session, executor, provenAgain(plan, changes), flight, installer).catch((error) => {
-      throw resumable(session, error);
+/** What the installer warned of. */
+async function runInstaller(
+  { change, record }: Phases,
+  session: Session,
+  { plan, ready: { root, observation }, claimed, installer: { bytes, sha256 } }: InstallerRun,
+): Promise<string[]> {
+  const resolved = resolvedFrom(plan, claimed);
+  const operations = installerOperations({ resolved, bytes, sha256, job: observation.job });
+  const title = `run the installer of ${claimed.type} ${claimed.version}`;
+  const warnings = await change(title, async (executor, progress) => {
+    const mayRun = stillRunning(`the installer may have started on ${resolved.host}, and continues there`);
+    await executor.converge(root, operations).catch(mayRun);
+    return followInstaller(session, root, resolved, progress);
+  });
+  if (!warnings) return [];
+  await change("check what was installed", (executor) =>
+    mustBePinnedRelease(session, plan, root, claimed).catch(async (error) => {
+      // While the job exists it counts as done: without it, the same command runs the installer again.
+      await executor.converge(root, installerGone(resolved.name));
+      throw error;
     }),
   );
-  if (!done) return { ...told, agent: agentIn(plan, draft), outcome: "would" };
-  const learned = newSudo(plan, flight);
-  return {
-    ...told,
-    ...done,
-    changes: [...learned, ...done.changes],
-    outcome: before?.status === "installed" ? "repaired" : "installed",
-  };
+  // Only after the check: the next install neither runs nor checks an installer that is recorded here.
+  const ran = { sha256, size: bytes.length };
+  await record("the installer ran", () =>
+    recordAgent(session.hosts, at(plan), (now) => now && { ...now, installer: ran }),
+  );
+  return warnings;
 }
 
-/** What was proven of an agent was proven under its unit as it was. Written down before the unit changes. */
-function provenAgain(plan: Plan, changes: Change[]): Plan {
-  const { draft } = plan;
-  const unit = unitOperation(subjectIn(plan, draft), 0).id;
-  if (draft.onboarding.state !== "ready" || !changes.some(({ what }) => what === unit)) return plan;
-  return { ...plan, draft: { ...draft, onboarding: withState(draft, "validate").onboarding } };
-}
+const at = ({ host, options: { name } }: InstallPlan) => ({ host: host.name, name });
 
-/** How root is reached, when that is another way than the one on record. */
-const newSudo = ({ host }: Plan, { facts }: Preflight): Change[] =>
-  host.sudo === facts.sudo ? [] : [change(`the record of ${host.name}`, `sudo ${host.sudo} -> ${facts.sudo}`)];
-
-async function work(
-  session: Session,
-  executor: Executor,
-  plan: Plan,
-  flight: Preflight,
-  installer: Installer | undefined,
-): Promise<Pick<Installed, "agent" | "changes" | "warnings">> {
-  const { ui } = session;
-  const { root, facts } = flight;
-  const { name } = plan.wish;
-  const at = { host: plan.host.name, name };
-  const record = await claim(session, plan, flight, installer);
-  const agent = subjectIn(plan, record);
-  await makeKey(session, plan);
-
-  const prepared = await step(ui, `prepare the account ${agent.user}`, () =>
-    executor.converge(root, [...packagesOf(flight), ...accountOperations(agent, plan.draft.mark)]),
-  );
-  let warnings: string[] = [];
-  if (installer) {
-    const run = { resolved: agent, bytes: installer.bytes, sha256: installer.sha256, job: flight.seen.job };
-    warnings = await step(ui, `run the installer of ${record.type} ${record.version}`, async (progress) => {
-      const begun = leftBehind(session, `the installer may have begun on ${agent.host}, and goes on there`);
-      await executor.converge(root, installerWishes(run)).catch(begun);
-      return followInstaller(session, root, agent, progress);
-    });
-    await step(ui, "check what was installed", () =>
-      mustBeInstalled(session, plan, flight, record).catch(async (error) => {
-        // The job counts as done as long as it is there: without it, the same command runs the installer again.
-        await executor.converge(root, installerGone(agent.name));
-        throw error;
-      }),
-    );
-    // Not before it was checked: what is recorded here is neither run nor checked by the next install.
-    const ran = { sha256: installer.sha256, size: installer.bytes.length };
-    await recordAgent(session.hosts, at, (now) => now && { ...now, installer: ran });
-  }
-  const finished = await step(ui, `write the unit ${agent.unit}`, () =>
-    executor.converge(root, finalWishes(plan, record, facts.systemd)),
-  );
-  const installed = await recordAgent(session.hosts, at, (now) => {
-    const { installed_at = session.now().toISOString(), ...rest } = now ?? record;
+const setInstalled = (session: Session, plan: InstallPlan): Promise<AgentRecord | undefined> =>
+  recordAgent(session.hosts, at(plan), (now) => {
+    const { installed_at = session.now().toISOString(), ...rest } = now ?? plan.draft;
     return { ...rest, status: "installed", installed_at };
   });
-  const changes = [...changesOf(prepared), ...changesOf(finished)];
-  return { agent: agentIn(plan, installed ?? record), changes: eachOnce(changes), warnings };
+
+/** The record to begin with. A unit that changes has to be proven again, and an installer that runs is not recorded yet. */
+function draftFor(plan: InstallPlan, differences: Change[], installer: Installer | undefined): AgentRecord {
+  const unit = unitOperation(resolvedFrom(plan, plan.draft), 0).id;
+  const changesProven = plan.draft.onboarding.state === "ready" && differences.some(({ what }) => what === unit);
+  const draft = changesProven ? withState(plan.draft, "validate") : plan.draft;
+  if (!installer) return draft;
+  const { installer: _, ...begun } = draft;
+  return { ...begun, status: "installing" };
 }
 
-/** The account is looked at twice, and may differ twice in the same way. */
+/** The way to root, when it is not the recorded one. */
+const newSudo = ({ host }: InstallPlan, { facts }: ReadyHost): Change[] =>
+  host.sudo === facts.sudo ? [] : [changeOf(`the record of ${host.name}`, `sudo ${host.sudo} -> ${facts.sudo}`)];
+
+/** The account is compared twice, and may differ twice in the same way. */
 const eachOnce = (changes: Change[]): Change[] => [
   ...new Map(changes.map((change) => [JSON.stringify(change), change])).values(),
 ];
 
-/** What would change, without the installer's own work. */
-async function look(plan: Plan, flight: Preflight): Promise<Change[]> {
-  const wishes = [...packagesOf(flight), ...finalWishes(plan, plan.draft, flight.facts.systemd)];
-  return [...newSudo(plan, flight), ...changesOf(await converge(flight.root, wishes, { mode: "check" }))];
+/** What would change, apart from what the installer does. */
+async function compare(plan: InstallPlan, ready: ReadyHost): Promise<Change[]> {
+  const operations = [...packagesFor(ready), ...finalOperations(plan, plan.draft, ready)];
+  return [...newSudo(plan, ready), ...changesOf(await converge(ready.root, operations, { mode: "check" }))];
 }
 
-const packagesOf = ({ missing }: Preflight): Operation[] => (missing.length > 0 ? [pkg(missing)] : []);
+const packagesFor = ({ missing }: ReadyHost): Operation[] => (missing.length > 0 ? [pkg(missing)] : []);
 
-/** How an installed agent is. The account comes again: an installer leaves its folders open to others. */
-function finalWishes(plan: Plan, record: AgentRecord, systemd: number): Operation[] {
-  const agent = subjectIn(plan, record);
-  const { enabled, ...unit } = unitOperation(agent, systemd);
+/** An installed agent. The account comes again, because an installer leaves its folders readable for others. */
+function finalOperations(plan: InstallPlan, record: AgentRecord, { facts }: ReadyHost): Operation[] {
+  const agent = resolvedFrom(plan, record);
+  const { enabled, ...unit } = unitOperation(agent, facts.systemd);
   return [
     ...accountOperations(agent, plan.draft.mark),
-    // Whether an agent that is there runs at boot is for start and stop to say.
-    plan.before?.installed_at ? unit : { ...unit, ...(enabled !== undefined && { enabled }) },
+    // Start and stop decide whether an agent that was installed before runs at boot.
+    plan.before?.installed_at || enabled === undefined ? unit : { ...unit, enabled },
     ...installerGone(agent.name),
   ];
 }
 
-/** Writes down that we begin, with a port that is ours from now on, and how root is reached. */
+/** Records that the installation begins, which port the agent has from now on, and how root is reached. */
 async function claim(
   { hosts }: Session,
-  { host, wish, before, draft, manifest }: Plan,
-  { expected, seen, facts }: Preflight,
-  installer: Installer | undefined,
+  { host, options: { name }, before, manifest }: InstallPlan,
+  { expected, observation, facts }: ReadyHost,
+  draft: AgentRecord,
 ): Promise<AgentRecord> {
-  let record: AgentRecord = draft;
+  let record = draft;
   await hosts.update((fleet) => {
     const now = findHost(fleet.hosts, host.name);
-    const ports = { range: manifest.api.port, recorded: otherPorts(now, wish.name, manifest) };
-    const question = portQuestion({ ...expected, ports }, seen);
+    const ports = { range: manifest.api.port, recorded: otherPorts(now, name, manifest) };
+    const question = portQuestion({ ...expected, ports }, observation);
     const port = expected.port ?? freePort(question);
     const objection = port === undefined ? "no port is left" : objectionTo(port, question);
     if (port === undefined || objection) throw new Fault("in-use", objection ?? "no port is left");
-    const { installer: _, ...begun } = draft;
-    record = installer ? { ...begun, port, status: "installing" } : { ...draft, port };
-    if (before && same(before, record) && now.sudo === facts.sudo) return fleet;
-    const changed = { ...now, sudo: facts.sudo, agents: { ...now.agents, [wish.name]: record } };
+    record = { ...draft, port };
+    if (before && isSame(before, record) && now.sudo === facts.sudo) return fleet;
+    const changed = { ...now, sudo: facts.sudo, agents: { ...now.agents, [name]: record } };
     return { ...fleet, hosts: fleet.hosts.map((each) => (each === now ? changed : each)) };
   });
   return record;
 }
 
-const same = (a: AgentRecord, b: AgentRecord): boolean => JSON.stringify(a) === JSON.stringify(b);
+const isSame = (a: AgentRecord, b: AgentRecord): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-async function makeKey({ secrets, ui }: Session, { host, manifest, wish }: Plan): Promise<void> {
-  const instance = { host: host.name, type: manifest.type, agent: wish.name };
-  if (secrets.get(instance, manifest.api.secret)) return;
+async function makeKey({ secrets, ui }: Session, { host, manifest, options }: InstallPlan): Promise<void> {
+  const owner = { host: host.name, type: manifest.type, agent: options.name };
+  if (secrets.get(owner, manifest.api.secret)) return;
   const key = newKey();
   ui.hide(key);
-  await secrets.set(instance, manifest.api.secret, key, keyDescription);
+  await secrets.set(owner, manifest.api.secret, key, keyDescription);
 }
 
-/** Missing packages are the host's own: they come only when the user agrees. */
-async function agreeOnPackages({ ui }: Session, { host }: Plan, { missing }: Preflight): Promise<void> {
+/** Packages change the host itself, not only the agent: they are installed only when the user agrees. */
+async function agreeOnPackages({ ui }: Session, { host }: InstallPlan, { missing }: ReadyHost): Promise<void> {
   if (missing.length === 0) return;
   const message = `${host.name} lacks ${missing.join(", ")}. Install ${missing.length === 1 ? "it" : "them"} there as root?`;
   if (await ui.confirm({ message, flag: "--yes" })) return;
   throw new Fault("declined", `${host.name} lacks ${missing.join(", ")}; nothing was changed`, {
-    next: remedy(missing),
+    next: aptCommand(missing),
   });
-}
-
-/** Whatever went wrong from here on, the same command goes on from where it is. */
-function resumable({ argv }: Session, error: unknown): unknown {
-  if (!isFault(error)) return error;
-  const again = sh`clm ${argv}`;
-  if (error.next.includes(again)) return error;
-  return error.with({ next: [again, ...error.next] });
 }

@@ -2,65 +2,63 @@ import { accountComment } from "../../../agents/plan/owner-tag.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { saysVersion, versionLine } from "../../../agents/probe/version-line.js";
 import { Fault } from "../../../errors.js";
-import { sh } from "../../../quote.js";
 import type { Shell } from "../../../remote/process.js";
 import { run } from "../../../remote/run.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { commandInSandbox } from "../as-agent.js";
-import type { Preflight } from "../preflight/preflight.js";
-import { type Release, seeRelease } from "../preflight/preflight-probe.js";
-import { agentIn, type Plan, subjectIn, travellerOf } from "./install-plan.js";
+import type { ReadyHost } from "../preflight/preflight.js";
+import { probeRelease, type Release } from "../preflight/preflight-probe.js";
+import { agentFrom, type InstallPlan, preflightRequest, resolvedFrom } from "./install-plan.js";
 
-/** Whether the pinned version is installed. A missing answer may be a busy host's, so it is read again before the installer is run. */
-export async function saysItIsThere({ signal }: Session, plan: Plan, { root, seen }: Preflight): Promise<boolean> {
-  const resolved = subjectIn(plan, plan.draft);
-  if (saysVersion(resolved, seen.version ?? "")) return true;
-  return saysVersion(resolved, (await seeRelease(root, travellerOf(plan).sight, signal)).version);
+/** Whether the pinned version is installed. A busy host may not have answered, so it is read again before the installer is run. */
+export async function isInstalled({ signal }: Session, plan: InstallPlan, ready: ReadyHost): Promise<boolean> {
+  const resolved = resolvedFrom(plan, plan.draft);
+  if (saysVersion(resolved, ready.observation.version ?? "")) return true;
+  return saysVersion(resolved, (await probeRelease(ready.root, preflightRequest(plan).probe, signal)).version);
 }
 
-/** The installer replaces the programs that a running agent is made of. */
-export function mustNotRun(plan: Plan, { seen }: Preflight): void {
-  if (["inactive", "failed"].includes(seen.state)) return;
-  const agent = agentIn(plan, plan.draft);
+/** The installer replaces the programs of the agent, which must not run meanwhile. */
+export function mustBeStopped(plan: InstallPlan, { observation: { state } }: ReadyHost): void {
+  if (["inactive", "failed"].includes(state)) return;
+  const agent = agentFrom(plan, plan.draft);
   throw new Fault("in-use", `${agent.name} runs on ${plan.host.name}, and its installer would have to run again`, {
-    why: `${agent.record.unit} is ${seen.state}; nothing was changed`,
+    why: `${agent.record.unit} is ${state}; nothing was changed`,
     next: `clm agent stop ${agent.ref}`,
   });
 }
 
 /**
- * An installer may end well and leave no program, or another one than was pinned: its files must say the version, its checkout must be at
+ * An installer may succeed and leave no program, or another release: its files must name the version, its checkout must be at
  * the pinned commit, and the program must run. It is run once, in the sandbox of its service.
  */
-export async function mustBeInstalled(
+export async function mustBePinnedRelease(
   session: Session,
-  plan: Plan,
-  { root }: Preflight,
+  plan: InstallPlan,
+  root: Shell,
   record: AgentRecord,
 ): Promise<void> {
-  const { sight } = travellerOf(plan);
-  const resolved = subjectIn(plan, record);
+  const resolved = resolvedFrom(plan, record);
   const comment = accountComment(plan.draft.mark);
-  const release = await seeRelease(root, { ...sight, resolved, comment }, session.signal);
+  const release = await probeRelease(root, { ...preflightRequest(plan).probe, resolved, comment }, session.signal);
   const wrong =
     objectionTo(resolved, release) ??
-    objectionTo(resolved, { ...release, version: await firstLine(session, root, agentIn(plan, record), resolved) });
-  if (wrong) throw new Fault(wrong.fault, wrong.message, { why: wrong.why, next: sh`clm ${session.argv}` });
+    objectionTo(resolved, { ...release, version: await firstLine(session, root, agentFrom(plan, record), resolved) });
+  if (wrong) throw new Fault(wrong.fault, wrong.message, { why: wrong.why });
 }
 
-/** Why what was installed is not what was pinned. */
+/** Why the installed release is not the pinned one. */
 function objectionTo(
   resolved: ResolvedAgent,
   { version, commit }: Release,
 ): { fault: "remote-failed" | "integrity"; message: string; why: string[] } | undefined {
   const { launcher, code } = resolved.paths;
   if (version === "") {
-    const message = `the installer ended well but left no ${launcher} that works`;
+    const message = `the installer succeeded but left no working ${launcher}`;
     return { fault: "remote-failed", message, why: [] };
   }
-  const message = "what was installed is not what was pinned";
+  const message = "the installed release is not the pinned one";
   if (!saysVersion(resolved, version)) {
     return { fault: "integrity", message, why: [`it says '${version}'`, `it should say '${versionLine(resolved)}'`] };
   }
@@ -70,10 +68,10 @@ function objectionTo(
   return { fault: "integrity", message, why };
 }
 
-/** Seconds: it may wait ten for its upstream, and a machine may be slow. */
+/** Seconds: it may wait ten for its upstream, and a host may be slow. */
 const timeout = 90;
 
-/** What the program says first; empty when it does not run. */
+/** The first line the program prints; empty when it does not run. */
 async function firstLine({ signal, ui }: Session, root: Shell, agent: Agent, resolved: ResolvedAgent): Promise<string> {
   const words = [resolved.paths.launcher, ...resolved.manifest.version.args];
   const script = '"$@" | head -c 2000';

@@ -2,7 +2,6 @@ import { stripVTControlCharacters } from "node:util";
 import { installerJob, installerOperation } from "../../../agents/plan/operations.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault, isFault } from "../../../errors.js";
-import { sh } from "../../../quote.js";
 import { followJob, type JobEnd, jobGone, unitOf } from "../../../remote/operations/jobs.js";
 import { absent, dir, file, type Operation } from "../../../remote/operations/operation.js";
 import type { Shell } from "../../../remote/process.js";
@@ -15,10 +14,9 @@ export const jobUnit = (agent: string): string => unitOf(installerJob(agent));
 // Not in /run/clm, which is closed to all but root: the agent's user must read it.
 const installers = "/run/clm-installers";
 
-/** What an agent's installer is kept in while it runs. */
 const installerFolder = (agent: string): string => `${installers}/${agent}`;
 
-/** Nothing left of an installer and its job. */
+/** Removes an installer and its job. */
 export const installerGone = (agent: string): Operation[] => [
   ...jobGone(installerJob(agent)),
   absent({ path: installerFolder(agent) }),
@@ -28,16 +26,16 @@ export interface InstallerRun {
   resolved: ResolvedAgent;
   bytes: Buffer;
   sha256: string;
-  /** What systemd said of the job when it was last seen: `inactive` when there is none. */
+  /** The state of the job in the preflight: `inactive` when there is none. */
   job: string;
 }
 
-/** The bytes that were checked, closed to everybody's changes, and the job that runs them. */
-export function installerWishes({ resolved, bytes, sha256, job }: InstallerRun): Operation[] {
+/** The bytes that were verified, writable by root alone, and the job that runs them. */
+export function installerOperations({ resolved, bytes, sha256, job }: InstallerRun): Operation[] {
   const folder = installerFolder(resolved.name);
   const path = `${folder}/${sha256}.sh`;
   const open = { owner: "root", mode: 0o755 };
-  // Half a checkout of a try that ended too soon makes the next one fail; while a job is there, it is the job's.
+  // Half a checkout of an aborted run makes the next one fail; while a job is there, it is in use.
   const leftover = ["inactive", "failed", ""].includes(job) ? [absent({ path: resolved.paths.code })] : [];
   return [
     dir(installers, open),
@@ -48,7 +46,7 @@ export function installerWishes({ resolved, bytes, sha256, job }: InstallerRun):
   ];
 }
 
-/** Follows the job to its end and gives back the lines worth showing then. Stopping to follow does not stop the job. */
+/** Follows the job to its end and returns its warnings. Ctrl-C ends the following, not the job. */
 export async function followInstaller(
   session: Session,
   root: Shell,
@@ -64,39 +62,38 @@ export async function followInstaller(
   const name = installerJob(resolved.name);
   const { signal } = session;
   const end = await followJob(root, name, { onOutput: (bytes) => reader.push(bytes), signal }).catch(
-    leftBehind(session, `the installer goes on on ${resolved.host}`),
+    stillRunning(`the installer continues on ${resolved.host}`),
   );
   reader.end();
   if (end.result === "success") return [...warnings];
-  throw failed(session, resolved, end, last);
+  throw failed(resolved, end, last);
 }
 
-/** Told to who left, or lost, a host where something is at work. */
-export function leftBehind({ argv }: Session, what: string): (error: unknown) => never {
-  return (error) => {
+/** Adds to an interruption or a lost connection that the host continues to work. */
+export const stillRunning =
+  (what: string) =>
+  (error: unknown): never => {
     if (!isFault(error, "interrupted", "connection-lost")) throw error;
-    throw error.with({ why: [...error.why, what], next: sh`clm ${argv}` });
+    throw error.with({ why: [...error.why, what], next: [] });
   };
-}
 
-function failed({ argv }: Session, { host, manifest }: ResolvedAgent, end: JobEnd, last: string[]): Fault {
+function failed({ host, manifest }: ResolvedAgent, end: JobEnd, last: string[]): Fault {
   const how = {
-    success: "ended well",
+    success: "succeeded",
     failed: `ended with exit code ${end.code}`,
     timeout: `took longer than ${manifest.install.timeout / 60_000} minutes`,
     killed: "was killed",
-    gone: "is gone, as when the host was booted",
+    gone: "is gone, as after a reboot of the host",
   }[end.result];
   return new Fault(end.result === "timeout" ? "remote-timeout" : "remote-failed", `the installer on ${host} ${how}`, {
     why: last,
-    next: sh`clm ${argv}`,
     data: { ...end },
   });
 }
 
-const shown = 12;
+const keptLines = 12;
 
-/** Whole lines as a person reads them, the last of which are kept. */
+/** Lines without escape sequences; the last of them are kept for the fault. */
 function readableLines(onLine: (line: string) => void) {
   const last: string[] = [];
   const reader = new LineReader(
@@ -104,7 +101,7 @@ function readableLines(onLine: (line: string) => void) {
       const line = stripVTControlCharacters(raw).trimEnd();
       if (line === "") return;
       last.push(line);
-      if (last.length > shown) last.shift();
+      if (last.length > keptLines) last.shift();
       onLine(line);
     },
     { maxBytes: 65_536, carriageReturns: true },

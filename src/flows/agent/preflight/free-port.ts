@@ -3,14 +3,14 @@ import type { Listener } from "./preflight-probe.js";
 
 export interface PortQuestion {
   range: Manifest["api"]["port"];
-  /** Ports that agents on the host have, running or not. */
+  /** Ports of the agents on the host, running or not. */
   recorded: number[];
   listening: Listener[];
-  /** The agent's own account, whose listening does not count. */
+  /** The agent's own account, whose listeners do not count. */
   uid?: number | undefined;
 }
 
-/** Why a port will not do; nothing when it will. */
+/** Why a port cannot be used; undefined when it can. */
 export function objectionTo(port: number, { recorded, listening, uid }: PortQuestion): string | undefined {
   if (port < 1024) return `port ${port} is for root's programs only`;
   if (recorded.includes(port)) return `port ${port} belongs to an agent on this host`;
@@ -19,7 +19,7 @@ export function objectionTo(port: number, { recorded, listening, uid }: PortQues
   return undefined;
 }
 
-/** The first port of the range that nobody has; nothing when all are taken. */
+/** The first free port of the range; undefined when all are taken. */
 export function freePort(question: PortQuestion): number | undefined {
   const { first, last, avoid } = question.range;
   for (let port = first; port <= last; port++) {

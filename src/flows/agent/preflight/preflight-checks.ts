@@ -2,19 +2,19 @@ import type { Manifest } from "../../../agents/manifest/manifest.js";
 import type { Facts } from "../../../remote/facts.js";
 import { type Check, judge as judgeHost } from "../../host/check.js";
 import { freePort, objectionTo, type PortQuestion } from "./free-port.js";
-import type { Seen } from "./preflight-probe.js";
+import type { PreflightObservation } from "./preflight-probe.js";
 
-/** What is to come to the host, and what is known of it here. */
-export interface Expected {
+/** What the agent needs of the host, and what is recorded of it here. */
+export interface ExpectedHost {
   requires: Manifest["requires"];
   user: string;
   home: string;
   unit: string;
-  /** What the comment of the account says when it is ours; nothing when we never made one. */
+  /** The comment of the account that clm made; undefined when it made none. */
   comment?: string | undefined;
-  /** We were at work on the account, and may have been stopped in the middle of it. */
+  /** An installation was begun, and may have been killed anywhere. */
   begun?: boolean | undefined;
-  /** The port the user or the record names; without it, the first free one. */
+  /** The port given by the user or the record; without it, the first free one. */
   port?: number | undefined;
   ports: Pick<PortQuestion, "range" | "recorded">;
   /** Addresses the installer needs. */
@@ -27,8 +27,8 @@ const ok = (id: string, reason: string): Check => ({ id, result: "ok", reason })
 const warn = (id: string, reason: string, fix: string): Check => ({ id, result: "warn", reason, fix });
 const fail = (id: string, reason: string, fix: string): Check => ({ id, result: "fail", reason, fix });
 
-/** Everything that must hold before the first change, as it was seen. */
-export function judge(expected: Expected, facts: Facts, seen: Seen): Check[] {
+/** Everything that must hold before the first change. */
+export function preflightChecks(expected: ExpectedHost, facts: Facts, seen: PreflightObservation): Check[] {
   return [
     ...judgeSystem(expected, facts),
     ...Object.keys(expected.requires.programs).map((program) => judgeProgram(expected, seen, program)),
@@ -39,17 +39,17 @@ export function judge(expected: Expected, facts: Facts, seen: Seen): Check[] {
   ];
 }
 
-/** The same when root could not be had: what only root sees was not seen, and is not judged. */
-export function judgeWithoutRoot(expected: Expected, facts: Facts): Check[] {
+/** The same without root: checks that need it are skipped. */
+export function checksWithoutRoot(expected: ExpectedHost, facts: Facts): Check[] {
   const programs = Object.keys(expected.requires.programs).map((program) => `program.${program}`);
-  const unseen = [...programs, "user", "unit", "port", "reach"];
+  const skipped = [...programs, "user", "unit", "port", "reach"];
   return [
     ...judgeSystem(expected, facts),
-    ...unseen.map((id): Check => ({ id, result: "skipped", reason: "needs sudo" })),
+    ...skipped.map((id): Check => ({ id, result: "skipped", reason: "needs sudo" })),
   ];
 }
 
-function judgeSystem({ requires }: Expected, facts: Facts): Check[] {
+function judgeSystem({ requires }: ExpectedHost, facts: Facts): Check[] {
   const { systems, arch, systemd, memory_mb, disk_mb } = requires;
   const memory = `${facts.memory_free_mb} MB free of ${facts.memory_mb} MB`;
   const disk = `${facts.disk_free_mb} MB free for /home`;
@@ -74,7 +74,7 @@ function judgeSystem({ requires }: Expected, facts: Facts): Check[] {
     facts.memory_free_mb >= memory_mb
       ? ok("memory", memory)
       : warn("memory", memory, `an agent wants about ${memory_mb} MB`),
-    // Half an installation on a full disk helps nobody; a little less than asked for may do.
+    // A little less than required may be enough; much less leaves half an installation on a full disk.
     facts.disk_free_mb >= disk_mb
       ? ok("disk", disk)
       : (facts.disk_free_mb < disk_mb / 8 ? fail : warn)("disk", disk, `an agent wants about ${disk_mb} MB`),
@@ -82,49 +82,52 @@ function judgeSystem({ requires }: Expected, facts: Facts): Check[] {
   ];
 }
 
-function judgeProgram({ requires, packages }: Expected, seen: Seen, program: string): Check {
+function judgeProgram({ requires, packages }: ExpectedHost, seen: PreflightObservation, program: string): Check {
   const id = `program.${program}`;
   if (seen.programs.includes(program)) return ok(id, "there");
   const name = requires.programs[program] ?? program;
-  const fix = remedy(missingPackages(requires, seen));
+  const fix = aptCommand(missingPackages(requires, seen));
   return packages ? warn(id, `missing; comes with the package ${name}`, fix) : fail(id, "missing", fix);
 }
 
-/** The Debian packages that bring what is missing. */
-export function missingPackages({ programs }: Manifest["requires"], seen: Seen): string[] {
+/** The Debian packages with the missing programs. */
+export function missingPackages({ programs }: Manifest["requires"], seen: PreflightObservation): string[] {
   const missing = Object.entries(programs).filter(([program]) => !seen.programs.includes(program));
   return [...new Set(missing.map(([, name]) => name))];
 }
 
-export const remedy = (packages: string[]): string => `sudo apt-get install -y ${packages.join(" ")}`;
+export const aptCommand = (packages: string[]): string => `sudo apt-get install -y ${packages.join(" ")}`;
 
-function judgeUser({ user, home, comment, begun }: Expected, { account, group, home: homeThere }: Seen): Check {
+function judgeUser(
+  { user, home, comment, begun }: ExpectedHost,
+  { account, group, home: homeThere }: PreflightObservation,
+): Check {
   const id = "user";
   if (account && account.comment === comment) return ok(id, `${user} is the account clm made`);
   if (account) {
     return fail(id, `${user} is an account that this clm has no record of`, "choose another name with --name");
   }
-  // An account would be given what the group may do, and would take the group with it when it is removed.
+  // A new account would get the rights of the group, and its removal would remove the group.
   if (group && !(comment && begun && group === "empty")) {
     const what = `there is a group called ${user} on the host`;
     return group === "used"
       ? fail(id, what, "choose another name with --name")
-      : // Left of an account that was removed, most likely; but that is for a person to say.
+      : // Probably left of a removed account, but the user has to decide.
         fail(id, `${what}; nobody is in it, and clm cannot tell whose it is`, `sudo groupdel ${user}`);
   }
   if (homeThere) return fail(id, `there is no account ${user}, but ${home} exists`, "choose another name with --name");
   return ok(id, `${user} is free`);
 }
 
-function judgeUnit({ user, unit, comment }: Expected, seen: Seen): Check {
+function judgeUnit({ user, unit, comment }: ExpectedHost, seen: PreflightObservation): Check {
   const id = "unit";
   if (!seen.unit) return ok(id, `${unit} is free`);
-  // The record says that we were at work here, and the file that it is for this user.
+  // The record says that clm made one here, and the file is for this user.
   if (comment && seen.unit.user === user) return ok(id, `${unit} is the unit clm made`);
   return fail(id, `${seen.unit.path} is a unit that this clm has no record of`, "choose another name with --name");
 }
 
-function judgePort(expected: Expected, seen: Seen): Check {
+function judgePort(expected: ExpectedHost, seen: PreflightObservation): Check {
   const id = "port";
   const question = portQuestion(expected, seen);
   if (expected.port !== undefined) {
@@ -138,13 +141,16 @@ function judgePort(expected: Expected, seen: Seen): Check {
     : ok(id, `${port} is free`);
 }
 
-/** The question for a free port; the agent's own listening does not count against it. */
-export function portQuestion({ ports, comment }: Expected, { account, listening }: Seen): PortQuestion {
+/** The ports in use, apart from those of the agent itself. */
+export function portQuestion(
+  { ports, comment }: ExpectedHost,
+  { account, listening }: PreflightObservation,
+): PortQuestion {
   return { ...ports, listening, ...(account && account.comment === comment && { uid: account.uid }) };
 }
 
-/** Told, not refused: the host may have a proxy or a mirror that we know nothing of. */
-function judgeReach({ reach }: Expected, seen: Seen): Check {
+/** A warning at most: the host may have a proxy or a mirror that clm does not know. */
+function judgeReach({ reach }: ExpectedHost, seen: PreflightObservation): Check {
   const id = "reach";
   if (reach.length === 0) return { id, result: "skipped", reason: "the installer needs nothing from elsewhere" };
   const asked = reach.filter((url) => seen.reach[url] !== undefined);

@@ -1,59 +1,61 @@
-import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault, isFault } from "../../../errors.js";
 import { type Facts, readFacts } from "../../../remote/facts.js";
 import type { Shell } from "../../../remote/process.js";
 import type { Host } from "../../../state/hosts.js";
 import type { Check } from "../../host/check.js";
 import type { Session } from "../../session.js";
-import { type Expected, judge, judgeWithoutRoot, missingPackages } from "./preflight-checks.js";
-import { type Seen, type Sight, see } from "./preflight-probe.js";
+import { checksWithoutRoot, type ExpectedHost, missingPackages, preflightChecks } from "./preflight-checks.js";
+import { type PreflightObservation, type ProbeTarget, probeHost } from "./preflight-probe.js";
 
-export interface Preflight {
+/** A host that passed its checks. */
+export interface ReadyHost {
   checks: Check[];
   root: Shell;
   facts: Facts;
-  seen: Seen;
-  expected: Expected;
-  /** Debian packages that bring what is missing. */
+  observation: PreflightObservation;
+  expected: ExpectedHost;
+  /** Debian packages with the missing programs. */
   missing: string[];
 }
 
-export interface Traveller {
+export interface PreflightRequest {
   host: Host;
-  resolved: ResolvedAgent;
-  expected: Expected;
-  sight: Sight;
+  expected: ExpectedHost;
+  probe: ProbeTarget;
 }
 
 /**
- * Everything that must hold before the first change, looked at in two execs. A host that cannot be reached is a fault of
- * its own; whatever else is wrong is told together, and nothing has been changed.
+ * Checks everything that must hold before the first change, in two execs. An unreachable host is a fault of its own; all
+ * other problems are reported together.
  */
-export async function preflight(session: Session, { host, expected, sight }: Traveller): Promise<Preflight> {
+export async function preflight(session: Session, { host, expected, probe }: PreflightRequest): Promise<ReadyHost> {
   const { now, signal, pool } = session;
   const connection = await pool.connect(host);
   const facts = await readFacts(connection, now, signal);
-  // The record may be older than the host: root is reached the way the host says is right today.
+  // The recorded way to root may be outdated: the host says which one works today.
   const root = connection.as("root", facts.sudo);
-  const road: Check[] = [
+  const reached: Check[] = [
     { id: "ssh.reach", result: "ok", reason: `${host.address} answers` },
     { id: "ssh.key", result: "ok", reason: "shows the key that is trusted" },
     { id: "ssh.login", result: "ok", reason: `${facts.user} is let in` },
   ];
-  const seen = await see(root, sight, signal).catch((error) => {
+  const observation = await probeHost(root, probe, signal).catch((error) => {
     if (!isFault(error, "sudo-refused")) throw error;
     const [fix] = error.next;
     const reason = [error.message, ...error.why].join(": ");
     const sudo: Check = { id: "sudo", result: "fail", reason, ...(fix && { fix }) };
-    throw refused(host, [...road, sudo, ...judgeWithoutRoot(expected, facts)]);
+    throw refused(host, [...reached, sudo, ...checksWithoutRoot(expected, facts)]);
   });
   const how = facts.sudo === "root" ? "logs in as root" : `${facts.user} becomes root (${facts.sudo})`;
-  const checks = [...road, { id: "sudo", result: "ok", reason: how } as const, ...judge(expected, facts, seen)];
+  const checks = [
+    ...reached,
+    { id: "sudo", result: "ok", reason: how } as const,
+    ...preflightChecks(expected, facts, observation),
+  ];
   if (checks.some(({ result }) => result === "fail")) throw refused(host, checks);
-  return { checks, root, facts, seen, expected, missing: missingPackages(expected.requires, seen) };
+  return { checks, root, facts, observation, expected, missing: missingPackages(expected.requires, observation) };
 }
 
-/** Carries the whole list, so that it can be shown. */
 function refused(host: Host, checks: Check[]): Fault {
   const failed = checks.filter(({ result }) => result === "fail");
   return new Fault("check-failed", `${host.name} is not ready for this agent; nothing was changed`, {

@@ -2,8 +2,12 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { freePort, type PortQuestion } from "../../../../../src/flows/agent/preflight/free-port.js";
-import { type Expected, judge, judgeWithoutRoot } from "../../../../../src/flows/agent/preflight/preflight-checks.js";
-import { type Seen, seenFrom } from "../../../../../src/flows/agent/preflight/preflight-probe.js";
+import {
+  checksWithoutRoot,
+  type ExpectedHost,
+  preflightChecks,
+} from "../../../../../src/flows/agent/preflight/preflight-checks.js";
+import { type PreflightObservation, parsePreflight } from "../../../../../src/flows/agent/preflight/preflight-probe.js";
 import type { Facts } from "../../../../../src/remote/facts.js";
 import { sampleFacts } from "../../../remote/sample-facts.js";
 
@@ -12,7 +16,7 @@ const load = (name: string) =>
 
 const range = { first: 8642, last: 8648, avoid: [8644, 8645, 8646] };
 
-const expected: Expected = {
+const expected: ExpectedHost = {
   requires: {
     systems: ["debian 12", "debian 13"],
     arch: ["x86_64", "aarch64"],
@@ -30,7 +34,7 @@ const expected: Expected = {
   packages: true,
 };
 
-const seen: Seen = {
+const seen: PreflightObservation = {
   programs: ["rg", "ffmpeg", "git", "curl", "python3"],
   home: false,
   state: "inactive",
@@ -48,15 +52,15 @@ const ids = [
 interface Case {
   name: string;
   facts?: Partial<Facts>;
-  expected?: Partial<Omit<Expected, "ports">> & { ports?: Partial<Expected["ports"]> };
-  seen?: Partial<Seen>;
+  expected?: Partial<Omit<ExpectedHost, "ports">> & { ports?: Partial<ExpectedHost["ports"]> };
+  seen?: Partial<PreflightObservation>;
   not_ok: Record<string, { result: string; text?: string; fix?: string }>;
 }
 
 describe("what is found before an agent comes", () => {
   it.each<Case>(load("judge.yaml"))("$name", (given) => {
     const ports = { ...expected.ports, ...given.expected?.ports };
-    const checks = judge(
+    const checks = preflightChecks(
       { ...expected, ...given.expected, ports },
       { ...sampleFacts, ...given.facts },
       { ...seen, ...given.seen },
@@ -75,7 +79,7 @@ describe("what is found before an agent comes", () => {
 });
 
 it("without root, what only root sees is not judged", () => {
-  const checks = judgeWithoutRoot(expected, { ...sampleFacts, arch: "armv7l" });
+  const checks = checksWithoutRoot(expected, { ...sampleFacts, arch: "armv7l" });
   expect(checks.map(({ id }) => id)).toEqual(ids);
   expect(checks.filter(({ result }) => result === "skipped").map(({ id }) => id)).toEqual(ids.slice(6));
   expect(checks.find(({ id }) => id === "system.arch")?.result).toBe("fail");
@@ -109,7 +113,7 @@ end=yes
 `;
 
   it("is read whole", () => {
-    expect(seenFrom(whole)).toEqual({
+    expect(parsePreflight(whole)).toEqual({
       programs: ["rg", "git"],
       account: { uid: 1001, comment: "clm agent 0badcafe", home: "/home/ada" },
       group: "used",
@@ -127,7 +131,7 @@ end=yes
   });
 
   it("may be next to nothing", () => {
-    expect(seenFrom("account=\nstate=\njob=\nend=yes\n")).toEqual({
+    expect(parsePreflight("account=\nstate=\njob=\nend=yes\n")).toEqual({
       programs: [],
       home: false,
       state: "inactive",
@@ -138,6 +142,6 @@ end=yes
   });
 
   it("is nothing when it breaks off", () => {
-    expect(seenFrom(whole.replace("end=yes\n", ""))).toBeUndefined();
+    expect(parsePreflight(whole.replace("end=yes\n", ""))).toBeUndefined();
   });
 });
