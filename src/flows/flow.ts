@@ -40,6 +40,8 @@ export interface Phases {
 export interface HostChange {
   root: Shell;
   operations: Operation[];
+  /** Try every operation; failures are in the report. */
+  continueOnError?: boolean;
 }
 
 export type Work<T> = (executor: Executor, progress: Progress) => Promise<T>;
@@ -83,7 +85,8 @@ export async function flow<T>(
     }
     let result: R | undefined;
     if (undo) undos.unshift({ title, undo: () => undo(executor, result) });
-    const run = typeof work === "function" ? work : () => executor.converge(work.root, work.operations) as Promise<R>;
+    const run =
+      typeof work === "function" ? work : () => executor.converge(work.root, work.operations, work) as Promise<R>;
     result = await step(ui, title, (progress) => run(executor, progress)).catch(resumable(session));
     return result;
   }

@@ -1,6 +1,7 @@
 import { asFault, Fault } from "../errors.js";
-import { converge, mustSucceed, type Report } from "../remote/operations/converge.js";
+import { converge } from "../remote/operations/converge.js";
 import type { Operation } from "../remote/operations/operation.js";
+import { mustSucceed, type Report, type Result, reportOn } from "../remote/operations/report.js";
 import type { Shell } from "../remote/process.js";
 import { beginAudit, endAudit, type Outcome } from "../state/audit/write.js";
 import { openConfigDir } from "../state/config-dir.js";
@@ -22,7 +23,7 @@ export interface Action {
 
 /** Changes hosts on behalf of an action that has passed the gate. */
 export interface Executor {
-  /** Applies the operations to a host. With `continueOnError` a failure is in the report and not thrown. */
+  /** Applies the operations to a host. With `continueOnError` each is tried, and the report has the failures. */
   converge(root: Shell, operations: Operation[], options?: { continueOnError?: boolean }): Promise<Report>;
 }
 
@@ -72,8 +73,12 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
     const begun = await beginAudit(configDir, { verb, target, argv: words }, now);
     return {
       async converge(root, operations, { continueOnError = false } = {}) {
-        const report = await converge(root, operations, { mode: "apply", signal });
-        return continueOnError ? report : mustSucceed(report, hostIn(action));
+        const apply = (some: Operation[]) => converge(root, some, { mode: "apply", signal });
+        if (!continueOnError) return mustSucceed(await apply(operations), hostIn(action));
+        const results = new Map<number, Result>();
+        for (const [index, operation] of operations.entries())
+          for (const result of (await apply([operation])).results) results.set(index, { ...result, index });
+        return reportOn(operations, results);
       },
       close: (outcome) => endAudit(configDir, begun, outcome, now),
       async fail(error) {

@@ -425,7 +425,7 @@ END
     const [tree, hosts] = [await treeOf(host), readFileSync(join(home, "hosts.json"), "utf8")];
     const { code, stderr } = await agent("remove", "ada", "--dry-run");
     expect([code, stderr]).toEqual([0, expect.stringContaining("would remove user ada with its home /home/ada\n")]);
-    expect(stderr).toContain(`would first back up the data of ada to ${home}/backups/agents`);
+    expect(stderr).toContain(`would back up the data of ada to ${home}/backups/agents`);
     const without = await agent("remove", "ada", "--dry-run", "--no-backup", "-o", "json");
     expect(without.stderr).toContain("would not back up the data of ada");
     expect(JSON.parse(without.stdout)).toMatchObject({ name: "ada", backed_up: false, backup: null, left: [] });

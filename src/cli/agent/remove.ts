@@ -1,4 +1,4 @@
-import { type Removed, removeAgent } from "../../flows/agent/remove/remove.js";
+import { type RemoveResult, removeAgent } from "../../flows/agent/remove/remove.js";
 import type { Handler } from "../command.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { remove } from "./commands.js";
@@ -6,8 +6,8 @@ import { remove } from "./commands.js";
 export const run: Handler<typeof remove> = ({ args, options }, clm) => {
   const { noBackup, force, forget } = options;
   const now = forget ? "forgotten" : "removed";
-  const standing = clm.dryRun ? {} : { state: now, status: now };
-  const lines = clm.dryRun ? wouldRemove(clm.configDir) : forget ? forgotten : removed;
+  const state = clm.dryRun ? {} : { state: now, status: now };
+  const lines = clm.dryRun ? wouldRemove : forget ? forgotten : removed;
   return runOnAgents(
     clm,
     { command: remove, names: args.names, options },
@@ -19,7 +19,7 @@ export const run: Handler<typeof remove> = ({ args, options }, clm) => {
         return done;
       },
       json: ({ backedUp, backup, changes, left }) => ({
-        ...standing,
+        ...state,
         backed_up: backedUp,
         backup: backup?.path ?? null,
         changes,
@@ -33,18 +33,13 @@ export const run: Handler<typeof remove> = ({ args, options }, clm) => {
   );
 };
 
-const wouldRemove =
-  (configDir: string) =>
-  ({ agent, backedUp, backup, changes }: Removed): string[] => [
-    ...(backup ? [backupText(backup)] : []),
-    ...(!backup && backedUp
-      ? [`would first back up the data of ${agent.name} to ${configDir}/backups/agents, without .env`]
-      : []),
-    ...(!backup && !backedUp && changes.length > 0 ? [`would not back up the data of ${agent.name}`] : []),
-    ...changes.map(({ what }) => `would remove ${what}`),
-  ];
+const wouldRemove = ({ agent, backedUp, backup, changes }: RemoveResult): string[] => [
+  ...(backup ? [backupText(backup)] : []),
+  ...(!backup && !backedUp && changes.length > 0 ? [`would not back up the data of ${agent.name}`] : []),
+  ...changes.map(({ what }) => `would remove ${what}`),
+];
 
-function forgotten({ agent, backup }: Removed): string[] {
+function forgotten({ agent, backup }: RemoveResult): string[] {
   const { unit, user, home } = agent.record;
   return [
     ...(backup ? [backupText(backup)] : []),
@@ -53,10 +48,10 @@ function forgotten({ agent, backup }: Removed): string[] {
   ];
 }
 
-const removed = ({ agent, backup }: Removed): string[] => [
+const removed = ({ agent, backup }: RemoveResult): string[] => [
   ...(backup ? [backupText(backup)] : []),
   `${agent.name} is removed from ${agent.host.name}; installed packages stay`,
 ];
 
-const backupText = ({ path, members }: NonNullable<Removed["backup"]>): string =>
+const backupText = ({ path, members }: NonNullable<RemoveResult["backup"]>): string =>
   `its data is backed up in ${path} (${members.length} ${members.length === 1 ? "file" : "files"}, without .env)`;

@@ -22,15 +22,15 @@ import { tarMembers } from "./tar.js";
 
 export interface Backup {
   path: string;
-  /** What is in it. */
+  /** The names of its files. */
   members: string[];
 }
 
-/** No agent may fill this machine, or keep clm waiting for ever. */
+/** No agent may fill the disk of this machine, or keep clm waiting for ever. */
 export interface Limits {
-  /** Of what is copied, before it is packed, and of what arrives. */
+  /** Of the copied files, and of the archive that arrives. */
   bytes: number;
-  /** For all of it, and for the next byte. */
+  /** For the whole backup, and for the next byte. */
   seconds: number;
   silence: number;
 }
@@ -38,8 +38,8 @@ export interface Limits {
 const usual: Limits = { bytes: 4e9, seconds: 3600, silence: 120 };
 
 /**
- * Copies what an agent and its people made to this machine, and reads it back. Nothing when there is nothing to keep. Not what holds
- * secrets: those that clm gave it are in secrets.json, its logins have to be made again.
+ * Copies the data of an agent to this machine and verifies the copy; undefined when there is nothing to keep. Files with
+ * secrets are left out: clm's are in secrets.json, and the agent's own logins have to be repeated.
  */
 export async function backUp(
   session: Session,
@@ -50,11 +50,13 @@ export async function backUp(
   const { user, home, type, version, relaxed = false, runtime } = agent.record;
   const { manifest } = await loadType(session.configDir, type);
   const paths = pathsFor(manifest, user, home);
-  const words = [JSON.stringify(wantedOf(manifest, paths, limits))];
-  // Not a whole subject: the version of an agent that is to go may be pinned no more.
+  const words = [JSON.stringify(backupRequest(manifest, paths, limits))];
+  // Not a ResolvedAgent: the version of an agent that is removed may not be in the manifest any more.
   const confined = { manifest, paths, user, version, relaxed, name: agent.name, ...(runtime && { runtime }) };
   const command = commandInSandbox(agent, confined, {
-    ...{ script: 'exec python3 -I - "$@"', words, seconds: limits.seconds },
+    script: 'exec python3 -I - "$@"',
+    words,
+    seconds: limits.seconds,
   });
 
   const directory = openSubdirectory(session.configDir, "backups/agents");
@@ -80,15 +82,15 @@ export async function backUp(
     const { fault, message, why } = asFault(error);
     throw new Fault(fault === "bug" ? "remote-failed" : fault, `no backup of ${agent.name} could be made`, {
       why: [message, ...why, "nothing was removed"],
-      next: [sh`clm ${session.argv}`, `${sh`clm ${session.argv}`} --no-backup   # and lose what it remembers`],
+      next: [sh`clm ${session.argv}`, `${sh`clm ${session.argv}`} --no-backup   # and lose its data`],
       cause: error,
     });
   }
 }
 
-/** The newest backup of this agent, made since it was installed: one of that name may have been there before it. */
+/** The newest backup of this agent since it was installed: an earlier agent may have had its name. */
 export async function newestBackup(configDir: string, agent: Agent): Promise<Backup | undefined> {
-  const directory = join(configDir, "backups", "agents");
+  const directory = backupDirectory(configDir);
   const since = agent.record.installed_at ? stamp(agent.record.installed_at) : "";
   const files = await readdir(directory).catch(() => []);
   const times = files.flatMap((file) => {
@@ -98,20 +100,22 @@ export async function newestBackup(configDir: string, agent: Agent): Promise<Bac
   const newest = times.sort().at(-1);
   if (newest === undefined) return undefined;
   const path = join(directory, `${stem(agent)}${newest}.tar.gz`);
-  // One that was spoiled since is none.
+  // A damaged file is no backup.
   return tarMembers(path).then(
     (members) => ({ path, members }),
     () => undefined,
   );
 }
 
+export const backupDirectory = (configDir: string): string => join(configDir, "backups", "agents");
+
 const stem = ({ host, name }: Agent): string => `${host.name}-${name}-`;
 
-/** `20260131T120000Z`: sorts as time does, and can stand in the name of a file anywhere. */
+/** `20260131T120000Z`: sorts by time, and is valid in a file name everywhere. */
 const stamp = (time: string): string => time.replace(/[-:]|\.\d+/g, "");
 
-/** What backup.py is asked. */
-export function wantedOf({ backup }: Manifest, paths: AgentPaths, { bytes }: Pick<Limits, "bytes">): object {
+/** The request to backup.py. */
+export function backupRequest({ backup }: Manifest, paths: AgentPaths, { bytes }: Pick<Limits, "bytes">): object {
   const { home, data } = paths;
   const { path: _, ...named } = paths;
   const inside = relative(home, data);

@@ -6,7 +6,7 @@ import { PassThrough, Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { pathsFor } from "../../../../../src/agents/plan/resolved-agent.js";
-import { receive, wantedOf } from "../../../../../src/flows/agent/remove/backup.js";
+import { backupRequest, receive } from "../../../../../src/flows/agent/remove/backup.js";
 import script from "../../../../../src/flows/agent/remove/backup.py?raw";
 import type { Process } from "../../../../../src/remote/process.js";
 import { scratchDirectories } from "../../../state/scratch.js";
@@ -25,7 +25,7 @@ function homeWith(files: Record<string, string>) {
   return {
     ...{ home, put },
     backUp(bytes = 1e9) {
-      const wanted = JSON.stringify(wantedOf(manifest, pathsFor(manifest, "ada", home), { bytes }));
+      const wanted = JSON.stringify(backupRequest(manifest, pathsFor(manifest, "ada", home), { bytes }));
       const { status, stdout, stderr } = spawnSync("python3", ["-I", "-", wanted], { input: script, timeout: 60_000 });
       const list = () => execFileSync("tar", ["-tz"], { input: stdout, encoding: "utf8" }).trim().split("\n");
       const read = (name: string) => execFileSync("tar", ["-xzO", name], { input: stdout });

@@ -1,13 +1,17 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { doubtsAbout, type Shown, shownFrom } from "../../../../../src/flows/agent/remove/taken-over.js";
+import {
+  type AccountObservation,
+  doubtsAbout,
+  parseAccount,
+} from "../../../../../src/flows/agent/remove/agent-account.js";
 
 interface Case {
   name: string;
   status?: "installed" | "removing";
   login?: string;
-  shown?: Record<keyof Shown, unknown>;
+  shown?: Record<keyof AccountObservation, unknown>;
   /** A part of each. */
   doubts: string[];
 }
@@ -23,16 +27,16 @@ data=1001 directory
 
 describe("an agent that was taken over is removed only when it is plainly one", () => {
   it.each(cases)("$name", ({ status = "installed", login = "clm", shown = {}, doubts }) => {
-    const laid = Object.entries({ ...shownFrom(whole), ...shown }).filter(([, value]) => value !== null);
-    const record = { user: "ada", home: "/home/ada", unit: "hermes-ada.service", status };
-    const found = doubtsAbout(record, Object.fromEntries(laid) as Shown, login);
+    const laid = Object.entries({ ...parseAccount(whole), ...shown }).filter(([, value]) => value !== null);
+    const record = { user: "ada", home: "/home/ada", data: "/home/ada/.hermes", unit: "hermes-ada.service", status };
+    const found = doubtsAbout(record, Object.fromEntries(laid) as AccountObservation, login);
     expect(found).toEqual(doubts.map((doubt) => expect.stringContaining(doubt)));
   });
 });
 
 describe("what its host shows", () => {
   it("is read whole", () => {
-    expect(shownFrom(whole)).toEqual({
+    expect(parseAccount(whole)).toEqual({
       account: { uid: 1001, home: "/home/ada", shell: "/usr/sbin/nologin" },
       unitUser: "ada",
       data: { kind: "directory", uid: 1001 },
@@ -40,13 +44,13 @@ describe("what its host shows", () => {
   });
 
   it("tells a link, and a unit that names no user", () => {
-    expect(shownFrom("unit=\ndata=1001 symbolic link\n")).toEqual({
+    expect(parseAccount("unit=\ndata=1001 symbolic link\n")).toEqual({
       unitUser: "",
       data: { kind: "symbolic", uid: 1001 },
     });
   });
 
   it("may be nothing", () => {
-    expect(shownFrom("")).toEqual({});
+    expect(parseAccount("")).toEqual({});
   });
 });
