@@ -277,7 +277,7 @@ describe("an interrupted installation", () => {
     const stopped = await install("ada", [], { during: (child) => void whenInstalling(() => child.kill("SIGINT")) });
     expect([stopped.code, stopped.stderr]).toEqual([
       130,
-      expect.stringMatching(`the installer (goes on|may have begun) on ${host}`),
+      expect.stringMatching(`the installer (continues|may have started) on ${host}`),
     ]);
     expect(stopped.stderr).toContain(`next: clm agent install --type hermes --host ${host} --name ada`);
     expect((await install("ada")).code).toBe(0);
@@ -288,7 +288,7 @@ describe("an interrupted installation", () => {
     const lost = await install("ada", [], {
       during: () => void whenInstalling(() => inHost(host, "pkill -KILL -f 'sshd: [c]lm'")),
     });
-    expect([lost.code, lost.stderr]).toEqual([14, expect.stringContaining("the installer goes on")]);
+    expect([lost.code, lost.stderr]).toEqual([14, expect.stringContaining("the installer continues")]);
     expect((await install("ada")).code).toBe(0);
     expect(recordOf("ada")).toMatchObject({ status: "installed" });
   });
@@ -307,7 +307,7 @@ describe("an interrupted installation", () => {
   it.each(["2026.5.7+standin", "2026.7.1+standin"])("a tag that points to another commit: %s", async (version) => {
     await inHost(host, `echo ${"d".repeat(40)} > /tmp/standin-install-moved`);
     const moved = await install("ada", ["--version", version]);
-    expect([moved.code, moved.stderr]).toEqual([30, expect.stringContaining("is not what was pinned")]);
+    expect([moved.code, moved.stderr]).toEqual([30, expect.stringContaining("is not the pinned one")]);
     expect(moved.stderr).toContain(`/home/ada/.hermes/code is at commit ${"d".repeat(40)}`);
     expect(recordOf("ada")).toMatchObject({ status: "installing" });
     await inHost(host, "rm /tmp/standin-install-moved");
