@@ -13,7 +13,16 @@ export const run: Handler<typeof install> = async ({ options }, clm) => {
   const { type, host, name, version, port, relaxed, installerFile, noPackages, sudoPasswordFile } = options;
   if (host === undefined) throw usage("clm agent install", "--host is missing: name the host to install it on");
   if (name === undefined) throw usage("clm agent install", "--name is missing: name the agent");
-  const wanted = { type, host, name: agentNameFrom(name), version, port, relaxed, installerFile, packages: !noPackages };
+  const wanted = {
+    type,
+    host,
+    name: agentNameFrom(name),
+    version,
+    port,
+    relaxed,
+    installerFile,
+    packages: !noPackages,
+  };
   const done = await withSession({ ...clm, sudoPasswordFile }, (session) => installAgent(session, wanted)).catch(
     (error) => {
       // With -o json the checks are part of the error.
