@@ -125,7 +125,7 @@ const withHome =
 const failuresIn = ({ results }: Report): string[] =>
   results
     .filter(({ status }) => status === "failed")
-    .map(({ id, why }) => `${id.replace(/^no /, "")}: ${why?.split("\n").at(-1) ?? "it cannot be removed"}`);
+    .map(({ id, removes = id, why }) => `${removes}: ${why?.split("\n").at(-1) ?? "it cannot be removed"}`);
 
 const orByForce =
   (agent: Agent) =>
