@@ -76,7 +76,7 @@ async function open(shell: Shell): Promise<Worker> {
     },
     run(command, free) {
       const [out, err] = [stdout(), stderr()];
-      process.stdin.write(`${Buffer.byteLength(command)}\n${command}`);
+      process.stdin.write(command.includes("\n") ? `${Buffer.byteLength(command)}\n${command}` : `:${command}\n`);
       const stdin = new Writable({
         write: (chunk, encoding, written) => void process.stdin.write(chunk, encoding, () => written()),
         final(written) {
@@ -97,12 +97,14 @@ async function open(shell: Shell): Promise<Worker> {
 }
 
 /**
- * Reads the size of a command and then the command, and not one byte more; says on both streams where it ended, with a
- * word that no command's output can hold. A line cut short is no line to `read`.
+ * Reads a command, and not one byte more: after a colon on the same line or, when it has several, its size and then the command.
+ * Says on both streams where it ended, with a word that no command's output can hold. A line cut short is no line to `read`.
  */
 const reader =
-  "/bin/sh -c 'IFS= read -r nonce || exit; while IFS= read -r size; do " +
-  '(eval "$(dd bs="$size" count=1 iflag=fullblock status=none)"); code=$?; echo "$nonce" >&2; echo "$nonce $code"; done\'';
+  "exec /bin/sh -c 'IFS= read -r nonce || exit; while IFS= read -r line; do " +
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell's.
+  'case $line in :*) (eval "${line#:}") ;; *) (eval "$(dd bs="$line" count=1 iflag=fullblock status=none)") ;; esac; ' +
+  'code=$?; echo "$nonce" >&2; echo "$nonce $code"; done\'';
 
 interface Part {
   text: Readable;

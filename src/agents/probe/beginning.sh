@@ -16,6 +16,17 @@ say() {
   printf '%s%s=%.3000s\n' "$prefix" "$1" "$2"
 }
 
+# find_account: sets `uid`, `gid` and `comment` to those of `user`; to nothing when it has no account. Most accounts are in the file, which
+# takes no process to read.
+find_account() {
+  while IFS=: read -r account _ uid gid comment _; do
+    [ "$account" != "$user" ] || return 0
+  done </etc/passwd
+  IFS=: read -r _ _ uid gid comment _ <<END
+$(getent passwd "$user")
+END
+}
+
 # Runs a program of the system with the agent's own rights, to read files: what is in its home it can swap for a link to anything.
 # Nothing that the agent owns may be run by it, so its directories are not on PATH: that needs the sandbox (transient-unit.ts).
 as_agent() {
@@ -30,13 +41,19 @@ ask_agent() (
   as_agent "$@"
 )
 
-# The same in the place of the shell: for a part of a pipeline, where it saves processes.
-exec_as_agent() {
-  limit=$1
-  shift
-  exec timeout -k 2 "$limit" setpriv --reuid "$uid" --regid "$gid" --init-groups --no-new-privs -- \
-    env -i HOME="$home" USER="$user" LOGNAME="$user" LANG=C.UTF-8 PATH=/usr/bin:/bin "$@" </dev/null 2>/dev/null
+# read_as_agent SECONDS BYTES COMMAND...: the same, with at most so many bytes of output. What runs with the agent's rights is in its
+# hands, and so is its end of the pipe: the deadline ends both ends. Only in a subshell, whose place it takes.
+read_as_agent() {
+  limit=$1 bytes=$2
+  shift 2
+  exec timeout -k 2 "$limit" /bin/sh -c "$read_as_agent" sh "$bytes" "$uid" "$gid" "$home" "$user" "$@"
 }
+
+read_as_agent='bytes=$1 uid=$2 gid=$3 home=$4 user=$5
+shift 5
+setpriv --reuid "$uid" --regid "$gid" --init-groups --no-new-privs -- \
+  env -i HOME="$home" USER="$user" LOGNAME="$user" LANG=C.UTF-8 PATH=/usr/bin:/bin "$@" </dev/null 2>/dev/null |
+  head -c "$bytes"'
 
 # first_of BYTES FILE, of a plain file only: whoever opens a FIFO waits.
 first_of() {
@@ -49,21 +66,22 @@ at_most() {
   exec timeout -k 2 12 head -c "$1"
 }
 
-# last_of BYTES FILE: whole lines, as half of one may be half of a secret.
+# last_of BYTES FILE: whole lines, as half of one may be half of a secret. Only in a subshell.
 last_of() {
-  exec_as_agent 10 /bin/sh -c "$last_lines" sh "$1" "$2" | at_most "$1"
+  read_as_agent 10 "$1" /bin/sh -c "$last_lines" sh "$1" "$2"
 }
 
 last_lines='PATH=/usr/bin:/bin
 [ -f "$2" ] && size=$(stat -Lc %s -- "$2") || exit
-tail -c "$1" -- "$2" | if [ "$size" -gt "$1" ]; then sed 1d; else cat; fi'
+[ "$size" -gt "$1" ] || exec cat -- "$2"
+tail -c "$1" -- "$2" | sed 1d'
 
 # see_version FILE LAUNCHER REPORTS VERSION: sets `reports` and `version` to those constants of the file; to nothing when it does not say
 # both, or when the launcher cannot be run. Neither is run.
 see_version() {
   reports='' version=''
   [ -n "$uid" ] || return 1
-  constants=$(exec_as_agent 10 /bin/sh -c '[ -f "$1" ] && [ -x "$2" ] && exec /usr/bin/head -c 20000 -- "$1"' sh "$1" "$2" | at_most 20000 | tr -d '\0')
+  constants=$(read_as_agent 10 20000 /bin/sh -c '[ -f "$1" ] && [ -x "$2" ] && exec /usr/bin/head -c 20000 -- "$1"' sh "$1" "$2" | tr -d '\0')
   while IFS= read -r line; do
     case $line in
       "$3 = "*) unquoted "${line#*= }" && reports=$text ;;

@@ -1,5 +1,6 @@
 import { quote, sh } from "../../quote.js";
 import { fill } from "../files/template.js";
+import { privatePlaces } from "../plan/private-paths.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import beginning from "./beginning.sh?raw";
 
@@ -28,15 +29,64 @@ export function versionCall(agent: ResolvedAgent, see = "see_version"): string {
 }
 
 /**
- * The call that reads an agent's files in one go, and what it says of the version. `what` is for see_own_files; `texts` are
- * the files that others write to as well.
+ * The calls that look at an agent's files with one stat and read them with one process. `parts` are those of see_own_files;
+ * `texts` are the files that others write to as well; `touched` also tells when the files it rests on were last changed.
  */
-export function ownFilesCalls(agent: ResolvedAgent, what: string[], texts: Record<string, string> = {}): string[] {
-  const { constants } = agent.manifest.version;
-  const version = [versionFile(agent), agent.paths.launcher, constants.reports, constants.version];
-  const call = sh`see_own_files ${what.join(" ")} ${version} ${Object.entries(texts).flat()}`;
-  return [call, ...(what.includes("version") ? [versionCall(agent, "has_version")] : [])];
+export function filesCalls(
+  agent: ResolvedAgent,
+  parts: OwnPart[],
+  { texts = {}, touched = false }: { texts?: Record<string, string> | undefined; touched?: boolean } = {},
+): { look: string; read: string[] } {
+  const { paths, unit, manifest } = agent;
+  const { constants } = manifest.version;
+  const sources: Record<OwnPart, string> = {
+    version: versionFile(agent),
+    gateway: `${paths.data}/gateway_state.json`,
+    error: `${paths.data}/logs/errors.log`,
+    variable: paths.env,
+  };
+  const read = [
+    ...parts.filter((part) => part !== "variable").map((part) => [part, sources[part]]),
+    ...Object.entries(texts).map(([name, path]) => [`text.${name}`, path]),
+    // What can take long comes last.
+    ...(parts.includes("variable") ? [["variable", paths.env]] : []),
+  ];
+  const restsOn = touched
+    ? [
+        [".launcher", paths.launcher],
+        [".version", versionFile(agent)],
+        [".unit", `/etc/systemd/system/${unit}`],
+        [".drop-ins", `/etc/systemd/system/${unit}.d`],
+      ]
+    : [];
+  const stated = [
+    ...privatePlaces(agent).map(({ name, path }) => [name, path]),
+    ...read.flatMap(([part = "", path = ""]) => (/^(gateway|error|text\..*)$/.test(part) ? [[`.${part}`, path]] : [])),
+    ...restsOn,
+  ];
+  const counted = touched ? ["env", "config", ...Object.keys(texts).map((name) => `.text.${name}`)] : [];
+  const names = [...counted, ...restsOn.map(([name]) => name)].join(" ");
+  return {
+    look: sh`see_files ${names} ${stated.flat()}`,
+    read: [
+      ...(parts.includes("gateway") ? ["say connections yes"] : []),
+      sh`see_own_files ${agent.paths.launcher} ${constants.reports} ${constants.version} ${read.flat()}`,
+      ...(parts.includes("version") ? [versionCall(agent, "has_version")] : []),
+    ],
+  };
 }
+
+/** A file of an agent's that is read with its rights; `error` is the end of its log of errors, `variable` the lines of `.env`. */
+export type OwnPart = "version" | "gateway" | "error" | "variable";
+
+/** A text that came in pieces: lines after a colon, parts of a line after `>`, or base64. */
+export const textFrom = (pieces: string[]): Buffer =>
+  Buffer.concat(
+    pieces.map((piece) => {
+      if (piece.startsWith(":")) return Buffer.from(`${piece.slice(1)}\n`);
+      return piece.startsWith(">") ? Buffer.from(piece.slice(1)) : Buffer.from(piece, "base64");
+    }),
+  );
 
 /** The file of the installed release that says which one it is. */
 export function versionFile({ paths: { path: _, ...paths }, manifest }: ResolvedAgent): string {
@@ -49,20 +99,16 @@ const atOnce = 8;
  * A script that looks at several agents at once, each in a section of its own. Each line that is about one begins with its
  * number. What comes first may read stdin; the rest of that is for somebody else.
  */
-export const manyScript = (library: string, first: string[], sections: string[]): string =>
-  [
-    lookBeginning(library),
-    ...first,
-    "exec </dev/null",
-    ...sections.flatMap((text, at) => [
-      `(\nprefix='${at} '\n${text}\nsay end yes\n) &`,
-      // Each starts dozens of short programs, and no host should have to start all of them at once.
-      ...(at % atOnce === atOnce - 1 ? ["wait"] : []),
-    ]),
-    "wait",
-    "say end yes",
-    "",
-  ].join("\n");
+export function manyScript(library: string, first: string[], sections: string[]): string {
+  const whole = sections.map((text, at) => `prefix='${at} '\n${text}\nsay end yes`);
+  const all = whole.flatMap((text, at) => [
+    // One alone needs no process of its own.
+    whole.length > 1 ? `(\n${text}\n) &` : `${text}\nprefix=''`,
+    // Each starts dozens of short programs, and no host should have to start all of them at once.
+    ...(at % atOnce === atOnce - 1 ? ["wait"] : []),
+  ]);
+  return [lookBeginning(library), ...first, "exec </dev/null", ...all, "wait", "say end yes", ""].join("\n");
+}
 
 /** What such a script said of each agent, by its number. */
 export function sectionsIn(text: string, count: number): string[] {

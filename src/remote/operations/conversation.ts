@@ -89,7 +89,7 @@ export async function converse(
  * takes not one more: what follows is for the script (busybox's `head -c` reads ahead).
  */
 export function commandFor(script: string): string {
-  return `/bin/sh -c 'eval "$(dd bs=${Buffer.byteLength(script)} count=1 iflag=fullblock status=none)"'`;
+  return `exec /bin/sh -c 'eval "$(dd bs=${Buffer.byteLength(script)} count=1 iflag=fullblock status=none)"'`;
 }
 
 function brokenOff(end: Exit | Fault, complaint: string): Fault {

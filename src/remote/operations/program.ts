@@ -27,9 +27,23 @@ export function programFor(operations: readonly Operation[], nonce: string): Pro
     ),
   );
   const calls = operations.map((op, index) => sh`op ${index} ${wordsFor(op, contents.get(index))}`);
-  const script = [library, `nonce=${nonce}`, "operations() {", ":", ...calls, "}", "converge", ""].join("\n");
+  // The host reads the list by lines.
+  const paths = operations.flatMap((op, index) => {
+    const path = pathOf(op);
+    return path === undefined || path.includes("\n") ? [] : [contents.get(index)?.length ?? "-", path];
+  });
+  const files = ["files() {", sh`read_files ${paths}`, "}"];
+  const script = [library, `nonce=${nonce}`, ...files, "operations() {", ":", ...calls, "}", "converge", ""].join("\n");
   return { script, contents };
 }
+
+/** The path whose owner, mode and content an operation is about. */
+function pathOf(op: Operation): string | undefined {
+  if (op.kind === "file" || op.kind === "dir") return op.path;
+  return op.kind === "unit" && op.content !== undefined ? unitPath(op.name) : undefined;
+}
+
+const unitPath = (name: string): string => `/etc/systemd/system/${name}`;
 
 const yes = (value: boolean | undefined): Word => (value ? "yes" : "");
 const seconds = (milliseconds: number): Word => Math.ceil(milliseconds / 1000);
@@ -63,7 +77,7 @@ function wordsFor(op: Operation, content: Buffer | undefined): Word[] {
       ];
     case "unit": {
       const enabled = op.enabled === undefined ? "" : op.enabled ? "yes" : "no";
-      const path = `/etc/systemd/system/${op.name}`;
+      const path = unitPath(op.name);
       const file = content ? [path, "root", "", "644", ...contentWords(path, content)] : [];
       return ["unit", op.name, enabled, op.state ?? "", ...file];
     }

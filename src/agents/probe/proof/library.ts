@@ -1,5 +1,4 @@
 import { sh } from "../../../quote.js";
-import listeners from "./listeners.sh?raw";
 import ownFiles from "./own-files.sh?raw";
 import port from "./port.sh?raw";
 import proof from "./proof.sh?raw";
@@ -8,7 +7,6 @@ import requests from "./requests.sh?raw";
 /** The functions of a proof. Those that look at the port are also run by bash, before a request that carries a key. */
 export const proofLibrary = [
   proof,
-  listeners,
   ownFiles,
   sh`port_functions=${port}`,
   'eval "$port_functions"',

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { objectFrom } from "../../../text/json-object.js";
 import { namedByOthers } from "../../../text/own-property.js";
-import { saidIn } from "../script.js";
+import { saidIn, textFrom } from "../script.js";
 import type { ChannelState } from "./connections.js";
 
 /** What was seen of an agent on its host, at one moment. */
@@ -91,9 +91,9 @@ export function parseObservation(text: string): Observation | undefined {
     ports: [],
   };
   let address = "";
-  let service = "";
-  let platforms: string | undefined;
-  const texts = namedByOthers<{ size: string; text: string }>();
+  const service: string[] = [];
+  let platforms: string[] | undefined;
+  const texts = namedByOthers<{ size: string; pieces: string[] }>();
   let chat: string | undefined;
   const said = saidIn(text);
   for (const [key, value] of said ?? []) {
@@ -113,29 +113,28 @@ export function parseObservation(text: string): Observation | undefined {
     else if (key === "bash") seen.noBash = true;
     else if (key === "chat") chat = (chat ?? "") + value;
     else if (key === "variable") seen.variables.set(...pairFrom(value));
-    else if (key === "service") service += value;
-    else if (group === "size") texts[name] = { size: value, text: "" };
-    else if (group === "text" && texts[name]) texts[name].text += value;
+    else if (key === "service") service.push(value);
+    else if (group === "size") texts[name] = { size: value, pieces: [] };
+    else if (group === "text") texts[name]?.pieces.push(value);
     else if (key === "systemd") seen.systemd = Number(value);
     else if (key === "port") seen.ports.push(portFrom(value));
     else if (key === "word") seen.words.push(value);
     else if (key === "asked") seen.asked = value;
     // Another process took the place of the one that was asked: this is no answer of the one that runs.
     else if (key === "replaced") chat = "";
-    else if (key === "connections") platforms = "";
-    else if (key === "gateway") platforms += value;
+    else if (key === "connections") platforms = [];
+    else if (key === "gateway") platforms?.push(value);
     else if (key === "servers") seen.serverLines = [];
     else if (key === "server") seen.serverLines?.push(value);
   }
-  if (platforms !== undefined) seen.channels = channelsFrom(Buffer.from(platforms, "base64").toString("utf8"));
+  if (platforms !== undefined) seen.channels = channelsFrom(textFrom(platforms).toString("utf8"));
   if (chat !== undefined) seen.chat = chatFrom(Buffer.from(chat, "base64").toString("utf8"));
-  seen.service = Buffer.from(service, "base64").toString("utf8");
-  for (const [name, { size, text }] of Object.entries(texts)) seen.texts[name] = textFrom(size, text);
+  seen.service = textFrom(service).toString("utf8");
+  for (const [name, { size, pieces }] of Object.entries(texts)) seen.texts[name] = seenText(size, textFrom(pieces));
   return said && seen;
 }
 
-function textFrom(size: string, base64: string): ObservedText {
-  const bytes = Buffer.from(base64, "base64");
+function seenText(size: string, bytes: Buffer): ObservedText {
   // Of what is no text, not all would be kept.
   const whole = size !== "" && Number(size) === bytes.length && isUtf8(bytes);
   return { there: size !== "", ...(whole && { text: bytes.toString("utf8") }) };

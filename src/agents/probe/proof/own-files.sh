@@ -1,90 +1,74 @@
-# The agent's own files, all read by one process with its rights. Used with the functions of proof.sh, after see_account and see_unit.
+# The agent's own files, all read by one process with its rights. Used with the functions of proof.sh, after see_account, see_files and see_unit.
 
-# see_own_files WHAT VERSION_FILE LAUNCHER REPORTS VERSION [NAME PATH]...: WHAT lists some of: version env gateway errors. Sets
-# `reports` and `version` as see_version does. Files with a name are those that others write to, too; their size tells whether
-# all of one could be read.
+# see_own_files LAUNCHER REPORTS VERSION [PART PATH]...: a part is version, gateway, error, text.NAME or variable. Sets `reports`
+# and `version` as see_version does.
 see_own_files() {
-  reports='' version='' part='' count=0 variables='' have=' ' log=$data/logs/errors.log
-  what=" $1 " constants="$4 $5"
-  shift
-  case $what in *' gateway '*) say connections yes ;; esac
+  reports='' version='' variables='' have=' ' known=' ' last='' began_local='' launcher=$1 constants="$2 $3"
+  shift 3
   [ -n "$uid" ] || return 0
-  # What it says of its channels counts only while it runs.
-  gateway=$data/gateway_state.json
-  [ "${pid:-0}" != 0 ] || gateway=''
-  case $what in *' errors '*) see_began; [ -n "$began" ] || log='' ;; *) log='' ;; esac
-  known=" version variable error gateway "
-  lines=$(exec_as_agent 10 /bin/sh -c "$read_own_files" sh "$what" "${env-}" "$gateway" "$log" \
-    "${began_local-}" "${models-}" "$@" | at_most 20000000)
-  shift 4
-  say_sizes "$@"
+  rest=$#
+  while [ "$rest" -gt 1 ]; do
+    if is_current "$1"; then
+      size=${sizes##*" $1="}
+      set -- "$@" "$1" "$2" "${size%% *}"
+      known="$known$1 "
+    fi
+    shift 2
+    rest=$((rest - 2))
+  done
+  lines=$(read_as_agent 10 20000000 /bin/sh -c "$read_own_files" sh "$print_own_files" "$launcher" "$constants" \
+    "$began_local" "${models-}" "$@")
   set -f
   IFS=$newline
   for line in $lines; do
+    part=${line%%[:>]*}
     # What this process says is in the agent's hands: it may speak only of these files.
-    case $line in
-      @*) part=${line#@} count=0; case $known in *" $part "*) have="$have$part " ;; *) part='' ;; esac ;;
-      :*) own_line "${line#:}" ;;
-      *[!A-Za-z0-9+/=]*) ;;
-      *) own_piece "$line" ;;
-    esac
+    case $known in *" $part "*) own_line "${line#"$part"}" ;; esac
   done
   unset IFS
   set +f
-  while [ $# -gt 1 ]; do
-    as_root "text.$1" "$2"
-    shift 2
+  while [ $# -gt 2 ]; do
+    case $1 in text.* | variable) as_root "$1" "$2" ;; esac
+    shift 3
   done
-  case $what in *' env '*) ;; *) return 0 ;; esac
-  case $have in
-    *' variable '*) ;;
-    *) [ ! -f "$env" ] || variables_as_root ;;
+  case $known in *' variable '*) say_variables ;; esac
+}
+
+# What it says of its channels counts only while it runs, and its errors only since its start.
+is_current() {
+  case $1 in
+    gateway) [ "${pid:-0}" != 0 ] ;;
+    error) see_began_local; [ -n "$began_local" ] ;;
   esac
-  say_variables
 }
 
-say_sizes() {
-  while [ $# -gt 1 ]; do
-    known="${known}text.$1 "
-    say "size.$1" "$(stat -c %s -- "$2" 2>/dev/null)"
-    shift 2
-  done
-}
-
-# as_root NAME PATH: when the agent itself could not read it.
+# as_root PART PATH: when the agent itself could not read it.
 as_root() {
   case $have in *" $1 "*) return 0 ;; esac
-  [ ! -f "$2" ] || contents_as_root "$2" | in_pieces "$1"
-}
-
-variables_as_root() {
-  part=variable
-  IFS=$newline
+  [ -s "$2" ] && [ -f "$2" ] || return 0
+  if [ "$1" != variable ]; then contents_as_root "$2" | in_pieces "$1"; return; fi
   set -f
-  for line in $(contents_as_root "$env"); do own_line "$line"; done
-  set +f
+  IFS=$newline
+  for line in $(contents_as_root "$2"); do own_variable "$line"; done
   unset IFS
+  set +f
 }
 
-# A piece has 1500 bytes.
-own_piece() {
-  count=$((count + 1))
-  case $part in
-    gateway) [ "$count" -gt 134 ] || say "$part" "$1" ;;
-    text.*) [ "$count" -gt 2667 ] || say "$part" "$1" ;;
-  esac
-}
-
+# own_line TEXT: of `part`. It begins with a colon or, when the line goes on in the next text, with `>`.
 own_line() {
+  [ "$part" = "$last" ] || have="$have$part " last=$part bytes=0
+  bytes=$((bytes + ${#1}))
   case $part in
-    error) say error "$1" ;;
-    variable) own_variable "$1" ;;
+    error) say error "${1#:}" ;;
+    variable) own_variable "${1#:}" ;;
     version)
       case $1 in
-        "${constants% *} = "*) unquoted "${1#*= }" && reports=$text ;;
-        "${constants#* } = "*) unquoted "${1#*= }" && version=$text ;;
+        ":${constants% *} = "*) unquoted "${1#*= }" && reports=$text ;;
+        ":${constants#* } = "*) unquoted "${1#*= }" && version=$text ;;
       esac
       ;;
+    gateway) [ "$bytes" -gt 200000 ] || say "$part" "$1" ;;
+    *) [ "$bytes" -gt 4000000 ] || say "$part" "$1" ;;
   esac
 }
 
@@ -147,53 +131,58 @@ END9
   set +f
 }
 
-# Run with the agent's rights. Each part begins with @ and its name; a line of text begins with a colon. What can take long comes last.
-# Of a log whole lines since its start are told: half of one may be half of a secret.
+# Run with the agent's rights: PROGRAM LAUNCHER CONSTANTS BEGAN MODELS [PART PATH SIZE]... awk takes the place of the shell, and only a long
+# log takes a process more. Whoever opens a FIFO waits, so plain files only.
 read_own_files='PATH=/usr/bin:/bin LC_ALL=C
 export LC_ALL
-what=$1 env=$2 gateway=$3 log=$4 began=$5 models=$6 file=$7 launcher=$8 reports=$9
-shift 9
-version=$1
-shift
-is_text() { [ -f "$1" ] && [ -r "$1" ]; }
-wants() { case $what in *" $1 "*) is_text "$2" ;; *) return 1 ;; esac; }
-if wants version "$file" && [ -x "$launcher" ]; then
-  echo @version
-  left=20000
-  while IFS= read -r line || [ -n "$line" ]; do
-    left=$((left - ${#line} - 1))
-    [ "$left" -ge 0 ] || break
-    case $line in "$reports = "* | "$version = "*) printf ":%s\n" "$line" ;; esac
-  done <"$file"
-fi
-if wants gateway "$gateway"; then
-  echo @gateway
-  base64 -w 2000 -- "$gateway"
-fi
-if wants errors "$log"; then
-  echo @error
-  tail -c 200002 -- "$log" | awk -v began="$began" -v models="$models" "
-    { size += length(\$0) + 1; line[NR] = \$0 }
-    END {
-      for (at = size > 200001 ? 2 : 1; at <= NR; at++) {
-        text = line[at]
-        if (text ~ /^[0-9][0-9][0-9][0-9]-/) {
-          size = substr(text, 20, 1) == \",\" ? 23 : 19
-          keep = substr(text, 1, size) >= substr(began, 1, size)
-        }
-        if (keep && text ~ /^[0-9-]+ [0-9:,.]+ (ERROR|CRITICAL) / && !index(text, models)) told[++count] = text
-      }
-      for (at = count > 5 ? count - 4 : 1; at <= count; at++) print \":\" substr(told[at], 1, 1500)
-    }"
-fi
-while [ $# -gt 1 ]; do
-  if is_text "$2"; then
-    echo "@text.$1"
-    base64 -w 2000 -- "$2"
+program=$1 launcher=$2 constants=$3 began=$4 models=$5 log=""
+shift 5
+rest=$#
+while [ "$rest" -gt 2 ]; do
+  if [ -f "$2" ] && [ -r "$2" ]; then
+    case $1 in
+      version) [ ! -x "$launcher" ] || set -- "$@" part=version "$2" ;;
+      error) if [ "$3" -gt 1000000 ]; then log=$2; else set -- "$@" part=error "$2"; fi ;;
+      *) set -- "$@" "part=$1" "size=$3" "$2" ;;
+    esac
   fi
-  shift 2
+  shift 3
+  rest=$((rest - 3))
 done
-if wants env "$env"; then
-  echo @variable
-  while IFS= read -r line || [ -n "$line" ]; do printf ":%s\n" "$line"; done <"$env"
-fi'
+set -- -v reports="${constants% *}" -v version="${constants#* }" -v began="$began" -v models="$models" -- "$program" "$@"
+[ -z "$log" ] || { tail -c 200000 -- "$log" | awk "$@" part=error cut=1 -; exit; }
+exec awk "$@" /dev/null'
+
+# Prints PART:LINE, or PART>PIECE when the line goes on or its file ends without a newline. A piece holds whole characters. Of a log whole
+# lines since its start are told: half of one may be half of a secret.
+print_own_files='
+part == "version" {
+  read += length($0) + 1
+  if (read <= 20000 && (index($0, reports " = ") == 1 || index($0, version " = ") == 1)) print part ":" $0
+  next
+}
+part == "error" {
+  if (cut && FNR == 1) next
+  if ($0 ~ /^[0-9][0-9][0-9][0-9]-/) {
+    length_of_time = substr($0, 20, 1) == "," ? 23 : 19
+    keep = substr($0, 1, length_of_time) >= substr(began, 1, length_of_time)
+  }
+  if (keep && $0 ~ /^[0-9-]+ [0-9:,.]+ (ERROR|CRITICAL) / && !index($0, models)) told[count++ % 5] = $0
+  next
+}
+part == "variable" { print part ":" $0; next }
+{
+  if (FNR == 1) sum = 0
+  sum += length($0) + 1
+  line = $0
+  while (length(line) > 1500) {
+    size_of_piece = 1500
+    while (size_of_piece > 1497 && substr(line, size_of_piece + 1, 1) ~ /[\200-\277]/) size_of_piece--
+    print part ">" substr(line, 1, size_of_piece)
+    line = substr(line, size_of_piece + 1)
+  }
+  print part (sum == size + 1 ? ">" : ":") line
+}
+END {
+  for (at = count > 5 ? count - 5 : 0; at < count; at++) print "error:" substr(told[at % 5], 1, 1500)
+}'

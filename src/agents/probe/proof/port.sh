@@ -1,4 +1,5 @@
-# Whose processes hold a port. POSIX sh, also run by bash, as root; needs `unit`, `unit_group`, `user` and `port`.
+# Whose processes hold a port. POSIX sh, also run by bash, as root; needs `unit`, `unit_group`, `user` and `port`. With `open_uid`, also
+# which other ports of that user's processes in the unit are bound to more than the loopback.
 #
 # A TCP connection belongs for life to the socket that accepted it, and one that was not accepted yet dies with its listener. So
 # when every listener of the port is the unit's and so is the other end of every connection that clm or root has to it, what was
@@ -26,15 +27,28 @@ END
 }
 
 # The tables before the processes: what was accepted between the two is then known to be the unit's. Last the processes again:
-# the number of one that ended may be another's by now, whose sockets must not count.
+# the number of one that ended may be another's by now, whose sockets must not count. Only in a subshell; with lastpipe, bash has awk
+# take its place.
 see_sockets() {
-  hex=$(printf %04X "$port")
+  find_hex
   list_unit_groups
   set -f
+  [ -z "${BASH_VERSION-}" ] || shopt -s lastpipe
   {
-    grep -hs ":$hex " /proc/net/tcp /proc/net/tcp6
+    grep -hs -e ":$hex " ${open_uid:+-e ' 0A '} /proc/net/tcp /proc/net/tcp6
     list_sockets
-  } | awk -v hex="$hex" -v login="${SUDO_UID:-0}" -v user="$user" -v main="${pid:-0}" "$judge_sockets" - processes=1 $groups
+  } | exec awk -v hex="$hex" -v login="${SUDO_UID:-0}" -v user="$user" -v main="${pid:-0}" -v uid="${open_uid-}" \
+    "$judge_sockets" - processes=1 $groups
+}
+
+# Sets `hex` to the port as the kernel writes it.
+find_hex() {
+  hex='' rest=$port
+  while [ "${#hex}" -lt 4 ]; do
+    digit=$((rest % 16)) rest=$((rest / 16))
+    case $digit in 10) digit=A ;; 11) digit=B ;; 12) digit=C ;; 13) digit=D ;; 14) digit=E ;; 15) digit=F ;; esac
+    hex=$digit$hex
+  done
 }
 
 # Sets `groups` to the cgroup.procs of the unit's control group and of those below it. systemd escapes blanks in their names.
@@ -65,11 +79,15 @@ list_sockets() {
 # connected to, or from, the port is no matter of ours.
 judge_sockets='
 function plain(address) { sub(/^0000000000000000FFFF0000/, "", address); return address }
-function is_ours(uid) { return uid == login || uid == 0 }
+function is_ours(user) { return user == login || user == 0 }
+# 127.x.y.z and ::1
+function is_loopback(address) { return (length(address) == 13 && address ~ /7F:/) || address ~ /^0+01000000:/ }
 processes { is_own[$1]; next }
 $2 ~ /^socket:/ { split($1, path, "/"); socket[substr($2, 9, length($2) - 9), path[3]]; next }
 {
   near = plain($2); far = plain($3)
+  # Only TCP: a program that asks a name server has a UDP port open for the answer, too.
+  if ($4 == "0A" && uid != "" && $8 == uid && !is_loopback(near)) open[$10] = $2
   if ($4 == "0A") { if (near ~ (":" hex "$")) listener[$10] = substr($2, 1, length($2) - 5); next }
   if (near == "0100007F:" hex) { seen[far]; if ($4 ~ /^0[1345]$/) end[far] = $10 }
   if (far == "0100007F:" hex) { client[near] = $8; state[near] = $4 }
@@ -84,6 +102,7 @@ END {
     if (inode in owner) print "listen=" address "/" inode "\nholder=yes " owner[inode] " " user
     else if (plain(address) ~ /^(0100007F|0+)$/) print "listen=" address "/" inode "\nholder=no"
   }
+  for (inode in open) if ((inode in owner) && ++count <= 50) print "open=" open[inode] " " owner[inode]
   for (far in end) {
     inode = end[far]
     if (inode != 0 && !(inode in owner) && (!(far in client) || is_ours(client[far]))) print "stranger=" inode
@@ -102,6 +121,11 @@ name_holders() {
         command=${line#holder=yes }
         read -r command 2>/dev/null <"/proc/${command%% *}/comm" || command=''
         line="$line $command"
+        ;;
+      open=*)
+        number=${line##* } line=${line#open=} line=${line% *} command='?'
+        read -r command 2>/dev/null <"/proc/$number/comm"
+        line="open-port=${line%:*} $((0x${line##*:})) $number $command"
         ;;
       holder=no) line="holder=no $(process_with "$inode")" ;;
       'stranger=0 '*) line='stranger=0 ? ' ;;

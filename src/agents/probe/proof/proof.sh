@@ -2,31 +2,51 @@
 # line of stdin, so that it is nobody's argument; requests.sh gets it on its own stdin. Used with port.sh.
 
 see_account() {
-  uid='' gid='' comment=''
-  IFS=: read -r _ _ uid gid comment _ <<END
-$(getent passwd "$user")
-END
+  find_account
   say uid "$uid"
   say comment "$comment"
 }
 
-# see_files NAME PATH...
+# see_files TOUCHED [NAME PATH]...: one stat for all. What a name with a dot before it is about is not said; its size is kept in `sizes` for
+# see_own_files, and that of a text is said, to tell whether all of it could be read. When TOUCHED lists names, it is also said when those
+# were last changed: a look that asks for no more tells by it whether a whole one is due.
 see_files() {
-  names='' rest=$#
+  counted=$1 names='' sizes=' ' touched=''
+  shift
+  rest=$#
   while [ "$rest" -gt 1 ]; do
     names="$names $1"
     set -- "$@" "$2"
     shift 2
     rest=$((rest - 2))
   done
-  # One stat for all. It says nothing of a file that is not there, so it also says which one a line is about.
-  stats=$newline$(stat -c '%n %F:%U:%a' -- "$@" 2>/dev/null)$newline
+  # It says nothing of a file that is not there, so it also says which one a line is about.
+  stats=$newline$(stat -c '%n %u:%a:%s:%Z:%i:%F' -- "$@" 2>/dev/null)$newline
   for name in $names; do
-    found=${stats##*"$newline$1 "}
-    if [ "$found" = "$stats" ]; then found=''; fi
-    say "file.$name" "${found%%"$newline"*}"
+    owner='' mode='' size='' changed='' inode='' kind=''
+    case $stats in
+      "$newline$1 "*)
+        found=${stats#"$newline$1 "}
+        stats=$newline${found#*"$newline"}
+        IFS=: read -r owner mode size changed inode kind <<END
+${found%%"$newline"*}
+END
+        ;;
+    esac
+    sizes="$sizes${name#.}=$size "
+    case " $counted " in *" $name "*) touched="$touched $changed/$inode" ;; esac
+    case $name in
+      .text.*) say "size.${name#.text.}" "$size" ;;
+      .*) ;;
+      *)
+        # Hardly ever another's: that takes a process.
+        if [ "$owner" = "$uid" ]; then owner=$user; elif [ -n "$owner" ]; then owner=$(stat -c %U -- "$1"); fi
+        say "file.$name" "${kind:+$kind:$owner:$mode}"
+        ;;
+    esac
     shift
   done
+  [ -z "$counted" ] || say touched "$touched"
 }
 
 see_unit() {
@@ -52,6 +72,13 @@ see_age() {
   say age $((${up%.*}${up#*.} - ${20}))
 }
 
+# Has see_port, when it is called after this, also tell the ports of the agent's processes that other machines can reach.
+see_open_ports() {
+  [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
+  say open-ports yes
+  open_uid=$uid
+}
+
 # Who holds the port, and what it answers to our requests. All is asked on connections that were seen to be the agent's own.
 see_api() {
   command -v bash >/dev/null || { see_port; say bash missing; return 0; }
@@ -65,11 +92,14 @@ END
   case $answers,$chat in *own=200*,yes) see_chat ;; esac
 }
 
-# in_bash SECONDS FUNCTION, one of requests.sh.
+# in_bash SECONDS FUNCTION, one of requests.sh. Only in a subshell, whose place it takes.
 in_bash() {
-  printf '%s\n' "$key" | port=$port unit=$unit unit_group=$unit_group user=$user pid=$pid health=$health models=$models \
-    answer_seconds=$answer_seconds chat_path=$chat_path chat_session=$chat_session chat_body=$chat_body exec timeout -k 2 "$1" bash -c "$port_functions
-$requests" bash "$2"
+  port=$port unit=$unit unit_group=$unit_group user=$user pid=$pid open_uid=${open_uid-} health=$health models=$models \
+    answer_seconds=$answer_seconds chat_path=$chat_path chat_session=$chat_session chat_body=$chat_body \
+    exec timeout -k 2 "$1" bash -c "$port_functions
+$requests" bash "$2" <<END
+$key
+END
 }
 
 # Each on a connection of its own: on one that is kept, a server that writes head and body apart is 40 ms late (Nagle).
@@ -97,16 +127,17 @@ see_servers() {
   for log in errors.log agent.log; do log_since "$began" "$log" | grep -F -- "$1" | tail -n 50 | pieces server; done
 }
 
-# What a rendering has to know, beside the files that see_own_files reads.
+# What a rendering has to know, beside the files that see_own_files reads. Of its unit at most 60,000 bytes.
 see_rendered() {
   see_systemd
   [ -n "$salt" ] && [ -f "/etc/systemd/system/$unit" ] || return 0
-  count=0
-  # 40 lines are 60,000 bytes.
-  for piece in $(base64 -w 2000 -- "/etc/systemd/system/$unit"); do
-    count=$((count + 1))
-    [ "$count" -gt 40 ] || say service "$piece"
-  done
+  left=60000
+  while IFS= read -r line && [ "$left" -gt 0 ]; do
+    left=$((left - ${#line} - 1))
+    say service ":$line"
+    line=''
+  done <"/etc/systemd/system/$unit"
+  [ -z "$line" ] || say service ">$line"
 }
 
 contents() {
@@ -125,11 +156,16 @@ in_pieces() {
   base64 -w 2000 | sed -u "s/^/$prefix$1=/"
 }
 
+# The name of the library that systemctl is linked with has its version.
 see_systemd() {
-  number=$(systemctl --version)
-  number=${number#* }
-  number=${number%%[!0-9]*}
-  say systemd "$number"
+  number=''
+  for library in /usr/lib/systemd/libsystemd-shared-*.so /usr/lib/*/systemd/libsystemd-shared-*.so; do
+    [ ! -e "$library" ] || number="$number${library##*-shared-}"
+  done
+  # None, or several.
+  case $number in [0-9]*.so) number=${number%.so} ;; esac
+  case $number in '' | *.so*) number=$(systemctl --version) number=${number#* } ;; esac
+  say systemd "${number%%[!0-9]*}"
 }
 
 # Every port somebody listens on, with the number of the user.
@@ -154,6 +190,22 @@ see_began() {
   [ -z "$started" ] || IFS=/ read -r began began_local <<END
 $(date -d "$started" '+%s.%6N/%F %T,%3N' 2>/dev/null)
 END
+}
+
+# Sets `began_local` alone. On a host whose clock tells UTC, as systemd does, that takes no process.
+see_began_local() {
+  case $started,${TZ-UTC} in
+    ?*' UTC,UTC')
+      if [ "${TZ-}" = UTC ] || [ ! -e /etc/localtime ] || [ /etc/localtime -ef /usr/share/zoneinfo/UTC ] ||
+        [ /etc/localtime -ef /usr/share/zoneinfo/Etc/UTC ]; then
+        began_local=${started#* } began_local=${began_local% UTC}
+        # Of six digits after the second three.
+        case $began_local in *.??????) began_local=${began_local%???} began_local=${began_local%.*},${began_local##*.} ;; esac
+        return
+      fi
+      ;;
+  esac
+  see_began
 }
 
 # journal_since SECONDS LINES FORMAT MORE...

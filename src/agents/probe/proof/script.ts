@@ -1,9 +1,8 @@
 import { sh } from "../../../quote.js";
 import type { ChatDialect, ChatRequest } from "../../chat/dialect.js";
 import type { FileReads } from "../../plan/managed-file.js";
-import { privatePlaces } from "../../plan/private-paths.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { lookScript, ownFilesCalls } from "../script.js";
+import { filesCalls, lookScript, type OwnPart } from "../script.js";
 import { proofLibrary } from "./library.js";
 import { newProofSession } from "./session.js";
 
@@ -31,7 +30,10 @@ export function proofScript(agent: ResolvedAgent, sight: Sight): string {
   const { api } = manifest;
   const chat = sight.chat?.request(agent, { session: newProofSession(), text: question, maxTokens: 16 });
   const salt = sight.planned?.salt ?? "";
-  const ownFiles = ["version", ...(sight.planned ? ["env"] : []), ...(sight.connections ? ["gateway"] : [])];
+  const parts: OwnPart[] = ["version"];
+  if (sight.planned) parts.push("variable");
+  if (sight.connections) parts.push("gateway");
+  const files = filesCalls(agent, parts, { texts: sight.planned?.reads.texts });
   return lookScript(agent, proofLibrary, [
     sh`port=${port} salt=${salt} health=${api.health} models=${api.models}`,
     ...(chat ? chatVariables(chat) : ["chat= chat_path= chat_session= chat_body="]),
@@ -43,9 +45,9 @@ export function proofScript(agent: ResolvedAgent, sight: Sight): string {
       : [
           ...(sight.planned ? ["see_rendered"] : []),
           ...(sight.ports ? ["see_ports"] : []),
-          sh`see_files ${privatePlaces(agent).flatMap(({ name, path }) => [name, path])}`,
+          files.look,
           "see_unit",
-          ...ownFilesCalls(agent, ownFiles, sight.planned?.reads.texts),
+          ...files.read,
           ...(sight.connections ? serverCalls(agent) : []),
           "see_open_ports",
           "see_api",

@@ -58,8 +58,12 @@ function sightFrom(text: string): StatusObservation | undefined {
   const memory = Number(said.get("memory"));
   const errors = all("error");
   const lastError = errors.at(-1);
-  const reach = said.get("reach");
-  const others = lines.flatMap(([key, value]) => (key.startsWith("reach.") ? [[key.slice(6), reachFrom(value)]] : []));
+  const reaches = lines.flatMap(([key, value]): [string, Reach][] => {
+    const [word, name = ""] = key.split(/\.(.*)/s);
+    return word === "reach" ? [[name, reachFrom(value, said.get(name ? `reach-status.${name}` : "reach-status"))]] : [];
+  });
+  const reach = reaches.find(([name]) => name === "")?.[1];
+  const others = reaches.filter(([name]) => name !== "");
   const touched = said.get("touched");
   return {
     basics: seen,
@@ -71,7 +75,7 @@ function sightFrom(text: string): StatusObservation | undefined {
     ...(at !== undefined && work !== undefined && { use: { at, work } }),
     ...roomIn(numbers(said.get("room"))),
     ...(lastError && { lastError }),
-    ...(reach && { reach: reachFrom(reach) }),
+    ...(reach && { reach }),
     ...(others.length > 0 && { others: Object.fromEntries(others) }),
     ...(said.has("codex") && { codex: { setting: said.get("runtime") ?? "", version: versionIn(said.get("codex")) } }),
     ...(touched && { touched }),
@@ -131,8 +135,9 @@ const troubles: Record<number, string> = {
   127: "the host has no curl",
 };
 
-function reachFrom(text: string): Reach {
-  const [exit = 0, status = 0] = numbers(text);
+/** How curl ended and the status that came, which curl itself may have told on a line of its own. */
+function reachFrom(text: string, answer = "0"): Reach {
+  const [exit = 0, status = Number(answer)] = numbers(text);
   if (status > 0) return { status };
   return { trouble: troubles[exit] ?? `curl ended with ${exit}` };
 }

@@ -2,12 +2,11 @@ import { sh } from "../../../quote.js";
 import { runsOnCodex } from "../../hermes/codex/runtime.js";
 import { environmentOf } from "../../plan/environment.js";
 import type { FileReads } from "../../plan/managed-file.js";
-import { privatePlaces } from "../../plan/private-paths.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { proxyUnit } from "../../proxy/proxy.js";
 import { proofLibrary } from "../proof/library.js";
 import { serverCalls } from "../proof/script.js";
-import { lookBeginning, manyScript, ownFilesCalls, settingsOf, versionFile } from "../script.js";
+import { filesCalls, lookBeginning, manyScript, type OwnPart, settingsOf } from "../script.js";
 import library from "./status.sh?raw";
 
 /** An agent to be looked at. */
@@ -64,6 +63,9 @@ function section(looked: Looked, at: number): string {
   const { resolved: agent, planned } = looked;
   const { manifest, port } = agent;
   const { health, models } = manifest.api;
+  const parts: OwnPart[] = ["version", "gateway", "error"];
+  if (planned) parts.push("variable");
+  const files = filesCalls(agent, parts, { texts: planned?.reads.texts, touched: true });
   return [
     settingsOf(agent),
     sh`port=${port} health=${health} models=${models} chat='' salt=${planned?.salt ?? ""}`,
@@ -71,57 +73,57 @@ function section(looked: Looked, at: number): string {
     // An agent that hangs must not take all the time its host has to answer, or it is told as a host that does not.
     "answer_seconds=6",
     "see_account",
-    sh`see_touched ${restsOn(looked)}`,
-    ...reaching(looked),
+    reaching(looked),
     ...codexCall(agent),
     ...(planned ? ["see_rendered"] : []),
-    sh`see_files ${privatePlaces(agent).flatMap(({ name, path }) => [name, path])}`,
+    files.look,
     "see_unit",
     straysCall(agent),
     "see_use cpu.first",
     "see_room",
-    ...ownFilesCalls(agent, ["version", ...(planned ? ["env"] : []), "gateway", "errors"], planned?.reads.texts),
+    ...files.read,
     ...serverCalls(agent),
     "see_last_words",
     "see_open_ports",
     "see_api",
+    "see_reached",
     "wait",
     "see_use cpu.last",
   ].join("\n");
 }
 
 function truth({ resolved: agent, planned }: Looked): string {
+  const files = filesCalls(agent, ["version", "variable"], { texts: planned?.reads.texts });
   return [
     settingsOf(agent),
     sh`salt=${planned?.salt ?? ""}`,
     "see_account",
     "see_rendered",
-    sh`see_files ${privatePlaces(agent).flatMap(({ name, path }) => [name, path])}`,
+    files.look,
     "see_unit",
-    ...ownFilesCalls(agent, ["version", "env"], planned?.reads.texts),
+    ...files.read,
   ].join("\n");
 }
 
 function glance(looked: Looked): string {
-  const { resolved: agent } = looked;
+  const { resolved: agent, planned } = looked;
   const { manifest, port } = agent;
+  const files = filesCalls(agent, ["gateway"], { texts: planned?.reads.texts, touched: true });
   return [
     settingsOf(agent),
     sh`port=${port} health=${manifest.api.health} answer_seconds=3`,
     "see_account",
-    sh`see_touched ${restsOn(looked)}`,
-    ...reaching(looked),
-    ...[
-      "see_unit",
-      straysCall(agent),
-      "see_use cpu.first",
-      "see_room",
-      ...ownFilesCalls(agent, ["gateway"]),
-      "see_port",
-      "see_open_ports",
-      "see_health",
-      "wait",
-    ],
+    reaching(looked),
+    files.look,
+    "see_unit",
+    straysCall(agent),
+    "see_use cpu.first",
+    "see_room",
+    ...files.read,
+    "see_open_ports",
+    "see_port",
+    "see_health",
+    "see_reached",
   ].join("\n");
 }
 
@@ -134,15 +136,5 @@ const codexCall = (agent: ResolvedAgent): string[] => {
   ];
 };
 
-/** All at once, and beside the rest. */
-const reaching = ({ reach = "", others = {} }: Looked): string[] => [
-  sh`see_reach ${reach} &`,
-  ...Object.entries(others).map(([name, address]) => sh`see_reach ${address} ${name} &`),
-];
-
-const restsOn = ({ resolved: agent, planned }: Looked): string[] => {
-  const { paths, unit } = agent;
-  const files = [paths.env, paths.config, ...Object.values(planned?.reads.texts ?? {})];
-  const service = `/etc/systemd/system/${unit}`;
-  return [...new Set([...files, paths.launcher, versionFile(agent), service, `${service}.d`])];
-};
+const reaching = ({ reach = "", others = {} }: Looked): string =>
+  sh`see_reach ${[...(reach ? ["", reach] : []), ...Object.entries(others).flat()]}`;

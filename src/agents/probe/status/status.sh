@@ -43,38 +43,36 @@ see_last_words() {
   [ -z "$uid" ] || [ -z "$began" ] || journal_since "$began" 20 cat | pieces word
 }
 
-# When the files it rests on were last changed: a look that asks for no more tells by it whether a whole one is due.
-see_touched() {
-  set -- $(stat -c '%n/%Z/%i' -- "$@" 2>/dev/null)
-  # Without the folders, which are the same each time.
-  touched=''
-  for file; do
-    time=${file%/*}
-    folder=${time%/*}
-    touched="$touched ${folder##*/}/${time##*/}/${file##*/}"
-  done
-  say touched "$touched"
-}
-
 see_health() {
   [ "$ours" = yes ] || return 0
   request health "$health" | curl -q --config - 2>/dev/null
 }
 
-# see_reach ADDRESS [NAME]. Whether a service that answers for its models can be reached from here. Nobody's key is shown, and
-# nothing is asked of it.
+# see_reach [NAME ADDRESS]...: whether the services that answer for its models can be reached from here, all asked at once and beside the
+# rest. Nobody's key is shown, and nothing is asked of them. The name of the first is empty.
 see_reach() {
-  [ -n "$1" ] || return 0
-  status=$(curl -q --config - 2>/dev/null <<END
-url = "$1"
+  asked=''
+  while [ $# -gt 1 ]; do
+    curl -q --config - 2>/dev/null <<END &
+url = "$2"
 silent
 output = "/dev/null"
-write-out = "%{http_code}"
+write-out = "${prefix}reach-status${1:+.$1}=%{http_code}\n"
 max-time = 5
 proto = "=http,https"
 END
-)
-  say "reach${2:+.$2}" "$? ${status:-000}"
+    asked="$asked $!${1:+/$1}"
+    shift 2
+  done
+}
+
+# How each curl ended tells why there is no status.
+see_reached() {
+  for each in $asked; do
+    wait "${each%%/*}"
+    code=$?
+    case $each in */*) say "reach.${each#*/}" "$code" ;; *) say reach "$code" ;; esac
+  done
 }
 
 # see_codex PROGRAM KEY: who runs its turns, by its settings, and the version of the Codex that its service would find on `search`, by

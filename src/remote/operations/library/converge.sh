@@ -1,7 +1,7 @@
 # The host's side of `converge`: looks at every operation, waits for a word, then changes what differs.
 #
 # POSIX sh; dash, bash and busybox run it. The script that carries it sets `nonce`, defines `operations` as calls of
-# `op` and ends with `converge`. Nothing happens before that last line, so a script cut short does nothing.
+# `op`, and `files` as one of `read_files`, and ends with `converge`. Nothing happens before that last line, so a script cut short does nothing.
 #
 # Each kind of operation has a look, which names its arguments and calls `differs`, and a change, which runs in a
 # subshell after the look and finds those names. Answers go out on fd 3, contents come in on fd 4.
@@ -17,8 +17,9 @@ tab='	'
 converge() {
   exec 3>&1 4<&0 </dev/null >/dev/null
   cd / && umask 022
-  me=$(id -u)
+  find_me
   phase=look
+  files
   operations
   tell ready
   read -r word sent <&4
@@ -27,6 +28,13 @@ converge() {
   phase=change
   operations
   tell end
+}
+
+# Sets `me` to the number of the user we are. The shell reads its own file: no process.
+find_me() {
+  while read -r field _ me _; do
+    [ "$field" != Uid: ] || return 0
+  done </proc/self/status
 }
 
 # One at a time: a client that was lost may have left an operation at work. Whoever does it holds the lock on fd 9, and

@@ -1,5 +1,39 @@
 # dir, file and the absence of a path.
 
+# read_files SIZE PATH...: keeps in `stats` and `digests` what is there, with two programs for all of the list. That is enough to look; what is
+# to be changed is looked at once more. The size is that of the content a file should have: another one needs no digest.
+read_files() {
+  stats='' digests='' rest=$# sizes=''
+  while [ "$rest" -gt 1 ]; do
+    sizes="$sizes $1"
+    set -- "$@" "$2"
+    shift 2
+    rest=$((rest - 2))
+  done
+  [ $# != 0 ] || return 0
+  stats=$newline$(stat -c '%n %u:%U:%g:%G:%a:%s' -- "$@" 2>/dev/null)$newline
+  left=$stats
+  for size in $sizes; do
+    path=$1
+    shift
+    case $left in
+      "$newline$path "*)
+        left=${left#"$newline$path "}
+        is_size=${left%%"$newline"*}
+        left=$newline${left#*"$newline"}
+        [ "$size" != "${is_size##*:}" ] || [ -L "$path" ] || [ ! -f "$path" ] || set -- "$@" "$path"
+        ;;
+    esac
+  done
+  [ $# = 0 ] || digests=$newline$(bounded_digests "$@")$newline
+}
+
+# Their owners may put a FIFO or a link to /dev/zero in their place at any moment: the wait is bounded, and so is the work.
+bounded_digests() {
+  ulimit -t 10
+  exec timeout 10 sha256sum -- "$@" 2>/dev/null
+}
+
 # dir PATH OWNER GROUP MODE
 look_dir() {
   path=$1 owner=$2 group=$3 mode=$4
@@ -60,10 +94,16 @@ look_file() {
   [ "$phase" != look ] || restarting="$restarting $restarts "
 }
 
-# Its owner may put a FIFO or a link to /dev/zero in its place at any moment: the wait is bounded, and so is what is read.
+# Without a digest in the list, as after a change, of this file alone.
 has_wished_content() {
-  [ "$is_size" = "$size" ] &&
-    [ "$(timeout 10 head -c "$((size + 1))" -- "$path" 2>/dev/null | sha256sum)" = "$digest  -" ]
+  [ "$is_size" = "$size" ] || return 1
+  if [ "$phase" = look ]; then
+    case $digests in
+      *"$newline$digest  $path$newline"*) return 0 ;;
+      *"  $path$newline"*) return 1 ;;
+    esac
+  fi
+  [ "$(timeout 10 head -c "$((size + 1))" -- "$path" 2>/dev/null | sha256sum)" = "$digest  -" ]
 }
 
 change_file() {

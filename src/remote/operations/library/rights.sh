@@ -3,13 +3,20 @@
 # Sets uid and gid of a user, both empty while there is none. Lists name the same owner again and again.
 identify() {
   [ "$1" != "$known" ] || return 0
+  while IFS=: read -r who _ uid gid _; do
+    [ "$who" != "$1" ] || { known=$1; return 0; }
+  done </etc/passwd
   uid=$(id -u "$1" 2>/dev/null) gid=$(id -g "$1" 2>/dev/null)
   known=${uid:+$1}
 }
 
 look_at_owner_and_mode() {
+  case $phase,$stats in
+    look,*"$newline$path "*) is=${stats##*"$newline$path "} is=${is%%"$newline"*} ;;
+    *) is=$(stat -c %u:%U:%g:%G:%a:%s -- "$path" 2>/dev/null) ;;
+  esac
   IFS=: read -r is_uid is_owner is_gid is_group is_mode is_size <<END
-$(stat -c %u:%U:%g:%G:%a:%s -- "$path" 2>/dev/null)
+$is
 END
   identify "$owner"
   if [ "$is_uid" != "$uid" ]; then

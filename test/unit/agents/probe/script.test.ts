@@ -10,7 +10,7 @@ import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { proofLibrary } from "../../../../src/agents/probe/proof/library.js";
 import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
 import { proofScript } from "../../../../src/agents/probe/proof/script.js";
-import { lookBeginning, manyScript, sectionsIn, versionCall } from "../../../../src/agents/probe/script.js";
+import { filesCalls, lookBeginning, manyScript, sectionsIn, versionCall } from "../../../../src/agents/probe/script.js";
 import { parseStatusObservations } from "../../../../src/agents/probe/status/observation.js";
 import { glanceScript, sightScript, truthScript } from "../../../../src/agents/probe/status/script.js";
 import sights from "../../../../src/agents/probe/status/status.sh?raw";
@@ -84,6 +84,8 @@ const all = (text: string, key: string): string[] =>
     .split("\n")
     .filter((line) => line.startsWith(`${key}=`))
     .map((line) => line.slice(key.length + 1));
+
+const readVariables = () => `see_own_files '' a b variable ${quote(join(home, "data/.env"))}`;
 
 const stamp = (seconds: number) => new Date(seconds * 1000).toISOString().replace("T", " ").slice(0, 19);
 
@@ -169,7 +171,7 @@ describe("nobody speaks for another", () => {
 
   it.each([[""], ["5a17"]])("by the name of a variable (salt '%s')", (salt) => {
     writeFileSync(join(home, "data/.env"), `A=1\n${"B".repeat(9000)}=2\nC=3`);
-    const out = parts(`salt=${quote(salt)} config=/nowhere`, "see_own_files env '' '' a b");
+    const out = parts(`salt=${quote(salt)} config=/nowhere`, readVariables());
     expect(all(out, "variable").map((each) => each.split(" ")[0])).toEqual(["A", "C"]);
   });
 
@@ -207,10 +209,30 @@ describe("what is read of its files has an end", () => {
   it("of its variables, each with the digest of its line", () => {
     const lines = Array.from({ length: 1200 }, (_, at) => ` export V${at} = "a b" # ${at}`);
     writeFileSync(join(home, "data/.env"), `# no variable\n${lines.join("\n")}\n`);
-    const told = all(parts("salt=5a17 config=/nowhere", "see_own_files env '' '' a b"), "variable");
+    const told = all(parts("salt=5a17 config=/nowhere", readVariables()), "variable");
     expect(told).toHaveLength(1000);
     const digest = createHash("sha256").update(`5a17${lines[7]}\n`).digest("hex");
     expect(told[7]).toBe(`V7 ${digest}`);
+  });
+});
+
+describe("a file of its own comes as it is", () => {
+  it.each([
+    ["with a newline at its end", "a: 1\n\n  b: 2\r\n"],
+    ["without one", "{\n}"],
+    ["with one line that is long, of characters of several bytes", `x${"ü€".repeat(3000)}`],
+    ["with nothing in it", ""],
+  ])("%s", (_about, text) => {
+    writeFileSync(join(home, "data/codex.toml"), text);
+    const files = filesCalls(agent(), [], { texts: { codex: join(home, "data/codex.toml") } });
+    const seen = parseObservation(parts(files.look, ...files.read));
+    expect(seen?.texts.codex).toEqual({ there: true, text });
+  });
+
+  it("or not at all, when it is no text", () => {
+    writeFileSync(join(home, "data/codex.toml"), Buffer.from([0x61, 0, 0xff, 0x0a]));
+    const files = filesCalls(agent(), [], { texts: { codex: join(home, "data/codex.toml") } });
+    expect(parseObservation(parts(files.look, ...files.read))?.texts.codex).toEqual({ there: true });
   });
 });
 

@@ -30,7 +30,7 @@ function localShell(name: string, sh: string, path: string, options: Options = {
     as: () => local,
     async spawn(command) {
       commands.push(command);
-      const here = command.replace(/^\/bin\/sh /, `${sh} `);
+      const here = command.replace(/^(exec )?\/bin\/sh /, `${sh} `);
       const child = spawn("/bin/sh", ["-c", options.wrap?.(here) ?? `exec ${here}`], {
         env: { PATH: path, SECRET: "of the login", CLM_LOCK: options.lock ?? "/proc/no/lock" },
         detached: true,
