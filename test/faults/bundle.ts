@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
 import { bundling } from "../../scripts/build.mjs";
 
-// Scripts await at their top, which only an ES module can; ssh2 is CommonJS and wants these two all the same.
+// Scripts use top-level await, so they are ES modules; ssh2 is CommonJS and needs these two.
 const requireForParts = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
 
-/** Bundles a TypeScript file as clm itself is bundled, for a process of its own. `remove` when done. */
+/** Bundles a TypeScript file as clm is bundled, to run as a process. Call `remove` at the end. */
 export async function bundleScript(entry: string): Promise<{ script: string; directory: string; remove: () => void }> {
   const directory = mkdtempSync(join(tmpdir(), "clm-child-"));
   const script = join(directory, "child.mjs");

@@ -4,19 +4,19 @@ import { chmodSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { bundleScript } from "./bundle.js";
 
-/** A child of ours, and the lines it says. */
+/** A child process, and the lines it prints. */
 export interface Child {
   readonly pid: number;
   readonly process: ChildProcess;
-  /** Everything it said so far. */
+  /** Its output so far. */
   readonly said: string[];
-  /** Waits for a line that begins so. */
+  /** Waits for a line with this beginning. */
   says(beginning: string): Promise<string>;
-  /** Waits for its end; gives its exit code or the signal that ended it. */
+  /** Waits for its end; returns its exit code or signal. */
   ended: Promise<number | string>;
 }
 
-/** A script of ours that can be started again and again, by any user. `killAll` after each test, `remove` when done. */
+/** A bundled script that any user can start, repeatedly. Call `killAll` after each test, `remove` at the end. */
 export async function bundleChild(entry: string) {
   const { script, directory, remove } = await bundleScript(entry);
   chmodSync(directory, 0o755);
@@ -33,7 +33,7 @@ export async function bundleChild(entry: string) {
       void listened.ended.then(() => running.delete(listened));
       return listened;
     },
-    /** Ends what a failed test left running. */
+    /** Ends processes that a failed test left running. */
     async killAll() {
       for (const each of running) each.process.kill("SIGKILL");
       await Promise.all([...running].map(({ ended }) => ended));

@@ -5,24 +5,24 @@ import { newPrivateKey } from "../../src/flows/keypair.js";
 import { type HostKey, hostKeyFrom } from "../../src/remote/host-keys/key.js";
 import { fingerprint } from "../../src/text/fingerprint.js";
 
-/** Somebody who answers at a host's address with a key of their own. */
+/** An SSH server at a host's address with another key. */
 export interface Impostor {
   key: HostKey;
   fingerprint: string;
   address: string;
   port: number;
   connections(): number;
-  /** How many packets of the authentication protocol came in, down to the one that only asks for it to begin. */
+  /** The number of authentication packets received, including the first service request. */
   authAttempts(): number;
   /** The packets counted by `authAttempts`, for the message of a failed test. */
   authPackets(): string[];
-  /** Ends all connections. What was sent before that has been counted by then. */
+  /** Ends all connections, after counting everything sent before. */
   close(): Promise<void>;
 }
 
 export interface ImpostorOptions {
   address?: string;
-  /** Left out or 0: any free port. */
+  /** Any free port by default. */
   port?: number;
   keyType?: "ed25519" | "ecdsa" | "rsa";
 }
@@ -34,10 +34,10 @@ const privateKeyOf = {
 };
 
 // The 'authentication' event is late: ssh2 raises it only for a well-formed USERAUTH_REQUEST after an accepted
-// SERVICE_REQUEST. Its debug lines tell of every packet as it is decrypted.
+// SERVICE_REQUEST. Its debug lines show every packet as it is decrypted.
 const authPacket = /^\[[\d.]+\] Inbound: (?:Received|Malformed) ((?:SERVICE_REQUEST|USERAUTH_)\S*.*)$/;
 
-/** Starts a server that completes any handshake, refuses every login, and remembers who tried one. */
+/** Starts a server that completes any handshake, refuses every login, and records the attempts. */
 export async function startImpostor({
   address = "127.0.0.1",
   port = 0,

@@ -5,12 +5,12 @@ import { type Connection as Login, Server, type ServerChannel, utils } from "ssh
 import { newPrivateKey } from "../../src/flows/keypair.js";
 import { type HostKey, hostKeyFrom } from "../../src/remote/host-keys/key.js";
 
-/** What a host does from some moment of a connection on; up to there it behaves. */
+/** The misbehaviour of a host from one moment of a connection on; before that it is correct. */
 export interface Stage {
   name: string;
-  /** Whether a connection gets as far as being logged in. */
+  /** Whether a login succeeds. */
   connects: boolean;
-  /** It sends without end, instead of nothing. */
+  /** It sends endlessly instead of hanging. */
   floods?: boolean;
   start: (address: string) => Promise<Listening>;
 }
@@ -19,16 +19,16 @@ export interface HostileHost {
   key: HostKey;
   address: string;
   port: number;
-  /** How often somebody came. */
+  /** The number of connections. */
   connections(): number;
-  /** How many commands it was asked to run. */
+  /** The number of commands requested. */
   commands(): number;
   close(): Promise<void>;
 }
 
 type Listening = HostileHost;
 
-/** Every moment of a connection in which a host can hang or flood. */
+/** Every stage of a connection at which a host can hang or flood. */
 export const stages: Stage[] = [
   { name: "accepts the connection and says nothing", connects: false, start: raw(() => {}) },
   {
@@ -107,17 +107,17 @@ export const stageNamed = (name: string): Stage => {
 /** Starts a host that misbehaves at that stage. */
 export const startHostileHost = (stage: Stage, address = "127.0.0.1"): Promise<HostileHost> => stage.start(address);
 
-/** A host that opens channels and answers every request for a forward as it is told here. */
+/** A host that opens channels and answers every forward request as given here. */
 export const startForwardingHost = (forward: (accept: () => ServerChannel) => void): Promise<HostileHost> =>
   ssh({ forward })("127.0.0.1");
 
-/** The line that proves to clm that sudo let it through; it stands in the command. */
+/** The line in the command that proves to clm that sudo worked. */
 const proofIn = (command: string): string => {
   const [, proof] = /echo (clm-[0-9a-f]+);/.exec(command) ?? [];
   return proof === undefined ? "" : `${proof}\n`;
 };
 
-/** Writes for as long as somebody reads. */
+/** Writes as long as the other side reads. */
 function endlessly(stream: Writable, text: string, first = ""): void {
   const chunk = Buffer.from(text.repeat(Math.ceil(65_536 / text.length)));
   let gone = false;

@@ -7,11 +7,11 @@ import { bundleScript } from "./bundle.js";
 
 export interface Impostor {
   fingerprint: string;
-  /** Gives the address back to the host, and tells who came. */
+  /** Gives the address back to the host, and returns the recorded attempts. */
   close(): Promise<{ connections: number; authentications: number }>;
 }
 
-/** Puts another SSH server, with a key of its own, on a lab host's own address and port. */
+/** Puts another SSH server, with another key, on a lab host's address and port. */
 export async function impostorOn(host: string): Promise<Impostor> {
   const { lab = "", number = 0 } = splitHostName(host) ?? {};
   await inHost(host, "systemctl stop ssh.socket ssh.service 2>/dev/null; systemctl stop ssh");

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 
-/** A secret that a test gave to clm, under the name it has in what the test says. */
+/** A secret that a test gave to clm, with its name in test output. */
 export interface Planted {
   name: string;
   value: string;
 }
 
-/** Unlike anything else in the world from its first twelve characters on. `tail` has what is written differently in JSON, URLs and quotes. */
+/** Unique in its first twelve characters. `tail` has characters that are written differently in JSON, URLs and quotes. */
 export const plant = (name: string, tail: string, head = ""): Planted => ({
   name,
   value: `${head}pl4nt${randomBytes(9).toString("hex")}${tail}`,
@@ -36,20 +36,20 @@ export function spellings(value: string): Record<string, string> {
   };
 }
 
-/** Those that hold all of it, as somebody may have written them down. */
+/** The spellings that contain the whole secret. */
 export function wholeSpellings(value: string): string[] {
   const { beginning: _, "base64 at 0": _0, "base64 at 1": _1, "base64 at 2": _2, ...whole } = spellings(value);
   return [...Object.values(whole), ...["", "a", "ab"].map((before) => Buffer.from(before + value).toString("base64"))];
 }
 
-/** The characters of base64 that hold bits of the secret only, when so many bytes (modulo 3) stand before it. */
+/** The base64 characters that depend on the secret alone, after this many bytes (modulo 3). */
 function insideBase64(bytes: Buffer, before: number): string {
   const skipped = (3 - before) % 3;
   const whole = bytes.subarray(skipped, bytes.length - ((bytes.length - skipped) % 3));
   return whole.toString("base64");
 }
 
-/** Texts to look for: each spelling of each secret, and what to call it when it is found. */
+/** Texts to search for: each spelling of each secret, with its name. */
 export function soughtIn(secrets: Planted[]): Map<string, string> {
   const all = secrets.flatMap(({ name, value }) =>
     Object.entries(spellings(value)).flatMap(([way, text]): [string, string][] => [
@@ -57,11 +57,11 @@ export function soughtIn(secrets: Planted[]): Map<string, string> {
       [text.replaceAll("+", "-").replaceAll("/", "_"), `${name} (${way}, for URLs)`],
     ]),
   );
-  // The first that says so names it: most ways leave a plain secret as it is.
+  // The first spelling names it: most leave a plain secret unchanged.
   return new Map(all.reverse());
 }
 
-/** What is in a text that should not be: `the token (base64 at 1) in stderr of …`. */
+/** The secrets found in a text: `the token (base64 at 1) in stderr of …`. */
 export function leaks(sought: Map<string, string>, text: string, where: string): string[] {
   // Some programs break base64 into lines.
   const joined = text.replace(/(?<=[A-Za-z0-9+/]{60})\r?\n/g, "");

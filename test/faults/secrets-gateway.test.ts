@@ -11,7 +11,7 @@ import { clm, inHost } from "../lab/clm.js";
 import { labFixture } from "../lab/fixture.js";
 import { newKey, Running, Serving } from "../lab/serving.js";
 import { covered } from "../unit/gateway/signing/covered.js";
-import { filesBelow, filesOnHost, journalOf, stopWatching, watchProcesses } from "./lookout.js";
+import { filesBelow, filesOnHost, journalOf, stopWatching, watchProcesses } from "./find-secrets.js";
 import { leaks, type Planted, plant, soughtIn } from "./planted.js";
 
 // Keys and secrets go through the gateway in every part of a request, and an agent repeats them in its errors; then

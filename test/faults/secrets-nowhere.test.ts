@@ -17,7 +17,7 @@ import {
   temporaryFiles,
   watchArguments,
   watchProcesses,
-} from "./lookout.js";
+} from "./find-secrets.js";
 import { leaks, type Planted, plant, soughtIn, spellings, wholeSpellings } from "./planted.js";
 
 // Secrets are given to clm in every possible way and used by every command. Then every place is searched for them but the

@@ -1,4 +1,4 @@
-// What the other process does in the tests of state: `state-child MODE DIRECTORY …`, one line of output per thing done.
+// The other process in the tests of state: `state-child MODE DIRECTORY …`, one line of output per action.
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { asFault } from "../../src/errors.js";
@@ -10,7 +10,7 @@ import { openSecrets } from "../../src/state/secrets.js";
 
 const [mode = "", dir = "", ...rest] = process.argv.slice(2);
 const say = (line: string) => writeSync(1, `${line}\n`);
-// The wait is shorter than the expiry: whoever gets the lock did not wait for that.
+// The wait is shorter than the expiry: whoever gets the lock did not wait for the expiry.
 const lock = { what: `child ${mode}`, wait: 60_000, expiry: 300_000 };
 
 const host: Host = { name: "shared", address: "192.0.2.1", labels: {}, added_at: "", sudo: "none", agents: {} };
@@ -31,7 +31,7 @@ const modes: Record<string, () => Promise<void>> = {
     say("done");
   },
 
-  /** Writes everything there is to write, for ever, and says what is safe. */
+  /** Writes every kind of state forever, and prints what is stored safely. */
   async churn() {
     for (let n = 1; ; n++) {
       const action = await beginAudit(dir, { verb: "churn", target: "shared", argv: [] });
@@ -49,7 +49,7 @@ const modes: Record<string, () => Promise<void>> = {
     });
   },
 
-  /** Is stopped in the middle of an update, as by Ctrl-Z. */
+  /** Suspends itself in the middle of an update, as by Ctrl-Z. */
   async stop() {
     await hostStore(dir, lock).update((file) => {
       say("inside");
@@ -59,7 +59,7 @@ const modes: Record<string, () => Promise<void>> = {
     say("written");
   },
 
-  /** Takes the lock again and again, and says when somebody else was inside. */
+  /** Takes the lock repeatedly, and reports when another process had it too. */
   async enter() {
     const marker = join(dir, "inside");
     for (let n = 0; n < Number(rest[0]); n++) {

@@ -1,10 +1,10 @@
-// Loaded into clm before its own code (`node --require`): counts the steps it takes that anybody outside could notice, a
-// state file replaced, an audit line written, a word said. At the step asked for it ends clm as `kill -9` would,
-// or cuts every connection it has. clm itself knows nothing of this.
+// Loaded into clm before its own code (`node --require`): counts its externally visible steps, a
+// state file replaced, an audit line written, a line printed. At the chosen step it kills clm as `kill -9` would,
+// or cuts every connection. clm itself has no code for this.
 const fs = require("node:fs");
 const net = require("node:net");
 
-const { CLM_STEPS_TO: list, CLM_STEP: chosen, CLM_STEP_DO: deed } = process.env;
+const { CLM_STEPS_TO: list, CLM_STEP: chosen, CLM_STEP_DO: action } = process.env;
 const sockets = new Set();
 const steps = [];
 
@@ -18,7 +18,7 @@ function step(name) {
   if (name === "") return;
   steps.push(name);
   if (String(steps.length) !== chosen) return;
-  if (deed === "kill") process.kill(process.pid, "SIGKILL");
+  if (action === "kill") process.kill(process.pid, "SIGKILL");
   else for (const socket of sockets) socket.destroy();
 }
 
@@ -33,12 +33,12 @@ function before(object, method, nameOf) {
 const plain = (path) => String(path).replace(/^.*\//, "");
 before(fs, "renameSync", (_, to) => `replace ${plain(to)}`);
 before(fs, "writeSync", () => "write a line");
-// With --debug the SSH library tells of every packet; those that begin something on the host count.
+// With --debug the SSH library logs every packet; those that start something on the host count.
 before(process.stderr, "write", (text) => {
-  const said = String(text).trim();
-  return said.startsWith("debug") && !/Outbound: Sending CHANNEL_(OPEN|REQUEST|EOF)/.test(said)
+  const line = String(text).trim();
+  return line.startsWith("debug") && !/Outbound: Sending CHANNEL_(OPEN|REQUEST|EOF)/.test(line)
     ? ""
-    : `say ${said.slice(0, 80)}`;
+    : `say ${line.slice(0, 80)}`;
 });
 
 if (list) process.on("exit", () => fs.writeFileSync(list, JSON.stringify(steps)));

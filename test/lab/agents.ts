@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { clm, inHost } from "./clm.js";
 
-/** clm with one config directory, whose results are read as JSON. */
+/** clm with one config directory. */
 export function agentsIn(home: string) {
   const must = async (...args: string[]) => {
     const result = await clm(args, { home });
@@ -10,20 +10,20 @@ export function agentsIn(home: string) {
   };
   return {
     must,
-    /** Configures and gives back what was printed; whether it went well is for the test to say. */
+    /** Configures and returns the JSON result; the test checks the exit code. */
     async configure(name: string, ...args: string[]) {
       const { code, stdout, stderr } = await clm(["agent", "configure", name, ...args, "-o", "json"], { home });
       return { code, stderr, done: stdout === "" ? undefined : JSON.parse(stdout) };
     },
     install: (host: string, name: string, version: string) =>
       must("agent", "install", "--type", "hermes", "--host", host, "--name", name, "--version", version),
-    /** The lab's own provider, which answers with what it was told. */
+    /** Adds the lab's own provider, which echoes its input. */
     addEcho: () => must("provider", "add", "echo", ...asEcho),
     remove: (name: string) => clm(["agent", "remove", name, "--yes", "--no-backup"], { home }),
   };
 }
 
-/** A provider as the lab's own one, which answers with what it was told. */
+/** Options of `clm provider add` for the lab's own provider, which echoes its input. */
 export const asEcho = ["--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo-1"];
 
 export const unitOf = (name: string): string => `hermes-${name}.service`;

@@ -53,14 +53,14 @@ export function runProgram(
   });
 }
 
-/** A copy of the fleet's config directory that a test may spoil. */
+/** A copy of the fleet's config directory that a test may change. */
 export async function copyOfHome(home: string): Promise<{ home: string; remove: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "clm-home-"));
   await cp(home, folder, { recursive: true });
   return { home: folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** Runs a script as root inside a lab host, past SSH. Throws when it fails. */
+/** Runs a script as root inside a lab host, without SSH. Throws when it fails. */
 export async function inHost(host: string, script: string): Promise<string> {
   const { code, stdout, stderr } = await clm(["lab", "exec", host, "--", "/bin/sh", "-c", script], {
     home: "/nonexistent",
@@ -69,11 +69,11 @@ export async function inHost(host: string, script: string): Promise<string> {
   return stdout;
 }
 
-/** Does something as soon as a command runs on a host, however long it takes to get there. */
+/** Acts as soon as a command runs on a host. */
 export async function whenRunning(host: string, command: string, act: () => unknown): Promise<void> {
   const pattern = command.replace(/^./, "^[$&]");
   await inHost(host, `for n in $(seq 300); do pgrep -f '${pattern}' >/dev/null && exit 0; sleep 0.1; done; exit 1`);
-  // What it has said until now is on its way.
+  // Its output so far may still be on its way.
   await new Promise((done) => setTimeout(done, 300));
   await act();
 }

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { agentsIn } from "./agents.js";
 import { clm, inHost } from "./clm.js";
 
-/** What a user of Codex may have in its config.toml: here, a provider on the host that needs no login. */
+/** A user's own config.toml, with a provider on the host that needs no login. */
 export const usersToml = `# my own settings
 model = "gpt-5"
 model_provider = "echo"
@@ -20,7 +20,7 @@ notifications = [
 ]
 `;
 
-/** Puts a file there, as the agent's own. */
+/** Writes a file that belongs to the agent. */
 export async function give(host: string, user: string, path: string, content: string | Buffer, mode = "600") {
   const script = `d=$(dirname '${path}'); [ -d "$d" ] || { mkdir -p "$d"; chown ${user}: "$d"; }
 cat >'${path}' && chown ${user}: '${path}' && chmod ${mode} '${path}'`;
@@ -31,7 +31,7 @@ cat >'${path}' && chown ${user}: '${path}' && chmod ${mode} '${path}'`;
   expect(code, stderr).toBe(0);
 }
 
-/** The real file system server, and a Node.js to run it: a lab host has none. */
+/** Installs the real file system server with Node.js, which a lab host does not have. */
 export async function giveFileServer(host: string, user: string): Promise<{ command: string; args: string[] }> {
   const home = `/home/${user}`;
   const { outputFiles } = await build({
@@ -48,7 +48,7 @@ export async function giveFileServer(host: string, user: string): Promise<{ comm
   return { command: `${home}/mcp/node`, args: [`${home}/mcp/server.mjs`, home] };
 }
 
-// Not every version has a command for it; all have the call.
+// Not every version has a command for it; all have the API call.
 const install = (marketplace: string): string => `
 import json, subprocess
 server = subprocess.Popen(["codex", "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -66,7 +66,7 @@ for line in server.stdout:
 server.kill()
 `;
 
-/** A marketplace in a directory, with one plugin, which is then installed by Codex. */
+/** Creates a marketplace in a directory with one plugin, and lets Codex install it. */
 export async function givePlugin(home: string, host: string, user: string): Promise<void> {
   const folder = `/home/${user}/market`;
   const marketplace = {

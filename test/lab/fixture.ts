@@ -24,7 +24,7 @@ export interface LabOptions {
   agents?: readonly LabAgent[];
 }
 
-/** Options of `clm agent configure` for an agent that answers with what it was told. */
+/** Options of `clm agent configure` for an agent that echoes its input. */
 export const withEcho = ["--provider", "echo"];
 
 /**

@@ -7,7 +7,7 @@ export interface Process {
   command: string;
 }
 
-/** One run of a program that the hostile agent put in the place of its own. */
+/** One run of a program that the hostile agent replaced. */
 export interface Run {
   program: string;
   noNewPrivileges: boolean;
@@ -40,18 +40,18 @@ END
 chmod 0755 ${program}.trap && mv ${program}.trap ${program} && chown -h ${name}: ${program}`;
 
   return {
-    /** Traps whoever runs its programs from now on. */
+    /** Replaces its programs. */
     async arm() {
       const python = `${home}/.hermes/code/venv/bin/python`;
-      // The own one is started by the name that venv knows it by: a link elsewhere would be another Python.
+      // The real Python is started by its name in the venv: a link elsewhere would be another Python.
       const venv = `[ -e ${python}.own ] || sed -i 's|^#!${python}$|#!${python}.own|' ${home}/.hermes/code/venv/bin/hermes`;
       await here(`: >${marker}; ${venv}\n${trap(`${home}/.local/bin/hermes`)}\n${trap(python)}`);
     },
-    /** Forgets what was run until now, and ends what that left behind. */
+    /** Clears the recorded runs, and ends the daemons they left. */
     async forget() {
       await here(`: >${log}; chown ${name}: ${log}; pkill -KILL -u ${name} -f 'sleep 7654321' || true`);
     },
-    /** What was run since. */
+    /** The runs since then. */
     async runs(): Promise<Run[]> {
       const lines = (await here(`cat ${log}`)).trim().split("\n");
       return lines.flatMap((line) => {
@@ -59,7 +59,7 @@ chmod 0755 ${program}.trap && mv ${program}.trap ${program} && chown -h ${name}:
         return nnp ? [{ program, noNewPrivileges: nnp === "1", realTmp: tmp === "real", group }] : [];
       });
     },
-    /** Processes of its user that are in no unit of the agent's. One that forks on and on is missed by one look in seven. */
+    /** Processes of its user outside the agent's units. One look in seven misses a process that forks forever. */
     async strays(): Promise<Process[]> {
       const look = `for p in $(pgrep -u ${name}); do echo "$p $(sed -n 's/^0:://p' /proc/$p/cgroup) $(tr '\\0' ' ' </proc/$p/cmdline)"; done`;
       const text = await here(`for n in $(seq 20); do ${look}; done 2>/dev/null | sort -u`);
@@ -69,11 +69,11 @@ chmod 0755 ${program}.trap && mv ${program}.trap ${program} && chown -h ${name}:
         .flatMap((line) => {
           const [pid = "", group = "", ...command] = line.split(" ");
           const own = group.startsWith(`/system.slice/hermes-${name}`);
-          // One that has ended meanwhile is in no group.
+          // An ended process has no control group.
           return pid && group && !own ? [{ pid: Number(pid), group, command: command.join(" ").trim() }] : [];
         });
     },
-    /** Leaves a process outside of every unit, as one that got out of the sandbox would. Returns its pid. */
+    /** Starts a process outside of every unit, like one that escaped the sandbox. Returns its pid. */
     async escape(): Promise<number> {
       const start = `setpriv --reuid ${name} --regid ${name} --clear-groups sh -c 'setsid sleep 7654321 </dev/null >/dev/null 2>&1 & echo $!'`;
       return Number(await here(`cd / && ${start}`));

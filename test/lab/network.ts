@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { hostStore } from "../../src/state/hosts.js";
 
-/** The network of a lab host, changed from outside: whoever is on the host sees none of it. */
+/** Changes the network of a lab host from outside, unnoticed on the host. */
 export interface Closed {
   open(): void;
 }
@@ -9,10 +9,10 @@ export interface Closed {
 const nothing = { input: "", output: "" };
 const onlySsh = { input: "iif lo accept; tcp dport 22 accept;", output: "oif lo accept; tcp sport 22 accept;" };
 
-/** Closes it to everything, without a word to anybody: as when its plug is pulled. */
+/** Drops all packets silently, as when the cable is pulled. */
 export const cutOff = (home: string, host: string): Closed => closedBut(home, host, nothing);
 
-/** Closes it to everything but its SSH server. */
+/** Drops all packets except those of its SSH server. */
 export const closedButForSsh = (home: string, host: string): Closed => closedBut(home, host, onlySsh);
 
 function closedBut(home: string, host: string, passes: typeof nothing): Closed {
@@ -21,7 +21,7 @@ function closedBut(home: string, host: string, passes: typeof nothing): Closed {
     execFileSync("ip", ["netns", "exec", space, "nft", ...args], { input, encoding: "utf8" });
   const chain = (hook: keyof typeof passes) =>
     `chain ${hook} { type filter hook ${hook} priority 0; policy drop; ${passes[hook]} }`;
-  // What is left of a run that was killed would not let the next one in.
+  // Rules left by a killed run would block the next one.
   spawnSync("ip", ["netns", "exec", space, "nft", "delete", "table", "inet", "closed"]);
   nft(["--file", "-"], `table inet closed {\n${chain("input")}\n${chain("output")}\n}\n`);
   return { open: () => void nft(["delete", "table", "inet", "closed"]) };

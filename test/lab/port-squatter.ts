@@ -1,21 +1,21 @@
 import { inHost } from "./clm.js";
 
-/** Another account of a host that takes a port whenever its owner lets go of it. */
+/** Another account of a host that takes a port whenever its owner releases it. */
 export interface Squatter {
   /** How often it had the port, and how many connections it accepted there. */
   taken(): Promise<{ times: number; connections: number }>;
-  /** Every byte that was sent to it. */
+  /** Every byte that it received. */
   heard(): Promise<string>;
   stop(): Promise<void>;
 }
 
 export interface Squatting {
   port: number;
-  /** Seconds it keeps the port each time; then it lets the owner have it back, and keeps the connections it accepted. */
+  /** Seconds to keep the port each time; then it releases the port, but keeps accepted connections. */
   hold?: number;
 }
 
-/** Resolves when it waits for the port. One at a time on a host. */
+/** Resolves when it waits for the port. One per host. */
 export async function squatOn(host: string, { port, hold = 0.7 }: Squatting): Promise<Squatter> {
   const directory = "/run/port-squatter";
   await inHost(
@@ -35,7 +35,7 @@ for n in $(seq 200); do [ -e ${directory}/events ] && exit 0; sleep 0.05; done; 
   };
 }
 
-// It answers whatever it hears, so that a client that trusts it goes on talking.
+// It answers every request, so that a client that trusts it continues.
 const program = `import os, socket, sys, threading, time
 port, hold = int(sys.argv[1]), float(sys.argv[2])
 directory = os.environ["RUNTIME_DIRECTORY"]

@@ -2,7 +2,7 @@ import { converge } from "../../src/remote/operations/converge.js";
 import { connectTo } from "./connect.js";
 import { sampleOperations } from "./sample-operations.js";
 
-// Applies the sample operations and ends itself, as kill -9 would, when the given number of results has come.
+// Applies the sample operations and kills itself after the given number of results.
 const [home = "", name = "", after = ""] = process.argv.slice(2);
 const connection = await connectTo(home, name);
 let results = 0;

@@ -14,7 +14,7 @@ ExecStart=/bin/sleep infinity
 WantedBy=multi-user.target
 `;
 
-/** Twenty operations of every kind that needs no network: about what installing an agent takes. */
+/** Twenty operations of every kind that needs no network, about as many as installing an agent. */
 export const sampleOperations: Operation[] = [
   user({ name: owner, home, shell: "/usr/sbin/nologin" }),
   dir(hermes, { owner, mode: 0o700 }),
@@ -61,7 +61,7 @@ rm -rf /home/ada /run/clm/jobs/ada.log
 touch /srv/unwanted
 `;
 
-/** Everything that matters of the end state, as text: who owns what, with which mode and content, and what runs. */
+/** The end state as text: owners, modes, contents, and running units. */
 export const treeScript = `
 for n in 1 2 3 4 5 6 7 8 9 10; do test -e ${hermes}/job && break; sleep 0.2; done
 find /home/ada /etc/tmpfiles.d/ada.conf /etc/ada-ran /etc/systemd/system/ada* /etc/systemd/system/*/ada* /var/lib/ada -printf '%M %u %g %p %l\\n' | sort

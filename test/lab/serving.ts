@@ -9,7 +9,7 @@ export interface Event {
   host?: string;
 }
 
-/** A command that tells what happens, a line of JSON each, until it is stopped. */
+/** A command that prints events as lines of JSON until it is stopped. */
 export class Running<Told extends { event: string }> {
   readonly events: Told[] = [];
   over: Result | undefined;
@@ -56,7 +56,7 @@ export class Serving extends Running<Event> {
   }
 }
 
-/** Makes a key of the gateway, and gives it. */
+/** Creates a gateway key and returns it. */
 export async function newKey(home: string, ...words: string[]): Promise<string> {
   const { stdout } = await agentsIn(home).must("gateway", "key", "create", ...words);
   return /clm_[a-z0-9]{8}_[\w-]{43}/.exec(stdout)?.[0] ?? "";

@@ -16,13 +16,13 @@ const labs = [
   ["--name", "trial13", "--release", "trixie"],
 ];
 
-/** Brings up the hosts all lab tests share, once per run, and takes them down again. */
+/** Starts the hosts that all lab tests share, once per run, and takes them down again. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const home = await mkdtemp(join(tmpdir(), "clm-lab-home-"));
   const takeDown = async () => {
     for (const [, name = ""] of labs) await clm(["lab", "down", "--name", name], { home });
   };
-  // A run that was killed left its hosts; theirs would not be the keys we are about to pin.
+  // A killed run left its hosts, with other keys than those about to be pinned.
   await takeDown();
   for (const lab of labs) {
     const { code, stderr } = await clm(["lab", "up", ...lab], { home });

@@ -16,13 +16,13 @@ export interface Wish {
 }
 
 export interface Ask {
-  /** The bearer; none with an empty one. */
+  /** The bearer token; empty for none. */
   key?: string;
   headers?: string[];
   body?: unknown;
 }
 
-/** A stand-in Hermes of a user of its own on a lab host, run by systemd, past clm. */
+/** A stand-in Hermes with its own user on a lab host, run by systemd without clm. */
 export function standinOn(host: string, version: Standin) {
   const user = `stand${standins[version].reports.split(".")[1]}`;
   const home = `/home/${user}`;
@@ -61,7 +61,7 @@ export function standinOn(host: string, version: Standin) {
   const starting = (wish: Wish) => {
     const properties = `-p User=${user} -p WorkingDirectory=${home} -p RemainAfterExit=yes`;
     const command = `--setenv=HERMES_HOME=${data} ${home}/.local/bin/hermes gateway run`;
-    // What the last run wrote there must not be taken for this one's.
+    // Output of the last run must not be taken for this one's.
     const forget = `rm -f ${data}/gateway_state.json`;
     return `${stopping}\n${forget}\n${configuring(wish)}\nsystemd-run -q --unit ${unit} ${properties} ${command} || exit 1`;
   };
@@ -71,13 +71,13 @@ export function standinOn(host: string, version: Standin) {
 
     async make() {
       await here(`userdel -rf ${user} 2>/dev/null; useradd -m -k /nonexistent -s /usr/sbin/nologin ${user}`);
-      // In pieces: an argument of a program has its limit.
+      // In pieces: the length of an argument is limited.
       const parts = standinInstaller(version).match(/[\s\S]{1,60000}/g) ?? [];
       await here("rm -f /tmp/standin.sh");
       for (const part of parts) await here(`printf %s ${quote(part)} >> /tmp/standin.sh`);
       await here("chmod 0755 /tmp/standin.sh");
     },
-    /** Its output, and how it ended in the last line. */
+    /** Its output, with its result in the last line. */
     install: (given = flags) => asUser(`bash /tmp/standin.sh ${given}; echo ended with $?`),
     remove: () => here(`systemctl stop ${unit} 2>/dev/null; userdel -rf ${user} 2>/dev/null; rm -f /tmp/standin.sh`),
 
@@ -85,7 +85,7 @@ export function standinOn(host: string, version: Standin) {
     start: (wish: Wish = {}) => here(starting(wish)),
     /** Starts, and waits until it answers. */
     up: (wish: Wish = {}) => here(`${starting(wish)}\n${waiting("curl -s -o /dev/null http://127.0.0.1:8642/health")}`),
-    /** Waits for its end, and gives its exit code. */
+    /** Waits for its end, and returns its exit code. */
     async ended() {
       await until(`[ "$(systemctl show --value -p MainPID ${unit})" = 0 ]`);
       return Number(await show("ExecMainStatus"));
@@ -108,7 +108,7 @@ export function standinOn(host: string, version: Standin) {
       const body = { model: "m", messages: [{ role: "user", content: text }], ...more };
       return agent.ask("/v1/chat/completions", { headers, body });
     },
-    /** What the echo provider last heard. */
+    /** The last request to the echo provider. */
     heard: () => here("journalctl -o cat -u clm-lab-echo -n 1"),
     async query(sql: string): Promise<unknown[][]> {
       const code =

@@ -5,18 +5,18 @@ import { program } from "./clm.js";
 export interface Dialogue {
   home: string;
   env?: NodeJS.ProcessEnv;
-  /** What to type when the screen shows something new that matches, or what to do and then type. In this order. */
+  /** What to type when new screen content matches, or what to do and then type, in this order. */
   answers: [shown: RegExp, typed: string | (() => string | Promise<string>)][];
 }
 
-/** Runs clm on a terminal, as a person would, and gives back the screen and the exit code. */
+/** Runs clm on a terminal, and returns the screen and the exit code. */
 export function onTerminal(
   args: string[],
   { home, env = {}, answers }: Dialogue,
 ): Promise<{ code: number | null; screen: string }> {
   const words = [process.execPath, program, ...args].map((word) => `'${word}'`).join(" ");
   // script(1) gives the program a terminal of its own and passes its exit code on. `exec`, because a shell that waits for
-  // the program takes a Ctrl-C for itself and reports 130 whatever the program made of it.
+  // the program handles Ctrl-C itself and reports 130 whatever the program does.
   const line = `exec ${words}`;
   const child = spawn("script", ["-qefc", line, "/dev/null"], {
     env: { ...process.env, CLM_HOME: home, TERM: "xterm", ...env },

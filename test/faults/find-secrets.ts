@@ -7,11 +7,11 @@ import { paths } from "../../src/lab/names.js";
 import { inHost, program, type Result, runProgram } from "../lab/clm.js";
 import { type Planted, soughtIn } from "./planted.js";
 
-// The places where a secret could be seen that it was not meant for, on a host and on this machine.
+// Searches for secrets in the places where they must not be, on a host and on this machine.
 
 const stop = "/run/clm-watcher-stop";
 
-/** Reads the arguments and the environment of every process of a host, over and over. Not of those in `units`, which may know. */
+/** Reads the arguments and environment of every process of a host in a loop, except in `units`, which may have secrets. */
 export const watchProcesses = (host: string, units: string[]): Promise<Result> =>
   runProgram(process.execPath, [program, "lab", "exec", host, "--", "python3", "-c", watcher, ...units]);
 
@@ -33,7 +33,7 @@ while not os.path.exists("${stop}"):
 sys.stdout.buffer.write(b"\\n".join(seen))
 `;
 
-/** Keeps the arguments of a program and of all it starts, for as long as it runs. */
+/** Records the arguments of a program and its children while it runs. */
 export const watchArguments =
   (seen: Set<string>) =>
   (child: ChildProcess): void => {
@@ -50,7 +50,7 @@ export const watchArguments =
     child.on("close", () => clearInterval(timer));
   };
 
-/** Runs a script as root on the host. What is secret comes on its stdin. */
+/** Runs a script as root on the host, with secrets on its stdin. */
 export async function onHost(host: string, script: string, input: string): Promise<string> {
   const words = [program, "lab", "exec", host, "--", "/bin/sh", "-c", script];
   const { code, stdout, stderr } = await runProgram(process.execPath, words, {}, input);
@@ -58,24 +58,24 @@ export async function onHost(host: string, script: string, input: string): Promi
   return stdout;
 }
 
-/** What a script on the host finds of some secrets. */
+/** The output of a script on the host that searches for secrets. */
 const foundOnHost = (host: string, secrets: Planted[], script: string): Promise<string> =>
   onHost(host, `export LC_ALL=C\n${script}\ntrue`, `${[...soughtIn(secrets).keys()].join("\n")}\n`);
 
 const where = "/etc /home /root /run /tmp /var /dev/shm /opt /srv /usr/local /boot";
-/** The files of the host that have one of them. */
+/** The files of the host that contain one of them. */
 export const filesOnHost = async (host: string, secrets: Planted[]): Promise<string[]> =>
   (await foundOnHost(host, secrets, `grep -rlasFf - ${where}`)).split("\n").filter(Boolean).sort();
-/** Everything in the journal, with the command lines it noted. */
+/** Matching journal entries, with their recorded command lines. */
 export const journalOf = (host: string, secrets: Planted[]): Promise<string> =>
   foundOnHost(
     host,
     secrets,
-    // stdin is a socket, which has no second opening; the pipe from cat has.
+    // stdin is a socket, which cannot be opened twice; a pipe from cat can.
     "cat | { exec 3<&0; journalctl --no-pager --all -o export </dev/null | grep -aoFf /dev/fd/3 | sort -u; }",
   );
 
-/** Every file below a directory with its bytes, those of archives unpacked. */
+/** Every file below a directory with its bytes; archives unpacked. */
 export const filesBelow = (directory: string): [string, string][] =>
   readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -85,9 +85,9 @@ export const filesBelow = (directory: string): [string, string][] =>
       (path.endsWith(".gz") ? gunzipSync(readFileSync(path)) : readFileSync(path)).toString("utf8"),
     ]);
 
-/** The files in this machine's places for such, newer than `since`, that have one of them. */
+/** The temporary files of this machine, newer than `since`, that contain one of them. */
 export function temporaryFiles(secrets: Planted[], since: string, except: string[]): string[] {
-  // The disks of the lab's hosts are files of this machine, too.
+  // The disks of lab hosts are files of this machine, too.
   const beside = [paths().labs, paths().cache, ...except];
   const pruned = beside.flatMap((path) => ["-path", path, "-o"]).slice(0, -1);
   const newer = ["-newer", since, "-type", "f", "-size", "-64M", "-print0"];
