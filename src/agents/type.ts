@@ -1,11 +1,11 @@
-import { Fault } from "../errors.js";
 import type { ChatDialect } from "./chat/dialect.js";
 import type { UpstreamDialect } from "./chat/upstream.js";
 import type { HandoffStore } from "./handoff/store.js";
 import type { Manifest } from "./manifest/manifest.js";
-import type { MemoryFormat } from "./memory.js";
+import { noCapability } from "./manifest/no-capability.js";
+import type { MemoryFormat } from "./memory/memory.js";
 import type { Renderer } from "./plan/desired-state.js";
-import type { SessionStore } from "./sessions.js";
+import type { SessionStore } from "./sessions/sessions.js";
 
 /** Loads a capability when a command needs it, so that no command pays for code it does not run. */
 export type Load<T> = () => Promise<T>;
@@ -33,7 +33,7 @@ type Loaded<K extends Capability> = Awaited<ReturnType<NonNullable<AgentType[K]>
 
 /** The code behind a manifest: the type's own, or for a user's type that of the built-in type it names in `like`. */
 export async function agentType({ type, like = type }: Pick<Manifest, "type" | "like">): Promise<AgentType> {
-  const { builtInTypes } = await import("./built-in.js");
+  const { builtInTypes } = await import("./manifest/built-in.js");
   const found = Object.hasOwn(builtInTypes, like) ? builtInTypes[like] : undefined;
   if (!found) throw new Error(`no built-in type is called ${like}`);
   return found.load();
@@ -43,11 +43,14 @@ export async function agentType({ type, like = type }: Pick<Manifest, "type" | "
 export async function capability<K extends Capability>(manifest: Manifest, name: K): Promise<Loaded<K>> {
   const load = (await agentType(manifest))[name] as Load<Loaded<K>> | undefined;
   if (load) return load();
-  throw new Fault("unsupported", `${manifest.type} agents have no ${name}`, {
-    next: `clm registry show ${manifest.type}`,
-  });
+  throw noCapability(manifest, name);
 }
 
+/** Capabilities for which the manifest says everything. */
+const inManifest = ["dashboard", "proxy"] as const;
+
 /** The names of the capabilities that a type has. */
-export const capabilitiesOf = async (manifest: Manifest): Promise<string[]> =>
-  Object.keys(await agentType(manifest)).filter((member) => member !== "name");
+export const capabilitiesOf = async (manifest: Manifest): Promise<string[]> => {
+  const { name: _, renderer: __, ...members } = await agentType(manifest);
+  return [...Object.keys(members), ...inManifest.filter((member) => manifest[member])].sort();
+};

@@ -56,8 +56,6 @@ export interface ArgSpec<Value = unknown> extends Spec<Value> {
   /** `command` is what follows `--`: a command line for somewhere else, passed through untouched. */
   kind: "required" | "optional" | "rest" | "command";
   choices?: readonly string[];
-  /** Of the rest: words that may come after all others, and mean something else. */
-  last?: readonly string[];
 }
 
 type Extra = { short?: string; completes?: Completes };
@@ -207,6 +205,8 @@ export interface Noun extends Verbs {
   /** The words after `clm`, as in the path of its commands: `agent`, or `agent memory` for a noun within one. */
   name: string;
   summary: string;
+  /** In earlier versions the verb came last: the words that are verbs, and the verb of a line without one. */
+  verbLast?: { verbs: Record<string, string>; otherwise?: string };
 }
 
 export interface View<Row> {

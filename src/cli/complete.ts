@@ -94,10 +94,7 @@ async function wordsOf(
   const before = specs.filter(({ kind }) => kind !== "command");
   const spec = before[words.length] ?? before.find(({ kind }) => kind === "rest");
   const found = spec ? await values(spec) : [];
-  const last = spec?.last ?? [];
-  if (last.includes(words.at(-1) ?? "")) return [];
-  const others = spec?.kind === "rest" ? found.filter(({ word }) => !words.includes(word)) : found;
-  const fresh = [...others, ...last.map((word) => ({ word }))];
+  const fresh = spec?.kind === "rest" ? found.filter(({ word }) => !words.includes(word)) : found;
   const dashes = before.length < specs.length && words.length > 0;
   return dashes ? [...fresh, { word: "--", note: "the command follows" }] : fresh;
 }

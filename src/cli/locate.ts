@@ -4,6 +4,7 @@ import { type Command, flag, type Noun, type OptionSpec } from "./command.js";
 import { globalsAnywhere, globalsOf } from "./globals.js";
 import { lastWord, verbless } from "./nouns.js";
 import { dashed } from "./spelling.js";
+import { verbFirst } from "./verb-first.js";
 
 type Specs = Record<string, OptionSpec>;
 
@@ -61,6 +62,8 @@ export async function locate(argv: readonly string[]): Promise<Location> {
     const command = noun ? verbless(noun) : place.noun?.commands.find(({ path }) => lastWord(path) === word);
     if (noun) Object.assign(place, { noun, nouns: noun.nouns ?? [] });
     if (command) return at(command, token.index + 1);
+    const legacy = noun || !place.noun ? undefined : verbFirst(place.noun, argv.slice(start));
+    if (legacy) return { ...place, ...legacy };
     if (!noun) return place.noun?.fallback ? at(place.noun.fallback, start) : { ...place, unknown: token };
     start = token.index + 1;
   }

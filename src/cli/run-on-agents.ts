@@ -45,8 +45,6 @@ export interface AgentTarget {
   options: AgentFilters & BatchOptions & { sudoPasswordFile?: string | undefined };
   /** Default: as the options say. */
   pace?: Pace;
-  /** Words that follow the agents on the command line. */
-  trailing?: string[];
 }
 
 /** A verb that runs on one agent or on several. */
@@ -90,7 +88,7 @@ async function runOnSeveral<T extends { agent: Agent }>(
   clm: Context,
   session: Session,
   agents: Agent[],
-  { command, options, trailing = [], pace = batchPace(options) }: AgentTarget,
+  { command, options, pace = batchPace(options) }: AgentTarget,
   { run, json, lines, verify, confirm }: AgentVerb<T>,
 ): Promise<number> {
   const gate = confirm ? await confirmed(clm, session, confirm(agents), agents) : session.gate;
@@ -107,7 +105,12 @@ async function runOnSeveral<T extends { agent: Agent }>(
     }
   });
   const undone = outcomes.filter(({ result }) => result !== "ok");
-  const again = rerunLine(command, options, [...undone.map(({ agent }) => hostAndName(agent)), ...trailing], clm);
+  const again = rerunLine(
+    command,
+    options,
+    undone.map(({ agent }) => hostAndName(agent)),
+    clm,
+  );
   if (clm.format === "table") summarize(clm, outcomes, again);
   else {
     if (clm.format === "name") clm.ui.out(outcomes.map(({ agent }) => `${agent.ref}\n`).join(""));

@@ -143,7 +143,7 @@ function judgeRuntime({ resolved: agent, sight }: Patient): Check[] {
   const id = "runtime";
   const reason = codexTrouble(agent, sight);
   if (reason === undefined) return [{ id, result: "ok", reason: `its turns are Codex', ${sight.codex.version}` }];
-  const fix = sight.codex.version === "" ? `clm agent runtime ${agent.ref}` : `clm agent sync ${agent.ref}`;
+  const fix = sight.codex.version === "" ? `clm agent runtime status ${agent.ref}` : `clm agent sync ${agent.ref}`;
   return [{ id, result: "fail", reason, fix }];
 }
 

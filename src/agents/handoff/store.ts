@@ -1,5 +1,5 @@
-import type { HostProgram, ProgramAnswer, ProgramPaths } from "../host-program.js";
-import type { Row } from "../sessions.js";
+import type { HostProgram, ProgramAnswer, ProgramPaths } from "../sessions/host-program.js";
+import type { Row } from "../sessions/sessions.js";
 import type { TranscriptMessage } from "./transcript.js";
 
 /** The capability: writing a conversation to an agent's sessions, and moving one to a channel of its own. */

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { fill } from "../files/template.js";
 import { inRange } from "../manifest/versions.js";
-import type { MemoryFile, MemoryFormat } from "../memory.js";
+import type { MemoryFile, MemoryFormat } from "../memory/memory.js";
 
 /** A file in the memories' own directory is a list of entries; SOUL.md, which is elsewhere, is one text. */
 export const files: MemoryFormat["files"] = ({ manifest, paths }) => {

@@ -83,7 +83,7 @@ function mustServeCodex(agent: ResolvedAgent, provider: unknown): void {
     "not-ready",
     `${name} runs on Codex, and only a provider of type ${manifest.runtimes.codex?.provider} can serve that`,
     {
-      next: `clm agent runtime ${ref} auto`,
+      next: `clm agent runtime auto ${ref}`,
     },
   );
 }

@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
 import { didYouMean } from "../../text/nearest.js";
-import { builtInTypes } from "../built-in.js";
+import { builtInTypes } from "./built-in.js";
 import { keepChecked, keptTypes } from "./cache.js";
 import type { Loaded } from "./check.js";
 import { builtIn, type ManifestText, overlaysIn } from "./files.js";

@@ -2,25 +2,26 @@ import { Fault } from "../../errors.js";
 import { didYouMean } from "../../text/nearest.js";
 import { fill } from "../files/template.js";
 import type { Manifest } from "../manifest/manifest.js";
+import { noCapability } from "../manifest/no-capability.js";
 import { inRange } from "../manifest/versions.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 
 export type ProxyType = NonNullable<Manifest["proxy"]>;
 
-/** A server beside the agent that lends the login of a subscription to whoever reaches its port. */
+/** A server beside the agent that lends its login at a subscription to everyone who reaches its port. */
 export interface AgentProxy {
   /** Whose login it lends: `nous`. */
   provider: string;
   /** On the host's loopback. */
   port: number;
   unit: string;
-  /** What it passes on, below /v1. */
+  /** The paths below /v1 that it passes on. */
   paths: string[];
-  /** Bytes of a request that it reads. */
+  /** The largest request body, in bytes. */
   largest: number;
 }
 
-/** The proxy that an agent is recorded to have; nothing when it has none. */
+/** The proxy in an agent's record. */
 export function proxyOf(agent: ResolvedAgent): AgentProxy | undefined {
   const { manifest, proxy } = agent;
   const type = manifest.proxy;
@@ -34,21 +35,21 @@ export function proxyOf(agent: ResolvedAgent): AgentProxy | undefined {
   };
 }
 
-/** What its unit is called, whether it is there or not. */
 export const proxyUnit = ({ name }: Pick<ResolvedAgent, "name">, { unit }: ProxyType): string =>
   fill(unit, { name }) ?? unit;
 
-/** What the manifest says of it, or a fault when the agent's version has none. */
+/** The manifest's description; a fault when the agent's version has no proxy. */
 export function proxyTypeOf({ manifest, name, version }: ResolvedAgent): ProxyType {
   const { proxy, title } = manifest;
   if (proxy && inRange(version, proxy.when)) return proxy;
+  if (!proxy) throw noCapability(manifest, "proxy");
   throw new Fault("unsupported", `${name} can have no proxy`, {
-    why: proxy ? `${title} ${version} has none; versions ${proxy.when} do` : `${title} has none`,
+    why: `${title} ${version} has none; versions ${proxy.when} do`,
     next: `clm registry show ${manifest.type}`,
   });
 }
 
-/** The same of the proxy that an agent is recorded to have, which may be of a later version than the agent is by now. */
+/** The same for a proxy in the record, which may have been enabled by a later version than the agent has now. */
 export const recordedProxyType = (agent: ResolvedAgent): ProxyType =>
   (agent.proxy && agent.manifest.proxy) ?? proxyTypeOf(agent);
 
@@ -56,7 +57,6 @@ export const recordedProxyType = (agent: ResolvedAgent): ProxyType =>
 export const proxyProviders = ({ version }: ResolvedAgent, { providers }: ProxyType): string[] =>
   Object.keys(providers).filter((name) => inRange(version, providers[name]?.when ?? "*"));
 
-/** Refuses a provider that this version knows nothing of. */
 export function mustServe(agent: ResolvedAgent, type: ProxyType, provider: string): void {
   const known = proxyProviders(agent, type);
   if (known.includes(provider)) return;
@@ -65,7 +65,7 @@ export function mustServe(agent: ResolvedAgent, type: ProxyType, provider: strin
   if (later) {
     throw new Fault("unsupported", `the proxy of ${agent.name} cannot lend ${provider}`, {
       why: `${title} ${agent.version} cannot; versions ${later} can`,
-      next: `clm agent proxy ${agent.ref} enable --provider ${known[0]}`,
+      next: `clm agent proxy enable ${agent.ref} --provider ${known[0]}`,
       data: { providers: known },
     });
   }
@@ -74,8 +74,8 @@ export function mustServe(agent: ResolvedAgent, type: ProxyType, provider: strin
 }
 
 /**
- * The port of a proxy: the one it has, or the first that nobody has. `taken` are those of agents, up or down, its own API
- * too; `heard` are those that somebody listens on, but for what its own unit holds.
+ * The port it has, or the first free one. `taken` are ports of agents, up or down; `heard` are ports that something listens on,
+ * except the proxy's own unit.
  */
 export function proxyPort(
   { ports: { first, last } }: ProxyType,

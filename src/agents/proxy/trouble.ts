@@ -4,14 +4,14 @@ import { fixes, judge } from "../probe/proof/judge.js";
 import type { Observation } from "../probe/proof/observation.js";
 import type { AgentProxy } from "./proxy.js";
 
-/** Why nobody may be sent to a proxy's port: its own processes do not hold it, on the loopback only. */
+/** Why the port must not be used: it is not held by the proxy's own processes, on the loopback only. */
 export function proxyTrouble(agent: ResolvedAgent, proxy: AgentProxy, seen: Observation): Fault | undefined {
   const { ref, host, name } = agent;
   const as = { ...agent, unit: proxy.unit, port: proxy.port };
   const failed = judge(as, seen).filter(({ id, result }) => (id === "unit" || id === "port") && result === "fail");
   if (!failed.some(({ id }) => id === "port")) return undefined;
   const why = failed.map(({ reason }) => reason);
-  const again = `clm agent proxy ${ref} enable --provider ${proxy.provider}`;
+  const again = `clm agent proxy enable ${ref} --provider ${proxy.provider}`;
   const { listeners, strangers } = seen;
   if (listeners.length + strangers.length > 0) {
     return new Fault("check-failed", `the port of the proxy of ${name} on ${host} is not its own alone`, {

@@ -147,7 +147,7 @@ export const stop = command({
   path: "agent stop",
   summary: "stop an agent and keep its data",
   description: `Stops its unit and disables it, so that it does not start at boot. All data stays. Its proxy, if it
-has one, keeps running until 'clm agent proxy NAME disable'. The agent first finishes its running model calls, which
+has one, keeps running until 'clm agent proxy disable NAME'. The agent first finishes its running model calls, which
 may take minutes; --now kills it instead. That loses only the unfinished answers; the agent's files stay intact.
 Processes of its user outside its unit are reported; --strays ends them.`,
   args: { names: agentNames },
@@ -478,8 +478,6 @@ export const agent: Verbs = {
     shell,
     key,
     open,
-    proxy,
-    runtime,
   ],
-  nouns: [memory, secret, sessions],
+  nouns: [memory, proxy, runtime, secret, sessions],
 };

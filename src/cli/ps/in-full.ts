@@ -36,7 +36,7 @@ export function describeFound(found: AgentStatus, now: Date): string {
     ["Reached", reachLines(found)],
     [
       "Proxy",
-      record.proxy && `${record.proxy.provider}, 127.0.0.1:${record.proxy.port}; clm agent proxy ${agent.ref} status`,
+      record.proxy && `${record.proxy.provider}, 127.0.0.1:${record.proxy.port}; clm agent proxy status ${agent.ref}`,
     ],
     ["Runtime", record.runtime && (runtimeText(found) ?? "the agent's own")],
     ["Channels", channelLines(found)],

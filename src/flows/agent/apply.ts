@@ -121,7 +121,7 @@ function tellRuntime({ ui }: Session, { ref }: Agent, { agent, files }: Plan, ch
   const changed = files.filter(({ file, made }) => made !== undefined && changes.some((each) => each.file === file.id));
   if (!title || changed.length === 0) return;
   for (const note of changed.flatMap(({ notes }) => notes)) ui.warn(`${title}: ${note}`);
-  ui.note(`${title} got new settings; to check that it accepts them: clm agent runtime ${ref}`);
+  ui.note(`${title} got new settings; to check that it accepts them: clm agent runtime status ${ref}`);
 }
 
 /** Names in a file that is not written now stay clm's: the file is still there. */

@@ -1,4 +1,4 @@
-import type { HostProgram, ProgramAnswer } from "../../agents/host-program.js";
+import type { HostProgram, ProgramAnswer } from "../../agents/sessions/host-program.js";
 import { Fault } from "../../errors.js";
 import { awaitExit } from "../../remote/await-exit.js";
 import { withSilenceTimeout } from "../../remote/silence-timeout.js";

@@ -1,5 +1,5 @@
 import type { TranscriptMessage } from "../../agents/handoff/transcript.js";
-import type { ChatSession, Row } from "../../agents/sessions.js";
+import type { ChatSession, Row } from "../../agents/sessions/sessions.js";
 import { capability } from "../../agents/type.js";
 import { Fault } from "../../errors.js";
 import { type Agent, hostAndName } from "../../state/agents.js";

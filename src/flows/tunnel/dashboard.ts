@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Dashboard, dashboardOf, holderScript, isHeld, roomIn, roomScript } from "../../agents/dashboard.js";
+import {
+  type Dashboard,
+  dashboardOf,
+  holderScript,
+  isHeld,
+  roomIn,
+  roomScript,
+} from "../../agents/dashboard/dashboard.js";
 import { takenPorts } from "../../agents/plan/ports.js";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { type Observation, parseObservation } from "../../agents/probe/proof/observation.js";

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { type Dashboard, dashboardWords } from "../../agents/dashboard.js";
+import { type Dashboard, dashboardWords } from "../../agents/dashboard/dashboard.js";
 import { transientUnit } from "../../agents/plan/transient-unit.js";
 import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";

@@ -45,7 +45,7 @@ export function judgeBefore(before: Before): Check[] {
 function judgeProgram({ resolved: agent, type, sight }: Before): Check {
   const { program, version, broken } = sight;
   const id = "codex";
-  const fix = `clm agent runtime ${agent.ref} codex --install-codex`;
+  const fix = `clm agent runtime codex ${agent.ref} --install-codex`;
   if (!program) {
     return { id, result: "fail", reason: `there is no ${type.program} on the PATH of its service`, fix };
   }
@@ -63,7 +63,7 @@ function judgeProgram({ resolved: agent, type, sight }: Before): Check {
 
 const loginOf = ({ resolved: agent }: { resolved: ResolvedAgent }): string => {
   const own = Object.keys(runtimeEnv(agent)).length > 0 ? " --codex-home own" : "";
-  return `clm agent runtime ${agent.ref} login${own}`;
+  return `clm agent runtime login ${agent.ref}${own}`;
 };
 
 function judgeHermesLogin(before: Before): Check {

@@ -1,4 +1,4 @@
-import type { ChatSession, Row, SessionMessage } from "../../sessions.js";
+import type { ChatSession, Row, SessionMessage } from "../../sessions/sessions.js";
 
 export function sessionFrom(row: Row): ChatSession {
   return {

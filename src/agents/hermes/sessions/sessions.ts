@@ -1,5 +1,5 @@
 import { proofSessions } from "../../probe/proof/session.js";
-import type { SessionStore } from "../../sessions.js";
+import type { SessionStore } from "../../sessions/sessions.js";
 import { onStateDb } from "../state-db/program.js";
 import program from "./program.py?raw";
 

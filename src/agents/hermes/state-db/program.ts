@@ -1,5 +1,5 @@
 import { sh } from "../../../quote.js";
-import type { HostProgram, ProgramPaths } from "../../host-program.js";
+import type { HostProgram, ProgramPaths } from "../../sessions/host-program.js";
 import opening from "./opening.py?raw";
 
 // The program is the first bytes of stdin and its request the rest, so that neither shows in a process list. A Python built

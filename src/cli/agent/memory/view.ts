@@ -1,4 +1,4 @@
-import { lengthOf } from "../../../agents/memory.js";
+import { lengthOf } from "../../../agents/memory/memory.js";
 import { type MemoryCopy, memoryTarget, readFiles } from "../../../flows/agent/memory/memory-files.js";
 import type { WriteResult } from "../../../flows/agent/memory/write.js";
 import { withSession } from "../../../flows/session.js";

@@ -1,29 +1,59 @@
-import { command, oneOf, text } from "../../command.js";
-import { agentName, sudoOption } from "../../shared-options.js";
+import { command, type Noun, text } from "../../command.js";
+import { agentFilters, agentNames, batchOptions, sudoOption } from "../../shared-options.js";
 
-export const proxy = command({
-  path: "agent proxy",
+const formats = ["table", "json", "yaml", "name"] as const;
+const onAgents = { ...agentFilters, ...batchOptions, ...sudoOption };
+
+export const enable = command({
+  path: "agent proxy enable",
   summary: "lend an agent's login at a subscription to the gateway",
-  description: `'enable' runs 'hermes proxy' on the agent's host: a unit of its own, as closed in as the agent's, on a port of its own on the
-loopback. It passes requests on to the provider and puts the agent's login in place of whatever key they carry. First it is checked
-that the version has it (2026.5.16 and later; xai from 2026.5.29 on) and that the agent is logged in; if not, it says how to log in.
-Then it is proven that the unit's own process holds the port and says that it has a login. The same command again changes nothing;
-with another provider the unit is changed. 'disable' takes the unit away, and the agent stays logged in. 'status' tells what the host
-says now, and ends with a fault when the proxy does not serve although it should.
+  description: `Runs 'hermes proxy' on the agent's host: a unit of its own, in the same sandbox as the agent, on a loopback port of its own. It passes
+requests on to the provider and replaces whatever key they carry with the agent's login.
 
-It goes on while the agent is stopped, and goes with 'clm agent remove'. People and programs reach it through 'clm gateway serve' as
-NAME/proxy/MODEL, with keys, limits and a log. By itself it has none of these: every user of the agent's host can use that port.`,
-  args: { name: agentName, what: oneOf(["enable", "disable", "status"], "what to do with it") },
+First clm checks that the version has a proxy (2026.5.16 and later; xai from 2026.5.29 on) and that the agent is logged in; if not, it
+says how to log in. Then it proves that the unit's own process holds the port and reports a login. Running the command again changes
+nothing; with another provider the unit is changed.
+
+The proxy keeps running while the agent is stopped, and is removed by 'clm agent remove'. People and programs reach it through
+'clm gateway serve' as NAME/proxy/MODEL, with keys, limits and a log. By itself it has none of these: every user of the agent's host
+can use that port.`,
+  args: { names: agentNames },
   options: {
     provider: text("PROVIDER", "whose login to lend: nous or xai (default: the one it lends already)"),
-    ...sudoOption,
+    ...onAgents,
   },
-  formats: ["table", "json", "yaml"],
+  formats,
   mutates: true,
-  examples: [
-    { run: "clm agent proxy hermes-test enable --provider nous" },
-    { run: "clm agent proxy hermes-test status -o json" },
-    { run: "clm agent proxy hermes-test disable" },
-  ],
-  load: () => import("./proxy.js"),
+  examples: [{ run: "clm agent proxy enable hermes-test --provider nous" }],
+  load: () => import("./enable.js"),
 });
+
+export const disable = command({
+  path: "agent proxy disable",
+  summary: "stop lending an agent's login",
+  description: "Removes the proxy's unit. The agent stays logged in.",
+  args: { names: agentNames },
+  options: onAgents,
+  formats,
+  mutates: true,
+  examples: [{ run: "clm agent proxy disable hermes-test" }],
+  load: () => import("./disable.js"),
+});
+
+export const status = command({
+  path: "agent proxy status",
+  summary: "show the live status of an agent's proxy",
+  description: "Fails when the proxy is enabled but does not serve.",
+  args: { names: agentNames },
+  options: onAgents,
+  formats,
+  examples: [{ run: "clm agent proxy status hermes-test -o json" }],
+  load: () => import("./status.js"),
+});
+
+export const proxy: Noun = {
+  name: "agent proxy",
+  summary: "lend an agent's login at a subscription",
+  commands: [enable, disable, status],
+  verbLast: { verbs: { enable: "enable", disable: "disable", status: "status" } },
+};

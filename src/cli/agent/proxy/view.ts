@@ -2,19 +2,22 @@ import type { AgentProxy } from "../../../agents/proxy/proxy.js";
 import type { ProxyStatus } from "../../../flows/agent/proxy/status.js";
 import type { Agent } from "../../../state/agents.js";
 
-/** What its models are called at the gateway. */
+/** The name of its models at the gateway. */
 const asModel = ({ ref }: Agent): string => `${ref}/proxy/MODEL`;
 
-/** What a program reads of a proxy. */
-export const plainProxy = (agent: Agent, { provider, port, unit, paths, largest }: AgentProxy): object => ({
-  ...{ provider, port, unit, paths: paths.map((path) => `/v1${path}`) },
-  ...{ largest_body: largest, model: asModel(agent) },
+export const toJson = (agent: Agent, { provider, port, unit, paths, largest }: AgentProxy): object => ({
+  provider,
+  port,
+  unit,
+  paths: paths.map((path) => `/v1${path}`),
+  largest_body: largest,
+  model: asModel(agent),
 });
 
-export function plainStatus(seen: ProxyStatus): object {
-  const { agent, proxy, unit, enabled, holders, logins, upstream, authenticated, trouble } = seen;
+export function statusJson(status: ProxyStatus): object {
+  const { agent, proxy, unit, enabled, holders, logins, upstream, authenticated, trouble } = status;
   return {
-    proxy: proxy ? plainProxy(agent, proxy) : null,
+    proxy: proxy ? toJson(agent, proxy) : null,
     serves: proxy !== undefined && trouble === undefined,
     unit: unit ?? null,
     enabled,
@@ -26,7 +29,6 @@ export function plainStatus(seen: ProxyStatus): object {
   };
 }
 
-/** A status for a person. */
 export function describeStatus({ agent, proxy, unit, enabled, holders, logins, upstream }: ProxyStatus): string {
   const lines: [string, string | undefined][] = [
     ["Proxy", proxy ? `${proxy.provider}, 127.0.0.1:${proxy.port} on ${agent.host.name}` : "none"],
@@ -42,7 +44,6 @@ export function describeStatus({ agent, proxy, unit, enabled, holders, logins, u
 const holderText = (pid: number, user: string, command: string, own: boolean): string =>
   own ? `its own process ${pid}` : `ANOTHER process: pid ${pid}, user ${user}, ${command || "?"}`;
 
-/** What its port means: told whenever there is one. */
 export const howToReach = (agent: Agent, { port }: AgentProxy): string[] => [
   `use it as ${asModel(agent)} through 'clm gateway serve', with keys, limits and a log`,
   `it has none of these itself: every user of ${agent.host.name} can use 127.0.0.1:${port} there`,

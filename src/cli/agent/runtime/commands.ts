@@ -1,59 +1,114 @@
-import { choice, command, flag, list, text } from "../../command.js";
+import { choice, command, flag, list, type Noun, text } from "../../command.js";
 import { agentFilters, agentNames, batchOptions, sudoOption } from "../../shared-options.js";
 
-export const runtime = command({
-  path: "agent runtime",
-  summary: "hand an agent's turns to Codex, or take them back",
-  description: `After the agents comes what to do. 'codex' (or 'on', 'codex_app_server') lets the Codex CLI on the agent's host run its turns, in
-Codex' own sandbox, with the agent's MCP servers and tools. Everything is checked first: the versions, the provider, both logins, the
-sandbox in the unit the agent will have. Then Codex gets its config.toml, and must accept it and start every MCP server in it; then
-the agent is restarted and must answer. What fails is put back as it was. Your own part of config.toml is kept byte for byte, and
-secrets of .env are not written to it. What no flag says is as it was when it last ran on Codex.
+const formats = ["table", "json", "yaml", "name"] as const;
 
-'auto' (or 'off') gives the turns back to the agent; what Codex was given stays, unless --clean takes it away. 'login' logs Codex and
-the agent in: go to the address it shows. Without a word, it tells how things are on the host, and ends with 1 when an agent that
-should run on Codex cannot. Of several agents one goes first, then the others; the first that fails stops those not begun yet.`,
-  args: {
-    names: {
-      ...agentNames,
-      summary: `${agentNames.summary}; then codex, auto or login`,
-      last: ["codex", "auto", "login"],
-    },
-  },
+const onAgents = {
+  ...agentFilters,
+  ...batchOptions,
+  continue: flag("go on with the others whatever fails"),
+  ...sudoOption,
+};
+
+const order = "With several agents, one goes first, then the others; the first failure stops those not begun yet.";
+
+const home = choice("WHERE", ["shared", "own"], "Codex' settings: ~/.codex of its user, or a directory for this agent");
+
+export const enable = command({
+  path: "agent runtime codex",
+  summary: "run an agent's turns on Codex",
+  description: `The Codex CLI on the agent's host runs its turns, in Codex' own sandbox, with the agent's MCP servers and tools. First clm checks the
+versions, the provider, both logins and the sandbox in the unit the agent will have. Then it writes Codex' config.toml, which Codex must
+accept and start every MCP server of; then it restarts the agent, which must answer. A failure is rolled back. Your own part of
+config.toml is kept byte for byte, and secrets of .env are not written to it. Options that are not given keep their last value.
+
+${order}`,
+  args: { names: agentNames },
   options: {
-    codexVersion: text("VERSION", "which Codex --install-codex brings (default: the one clm knows best)", {
+    codexVersion: text("VERSION", "which Codex --install-codex installs (default: the one clm knows best)", {
       completes: "codex-version",
     }),
-    installCodex: flag("bring Codex to the agent's user, checked by its pinned digest; the host needs no registry"),
+    installCodex: flag("install Codex for the agent's user, checked by its pinned digest; the host needs no registry"),
     codexFile: text("FILE", "take Codex from this package instead of fetching it with npm", { completes: "file" }),
-    codexHome: choice(
-      "WHERE",
-      ["shared", "own"],
-      "Codex' settings: ~/.codex of its user, or a place for this agent alone",
-    ),
+    codexHome: home,
     permissions: text("PROFILE", "read-only, workspace (the default), full-access, or a profile of your own"),
     mirror: flag("write SOUL.md, MEMORY.md and USER.md to Codex' AGENTS.md, and keep that current"),
-    noMirror: flag("tell Codex nothing of them"),
+    noMirror: flag("do not write them there"),
     auxiliary: list("TASK=PROVIDER[/MODEL]", "another model for a task that would use the subscription (repeatable)", {
       completes: "auxiliary-task",
     }),
-    skipChat: flag("prove all but a model's answer"),
-    clean: flag("with auto: also take what clm wrote out of Codex' files"),
-    withApiKey: flag("with login: Codex gets the API key that is read from stdin"),
-    ...agentFilters,
-    ...batchOptions,
-    continue: flag("go on with the others whatever fails"),
-    ...sudoOption,
+    skipChat: flag("prove everything except a model's answer"),
+    ...onAgents,
   },
-  formats: ["table", "json", "yaml", "name"],
+  formats,
   mutates: true,
   examples: [
-    { run: "clm agent runtime hermes-test", note: "how it is" },
-    { run: "clm agent runtime hermes-test codex --install-codex --dry-run", note: "only tell what would change" },
-    { run: "clm agent runtime hermes-test login" },
-    { run: "clm agent runtime hermes-test codex --permissions read-only --mirror" },
-    { run: "clm agent runtime 'web-*' codex --parallel 4" },
-    { run: "clm agent runtime hermes-test auto --clean" },
+    { run: "clm agent runtime codex hermes-test --install-codex --dry-run", note: "only show what would change" },
+    { run: "clm agent runtime codex hermes-test --permissions read-only --mirror" },
+    { run: "clm agent runtime codex 'web-*' --parallel 4" },
   ],
-  load: () => import("./runtime.js"),
+  load: () => import("./enable.js"),
 });
+
+export const auto = command({
+  path: "agent runtime auto",
+  summary: "run an agent's turns by the agent itself",
+  description: `Codex' files stay as they are, unless --clean removes what clm wrote there. ${order}`,
+  args: { names: agentNames },
+  options: {
+    clean: flag("also remove what clm wrote to Codex' files"),
+    skipChat: flag("prove everything except a model's answer"),
+    ...onAgents,
+  },
+  formats,
+  mutates: true,
+  examples: [{ run: "clm agent runtime auto hermes-test --clean" }],
+  load: () => import("./auto.js"),
+});
+
+export const login = command({
+  path: "agent runtime login",
+  summary: "log an agent and its Codex in",
+  description: "Shows the addresses at which to log in, one agent at a time.",
+  args: { names: agentNames },
+  options: {
+    withApiKey: flag("log Codex in with the API key on stdin"),
+    codexHome: home,
+    ...onAgents,
+  },
+  formats,
+  mutates: true,
+  examples: [{ run: "clm agent runtime login hermes-test" }],
+  load: () => import("./login.js"),
+});
+
+export const status = command({
+  path: "agent runtime status",
+  summary: "show what runs an agent's turns, and whether Codex could",
+  description: "Ends with 1 when an agent that should run on Codex cannot.",
+  args: { names: agentNames },
+  options: onAgents,
+  formats,
+  examples: [{ run: "clm agent runtime status hermes-test" }],
+  load: () => import("./status.js"),
+});
+
+export const runtime: Noun = {
+  name: "agent runtime",
+  summary: "choose what runs an agent's turns",
+  commands: [enable, auto, status, login],
+  verbLast: {
+    verbs: {
+      codex: "codex",
+      on: "codex",
+      enable: "codex",
+      codex_app_server: "codex",
+      auto: "auto",
+      off: "auto",
+      disable: "auto",
+      login: "login",
+      status: "status",
+    },
+    otherwise: "status",
+  },
+};

@@ -1,8 +1,13 @@
 import { runtimeSettings } from "../../../agents/hermes/codex/runtime.js";
 import type { Change } from "../../../agents/plan/change.js";
+import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { Fault } from "../../../errors.js";
 import type { RuntimeStatus } from "../../../flows/agent/runtime/status.js";
+import type { Pace } from "../../../flows/fleet/each.js";
 import { agentId } from "../../../state/agents.js";
+import type { Context } from "../../command.js";
+import { batchPace } from "../../run-on-agents.js";
+import { changeText } from "../print-result.js";
 
 /** Hermes may have switched it on itself. */
 const isCodexs = ({ runtime, setting }: RuntimeStatus): boolean =>
@@ -13,12 +18,11 @@ const whoRuns = (status: RuntimeStatus): string => {
   return status.runtime === "codex" ? "Codex" : "Codex, by its config.yaml; not switched on here";
 };
 
-/** A status for a person. */
 export function describeStatus(status: RuntimeStatus): string[] {
   const { setting, codex, permissions, mirror } = status;
   const lines: [string, string | undefined][] = [
     ["Runtime", whoRuns(status)],
-    ["config.yaml", setting ?? "says nothing of it"],
+    ["config.yaml", setting ?? "does not set it"],
     ["Codex", codex.version && `${codex.version} (${codex.program})`],
     ["Settings", `${codex.home}/config.toml`],
     ["Permissions", permissions],
@@ -27,7 +31,7 @@ export function describeStatus(status: RuntimeStatus): string[] {
   return lines.map(([title, value]) => `${`${title}:`.padEnd(13)}${value || "-"}`);
 }
 
-/** The same in one line, for who asked about many. */
+/** In one line, for a list of many. */
 export function inBrief(status: RuntimeStatus): string {
   const { codex, checks } = status;
   const missing = checks.filter(({ result }) => result === "fail").map(({ id, reason }) => `${id}: ${reason}`);
@@ -37,10 +41,28 @@ export function inBrief(status: RuntimeStatus): string {
   return isCodexs(status) ? who : `${who}; could run on Codex${version}`;
 }
 
-/** How a file would change, below what is said of it. */
-export const detailLines = ({ details = [] }: Change): string[] => details.map((line) => `    ${line}`);
+export const hasAnswered = (proofs: Proof[]): boolean =>
+  proofs.some(({ id, result }) => id === "chat" && result === "ok");
 
-/** An agent that should run on Codex, and cannot, is not well. */
+/** With several agents; for one agent `printChanges` prints them in full. */
+export const wouldChange = (changes: Change[], subject: string): string[] =>
+  subject === "" ? changes.map((change) => `would change ${changeText(change)}`) : [];
+
+/** The changes; in a dry run line by line. */
+export function printChanges(clm: Context, changes: Change[]): void {
+  const lines = changes.flatMap((change) => [
+    `${clm.dryRun ? "would change" : "changed"} ${changeText(change)}`,
+    ...(clm.dryRun ? (change.details ?? []).map((line) => `    ${line}`) : []),
+  ]);
+  if (lines.length > 0) clm.ui.out(`${lines.join("\n")}\n\n`);
+}
+
+/** One agent first, then the others; the first failure stops those not begun yet. */
+export function canaryPace(options: { continue: boolean; maxFail: number | undefined; parallel: number }): Pace {
+  const { maxFail = 1, ...pace } = batchPace(options);
+  return { ...pace, canary: true, ...(!options.continue && { maxFail }) };
+}
+
 export function mustRun({ agent, runtime, setting, checks }: RuntimeStatus): void {
   if (runtime !== "codex") return;
   const failed = checks.filter(({ result }) => result === "fail");

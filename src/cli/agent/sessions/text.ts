@@ -1,4 +1,4 @@
-import type { SessionMessage } from "../../../agents/sessions.js";
+import type { SessionMessage } from "../../../agents/sessions/sessions.js";
 import type { Transcript } from "../../../flows/agent/sessions/sessions.js";
 import { agentId } from "../../../state/agents.js";
 import { beginningOf } from "../../../text/snippet.js";

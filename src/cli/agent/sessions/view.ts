@@ -1,4 +1,4 @@
-import type { ChatSession, SessionMessage } from "../../../agents/sessions.js";
+import type { ChatSession, SessionMessage } from "../../../agents/sessions/sessions.js";
 import type { SearchHit } from "../../../flows/agent/sessions/sessions.js";
 import { snippetOf } from "../../../text/snippet.js";
 import { age } from "../../../ui/time.js";

@@ -1,4 +1,4 @@
-import { lengthOf, normalizeText } from "../../../agents/memory.js";
+import { lengthOf, normalizeText } from "../../../agents/memory/memory.js";
 import { Fault } from "../../../errors.js";
 import { agentId } from "../../../state/agents.js";
 import type { Session } from "../../session.js";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { MemoryFile } from "../../../agents/memory.js";
+import type { MemoryFile } from "../../../agents/memory/memory.js";
 import { asFault, isFault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Agent } from "../../../state/agents.js";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { findMemoryFile, type MemoryFile, type MemoryFormat } from "../../../agents/memory.js";
+import { findMemoryFile, type MemoryFile, type MemoryFormat } from "../../../agents/memory/memory.js";
 import { withItsRights } from "../../../agents/plan/as-agent.js";
 import { capability } from "../../../agents/type.js";
 import { Fault } from "../../../errors.js";

@@ -7,7 +7,7 @@ export async function tellCodex(session: Session, agent: Agent): Promise<void> {
   if (runtime?.kind !== "codex") return;
   if (!runtime.mirror) {
     session.ui.warn(
-      `${agent.name} runs on Codex, which is not told of it: clm agent runtime ${agent.ref} codex --mirror`,
+      `${agent.name} runs on Codex, which is not told of it: clm agent runtime codex ${agent.ref} --mirror`,
     );
     return;
   }

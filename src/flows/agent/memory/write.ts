@@ -1,4 +1,4 @@
-import { lengthOf, type MemoryFile, mustFit, normalizeText } from "../../../agents/memory.js";
+import { lengthOf, type MemoryFile, mustFit, normalizeText } from "../../../agents/memory/memory.js";
 import { Fault } from "../../../errors.js";
 import { agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";

@@ -16,10 +16,9 @@ import { converge } from "../../../remote/operations/converge.js";
 import { sharedShell } from "../../../remote/shared-shell.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, hostAndName } from "../../../state/agents.js";
+import { check, flow } from "../../flow.js";
 import type { Session } from "../../session.js";
-import { step } from "../../step.js";
 import { withLockedAgent } from "../agent-lock.js";
-import { bring } from "../bring.js";
 import { mustBeInstalled } from "../preconditions.js";
 import { mustHaveAccount } from "../prepare.js";
 import { targetOf } from "../target.js";
@@ -27,74 +26,72 @@ import { claim, withProxy } from "./claim.js";
 import { mustBeItsUnit, mustBeNobodysUnit, probeProxy } from "./probe.js";
 import { mustAnswer } from "./prove.js";
 
-export interface Enabled {
+export interface EnableResult {
   agent: Agent;
   proxy: AgentProxy;
-  /** None when it was so already. */
+  /** None when it was enabled before. */
   changes: Change[];
-  /** What it calls the service it passes requests on to; nothing in a dry run. */
+  /** The service it passes requests on to, in its own words; absent in a dry run. */
   upstream?: string | undefined;
 }
 
-/** Enable: the agent's login at a provider is lent by a unit of its own, on a port of its own, and it says so itself. */
-export function enableProxy(session: Session, ref: string, provider: string | undefined): Promise<Enabled> {
-  return withLockedAgent(session, ref, (agent) => enable(session, hostAndName(agent), provider));
-}
+/** Enable: a unit of its own lends the agent's login at a provider on a port of its own, and says that it is logged in. */
+export const enableProxy = (session: Session, ref: string, wanted: string | undefined): Promise<EnableResult> =>
+  withLockedAgent(session, ref, async (found) => {
+    const { agent, resolved } = await targetOf(session, hostAndName(found));
+    mustBeInstalled(agent);
+    const { manifest } = resolved;
+    const type = proxyTypeOf(resolved);
+    const unit = proxyUnit(resolved, type);
+    const provider = wanted ?? agent.record.proxy?.provider;
+    if (provider === undefined) throw noProvider(resolved, type);
+    mustServe(resolved, type, provider);
+    mustBeNobodysUnit(agent, unit);
 
-async function enable(session: Session, ref: string, wanted: string | undefined): Promise<Enabled> {
-  const { ui, gate, signal } = session;
-  const { agent, resolved: before } = await targetOf(session, ref);
-  mustBeInstalled(agent);
-  const type = proxyTypeOf(before);
-  const provider = wanted ?? agent.record.proxy?.provider;
-  if (provider === undefined) throw unsaid(before, type);
-  mustServe(before, type, provider);
-  mustBeNobodysUnit(agent, proxyUnit(before, type));
+    const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
+    const recorded = agent.record.proxy;
+    const seen = await check(session, `check the login of ${agent.name} at ${provider}`, async () => {
+      const seen = await probeProxy(session, root, resolved, type, { port: recorded?.port, logins: true });
+      mustHaveAccount(resolved, seen);
+      mustBeOurs(resolved, seen, agent.record.mark);
+      mustBeItsUnit(resolved, unit, seen);
+      mustBeLoggedIn(resolved, type, provider, seen);
+      return seen;
+    });
 
-  const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
-  const kept = agent.record.proxy?.port;
-  const seen = await step(ui, `check the login of ${agent.name} at ${provider}`, async () => {
-    const seen = await probeProxy(session, root, before, type, { port: kept, logins: true });
-    mustHaveAccount(before, seen);
-    mustBeOurs(before, seen, agent.record.mark);
-    mustBeItsUnit(before, proxyUnit(before, type), seen);
-    mustBeLoggedIn(before, type, provider, seen);
-    return seen;
+    const planFor = (record: AgentRecord) => {
+      const planned = resolvedAgent(manifest, { ...agent, record });
+      const proxy = proxyOf(planned) as AgentProxy;
+      return { record, resolved: planned, proxy, operations: proxyOperations(planned, seen.systemd) };
+    };
+    const claiming = { provider, manifest, type, seen };
+    const first = planFor(withProxy(agent, claiming));
+    const differs = changesOf(await converge(root, first.operations, { mode: "check", signal: session.signal }));
+    const isSame = differs.length === 0 && recorded?.port === first.proxy.port && recorded.provider === provider;
+    const action = {
+      verb: "agent proxy enable",
+      target: hostAndName(agent),
+      summary: `lend ${agent.name}'s login at ${provider} on port ${first.proxy.port} of ${agent.host.name}`,
+    };
+    return flow(session, action, async ({ change, prove, record }) => {
+      // Recorded before the host changes: after a kill in between, the same command resumes and a removal finds the unit.
+      const claimed = isSame ? undefined : await record("provider and port", () => claim(session, agent, claiming));
+      const { proxy, operations, ...plan } = claimed ? planFor(claimed) : first;
+      const changes = isSame ? [] : changesOf(await change(`start ${proxy.unit}`, { root, operations }));
+      const upstream = await prove(`prove that ${proxy.unit} answers`, () =>
+        mustAnswer(session, { root, resolved: plan.resolved, type, proxy }),
+      );
+      return { agent: { ...agent, record: claimed ?? agent.record }, proxy, changes, upstream };
+    });
   });
 
-  const claiming = { provider, manifest: before.manifest, type, seen };
-  const planned = (record: AgentRecord) => {
-    const resolved = resolvedAgent(before.manifest, { ...agent, record });
-    return { record, resolved, proxy: proxyOf(resolved) as AgentProxy, wish: proxyOperations(resolved, seen.systemd) };
-  };
-  let plan = planned(withProxy(agent, claiming));
-  const action = {
-    verb: "agent proxy enable",
-    target: hostAndName(agent),
-    summary: `lend ${agent.name}'s login at ${provider} on port ${plan.proxy.port} of ${agent.host.name}`,
-  };
-  // Written down before the host is changed: killed in between, it is what is to be, and what a removal takes away.
-  const first = async () => {
-    plan = planned(await claim(session, agent, claiming));
-  };
-  const differs = changesOf(await converge(root, plan.wish, { mode: "check", signal })).length > 0;
-  const isRecorded = kept === plan.proxy.port && agent.record.proxy?.provider === provider;
-  const changes =
-    differs || !isRecorded
-      ? await bring(session, action, { root, wish: () => plan.wish, first, title: `start ${plan.proxy.unit}` })
-      : [];
-  const { record, resolved, proxy } = plan;
-  const upstream = gate.dryRun ? undefined : await mustAnswer(session, { root, resolved, type, proxy });
-  return { agent: { ...agent, record: gate.dryRun ? agent.record : record }, proxy, changes, upstream };
-}
-
-const unsaid = ({ ref }: ResolvedAgent, { providers }: ProxyType): Fault =>
+const noProvider = ({ ref }: ResolvedAgent, { providers }: ProxyType): Fault =>
   new Fault("usage", "--provider is missing: say whose login is to be lent", {
     why: `there are ${Object.keys(providers).join(", ")}`,
-    next: `clm agent proxy ${ref} enable --provider ${Object.keys(providers)[0]}`,
+    next: `clm agent proxy enable ${ref} --provider ${Object.keys(providers)[0]}`,
   });
 
-/** As its own program says it: nobody else can tell whether a login still holds. */
+/** Only the agent's own program can tell whether a login is still valid. */
 function mustBeLoggedIn(
   { name, ref }: ResolvedAgent,
   type: ProxyType,
@@ -103,10 +100,10 @@ function mustBeLoggedIn(
 ): void {
   const login = logins.find((each) => each.provider === provider);
   if (login?.ready) return;
-  const said = login ? `its program says: ${login.state}` : `its program says nothing of ${provider}`;
+  const state = login ? `its program says: ${login.state}` : `its program does not mention ${provider}`;
   const { title = provider, login: words = "" } = type.providers[provider] ?? {};
   throw new Fault("not-ready", `${name} is not logged in at ${title}; nothing was changed`, {
-    why: [said, `log in as the agent's user: ${words}`],
+    why: [state, `log in as the agent's user: ${words}`],
     next: [`clm agent shell ${ref}`, `clm agent exec ${ref} -- ${words}`],
     data: { provider, login: words, ...(login && { state: login.state }) },
   });

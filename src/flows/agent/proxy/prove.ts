@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isHeld } from "../../../agents/dashboard.js";
+import { isHeld } from "../../../agents/dashboard/dashboard.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { brief, fixes } from "../../../agents/probe/proof/judge.js";
 import type { ProxyObservation } from "../../../agents/proxy/probe.js";
@@ -8,10 +8,9 @@ import { proxyTrouble } from "../../../agents/proxy/trouble.js";
 import { Fault } from "../../../errors.js";
 import type { Shell } from "../../../remote/process.js";
 import type { Session } from "../../session.js";
-import { step } from "../../step.js";
 import { probeProxy } from "./probe.js";
 
-export interface Scene {
+export interface RunningProxy {
   root: Shell;
   resolved: ResolvedAgent;
   type: ProxyType;
@@ -20,32 +19,31 @@ export interface Scene {
 
 const pause = 300;
 
-/** Waits until its own processes hold its port and it says that it has a login to lend. Gives back what it calls its upstream. */
-export function mustAnswer(session: Session, scene: Scene): Promise<string | undefined> {
-  const { root, resolved: agent, type, proxy } = scene;
-  return step(session.ui, `prove that ${proxy.unit} answers`, async () => {
-    const deadline = Date.now() + type.timeout;
-    for (;;) {
-      const seen = await probeProxy(session, root, agent, type, { port: proxy.port });
-      if (isWell(seen)) return seen.says?.upstream;
-      if (isOver(seen) || Date.now() > deadline) throw notWell(scene, seen);
-      await sleep(pause, undefined, { signal: session.signal });
-    }
-  });
+/** Waits until its own processes hold its port and it says that it is logged in. Returns what it calls its upstream. */
+export async function mustAnswer(session: Session, running: RunningProxy): Promise<string | undefined> {
+  const { root, resolved, type, proxy } = running;
+  const deadline = Date.now() + type.timeout;
+  for (;;) {
+    const seen = await probeProxy(session, root, resolved, type, { port: proxy.port });
+    if (isServing(seen)) return seen.says?.upstream;
+    if (isHopeless(seen) || Date.now() > deadline) throw notServing(running, seen);
+    await sleep(pause, undefined, { signal: session.signal });
+  }
 }
 
-/** It is there for who asks it, and has something to lend. */
-export const isWell = (seen: ProxyObservation): boolean => isHeld(seen) && seen.says?.authenticated === true;
+export const isServing = (seen: ProxyObservation): boolean => isHeld(seen) && seen.says?.authenticated === true;
 
-/** What does not hold will not come to hold by waiting. */
-const isOver = ({ unit: { ActiveState, SubState }, says }: ProxyObservation): boolean =>
+/** Waiting longer does not help. */
+const isHopeless = ({ unit: { ActiveState, SubState }, says }: ProxyObservation): boolean =>
   ActiveState === "failed" ||
   ActiveState === "inactive" ||
   SubState === "auto-restart" ||
   says?.authenticated === false;
 
-/** Why it does not serve. */
-export function notWell({ resolved: agent, proxy }: Pick<Scene, "resolved" | "proxy">, seen: ProxyObservation): Fault {
+export function notServing(
+  { resolved: agent, proxy }: Pick<RunningProxy, "resolved" | "proxy">,
+  seen: ProxyObservation,
+): Fault {
   const { name, ref, host } = agent;
   const trouble = proxyTrouble(agent, proxy, seen);
   const last = seen.words.filter((line) => line.trim() !== "" && !line.startsWith(`${proxy.unit}: `)).at(-1);
@@ -53,7 +51,7 @@ export function notWell({ resolved: agent, proxy }: Pick<Scene, "resolved" | "pr
   if (trouble) return trouble.with({ why: [...trouble.why, ...said] });
   const { health } = agent.manifest.proxy ?? {};
   return new Fault("check-failed", `the proxy of ${name} on ${host} does not serve`, {
-    why: seen.says?.authenticated === false ? "it says that it is not logged in" : `${health} gave no answer`,
-    next: [`clm agent proxy ${ref} enable --provider ${proxy.provider}`, fixes({ ...agent, unit: proxy.unit }).journal],
+    why: seen.says?.authenticated === false ? "it reports that it is not logged in" : `${health} gave no answer`,
+    next: [`clm agent proxy enable ${ref} --provider ${proxy.provider}`, fixes({ ...agent, unit: proxy.unit }).journal],
   });
 }

@@ -6,30 +6,29 @@ import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
 import { probeProxy } from "./probe.js";
-import { isWell, notWell } from "./prove.js";
+import { isServing, notServing } from "./prove.js";
 
-/** What the host says of an agent's proxy now. */
+/** The live status of an agent's proxy. */
 export interface ProxyStatus {
   agent: Agent;
-  /** As it was recorded; nothing when the agent is to have none. */
+  /** As recorded; absent when none is enabled. */
   proxy?: AgentProxy;
-  /** As systemd says it: `active (running)`; nothing when there is no such unit. */
+  /** In systemd's words: `active (running)`; absent when there is no such unit. */
   unit?: string;
   enabled: boolean;
-  /** Who listens on its port. */
+  /** The processes that listen on its port. */
   holders: { pid: number; user: string; command: string; own: boolean }[];
-  /** At which providers the agent is logged in, as its program says it. */
+  /** As the agent's program reports them. */
   logins: Login[];
-  /** What it says of itself. */
+  /** As the proxy reports them. */
   upstream?: string;
   authenticated?: boolean;
   /** Why it does not serve although it should. */
   trouble?: Fault;
 }
 
-/** Status: looks, and changes nothing. */
-export async function proxyStatus(session: Session, word: string): Promise<ProxyStatus> {
-  const { agent, resolved } = await targetOf(session, word);
+export async function proxyStatus(session: Session, ref: string): Promise<ProxyStatus> {
+  const { agent, resolved } = await targetOf(session, ref);
   const type = recordedProxyType(resolved);
   const proxy = proxyOf(resolved);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
@@ -37,12 +36,12 @@ export async function proxyStatus(session: Session, word: string): Promise<Proxy
   return {
     agent,
     ...(proxy && { proxy }),
-    ...told(seen),
-    ...(proxy && !isWell(seen) && { trouble: notWell({ resolved, proxy }, seen) }),
+    ...factsFrom(seen),
+    ...(proxy && !isServing(seen) && { trouble: notServing({ resolved, proxy }, seen) }),
   };
 }
 
-function told({ unit, listeners, logins, says }: ProxyObservation): Omit<ProxyStatus, "agent"> {
+function factsFrom({ unit, listeners, logins, says }: ProxyObservation): Omit<ProxyStatus, "agent"> {
   const { LoadState, ActiveState = "", SubState = "", UnitFileState } = unit;
   return {
     ...(LoadState !== "not-found" && { unit: `${ActiveState} (${SubState})` }),

@@ -15,7 +15,7 @@ import type { Session } from "../../session.js";
 import { mustBeInstalled } from "../preconditions.js";
 import type { VerifyOptions } from "../verify-port-owner.js";
 
-/** The way to an agent's proxy. There is no key: whoever reaches the port is served. */
+/** A connection to an agent's proxy, which takes no key: it serves everyone who reaches its port. */
 export interface ProxyEndpoint {
   api: VerifiedPort;
   connection: Connection;
@@ -24,8 +24,8 @@ export interface ProxyEndpoint {
 }
 
 /**
- * Connects to the agent's host. Whoever else has the proxy's port would be told what people ask their models: whose process has
- * a connection to it is looked at when there is one, before it is used.
+ * Connects to the agent's host. Another process on the proxy's port would read what people ask their models, so the owner of
+ * each connection is verified before it is used.
  */
 export async function verifyProxyPort(
   session: Session,
@@ -52,4 +52,4 @@ export async function verifyProxyPort(
 }
 
 const none = ({ name, ref }: Agent): Fault =>
-  new Fault("not-ready", `${name} has no proxy`, { next: `clm agent proxy ${ref} status` });
+  new Fault("not-ready", `${name} has no proxy`, { next: `clm agent proxy status ${ref}` });

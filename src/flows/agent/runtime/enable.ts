@@ -274,7 +274,7 @@ function mustBeAccepted({ agent }: Scene, checks: Check[]): void {
   if (failed.length === 0) return;
   throw new Fault("check-failed", `Codex does not accept what ${agentId(agent)} would give it`, {
     why: failed.map(({ id, reason }) => `${id}: ${reason}`),
-    next: `clm agent runtime ${agent.ref} codex --dry-run`,
+    next: `clm agent runtime codex ${agent.ref} --dry-run`,
     data: { checks: failed },
   });
 }

@@ -59,7 +59,7 @@ async function logIn(session: Session, word: string, request: LoginRequest): Pro
   if (!first.version) {
     throw new Fault("not-ready", `there is no Codex that works for ${agentId(agent)}`, {
       why: first.broken ?? `there is no ${type.program} on the PATH of its service`,
-      next: `clm agent runtime ${agent.ref} codex --install-codex`,
+      next: `clm agent runtime codex ${agent.ref} --install-codex`,
     });
   }
   const environment = Object.entries(codexHome(resolved)).map(([name, value]) => `${name}=${value}`);

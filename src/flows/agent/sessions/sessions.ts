@@ -6,7 +6,7 @@ import type {
   SessionMessage,
   SessionQuery,
   SessionStore,
-} from "../../../agents/sessions.js";
+} from "../../../agents/sessions/sessions.js";
 import { capability } from "../../../agents/type.js";
 import { Fault } from "../../../errors.js";
 import type { Agent } from "../../../state/agents.js";

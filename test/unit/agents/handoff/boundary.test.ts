@@ -7,7 +7,7 @@ import { redacting } from "../../../../src/agents/handoff/redact.js";
 import { canonical, paired, type TranscriptMessage, turnsOf } from "../../../../src/agents/handoff/transcript.js";
 import { inPlaceOf, linesOf } from "../../../../src/agents/handoff/withhold-outputs.js";
 import { transcriptFrom } from "../../../../src/agents/hermes/handoff/rows.js";
-import type { Row } from "../../../../src/agents/sessions.js";
+import type { Row } from "../../../../src/agents/sessions/sessions.js";
 import { Secret } from "../../../../src/secret.js";
 import { createRedactor } from "../../../../src/ui/redact.js";
 import { conversations, deniable } from "./conversations.js";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { TranscriptMessage } from "../../../../src/agents/handoff/transcript.js";
 import { transcriptFrom } from "../../../../src/agents/hermes/handoff/rows.js";
-import type { Row } from "../../../../src/agents/sessions.js";
+import type { Row } from "../../../../src/agents/sessions/sessions.js";
 
 /** Texts that quote each other, hold what stands for something, and are no words at all. */
 const lines = fc.constantFrom(

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { entriesOf, files, surprisesIn } from "../../../../src/agents/hermes/memory.js";
 import { loadType } from "../../../../src/agents/manifest/registry.js";
-import { findMemoryFile, lengthOf, mustFit, normalizeText } from "../../../../src/agents/memory.js";
+import { findMemoryFile, lengthOf, mustFit, normalizeText } from "../../../../src/agents/memory/memory.js";
 import { pathsFor, type ResolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { Fault } from "../../../../src/errors.js";
 import { faultOf } from "../../state/scratch.js";

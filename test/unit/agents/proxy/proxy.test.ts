@@ -84,7 +84,7 @@ describe("what a version can lend", () => {
     expect(faultOf(() => mustServe(older, type, "xai"))).toMatchObject({
       fault: "unsupported",
       why: ["Hermes Agent 2026.5.16 cannot; versions >=2026.5.29 can"],
-      next: ["clm agent proxy ada enable --provider nous"],
+      next: ["clm agent proxy enable ada --provider nous"],
     });
     expect(faultOf(() => mustServe(resolved(), type, "nuos"))).toMatchObject({
       fault: "bad-input",
@@ -328,6 +328,6 @@ describe("nobody is sent to a port that is not its own", () => {
     if (!seen || !proxy) throw new Error("nothing to judge");
     const trouble = proxyTrouble(one, proxy, seen);
     expect([trouble?.fault, trouble?.data.door]).toEqual([fault, door]);
-    if (trouble) expect(trouble.next[0]).toBe("clm agent proxy ada enable --provider nous");
+    if (trouble) expect(trouble.next[0]).toBe("clm agent proxy enable ada --provider nous");
   });
 });

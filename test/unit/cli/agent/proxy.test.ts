@@ -33,8 +33,8 @@ describe("clm agent proxy", () => {
     [["eve", "enable", "--provider", "openai"], 2, "no proxy lends 'openai'"],
     [["eve", "enable"], 2, "--provider is missing: say whose login is to be lent"],
     [["ben", "enable", "--provider", "nous"], 8, "is not installed yet"],
-    [["eve", "status", "--provider", "nous"], 2, "--provider is for enable; status takes none"],
-    [["eve", "start"], 2, "enable, disable"],
+    [["eve", "status", "--provider", "nous"], 2, "--provider"],
+    [["eve", "start"], 2, "agent proxy has no command"],
     [["nobody", "status"], 4, "no agent is called 'nobody'"],
   ])("%j is refused before any host is asked", async (words, exit, said) => {
     const before = hostStore(dir).read();

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { messageFrom, sessionFrom } from "../../../../../src/agents/hermes/sessions/rows.js";
 import { query } from "../../../../../src/agents/hermes/sessions/sessions.js";
-import type { SessionQuery } from "../../../../../src/agents/sessions.js";
+import type { SessionQuery } from "../../../../../src/agents/sessions/sessions.js";
 import { scratchDirectories } from "../../../state/scratch.js";
 
 // The program itself, run by the very script that runs it on a host, on databases that SQLite made.

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { dashboardOf, dashboardWords, isHeld, roomIn } from "../../../src/agents/dashboard.js";
-import { manifestSchema } from "../../../src/agents/manifest/manifest.js";
-import { pathsFor, type ResolvedAgent } from "../../../src/agents/plan/resolved-agent.js";
-import type { Listener, Observation } from "../../../src/agents/probe/proof/observation.js";
-import { Fault } from "../../../src/errors.js";
+import { dashboardOf, dashboardWords, isHeld, roomIn } from "../../../../src/agents/dashboard/dashboard.js";
+import { manifestSchema } from "../../../../src/agents/manifest/manifest.js";
+import { pathsFor, type ResolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
+import type { Listener, Observation } from "../../../../src/agents/probe/proof/observation.js";
+import { Fault } from "../../../../src/errors.js";
 
 const manifest = manifestSchema.parse(parse(readFileSync("manifests/hermes.yaml", "utf8"), { merge: true }));
 

@@ -1,6 +1,6 @@
-import { Fault } from "../errors.js";
-import { nearest } from "../text/nearest.js";
-import type { ResolvedAgent } from "./plan/resolved-agent.js";
+import { Fault } from "../../errors.js";
+import { nearest } from "../../text/nearest.js";
+import type { ResolvedAgent } from "../plan/resolved-agent.js";
 
 /** A file in which an agent keeps its memory. */
 export interface MemoryFile {

@@ -1,46 +1,47 @@
-import { Fault } from "../errors.js";
-import { fill } from "./files/template.js";
-import type { Manifest } from "./manifest/manifest.js";
-import { inRange } from "./manifest/versions.js";
-import type { ResolvedAgent } from "./plan/resolved-agent.js";
-import { doorScript } from "./probe/proof/door.js";
-import { isLoopback } from "./probe/proof/judge.js";
-import { proofLibrary } from "./probe/proof/library.js";
-import type { Observation } from "./probe/proof/observation.js";
-import { lookScript } from "./probe/script.js";
+import { Fault } from "../../errors.js";
+import { fill } from "../files/template.js";
+import type { Manifest } from "../manifest/manifest.js";
+import { noCapability } from "../manifest/no-capability.js";
+import { inRange } from "../manifest/versions.js";
+import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import { doorScript } from "../probe/proof/door.js";
+import { isLoopback } from "../probe/proof/judge.js";
+import { proofLibrary } from "../probe/proof/library.js";
+import type { Observation } from "../probe/proof/observation.js";
+import { lookScript } from "../probe/script.js";
 
 export type Dashboard = NonNullable<Manifest["dashboard"]>;
 
-/** What the manifest says of the dashboard, or a fault when the agent's version has none. */
+/** The manifest's description; a fault when the agent's version has no dashboard. */
 export function dashboardOf({ manifest, name, version, ref }: ResolvedAgent): Dashboard {
   const { dashboard, title } = manifest;
   if (dashboard && inRange(version, dashboard.when)) return dashboard;
+  if (!dashboard) throw noCapability(manifest, "dashboard");
   throw new Fault("unsupported", `${name} has no dashboard`, {
-    why: dashboard ? `${title} ${version} has none; versions ${dashboard.when} do` : `${title} has none`,
+    why: `${title} ${version} has none; versions ${dashboard.when} do`,
     next: `clm tunnel ${ref}`,
   });
 }
 
-/** The words that start it. */
 export const dashboardWords = ({ paths }: ResolvedAgent, { args }: Dashboard, port: number): string[] => [
   paths.launcher,
   ...args.map((arg) => fill(arg, { port }) ?? arg),
 ];
 
-/** The script that looks for room: what systemd there is, and which ports are taken. */
+/** Probes systemd's version and the ports in use. */
 export const roomScript = (agent: ResolvedAgent): string =>
   lookScript(agent, proofLibrary, ["exec </dev/null", "see_systemd", "see_ports"]);
 
-/** A port that nobody listens on, nor would if all agents of the host were up. */
+/** The first free port. `taken` includes the ports of stopped agents. */
 export function roomIn({ ports: { first, last } }: Dashboard, taken: readonly number[]): number | undefined {
   for (let port = first; port <= last; port++) if (!taken.includes(port)) return port;
   return undefined;
 }
 
-/** The script that looks who holds the port of a dashboard that runs as `unit`. */
+/** Probes the owner of the port of a dashboard that runs as `unit`. */
 export const holderScript = (agent: ResolvedAgent, unit: string, port: number): string =>
   doorScript({ ...agent, unit, port });
 
-/** Whether its own processes hold its port, on the loopback alone. Nobody may yet. */
+/** Whether only its own processes hold its port, on the loopback. */
 export const isHeld = ({ listeners, strangers }: Observation): boolean =>
   strangers.length === 0 && listeners.length > 0 && listeners.every(({ own, address }) => own && isLoopback(address));
