@@ -1,5 +1,6 @@
-import { defaultGatewayUrl, tools } from "../../../flows/gateway/defaults.js";
+import { defaultGatewayUrl } from "../../../flows/gateway/defaults.js";
 import { choice, command, required, text } from "../../command.js";
+import { tools } from "./client-tools.js";
 
 export const toolChoices = [...tools, "all"] as const;
 

@@ -3,7 +3,7 @@ import { hashOf, newKeyFor } from "../../../gateway/keys/mint.js";
 import type { Secret } from "../../../secret.js";
 import { findGatewayKey } from "../../../state/gateway-keys.js";
 import type { Session } from "../../session.js";
-import { mustBeActive } from "./active.js";
+import { mustBeActive } from "../active-key.js";
 import { keepSigning, pepperOf, tidySigning } from "./secrets.js";
 import { keyStoreOf } from "./stores.js";
 

@@ -9,33 +9,32 @@ import { listenOnLoopback } from "../../tunnel/listen-on-loopback.js";
 import { baseOf, gatewayFrom } from "../address.js";
 import { signatureCovers } from "../covered-headers.js";
 import { defaultGatewayUrl, defaultSignProxyPort } from "../defaults.js";
-import { noProxyHost, type ToolTarget } from "../tools/settings.js";
+import { noProxyHost, type ToolTarget } from "../environment.js";
 import { type GatewayProbe, probeGateway } from "./probe-gateway.js";
 
 export interface SignProxyOptions {
   key: SecretSource;
   to?: string | undefined;
   port?: number | undefined;
-  /** Where the local key is, as `env:NAME` and the like. */
+  /** Source of the local key, such as `env:NAME`. */
   localKey?: string | undefined;
-  /** Nobody needs a local key. */
+  /** No local key is required. */
   open: boolean;
 }
 
-/** What stands open here. */
 export interface SignProxyState {
   port: number;
   keyId: string;
   gateway: string;
-  reached: ToolTarget;
-  /** What the gateway said to this key, as it opened. */
+  target: ToolTarget;
+  /** The gateway's answer to this key, when the proxy started. */
   probe: GatewayProbe;
-  /** What tools must send: one that was made now, which nobody has seen yet. */
+  /** The local key, if it was generated: to be printed once. */
   made: Secret | undefined;
   open: boolean;
 }
 
-/** Sign-proxy: a port here that signs for tools that cannot, as long as nobody says stop. */
+/** Serves a local port that signs requests for tools that cannot, until it is stopped. */
 export async function signProxy(
   session: Session,
   asked: SignProxyOptions,
@@ -44,7 +43,7 @@ export async function signProxy(
   const { ui, now, signal, env } = session;
   const to = gatewayFrom("--to", asked.to ?? defaultGatewayUrl);
   const source = asked.localKey === undefined ? undefined : parseSource(asked.localKey);
-  if (source && asked.open) throw new Fault("usage", "--open takes the local key away that --local-key gives");
+  if (source && asked.open) throw new Fault("usage", "--open and --local-key exclude each other");
   const signer = await signerFrom(session, asked.key);
   const given = source && (await secretFrom(session, source, { what: "the local key", flag: "--local-key env:NAME" }));
   if (given) mustBeBearer(given);
@@ -60,12 +59,10 @@ export async function signProxy(
   try {
     const probe = await probeGateway({ signer, to, covered, now, signal });
     const base = new URL(`http://127.0.0.1:${here.port}`);
-    const reached = {
-      ...{ base: baseOf(base), model: probe.models[0] ?? "AGENT", around: noProxyHost(base, env) },
-    };
+    const target = { base: baseOf(base), model: probe.models[0] ?? "AGENT", noProxy: noProxyHost(base, env) };
     const stopped = new Promise<void>((stop) => signal.addEventListener("abort", () => stop(), { once: true }));
     signal.throwIfAborted();
-    tell({ port: here.port, keyId: signer.id, gateway: to.origin, reached, probe, made, open: asked.open });
+    tell({ port: here.port, keyId: signer.id, gateway: to.origin, target, probe, made, open: asked.open });
     if (made) ui.hide(made);
     await stopped;
   } finally {
@@ -77,8 +74,8 @@ async function signerFrom(session: Session, source: SecretSource): Promise<Signe
   const key = await secretFrom(session, source, { what: "the gateway key", flag: "--key-file FILE or --key-env NAME" });
   const signer = signerOf(key);
   if (!signer) {
-    throw new Fault("bad-input", "that is no key of a gateway", {
-      why: "a key is clm_, its id, _ and 43 characters more; it is shown once, when it is made",
+    throw new Fault("bad-input", "that is not a gateway key", {
+      why: "a key is clm_, its id, _ and 43 more characters; it is printed once, when it is created",
       next: "clm gateway key create --help",
     });
   }
@@ -88,7 +85,7 @@ async function signerFrom(session: Session, source: SecretSource): Promise<Signe
 
 function mustBeBearer(local: Secret): void {
   if (/^[\x21-\x7e]{16,}$/.test(local.reveal())) return;
-  throw new Fault("bad-input", "the local key cannot be sent, or is soon guessed", {
+  throw new Fault("bad-input", "the local key cannot be sent, or is easy to guess", {
     why: "it should be at least 16 letters, digits and signs, without spaces",
     flag: "--local-key",
   });

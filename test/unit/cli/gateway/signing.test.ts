@@ -6,9 +6,8 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
+import { settingsFor, type Tool, tools } from "../../../../src/cli/gateway/tools/client-tools.js";
 import { runCli, type World } from "../../../../src/cli/run.js";
-import { type Tool, tools } from "../../../../src/flows/gateway/defaults.js";
-import { settingsFor } from "../../../../src/flows/gateway/tools/settings.js";
 import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
 import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
 import { Secret } from "../../../../src/secret.js";
@@ -74,7 +73,7 @@ describe("gateway env", () => {
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout.split("\n")).toEqual([
       "# models of ci: eve, bob, wolf/ada, lynx/ada",
-      "# the key, as it was shown when it was made; paste it and press Enter",
+      "# paste the key, as it was printed when it was created, and press Enter",
       "read -rs CLM_GATEWAY_KEY && export CLM_GATEWAY_KEY",
       "",
       "# codex: ~/.codex/config.toml (the first two lines before any [table])",
@@ -120,10 +119,10 @@ describe("gateway env", () => {
     ["a model that it may not use", ["ci", "--model", "nobody"], 4, "may use no model called nobody"],
     ["a model that it may not use", ["ci", "--model", "ev"], 4, "did you mean 'eve'?"],
     ["what an agent lends to others", ["ci", "--model", "eve/proxy/x"], 4, "its --agents has no eve/proxy"],
-    ["what is no model", ["ci", "--model", "a b"], 2, "cannot be a model's name"],
+    ["what is no model", ["ci", "--model", "a b"], 2, "not a model's name"],
     ["a revoked key", ["old"], 8, "gateway key old is revoked"],
     ["an expired key", ["late"], 8, "gateway key late has expired"],
-    ["a key for agents that are not there", ["none"], 8, "may use no agent that there is"],
+    ["a key for agents that are not there", ["none"], 8, "may use none of the agents"],
     ["an open way", ["ci", "--url", "http://gw.example"], 2, "readable over the network"],
     ["a password", ["ci", "--url", "https://u:hunter2@gw.example"], 2, "no address of a gateway"],
     ["a path", ["ci", "--url", "https://gw.example/clm/v1"], 2, "has a path"],
@@ -143,7 +142,7 @@ describe("gateway env", () => {
 
   it("warns of a key that may only look", async () => {
     await fleet({ ...plainKey, role: "read" });
-    expect((await env("ci")).stderr).toContain("may list models, and not talk with them");
+    expect((await env("ci")).stderr).toContain("may list models, but not use them");
   });
 });
 
@@ -343,10 +342,10 @@ describe("gateway sign-proxy", () => {
     ["a key for a file", ["--key-file", key], 2, "a key is never an argument"],
     ["what is no variable", ["--key-env", "hunter2 hunter2"], 2, "a key is never an argument"],
     ["a local key as an argument", ["--local-key", "hunter2hunter2hunter2"], 2, "a secret is never an argument"],
-    ["a local key that is soon guessed", ["--local-key", "env:SHORT"], 2, "soon guessed"],
-    ["two keys", ["--key-env", "KEY", "--key-file", "x"], 2, "both name a key"],
-    ["two words about the local key", ["--open", "--local-key", "env:SHORT"], 2, "takes the local key away"],
-    ["what is no key", ["--key-env", "SHORT"], 2, "that is no key of a gateway"],
+    ["a local key that is soon guessed", ["--local-key", "env:SHORT"], 2, "easy to guess"],
+    ["two keys", ["--key-env", "KEY", "--key-file", "x"], 2, "exclude each other"],
+    ["two words about the local key", ["--open", "--local-key", "env:SHORT"], 2, "exclude each other"],
+    ["what is no key", ["--key-env", "SHORT"], 2, "that is not a gateway key"],
     ["a variable that is not set", ["--key-env", "NOTHING"], 2, "which is not set"],
   ])("refuses %s", async (_, words, exit, told) => {
     const { code, stdout, stderr } = await clm(["gateway", "sign-proxy", ...words], {

@@ -1,8 +1,11 @@
-import { Fault } from "../../../errors.js";
+import type { ToolTarget } from "../../../flows/gateway/environment.js";
 import { quote } from "../../../quote.js";
-import type { Tool } from "../defaults.js";
 
-/** The variable that the settings read the key from: none of them holds a key. */
+/** Clients of the gateway that settings are printed for. */
+export const tools = ["codex", "aider", "cline", "curl", "python", "node", "shell"] as const;
+export type Tool = (typeof tools)[number];
+
+/** The variable that the settings read the key from: none of them contains a key. */
 export const keyVariable = "CLM_GATEWAY_KEY";
 
 export interface ToolSettings {
@@ -12,28 +15,12 @@ export interface ToolSettings {
   text: string;
 }
 
-export interface ToolTarget {
-  /** With `/v1`. */
-  base: string;
-  model: string;
-  /** Programs here send to a proxy, which must not hear of what is on this machine. */
-  noProxy?: string | undefined;
-}
-
-/** A model's name as tools may be given it; then JSON's way to quote is also TOML's, YAML's, Python's and JavaScript's. */
-export function modelFrom(text: string): string {
-  if (/^[\x21-\x7e]{1,256}$/.test(text)) return text;
-  throw new Fault("bad-input", "that cannot be a model's name", {
-    why: "it is at most 256 letters, digits and signs, without spaces",
-    flag: "--model",
-  });
-}
-
+/** JSON's quoting is also TOML's, YAML's, Python's and JavaScript's for the names that `modelFrom` accepts. */
 const text = (value: string): string => JSON.stringify(value);
 const lines = (...all: (string | false)[]): string => all.filter((line) => line !== false).join("\n");
 
-const settings: Record<Tool, (reached: ToolTarget) => Omit<ToolSettings, "tool">[]> = {
-  // The file in ~ because a project's own cannot choose a provider; Codex takes no other wire_api than `responses` any more.
+const settings: Record<Tool, (target: ToolTarget) => Omit<ToolSettings, "tool">[]> = {
+  // The file in ~, because a project's own cannot choose a provider; Codex accepts no wire_api but `responses`.
   codex: ({ base, model }) => [
     {
       where: "~/.codex/config.toml (the first two lines before any [table])",
@@ -49,7 +36,7 @@ const settings: Record<Tool, (reached: ToolTarget) => Omit<ToolSettings, "tool">
       ),
     },
   ],
-  // `openai/` says to Aider which protocol to speak; the gateway does not see it.
+  // `openai/` selects the protocol in Aider; the gateway does not see it.
   aider: ({ base, model }) => [
     {
       where: ".aider.conf.yml, in the project or in ~",
@@ -63,18 +50,17 @@ const settings: Record<Tool, (reached: ToolTarget) => Omit<ToolSettings, "tool">
       text: lines(
         "API Provider               OpenAI Compatible",
         `Base URL                   ${base}`,
-        `OpenAI Compatible API Key  what is in $${keyVariable}`,
+        `OpenAI Compatible API Key  the value of $${keyVariable}`,
         `Model ID                   ${model}`,
       ),
     },
   ],
-  // printf is the shell's own: a program's arguments can be read by every user of a machine.
+  // printf is built into the shell: the arguments of a program can be read by every user of a machine.
   curl: ({ base, model, noProxy }) => {
     const body = JSON.stringify({ model, messages: [{ role: "user", content: "hello" }] });
-    const words = [
-      ...["curl", "-sS", ...(noProxy ? ["--noproxy", noProxy] : []), "-H", "@-"],
-      ...["-H", "Content-Type: application/json", "-d", body, `${base}/chat/completions`],
-    ];
+    const proxy = noProxy ? ["--noproxy", noProxy] : [];
+    const content = ["-H", "Content-Type: application/json", "-d", body];
+    const words = ["curl", "-sS", ...proxy, "-H", "@-", ...content, `${base}/chat/completions`];
     return [
       {
         where: "the shell",
@@ -115,7 +101,7 @@ const settings: Record<Tool, (reached: ToolTarget) => Omit<ToolSettings, "tool">
   // Older programs read OPENAI_API_BASE, newer ones OPENAI_BASE_URL.
   shell: ({ base, model, noProxy }) => [
     {
-      where: "the shell, for whatever reads these",
+      where: "the shell, for programs that read these variables",
       text: lines(
         `export OPENAI_BASE_URL=${quote(base)}`,
         `export OPENAI_API_BASE=${quote(base)}`,
@@ -127,12 +113,13 @@ const settings: Record<Tool, (reached: ToolTarget) => Omit<ToolSettings, "tool">
   ],
 };
 
-/** What to put where, so that a tool reaches a model through the gateway. */
-export const settingsFor = (tool: Tool, reached: ToolTarget): ToolSettings[] =>
-  settings[tool](reached).map((each) => ({ tool, ...each }));
+export const settingsFor = (tool: Tool, target: ToolTarget): ToolSettings[] =>
+  settings[tool](target).map((each) => ({ tool, ...each }));
 
-/** The host to leave out of a proxy, when programs here send to one and the gateway is on this machine. */
-export function noProxyHost(base: URL, env: NodeJS.ProcessEnv): string | undefined {
-  const proxied = Object.entries(env).some(([name, value]) => /^(http|all)_proxy$/i.test(name) && value);
-  return proxied && base.protocol === "http:" ? base.hostname : undefined;
-}
+/** The settings of one tool, or of all. */
+export const settingsOf = (tool: Tool | "all", target: ToolTarget): ToolSettings[] =>
+  (tool === "all" ? tools : [tool]).flatMap((each) => settingsFor(each, target));
+
+/** Each below a line that says where it goes. */
+export const settingsText = (all: ToolSettings[]): string =>
+  all.map(({ tool, where, text }) => `# ${tool}: ${where}\n${text}\n`).join("\n");
