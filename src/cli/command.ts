@@ -59,6 +59,7 @@ export interface ArgSpec<Value = unknown> extends Spec<Value> {
 }
 
 type Extra = { short?: string; completes?: Completes };
+type Preset<Default> = Extra & { default?: Default };
 type Range = { min?: number; max?: number };
 
 export const flag = (summary: string, extra: Extra = {}): OptionSpec<boolean> => ({ kind: "flag", summary, ...extra });
@@ -66,25 +67,25 @@ export const flag = (summary: string, extra: Extra = {}): OptionSpec<boolean> =>
 /** A flag that names the default. */
 export const obsoleteFlag = (summary: string): OptionSpec<boolean> => ({ kind: "flag", summary, hidden: true });
 
-export function text(placeholder: string, summary: string, extra: Extra & { default: string }): OptionSpec<string>;
-export function text(placeholder: string, summary: string, extra?: Extra): OptionSpec<string | undefined>;
-export function text(placeholder: string, summary: string, extra: Extra = {}): OptionSpec<string | undefined> {
-  return { kind: "text", placeholder, summary, ...extra };
-}
+/** The value is never undefined when the option has a default. */
+export const text = <D extends string | undefined = undefined>(
+  placeholder: string,
+  summary: string,
+  extra: Preset<D> = {},
+): OptionSpec<string | D> => ({ kind: "text", placeholder, summary, ...extra });
 
-export function number(
+export const number = <D extends number | undefined = undefined>(
   placeholder: string,
   summary: string,
-  extra: Extra & Range & { default: number },
-): OptionSpec<number>;
-export function number(placeholder: string, summary: string, extra?: Extra & Range): OptionSpec<number | undefined>;
-export function number(
+  extra: Preset<D> & Range = {},
+): OptionSpec<number | D> => ({ kind: "number", placeholder, summary, ...extra });
+
+export const choice = <const C extends readonly string[], D extends C[number] | undefined = undefined>(
   placeholder: string,
+  choices: C,
   summary: string,
-  extra: Extra & Range = {},
-): OptionSpec<number | undefined> {
-  return { kind: "number", placeholder, summary, ...extra };
-}
+  extra: Preset<D> = {},
+): OptionSpec<C[number] | D> => ({ kind: "choice", placeholder, choices, summary, ...extra });
 
 /** May be given several times. */
 export const list = (placeholder: string, summary: string, extra: Extra = {}): OptionSpec<string[]> => ({
@@ -94,32 +95,16 @@ export const list = (placeholder: string, summary: string, extra: Extra = {}): O
   ...extra,
 });
 
-export function choice<const C extends readonly string[]>(
-  placeholder: string,
-  choices: C,
-  summary: string,
-  extra: Extra & { default: C[number] },
-): OptionSpec<C[number]>;
-export function choice<const C extends readonly string[]>(
-  placeholder: string,
-  choices: C,
-  summary: string,
-  extra?: Extra,
-): OptionSpec<C[number] | undefined>;
-export function choice(
-  placeholder: string,
-  choices: readonly string[],
-  summary: string,
-  extra: Extra = {},
-): OptionSpec<string | undefined> {
-  return { kind: "choice", placeholder, choices, summary, ...extra };
-}
+const argument =
+  <Value>(kind: ArgSpec["kind"]) =>
+  (summary: string, completes?: Completes): ArgSpec<Value> => ({ kind, summary, ...(completes && { completes }) });
 
-export const required = (summary: string, completes?: Completes): ArgSpec<string> => ({
-  kind: "required",
-  summary,
-  ...(completes && { completes }),
-});
+export const required = argument<string>("required");
+export const optional = argument<string | undefined>("optional");
+/** All remaining words, maybe none. Comes last, or before `commandLine`. */
+export const rest = argument<string[]>("rest");
+/** The words after `--`, at least one, unchanged. Comes last. */
+export const commandLine = argument<string[]>("command");
 
 /** One word out of a few. */
 export const oneOf = <const C extends readonly string[]>(choices: C, summary: string): ArgSpec<C[number]> => ({
@@ -127,22 +112,6 @@ export const oneOf = <const C extends readonly string[]>(choices: C, summary: st
   choices,
   summary,
 });
-
-export const optional = (summary: string, completes?: Completes): ArgSpec<string | undefined> => ({
-  kind: "optional",
-  summary,
-  ...(completes && { completes }),
-});
-
-/** All words that are left, maybe none. Comes last, or before `commandLine`. */
-export const rest = (summary: string, completes?: Completes): ArgSpec<string[]> => ({
-  kind: "rest",
-  summary,
-  ...(completes && { completes }),
-});
-
-/** The words after `--`, at least one, untouched. Comes last. */
-export const commandLine = (summary: string): ArgSpec<string[]> => ({ kind: "command", summary });
 
 export type Format = "table" | "json" | "yaml" | "name";
 
@@ -185,7 +154,10 @@ export interface Input<A, O> {
 
 /** The type of a command's `run`: `export const run: Handler<typeof add> = async ({ args, options }, clm) => …` */
 export type Handler<C> =
-  C extends Command<infer A, infer O> ? (input: Input<A, O>, clm: Context) => Promise<number | undefined> : never;
+  C extends Command<infer A, infer O> ? (input: Input<A, O>, clm: Context) => Promise<ExitCode> | Promise<void> : never;
+
+/** None means 0. */
+export type ExitCode = number | undefined;
 
 export const command = <A extends Args = Record<never, never>, O extends Options = Record<never, never>>(
   spec: Command<A, O>,
@@ -249,6 +221,6 @@ export interface Context {
   mayTakeToStop(milliseconds: number): void;
   /** Prints rows in the format asked for. */
   list<Row>(rows: Row[], view: View<Row>): void;
-  /** Prints one thing in the format asked for; `people` is the text for a person. */
-  show(value: unknown, people: () => string): void;
+  /** Prints one value as JSON or YAML, or as `text` for a person. */
+  show(value: unknown, text?: () => string): void;
 }

@@ -46,10 +46,10 @@ export async function createContext(ui: Terminal, globals: Globals, surroundings
         if (details.length > 0) ui.out(`\n${details.join("")}`);
       } else if (view.empty) ui.note(view.empty);
     },
-    show(value, people) {
+    show(value, text = () => "") {
       if (write) return void ui.data(value, write);
-      const text = plain(people());
-      if (text !== "") ui.out(text.endsWith("\n") ? text : `${text}\n`);
+      const lines = plain(text());
+      if (lines !== "") ui.out(lines.endsWith("\n") ? lines : `${lines}\n`);
     },
   };
 }

@@ -114,11 +114,7 @@ async function runOnSeveral<T extends { agent: Agent }>(
   if (clm.format === "table") summarize(clm, outcomes, again);
   else {
     if (clm.format === "name") clm.ui.out(outcomes.map(({ agent }) => `${agent.ref}\n`).join(""));
-    else
-      clm.show(
-        outcomes.map((outcome) => outcomeData(outcome, json)),
-        () => "",
-      );
+    else clm.show(outcomes.map((outcome) => outcomeData(outcome, json)));
     if (undone.length > 0) clm.ui.note(`again: ${again}`);
   }
   clm.signal.throwIfAborted();

@@ -20,7 +20,6 @@ export const run: Handler<typeof channels> = async (_input, clm) => {
   ]);
   clm.list(known, view);
   if (clm.format === "table") clm.ui.note(fieldsLegend);
-  return undefined;
 };
 
 const view: View<KnownChannel> = {

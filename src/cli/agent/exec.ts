@@ -36,7 +36,7 @@ async function inOne(session: Session, clm: Context, agent: Agent, { args, optio
   if (!outcome) return undefined;
   // The command did not run, or its output is incomplete.
   if (outcome.fault && !exitIn(outcome.fault)) throw outcome.fault;
-  if (clm.format !== "table") clm.show(machine(outcome, output), () => "");
+  if (clm.format !== "table") clm.show(machine(outcome, output));
   return exitOf(outcome);
 }
 
@@ -55,10 +55,7 @@ async function inMany(session: Session, clm: Context, agents: Agent[], { args, o
     const undone = outcomes.filter(({ result }) => result !== "ok").map(({ agent }) => hostAndName(agent));
     summarize(clm, outcomes, `${rerunLine(exec, options, undone, clm)} -- ${sh`${args.command}`}`);
   } else {
-    clm.show(
-      outcomes.map((outcome) => machine(outcome, output)),
-      () => "",
-    );
+    clm.show(outcomes.map((outcome) => machine(outcome, output)));
   }
   return Math.max(0, ...outcomes.map(exitOf));
 }

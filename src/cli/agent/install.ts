@@ -32,7 +32,6 @@ export const run: Handler<typeof install> = async ({ options }, clm) => {
     },
   );
   tellInstalled(clm, done);
-  return undefined;
 };
 
 function tellInstalled(clm: Context, { agent, ...seen }: InstallResult): void {

@@ -10,5 +10,4 @@ export const run: Handler<typeof list> = async ({ options }, clm) => {
   const only = options.host === undefined ? undefined : findHost(fleet.hosts, options.host);
   const agents = agentsOf({ ...fleet, hosts: fleet.hosts.toSorted(byName) }).sort(byName);
   clm.list(only ? agents.filter(({ host }) => host.name === only.name) : agents, agentView(clm));
-  return undefined;
 };

@@ -7,7 +7,7 @@ import { identityOf } from "./view.js";
 export function printResult(clm: Context, agent: Agent, seen: object, people: () => void): void {
   if (clm.format === "table") people();
   else if (clm.format === "name") clm.ui.out(`${agent.ref}\n`);
-  else clm.show({ ...identityOf(agent), ...(clm.dryRun && { dry_run: true }), ...seen }, () => "");
+  else clm.show({ ...identityOf(agent), ...(clm.dryRun && { dry_run: true }), ...seen });
 }
 
 /** `unit hermes-ada.service: inactive -> started` */

@@ -11,5 +11,4 @@ export const run: Handler<typeof show> = async ({ args }, clm) => {
   const agent = findAgent(fleet, args.name);
   const next = nextCommand(agent);
   clm.show({ ...agentData(agent, known), next }, () => describeAgent(agent, known, next));
-  return undefined;
 };

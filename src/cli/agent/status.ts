@@ -17,7 +17,7 @@ export const run: Handler<typeof status> = async ({ args, options }, clm) => {
   );
   const lone = namesOneAgent(args.names) ? found[0] : undefined;
   if (clm.format === "name") clm.ui.out(found.map(({ agent }) => `${agent.ref}\n`).join(""));
-  else if (clm.format !== "table") clm.show(lone ? factsOf(lone) : found.map(factsOf), () => "");
+  else if (clm.format !== "table") clm.show(lone ? factsOf(lone) : found.map(factsOf));
   else for (const [at, each] of found.entries()) showOne(clm, each, at > 0);
   return found.every(isWell) ? 0 : 1;
 };

@@ -9,7 +9,6 @@ export const run: Handler<typeof audit> = async ({ options }, clm) => {
   if (options.verify) return verify(clm);
   const actions = actionsFrom(readAudit(clm.configDir, options.target === undefined ? {} : { target: options.target }));
   clm.list(options.last === undefined ? actions : actions.slice(-options.last), view);
-  return undefined;
 };
 
 /** A command that changed something: its line at the beginning and, if it came that far, the one at its end. */

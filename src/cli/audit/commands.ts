@@ -1,4 +1,4 @@
-import { command, flag, type Noun, number, text } from "../command.js";
+import { command, flag, number, text } from "../command.js";
 
 export const audit = command({
   path: "audit",
@@ -19,5 +19,3 @@ exits with 30 when it is broken.`,
   ],
   load: () => import("./audit.js"),
 });
-
-export const auditNoun: Noun = { name: "audit", summary: audit.summary, commands: [audit] };

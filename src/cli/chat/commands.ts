@@ -1,4 +1,4 @@
-import { command, flag, list, type Noun, obsoleteFlag, text } from "../command.js";
+import { command, flag, list, obsoleteFlag, text } from "../command.js";
 import { agentName, sudoOption } from "../shared-options.js";
 
 export const chat = command({
@@ -35,5 +35,3 @@ the agent stores the messages.`,
   ],
   load: () => import("./chat.js"),
 });
-
-export const chatNoun: Noun = { name: "chat", summary: chat.summary, commands: [chat] };

@@ -16,19 +16,16 @@ export async function once(clm: Context, talk: Talk, message: string): Promise<u
   }
   const { record } = talk.agent;
   const { text, tools, tokens, cut = false, session, seconds } = answer;
-  clm.show(
-    {
-      ...identityOf(talk.agent),
-      session,
-      text: plain(text),
-      cut,
-      tokens: tokens ?? null,
-      tools: tools.map(({ tool, label }) => ({ tool: plain(tool), label: plain(label) })),
-      provider: record.provider ?? null,
-      model: modelOf(providerStore(clm.configDir).read(), record) ?? null,
-      seconds,
-    },
-    () => "",
-  );
+  clm.show({
+    ...identityOf(talk.agent),
+    session,
+    text: plain(text),
+    cut,
+    tokens: tokens ?? null,
+    tools: tools.map(({ tool, label }) => ({ tool: plain(tool), label: plain(label) })),
+    provider: record.provider ?? null,
+    model: modelOf(providerStore(clm.configDir).read(), record) ?? null,
+    seconds,
+  });
   return undefined;
 }

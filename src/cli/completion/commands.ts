@@ -1,4 +1,4 @@
-import { command, type Noun, oneOf } from "../command.js";
+import { command, oneOf } from "../command.js";
 
 export const completion = command({
   path: "completion",
@@ -13,5 +13,3 @@ export const completion = command({
   ],
   load: () => import("./completion.js"),
 });
-
-export const completionNoun: Noun = { name: "completion", summary: completion.summary, commands: [completion] };

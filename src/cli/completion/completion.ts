@@ -3,7 +3,6 @@ import type { completion } from "./commands.js";
 
 export const run: Handler<typeof completion> = async ({ args }, clm) => {
   clm.ui.out(scripts[args.shell]);
-  return undefined;
 };
 
 /**

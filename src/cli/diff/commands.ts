@@ -1,4 +1,4 @@
-import { command, type Noun } from "../command.js";
+import { command } from "../command.js";
 import { agentFilters, agentNames, batchOptions, sudoOption } from "../shared-options.js";
 
 export const diff = command({
@@ -16,5 +16,3 @@ nothing differs, with 3 when something does, and with another code when an agent
   ],
   load: () => import("./diff.js"),
 });
-
-export const diffNoun: Noun = { name: "diff", summary: diff.summary, commands: [diff] };

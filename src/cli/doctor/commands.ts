@@ -1,4 +1,4 @@
-import { command, flag, type Noun, number } from "../command.js";
+import { command, flag, number } from "../command.js";
 import { sudoOption } from "../shared-options.js";
 
 /** Options of `doctor` and `agent doctor`. */
@@ -29,5 +29,3 @@ that fixes it is printed.`,
   ],
   load: () => import("./doctor.js"),
 });
-
-export const doctorNoun: Noun = { name: "doctor", summary: doctor.summary, commands: [doctor] };

@@ -1,4 +1,4 @@
-import { choice, command, flag, list, type Noun, number, optional, text } from "../command.js";
+import { choice, command, flag, list, number, optional, text } from "../command.js";
 import { sudoOption } from "../shared-options.js";
 
 export const handoff = command({
@@ -57,5 +57,3 @@ instead, using the agent's own handoff (Hermes 0.14 and later).`,
   ],
   load: () => import("./handoff.js"),
 });
-
-export const handoffNoun: Noun = { name: "handoff", summary: handoff.summary, commands: [handoff] };

@@ -32,7 +32,7 @@ export const run: Handler<typeof handoff> = async ({ args, options }, clm) => {
     const { plan, done } = await handOver(session, { from, to }, options, (plan) => {
       if (clm.format === "table") clm.show(plan, () => planText(plan));
     });
-    if (clm.format !== "table") clm.show({ ...plan, done: done ?? null }, () => "");
+    if (clm.format !== "table") clm.show({ ...plan, done: done ?? null });
     else if (done) clm.show(done, () => told(done));
     return undefined;
   });

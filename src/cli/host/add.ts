@@ -22,5 +22,4 @@ export const run: Handler<typeof add> = async ({ args, options }, clm) => {
   };
   const host = await withSession(clm, (session) => addHost(session, newHost));
   clm.list([host], hostView(clm.now()));
-  return undefined;
 };

@@ -21,7 +21,7 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
   const answers = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     execOnHosts(session, hosts, question, listener),
   );
-  if (!people && !clm.dryRun) clm.show(answers.map(machine), () => "");
+  if (!people && !clm.dryRun) clm.show(answers.map(machine));
   return worst(answers);
 };
 

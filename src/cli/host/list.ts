@@ -10,5 +10,4 @@ export const run: Handler<typeof list> = async ({ options }, clm) => {
   const view = hostView(clm.now());
   const nobody = hosts.length > 0 ? `None of the ${hosts.length} hosts has that label.` : view.empty;
   clm.list(chosen.sort(byName), { ...view, ...(nobody && { empty: nobody }) });
-  return undefined;
 };

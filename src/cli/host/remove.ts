@@ -20,7 +20,6 @@ export const run: Handler<typeof remove> = async ({ args: { name }, options: { f
     if (clm.dryRun) printAgents(session, host);
   });
   if (!clm.dryRun) clm.ui.note(`removed ${name} from clm; nothing was changed on the host`);
-  return undefined;
 };
 
 function printAgents({ ui, secrets }: Session, host: Host): void {

@@ -12,7 +12,6 @@ export const run: Handler<typeof rename> = async ({ args: { oldName, newName } }
   const to = hostNameFrom(newName);
   await withSession(clm, (session) => renameHost(session, oldName, to));
   if (!clm.dryRun) clm.ui.note(`${oldName} is now ${to}`);
-  return undefined;
 };
 
 /** The order matters: wherever it is interrupted, the host has a pin and the same command finishes the rest. */

@@ -9,5 +9,4 @@ export const run: Handler<typeof show> = async ({ args }, clm) => {
   const host = findHost(hostStore(clm.configDir).read().hosts, args.name);
   const fingerprints = (await readPins(clm.configDir, host.name)).map((key) => fingerprint(key.blob));
   clm.show({ ...host, fingerprints }, () => describeHost(host, fingerprints, clm.now()));
-  return undefined;
 };

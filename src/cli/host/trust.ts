@@ -14,7 +14,6 @@ export const run: Handler<typeof trust> = async ({ args: { name }, options }, cl
   const { key, changed } = await withSession(clm, (session) => trustHost(session, name, expected));
   if (!changed) clm.ui.note(`${name} still has the pinned key ${key}`);
   else if (!clm.dryRun) clm.ui.note(`${name} is pinned to ${key}`);
-  return undefined;
 };
 
 /** Replaces the pinned key by the one the host has now, after a person or a fingerprint confirmed it. */

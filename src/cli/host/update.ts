@@ -30,7 +30,6 @@ export const run: Handler<typeof update> = async ({ args: { name }, options }, c
     );
     clm.list([changed(before)], hostView(clm.now()));
   });
-  return undefined;
 };
 
 /** Connects with the new settings, which proves that they lead to the host with the pinned key, and reads its facts. */

@@ -42,12 +42,11 @@ export const run: Handler<typeof clawrium> = async ({ options }, clm) => {
       }),
   );
   if (!forPeople) {
-    clm.show({ from: imported.from, changed, backup: backup ?? null, plan: rows, untrusted, compared }, () => "");
+    clm.show({ from: imported.from, changed, backup: backup ?? null, plan: rows, untrusted, compared });
     return undefined;
   }
   if (!changed && !clm.dryRun) clm.ui.note("Nothing of Clawrium's is left to be taken over.");
   for (const each of untrusted) clm.ui.warn(`${each.host} has no pinned key yet: ${each.reason}\n  next: ${each.fix}`);
   if (backup) clm.ui.note(`What was there before, secrets too, is kept in ${backup}`);
   if (compared.length > 0) clm.list(compared, comparedView);
-  return undefined;
 };

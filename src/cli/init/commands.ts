@@ -1,4 +1,4 @@
-import { command, type Noun } from "../command.js";
+import { command } from "../command.js";
 
 export const init = command({
   path: "init",
@@ -11,5 +11,3 @@ directory when they need it.`,
   examples: [{ run: "clm init" }, { run: "clm init --config-dir ./fleet" }],
   load: () => import("./init.js"),
 });
-
-export const initNoun: Noun = { name: "init", summary: init.summary, commands: [init] };

@@ -18,7 +18,6 @@ export const run: Handler<typeof init> = async (_input, clm) => {
       "No host at hand? clm lab up",
     ].join("\n"),
   );
-  return undefined;
 };
 
 /** Creates the private config directory and the login key; what exists already is kept. */

@@ -22,7 +22,6 @@ export const run: Handler<typeof down> = async ({ options }, clm) => {
   });
   // The progress line has already told a person.
   if (clm.format !== "table") clm.list(gone, removedView);
-  return undefined;
 };
 
 export interface RemovedLab {

@@ -6,5 +6,4 @@ import { labRows, labView } from "./view.js";
 export const run: Handler<typeof status> = async ({ options }, clm) => {
   const labs = await labStatus(options.name);
   clm.list(labs.flatMap(labRows), labView);
-  return undefined;
 };

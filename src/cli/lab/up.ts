@@ -22,7 +22,6 @@ export const run: Handler<typeof up> = async ({ options }, clm) => {
   const wish = { name: labNameFrom(options.name), hosts, release, internet };
   const lab = await withSession(clm, (session) => labUp(session, wish));
   if (lab) clm.list(labRows(lab), labView);
-  return undefined;
 };
 
 // Every host needs a connection, and a lab may have hundreds.

@@ -21,7 +21,6 @@ export const run: Handler<typeof add> = async ({ args, options }, clm) => {
     printCheck(clm.ui, check);
     clm.list([rowOf(name, provider, { fleet: session.hosts.read(), secrets: session.secrets })], providerView);
   });
-  return undefined;
 };
 
 interface NewProvider extends AnswerOptions {

@@ -8,5 +8,4 @@ import { providerView, rowsOf } from "./view.js";
 export const run: Handler<typeof list> = async (_input, { configDir, list: print }) => {
   const sources = { fleet: hostStore(configDir).read(), secrets: openSecrets(configDir) };
   print(rowsOf(providerStore(configDir).read(), sources), providerView);
-  return undefined;
 };

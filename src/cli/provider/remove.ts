@@ -20,7 +20,6 @@ export const run: Handler<typeof remove> = async ({ args: { name }, options: { f
       clm.ui.note(`${agent.name} still has ${left} on ${agent.host.name}; choose another provider: ${next}`);
     }
   });
-  return undefined;
 };
 
 /** Removes the provider and its secrets; returns the agents that used it. */

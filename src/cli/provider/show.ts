@@ -10,5 +10,4 @@ export const run: Handler<typeof show> = async ({ args: { name } }, clm) => {
   const sources = { fleet: hostStore(clm.configDir).read(), secrets: openSecrets(clm.configDir) };
   const row = rowOf(name, provider, sources);
   clm.show(row, () => describeProvider(row));
-  return undefined;
 };

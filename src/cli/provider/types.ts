@@ -22,5 +22,4 @@ export const run: Handler<typeof types> = async (_input, clm) => {
   const found = await providerTypes(clm.configDir);
   clm.list(found, view);
   if (clm.format === "table") clm.ui.note(fieldsLegend);
-  return undefined;
 };

@@ -34,7 +34,6 @@ export const run: Handler<typeof update> = async ({ args: { name }, options }, c
     if (clm.dryRun) return;
     for (const agent of agents) clm.ui.note(`to apply the change on its host: ${configureLine(agent)}`);
   });
-  return undefined;
 };
 
 interface ProviderChange extends AnswerOptions {

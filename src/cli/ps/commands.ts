@@ -1,4 +1,4 @@
-import { command, flag, type Noun, number } from "../command.js";
+import { command, flag, number } from "../command.js";
 import { agentFilters, agentNames, sudoOption } from "../shared-options.js";
 
 export const ps = command({
@@ -38,5 +38,3 @@ Exits with 0 when every agent runs or is stopped on purpose, otherwise with 1; -
   ],
   load: () => import("./ps.js"),
 });
-
-export const psNoun: Noun = { name: "ps", summary: ps.summary, commands: [ps] };

@@ -21,7 +21,6 @@ export const run: Handler<typeof list> = async (_, clm) => {
     Object.keys(type.manifest.versions).map((version) => entryOf(clm.configDir, type, version)),
   );
   clm.list(entries, view);
-  return undefined;
 };
 
 /** One version that can be installed. */

@@ -22,7 +22,6 @@ export const run: Handler<typeof pin> = async ({ args, options: { installerFile,
       ? `${type} ${version} is pinned to ${digest}\nin ${file}`
       : `${type} ${version} is already pinned to ${digest}`,
   );
-  return undefined;
 };
 
 interface PinRequest extends FetchOptions {

@@ -9,7 +9,6 @@ import { entryOf } from "./list.js";
 export const run: Handler<typeof show> = async ({ args }, clm) => {
   const details = await readVersion(clm.configDir, args.type, args.version);
   clm.show(details, () => describe(details));
-  return undefined;
 };
 
 async function readVersion(configDir: string, type: string, named?: string) {

@@ -1,4 +1,4 @@
-import { command, type Noun, number } from "../command.js";
+import { command, number } from "../command.js";
 import { agentName, sudoOption } from "../shared-options.js";
 
 export const tunnel = command({
@@ -24,5 +24,3 @@ json one line is printed for each of open, lost, waiting, back and closed.`,
   ],
   load: () => import("./tunnel.js"),
 });
-
-export const tunnelNoun: Noun = { name: "tunnel", summary: tunnel.summary, commands: [tunnel] };

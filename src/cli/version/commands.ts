@@ -1,4 +1,4 @@
-import { command, type Noun } from "../command.js";
+import { command } from "../command.js";
 
 export const version = command({
   path: "version",
@@ -7,5 +7,3 @@ export const version = command({
   examples: [{ run: "clm version" }, { run: "clm version -o json", note: "with Node's version and the platform" }],
   load: () => import("./version.js"),
 });
-
-export const versionNoun: Noun = { name: "version", summary: version.summary, commands: [version] };

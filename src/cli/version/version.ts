@@ -5,5 +5,4 @@ import type { version } from "./commands.js";
 export const run: Handler<typeof version> = async (_, clm) => {
   const { platform, arch, version: node } = process;
   clm.show({ version: VERSION, node, platform, arch }, () => `clm ${VERSION}`);
-  return undefined;
 };

@@ -74,6 +74,10 @@ describe("help", () => {
 });
 
 describe("declarations", () => {
+  it("of commands without a verb have the summary of the catalog", () => {
+    for (const noun of nouns) expect(verbless(noun)?.summary ?? noun.summary).toBe(noun.summary);
+  });
+
   it("of nouns within nouns begin with the noun around them", () => {
     for (const noun of nouns) {
       for (const { name } of noun.nouns ?? []) expect(name).toBe(`${noun.name} ${lastWord(name)}`);

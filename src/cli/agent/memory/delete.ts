@@ -17,5 +17,4 @@ export const run: Handler<typeof remove> = async ({ args, options }, clm) => {
   const what =
     deleted.length > 0 ? `${deleted.join(" and ")} of ${args.name} is deleted` : "there was nothing to delete";
   clm.ui.note(what);
-  return undefined;
 };

@@ -7,5 +7,4 @@ import { printResult } from "./view.js";
 export const run: Handler<typeof edit> = async ({ args, options }, clm) => {
   const editing = { file: args.file, yes: clm.yes };
   printResult(clm, await withSession({ ...clm, ...options }, (session) => editMemory(session, args.name, editing)));
-  return undefined;
 };

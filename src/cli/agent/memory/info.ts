@@ -4,5 +4,4 @@ import { infoView, readMemory } from "./view.js";
 
 export const run: Handler<typeof info> = async (invocation, clm) => {
   clm.list(await readMemory(invocation, clm), infoView(clm.now()));
-  return undefined;
 };

@@ -19,5 +19,4 @@ export const run: Handler<typeof read> = async ({ args, options }, clm) => {
   if (!Buffer.from(content.text).equals(content.bytes)) clm.ui.warn(`${file.name} is not valid UTF-8`);
   // The text may come from anybody the agent talked to: a pipe gets every byte, a terminal no escape sequence.
   clm.ui.out(process.stdout.isTTY ? plain(content.text) : content.text);
-  return undefined;
 };

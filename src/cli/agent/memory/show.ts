@@ -8,5 +8,4 @@ export const run: Handler<typeof show> = async (invocation, clm) => {
     copies.map((copy) => ({ ...toJson(copy), text: copy.content?.text ?? null })),
     () => copies.map(describe).join("\n"),
   );
-  return undefined;
 };

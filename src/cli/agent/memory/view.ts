@@ -64,7 +64,7 @@ export function describe(copy: MemoryCopy): string {
 
 export function printResult(clm: Context, result: WriteResult): void {
   const { file, agent, length, limit, changed } = result;
-  if (clm.format !== "table") clm.show({ ...result, ...(clm.dryRun && { dry_run: true }) }, () => "");
+  if (clm.format !== "table") clm.show({ ...result, ...(clm.dryRun && { dry_run: true }) });
   if (clm.format !== "table" || clm.dryRun) return;
   clm.ui.note(
     changed

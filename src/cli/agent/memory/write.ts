@@ -13,7 +13,6 @@ export const run: Handler<typeof write> = async ({ args, options }, clm) => {
   const request = { file: args.file, bytes, only: from === undefined || from === "-", yes: clm.yes, ifDigest };
   const setting = { ...clm, sudoPasswordFile };
   printResult(clm, await withSession(setting, (session) => writeMemory(session, args.name, request)));
-  return undefined;
 };
 
 // Many times what any memory file may hold, and little enough to keep.

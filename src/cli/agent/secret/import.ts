@@ -16,5 +16,4 @@ export const run: Handler<typeof importFile> = async ({ args, options }, clm) =>
     storeAndApply(session, name, () => importSecrets(session, name, file), { apply, verb: "agent secret import" }),
   );
   printStored(clm, stored, apply);
-  return undefined;
 };

@@ -17,5 +17,4 @@ export const run: Handler<typeof list> = async ({ args }, clm) => {
     name: ({ name }) => name,
     empty: `${args.name} has no secrets.`,
   });
-  return undefined;
 };

@@ -12,5 +12,4 @@ export const run: Handler<typeof remove> = async ({ args, options }, clm) => {
     storeAndApply(session, name, () => removeSecret(session, name, key), { apply, verb: "agent secret remove" }),
   );
   printStored(clm, stored, apply);
-  return undefined;
 };

@@ -15,7 +15,6 @@ export const run: Handler<typeof set> = async ({ args, options }, clm) => {
     storeAndApply(session, name, () => setSecret(session, name, key, source), { apply, verb: "agent secret set" }),
   );
   printStored(clm, stored, apply);
-  return undefined;
 };
 
 function sourceOf(from: string | undefined, stdin: boolean): SecretSource {

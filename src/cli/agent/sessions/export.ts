@@ -41,5 +41,4 @@ export const run: Handler<typeof exporting> = async ({ args, options }, clm) => 
   });
   if (to !== undefined) clm.ui.note(`${count} ${count === 1 ? "session" : "sessions"} of ${name} written to ${to}`);
   else if (count === 0) clm.ui.note(`${name} has no sessions yet`);
-  return undefined;
 };

@@ -18,5 +18,4 @@ export const run: Handler<typeof list> = async ({ args, options }, clm) => {
     found,
     sessionView(clm.now(), narrowed ? "no session is chosen by that" : `${args.name} has no sessions yet`),
   );
-  return undefined;
 };

@@ -22,5 +22,4 @@ export const run: Handler<typeof search> = async ({ args, options }, clm) => {
     hits,
     hitView(args.text, (text) => clm.ui.redact(plain(text)), `nothing ${args.name} keeps has that in it`),
   );
-  return undefined;
 };

@@ -17,7 +17,6 @@ export const run: Handler<typeof show> = async ({ args, options }, clm) => {
       );
     }
   });
-  return undefined;
 };
 
 const toJson = ({ agent, chat, messages }: Transcript): object => ({

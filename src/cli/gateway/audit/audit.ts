@@ -22,7 +22,6 @@ export const run: Handler<typeof audit> = async ({ options }, clm) => {
   const isAll = Object.values(filter).every((value) => value === undefined);
   const nothingYet = { ...view, empty: "Nothing went through the gateway yet." };
   clm.list(await lastRequests(clm.configDir, filter, most), isAll ? nothingYet : view);
-  return undefined;
 };
 
 async function followed(clm: Context, filter: RequestFilter, limit: number | undefined): Promise<number> {

@@ -18,7 +18,6 @@ export const run: Handler<typeof create> = async ({ options }, clm) => {
     ...{ session_group: shareSessions, all_sessions: allSessions },
   };
   await withSession(clm, (session) => createKey(session, wish, (record, key) => handOutKey(clm, record, key)));
-  return undefined;
 };
 
 const missing = (option: string, what: string) =>

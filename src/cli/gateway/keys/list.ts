@@ -8,7 +8,6 @@ import { dollars } from "./money.js";
 export const run: Handler<typeof list> = async (_input, clm) => {
   const now = clm.now();
   clm.list(await listKeys(clm.configDir, now), viewAt(now));
-  return undefined;
 };
 
 const viewAt = (now: Date): View<KeySummary> => ({

@@ -10,5 +10,4 @@ export const run: Handler<typeof revoke> = async ({ args }, clm) => {
   clm.show({ id, name, revoked_at, already }, () =>
     already ? `${name} (${id}) was revoked at ${revoked_at}` : `${name} (${id}) opens nothing any more`,
   );
-  return undefined;
 };

@@ -15,5 +15,4 @@ export const run: Handler<typeof rotate> = async ({ args, options }, clm) => {
       clm.ui.note(former ? `the old one works until ${former.until}` : "the old one opens nothing any more");
     }),
   );
-  return undefined;
 };

@@ -10,7 +10,7 @@ export const run: Handler<typeof usage> = async ({ options }, clm) => {
   const from = since === undefined ? undefined : dateOf(since, clm.now());
   const { rows, total } = await usageOf(clm.configDir, { key, agent, since: from, by });
   if (clm.format !== "table") {
-    clm.show({ by, rows: rows.map((row) => ({ ...named(row, by), ...told(row) })), total: told(total) }, () => "");
+    clm.show({ by, rows: rows.map((row) => ({ ...named(row, by), ...told(row) })), total: told(total) });
     return undefined;
   }
   clm.list(rows.length === 0 ? [] : [...rows, { of: "total", ...total }], {
@@ -25,7 +25,6 @@ export const run: Handler<typeof usage> = async ({ options }, clm) => {
     name: ({ of }) => of,
     empty: `Nothing went through the gateway ${since === undefined ? "yet" : "in that time"}.`,
   });
-  return undefined;
 };
 
 /** Totals are of days in UTC, so a day that is typed is one too. */

@@ -23,7 +23,6 @@ export const run: Handler<typeof env> = async ({ args, options }, clm) => {
     },
     () => [`# models of ${key.name}: ${models.join(", ")}`, ...first, "", settingsText(settings)].join("\n"),
   );
-  return undefined;
 };
 
 /** Before all settings: how to set the variable that they read. */
