@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { build } from "esbuild";
 import { parse } from "yaml";
 import { agentTypes } from "./agent-types.mjs";
+import { cacheCode } from "./code-cache.mjs";
 
 // Another folder when dist is in use.
 const outdir = process.env.CLM_DIST ?? "dist";
@@ -64,7 +65,7 @@ export const bundling = {
 };
 
 /** What nearly every command needs at its start, in one file: opening a small file takes Node as long as running it. */
-const startsWith = ["src/cli/process.ts", "src/cli/host/list.ts"];
+const startsWith = ["src/cli/process.ts", "src/cli/host/commands.ts", "src/cli/host/list.ts"];
 
 /** The chunks that these sources load, directly or indirectly. */
 function loadedWith(outputs, sources) {
@@ -77,6 +78,21 @@ function loadedWith(outputs, sources) {
   for (const [part, { entryPoint }] of Object.entries(outputs)) if (sources.includes(entryPoint)) visit(part);
   return new Set([...found].filter((part) => part in outputs));
 }
+
+/** Options to bundle these parts, and to leave the others outside. */
+const onlyThese = (parts) => ({
+  bundle: true,
+  plugins: [
+    {
+      name: "the-others-stay-outside",
+      setup(builder) {
+        builder.onResolve({ filter: /^\.\// }, ({ path, kind }) =>
+          kind === "dynamic-import" || !parts.includes(basename(path)) ? { path, external: true } : undefined,
+        );
+      },
+    },
+  ],
+});
 
 /**
  * esbuild splits only ES modules, and Node starts CommonJS faster: a tenth of a bare start, which is what every command
@@ -97,8 +113,7 @@ async function buildClm() {
   await rm(outdir, { recursive: true, force: true });
   const named = Object.fromEntries(Object.entries(metafile.outputs).map(([path, output]) => [basename(path), output]));
   for (const output of Object.values(named)) for (const each of output.imports) each.path = basename(each.path);
-  const first = loadedWith(named, ["src/main.ts"]);
-  const start = [...loadedWith(named, startsWith)].filter((part) => !first.has(part));
+  const start = [...loadedWith(named, startsWith)];
   const idOf = (part) => part.replace(/\W/g, "_");
 
   const placeIn = (folder, part) => (part === "clm.js" ? join(folder, part) : join(folder, "parts", part));
@@ -112,27 +127,19 @@ async function buildClm() {
       contents: start.map((part) => `export * as ${idOf(part)} from "./${part}";`).join("\n"),
       resolveDir: join(split, "parts"),
     },
-    bundle: true,
+    ...onlyThese(start),
     outfile: join(outdir, "parts/start.js"),
-    plugins: [
-      {
-        name: "the-others-stay-outside",
-        setup(builder) {
-          builder.onResolve({ filter: /^\.\// }, ({ path, kind }) =>
-            kind === "dynamic-import" || !start.includes(basename(path)) ? { path, external: true } : undefined,
-          );
-        },
-      },
-    ],
   });
-  const others = Object.keys(named).filter((part) => !start.includes(part));
+  // The little that the entry itself needs is in it, too: a question it answers alone loads no other file.
   await build({
     ...plain,
-    entryPoints: others.map((part) => placeIn(split, part)),
-    outbase: split,
+    ...onlyThese([...loadedWith(named, ["src/main.ts"])]),
+    entryPoints: [join(split, "clm.js")],
     outdir,
   });
-  for (const part of [...others, "start.js"]) {
+  const others = Object.keys(named).filter((part) => part !== "clm.js" && !start.includes(part));
+  await build({ ...plain, entryPoints: others.map((part) => placeIn(split, part)), outbase: split, outdir });
+  for (const part of ["clm.js", "start.js", ...others]) {
     const file = placeIn(outdir, part);
     const text = await readFile(file, "utf8");
     const require = /require\("(\.\/(?:parts\/)?)([^"/]+)"\)/g;
@@ -143,6 +150,7 @@ async function buildClm() {
   }
   await writeFile(join(outdir, "package.json"), '{ "type": "commonjs" }\n');
   await chmod(join(outdir, "clm.js"), 0o755);
+  await cacheCode(outdir, "start", ["host", "list"]);
   await rm(split, { recursive: true });
 }
 
