@@ -10,7 +10,7 @@ export async function measure() {
   try {
     const commands = [["node", "-e", "0"], ...asked.map((args) => [...clm, ...args])];
     const [floor, ...times] = race(commands, 31, { CLM_HOME: home });
-    return times.map((ms, at) => atMost(`clm ${asked[at].join(" ")}`, ms, "node -e 0", floor, 1.3));
+    return times.map((ms, at) => atMost(`clm ${asked[at].join(" ")}`, ms, "node -e 0", floor, 1.2));
   } finally {
     rmSync(home, { recursive: true });
   }

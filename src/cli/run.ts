@@ -4,7 +4,7 @@ import { quote } from "../quote.js";
 import { faultData } from "../ui/errors.js";
 import { json as asJson } from "../ui/format.js";
 import type { InStream, OutStream } from "../ui/streams.js";
-import { createTerminal } from "../ui/terminal.js";
+import { Terminal } from "../ui/terminal.js";
 import type { Context } from "./command.js";
 import { createContext } from "./context.js";
 import type { Globals } from "./globals.js";
@@ -45,7 +45,7 @@ export async function runCli(argv: string[], world: World): Promise<number> {
   // Every host that is asked at once listens.
   setMaxListeners(0, signal);
   const onOutputClosed = () => closed.abort(new Fault("interrupted", "the reader of the output went away"));
-  const terminal = createTerminal({ stdin, stdout, stderr, env, flags, structured, signal, onOutputClosed });
+  const terminal = new Terminal({ stdin, stdout, stderr, env, flags, structured, signal, onOutputClosed });
   let endless = false;
   const untilStopped = () => {
     endless = true;

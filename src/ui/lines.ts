@@ -1,15 +1,6 @@
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import type { InStream, OutStream } from "./streams.js";
-
-/** What a person types at a prompt, message by message. */
-export interface Lines {
-  /** The next message: a line, or several that were pasted at once. Nothing when the person left with Ctrl-C or Ctrl-D. */
-  next(): Promise<string | undefined>;
-  /** While the work goes on, Ctrl-C calls `stop`, and what is typed waits for the next prompt. */
-  during<T>(work: () => Promise<T>, stop: () => void): Promise<T>;
-  close(): void;
-}
 
 export interface LinesOptions {
   stdin: InStream;
@@ -21,106 +12,140 @@ export interface LinesOptions {
 /** Milliseconds within which the lines of a paste follow each other; nobody types that fast. */
 const pasteMs = 30;
 
-/** Lines with editing and a history that lasts as long as the program. The prompt goes to stderr: stdout is for answers. */
-export function createLines({ stdin, stderr, prompt, signal }: LinesOptions): Lines {
-  let hidden = true;
-  let closed = false;
-  let typed: string[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let deliver: ((message: string | undefined) => void) | undefined;
-  let stopWork: (() => void) | undefined;
+/**
+ * What a person types at a prompt, message by message, with editing and a history. The prompt goes to stderr: stdout is for
+ * answers.
+ */
+export class Lines {
+  readonly #options: LinesOptions;
+  readonly #reader: Interface;
+  readonly #screen: Screen;
+  /** Lines typed and not yet taken as a message. */
+  #typed: string[] = [];
+  #closed = false;
+  #pasteTimer: NodeJS.Timeout | undefined;
+  #deliver: ((message: string | undefined) => void) | undefined;
+  #stopWork: (() => void) | undefined;
+  readonly #close = () => this.#reader.close();
 
-  const screen = new Writable({
-    write(chunk, _encoding, done) {
-      if (!hidden) stderr.write(chunk);
-      // At once: what waited here could be overtaken, or come when nothing is to be shown any more.
-      done();
-    },
-  });
-  const shown = Object.assign(screen, { isTTY: true, columns: stderr.columns || 80, rows: stderr.rows || 24 });
-  const onResize = () => {
-    Object.assign(shown, { columns: stderr.columns || 80, rows: stderr.rows || 24 });
-    shown.emit("resize");
-  };
-  stderr.on("resize", onResize);
-  const reader = createInterface({ input: stdin, output: shown as never, terminal: true, prompt, historySize: 500 });
-
-  function give(message: string | undefined): void {
-    clearTimeout(timer);
-    const waiting = deliver;
-    if (!waiting) return;
-    deliver = undefined;
-    if (message !== undefined) typed = [];
-    hidden = true;
-    waiting(message);
+  constructor(options: LinesOptions) {
+    const { stdin, stderr, prompt, signal } = options;
+    this.#options = options;
+    this.#screen = new Screen(stderr);
+    const output = this.#screen as never;
+    this.#reader = createInterface({ input: stdin, output, terminal: true, prompt, historySize: 500 });
+    this.#reader.on("line", (line) => {
+      this.#typed.push(line);
+      if (!this.#deliver) return;
+      clearTimeout(this.#pasteTimer);
+      // The last line of a paste may have no end yet: then the message is not complete.
+      this.#pasteTimer = setTimeout(() => this.#reader.line === "" && this.#give(this.#typed.join("\n")), pasteMs);
+    });
+    this.#reader.on("SIGINT", () => this.#interrupt());
+    this.#reader.on("close", () => {
+      this.#closed = true;
+      // Ctrl-D leaves the cursor behind the prompt.
+      if (this.#deliver) stderr.write("\n");
+      this.#give(undefined);
+    });
+    signal.addEventListener("abort", this.#close, { once: true });
   }
 
-  // The last line of a paste may have no end yet: then the message is not over.
-  const giveTyped = () => {
-    if (reader.line === "") give(typed.join("\n"));
-  };
+  /** The next message: a line, or several pasted at once. Undefined after Ctrl-C or Ctrl-D. */
+  next(): Promise<string | undefined> {
+    if (this.#closed) return Promise.resolve(undefined);
+    return new Promise((done) => {
+      this.#deliver = done;
+      this.#screen.hidden = false;
+      // What was typed ahead is shown behind the prompt.
+      if (this.#typed.length > 0 && this.#reader.line === "") {
+        const ahead = this.#typed.join("\n");
+        this.#options.stderr.write(`${this.#options.prompt}${ahead}\n`);
+        return this.#give(ahead);
+      }
+      this.#reader.prompt(true);
+    });
+  }
 
-  function interrupt(): void {
-    if (stopWork) stopWork();
-    else if (reader.line === "" && typed.length === 0) {
+  /** While the work goes on, Ctrl-C calls `stop`, and what is typed waits for the next prompt. */
+  async during<T>(work: () => Promise<T>, stop: () => void): Promise<T> {
+    this.#stopWork = stop;
+    try {
+      return await work();
+    } finally {
+      this.#stopWork = undefined;
+    }
+  }
+
+  close(): void {
+    this.#options.signal.removeEventListener("abort", this.#close);
+    this.#screen.leave();
+    this.#reader.close();
+  }
+
+  #give(message: string | undefined): void {
+    clearTimeout(this.#pasteTimer);
+    const deliver = this.#deliver;
+    if (!deliver) return;
+    this.#deliver = undefined;
+    if (message !== undefined) this.#typed = [];
+    this.#screen.hidden = true;
+    deliver(message);
+  }
+
+  #interrupt(): void {
+    const { stderr } = this.#options;
+    const reader = this.#reader;
+    if (this.#stopWork) this.#stopWork();
+    else if (reader.line === "" && this.#typed.length === 0) {
       stderr.write("\n");
-      give(undefined);
+      this.#give(undefined);
     } else {
-      typed = [];
-      // It stays to be seen, as in a shell.
+      this.#typed = [];
+      // The abandoned line stays visible, as in a shell.
       reader.write(null, { ctrl: true, name: "e" });
-      hidden = true;
+      this.#screen.hidden = true;
       reader.write(null, { ctrl: true, name: "u" });
-      hidden = false;
-      // A dumb terminal knows no key that takes a line back.
+      this.#screen.hidden = false;
+      // A dumb terminal has no key that clears the line.
       Object.assign(reader, { line: "", cursor: 0 });
       stderr.write("\n");
       reader.prompt();
     }
   }
+}
 
-  reader.on("line", (line) => {
-    typed.push(line);
-    if (!deliver) return;
-    clearTimeout(timer);
-    timer = setTimeout(giveTyped, pasteMs);
-  });
-  reader.on("SIGINT", interrupt);
-  reader.on("close", () => {
-    closed = true;
-    // Ctrl-D leaves the cursor behind the prompt.
-    if (deliver) stderr.write("\n");
-    give(undefined);
-  });
-  const leave = () => reader.close();
-  signal.addEventListener("abort", leave, { once: true });
-
-  return {
-    next() {
-      if (closed) return Promise.resolve(undefined);
-      return new Promise((done) => {
-        deliver = done;
-        hidden = false;
-        // What was typed ahead is shown where it belongs: behind the prompt.
-        if (typed.length > 0 && reader.line === "") {
-          stderr.write(`${prompt}${typed.join("\n")}\n`);
-          return give(typed.join("\n"));
-        }
-        reader.prompt(true);
-      });
-    },
-    async during(work, stop) {
-      stopWork = stop;
-      try {
-        return await work();
-      } finally {
-        stopWork = undefined;
-      }
-    },
-    close() {
-      signal.removeEventListener("abort", leave);
-      stderr.off("resize", onResize);
-      reader.close();
-    },
+/** What readline takes for a terminal: stderr, while a message is being typed. */
+class Screen extends Writable {
+  readonly isTTY = true;
+  columns = 80;
+  rows = 24;
+  hidden = true;
+  readonly #stderr: OutStream;
+  readonly #onResize = () => {
+    this.#measure();
+    this.emit("resize");
   };
+
+  constructor(stderr: OutStream) {
+    super();
+    this.#stderr = stderr;
+    this.#measure();
+    stderr.on("resize", this.#onResize);
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    if (!this.hidden) this.#stderr.write(chunk);
+    // At once: a delayed chunk could be overtaken, or come when nothing may be shown any more.
+    done();
+  }
+
+  leave(): void {
+    this.#stderr.off("resize", this.#onResize);
+  }
+
+  #measure(): void {
+    this.columns = this.#stderr.columns || 80;
+    this.rows = this.#stderr.rows || 24;
+  }
 }

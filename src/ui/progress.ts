@@ -3,31 +3,17 @@ import type { Paint } from "./paint.js";
 import { duration } from "./time.js";
 import type { Progress } from "./ui.js";
 
-/**
- * What is going on right now. On a terminal each piece of work owns a line below everything else; elsewhere a line says
- * that it began, one that it ended, and one now and then that it still goes on. Written by hand because several lines live at once, results may come between
- * them, and every character has to pass the redactor.
- */
-export interface Board {
-  start(title: string): Progress;
-  /** Lets something else write, with the live lines out of the way. */
-  aside(write: () => void, endsLine?: boolean): void;
-  /** No live lines until `resume`: somebody else has the terminal. */
-  pause(): void;
-  resume(): void;
-}
-
 export interface BoardOptions {
   mode: "live" | "lines" | "quiet";
   write(text: string): void;
-  /** One line with nothing in it that must not show. Comes before cutting: half a secret is not recognised any more. */
+  /** One line without secrets. Applied before a line is cut: half a secret would not be recognised. */
   clean(text: string): string;
   size(): { columns: number; rows: number };
   paint: Paint;
   unicode: boolean;
-  /** Output of the work is shown for good. */
+  /** The output of the work stays on the screen. */
   debug: boolean;
-  /** Milliseconds that only ever grow. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
 }
 
@@ -39,111 +25,132 @@ interface Work {
 }
 
 const frameMs = 80;
-/** Whoever reads a log of plain lines wants to know that something still happens, and no more. */
 const reminderMs = 10_000;
-/** Work that is done sooner needs no clock. */
+/** Shorter work is shown without its duration. */
 const slowMs = 3000;
 
-export function createBoard({ mode, write, clean, size, paint, unicode, debug, now }: BoardOptions): Board {
-  const spinner = unicode ? "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" : "|/-\\";
-  const marks = unicode ? { done: "✔", failed: "✖" } : { done: "ok", failed: "failed" };
-  const running = new Set<Work>();
-  let drawn = 0;
-  let frame = 0;
-  let paused = false;
-  let midLine = false;
-  let timer: NodeJS.Timeout | undefined;
+/**
+ * Live progress. On a terminal each piece of work has a line below everything else; elsewhere it prints a line when work
+ * begins and ends, and one now and then while it goes on. Written by hand: several lines are live at once, results come
+ * between them, and every character has to pass the redactor.
+ */
+export class Board {
+  readonly #options: BoardOptions;
+  readonly #running = new Set<Work>();
+  /** Live lines on the screen now. */
+  #drawn = 0;
+  #frame = 0;
+  #paused = false;
+  #midLine = false;
+  #timer: NodeJS.Timeout | undefined;
 
-  const since = (work: Work) => {
-    const passed = now() - work.began;
-    return passed < slowMs ? "" : ` (${duration(passed)})`;
-  };
-
-  function lineOf(work: Work, width: number): string {
-    const doing = work.doing && `: ${clean(work.doing)}`;
-    const head = cut(`${spinner[frame % spinner.length]} ${clean(work.title)}${doing}${since(work)}`, width);
-    return work.output ? head + paint.dim(cut(`  ${clean(work.output)}`, width - columns(head))) : head;
+  constructor(options: BoardOptions) {
+    this.#options = options;
   }
 
-  function erase(): string {
-    const text = drawn > 0 ? `\u001b[${drawn}A\r\u001b[J` : "";
-    drawn = 0;
+  start(title: string): Progress {
+    const { mode, write, clean, paint, debug, now } = this.#options;
+    const work: Work = { title, began: now(), doing: "", output: "" };
+    this.#running.add(work);
+    if (mode === "lines") this.aside(() => write(`${clean(title)} ...\n`));
+    if (mode === "live") this.#timer ??= setInterval(() => this.#tick(), frameMs).unref();
+    if (mode === "lines") this.#timer ??= setInterval(() => this.#remind(), reminderMs).unref();
+    return {
+      update: (message) => {
+        work.doing = message;
+      },
+      output: (line) => {
+        work.output = line;
+        if (debug) this.aside(() => write(`${paint.dim(`  ${clean(line)}`)}\n`));
+      },
+      done: (message) => this.#end(work, "done", message),
+      fail: (message) => this.#end(work, "failed", message),
+    };
+  }
+
+  /** Lets something else write, with the live lines out of the way. */
+  aside(writeIt: () => void, endsLine = true): void {
+    const wasLive = this.#drawn > 0;
+    this.#erase();
+    writeIt();
+    this.#midLine = !endsLine;
+    if (wasLive) this.#draw();
+  }
+
+  /** No live lines until `resume`: something else has the terminal. */
+  pause(): void {
+    this.#erase();
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+  }
+
+  #tick(): void {
+    this.#stopWhenIdle();
+    this.#frame++;
+    this.#draw();
+  }
+
+  #remind(): void {
+    const { write } = this.#options;
+    for (const work of this.#running) this.aside(() => write(`${this.#textOf(work)}\n`));
+    this.#stopWhenIdle();
+  }
+
+  #stopWhenIdle(): void {
+    if (this.#running.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #erase(): void {
+    if (this.#drawn > 0) this.#options.write(this.#eraser());
+  }
+
+  #eraser(): string {
+    const text = this.#drawn > 0 ? `\u001b[${this.#drawn}A\r\u001b[J` : "";
+    this.#drawn = 0;
     return text;
   }
 
-  function draw(): void {
-    if (paused || midLine || running.size === 0) return;
+  #draw(): void {
+    if (this.#paused || this.#midLine || this.#running.size === 0) return;
+    const { size, paint, write } = this.#options;
     const { columns: width, rows } = size();
     // A line that reached the last column or the last row would scroll, and erasing it would take other text with it.
-    const shown = [...running].slice(0, Math.max(1, rows - 2));
-    const lines = shown.map((work) => lineOf(work, width - 1));
-    if (shown.length < running.size) lines.push(paint.dim(cut(`… and ${running.size - shown.length} more`, width - 1)));
-    write(erase() + lines.map((line) => `${line}\n`).join(""));
-    drawn = lines.length;
+    const shown = [...this.#running].slice(0, Math.max(1, rows - 2));
+    const lines = shown.map((work) => this.#lineOf(work, width - 1));
+    const more = this.#running.size - shown.length;
+    if (more > 0) lines.push(paint.dim(cut(`… and ${more} more`, width - 1)));
+    write(this.#eraser() + lines.map((line) => `${line}\n`).join(""));
+    this.#drawn = lines.length;
   }
 
-  function tick(): void {
-    if (running.size === 0) {
-      clearInterval(timer);
-      timer = undefined;
-    }
-    frame++;
-    draw();
+  #lineOf(work: Work, width: number): string {
+    const { unicode, clean, paint } = this.#options;
+    const spinner = unicode ? "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" : "|/-\\";
+    const head = cut(`${spinner[this.#frame % spinner.length]} ${this.#textOf(work)}`, width);
+    return work.output ? head + paint.dim(cut(`  ${clean(work.output)}`, width - columns(head))) : head;
   }
 
-  function remind(): void {
-    for (const work of running) {
-      const doing = work.doing && `: ${clean(work.doing)}`;
-      aside(() => write(`${clean(work.title)}${doing}${since(work)}\n`));
-    }
-    if (running.size === 0) {
-      clearInterval(timer);
-      timer = undefined;
-    }
+  #textOf(work: Work): string {
+    const { clean } = this.#options;
+    return `${clean(work.title)}${work.doing && `: ${clean(work.doing)}`}${this.#since(work)}`;
   }
 
-  function aside(writeIt: () => void, endsLine = true): void {
-    const wasLive = drawn > 0;
-    if (wasLive) write(erase());
-    writeIt();
-    midLine = !endsLine;
-    if (wasLive) draw();
+  #since({ began }: Work): string {
+    const passed = this.#options.now() - began;
+    return passed < slowMs ? "" : ` (${duration(passed)})`;
   }
 
-  function end(work: Work, mark: "done" | "failed", message: string | undefined): void {
-    if (!running.delete(work) || mode === "quiet") return;
-    const colour = mark === "done" ? paint.green : paint.red;
-    const said = clean(message ?? work.title) + since(work);
-    const line = mode === "live" ? `${colour(marks[mark])} ${said}` : `${mark}: ${said}`;
-    aside(() => write(`${line}\n`));
+  #end(work: Work, result: "done" | "failed", message: string | undefined): void {
+    const { mode, unicode, paint, clean, write } = this.#options;
+    if (!this.#running.delete(work) || mode === "quiet") return;
+    const marks = unicode ? { done: "✔", failed: "✖" } : { done: "ok", failed: "failed" };
+    const colour = result === "done" ? paint.green : paint.red;
+    const text = clean(message ?? work.title) + this.#since(work);
+    this.aside(() => write(`${mode === "live" ? `${colour(marks[result])} ` : `${result}: `}${text}\n`));
   }
-
-  return {
-    aside,
-    start(title) {
-      const work: Work = { title, began: now(), doing: "", output: "" };
-      running.add(work);
-      if (mode === "lines") aside(() => write(`${clean(title)} ...\n`));
-      if (mode !== "quiet")
-        timer ??= setInterval(mode === "live" ? tick : remind, mode === "live" ? frameMs : reminderMs).unref();
-      return {
-        update: (message) => {
-          work.doing = message;
-        },
-        output: (line) => {
-          work.output = line;
-          if (debug) aside(() => write(`${paint.dim(`  ${clean(line)}`)}\n`));
-        },
-        done: (message) => end(work, "done", message),
-        fail: (message) => end(work, "failed", message),
-      };
-    },
-    pause() {
-      if (drawn > 0) write(erase());
-      paused = true;
-    },
-    resume() {
-      paused = false;
-    },
-  };
 }

@@ -10,7 +10,7 @@ export interface PromptOptions {
   interactive: () => boolean;
   /** `--yes` answers the questions that name it, and no other: it must not trust a host's key, say. */
   yes: boolean;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   clean(text: string): string;
   /** Gives the question the terminal for itself. */
   withTerminal<T>(ask: () => Promise<T>): Promise<T>;

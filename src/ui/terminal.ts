@@ -2,241 +2,278 @@ import { Fault } from "../errors.js";
 import type { Secret } from "../secret.js";
 import { redactedValue } from "../text/redacted-json.js";
 import { faultText } from "./errors.js";
-import { createLines } from "./lines.js";
+import type { Lines } from "./lines.js";
 import { createPaint, type Paint, wantsColour } from "./paint.js";
 import { oneLine, plain, plainBytes } from "./plain.js";
-import { createBoard } from "./progress.js";
+import { Board } from "./progress.js";
 import { createPrompts } from "./prompts.js";
-import { createRedactor } from "./redact.js";
-import { openCanvas, type Screen } from "./screen.js";
+import { createRedactor, type Redactor } from "./redact.js";
+import { type Canvas, openCanvas, type Screen } from "./screen.js";
 import type { InStream, OutStream } from "./streams.js";
-import type { Ui } from "./ui.js";
+import type { Choice, Progress, Question, Ui } from "./ui.js";
 
 export interface TerminalOptions {
-  /** Opened only when something is asked: that alone costs as much as printing help. */
+  /** Opened only for a question: opening costs as much as printing help. */
   stdin: () => InStream;
   stdout: OutStream;
   stderr: OutStream;
   env: NodeJS.ProcessEnv;
   flags: { quiet: boolean; debug: boolean; noColor: boolean; yes: boolean };
-  /** JSON or YAML was asked for: unless a person watches, no progress comes before an error that a program reads. */
+  /** The output is JSON or YAML: unless stderr is a terminal, it gets nothing but an error for a program. */
   structured?: boolean;
   signal?: AbortSignal;
-  /** Whoever read stdout went away (`clm host list | head -1`); nothing more can be told there. */
+  /** The reader of stdout is gone (`clm host list | head -1`). */
   onOutputClosed?: () => void;
 }
 
+type StreamName = "stdout" | "stderr";
+
 /** The `Ui` of a real run, and what only the top of the program needs. */
-export interface Terminal extends Ui {
-  /** One line with nothing secret and no control characters in it. */
-  clean(text: string): string;
+export class Terminal implements Ui {
+  readonly #options: TerminalOptions;
+  readonly #redactor = createRedactor();
+  readonly #byteRedactor = createRedactor((text) => Buffer.from(text).toString("latin1"));
+  readonly #results = this.#redactor.stream();
+  readonly #foreign = {
+    stdout: new ForeignOutput(this.#redactor, this.#byteRedactor),
+    stderr: new ForeignOutput(this.#redactor, this.#byteRedactor),
+  };
+  readonly #unicode: boolean;
+  readonly #board: Board;
+  readonly #prompts: ReturnType<typeof createPrompts>;
+  /** The last line on stdout has no end yet. */
+  #midLine = false;
+  #outputClosed = false;
+  #outputError: Error | undefined;
+  /** Messages to print when the canvas is closed; undefined while there is none. */
+  #deferred: string[] | undefined;
   /** Colours for stderr. */
   readonly paint: Paint;
-  /** Columns for a table on stdout; nothing when it is not a terminal, where nothing may be cut. */
-  readonly width: number | undefined;
-  /** Where results go, when a person looks at them there. */
-  readonly screen: Screen | undefined;
-  readonly outputClosed: boolean;
-  /** Lets go of what was kept back and waits until stdout has taken it. Throws when it could not. */
-  close(): Promise<void>;
-}
+  readonly redact = this.#redactor.text;
+  /** One line without secrets and control characters. */
+  readonly clean = (text: string): string => this.#redactor.text(oneLine(text));
 
-export function createTerminal(options: TerminalOptions): Terminal {
-  const { stdout, stderr, env, flags } = options;
-  const redactor = createRedactor();
-  const results = redactor.stream();
-  const byteRedactor = createRedactor((text) => Buffer.from(text).toString("latin1"));
-  const passed = { stdout: byteRedactor.stream(), stderr: byteRedactor.stream() };
-  /** For a terminal, what was passed is cleaned first: a secret with an escape sequence inside would not be known. */
-  const shown = {
-    stdout: { clean: plainBytes(), redact: redactor.stream() },
-    stderr: { clean: plainBytes(), redact: redactor.stream() },
-  };
-  const paint = createPaint(wantsColour(stderr, env, flags.noColor));
-  const interactive = () => stderr.isTTY === true && options.stdin().isTTY === true;
-  const unwatched = options.structured === true && !stderr.isTTY;
-  const clean = (text: string) => redactor.text(oneLine(text));
-  /** What stdout shows last is a line that goes on. */
-  let midLine = false;
-  let outputClosed = false;
-  let outputError: Error | undefined;
-  /** What was said while a screen was taken, to be told after it. */
-  let unsaid: string[] | undefined;
-  const unicode = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || "") && env.TERM !== "linux";
-
-  stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE" && !outputClosed) {
-      outputClosed = true;
-      options.onOutputClosed?.();
-    }
-    outputError ??= error;
-  });
-  // Nobody reads our remarks any more: that stops no work.
-  stderr.on("error", () => {});
-
-  const board = createBoard({
-    mode: flags.quiet || unwatched ? "quiet" : stderr.isTTY && env.TERM !== "dumb" && !env.CI ? "live" : "lines",
-    write: (text) => stderr.write(redactor.text(text)),
-    clean,
-    size: () => ({ columns: stderr.columns || 80, rows: stderr.rows || 24 }),
-    paint,
-    unicode,
-    debug: flags.debug,
-    now: sinceStart,
-  });
-
-  const write = (text: string): void => board.aside(() => stderr.write(`${redactor.text(text)}\n`));
-  const say = (text: string): void => void (unsaid ? unsaid.push(text) : write(text));
-
-  const screen: Screen = {
-    get columns() {
-      return stdout.columns || 80;
-    },
-    get rows() {
-      return stdout.rows || 24;
-    },
-    paint: createPaint(wantsColour(stdout, env, flags.noColor)),
-    unicode,
-    open(onResize) {
-      board.pause();
-      const kept: string[] = [];
-      unsaid = kept;
-      const onClose = () => {
-        unsaid = undefined;
-        board.resume();
-        for (const text of kept) write(text);
-      };
-      return openCanvas({ stdout, clean: redactor.text, onResize, onClose });
-    },
-  };
-
-  const out = (text: string): Promise<void> | void => put(results.push(text));
-
-  function data(value: unknown, write: (value: unknown) => string, stream = "stdout"): Promise<void> | void {
-    const text = write(redactedValue(value, redactor.text));
-    if (stream === "stdout") return put(results.flush() + text);
-    board.aside(() => stderr.write(text));
+  constructor(options: TerminalOptions) {
+    const { stdout, stderr, env, flags, signal } = options;
+    this.#options = options;
+    this.#unicode = /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || "") && env.TERM !== "linux";
+    this.paint = createPaint(wantsColour(stderr, env, flags.noColor));
+    const live = stderr.isTTY && env.TERM !== "dumb" && !env.CI;
+    this.#board = new Board({
+      mode: flags.quiet || this.#unwatched ? "quiet" : live ? "live" : "lines",
+      write: (text) => stderr.write(this.#redactor.text(text)),
+      clean: this.clean,
+      size: () => ({ columns: stderr.columns || 80, rows: stderr.rows || 24 }),
+      paint: this.paint,
+      unicode: this.#unicode,
+      debug: flags.debug,
+      now: sinceStart,
+    });
+    this.#prompts = createPrompts({
+      stdin: options.stdin,
+      stderr,
+      interactive: () => this.interactive,
+      yes: flags.yes,
+      signal,
+      clean: this.clean,
+      withTerminal: async (ask) => {
+        this.#board.pause();
+        return await ask().finally(() => this.#board.resume());
+      },
+    });
+    stdout.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EPIPE" && !this.#outputClosed) {
+        this.#outputClosed = true;
+        options.onOutputClosed?.();
+      }
+      this.#outputError ??= error;
+    });
+    // Without a reader of stderr the work goes on.
+    stderr.on("error", () => {});
   }
 
-  function put(ready: string): Promise<void> | void {
-    if (ready === "" || outputError) return;
-    midLine = !ready.endsWith("\n");
+  out(text: string): Promise<void> | void {
+    return this.#put(this.#results.push(text));
+  }
+
+  data(value: unknown, write: (value: unknown) => string, stream: StreamName = "stdout"): Promise<void> | void {
+    const text = write(redactedValue(value, this.redact));
+    if (stream === "stdout") return this.#put(this.#results.flush() + text);
+    this.#board.aside(() => this.#options.stderr.write(text));
+  }
+
+  handOut(secret: Secret, before = ""): void {
+    if (!this.#outputError) this.#options.stdout.write(`${this.#results.flush()}${before}${secret.reveal()}\n`);
+  }
+
+  pass(stream: StreamName, bytes: Buffer, { raw = false } = {}): Promise<void> {
+    const target = this.#options[stream];
+    const ready = this.#foreign[stream].push(bytes, target.isTTY === true && !raw);
+    if (ready.length === 0 || (stream === "stdout" && this.#outputError)) return Promise.resolve();
+    return new Promise((resolve) => target.write(ready, () => resolve()));
+  }
+
+  say(text: string): void {
+    if (this.#deferred) this.#deferred.push(text);
+    else this.#board.aside(() => this.#options.stderr.write(`${this.redact(text)}\n`));
+  }
+
+  fault(fault: Fault): void {
+    this.say(faultText(fault, { paint: this.paint, debug: this.#options.flags.debug }));
+  }
+
+  note(text: string): void {
+    if (!this.#options.flags.quiet) this.say(plain(text));
+  }
+
+  aside(text: string): void {
+    const { stdout, stderr, flags } = this.#options;
+    if (flags.quiet || this.#unwatched) return;
+    const line = this.paint.dim(plain(text));
+    this.say(this.#midLine && stdout.isTTY && stderr.isTTY ? `\n${line}` : line);
+    this.#midLine = false;
+  }
+
+  warn(text: string): void {
+    this.say(`${this.paint.yellow("warning:")} ${plain(text)}`);
+  }
+
+  debug(text: string): void {
+    if (this.#options.flags.debug) this.say(this.paint.dim(`debug +${sinceStart()}ms ${plain(text)}`));
+  }
+
+  progress(title: string): Progress {
+    return this.#board.start(title);
+  }
+
+  confirm(question: Question): Promise<boolean> {
+    return this.#prompts.confirm(question);
+  }
+
+  ask(question: Question & { initial?: string }): Promise<string> {
+    return this.#prompts.ask(question);
+  }
+
+  choose(question: Question & { choices: Choice[]; initial?: string }): Promise<string> {
+    return this.#prompts.choose(question);
+  }
+
+  async askSecret(question: Question): Promise<Secret> {
+    const secret = await this.#prompts.askSecret(question);
+    this.hide(secret);
+    return secret;
+  }
+
+  async lines(prompt: string): Promise<Lines> {
+    const { stdin, stderr, signal = new AbortController().signal } = this.#options;
+    const { Lines } = await import("./lines.js");
+    return new Lines({ stdin: stdin(), stderr, prompt: `${this.paint.bold(this.clean(prompt))} `, signal });
+  }
+
+  hide(secret: Secret): void {
+    this.#redactor.hide(secret);
+    this.#byteRedactor.hide(secret);
+  }
+
+  get interactive(): boolean {
+    return this.#options.stderr.isTTY === true && this.#options.stdin().isTTY === true;
+  }
+
+  get watched(): boolean {
+    return this.#options.stdout.isTTY === true;
+  }
+
+  /** Columns for a table on stdout; undefined when it is not a terminal, where nothing may be cut. */
+  get width(): number | undefined {
+    const { stdout } = this.#options;
+    return stdout.isTTY ? stdout.columns || 80 : undefined;
+  }
+
+  /** stdout, when it is a terminal. */
+  get screen(): Screen | undefined {
+    const { stdout, env, flags } = this.#options;
+    if (!stdout.isTTY) return undefined;
+    return {
+      get columns() {
+        return stdout.columns || 80;
+      },
+      get rows() {
+        return stdout.rows || 24;
+      },
+      paint: createPaint(wantsColour(stdout, env, flags.noColor)),
+      unicode: this.#unicode,
+      open: (onResize) => this.#openCanvas(onResize),
+    };
+  }
+
+  get outputClosed(): boolean {
+    return this.#outputClosed;
+  }
+
+  /** Writes what was kept back and waits until stdout has taken it. Throws when it could not. */
+  async close(): Promise<void> {
+    const { stdout, stderr } = this.#options;
+    this.#board.pause();
+    const kept = this.#foreign.stderr.flush();
+    if (kept.length > 0) stderr.write(kept);
+    const rest = Buffer.concat([Buffer.from(this.#results.flush()), this.#foreign.stdout.flush()]);
+    await new Promise<void>((resolve) => stdout.write(rest, () => resolve()));
+    if (!this.#outputError || this.#outputClosed) return;
+    const { message: why } = this.#outputError;
+    throw new Fault("local-setup", "the result could not be written", { why, cause: this.#outputError });
+  }
+
+  /** Only a program reads the output, and stderr is for its error. */
+  get #unwatched(): boolean {
+    return this.#options.structured === true && !this.#options.stderr.isTTY;
+  }
+
+  #put(ready: string): Promise<void> | void {
+    if (ready === "" || this.#outputError) return;
+    const { stdout } = this.#options;
+    this.#midLine = !ready.endsWith("\n");
     return new Promise((taken) => {
       const write = () => stdout.write(ready, () => taken());
-      if (stdout.isTTY) board.aside(write, ready.endsWith("\n"));
+      if (stdout.isTTY) this.#board.aside(write, !this.#midLine);
       else write();
     });
   }
 
-  function pass(stream: "stdout" | "stderr", bytes: Buffer, { raw = false } = {}): Promise<void> {
-    const target = stream === "stdout" ? stdout : stderr;
-    const { clean, redact } = shown[stream];
-    const ready =
-      target.isTTY && !raw
-        ? Buffer.from(redact.push(clean.push(bytes)))
-        : Buffer.from(passed[stream].push(bytes.toString("latin1")), "latin1");
-    if (ready.length === 0 || (stream === "stdout" && outputError)) return Promise.resolve();
-    return new Promise((resolve) => target.write(ready, () => resolve()));
+  #openCanvas(onResize: () => void): Canvas {
+    this.#board.pause();
+    const deferred: string[] = [];
+    this.#deferred = deferred;
+    const onClose = () => {
+      this.#deferred = undefined;
+      this.#board.resume();
+      for (const text of deferred) this.say(text);
+    };
+    return openCanvas({ stdout: this.#options.stdout, clean: this.redact, onResize, onClose });
+  }
+}
+
+/** Output of a program elsewhere, without secrets: as bytes, or as plain text for a terminal. */
+class ForeignOutput {
+  readonly #bytes;
+  /** Cleaned before it is redacted: a secret with an escape sequence inside would not be recognised. */
+  readonly #clean = plainBytes();
+  readonly #text;
+
+  constructor(redactor: Redactor, byteRedactor: Redactor) {
+    this.#bytes = byteRedactor.stream();
+    this.#text = redactor.stream();
   }
 
-  /** What was kept back of what was passed, when nothing more comes. */
-  function lastOf(stream: "stdout" | "stderr"): Buffer {
-    const { clean, redact } = shown[stream];
-    const text = redact.push(clean.flush()) + redact.flush();
-    return Buffer.concat([Buffer.from(text), Buffer.from(passed[stream].flush(), "latin1")]);
+  push(bytes: Buffer, asText: boolean): Buffer {
+    if (asText) return Buffer.from(this.#text.push(this.#clean.push(bytes)));
+    return Buffer.from(this.#bytes.push(bytes.toString("latin1")), "latin1");
   }
 
-  function hide(secret: Secret): void {
-    redactor.hide(secret);
-    byteRedactor.hide(secret);
+  /** What was kept back, when nothing more comes. */
+  flush(): Buffer {
+    const text = this.#text.push(this.#clean.flush()) + this.#text.flush();
+    return Buffer.concat([Buffer.from(text), Buffer.from(this.#bytes.flush(), "latin1")]);
   }
-
-  const prompts = createPrompts({
-    stdin: options.stdin,
-    stderr,
-    interactive,
-    yes: flags.yes,
-    ...(options.signal && { signal: options.signal }),
-    clean,
-    withTerminal: async (ask) => {
-      board.pause();
-      try {
-        return await ask();
-      } finally {
-        board.resume();
-      }
-    },
-  });
-
-  return {
-    ...prompts,
-    askSecret: async (question) => {
-      const secret = await prompts.askSecret(question);
-      hide(secret);
-      return secret;
-    },
-    out,
-    data,
-    pass,
-    handOut: (secret, before = "") => {
-      if (!outputError) stdout.write(`${results.flush()}${before}${secret.reveal()}\n`);
-    },
-    say,
-    fault: (fault) => say(faultText(fault, { paint, debug: flags.debug })),
-    note: (text) => {
-      if (!flags.quiet) say(plain(text));
-    },
-    aside: (text) => {
-      if (flags.quiet || unwatched) return;
-      const line = paint.dim(plain(text));
-      say(midLine && stdout.isTTY && stderr.isTTY ? `\n${line}` : line);
-      midLine = false;
-    },
-    warn: (text) => say(`${paint.yellow("warning:")} ${plain(text)}`),
-    debug: (text) => {
-      if (flags.debug) say(paint.dim(`debug +${sinceStart()}ms ${plain(text)}`));
-    },
-    progress: board.start,
-    hide,
-    redact: redactor.text,
-    get interactive() {
-      return interactive();
-    },
-    get watched() {
-      return stdout.isTTY === true;
-    },
-    lines: (prompt) =>
-      createLines({
-        stdin: options.stdin(),
-        stderr,
-        prompt: `${paint.bold(clean(prompt))} `,
-        signal: options.signal ?? new AbortController().signal,
-      }),
-    clean,
-    paint,
-    get width() {
-      return stdout.isTTY ? stdout.columns || 80 : undefined;
-    },
-    get screen() {
-      return stdout.isTTY ? screen : undefined;
-    },
-    get outputClosed() {
-      return outputClosed;
-    },
-    async close() {
-      board.pause();
-      const kept = lastOf("stderr");
-      if (kept.length > 0) stderr.write(kept);
-      const rest = Buffer.concat([Buffer.from(results.flush()), lastOf("stdout")]);
-      await new Promise<void>((resolve) => stdout.write(rest, () => resolve()));
-      if (outputError && !outputClosed) {
-        throw new Fault("local-setup", "the result could not be written", {
-          why: outputError.message,
-          cause: outputError,
-        });
-      }
-    },
-  };
 }
 
 /** Milliseconds. The global `performance` says the same, and loading it takes 2 ms. */

@@ -76,7 +76,7 @@ export interface Ui {
   redact(text: string): string;
   readonly interactive: boolean;
   /** A prompt at which a person types one message after the other. Only where `interactive` is true. */
-  lines(prompt: string): Lines;
+  lines(prompt: string): Promise<Lines>;
   /** Results go to a terminal, where they stay for whoever looks at it next. */
   readonly watched: boolean;
 }

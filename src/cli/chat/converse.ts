@@ -18,7 +18,7 @@ export async function converse(clm: Context, talk: Talk, attach: () => Promise<A
   await talk.ready();
   ui.note(`${agent.name} on ${agent.host.name}; type /help for commands`);
   if (files.length > 0) ui.note(`with the first message: ${files.map(({ name }) => name).join(", ")}`);
-  const lines = ui.lines(`${agent.name}>`);
+  const lines = await ui.lines(`${agent.name}>`);
   let said = false;
   try {
     for (;;) {

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { type Session, type Setting, withSession } from "../../../src/flows/session.js";
-import { createTerminal } from "../../../src/ui/terminal.js";
+import { Terminal } from "../../../src/ui/terminal.js";
 import { memory } from "../ui/streams.js";
 
 /** Does work in a session of its own, with nobody there to be asked, and gives what it made and what was said. */
@@ -12,7 +12,7 @@ export async function inSession<T>(
   const stderr = memory();
   const stdin = setting.stdin ?? (() => new PassThrough());
   const flags = { quiet: false, debug: false, noColor: true, yes: setting.yes ?? false };
-  const ui = createTerminal({ stdin, stdout, stderr, env: {}, flags });
+  const ui = new Terminal({ stdin, stdout, stderr, env: {}, flags });
   const result = await withSession(
     {
       ui,

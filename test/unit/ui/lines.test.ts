@@ -1,12 +1,12 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { createLines } from "../../../src/ui/lines.js";
+import { Lines } from "../../../src/ui/lines.js";
 import { keyboard, memory } from "./streams.js";
 
 function atPrompt() {
   const stdin = keyboard();
   const stderr = memory({ columns: 80 });
   const stop = new AbortController();
-  const lines = createLines({ stdin, stderr, prompt: "ada> ", signal: stop.signal });
+  const lines = new Lines({ stdin, stderr, prompt: "ada> ", signal: stop.signal });
   return { lines, stderr, stop, type: stdin.type };
 }
 

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createPaint } from "../../../src/ui/paint.js";
-import { type BoardOptions, createBoard } from "../../../src/ui/progress.js";
+import { Board, type BoardOptions } from "../../../src/ui/progress.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 function board(options: Partial<BoardOptions> = {}) {
   const screen = createScreen();
-  const made = createBoard({
+  const made = new Board({
     mode: "live",
     write: screen.write,
     clean: (text) => text,

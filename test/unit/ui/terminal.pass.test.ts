@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { Secret } from "../../../src/secret.js";
-import { createTerminal } from "../../../src/ui/terminal.js";
+import { Terminal } from "../../../src/ui/terminal.js";
 import { memory } from "./streams.js";
 
 /** What came out of each stream, in bytes. */
@@ -14,7 +14,7 @@ async function passed(secret: string, chunks: Buffer[]): Promise<Buffer[]> {
     return all;
   });
   const [stdout, stderr] = streams;
-  const ui = createTerminal({ stdin: () => new PassThrough(), stdout, stderr, env: {}, flags });
+  const ui = new Terminal({ stdin: () => new PassThrough(), stdout, stderr, env: {}, flags });
   ui.hide(new Secret(secret));
   for (const chunk of chunks) {
     await ui.pass("stdout", chunk);
@@ -52,7 +52,7 @@ describe("on a terminal", () => {
   const onTerminal = async (chunks: string[], { raw = false, secret = "sk-secret" } = {}) => {
     const flags = { quiet: true, debug: false, noColor: true, yes: false };
     const [stdout, stderr] = [memory({ columns: 80 }), memory({ columns: 80 })];
-    const ui = createTerminal({ stdin: () => new PassThrough(), stdout, stderr, env: {}, flags });
+    const ui = new Terminal({ stdin: () => new PassThrough(), stdout, stderr, env: {}, flags });
     ui.hide(new Secret(secret));
     for (const chunk of chunks) {
       await ui.pass("stdout", Buffer.from(chunk, "latin1"), { raw });

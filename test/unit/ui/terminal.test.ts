@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { Secret } from "../../../src/secret.js";
 import { json } from "../../../src/ui/format.js";
 import { wantsColour } from "../../../src/ui/paint.js";
-import { createTerminal, type TerminalOptions } from "../../../src/ui/terminal.js";
+import { Terminal, type TerminalOptions } from "../../../src/ui/terminal.js";
 import type { Ui } from "../../../src/ui/ui.js";
 import { keyboard, memory } from "./streams.js";
 
@@ -13,7 +13,7 @@ function open(options: Partial<TerminalOptions> & { tty?: boolean } = {}) {
   const tty = options.tty ? { columns: 40 } : undefined;
   const stdout = memory(tty);
   const stderr = memory(tty);
-  const terminal = createTerminal({
+  const terminal = new Terminal({
     stdin: () => new PassThrough(),
     stdout,
     stderr,
