@@ -65,38 +65,58 @@ async function checkSudo(connection: Connection, facts: Facts, signal: AbortSign
   }
 }
 
-type FactCheck = { id: string; judge: (facts: Facts) => Omit<Check, "id"> };
+/** What a host needs; an agent type may ask for more than clm. */
+export interface HostRequirements {
+  /** `debian 12` */
+  systems: string[];
+  arch: string[];
+  systemd: number;
+  memory_mb: number;
+  disk_mb: number;
+  /** Less than this is a failure, not a warning: it leaves half an installation on a full disk. */
+  disk_min_mb: number;
+}
+
+const ownRequirements: HostRequirements = {
+  systems: ["debian 12", "debian 13", "ubuntu 22.04", "ubuntu 24.04"],
+  arch: ["x86_64", "aarch64"],
+  systemd: 249,
+  // An idle Hermes takes about 300 MB.
+  memory_mb: 512,
+  disk_mb: 4096,
+  disk_min_mb: 200,
+};
+
+type FactCheck = { id: string; judge: (facts: Facts, requires: HostRequirements) => Omit<Check, "id"> };
 
 const ok = (reason: string) => ({ result: "ok" as const, reason });
 const warn = (reason: string, fix: string) => ({ result: "warn" as const, reason, fix });
 const fail = (reason: string, fix: string) => ({ result: "fail" as const, reason, fix });
 
-const supported = ["debian 12", "debian 13", "ubuntu 22.04", "ubuntu 24.04"];
-
 const factChecks: FactCheck[] = [
   {
     id: "system.os",
-    judge: ({ os, os_version, os_name }) =>
-      supported.includes(`${os} ${os_version}`)
+    judge: ({ os, os_version, os_name }, { systems }) =>
+      systems.includes(`${os} ${os_version}`)
         ? ok(os_name)
-        : warn(
-            `${os_name || "an unknown system"} is not one clm is tested on`,
-            "use Debian 12/13 or Ubuntu 22.04/24.04",
-          ),
+        : warn(`${os_name || "an unknown system"} is not one that was tested`, `use one of ${systems.join(", ")}`),
   },
   {
     id: "system.arch",
-    judge: ({ arch }) =>
-      ["x86_64", "aarch64"].includes(arch)
+    judge: ({ arch }, requires) =>
+      requires.arch.includes(arch)
         ? ok(arch)
-        : fail(`${arch} is not supported`, "use an x86_64 or aarch64 machine"),
+        : fail(`${arch} is not supported`, `use a machine of ${requires.arch.join(" or ")}`),
   },
   {
     id: "system.systemd",
-    judge: ({ systemd }) =>
-      systemd >= 249
+    judge: ({ systemd }, requires) =>
+      systemd >= requires.systemd
         ? ok(`systemd ${systemd}`)
-        : fail(systemd ? `systemd ${systemd} is too old` : "systemd is not there", "systemd 249 or newer is needed"),
+        : fail(
+            systemd ? `systemd ${systemd} is too old` : "systemd is not there",
+            `systemd ${requires.systemd} or newer is needed`,
+          ),
   },
   {
     id: "system.state",
@@ -107,18 +127,19 @@ const factChecks: FactCheck[] = [
   },
   {
     id: "memory",
-    judge: ({ memory_mb, memory_free_mb }) => {
-      const seen = `${memory_free_mb} MB free of ${memory_mb} MB`;
-      // An idle Hermes takes about 300 MB.
-      return memory_free_mb >= 512 ? ok(seen) : warn(seen, "an agent wants about 512 MB");
+    judge: ({ memory_mb, memory_free_mb }, requires) => {
+      const free = `${memory_free_mb} MB free of ${memory_mb} MB`;
+      return memory_free_mb >= requires.memory_mb
+        ? ok(free)
+        : warn(free, `an agent needs about ${requires.memory_mb} MB`);
     },
   },
   {
     id: "disk",
-    judge: ({ disk_free_mb }) => {
-      const seen = `${disk_free_mb} MB free for /home`;
-      if (disk_free_mb < 200) return fail(seen, "df -h /home");
-      return disk_free_mb >= 4096 ? ok(seen) : warn(seen, "an agent wants about 4 GB");
+    judge: ({ disk_free_mb }, { disk_mb, disk_min_mb }) => {
+      const free = `${disk_free_mb} MB free for /home`;
+      if (disk_free_mb >= disk_mb) return ok(free);
+      return (disk_free_mb < disk_min_mb ? fail : warn)(free, `an agent needs about ${disk_mb} MB`);
     },
   },
   {
@@ -132,7 +153,6 @@ const factChecks: FactCheck[] = [
   },
 ];
 
-/** What the facts say, as checks. */
-export function judge(facts: Facts): Check[] {
-  return factChecks.map(({ id, judge }) => ({ id, ...judge(facts) }));
-}
+/** The facts of a host, checked against what it needs. */
+export const judge = (facts: Facts, requires = ownRequirements): Check[] =>
+  factChecks.map(({ id, judge }) => ({ id, ...judge(facts, requires) }));

@@ -1,6 +1,6 @@
 import type { Manifest } from "../../../agents/manifest/manifest.js";
 import type { Facts } from "../../../remote/facts.js";
-import { type Check, judge as judgeHost } from "../../host/check.js";
+import { type Check, judge } from "../../host/check.js";
 import { freePort, objectionTo, type PortQuestion } from "./free-port.js";
 import type { PreflightObservation } from "./preflight-probe.js";
 
@@ -49,38 +49,8 @@ export function checksWithoutRoot(expected: ExpectedHost, facts: Facts): Check[]
   ];
 }
 
-function judgeSystem({ requires }: ExpectedHost, facts: Facts): Check[] {
-  const { systems, arch, systemd, memory_mb, disk_mb } = requires;
-  const memory = `${facts.memory_free_mb} MB free of ${facts.memory_mb} MB`;
-  const disk = `${facts.disk_free_mb} MB free for /home`;
-  return [
-    systems.includes(`${facts.os} ${facts.os_version}`)
-      ? ok("system.os", facts.os_name)
-      : warn(
-          "system.os",
-          `${facts.os_name || "an unknown system"} is not one this agent is tested on`,
-          `use one of ${systems.join(", ")}`,
-        ),
-    arch.includes(facts.arch)
-      ? ok("system.arch", facts.arch)
-      : fail("system.arch", `${facts.arch} is not supported`, `use a machine of ${arch.join(" or ")}`),
-    facts.systemd >= systemd
-      ? ok("system.systemd", `systemd ${facts.systemd}`)
-      : fail(
-          "system.systemd",
-          facts.systemd ? `systemd ${facts.systemd} is too old` : "systemd is not there",
-          `systemd ${systemd} or newer is needed`,
-        ),
-    facts.memory_free_mb >= memory_mb
-      ? ok("memory", memory)
-      : warn("memory", memory, `an agent wants about ${memory_mb} MB`),
-    // A little less than required may be enough; much less leaves half an installation on a full disk.
-    facts.disk_free_mb >= disk_mb
-      ? ok("disk", disk)
-      : (facts.disk_free_mb < disk_mb / 8 ? fail : warn)("disk", disk, `an agent wants about ${disk_mb} MB`),
-    ...judgeHost(facts).filter(({ id }) => id === "clock"),
-  ];
-}
+const judgeSystem = ({ requires }: ExpectedHost, facts: Facts): Check[] =>
+  judge(facts, { ...requires, disk_min_mb: requires.disk_mb / 8 }).filter(({ id }) => id !== "system.state");
 
 function judgeProgram({ requires, packages }: ExpectedHost, seen: PreflightObservation, program: string): Check {
   const id = `program.${program}`;
