@@ -1,6 +1,5 @@
-import { isFault } from "../../errors.js";
 import { type InstallResult, installAgent } from "../../flows/agent/install/install.js";
-import type { Check } from "../../flows/host/check.js";
+import { ChecksFailed } from "../../flows/checks-failed.js";
 import { withSession } from "../../flows/session.js";
 import { agentNameFrom } from "../../names.js";
 import type { Context, Handler } from "../command.js";
@@ -26,8 +25,7 @@ export const run: Handler<typeof install> = async ({ options }, clm) => {
   const done = await withSession({ ...clm, sudoPasswordFile }, (session) => installAgent(session, wanted)).catch(
     (error) => {
       // With -o json the checks are part of the error.
-      if (isFault(error, "check-failed") && clm.format === "table")
-        clm.list((error.data.checks ?? []) as Check[], briefCheckView);
+      if (error instanceof ChecksFailed && clm.format === "table") clm.list(error.checks, briefCheckView);
       throw error;
     },
   );

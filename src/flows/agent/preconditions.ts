@@ -6,6 +6,7 @@ import { Fault } from "../../errors.js";
 import type { Shell } from "../../remote/process.js";
 import { sharedShell } from "../../remote/shared-shell.js";
 import { type Agent, agentId, secretOwner } from "../../state/agents.js";
+import { mustPass } from "../checks-failed.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, mustHaveOneKey } from "./api-key.js";
 import { observe } from "./observe.js";
@@ -78,12 +79,4 @@ export function evenByForce(proofs: Proof[], { answers, listeners }: Observation
 }
 
 /** Throws with every proof that does not hold. */
-export function mustHold(proofs: Proof[], what: string): void {
-  const failed = proofs.filter(({ result }) => result === "fail");
-  if (failed.length === 0) return;
-  throw new Fault("check-failed", what, {
-    why: failed.map(({ id, reason }) => `${id}: ${reason}`),
-    next: [...new Set(failed.flatMap(({ fix }) => fix ?? []))],
-    data: { proofs },
-  });
-}
+export const mustHold = (proofs: Proof[], what: string): void => mustPass(proofs, what, { as: "proofs" });

@@ -1,7 +1,8 @@
-import { Fault, isFault } from "../../../errors.js";
+import { isFault } from "../../../errors.js";
 import { type Facts, readFacts } from "../../../remote/facts.js";
 import type { Shell } from "../../../remote/process.js";
 import type { Host } from "../../../state/hosts.js";
+import { ChecksFailed, mustPass } from "../../checks-failed.js";
 import type { Check } from "../../host/check.js";
 import type { Session } from "../../session.js";
 import { checksWithoutRoot, type ExpectedHost, missingPackages, preflightChecks } from "./preflight-checks.js";
@@ -30,6 +31,7 @@ export interface PreflightRequest {
  */
 export async function preflight(session: Session, { host, expected, probe }: PreflightRequest): Promise<ReadyHost> {
   const { now, signal, pool } = session;
+  const refusal = `${host.name} is not ready for this agent; nothing was changed`;
   const connection = await pool.connect(host);
   const facts = await readFacts(connection, now, signal);
   // The recorded way to root may be outdated: the host says which one works today.
@@ -44,7 +46,7 @@ export async function preflight(session: Session, { host, expected, probe }: Pre
     const [fix] = error.next;
     const reason = [error.message, ...error.why].join(": ");
     const sudo: Check = { id: "sudo", result: "fail", reason, ...(fix && { fix }) };
-    throw refused(host, [...reached, sudo, ...checksWithoutRoot(expected, facts)]);
+    throw new ChecksFailed(refusal, [...reached, sudo, ...checksWithoutRoot(expected, facts)]);
   });
   const how = facts.sudo === "root" ? "logs in as root" : `${facts.user} becomes root (${facts.sudo})`;
   const checks = [
@@ -52,15 +54,6 @@ export async function preflight(session: Session, { host, expected, probe }: Pre
     { id: "sudo", result: "ok", reason: how } as const,
     ...preflightChecks(expected, facts, observation),
   ];
-  if (checks.some(({ result }) => result === "fail")) throw refused(host, checks);
+  mustPass(checks, refusal);
   return { checks, root, facts, observation, expected, missing: missingPackages(expected.requires, observation) };
-}
-
-function refused(host: Host, checks: Check[]): Fault {
-  const failed = checks.filter(({ result }) => result === "fail");
-  return new Fault("check-failed", `${host.name} is not ready for this agent; nothing was changed`, {
-    why: failed.map(({ id, reason }) => `${id}: ${reason}`),
-    next: [...new Set(failed.flatMap(({ fix }) => fix ?? []))],
-    data: { checks },
-  });
 }

@@ -10,54 +10,38 @@ import { type Agent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 
 /** Whether the account exists. One that may not be the agent's is a fault, and is not removed. */
-export function ownAccountExists(session: Session, connection: Connection, agent: Agent): Promise<boolean> {
-  const { mark } = agent.record;
-  return mark === undefined
-    ? adoptedAccountExists(session, connection, agent)
-    : markedAccountExists(session, connection, agent, mark);
-}
-
-async function markedAccountExists(
-  { signal }: Session,
-  connection: Connection,
-  agent: Agent,
-  mark: string,
-): Promise<boolean> {
-  const { user } = agent.record;
-  const { stdout } = await run(connection.as("root"), sh`getent passwd ${user}`, { timeout: 30_000, signal });
-  const [name, , , , comment] = stdout.trim().split(":");
-  if (name !== user) return false;
-  if (comment === accountComment(mark)) return true;
-  throw new Fault("in-use", `the account ${user} on ${agent.host.name} is not the one clm made`, {
-    why: "another account has that name; clm removes only what it made",
-    next: `clm agent remove ${hostAndName(agent)} --forget`,
-  });
-}
-
-/** The account of an agent that was taken over has no mark: everything else must show that it is the agent's. */
-async function adoptedAccountExists(session: Session, connection: Connection, agent: Agent): Promise<boolean> {
-  const { user, home, unit, type } = agent.record;
-  const { manifest } = await loadType(session.configDir, type);
-  const { data } = pathsFor(manifest, user, home);
+export async function ownAccountExists(session: Session, connection: Connection, agent: Agent): Promise<boolean> {
+  const { user, home, unit, type, mark } = agent.record;
+  const host = agent.host.name;
+  // The manifest is read only when it is needed: the type of an agent may be unknown by now.
+  const data =
+    mark === undefined ? pathsFor((await loadType(session.configDir, type)).manifest, user, home).data : home;
   const command = sh`/bin/sh -c ${accountScript} sh ${[user, `/etc/systemd/system/${unit}`, data]}`;
   const options = { timeout: 30_000, signal: session.signal };
   const { stdout, stderr, code } = await run(connection.as("root"), command, options);
-  const host = agent.host.name;
   if (code !== 0) {
     const what = `${host} could not tell whose the account ${user} is; nothing was removed`;
     throw new Fault("remote-failed", what, { why: stderr.trim(), next: `clm host check ${host}` });
   }
   const observation = parseAccount(stdout);
+  const { account } = observation;
+  const next = `clm agent remove ${hostAndName(agent)} --forget`;
+  if (mark !== undefined) {
+    if (!account || account.comment === accountComment(mark)) return account !== undefined;
+    const why = "another account has that name; clm removes only what it made";
+    throw new Fault("in-use", `the account ${user} on ${host} is not the one clm made`, { why, next });
+  }
   const doubts = doubtsAbout({ ...agent.record, data }, observation, connection.user);
-  if (doubts.length === 0) return observation.account !== undefined;
+  if (doubts.length === 0) return account !== undefined;
+  const why = [`${agent.name} was taken over, so its account has no mark of clm`, ...doubts];
   throw new Fault("in-use", `the account ${user} on ${host} may be somebody else's; nothing was removed`, {
-    why: [`${agent.name} was taken over, so its account has no mark of clm`, ...doubts],
-    next: `clm agent remove ${hostAndName(agent)} --forget`,
+    why,
+    next,
   });
 }
 
 export interface AccountObservation {
-  account?: { uid: number; home: string; shell: string };
+  account?: { uid: number; comment: string; home: string; shell: string };
   /** The last `User=` in its unit file; undefined when there is no such file. */
   unitUser?: string;
   /** What its data directory is, and its owner; undefined when it does not exist. */
@@ -73,11 +57,11 @@ true`;
 
 export function parseAccount(text: string): AccountObservation {
   const values = new Map(text.split("\n").map((line) => [line.slice(0, line.indexOf("=")), line.replace(/^\w+=/, "")]));
-  const [, , uid, , , home = "", shell = ""] = (values.get("account") ?? "").split(":");
+  const [, , uid, , comment = "", home = "", shell = ""] = (values.get("account") ?? "").split(":");
   const unitUser = values.get("unit");
   const [owner, kind] = (values.get("data") ?? "").split(" ", 2);
   return {
-    ...(uid !== undefined && { account: { uid: Number(uid), home, shell } }),
+    ...(uid !== undefined && { account: { uid: Number(uid), comment, home, shell } }),
     ...(unitUser !== undefined && { unitUser }),
     ...(owner && kind && { data: { kind, uid: Number(owner) } }),
   };
@@ -87,7 +71,7 @@ const closedShell = /\/(nologin|false)$/;
 // Debian gives the ids below to accounts of the system.
 const firstUserId = 1000;
 
-/** Every reason to think that the account is not the agent's alone. */
+/** Reasons to think that the account of an agent that was taken over, and has no mark, is not the agent's alone. */
 export function doubtsAbout(
   record: Pick<AgentRecord, "user" | "home" | "unit" | "status"> & { data: string },
   { account, unitUser, data }: AccountObservation,

@@ -37,7 +37,7 @@ describe("an agent that was taken over is removed only when it is plainly one", 
 describe("what its host shows", () => {
   it("is read whole", () => {
     expect(parseAccount(whole)).toEqual({
-      account: { uid: 1001, home: "/home/ada", shell: "/usr/sbin/nologin" },
+      account: { uid: 1001, comment: "Ada", home: "/home/ada", shell: "/usr/sbin/nologin" },
       unitUser: "ada",
       data: { kind: "directory", uid: 1001 },
     });
