@@ -64,7 +64,7 @@ describe("a healthy agent", () => {
     const { code, rows, bad } = await doctor();
     expect([code, bad]).toEqual([0, []]);
     expect(rows.map(({ id }) => id)).toEqual(
-      expect.arrayContaining(["gate.own", "drift", "provider.reach", "channel.discord", "disk", "clock", "log"]),
+      expect.arrayContaining(["auth.own-key", "drift", "provider.reach", "channel.discord", "disk", "clock", "log"]),
     );
     expect(new Set(rows.map((row) => `${row.about} ${row.host} ${row.agent}`))).toEqual(
       new Set([`agent ${host} ${name}`]),

@@ -61,7 +61,7 @@ describe("start, stop and restart", () => {
     await install("ada");
     await makeReady("ada");
     const started = await agent("start", "ada");
-    expect([started.code, started.stdout]).toEqual([0, expect.stringMatching(/^gate\.own +ok/m)]);
+    expect([started.code, started.stdout]).toEqual([0, expect.stringMatching(/^auth\.own-key +ok/m)]);
     expect(await unitOf("ada")).toBe("enabled\nactive\n");
     const again = await agent("start", "ada");
     expect([again.code, again.stderr]).toEqual([
@@ -72,7 +72,7 @@ describe("start, stop and restart", () => {
     const pid = () => inHost(host, "systemctl show --property MainPID --value hermes-ada");
     const was = await pid();
     const restarted = await agent("restart", "ada");
-    expect([restarted.code, restarted.stdout]).toEqual([0, expect.stringMatching(/^gate\.own +ok/m)]);
+    expect([restarted.code, restarted.stdout]).toEqual([0, expect.stringMatching(/^auth\.own-key +ok/m)]);
     expect(await pid()).not.toBe(was);
 
     const stopped = await agent("stop", "ada");

@@ -34,7 +34,7 @@ const stateOf = async (name: string) => JSON.parse((await lab.must("agent", "sho
 
 /** For each switch of the stand-in: the first proof that fails, and its reason. */
 const switches: [words: string, id: string | RegExp, reason: RegExp][] = [
-  ["gate-open", "gate.none", /the API is open: .*no key gave 200/],
+  ["gate-open", "auth.no-key", /the API is open: .*no key gave 200/],
   ["port-taken", /^(port|unit|steady)$/, /something else on the host holds its port/],
   ["key-refused", "port", /nothing listens on port \d+; Hermes does not take its API key/],
   ["dead-upstream", "chat", /API call failed after .*; the provider cannot be reached/],
@@ -125,7 +125,7 @@ describe("start", () => {
   it("of an unhealthy agent sets its stage back to validate, and reports what runs now", async () => {
     const { code, stderr } = await clm(["agent", "start", name], { home });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/was started but is not well[\s\S]*gate\.none: the API is open/);
+    expect(stderr).toMatch(/was started but is not well[\s\S]*auth\.no-key: the API is open/);
     expect(stderr).toContain(`next: clm agent configure ${name}`);
     expect([await stateOf(name), await isUp()]).toEqual(["validate", "active\n"]);
   });
@@ -137,7 +137,7 @@ describe("start", () => {
     expect(await isUp()).toBe("inactive\n");
     const forced = await clm(["agent", "start", name, "--force"], { home });
     expect(forced.code).toBe(1);
-    expect(forced.stderr).toMatch(/was started but is not well[\s\S]*gate\.none: the API is open/);
+    expect(forced.stderr).toMatch(/was started but is not well[\s\S]*auth\.no-key: the API is open/);
     expect([await stateOf(name), await isUp()]).toEqual(["validate", "active\n"]);
   });
 
@@ -169,7 +169,7 @@ describe("two agents on one host", () => {
     expect([state, await stateOf(names.old)]).toEqual(["ready", "ready"]);
     expect(failed.map(({ id }) => id)).toContain("unit");
     expect(failed[0]?.reason).toContain("is stopped");
-    expect(proofs.find(({ id }) => id === "gate.own")?.result).toBe("skipped");
+    expect(proofs.find(({ id }) => id === "auth.own-key")?.result).toBe("skipped");
     expect((await validate(names.new)).code).toBe(0);
     await inHost(host, `systemctl start ${unitOf(names.old)}`);
   });
@@ -240,7 +240,7 @@ for n in $(seq 100); do curl -s -o /dev/null 127.0.0.1:${port} && exit 0; sleep 
       expect(found?.reason).toMatch(`another process has port ${port}: pid`);
       expect(found?.reason).toMatch(`user ${squatter.user}, python3`);
       expect(found?.fix).toBe(`clm agent configure ${names.old} --port auto`);
-      expect(proofs.find(({ id }) => id === "gate.own")?.result).toBe("skipped");
+      expect(proofs.find(({ id }) => id === "auth.own-key")?.result).toBe("skipped");
       // The one request was this test's own curl.
       const asked = await inHost(host, `journalctl -q -o cat ${squatter.log()}`);
       expect(asked).not.toContain("/v1/models");

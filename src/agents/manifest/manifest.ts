@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { proofIds } from "../probe/proof/proof.js";
+import { currentId, proofIds } from "../probe/proof/proof.js";
 import { isRange, isVersion } from "./versions.js";
 
 /**
@@ -398,9 +398,9 @@ export const manifestSchema = z.strictObject({
         reason: z.string(),
         next: z.string().optional(),
         /** The proofs whose failure it explains; without it, any. */
-        proofs: z.array(z.enum(proofIds)).optional(),
+        proofs: z.array(z.string().transform(currentId).pipe(z.enum(proofIds))).optional(),
         /** The doctor's checks that see the same thing now; without it, the proofs. None: the line is all there is to go by. */
-        checks: z.array(z.string()).optional(),
+        checks: z.array(z.string().transform(currentId)).optional(),
         /** It passes by itself, or the agent does without: never more than a warning. */
         mild: z.boolean().default(false),
         /** Waiting does not help. */

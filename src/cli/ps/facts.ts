@@ -21,7 +21,7 @@ export function driftOf(drift: Drift | undefined): "yes" | "no" | "unknown" | "u
 
 /** What came of asking it with its own key; nothing when it was not asked, or did not answer. */
 export function identityOfKey({ proofs, observation: sight }: AgentStatus): "proven" | "refused" | undefined {
-  if (proofs.some(({ id, result }) => id === "gate.own" && result === "ok")) return "proven";
+  if (proofs.some(({ id, result }) => id === "auth.own-key" && result === "ok")) return "proven";
   return sight && refusesKey(sight.basics) ? "refused" : undefined;
 }
 

@@ -72,8 +72,8 @@ export function evenByForce(proofs: Proof[], { answers, listeners }: Observation
     steady: true,
     port: listeners.some(({ own, address }) => own && !isLoopback(address)),
     listeners: true,
-    "gate.none": answered(answers.none),
-    "gate.wrong": answered(answers.wrong),
+    "auth.no-key": answered(answers.none),
+    "auth.wrong-key": answered(answers.wrong),
   };
   return proofs.filter(({ id }) => must[id]);
 }

@@ -194,5 +194,5 @@ function isFinal(seen: Observation, first: Observation, proofs: Proof[]): boolea
   if (restartsOf(seen) - restartsOf(first) >= 2) return true;
   if (failed.has("port") && seen.listeners.length > 0) return true;
   // It listens and gives answers, and they are the wrong ones.
-  return seen.answers.health === 200 && answersAll(seen) && [...failed].some((id) => id.startsWith("gate."));
+  return seen.answers.health === 200 && answersAll(seen) && [...failed].some((id) => id.startsWith("auth."));
 }

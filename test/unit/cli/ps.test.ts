@@ -114,7 +114,7 @@ const seen = (answers: Record<string, number>, more: object = {}): Pick<AgentSta
     strays: { count: 0, first: [] },
     ...more,
   } as never,
-  proofs: [{ id: "gate.own", result: answers.own === 200 ? "ok" : "fail", reason: "" }],
+  proofs: [{ id: "auth.own-key", result: answers.own === 200 ? "ok" : "fail", reason: "" }],
 });
 
 it.each([

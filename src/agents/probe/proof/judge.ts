@@ -43,7 +43,7 @@ export function judge(agent: ResolvedAgent, seen: Observation, { first = seen, c
   const own = answers(() => judgeOwnKey(agent, seen.answers.own ?? 0));
   const answered = (): Verdict => {
     if (noChat !== undefined) return { result: "skipped", reason: noChat };
-    if (own.result !== "ok") return needs("gate.own");
+    if (own.result !== "ok") return needs("auth.own-key");
     return seen.chat && chat ? judgeChat(agent, chat, seen.chat) : { result: "skipped", reason: "was not asked" };
   };
   return [
@@ -54,9 +54,9 @@ export function judge(agent: ResolvedAgent, seen: Observation, { first = seen, c
     { id: "port", ...port },
     { id: "listeners", ...judgeListeners(agent, seen) },
     { id: "health", ...answers(() => judgeHealth(agent, seen.answers.health ?? 0)) },
-    { id: "gate.none", ...answers(() => judgeClosed(agent, "no key", seen.answers.none ?? 0)) },
-    { id: "gate.wrong", ...answers(() => judgeClosed(agent, "a wrong key", seen.answers.wrong ?? 0)) },
-    { id: "gate.own", ...own },
+    { id: "auth.no-key", ...answers(() => judgeClosed(agent, "no key", seen.answers.none ?? 0)) },
+    { id: "auth.wrong-key", ...answers(() => judgeClosed(agent, "a wrong key", seen.answers.wrong ?? 0)) },
+    { id: "auth.own-key", ...own },
     { id: "chat", ...answered() },
     ...judgeChannels(agent, seen),
     ...judgeServers(agent, seen),

@@ -83,7 +83,7 @@ function byWhatWasSeen(
   const reachable = failed("listeners");
   if (reachable) return as("exposed", reachable.reason);
   if (seen.answers.none === 200 || seen.answers.wrong === 200)
-    return as("exposed", failed("gate.none", "gate.wrong")?.reason);
+    return as("exposed", failed("auth.no-key", "auth.wrong-key")?.reason);
   if (ActiveState === "inactive" || isDownAsWished(seen, wanted)) {
     const strays = strayTrouble(agent, sight);
     const why = [whyStopped(agent, wanted, failed("port")), strays].filter(Boolean).join("; ");
@@ -95,7 +95,7 @@ function byWhatWasSeen(
     const often = endsOften ? "it ends again and again" : "it ended and is being started again";
     return as("failed", `${often}: ${failed("unit")?.reason}`);
   }
-  const silent = failed("port", "health", "gate.own", "gate.none", "gate.wrong");
+  const silent = failed("port", "health", "auth.own-key", "auth.no-key", "auth.wrong-key");
   if (silent && isStarting(agent, seen)) return as("starting", silent.reason);
   if (silent) return as("failed", endsOften ? `it ends again and again: ${silent.reason}` : silent.reason);
   const amiss = amissIn(agent, sight, proofs, expected);

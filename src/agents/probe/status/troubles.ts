@@ -86,7 +86,7 @@ export function withKeyTrouble(
   if (!key || (key === "changing" && !refusesKey(seen))) return proofs;
   const fix = `clm agent rotate-key ${ref}`;
   return proofs.map((proof) =>
-    proof.id === "gate.own" && proof.result !== "skipped"
+    proof.id === "auth.own-key" && proof.result !== "skipped"
       ? { ...proof, result: "fail", reason: `${whys[key]}; ${fix}`, fix }
       : proof,
   );

@@ -43,8 +43,8 @@ describe("an agent that is started by force", () => {
     ["may refuse its own key", [...up, ...loopback, ...answers(401, 401)], []],
     ["may find its port taken", [...up, ...stranger], []],
     ["must be up", [...installed, "unit.ActiveState=failed"], ["unit"]],
-    ["must not let anybody in", [...up, ...loopback, ...answers(200, 401)], ["gate.none"]],
-    ["must not take any key", [...up, ...loopback, ...answers(401, 200)], ["gate.wrong"]],
+    ["must not let anybody in", [...up, ...loopback, ...answers(200, 401)], ["auth.no-key"]],
+    ["must not take any key", [...up, ...loopback, ...answers(401, 200)], ["auth.wrong-key"]],
     ["must not be reached from elsewhere", [...up, ...everywhere, ...answers(401, 401)], ["port"]],
   ])("%s", (_, lines, expected) => {
     expect(failed(lines)).toEqual(expected);

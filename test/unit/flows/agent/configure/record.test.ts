@@ -76,7 +76,13 @@ const outcome = (...results: [Proof["id"], Proof["result"]][]): Proof[] =>
 it.each<[string, Partial<AgentRecord>, Proof[], string, string[] | undefined]>([
   ["a model that fails leaves it ready", {}, outcome(["chat", "fail"]), "ready", ["chat"]],
   ["so do channels and servers", {}, outcome(["channels", "fail"], ["mcp", "fail"]), "ready", ["channels", "mcp"]],
-  ["an open API sets it back", {}, outcome(["gate.none", "fail"], ["chat", "fail"]), "validate", ["gate.none", "chat"]],
+  [
+    "an open API sets it back",
+    {},
+    outcome(["auth.no-key", "fail"], ["chat", "fail"]),
+    "validate",
+    ["auth.no-key", "chat"],
+  ],
   [
     "so does a model that was never asked with this",
     { proven: undefined },
