@@ -168,8 +168,6 @@ export interface Verbs {
   commands: Command[];
   /** Nouns of its own: the `agent memory` of `clm agent memory show`. */
   nouns?: Noun[];
-  /** Runs when the next word is not a verb; for command lines of older versions. */
-  fallback?: Command;
 }
 
 /** A noun: a folder of `cli/`, with its verbs. */

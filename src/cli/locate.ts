@@ -51,7 +51,6 @@ export async function locate(argv: readonly string[]): Promise<Location> {
   const known = Object.keys(optionsAt(undefined)).map(dashed);
   const place: Location = { nouns: catalog, options: [], rest: [] };
   let start = 0;
-  const at = (command: Command, index: number) => ({ ...place, command, rest: argv.slice(index) });
   for (const token of tokenize([...argv], optionsAt(undefined))) {
     if (token.kind === "option" && known.includes(token.name)) {
       place.options.push(token);
@@ -61,10 +60,10 @@ export async function locate(argv: readonly string[]): Promise<Location> {
     const noun = word === undefined ? undefined : await nounAt(place, word);
     const command = noun ? verbless(noun) : place.noun?.commands.find(({ path }) => lastWord(path) === word);
     if (noun) Object.assign(place, { noun, nouns: noun.nouns ?? [] });
-    if (command) return at(command, token.index + 1);
+    if (command) return { ...place, command, rest: argv.slice(token.index + 1) };
     const legacy = noun || !place.noun ? undefined : verbFirst(place.noun, argv.slice(start));
     if (legacy) return { ...place, ...legacy };
-    if (!noun) return place.noun?.fallback ? at(place.noun.fallback, start) : { ...place, unknown: token };
+    if (!noun) return { ...place, unknown: token };
     start = token.index + 1;
   }
   return place;

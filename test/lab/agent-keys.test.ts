@@ -271,7 +271,7 @@ describe("an agent's own secrets", () => {
     expect(JSON.parse(would.stdout)).toMatchObject({ name, set: [], forgotten: ["ONE"], applied: false });
     expect(JSON.parse(would.stdout).changes[0]).toMatchObject({ differences: ["- ONE"] });
     const { stderr } = must(await secret("remove", ["ONE", "--yes", "--apply"]));
-    expect(stderr).toContain(`ONE of ${host}:hermes:${name} is forgotten`);
+    expect(stderr).toContain(`ONE of ${host}:hermes:${name} is removed`);
     expect([stored("ONE"), await onHost("ONE"), await onHost("TWO")]).toEqual(["", "0", "1"]);
     const again = await secret("remove", ["ONE", "--yes"]);
     expect([again.code, again.stderr]).toEqual([4, expect.stringContaining("has no secret ONE")]);

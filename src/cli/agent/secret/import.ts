@@ -1,19 +1,56 @@
+import { open } from "node:fs/promises";
+import { dotenvFile } from "../../../agents/files/env-file.js";
 import { Fault } from "../../../errors.js";
-import { storeAndApply } from "../../../flows/agent/secret/apply.js";
-import { importSecrets } from "../../../flows/agent/secret/import.js";
-import { withSession } from "../../../flows/session.js";
+import { mustBeFree, remarksOn } from "../../../flows/agent/secret/allowed.js";
+import { changeSecrets } from "../../../flows/agent/secret/change.js";
+import { secretsIn } from "../../../flows/agent/secret/env-file.js";
+import { type Session, withSession } from "../../../flows/session.js";
+import { sh } from "../../../quote.js";
+import { agentId, secretOwner } from "../../../state/agents.js";
 import type { Handler } from "../../command.js";
+import { usage } from "../../usage.js";
 import type { importFile } from "./commands.js";
 import { printStored } from "./print-stored.js";
 
-export const run: Handler<typeof importFile> = async ({ args, options }, clm) => {
+export const run: Handler<typeof importFile> = async ({ args: { name }, options }, clm) => {
   const { file, apply, sudoPasswordFile } = options;
-  const { name } = args;
-  if (file === undefined) {
-    throw new Fault("usage", "say which file to import: --file PATH", { next: "clm agent secret import --help" });
-  }
-  const stored = await withSession({ ...clm, sudoPasswordFile }, (session) =>
-    storeAndApply(session, name, () => importSecrets(session, name, file), { apply, verb: "agent secret import" }),
-  );
-  printStored(clm, stored, apply);
+  if (file === undefined) throw usage("clm agent secret import", "--file is missing: name the file to import");
+  await withSession({ ...clm, sudoPasswordFile }, async (session) => {
+    const { ui, secrets } = session;
+    const result = await changeSecrets(session, name, apply, async (target) => {
+      const { agent } = target;
+      const values = secretsIn(file, await readSmallFile(session, file));
+      for (const value of values.values()) ui.hide(value);
+      if (values.size === 0) throw new Fault("bad-input", `${file} contains no secrets`);
+      for (const key of values.keys()) mustBeFree(session, target, key);
+      dotenvFile(values);
+      const { stripped, texts } = remarksOn(target, values.keys());
+      for (const text of texts) ui.warn(text);
+      const known = secrets.names(secretOwner(agent));
+      const names = [...values.keys()].map((key) => (known.includes(key) ? `${key} (replaced)` : key)).join(", ");
+      return {
+        verb: "agent secret import",
+        summary: `set ${names} of ${agentId(agent)}`,
+        question: `Set ${names} of ${agentId(agent)}?`,
+        values,
+        stripped,
+      };
+    });
+    printStored(clm, result, apply);
+  });
 };
+
+const maxBytes = 1024 * 1024;
+
+async function readSmallFile({ ui }: Session, path: string): Promise<string> {
+  try {
+    await using file = await open(path, "r");
+    const { mode, size } = await file.stat();
+    if (size > maxBytes) throw new Fault("bad-input", `${path} is larger than 1 MB`);
+    if (mode & 0o077) ui.warn(`others can read ${path}: ${sh`chmod 600 ${path}`}`);
+    return await file.readFile("utf8");
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw new Fault("bad-input", `${path} cannot be read`, { why: (error as Error).message, cause: error });
+  }
+}

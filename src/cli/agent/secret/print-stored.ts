@@ -1,31 +1,29 @@
-import type { Applied } from "../../../flows/agent/secret/apply.js";
+import type { SecretResult } from "../../../flows/agent/secret/change.js";
 import { agentId } from "../../../state/agents.js";
 import type { Context } from "../../command.js";
 import { dryRunLines, printResult } from "../print-result.js";
 import { nextCommand } from "../view.js";
 
-/** Tells what became of an agent's secrets, and what brings them to the host. */
-export function printStored(clm: Context, stored: Applied, apply: boolean): void {
-  const { agent, ...seen } = stored;
-  if (!clm.dryRun) tellDone(clm, stored);
-  else if (apply) {
-    for (const line of dryRunLines(seen.changes, `${agent.host.name} is up to date`)) clm.ui.note(line);
-  } else if (isSame(stored)) clm.ui.note(`the secrets of ${agentId(agent)} are so already; nothing would change`);
-  printResult(clm, agent, seen, () => {});
+/** Prints the result of `secret set`, `remove` and `import`, and how to write it to the host. */
+export function printStored(clm: Context, result: SecretResult, apply: boolean): void {
+  const { agent, ...data } = result;
+  for (const line of resultLines(result, apply, clm.dryRun)) clm.ui.note(line);
+  printResult(clm, agent, data, () => {});
 }
 
-const isSame = ({ set, forgotten }: Applied): boolean => set.length + forgotten.length === 0;
-
-function tellDone({ ui }: Context, stored: Applied): void {
-  const { agent, set, forgotten, applied, down } = stored;
-  const title = agentId(agent);
-  const are = (names: string[]) => `${names.join(", ")} of ${title} ${names.length === 1 ? "is" : "are"}`;
-  if (isSame(stored)) ui.note(`the secrets of ${title} are as they were; nothing was changed`);
-  if (set.length > 0) ui.note(`${are(set)} set`);
-  if (forgotten.length > 0) ui.note(`${are(forgotten)} forgotten`);
+function resultLines(result: SecretResult, apply: boolean, dryRun: boolean): string[] {
+  const { agent, set, forgotten, applied, down, changes } = result;
+  const same = set.length + forgotten.length === 0;
+  if (dryRun && apply) return dryRunLines(changes, `${agent.host.name} is up to date`);
+  const already = `the secrets of ${agentId(agent)} are already so`;
+  if (dryRun) return same ? [`${already}; nothing would change`] : [];
+  const are = (names: string[]) => `${names.join(", ")} of ${agentId(agent)} ${names.length === 1 ? "is" : "are"}`;
+  const lines = same ? [`${already}; nothing was changed`] : [];
+  if (set.length > 0) lines.push(`${are(set)} set`);
+  if (forgotten.length > 0) lines.push(`${are(forgotten)} removed`);
   if (applied && down) {
-    ui.note(`the host is up to date; ${agent.name} is stopped and stays so`);
-    ui.note(`next: ${nextCommand(agent)}`);
-  } else if (applied) ui.note(`the host is up to date; ${agent.name} answers`);
-  else if (!isSame(stored)) ui.note(`next: clm agent configure ${agent.ref}   # brings it to the host`);
+    lines.push(`the host is up to date; ${agent.name} is stopped and stays stopped`, `next: ${nextCommand(agent)}`);
+  } else if (applied) lines.push(`the host is up to date; ${agent.name} answers`);
+  else if (!same) lines.push(`next: clm agent configure ${agent.ref}   # writes it to the host`);
+  return lines;
 }

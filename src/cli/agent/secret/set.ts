@@ -1,24 +1,34 @@
+import { dotenvFile } from "../../../agents/files/env-file.js";
 import { Fault } from "../../../errors.js";
-import { storeAndApply } from "../../../flows/agent/secret/apply.js";
-import { setSecret } from "../../../flows/agent/secret/set.js";
-import { parseSource, type SecretSource } from "../../../flows/secret-source.js";
+import { mustBeFree, remarksOn } from "../../../flows/agent/secret/allowed.js";
+import { changeSecrets } from "../../../flows/agent/secret/change.js";
+import { parseSource, type SecretSource, secretFrom } from "../../../flows/secret-source.js";
 import { withSession } from "../../../flows/session.js";
+import { agentId } from "../../../state/agents.js";
 import type { Handler } from "../../command.js";
 import type { set } from "./commands.js";
 import { printStored } from "./print-stored.js";
 
-export const run: Handler<typeof set> = async ({ args, options }, clm) => {
+export const run: Handler<typeof set> = async ({ args: { name, key }, options }, clm) => {
   const { from, stdin, apply, sudoPasswordFile } = options;
   const source = sourceOf(from, stdin);
-  const { name, key } = args;
-  const stored = await withSession({ ...clm, sudoPasswordFile }, (session) =>
-    storeAndApply(session, name, () => setSecret(session, name, key, source), { apply, verb: "agent secret set" }),
-  );
-  printStored(clm, stored, apply);
+  await withSession({ ...clm, sudoPasswordFile }, async (session) => {
+    const result = await changeSecrets(session, name, apply, async (target) => {
+      mustBeFree(session, target, key);
+      const value = await secretFrom(session, source, { what: `the value of ${key}`, flag: "--from env:VARIABLE" });
+      const values = new Map([[key, value]]);
+      // Throws now, and not when it is applied, if .env cannot contain the value.
+      dotenvFile(values);
+      const { stripped, texts } = remarksOn(target, [key]);
+      for (const text of texts) session.ui.warn(text);
+      return { verb: "agent secret set", summary: `set ${key} of ${agentId(target.agent)}`, values, stripped };
+    });
+    printStored(clm, result, apply);
+  });
 };
 
 function sourceOf(from: string | undefined, stdin: boolean): SecretSource {
-  if (from !== undefined && stdin) throw new Fault("usage", "--stdin and --from are two places for one value");
+  if (from !== undefined && stdin) throw new Fault("usage", "--stdin and --from contradict each other");
   if (from !== undefined) return parseSource(from);
   return { kind: stdin ? "stdin" : "prompt" };
 }
