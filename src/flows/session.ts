@@ -13,47 +13,47 @@ import { askingPerson } from "./credentials.js";
 import { createGate, type Gate } from "./gate.js";
 import { keyPath } from "./keypath.js";
 
-/** What a flow works with. */
+/** Everything a flow works with; made once per command. */
 export interface Session {
   ui: Ui;
   configDir: string;
   env: NodeJS.ProcessEnv;
   now: () => Date;
   signal: AbortSignal;
-  /** The words typed. */
+  /** The command line, without `clm`. */
   argv: string[];
-  /** What was piped in. Opened only by who reads it. */
+  /** Opened only when it is read. */
   stdin: () => InStream;
   gate: Gate;
   hosts: Store<Fleet>;
   providers: Store<Providers>;
   secrets: Secrets;
-  /** One at a time changes what a host is in more than one file: its record, its pin, its secrets. */
-  inFleet<T>(work: () => Promise<T>): Promise<T>;
+  /** For changes to more than one file of a host: its record, its pinned key, its secrets. */
+  withFleetLock<T>(work: () => Promise<T>): Promise<T>;
   trust: Trust;
-  /** How to reach a host; `pool` is made of these. */
-  means: ConnectOptions;
+  /** For a connection outside of the pool. */
+  connectOptions: ConnectOptions;
   pool: Pool;
-  /** Makes deadlines that do not count the time in which a person types a password. */
+  /** Makes deadlines that stop while a password is typed. */
   clock: PromptClock;
 }
 
-/** The part of a command's context that a session is made of. */
+/** The part of a command's context that a session needs. */
 export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal" | "argv" | "stdin"> & {
   yes: boolean;
   dryRun: boolean;
-  /** Where a script keeps the sudo password. */
+  /** A file with the sudo password, for scripts. */
   sudoPasswordFile?: string | undefined;
-  /** Milliseconds a host may take to answer, where that is not the usual time. */
+  /** Milliseconds a host may take to answer, instead of the default. */
   timeout?: number | undefined;
 };
 
-/** Opens a session, does the work, and closes every connection it made, whatever happened. */
+/** Opens a session, does the work, and closes every connection. */
 export async function withSession<T>(setting: Setting, work: (session: Session) => Promise<T>): Promise<T> {
   const { ui, configDir, env, now, signal, argv, stdin } = setting;
   const trust = trustIn(configDir);
   const clock = new PromptClock();
-  const means: ConnectOptions = {
+  const connectOptions: ConnectOptions = {
     trust,
     credentials: clock.wrap(askingPerson(setting)),
     env,
@@ -62,16 +62,26 @@ export async function withSession<T>(setting: Setting, work: (session: Session) 
     timeout: setting.timeout,
     debug: (line) => ui.debug(line),
   };
-  const pool = createPool(means);
+  const pool = createPool(connectOptions);
   const lock = { what: `clm ${argv.slice(0, 2).join(" ")}`, signal };
   try {
     return await work({
-      ...{ ui, configDir, env, now, signal, argv, stdin, trust, means, pool, clock },
+      ui,
+      configDir,
+      env,
+      now,
+      signal,
+      argv,
+      stdin,
+      trust,
+      connectOptions,
+      pool,
+      clock,
       gate: createGate(setting),
       hosts: hostStore(configDir, lock),
       providers: providerStore(configDir, lock),
       secrets: openSecrets(configDir, { ...lock, now }),
-      inFleet: (change) => withLock(configDir, "fleet", lock, change),
+      withFleetLock: (change) => withLock(configDir, "fleet", lock, change),
     });
   } finally {
     pool.close();

@@ -16,7 +16,7 @@ export const run: Handler<typeof rename> = async ({ args: { oldName, newName } }
 
 /** The order matters: wherever it is interrupted, the host has a pin and the same command finishes the rest. */
 async function renameHost(session: Session, from: string, to: HostName): Promise<void> {
-  const { configDir, gate, hosts, secrets, inFleet } = session;
+  const { configDir, gate, hosts, secrets, withFleetLock } = session;
   const action = { verb: "host rename", target: from, summary: `rename host ${from} to ${to}` };
   if (await onlyOldPinIsLeft(session, from, to)) {
     await gate.pass(action, () => unpin(configDir, from));
@@ -24,7 +24,7 @@ async function renameHost(session: Session, from: string, to: HostName): Promise
   }
   mustBeRenamable(hosts.read().hosts, from, to);
   await gate.pass(action, () =>
-    inFleet(async () => {
+    withFleetLock(async () => {
       mustBeRenamable(hosts.read().hosts, from, to);
       await copyPin(configDir, from, to);
       await secrets.renameHost(from, to);

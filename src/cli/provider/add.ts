@@ -54,7 +54,7 @@ async function addProvider(session: Session, newProvider: NewProvider): Promise<
   };
   const action = { verb: "provider add", target: name, summary: `add provider ${name} (${type.name})` };
   await session.gate.pass(action, () =>
-    session.inFleet(async () => {
+    session.withFleetLock(async () => {
       mustBeFree(session.providers.read(), name);
       // The record comes last: an interrupted run can simply be repeated.
       await storeSecrets(session, name, type, secrets);

@@ -40,7 +40,7 @@ async function removeProvider(
     question: `Forget provider ${name} (${type})${hasKey ? " and its keys" : ""}?`,
   };
   await session.gate.pass(action, () =>
-    session.inFleet(async () => {
+    session.withFleetLock(async () => {
       const users = usersOf(session.hosts.read(), name);
       if (!force) mustBeUnused(name, users);
       await setBack(session, users, "providers");

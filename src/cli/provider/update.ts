@@ -85,7 +85,7 @@ async function updateProvider(session: Session, name: string, change: ProviderCh
   const updated_at = session.now().toISOString();
   const action = { verb: "provider update", target: name, summary: `update provider ${name}` };
   await session.gate.pass(action, () =>
-    session.inFleet(async () => {
+    session.withFleetLock(async () => {
       findProvider(session.providers.read(), name);
       // Agents first, record last: an interrupted run can simply be repeated.
       await setBack(session, usersOf(session.hosts.read(), name), "validate");

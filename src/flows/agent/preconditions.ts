@@ -12,12 +12,11 @@ import { apiKeyOf, mustHaveOneKey } from "./api-key.js";
 import { observe } from "./observe.js";
 import type { Proof } from "./prove.js";
 
-/** Only an agent that is all there is started or stopped. */
 export function mustBeInstalled(agent: Agent): void {
   const { name, host, record } = agent;
   if (record.status === "installing") {
     throw new Fault("not-ready", `${agentId(agent)} is not installed yet`, {
-      why: "its installation was begun and did not come to its end",
+      why: "its installation was interrupted",
       next: `clm agent install --host ${host.name} --name ${name}`,
     });
   }
@@ -28,7 +27,6 @@ export function mustBeInstalled(agent: Agent): void {
   }
 }
 
-/** Until onboarding is complete an agent is not started, unless somebody insists. */
 export function mustBeReady(agent: Agent, verb: "start" | "restart"): void {
   const { state } = agent.record.onboarding;
   if (state === "ready") return;
@@ -40,7 +38,7 @@ export function mustBeReady(agent: Agent, verb: "start" | "restart"): void {
   );
 }
 
-/** Sees that everything an agent needs to run is on its host; then gives back what was seen, and the shell to go on in. */
+/** Checks that the host has everything the agent needs to run. */
 export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ root: Shell; seen: Observation }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
@@ -61,10 +59,7 @@ export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ 
   return { root, seen };
 }
 
-/**
- * What must hold of an agent that is started by force. It may have nothing to answer with; but one that lets everybody
- * in is never told to be well.
- */
+/** The proofs that an agent started with --force must pass. It may not be able to answer, but it must not let everybody in. */
 export function evenByForce(proofs: Proof[], { answers, listeners }: Observation): Proof[] {
   const answered = (status = 0) => status !== 0;
   const must: Partial<Record<Proof["id"], boolean>> = {

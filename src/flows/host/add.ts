@@ -17,7 +17,7 @@ export interface NewHost extends KeyApproval {
 
 /** Pins the host's key and records its facts. Nothing is changed on the host. */
 export async function addHost(session: Session, newHost: NewHost): Promise<Host> {
-  const { configDir, gate, hosts, inFleet, now, signal } = session;
+  const { configDir, gate, hosts, withFleetLock, now, signal } = session;
   const { fingerprint, acceptNew, ...target } = newHost;
   const { name, address } = target;
   mustBeFree(hosts.read().hosts, name);
@@ -34,7 +34,7 @@ export async function addHost(session: Session, newHost: NewHost): Promise<Host>
   };
 
   await gate.pass({ verb: "host add", target: name, summary: `add host ${name} at ${address}` }, () =>
-    inFleet(async () => {
+    withFleetLock(async () => {
       mustBeFree(hosts.read().hosts, name);
       // A pin without a record is harmless: the next `host add` ignores it.
       for (const [alias, key] of approved) await pin(configDir, alias, key);

@@ -43,7 +43,7 @@ export async function connectFirstTime(
   let trusted = demanded ? trust.demanding(target.name, demanded, "ssh-ed25519") : trust;
   for (;;) {
     try {
-      const connection = await connect(target, { ...session.means, trust: trusted });
+      const connection = await connect(target, { ...session.connectOptions, trust: trusted });
       approved.set(target.name, connection.hostKey);
       return { connection, approved };
     } catch (error) {

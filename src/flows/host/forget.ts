@@ -4,8 +4,8 @@ import type { Session } from "../session.js";
 
 /** Drops a host's secrets, last conversations, pin and record. The record goes last, so that an interrupted run can be repeated. */
 export async function forgetHost(session: Session, name: string): Promise<void> {
-  const { configDir, secrets, hosts, inFleet } = session;
-  await inFleet(async () => {
+  const { configDir, secrets, hosts, withFleetLock } = session;
+  await withFleetLock(async () => {
     await secrets.removeHost(name);
     await keepLast(session, (chats) => chats.forget(name));
     await unpin(configDir, name);

@@ -56,7 +56,7 @@ export async function importClawrium(session: Session, wish: ImportWish): Promis
   };
   const done = await session.gate.pass(action, async () => {
     const called = await callAll(session, plan, { ...wish, directory: source.directory });
-    return session.inFleet(async () => {
+    return session.withFleetLock(async () => {
       const now = settleNow(session, taken, source);
       const fresh = called.filter(({ host }) => now.hosts.some(({ name }) => name === host.name));
       const backup = source.resumed ?? backUp(session.configDir, session.now());

@@ -47,7 +47,7 @@ export async function callHosts(
 async function call(session: Session, host: Host, target: Target): Promise<Called & { unknown?: boolean }> {
   const trust = session.trust.forgetting(host.name);
   try {
-    const connection = await connect(target, { ...session.means, trust });
+    const connection = await connect(target, { ...session.connectOptions, trust });
     return await seen(session, host, connection, new Map([[host.name, connection.hostKey]]));
   } catch (error) {
     return { ...notReached(session, host, error), unknown: isFault(error, "host-key-unknown") };

@@ -68,7 +68,7 @@ export async function recordProofs(
   };
   if (JSON.stringify(record()(agent.record)) === JSON.stringify(agent.record)) return agent.record;
   // A provider is changed under the same lock: it is another one by now, or it sets back what is recorded here.
-  return session.inFleet(() => changeRecord(session, agent, record()));
+  return session.withFleetLock(() => changeRecord(session, agent, record()));
 }
 
 function withFailure(

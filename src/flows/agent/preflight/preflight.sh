@@ -1,5 +1,5 @@
-# What must be known of a host before an agent comes to it. The script that carries it sets what is looked at, job (the
-# unit of the installer) and mark (the comment of an account we made), then calls the parts.
+# Probes a host before an agent is installed. The script around it sets the agent's variables, job (the unit of the installer)
+# and mark (the comment of an account that clm made), then calls these functions.
 
 see_programs() {
   for program; do
@@ -7,7 +7,7 @@ see_programs() {
   done
 }
 
-# Of an account the comment tells whether it is ours; of a group, whether anybody is in it.
+# The comment of an account shows whether clm made it. A group counts as used when it has members.
 see_account() {
   say account "$(getent passwd "$user")"
   IFS=: read -r group _ gid members <<END
@@ -31,14 +31,14 @@ see_unit() {
   say job "$(systemctl show --property ActiveState --value -- "$job" 2>/dev/null)"
 }
 
-# Port in hex and owner of every socket that listens; ss may not be there.
+# Port in hex and owner of every listening socket; ss may not be installed.
 see_ports() {
   cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | while read -r _ local _ state _ _ _ uid _; do
     [ "$state" != 0A ] || say listen "${local##*:} $uid"
   done
 }
 
-# All at once: each may take its five seconds.
+# In parallel: each may take five seconds.
 see_reach() {
   command -v curl >/dev/null 2>&1 || return 0
   for url; do
@@ -47,7 +47,7 @@ see_reach() {
   wait
 }
 
-# Only of an account that we made: anything in another one is somebody else's.
+# Only for an account that clm made.
 see_our_version() {
   IFS=: read -r _ _ uid gid comment _ <<END
 $(getent passwd "$user")
@@ -56,7 +56,7 @@ END
   see_version "$@"
 }
 
-# see_commit CODE: the commit that the checkout is at, by git's own files. Git itself runs what the settings of a checkout name.
+# see_commit CODE: the commit of the checkout, from git's own files. Git itself would run programs named in its settings.
 see_commit() {
   [ -n "$uid" ] || return 0
   say commit "$(ask_agent 10 /bin/sh -c "$commit_of" sh "$1/.git" | tr -cd '0-9a-f')"

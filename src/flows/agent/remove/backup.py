@@ -1,6 +1,6 @@
-# Writes what an agent and its people made to stdout as a tar.gz. Run with the agent's own rights: in its home a link may lead
-# anywhere, and a file it cannot read itself ends it. Argument: JSON with the roots to go through, what of each is left out, the list of
-# skills that came with the agent, and how many bytes there may be.
+# Writes the data of an agent to stdout as a tar.gz. Runs with the agent's own rights, because a link in its home may lead
+# anywhere; a file that it cannot read ends the backup. Argument: JSON with the roots to copy, the patterns to leave out of each,
+# the list of skills that were installed with the agent, and the largest size in bytes.
 import errno
 import fnmatch
 import hashlib
@@ -17,7 +17,7 @@ asked = json.loads(sys.argv[1])
 left = asked["largest"]
 
 
-# What cannot be kept must not be taken away.
+# A file that cannot be backed up stops the removal.
 def give_up(path, why):
     sys.exit((path if path.isprintable() else ascii(path)) + ": " + why)
 
@@ -27,7 +27,7 @@ def keep(tar, path, name):
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        # Not there any more, a link, or a socket.
+        # Removed meanwhile, a link, or a socket.
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO):
             return
         give_up(path, error.strerror)
@@ -37,7 +37,7 @@ def keep(tar, path, name):
             return
         left -= info.size
         if left < 0:
-            give_up(path, "with it there would be more than %d MB" % (asked["largest"] // 1000000))
+            give_up(path, "the backup would be larger than %d MB" % (asked["largest"] // 1000000))
         info.mtime = int(info.mtime)
         try:
             tar.addfile(info, file)
@@ -45,7 +45,7 @@ def keep(tar, path, name):
             give_up(path, str(error))
 
 
-# The file of a database in use is not the database: part of it is in its journal.
+# The file alone is not enough: the newest rows of a database in use are in its journal.
 def keep_database(tar, path, name):
     with tempfile.TemporaryDirectory(prefix=".clm-backup-", dir=os.path.dirname(path)) as folder:
         copy = os.path.join(folder, "copy.db")
@@ -63,14 +63,14 @@ def keep_database(tar, path, name):
 
 def is_database(path):
     try:
-        # Opened as `keep` does: what is a file now may be a pipe in a moment.
+        # Opened as `keep` does: a file may be replaced by a pipe at any time.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             return stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(16) == b"SQLite format 3\0"
     except OSError:
         return False
 
 
-# A pattern that begins with a slash is a path below the root, any other is a name anywhere. A `*` stands for part of one name.
+# A pattern that begins with a slash is a path below the root, any other a name anywhere. A `*` matches within one name.
 def is_left_out(name, patterns):
     parts = name.split("/")
     for pattern in patterns:
@@ -81,7 +81,7 @@ def is_left_out(name, patterns):
     return False
 
 
-# The digests of skills as they came: lines `name:md5`.
+# The digests of the skills as they were installed: lines `name:md5`.
 def bundled_digests(path):
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -91,7 +91,7 @@ def bundled_digests(path):
     return {line.rpartition(":")[2].strip() for line in lines if ":" in line}
 
 
-# One that came with the agent and was not changed since need not be kept: the next installation brings it again.
+# A skill that was installed with the agent and not changed is not kept: the next installation has it.
 def is_bundled(folder, digests):
     if not digests or not os.path.isfile(os.path.join(folder, "SKILL.md")):
         return False

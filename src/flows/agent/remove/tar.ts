@@ -3,10 +3,10 @@ import { createGunzip, type Gunzip } from "node:zlib";
 
 const block = 512;
 
-// A few compressed bytes can spell any number of them.
+// A small archive can unpack to any number of bytes.
 const limits = { members: 1_000_000, bytes: 64 * 1024 ** 3 };
 
-/** The names in a tar.gz, read to its end. Throws when a byte of it is wrong, its end is missing, or it holds too much. */
+/** The file names in a tar.gz, read to its end. Throws when it is damaged, truncated or too large. */
 export async function tarMembers(
   path: string,
   {
@@ -20,7 +20,7 @@ export async function tarMembers(
   let skip = 0;
   let ended = false;
   let unpacked = 0;
-  // Not a pipeline: its error would be that it was aborted, whatever was thrown in here.
+  // Not a pipeline: that reports an abort instead of what was thrown here.
   const file = createReadStream(path);
   const source: Gunzip = file.on("error", (error) => source.destroy(error)).pipe(createGunzip());
   try {
@@ -44,13 +44,13 @@ export async function tarMembers(
   } finally {
     file.destroy();
   }
-  if (!ended) throw new Error("it breaks off before its end");
+  if (!ended) throw new Error("it is truncated");
   return names;
 }
 
-const tooMuch = (): Error => new Error("it holds more than any agent keeps");
+const tooMuch = (): Error => new Error("it is larger than the data of an agent can be");
 
-/** Notes the name, and gives back how many bytes of content follow, in whole blocks. */
+/** Adds the name, and returns how many bytes of content follow, in whole blocks. */
 function take(header: Buffer, names: string[]): number {
   const text = (from: number, length: number) => header.toString("utf8", from, from + length).replace(/\0.*$/s, "");
   const sum = header.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 32 : byte), 0);

@@ -44,7 +44,7 @@ export async function createKey(
   const sessions = reach === "own" ? "" : `, sessions: ${reach}`;
   const action = { verb: "gateway key create", target: name, summary: `make gateway key ${name} (${role}${sessions})` };
   await gate.pass(action, () =>
-    session.inFleet(async () => {
+    session.withFleetLock(async () => {
       const before = store.read();
       mustBeFree(before, name);
       const id = freeId(before);

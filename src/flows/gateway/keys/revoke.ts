@@ -23,7 +23,7 @@ export async function revokeKey(session: Session, word: string): Promise<RevokeR
     question: `Revoke gateway key ${name}? Whoever uses it is refused from the next request on.`,
   };
   const after = await session.gate.pass(action, () =>
-    session.inFleet(async () => {
+    session.withFleetLock(async () => {
       const revoked_at = session.now().toISOString();
       // Also in the backups: one that is put back must not let anybody in again.
       const changed = await store.update(

@@ -26,7 +26,7 @@ export async function rotateGatewayKey(
     summary: `give gateway key ${name} another secret${grace === undefined ? "" : `; the old one ends in ${grace / 1000} s`}`,
   };
   await gate.pass(action, () =>
-    session.inFleet(async () => {
+    session.withFleetLock(async () => {
       const { keys } = store.read();
       const old = mustBeActive(findGatewayKey({ keys }, id), now());
       const key = newKeyFor(id);

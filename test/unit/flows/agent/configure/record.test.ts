@@ -40,7 +40,7 @@ function failedBy(...ids: string[]): Partial<AgentRecord> {
 }
 
 /** A fleet of one agent, whose providers are `main` and `spare`. */
-const inFleet = <T>(work: (session: Session) => Promise<T>) =>
+const withFleetLock = <T>(work: (session: Session) => Promise<T>) =>
   inSession({ configDir: directory() }, async (session) => {
     await session.hosts.update((fleet) => ({ ...fleet, hosts: [{ ...host, sudo: "passwordless" as const }] }));
     await update(session, { main: provider("1"), spare: provider("1") });
@@ -58,7 +58,7 @@ it.each<[string, Record<string, ReturnType<typeof provider>>, string]>([
   ["to be validated when a provider is gone", { main: provider("1") }, "validate"],
 ])("an agent that was proven is %s", async (_, later, expected) => {
   for (const before of [record, ready]) {
-    const states = await inFleet(async (session) => {
+    const states = await withFleetLock(async (session) => {
       await recordAgent(session.hosts, { host: "den", name: "ada" }, () => before);
       const agent = agentIn(session);
       const providers = providersBehind(session, agent.record);
@@ -96,7 +96,7 @@ it.each<[string, Partial<AgentRecord>, Proof[], string, string[] | undefined]>([
 ])("proven again: %s", async (_, more, again, state, failed) => {
   const { proven = undefined, ...rest } = { proven: { digest, at: "2026-01-01T00:00:00Z", chat: true }, ...more };
   const before: AgentRecord = { ...ready, ...rest, ...(proven && { proven }) };
-  const now = await inFleet(async (session) => {
+  const now = await withFleetLock(async (session) => {
     await recordAgent(session.hosts, { host: "den", name: "ada" }, () => before);
     const agent = agentIn(session);
     await recordProofs(session, agent, { digest, providers: providersBehind(session, agent.record) }, again);
@@ -114,7 +114,7 @@ it.each<[string, Record<string, ReturnType<typeof provider>>, string]>([
   ["a provider is gone", { main: provider("1") }, "not-found"],
   ["its host is not there", { main: provider("1"), spare: provider("1") }, "unreachable"],
 ])("no change of key is begun when %s", async (_, providers, expected) => {
-  const { fault, names } = await inFleet(async (session) => {
+  const { fault, names } = await withFleetLock(async (session) => {
     const instance = secretOwner(agentIn(session));
     await session.secrets.set(instance, "HERMES_API_SERVER_KEY", new Secret("a".repeat(64)), "a key");
     await update(session, providers);
@@ -130,7 +130,7 @@ it.each<[string, Record<string, ReturnType<typeof provider>>, string]>([
 });
 
 it("a change of key that was begun is finished by the same command, whatever stops it", async () => {
-  const error = await inFleet(async (session) => {
+  const error = await withFleetLock(async (session) => {
     const instance = secretOwner(agentIn(session));
     await session.secrets.set(instance, "HERMES_API_SERVER_KEY_NEXT", new Secret("b".repeat(64)), "a key");
     await update(session, { main: provider("1") });

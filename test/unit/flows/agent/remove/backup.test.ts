@@ -116,7 +116,7 @@ describe("a backup", () => {
     [
       "more than the limit",
       (home: string) => truncateSync(join(home, ".hermes/SOUL.md"), 2_000_000),
-      /SOUL\.md: with it there would be more than 1 MB/,
+      /SOUL\.md: the backup would be larger than 1 MB/,
     ],
   ])("is none with %s", (_about, spoil, complaint) => {
     const { home, backUp } = homeWith({ ".hermes/SOUL.md": "me" });
