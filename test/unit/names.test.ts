@@ -16,7 +16,7 @@ describe("a host's name", () => {
     expect(() => hostNameFrom(text)).toThrow(expect.objectContaining({ fault: "bad-input", exit: 2 }));
   });
 
-  it("says which it was and what would do", () => {
+  it("names the invalid name and the rule", () => {
     expect(() => hostNameFrom("Wolf I")).toThrow(
       expect.objectContaining({ message: expect.stringContaining("'Wolf I'"), why: [expect.stringContaining("63")] }),
     );

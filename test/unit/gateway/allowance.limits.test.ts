@@ -84,7 +84,7 @@ describe("200 calls at once to sessions of 100,000 tokens pass a limit by one ca
   });
 });
 
-describe("what an agent claims to have used", () => {
+describe("the usage reported by an agent", () => {
   const claims: [about: string, input: unknown, output: unknown, counted: object][] = [
     ["what is possible", 150_000, 2000, { input: 150_000, output: 2000 }],
     ["billions", 1e9, 1e9, { input: 200_000, output: 200_000, claimed: { input: 1e9, output: 1e9 } }],
@@ -108,8 +108,8 @@ describe("what an agent claims to have used", () => {
   });
 });
 
-describe("a caller who leaves before the end", () => {
-  it("is booked what the session is known to hold", async () => {
+describe("a caller that leaves before the end", () => {
+  it("pays for the known size of the session", async () => {
     const { usage, options } = limited({ tokens_per_day: 1_000_000 });
     const answer = agentWithHistory(history);
     let hangs = false;

@@ -4,7 +4,7 @@ import { manifestFailures } from "../agents/chat/forms.js";
 import { startEcho, startStandin } from "../lab/standin-process.js";
 import { ask, type Door, door, served } from "./test-gateway.js";
 
-// A real gateway before the lab's stand-in Hermes, whose provider fails in every way that a provider can.
+// A real gateway in front of the lab's stand-in Hermes, whose provider fails in every possible way.
 
 let echo: Awaited<ReturnType<typeof startEcho>>;
 beforeAll(async () => {
@@ -54,7 +54,7 @@ describe.each(Object.keys(standins) as Standin[])("Hermes %s", (version) => {
       expect(status).toBe(502);
       expect(JSON.parse(text).error.message).not.toBe("");
     }
-    // How a failed stream ended is not told before 0.18, so that its cause is not known either.
+    // Before 0.18 a failed stream has no reason, so its cause is unknown.
     const untold = stream && path === "/v1/chat/completions" && version === "2026.5.7";
     expect(gateway.lines).toMatchObject([{ ending: { status: 502, code: untold ? "agent_failed" : code } }]);
     if (model !== "empty-x") expect(gateway.settled).toEqual(["released"]);

@@ -1,7 +1,7 @@
 import { afterEach } from "vitest";
 import { type Answering, type Door, type DoorOptions, door, type Upstream, upstream } from "./test-gateway.js";
 
-/** Opens real gateways between their callers and real servers, and closes what was opened after each test. */
+/** Opens real gateways between callers and real servers, and closes them after each test. */
 export function betweens() {
   const open: { stop(): Promise<void> }[] = [];
   const ups: Upstream[] = [];

@@ -60,7 +60,7 @@ describe("a fair queue", () => {
     expect(begun).toEqual(["a1", "a2"]);
   });
 
-  it("forgets who leaves while waiting", async () => {
+  it("drops callers that leave while waiting", async () => {
     const queue = fairQueue({ slots: 1 });
     const first = queue.enter("ada", keyOf("a"), still) as Leave;
     const leaving = new AbortController();

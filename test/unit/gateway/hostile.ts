@@ -14,7 +14,7 @@ const usageOf = (input: unknown, output: unknown) => ({
 
 const message = { type: "message", role: "assistant", content: [{ type: "output_text", text: "hello" }] };
 
-/** An agent whose sessions, responses and conversations hold so many tokens each, which every call loads. */
+/** An agent whose sessions, responses and conversations have this many tokens each, which every call loads. */
 export function agentWithHistory(tokens: number, wait = 5): Answering {
   let count = 0;
   return (response, { url, body }) => {

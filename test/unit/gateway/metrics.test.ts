@@ -136,7 +136,7 @@ test.each(['a"b', "a\\b", "a\nb", "a\\nb", '"}', "grüße 日本", "\\"])("a key
   ]);
 });
 
-test("who may not see everything sees their own agents, and no other key's name", () => {
+test("a restricted key sees only its own agents, and no other key's name", () => {
   const metrics = createMetrics({
     pools: () => [
       ["wolf-i", 2],

@@ -4,7 +4,7 @@ import { parseModelRequest } from "../../../src/gateway/model-request.js";
 const input = (said: object): number => parseModelRequest(Buffer.from(JSON.stringify({ model: "ada", ...said }))).input;
 const saying = (content: unknown) => input({ messages: [{ content }] });
 
-describe("what is said, in tokens", () => {
+describe("the size of messages in tokens", () => {
   const long = "A".repeat(400_000);
   const image = `data:image/png;base64,${long}`;
   const one = saying([{ type: "image_url", image_url: { url: "data:image/png;base64,AA" } }]);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { Refusal } from "../../../src/gateway/refusal.js";
 import { reportOnce } from "../../../src/gateway/report-once.js";
 
-it("tells a refusal once for as long as it goes on, and everything else each time", () => {
+it("reports a lasting refusal once, and everything else each time", () => {
   let now = 0;
   const told: unknown[] = [];
   const tell = reportOnce(

@@ -30,7 +30,7 @@ describe("routes", () => {
   });
 });
 
-describe("what a model means", () => {
+describe("model names", () => {
   const proxy = { provider: "nous", paths: [], maxBodyBytes: 1 };
   const fleet = new Directory([
     served({ proxy }),
@@ -60,7 +60,7 @@ describe("what a model means", () => {
   });
 });
 
-describe("what is asked", () => {
+describe("requests", () => {
   const asked = (body: object) => parseModelRequest(Buffer.from(JSON.stringify({ model: "ada", ...body })));
 
   it("is counted by its length, an image as one", () => {
@@ -71,7 +71,7 @@ describe("what is asked", () => {
     expect(asked({}).input).toBe(0);
   });
 
-  it("may say how long the answer is to be at most", () => {
+  it("may limit the length of the answer", () => {
     expect(asked({ max_tokens: 5 }).output).toBe(5);
     expect(asked({ max_output_tokens: 6 }).output).toBe(6);
     expect(asked({ max_tokens: 5, max_completion_tokens: 7 }).output).toBe(7);

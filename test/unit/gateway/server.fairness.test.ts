@@ -8,7 +8,7 @@ const { between } = betweens();
 
 const two = { good: keyOf({ id: "aaaaaaaa" }), other: keyOf({ id: "bbbbbbbb", name: "other" }) };
 
-/** How long another caller's calls take while something goes on. */
+/** The longest call of another key meanwhile. */
 async function slowest(gateway: Door, count: number, model = "ben"): Promise<number> {
   let most = 0;
   for (let n = 0; n < count; n++) {
@@ -119,7 +119,7 @@ describe("an agent that repeats", () => {
       [1, 2, 3].map(() => begin(gateway, "/v1/chat/completions", { body: chat({ stream: true }) })),
     );
     for (const { answer } of streams) answer.on("error", () => {}).resume();
-    // Seconds, on a machine of any speed; without a share it is the length of all that is said.
+    // Seconds on any machine; without a share it would be the length of the whole answer.
     expect(await slowest(gateway, 20)).toBeLessThan(2000);
     for (const { asked } of streams) asked.destroy();
   });
@@ -133,7 +133,7 @@ describe("an agent that repeats", () => {
     expect(gateway.lines[0]?.ending).toMatchObject({ status: 502, code: "answer_too_large" });
   });
 
-  it("is cut at the deadline, though it says something all the time", async () => {
+  it("is cut at the deadline although it sends all the time", async () => {
     const { gateway } = await between(
       (response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });
@@ -165,7 +165,7 @@ describe("an agent that answers nothing", () => {
     expect([status, text]).toEqual([502, expect.stringContaining("upstream_error")]);
   });
 
-  it("but that it goes on is not waited for without an end", async () => {
+  it("but endless progress is cut", async () => {
     const { gateway } = await between(
       (response) => {
         const { socket } = response;
@@ -178,7 +178,7 @@ describe("an agent that answers nothing", () => {
   });
 });
 
-it("a body of millions of lists is refused, and stops nobody", async () => {
+it("a body of millions of lists is refused, and delays no other", async () => {
   const { gateway } = await between(says("hello"), { keys: two, agents: [served({ name: "ben", word: "ben" })] });
   const deep = `{"model":"ben","messages":${"[".repeat(4_900_000)}${"]".repeat(4_900_000)}}`;
   const wide = `{"model":"ben","messages":[${"[],".repeat(3_200_000)}[]]}`;

@@ -25,7 +25,7 @@ const { between, open } = betweens();
 
 const errorOf = (text: string) => JSON.parse(text).error;
 
-describe("what is refused, before anything is sent on", () => {
+describe("refused before anything is passed on", () => {
   const read = keyOf({ role: "read" });
   const narrow = keyOf({ agents: ["ben"] });
   const cases: [what: string, path: string, asked: Parameters<typeof ask>[2], status: number, error: object][] = [
@@ -90,20 +90,20 @@ describe("what is refused, before anything is sent on", () => {
     ]);
   });
 
-  it("says the same of an agent that is not there and of one that is for others", async () => {
+  it("gives the same answer for an unknown agent and a forbidden one", async () => {
     const { gateway } = await between(says("hi"), { keys: { good: narrow } });
     const there = await talk(gateway);
     const not = await talk(gateway, { body: chat({ model: "eve" }) });
     expect(there.text.replaceAll("ada", "eve")).toBe(not.text);
   });
 
-  it("does not repeat a key that somebody gave as a model", async () => {
+  it("does not repeat a key that was sent as a model name", async () => {
     const { gateway } = await between(says("hi"));
     const { text } = await talk(gateway, { body: chat({ model: "clm_abcdefgh_xyz" }) });
     expect(text).not.toContain("clm_abcdefgh");
   });
 
-  it("an allowance that is used up, which is told as it says", async () => {
+  it("an exhausted allowance, with its own message", async () => {
     const { up, gateway } = await between(says("hi"), {
       parts: {
         allowance: {
@@ -123,7 +123,7 @@ describe("what is refused, before anything is sent on", () => {
     expect(up.asked).toEqual([]);
   });
 
-  it("what cannot be reached, and further requests at once", async () => {
+  it("an unreachable agent, and further requests at once", async () => {
     let tries = 0;
     const gateway = await door({
       find: async () => {
@@ -141,7 +141,7 @@ describe("what is refused, before anything is sent on", () => {
     expect(gateway.settled).toEqual(Array(4).fill("released"));
   });
 
-  it("everything, while the log cannot be written, which tries all the same and counts what it misses", async () => {
+  it("everything while the log cannot be written; it keeps trying and counts missed lines", async () => {
     let missed = 0;
     const told: unknown[] = [];
     const full = () => new Refusal(503, "audit_unavailable", "full", { cause: new Error("ENOSPC, /root/x") });
@@ -164,7 +164,7 @@ describe("what is refused, before anything is sent on", () => {
     expect(answers.map(({ status, text }) => [status, errorOf(text).message])).toEqual(Array(2).fill([503, "full"]));
     // A probe has no line that could be missed.
     expect([up.asked, missed]).toEqual([[], 1]);
-    // Who runs it is told once, and of the cause.
+    // The operator is told once, with the cause.
     expect(told).toMatchObject([{ cause: { message: "ENOSPC, /root/x" } }]);
   });
 
@@ -277,8 +277,8 @@ describe("what is refused, before anything is sent on", () => {
   });
 });
 
-describe("what it answers by itself", () => {
-  it("leaves a line for who brings a key or tries a path of the API, and none for probes", async () => {
+describe("answers of the gateway itself", () => {
+  it("log requests with a key or to the API, and no probes", async () => {
     const { gateway } = await between(says("hi"));
     const cases: [path: string, key: string, lines: number][] = [
       ["/health", "", 0],
@@ -312,7 +312,7 @@ describe("what it answers by itself", () => {
     expect(views).toEqual([undefined, ["grafana", [true, true, false]]]);
   });
 
-  it("HEAD as GET, without what would be said", async () => {
+  it("answer HEAD like GET, without a body", async () => {
     const { gateway } = await between(says("hi"));
     const { status, text } = await ask(gateway, "/health", { method: "HEAD", key: "" });
     expect([status, text]).toEqual([200, ""]);
@@ -362,7 +362,7 @@ describe("what it answers by itself", () => {
   });
 });
 
-describe("what it passes on", () => {
+describe("passed requests", () => {
   it("the body byte for byte, with the agent's key and no other", async () => {
     const { up, gateway } = await between((response) => {
       response.writeHead(200, {
@@ -440,7 +440,7 @@ describe("what it passes on", () => {
     expect(up.asked).toHaveLength(1);
   });
 
-  it("counts by length when nobody tells", async () => {
+  it("estimates usage by length when the agent reports none", async () => {
     const { gateway } = await between((response) =>
       response.end(completion("x".repeat(40), { usage: { prompt_tokens: 0, completion_tokens: 0 } })),
     );
@@ -503,7 +503,7 @@ describe("what it passes on", () => {
     expect([(await talk(gateway)).status, gateway.found]).toEqual([200, 2]);
   });
 
-  it("lets go of a connection whose request cannot even begin", async () => {
+  it("closes a connection whose request cannot be parsed", async () => {
     const told: unknown[] = [];
     let now = "no\nheader";
     let mark = "a";
@@ -530,7 +530,7 @@ describe("what it passes on", () => {
   });
 });
 
-describe("what an agent is sent", () => {
+describe("the request to the agent", () => {
   it("is JSON to it as well, whatever charset the caller names", async () => {
     const { up, gateway } = await between(says("hi"));
     const headers = { "content-type": "application/json; charset=utf-7" };
@@ -538,7 +538,7 @@ describe("what an agent is sent", () => {
     expect(up.asked[0]?.headers["content-type"]).toBe("application/json");
   });
 
-  it("names no other provider than the one that is priced", async () => {
+  it("names only the provider that is priced", async () => {
     const { up, gateway } = await between(says("hi"));
     await talk(gateway, { body: chat({ provider: "openrouter", model_options: { a: 1 }, temperature: 1 }) });
     expect(JSON.parse(up.asked[0]?.body ?? "")).toEqual({ ...JSON.parse(chat()), temperature: 1 });
@@ -551,7 +551,7 @@ describe("what an agent is sent", () => {
   });
 });
 
-describe("what the agent says that is no answer", () => {
+describe("answers of the agent that are failures", () => {
   const cases: [what: string, status: number, type: string, body: string, told: number, error: object][] = [
     [
       "a failure told as an answer",
@@ -618,7 +618,7 @@ describe("what the agent says that is no answer", () => {
     expect([status, errorOf(text).code]).toEqual([502, "upstream_broke_off"]);
   });
 
-  describe("one that only the end of its connection ends", () => {
+  describe("an answer without a length, ended by its connection", () => {
     const unmeasured = (type: string, body: string, end: (finish: () => void) => void): Answering => {
       return (response) => {
         response.shouldKeepAlive = false;
@@ -683,7 +683,7 @@ describe("what the agent says that is no answer", () => {
     const { gateway } = await between(says("x".repeat(15_000_000)), { settings: { traffic: { unread: 50 } } });
     const { answer } = await begin(gateway, "/v1/chat/completions", { body: chat() });
     const closed = new Promise((resolve) => answer.on("close", resolve).on("error", () => {}));
-    // Nothing is read for a while; what comes then is only what was on its way.
+    // Nothing is read for a while; then only data in flight arrives.
     await new Promise((resolve) => setTimeout(resolve, 1000));
     let bytes = 0;
     answer.on("data", (chunk) => {
@@ -701,9 +701,9 @@ describe("what the agent says that is no answer", () => {
   });
 });
 
-describe("whoever leaves, or what ends, while it is looked where the agent is now", () => {
+describe("leaving while the agent is located", () => {
   const directory = new Directory([served()]);
-  /** The fleet, which is read anew the nth time. */
+  /** A fleet that changes at the nth read. */
   const slowly = (nth: number, meanwhile: () => void) => {
     let count = 0;
     return () => {
@@ -714,7 +714,7 @@ describe("whoever leaves, or what ends, while it is looked where the agent is no
     };
   };
 
-  it("a caller: what was set aside is given back, and there is a line", async () => {
+  it("a caller: its reservation is released, and logged", async () => {
     let leave = () => {};
     const { gateway } = await between(says("hi"), { parts: { fleet: slowly(2, () => leave()) } });
     const socket = connect(gateway.port, "127.0.0.1");
@@ -737,7 +737,7 @@ describe("whoever leaves, or what ends, while it is looked where the agent is no
   });
 });
 
-it("a caller who leaves before an answer begins is counted for one", async () => {
+it("a caller that leaves before the answer is counted as one request", async () => {
   const { up, gateway } = await between(() => {});
   const { request: asked } = await new Promise<{ request: ReturnType<typeof request> }>((done) => {
     const headers = { authorization: "Bearer good", "content-type": "application/json" };
@@ -752,7 +752,7 @@ it("a caller who leaves before an answer begins is counted for one", async () =>
   expect(gateway.lines).toMatchObject([{ ending: { status: 499, code: "client_gone", tokens: { output: 50 } } }]);
 });
 
-it("a name that several agents have is told with all that the key may use", async () => {
+it("an ambiguous name is reported with all names that the key may use", async () => {
   const agents = ["wolf-i", "wolf-ii", "lone"].map((host) => served({ host, word: `${host}/ada` }));
   const keys = { good: keyOf(), narrow: keyOf({ agents: ["wolf-*/ada"] }), one: keyOf({ agents: ["lone/ada"] }) };
   const { gateway } = await between(says("hi"), { agents, keys });
@@ -763,7 +763,7 @@ it("a name that several agents have is told with all that the key may use", asyn
   expect((await said("one")).message).toContain("does not exist");
 });
 
-it("who asks for what is not there is written down", async () => {
+it("requests for unknown agents are logged", async () => {
   const { gateway } = await between(says("hi"));
   await ask(gateway, "/v1/foo");
   await ask(gateway, "/v1/foo", { key: "nobody" });
@@ -775,7 +775,7 @@ it("who asks for what is not there is written down", async () => {
   ]);
 });
 
-it("the progress of tools is not told to who would take it for a chunk", async () => {
+it("tool progress is not sent to clients that would take it for a chunk", async () => {
   const chunk = `data: ${JSON.stringify({ choices: [{ delta: { content: "hi" } }] })}\n\n`;
   const { gateway } = await between((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -784,7 +784,7 @@ it("the progress of tools is not told to who would take it for a chunk", async (
   expect((await talk(gateway, { body: chat({ stream: true }) })).text).toBe(`${chunk}${chunk}data: [DONE]\n\n`);
 });
 
-describe("what a failure says of keys", () => {
+describe("keys in failures", () => {
   const failure = (key: string) => `bad key ${key}`;
   const redact = (text: string) => text.replaceAll(bearer, "[secret]");
 
@@ -870,7 +870,7 @@ describe("streams", () => {
     });
     await once(answer, "data");
     expect(heard).toBe(event("one"));
-    // The second is not sent before the first was heard.
+    // The second is sent only after the first arrived.
     more(event("two"));
     await once(answer, "data");
     expect(heard).toBe(event("one") + event("two"));
@@ -903,7 +903,7 @@ describe("streams", () => {
     expect(stream.text).toContain(`"code":"audit_unavailable"`);
   });
 
-  it("that break off say so, and have no [DONE]", async () => {
+  it("that break off end with an error, without [DONE]", async () => {
     const { gateway } = await between((response) => {
       response.writeHead(200, head);
       response.write(event("one"), () => response.destroy());
@@ -918,7 +918,7 @@ describe("streams", () => {
     ]);
   });
 
-  it("that break off in the middle of an event say so in one of their own", async () => {
+  it("that break off inside an event get an error event", async () => {
     const { gateway } = await between((response) => {
       response.writeHead(200, head);
       response.write(`${event("one")}data: {"cho`, () => response.destroy());
@@ -930,7 +930,7 @@ describe("streams", () => {
     expect(errorOf(datas.at(-1) ?? "").code).toBe("upstream_broke_off");
   });
 
-  it("stop the agent when nobody listens any more", async () => {
+  it("stop the agent when the caller leaves", async () => {
     const { up, gateway } = await between((response) => {
       response.writeHead(200, head);
       response.write(event("one"));
@@ -949,7 +949,7 @@ describe("streams", () => {
     ]);
   });
 
-  it("wait for who reads slowly", async () => {
+  it("wait for a slow reader", async () => {
     const chunk = event("x".repeat(100_000));
     let sent = 0;
     const { gateway } = await between((response) => {
@@ -973,7 +973,7 @@ describe("streams", () => {
   });
 });
 
-it("what is logged of a body has an end, and no half of a secret at it", async () => {
+it("a logged body is truncated, never inside a secret", async () => {
   const secret = bearer;
   const filling = "x".repeat(65_536 - 30);
   const { gateway } = await between(
@@ -1016,7 +1016,7 @@ describe("tools that an agent runs itself", () => {
     body: JSON.stringify({ model, input: "x", ...more }),
   });
 
-  it("are not shown to who could take them for tasks of their own; their tokens count", async () => {
+  it("are hidden from callers that could take them for their own tasks; their tokens count", async () => {
     const { gateway } = await between(answering, { agents });
     expect(JSON.parse((await talk(gateway, to("ada"))).text).output).toEqual([message]);
     const { text, whole } = await talk(gateway, to("ada", { stream: true }));
@@ -1036,7 +1036,7 @@ describe("tools that an agent runs itself", () => {
 });
 
 describe("the end", () => {
-  it("lets what is under way come to its end, and takes nothing new", async () => {
+  it("completes running requests, and accepts no new ones", async () => {
     let finish = () => {};
     const asked = new Promise<void>((resolve) => {
       finish = resolve;

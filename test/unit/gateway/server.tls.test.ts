@@ -20,7 +20,7 @@ function talk(port: number): Promise<{ status: number | undefined; said: string 
   });
 }
 
-it("answers who trusts its certificate, and nobody who speaks in the clear", async () => {
+it("answers clients that trust its certificate, and none without TLS", async () => {
   const { gateway } = await between(says("hi"), { settings: { tls } });
   expect(gateway.url).toMatch(/^https:/);
   expect(await talk(gateway.port)).toEqual({ status: 200, said: completion("hi") });
@@ -30,7 +30,7 @@ it("answers who trusts its certificate, and nobody who speaks in the clear", asy
   expect(await text(plain).catch(() => "")).not.toContain("HTTP/1.1 200");
 });
 
-it("waits at its end for nobody who connects and says nothing", async () => {
+it("does not wait for silent connections when it stops", async () => {
   const { gateway } = await between(says("hi"), { settings: { tls } });
   const silent = connect(gateway.port, "127.0.0.1");
   silent.on("error", () => {});

@@ -9,7 +9,7 @@ import { ask, chat, keyOf, says, served, talk } from "./test-gateway.js";
 
 const { between } = betweens();
 
-/** Pools whose connections end as an SSH channel does: after the other end agreed, and with data that was still in flight. */
+/** Pools whose connections close like an SSH channel: after the other side agreed, with data still in flight. */
 function slowlyClosing(port: number) {
   const open = async () => {
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
@@ -28,7 +28,7 @@ const post = (body: string): string =>
 
 const deep = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 
-describe("an agent that says what no agent should", () => {
+describe("an agent with invalid answers", () => {
   const events: [what: string, path: string, data: string[]][] = [
     ["choices that are no list", "/v1/chat/completions", [`{"choices":5}`, `{"choices":{}}`]],
     ["choices of nothing", "/v1/chat/completions", [`{"choices":[null,5]}`, `{"choices":[{"delta":5}]}`]],
@@ -58,7 +58,7 @@ describe("an agent that says what no agent should", () => {
     expect((await ask(gateway, "/health")).status).toBe(200);
   });
 
-  it("too late: its answer comes after the caller was told that there is none", async () => {
+  it("too late: its answer comes after the caller got an error", async () => {
     const heads: (() => void)[] = [];
     const { up, gateway } = await between(
       (response) => {
@@ -100,8 +100,8 @@ describe("an agent that says what no agent should", () => {
   });
 });
 
-describe("a caller who sends what no tool should", () => {
-  it("a request for the second time: its line says whose it was, and which", async () => {
+describe("a caller with invalid requests", () => {
+  it("a replayed request: its line names the key and the first request", async () => {
     const replayed = Object.assign(new Refusal(401, "request_replayed", "again"), {
       by: { key: keyOf({ name: "caught" }), nonce: "n".repeat(16) },
     });
@@ -112,7 +112,7 @@ describe("a caller who sends what no tool should", () => {
     expect(gateway.lines).toMatchObject([{ call: { key: { name: "caught" }, nonce: "n".repeat(16) } }]);
   });
 
-  it("something nested without end is told so", async () => {
+  it("endless nesting is reported", async () => {
     const { up, gateway } = await between(says("hi"));
     const body = `{"model":"ada","messages":${deep(100_000)}}`;
     const { status, text } = await talk(gateway, { body });
@@ -127,7 +127,7 @@ describe("a caller who sends what no tool should", () => {
     expect(JSON.stringify(gateway.lines)).not.toContain("clm_abcdefgh");
   });
 
-  it("an expectation that nobody knows has its line as any request", async () => {
+  it("an unknown Expect header is logged like any request", async () => {
     const { gateway } = await between(says("hi"));
     const { status } = await ask(gateway, "/v1/models", { headers: { expect: "the unexpected" } });
     expect(status).toBe(200);

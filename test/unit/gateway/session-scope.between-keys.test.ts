@@ -5,7 +5,7 @@ import { startEcho, startStandin } from "../lab/standin-process.js";
 import { betweens } from "./between.js";
 import { ask, type Door, door, keyOf, says, served } from "./test-gateway.js";
 
-// Keys at one agent: what one says is never seen by another, unless they share a group.
+// Keys at one agent never see each other's sessions, unless they share a group.
 
 const own = (id: string, more: object = {}) => keyOf({ id, name: id, all_sessions: false, ...more });
 const keys = {
@@ -18,7 +18,7 @@ const keys = {
 type Who = keyof typeof keys;
 const user = (content: string) => ({ role: "user", content });
 const sessionHeader = "x-hermes-session-id";
-/** As Hermes names a session that nobody named. */
+/** Hermes' own name for an unnamed session. */
 const idByWords = (words: string) => `api-${createHash("sha256").update(`\n${words}`).digest("hex").slice(0, 16)}`;
 
 let echo: Awaited<ReturnType<typeof startEcho>>;
@@ -73,7 +73,7 @@ describe.each(Object.keys(standins) as Standin[])("Hermes %s", (version) => {
     expect(await turns("bob", first.session)).toBe("turns: 1");
   });
 
-  it("the same words said again are a new conversation, as without the gateway", async () => {
+  it("the same message again is a new conversation, as without the gateway", async () => {
     expect([(await chat("ann", "how many turns")).said, (await chat("ann", "how many turns")).said]).toEqual([
       "turns: 1",
       "turns: 1",
@@ -86,7 +86,7 @@ describe.each(Object.keys(standins) as Standin[])("Hermes %s", (version) => {
     expect(await turns("bob", idByWords("one"))).toBe("turns: 1");
   });
 
-  it("a name that a caller chose is the key's own, and is told back as it was chosen", async () => {
+  it("a caller's session name is private to its key, and returned unchanged", async () => {
     const { session } = await chat("ann", "hello", "night");
     expect([session, await turns("ann", "night"), await turns("bob", "night")]).toEqual([
       "night",
@@ -95,7 +95,7 @@ describe.each(Object.keys(standins) as Standin[])("Hermes %s", (version) => {
     ]);
   });
 
-  it.each([{}, { stream: true }])("responses go on by their id for their own key only %o", async (more) => {
+  it.each([{}, { stream: true }])("responses continue by id only for their own key %o", async (more) => {
     const { id } = await respond("ann", "hello", more);
     expect(id).toMatch(/^resp_/);
     const next = await respond("ann", "how many turns", { ...more, previous_response_id: id });
@@ -118,7 +118,7 @@ describe.each(Object.keys(standins) as Standin[])("Hermes %s", (version) => {
     expect((await respond("bob", "how many turns", { conversation: "tea" })).said).toBe("turns: 1");
   });
 
-  it("keys of a group share, and nobody else with them", async () => {
+  it("keys of a group share sessions, and no other key", async () => {
     await chat("web1", "hello", "shared");
     expect([await turns("web2", "shared"), await turns("ann", "shared")]).toEqual(["turns: 2", "turns: 1"]);
     const { session } = await chat("web1", "hi there");
@@ -127,7 +127,7 @@ describe.each(Object.keys(standins) as Standin[])("Hermes %s", (version) => {
     expect((await respond("web2", "how many turns", { previous_response_id: id })).said).toBe("turns: 2");
   });
 
-  it("a key for all sessions has the agent's own names, which its lines in the log say", async () => {
+  it("a key for all sessions uses the agent's own names, and the log says so", async () => {
     gateway.lines.length = 0;
     const { session } = await chat("ops", "as it is");
     expect([session, await turns("ops", session)]).toEqual([idByWords("as it is"), "turns: 2"]);
@@ -137,7 +137,7 @@ describe.each(Object.keys(standins) as Standin[])("Hermes %s", (version) => {
   });
 });
 
-describe("what the agent is sent", () => {
+describe("the request to the agent", () => {
   const { between } = betweens();
   const named = { "x-hermes-session-id": "s", "x-hermes-session-key": "k", "idempotency-key": "i" };
   const body = JSON.stringify({ model: "ada", messages: [user("one"), user("two")] });
@@ -154,7 +154,7 @@ describe("what the agent is sent", () => {
     expect(up.asked[0]?.body).toBe(body);
   });
 
-  it("has the caller's own name of the memory in what comes back", async () => {
+  it("has the caller's own session name in the answer", async () => {
     const { gateway } = await between(
       (response) => {
         response.writeHead(200, { "content-type": "application/json", "x-hermes-session-key": "clm-1" });

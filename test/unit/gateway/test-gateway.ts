@@ -27,7 +27,7 @@ export const keyOf = (more: Partial<GatewayKey> = {}): GatewayKey => ({
     role: "admin",
     created_at: "",
     signed: false,
-    // What the agent is sent is then what the caller sent.
+    // The agent then gets exactly what the caller sent.
     all_sessions: true,
   },
   ...more,
@@ -223,7 +223,7 @@ export interface Answer {
   whole: boolean;
 }
 
-/** Asks and begins to hear: the answer's head, and its body as it comes. */
+/** Sends a request; returns the head of the answer, and its body as a stream. */
 export async function begin({ port }: Gateway, path: string, { method, headers, body, key = "good" }: Asked = {}) {
   const asked = request({
     ...{ port, host: "127.0.0.1", path, method: method ?? (body === undefined ? "GET" : "POST"), agent: false },

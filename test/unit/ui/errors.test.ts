@@ -13,7 +13,7 @@ const fault = new Fault("host-key-changed", "wolf-i shows another key", {
 });
 
 describe("a fault", () => {
-  it("says what, why and what to type", () => {
+  it("prints what happened, why, and the next command", () => {
     expect(faultText(fault, plainly)).toBe(`error: wolf-i shows another key [CLM-4002]
   pinned SHA256:a
   shown  SHA256:b
@@ -46,7 +46,7 @@ describe("a fault", () => {
     expect(JSON.stringify(faultData(bug, true))).toContain('"stack"');
   });
 
-  it("lets nothing a host said move the cursor", () => {
+  it("removes control sequences from a host's output", () => {
     const evil = new Fault("remote-failed", "a\u001b[2Jb", {
       why: "c\u0007\u001b]0;t\u0007d",
       next: "clm e\u001b[1mf",

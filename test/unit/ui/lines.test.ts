@@ -23,7 +23,7 @@ it("a line is a message", async () => {
   lines.close();
 });
 
-it("what is pasted at once is one message, also when its last line has no end", async () => {
+it("pasted text is one message, even without a final newline", async () => {
   const { lines, type } = atPrompt();
   const whole = lines.next();
   type("one\rtwo\r");
@@ -47,7 +47,7 @@ it.each([
   lines.close();
 });
 
-it.each(["xterm", "dumb"])("Ctrl-C takes back what was typed (%s)", async (term) => {
+it.each(["xterm", "dumb"])("Ctrl-C discards the typed text (%s)", async (term) => {
   vi.stubEnv("TERM", term);
   const { lines, type, stderr } = atPrompt();
   const message = lines.next();
@@ -61,7 +61,7 @@ it.each(["xterm", "dumb"])("Ctrl-C takes back what was typed (%s)", async (term)
   lines.close();
 });
 
-it("Ctrl-C stops the work, and what is typed meanwhile is shown at the next prompt only", async () => {
+it("Ctrl-C stops the work, and text typed meanwhile is shown only at the next prompt", async () => {
   const { lines, type, stderr } = atPrompt();
   const before = stderr.text();
   const stop = new AbortController();
@@ -77,7 +77,7 @@ it("Ctrl-C stops the work, and what is typed meanwhile is shown at the next prom
   lines.close();
 });
 
-it("somebody who asks clm to stop ends the waiting", async () => {
+it("an abort signal ends the waiting", async () => {
   const { lines, stop: signal } = atPrompt();
   const message = lines.next();
   signal.abort();

@@ -40,7 +40,7 @@ function createScreen() {
 const frame = () => vi.advanceTimersByTime(80);
 
 describe("on a terminal", () => {
-  it("every work has a line, below what is finished and said", () => {
+  it("each task has a line, below finished tasks and messages", () => {
     const { board: b, screen } = board();
     const one = b.start("one");
     const two = b.start("two");
@@ -68,7 +68,7 @@ describe("on a terminal", () => {
     expect(screen.lines()).toEqual(["✔ work"]);
   });
 
-  it("tells the time when it takes long", () => {
+  it("shows the time of a long task", () => {
     const { board: b, screen } = board();
     const work = b.start("work");
     vi.advanceTimersByTime(2999);
@@ -103,7 +103,7 @@ describe("on a terminal", () => {
     expect(debugging.screen.lines()).toEqual(["  Unpacking libc6"]);
   });
 
-  it("waits while a line is unfinished or somebody else has the terminal", () => {
+  it("waits while a line is unfinished or another program has the terminal", () => {
     const { board: b, screen } = board();
     b.start("work");
     frame();
@@ -136,7 +136,7 @@ describe("on a terminal", () => {
   });
 });
 
-it("elsewhere it says when work begins and ends, and in between that it goes on", () => {
+it("without a terminal it prints the start and end of a task, and that it is still running", () => {
   const { board: b, screen } = board({ mode: "lines" });
   const work = b.start("make the base");
   work.update("unpack");
@@ -152,7 +152,7 @@ it("elsewhere it says when work begins and ends, and in between that it goes on"
   ]);
 });
 
-it("says nothing when it shall be quiet", () => {
+it("prints nothing with --quiet", () => {
   const { board: b, screen } = board({ mode: "quiet" });
   b.start("work").done();
   frame();

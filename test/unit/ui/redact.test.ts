@@ -104,7 +104,7 @@ describe("cut into pieces", () => {
     expect(stream.flush()).toBe("");
   });
 
-  it("hides a secret that is told in the middle", () => {
+  it("redacts a secret in the middle of a text", () => {
     const redactor = createRedactor();
     const stream = redactor.stream();
     expect(stream.push("one hunter2000 ")).toBe("one hunter2000 ");

@@ -1,14 +1,14 @@
 import { PassThrough } from "node:stream";
 import type { InStream, OutStream } from "../../../src/ui/streams.js";
 
-/** A stream that remembers what was written to it. */
+/** A stream that records what is written to it. */
 export function memory(tty?: { columns: number; rows?: number }): OutStream & { text: () => string } {
   const stream = new PassThrough();
   let text = "";
   stream.on("data", (chunk) => {
     text += chunk;
   });
-  // As for the real ones, Node then does not end it when what was piped into it ends: a question is not the last word.
+  // As with the real streams, Node does not end it when a piped source ends: output may follow a prompt.
   const terminal = tty && { isTTY: true, rows: 24, _isStdio: true, ...tty };
   return Object.assign(stream, { text: () => text, ...terminal });
 }

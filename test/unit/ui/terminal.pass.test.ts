@@ -43,7 +43,7 @@ it.each(["sk-secret", "pässwörd-東京"])("%s is hidden among them, also when 
   expect(await passed(secret, [bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual([expected, expected]);
 });
 
-it("what was kept back comes at the end", async () => {
+it("withheld bytes are written at the end", async () => {
   const [out] = await passed("sk-secret", [Buffer.from("ends with sk-")]);
   expect(String(out)).toBe("ends with sk-");
 });

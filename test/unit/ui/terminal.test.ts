@@ -50,7 +50,7 @@ describe("where things go", () => {
     expect(JSON.parse(stderr.text()).error).toEqual(shown);
   });
 
-  it("data comes after what was said before it", async () => {
+  it("data comes after earlier messages", async () => {
     const { terminal, stdout } = open();
     terminal.hide(new Secret("abcdef"));
     // Kept back: it may be the beginning of the secret.
@@ -81,7 +81,7 @@ describe("where things go", () => {
     expect(stderr.text()).toBe(text);
   });
 
-  it("a person who asked for JSON sees what goes on", () => {
+  it("a user who asked for JSON sees progress", () => {
     const { terminal, stderr } = open({ structured: true, tty: true });
     terminal.note("a note");
     terminal.progress("work").done();
@@ -89,13 +89,13 @@ describe("where things go", () => {
     expect(stderr.text()).toContain("work\n");
   });
 
-  it("debug tells more", () => {
+  it("--debug prints more", () => {
     const { terminal, stderr } = open({ flags: { ...silent, debug: true } });
     terminal.debug("a step");
     expect(stderr.text()).toMatch(/^debug \+\d+ms a step\n$/);
   });
 
-  it("takes escape sequences out of what hosts say", () => {
+  it("removes escape sequences from output of hosts", () => {
     const { terminal, stderr } = open();
     terminal.note("host says \u001b[2J\u001b]0;x\u0007hello");
     terminal.warn("\u202eevil");
@@ -123,14 +123,14 @@ describe("secrets", () => {
     expect(stderr.text()).not.toContain("hunter");
   });
 
-  it("are taken out of what is written elsewhere", () => {
+  it("are redacted in output that is written elsewhere", () => {
     const { terminal, stdout, stderr } = open();
     terminal.hide(new Secret("hunter2000"));
     expect(terminal.redact("--token=hunter2000\n\tx")).toBe("--token=[secret]\n\tx");
     expect([stdout.text(), stderr.text()]).toEqual(["", ""]);
   });
 
-  it("one that is handed out is shown, after what was printed before and nowhere else", async () => {
+  it("a secret that is handed out is printed once, after earlier output", async () => {
     const { terminal, stdout } = open();
     const secret = new Secret("hunter2000");
     terminal.hide(secret);
@@ -178,7 +178,7 @@ describe("a reader that goes away", () => {
   const broken = (code: string) =>
     new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
 
-  it("is told once and nothing throws", async () => {
+  it("is reported once and nothing throws", async () => {
     const onOutputClosed = vi.fn();
     const { terminal } = open({ stdout: broken("EPIPE"), onOutputClosed });
     terminal.out("a\n");
@@ -294,7 +294,7 @@ describe("questions", () => {
     await ended;
   });
 
-  it("can be asked again after one that was left, and one after the other", async () => {
+  it("can be repeated after an aborted one, and one after the other", async () => {
     const stdin = keyboard();
     const { terminal, stderr } = open({ tty: true, stdin: () => stdin });
     const listening = () => ["pause", "close"].map((event) => stdin.listenerCount(event));

@@ -53,7 +53,7 @@ const refusalOf = async (work: Promise<unknown>): Promise<Refusal> => {
 };
 
 describe("requests a minute", () => {
-  it("are counted, and the answer says when to come again", async () => {
+  it("are counted, and the refusal has a retry time", async () => {
     const key = sampleKey({ rpm: 2 });
     allowance.count(key);
     now = new Date("2026-11-16T12:00:10.5Z");
@@ -71,7 +71,7 @@ describe("requests a minute", () => {
 });
 
 describe("a limit", () => {
-  it("that is used up refuses at once and says when it is counted anew", async () => {
+  it("that is used up refuses at once with the time of its reset", async () => {
     const key = sampleKey({ tokens_per_day: 100 });
     (await allowance.reserve(key, asked(), still)).settle(tokens(60, 40));
     const refusal = await refusalOf(allowance.reserve(key, asked(), still));
@@ -91,7 +91,7 @@ describe("a limit", () => {
     expect(refusal.message).toContain(told);
   });
 
-  it("is counted anew when its time has come", async () => {
+  it("is reset at its time", async () => {
     const spent = (period: string) => ({ tokens: period === "2026-11-16" ? 100 : 0, nano: 0 });
     allowance = openAllowance({ models, usage: { ...usage, spent: (_key, period) => spent(period) }, now: () => now });
     const key = sampleKey({ tokens_per_day: 100 });
@@ -155,7 +155,7 @@ describe("at the same time", () => {
     expect(two.map((each) => each.reservation !== undefined)).toEqual([true, false]);
   });
 
-  it("what is released is all given back", async () => {
+  it("a release returns the whole reservation", async () => {
     const key = sampleKey({ tokens_per_day: 100 });
     const first = await allowance.reserve(key, asked(), still);
     const next = watch(allowance.reserve(key, asked(), still));
@@ -178,7 +178,7 @@ describe("at the same time", () => {
     second.release();
   });
 
-  it("who leaves is not kept waiting, and keeps nobody", async () => {
+  it("a caller that leaves is dropped from the queue, and blocks no other", async () => {
     const key = sampleKey({ tokens_per_day: 100 });
     const first = await allowance.reserve(key, asked(), still);
     const leaving = new AbortController();
@@ -192,7 +192,7 @@ describe("at the same time", () => {
     expect(next.reservation).toBeDefined();
   });
 
-  it("nobody waits for ever", async () => {
+  it("every wait ends", async () => {
     vi.useFakeTimers();
     try {
       allowance = open(60_000);
@@ -208,7 +208,7 @@ describe("at the same time", () => {
     }
   });
 
-  it("those who wait are refused when the limit is used up meanwhile", async () => {
+  it("waiting requests are refused when the limit is used up meanwhile", async () => {
     const key = sampleKey({ tokens_per_day: 100 });
     const first = await allowance.reserve(key, asked(), still);
     const others = [1, 2].map(() => watch(allowance.reserve(key, asked(), still)));
@@ -256,7 +256,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("drop" as const), which: fc.nat(50) }) },
 );
 
-it("whatever comes in whatever order: no more than one call over the limit, and nobody is forgotten", async () => {
+it("in any order: at most one call over the limit, and no request is forgotten", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 80 }),
@@ -282,7 +282,7 @@ it("whatever comes in whatever order: no more than one call over the limit, and 
         for (const each of steps) {
           if (each.kind === "ask") {
             const leave = new AbortController();
-            // None costs more than it says it may.
+            // No call costs more than its maximum.
             const wish = { target: `lab-1/a${each.target}`, model: "dear", input: 0, output: each.cost };
             calls.push({ cost: each.cost, leave, seen: watch(allowance.reserve(key, wish, leave.signal)) });
           } else if (each.kind === "end") end(calls[each.which % calls.length], each.which % 5 === 0);
@@ -302,7 +302,7 @@ it("whatever comes in whatever order: no more than one call over the limit, and 
   );
 });
 
-describe("what is stored at the agent", () => {
+describe("history stored at the agent", () => {
   const ids = { session: "s" };
   const small = (more = {}) => asked({ input: 1, output: 1, ...more });
   const held = async (key: ReturnType<typeof sampleKey>, wishes: object[]) => {
@@ -337,7 +337,7 @@ describe("what is stored at the agent", () => {
     expect(await held(key, [{ ids: { previousResponse: "resp_1" } }, {}])).toEqual([true, true]);
   });
 
-  it("is part of what a call is taken to have cost", async () => {
+  it("is part of the estimated cost of a call", async () => {
     (await allowance.reserve(key, small({ ids }), still)).settle(tokens(20_000));
     expect((await allowance.reserve(key, small({ ids }), still)).history).toBe(20_000);
     // One that is not known is taken for as large as the largest call.

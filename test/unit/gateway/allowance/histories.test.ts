@@ -7,7 +7,7 @@ import { scratchDirectories } from "../../state/scratch.js";
 const scratch = scratchDirectories();
 const owner = { key: "aaaaaaaa", target: "lab-1/ada" };
 
-it("knows what a call came to, by each id that names it", () => {
+it("knows the size of a call by each of its ids", () => {
   const histories = openHistories();
   expect(histories.of(owner, {})).toBe(0);
   expect(histories.of(owner, { session: "s" })).toBeUndefined();
@@ -23,7 +23,7 @@ it.each([
   ["another agent's", { ...owner, target: "lab-1/ben" }, { session: "s" }],
   ["of another kind", owner, { conversation: "s" }],
   ["another's beside one that is known", owner, { session: "s", previousResponse: "r" }],
-])("does not know one that is %s", (_about, other, ids) => {
+])("does not know a history that is %s", (_about, other, ids) => {
   const histories = openHistories();
   histories.learn(owner, { session: "s" }, 500);
   expect(histories.of(other, ids)).toBeUndefined();
@@ -33,7 +33,7 @@ it("takes an idempotency key and a session key for no history", () => {
   expect(openHistories().of(owner, { idempotencyKey: "i", sessionKey: "k" })).toBe(0);
 });
 
-it("forgets the one that was not used for the longest time", () => {
+it("drops the least recently used", () => {
   const histories = openHistories({ most: 2 });
   for (const session of ["a", "b"]) histories.learn(owner, { session }, 1);
   histories.of(owner, { session: "a" });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createRate } from "../../../../src/gateway/allowance/rate.js";
 
-it("tells exactly when the next one may come", () => {
+it("gives the exact time of the next request", () => {
   const rate = createRate();
   expect([rate.count(2, 1000), rate.count(2, 31_000), rate.count(2, 40_000)]).toEqual([undefined, undefined, 21_000]);
   expect([rate.count(2, 60_999), rate.count(2, 61_000)]).toEqual([1, undefined]);
@@ -14,13 +14,13 @@ it("goes by a smaller limit at once", () => {
   expect([rate.count(1, 3000), rate.count(1, 61_999), rate.count(1, 62_000)]).toEqual([59_000, 1, undefined]);
 });
 
-it("forgets what a clock that was set back has yet to reach", () => {
+it("drops future entries after the clock was set back", () => {
   const rate = createRate();
   rate.count(1, 1_000_000);
   expect(rate.count(1, 5000)).toBeUndefined();
 });
 
-it("never lets more than the limit into any minute, and refuses nobody who fits", () => {
+it("never exceeds the limit in any minute, and refuses no request that fits", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 5 }),

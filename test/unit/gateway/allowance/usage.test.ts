@@ -25,7 +25,7 @@ const line = (seq: number, more: Partial<UsageLine> = {}): UsageLine => ({
   ...more,
 });
 
-/** A log in memory: what the gateway wrote, whether it saved its totals or not. */
+/** A log in memory: the gateway's lines, whether its totals were saved or not. */
 const logOf = (lines: UsageLine[]): Lines =>
   async function* (from) {
     for (const each of lines) if (each.seq >= from) yield each;
@@ -85,7 +85,7 @@ describe("totals", () => {
     { maxLength: 60 },
   );
 
-  it("are the same added up by key, by target and by day, and as what was asked", () => {
+  it("have the same sums by key, by target and by day", () => {
     fc.assert(
       fc.property(lines, (all) => {
         const tally = createTally();
@@ -120,8 +120,8 @@ describe("totals", () => {
   });
 });
 
-describe("what is saved", () => {
-  it("grows on when the log was taken away, and begins anew", async () => {
+describe("saved totals", () => {
+  it("continue after the log was removed, and start again", async () => {
     const dir = directory();
     const before = await openUsage(dir, { lines: logOf([]) });
     for (let seq = 1; seq <= 5; seq++) before.take(line(seq));
@@ -195,7 +195,7 @@ describe("what is saved", () => {
     );
   });
 
-  it("is what the real log has, also of lines that were never saved", async () => {
+  it("equal the real log, including lines that were never saved", async () => {
     const dir = join(directory(), "gateway");
     const lines: Lines = (from) => readRequestLines(dir, { from });
     const log = await openRequestLog(dir, { maxBytes: 2000 });
@@ -228,7 +228,7 @@ describe("what is saved", () => {
   );
 });
 
-describe("what has ended and is not in the log yet", () => {
+describe("completed requests not yet in the log", () => {
   it("counts already, and once", async () => {
     const usage = await openUsage(directory(), { lines: logOf([]) });
     const spent = () => usage.spent("abcd1234", dayOf("2026-11-16T12:00:00Z"));
@@ -240,7 +240,7 @@ describe("what has ended and is not in the log yet", () => {
     await usage.close();
   });
 
-  it("money that was told in the line goes off to the last billionth", async () => {
+  it("cost from the log line is subtracted exactly", async () => {
     const usage = await openUsage(directory(), { lines: logOf([]) });
     for (let seq = 1; seq <= 300; seq++) {
       const nano = seq * 333_331 + 7;

@@ -18,7 +18,7 @@ async function lines(dir: string) {
   return all;
 }
 
-it("what was under way when a gateway was killed has its line at the next start, once", async () => {
+it("requests interrupted by a kill are logged at the next start, once", async () => {
   const dir = folder();
   const killed = await openRequestLog(dir);
   for (const n of [1, 2, 3]) killed.sent(sent(n));
@@ -55,7 +55,7 @@ it.each([
   ["half an entry", (text: string) => `${text}\n{"after":0,"call":{"id":"req-9"`],
   ["an entry behind half of one", (text: string) => `\n{"after":0,"ca${text}`],
   ["something else", (text: string) => `\nnull\n[]\n{"call":5}\n{"call":{"id":"req-8"},"after":0}${text}`],
-])("%s keeps nobody from the rest", async (_what, changed) => {
+])("%s does not hide the rest", async (_what, changed) => {
   const dir = folder();
   (await openRequestLog(dir)).sent(sent(1));
   writeFileSync(file(dir), changed(readFileSync(file(dir), "utf8")));
@@ -63,7 +63,7 @@ it.each([
   expect((await lines(dir)).map(({ id }) => id)).toEqual(["req-1"]);
 });
 
-it("what has ended never comes back, also when its line is not there any more", async () => {
+it("a completed request never reappears, even if its line is gone", async () => {
   const dir = folder();
   const killed = await openRequestLog(dir);
   for (const n of [1, 2, 3]) killed.sent(sent(n));
@@ -83,7 +83,7 @@ it("a gateway that lost its place takes nothing from its successor", async () =>
   expect(readFileSync(file(dir), "utf8")).toContain("req-2");
 });
 
-it("a folder that was removed and is mended has what is under way", async () => {
+it("a removed and recreated folder has the running requests", async () => {
   const dir = folder();
   let time = Date.UTC(2026, 0, 1);
   const log = await openRequestLog(dir, { now: () => new Date(time) });
@@ -94,14 +94,14 @@ it("a folder that was removed and is mended has what is under way", async () => 
     try {
       log.mustBeWritable();
     } catch {
-      // It is noticed first, and mended then.
+      // It is detected first, and then repaired.
     }
   }
   log.sent(sent(2));
   expect(readFileSync(file(dir), "utf8")).toMatch(/req-1[\s\S]*req-2/);
 });
 
-it("what was emptied is filled from its beginning", async () => {
+it("an emptied file is written from the start", async () => {
   const dir = folder();
   const log = await openRequestLog(dir);
   for (const n of [1, 2, 3]) {
@@ -112,7 +112,7 @@ it("what was emptied is filled from its beginning", async () => {
   expect(readFileSync(file(dir), "utf8")).toMatch(/^\n\{"after":3,.*\}$/);
 });
 
-it("one whose line could not be written has it at the next start", async () => {
+it("a request whose line could not be written is logged at the next start", async () => {
   const dir = folder();
   let time = Date.UTC(2026, 0, 1);
   const killed = await openRequestLog(dir, { now: () => new Date(time) });
@@ -126,7 +126,7 @@ it("one whose line could not be written has it at the next start", async () => {
   expect([line?.id, line?.unwritten, more]).toEqual(["req-1", undefined, []]);
 });
 
-it("holds no more than what is under way, and is closed to others", async () => {
+it("holds only running requests, with mode 0600", async () => {
   const dir = folder();
   const log = await openRequestLog(dir);
   let largest = 0;

@@ -31,7 +31,7 @@ async function written(dir: string, count: number, options: { maxBytes?: number;
   await open.close();
 }
 
-test("a request is a line that says who asked what of whom, how it ended, and what it cost", async () => {
+test("a request is a line with its caller, target, result and cost", async () => {
   const dir = folder();
   const open = await openRequestLog(dir);
   await open.write(call(1, { nonce: "n".repeat(16), streamed: true }), ending());
@@ -77,7 +77,7 @@ test("a request is a line that says who asked what of whom, how it ended, and wh
   expect(statSync(head(dir)).mode & 0o777).toBe(0o600);
 });
 
-test("strangers have so many lines a minute, and it is told how many more they were", async () => {
+test("lines of unknown callers are limited per minute, and the rest is counted", async () => {
   const dir = folder();
   let time = Date.UTC(2026, 0, 1);
   const open = await openRequestLog(dir, { now: () => new Date(time) });
@@ -109,7 +109,7 @@ test("each line's hash can be made with sha256 from the line and the hash before
   });
 });
 
-test("what a caller typed is cut, escaped, and never a key of ours", async () => {
+test("a caller's text is truncated, escaped, and never a gateway key", async () => {
   const dir = folder();
   const open = await openRequestLog(dir);
   const secret = "s3cr3t-_".repeat(6).slice(0, 43);
@@ -178,14 +178,14 @@ test("no log is a whole log", async () => {
   expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 0, files: 1 });
 });
 
-test("it goes on where it was left", async () => {
+test("it continues at the last line", async () => {
   const dir = folder();
   for (const count of [3, 0, 2]) await written(dir, count);
   expect((await all(dir)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
   expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 5, files: 1 });
 });
 
-test("an unfinished line is cut, and the next says so", async () => {
+test("an unfinished line is cut off, and the next one records it", async () => {
   const dir = folder();
   await written(dir, 2);
   appendFileSync(log(dir), '{"seq":3,"at"');
@@ -212,7 +212,7 @@ test("lines that the head does not know yet are taken up", async () => {
   expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 6 });
 });
 
-test("lines that the head knows and that are gone stay missed, however long it goes on", async () => {
+test("lines missing against the head stay reported", async () => {
   const dir = folder();
   await written(dir, 5);
   truncateSync(log(dir), Buffer.byteLength(linesOf(dir).slice(0, 3).join("\n")) + 1);
@@ -265,7 +265,7 @@ test("a seq is never given twice, also after something that is no line", async (
   });
 });
 
-test("a long file is put away under the name of its first line, and the chain goes on", async () => {
+test("a long file is rotated to the name of its first line, and the chain continues", async () => {
   const dir = folder();
   await written(dir, 20, { maxBytes: 1500 });
   const names = old(dir);
@@ -278,7 +278,7 @@ test("a long file is put away under the name of its first line, and the chain go
   expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 20, files: names.length + 1 });
 });
 
-test("a gateway that was killed right after it put a file away goes on after its last line", async () => {
+test("a gateway killed right after a rotation continues after the last line", async () => {
   const dir = folder();
   await written(dir, 2);
   const before = readFileSync(head(dir));
@@ -323,7 +323,7 @@ test("a name that is taken is not written over", async () => {
   expect(linesOf(dir)).toHaveLength(10);
 });
 
-test("how many lines a second (told, not judged)", async () => {
+test("lines per second (printed, not asserted)", async () => {
   const dir = folder();
   const open = await openRequestLog(dir);
   const began = performance.now();
@@ -340,7 +340,7 @@ test("how many lines a second (told, not judged)", async () => {
   expect(entries).toBe(20_000);
 });
 
-test("nothing is written once another gateway has the log, also what was on its way", async () => {
+test("nothing is written once another gateway has the log, not even pending lines", async () => {
   const dir = folder();
   let time = 0;
   let ours = true;
@@ -349,7 +349,7 @@ test("nothing is written once another gateway has the log, also what was on its 
   const before = readFileSync(head(dir), "utf8");
   ours = false;
   const under = open.write(call(2), ending());
-  // Suspended here, say, and awake again.
+  // As if suspended here and resumed.
   time += 20_000;
   await expect(under).rejects.toMatchObject({ status: 503, code: "audit_unavailable" });
   expect(() => open.mustBeWritable()).toThrow("cannot write its audit log");

@@ -146,7 +146,7 @@ describe("a file or folder that was taken away", () => {
     expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 2 });
   });
 
-  test("what somebody adds while the gateway writes is not written over, and is noticed", async () => {
+  test("foreign lines are not overwritten, and are detected", async () => {
     const { dir, log, write } = await opened();
     await write();
     appendFileSync(join(dir, "audit.jsonl"), "something\n");
@@ -222,13 +222,13 @@ describe.skipIf(!canMount())("a file system that takes nothing more", () => {
     },
   );
 
-  test("read-only: noticed when the head cannot be written, and goes on when it is not any more", async () => {
+  test("read-only: detected when the head cannot be written, and recovers later", async () => {
     const parent = small();
     const { dir, log, write, aSecondLater } = await opened(join(parent, "gateway"));
     execFileSync("mount", ["--bind", parent, parent]);
     mounted.unshift(parent);
     execFileSync("mount", ["-o", "remount,ro,bind", parent]);
-    // The system lets who has a file open write to it.
+    // An already open file can still be written.
     await write();
     await vi.waitFor(() => expect(() => log.mustBeWritable()).toThrow(expect.objectContaining(unavailable)), 30_000);
     aSecondLater();
@@ -259,7 +259,7 @@ describe("another process that writes", () => {
     for (let round = 0; round < 5; round++) {
       const writer = child.start(["churn", dir]);
       await writer.says(`acknowledged ${30 + 60 * round}`);
-      // What it says to us while it writes is looked at, too.
+      // Its reports while it writes are checked, too.
       expect(await verifyRequestLog(dir)).toMatchObject({ ok: true });
       writer.process.kill("SIGKILL");
       await writer.ended;
@@ -276,7 +276,7 @@ describe("another process that writes", () => {
   test.each([
     ["a folder that lost its rights", "rights", "EACCES"],
     ["a file that may not grow", "limit", "EFBIG"],
-  ])("%s: refused, then it goes on", async (_, mode, code) => {
+  ])("%s: refused, then it recovers", async (_, mode, code) => {
     const parent = scratch();
     // Root may do everything.
     const nobody = asRoot ? { uid: 65534, gid: 65534 } : {};

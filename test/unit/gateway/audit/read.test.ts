@@ -43,7 +43,7 @@ test("a request that took long and is in a file with younger ones is found by wh
   await log.close();
 });
 
-test("following tells each line once and in order, through files that are put away", async () => {
+test("following gives each line once and in order, through rotations", async () => {
   const { dir, log } = await filled(5);
   const stop = new AbortController();
   const seen: number[] = [];
@@ -62,7 +62,7 @@ test("following tells each line once and in order, through files that are put aw
   await log.close();
 });
 
-test("following begins before there is a log, and ends when somebody says so", async () => {
+test("following can start before the log exists, and ends when aborted", async () => {
   const dir = folder();
   const stop = new AbortController();
   const lines = followRequestLines(dir, { from: 1, signal: stop.signal });
@@ -76,7 +76,7 @@ test("following begins before there is a log, and ends when somebody says so", a
   await log.close();
 });
 
-test("reading and verifying go on while files are put away", async () => {
+test("reading and verifying work during rotations", async () => {
   const dir = folder();
   const log = await openRequestLog(dir, { maxBytes: 2000 });
   let writing = true;
@@ -101,7 +101,7 @@ test("reading and verifying go on while files are put away", async () => {
   await log.close();
 });
 
-test("verifying goes on while the oldest files are removed", async () => {
+test("verifying works while the oldest files are removed", async () => {
   const dir = folder();
   let writing = true;
   const writer = (async () => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
   whole = join(root, "whole", "gateway");
   for (let n = 1; n <= 12; n++) {
     const open = await openRequestLog(whole, { maxBytes: n % 4 === 0 && n < 12 ? 1 : 1_000_000 });
-    // The sign for what is no text: an edit of it must not come to the same.
+    // The replacement character: an edit of it must not produce the same digest.
     await open.write(call(n, { model: "ada \ufffd" }), ending());
     await open.close();
   }
@@ -137,7 +137,7 @@ const cases: [what: string, how: (dir: string) => void, where: [file: string, li
   ],
 ];
 
-describe("what was done to the files by hand is noticed, and where", () => {
+describe("tampering is detected with its position", () => {
   it.each(cases)("%s", async (_, how, [file, line], reason) => {
     const dir = copy();
     how(dir);
@@ -189,7 +189,7 @@ describe("what was done to the files by hand is noticed, and where", () => {
     expect((await verifyRequestLog(dir)).ok).toBe(true);
   });
 
-  it("but not an end that nobody was told of", async () => {
+  it("except a removed end that no head recorded", async () => {
     const dir = copy();
     writeFileSync(join(dir, newest), Buffer.concat([readFileSync(join(dir, newest)), Buffer.from('{"seq":13,')]));
     expect(await verifyRequestLog(dir)).toMatchObject({ ok: true, entries: 12, files: 3 });

@@ -38,7 +38,7 @@ beforeEach(async () => {
   ring = openKeyring(dir, secrets, () => now);
 });
 
-/** Requests come in other turns of the loop than what is done to the files. */
+/** Requests come in other turns of the event loop than changes of the files. */
 const nextTurn = () => new Promise(setImmediate);
 
 async function record(more: Partial<GatewayKey>) {
@@ -110,12 +110,12 @@ describe("a bearer", () => {
     expect(ring.whose(next).id).toBe(id);
   });
 
-  it("of a signed key is told to sign", async () => {
+  it("of a signed-only key is refused without a signature", async () => {
     await record({ signed: true });
     expect(code(key)).toBe("signature_required");
   });
 
-  it("is nobody's without the pepper, and with another", async () => {
+  it("is unknown without the pepper, and with another", async () => {
     await secrets.unset(pepperPlace.instance, pepperPlace.name);
     expect(code(key)).toBe("invalid_api_key");
     await secrets.set(pepperPlace.instance, pepperPlace.name, newPepper(), "");
@@ -126,7 +126,7 @@ describe("a bearer", () => {
     expect(ring.whose(key).id).toBe(id);
   });
 
-  it("is nobody's when its record has no hash", async () => {
+  it("is unknown when its record has no hash", async () => {
     for (const hash of ["", "zz", "00"]) {
       await record({ hash });
       expect(code(key)).toBe("invalid_api_key");
@@ -135,7 +135,7 @@ describe("a bearer", () => {
 });
 
 describe("files that cannot be read", () => {
-  it("let nobody in, and their paths are not told", () => {
+  it("accept no key, and hide their paths", () => {
     writeFileSync(join(dir, "gateway-keys.json"), "{", { mode: 0o600 });
     const { status, code, message } = refusal(() => ring.whose(key));
     expect([status, code]).toEqual([503, "keys_unavailable"]);
@@ -159,7 +159,7 @@ describe("a signed key", () => {
   const signing = new Secret("5e".repeat(32));
   const keep = (hash: string, value: Secret) => secrets.set({ gateway: id }, signingName(hash), value, "");
 
-  it("has what it signs with", async () => {
+  it("has a signing secret", async () => {
     await record({ signed: true });
     await keep(hashed(key), signing);
     const found = ring.signed(id);
@@ -183,14 +183,14 @@ describe("a signed key", () => {
   it.each<[string, Partial<GatewayKey>, string]>([
     ["that is revoked", { signed: true, revoked_at: "2026-01-01T00:00:00.000Z" }, "revoked_api_key"],
     ["that expired", { signed: true, expires_at: "2026-01-01T00:00:00.000Z" }, "expired_api_key"],
-  ])("%s says so, for who can sign", async (_, more, expected) => {
+  ])("%s is reported to callers that can sign", async (_, more, expected) => {
     await keep(hashed(key), signing);
     await record(more);
     const found = ring.signed(id);
     expect([found?.secret.reveal(), found?.ended?.code]).toEqual([signing.reveal(), expected]);
   });
 
-  it("without its secret, that does not sign, or that is none, is nobody's", async () => {
+  it("without a secret, not for signing, or no key at all, is unknown", async () => {
     await record({ signed: true });
     expect([ring.signed(id), ring.signed("zzzz9999")]).toEqual([undefined, undefined]);
     await keep(hashed(key), signing);

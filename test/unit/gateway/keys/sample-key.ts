@@ -1,6 +1,6 @@
 import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
 
-/** A key that opens everything without limits, with what a test is about. */
+/** A key for everything without limits, with the changes that a test needs. */
 export const sampleKey = (more: Partial<GatewayKey> = {}): GatewayKey => ({
   id: "abcd1234",
   name: "codex",

@@ -119,7 +119,7 @@ describe("after a restart", () => {
     expect(linesOf(before.dir)).toEqual(["one", "two", "three"].map((nonce) => `aaaaaaaa ${nonce} ${start}`));
   });
 
-  it("a line nobody can read could have been any of its time", async () => {
+  it("an unreadable line could have been any nonce of its time", async () => {
     const before = await folder();
     await before.use("one");
     await ended(before);
@@ -131,7 +131,7 @@ describe("after a restart", () => {
     await after.use("new");
   });
 
-  it("what is not ours is left alone", async () => {
+  it("foreign files are kept", async () => {
     const { dir, use } = await folder();
     writeFileSync(join(dir, "nonces", "README"), "mine");
     await use("one");
@@ -141,7 +141,7 @@ describe("after a restart", () => {
   });
 });
 
-describe("what is too old", () => {
+describe("expired nonces", () => {
   it("is forgotten, with its file", async () => {
     const { use, dir, clock } = await folder();
     await use("one");
@@ -196,7 +196,7 @@ it("holds no more than it may", async () => {
 });
 
 describe("when the disk refuses", () => {
-  it("nobody passes, until it does not", async () => {
+  it("every request is refused until it recovers", async () => {
     const { use, dir } = await folder();
     // Where its file should be there is a folder.
     mkdirSync(join(dir, "nonces", String(generation + 1)));
@@ -213,7 +213,7 @@ describe("when the disk refuses", () => {
     expect((await faultOf(() => folder(dir))).fault).toBe("state-readonly");
   });
 
-  it("and nobody passes when it has ended", async () => {
+  it("and every request is refused when it has ended", async () => {
     const { nonces, refused } = await folder();
     await ended({ nonces });
     expect(await refused("one")).toBe("nonces_unavailable");

@@ -54,7 +54,7 @@ async function both(answer: Answer, key?: Secret): Promise<string> {
   return relayTo(gateway.url, key);
 }
 
-/** What a tool sends, and the beginning of what comes back. */
+/** The request of a tool, and the head of its answer. */
 async function send(url: string, options: RequestOptions = {}, body?: Buffer): Promise<IncomingMessage> {
   const sent = httpRequest(url, { headers: bearer, ...options });
   const [answer] = (await Promise.all([once(sent, "response"), sent.end(body)]))[0] as [IncomingMessage];
@@ -81,7 +81,7 @@ const tells: Answer = ({ method, url, headers }, body, response) => {
 
 const seenBy = async (answer: IncomingMessage): Promise<Seen> => JSON.parse(await text(answer));
 
-describe("what a tool sends", () => {
+describe("a tool's request", () => {
   it("arrives signed, as it was sent, and the answer comes back as it was given", async () => {
     const url = await both(tells);
     const headers = { ...bearer, "content-type": "application/json", "x-hermes-session-id": "s1", "x-clm-key": "mine" };
@@ -159,7 +159,7 @@ describe("an answer", () => {
     expect(pieces).toEqual([1, 2, 3, 4].map((piece) => `data: ${piece}\n\n`));
   });
 
-  it("that nobody waits for any more is cancelled, begun or not", async () => {
+  it("is cancelled when the tool leaves, sent or not", async () => {
     const gone: Promise<unknown>[] = [];
     let came = () => {};
     const url = await both((request, _, response) => {
@@ -194,7 +194,7 @@ describe("an answer", () => {
     expect(await codeOf(await send(`${await relayTo(gateway.url)}/v1/x`))).toEqual([401, "signature_invalid"]);
   });
 
-  it("tells that there is no gateway", async () => {
+  it("reports that the gateway is unreachable", async () => {
     const server = createServer();
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -205,7 +205,7 @@ describe("an answer", () => {
   });
 });
 
-it("sends nothing to a gateway whose certificate nobody vouches for", async () => {
+it("sends nothing to a gateway with an untrusted certificate", async () => {
   const dir = scratch();
   const [key, cert] = [join(dir, "key"), join(dir, "cert")];
   const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1`;
@@ -229,7 +229,7 @@ it("sends nothing to a gateway whose certificate nobody vouches for", async () =
 it("sends the same once more when a used connection was closed, and never twice", async () => {
   const nonces: string[] = [];
   const sockets: Socket[] = [];
-  // Answers once on a connection, and cuts it when somebody asks there again.
+  // Answers once per connection, and cuts it at a second request.
   const server = createTcpServer((socket) => {
     sockets.push(socket);
     let asked = 0;
@@ -252,7 +252,7 @@ it("sends the same once more when a used connection was closed, and never twice"
   expect(nonces).toHaveLength(5);
 });
 
-describe("who may use it", () => {
+describe("access", () => {
   it.each([
     ["nobody without a key", {}],
     ["nobody with another", { authorization: "Bearer local-key-of-this-tesT" }],
@@ -293,7 +293,7 @@ describe("who may use it", () => {
     expect(await codeOf(await open(headers as unknown as Record<string, string>))).toEqual([403, "browser_refused"]);
   });
 
-  it("nobody who wants to go elsewhere", async () => {
+  it("refuses requests for other targets", async () => {
     const url = new URL(await both(tells));
     const socket = connect(Number(url.port), url.hostname);
     const heads = `authorization: ${bearer.authorization}\r\nhost: x\r\nconnection: close\r\n\r\n`;

@@ -60,7 +60,7 @@ async function codeOf(url: string, request: RequestInit): Promise<string> {
   return answer.status === 200 ? "ok" : JSON.parse(text).error.code;
 }
 
-it("what was answered before kill -9 is refused after it", async () => {
+it("a request answered before kill -9 is refused after it", async () => {
   const dir = scratch();
   const first = await start(dir);
   const requests = Array.from({ length: 50 }, (_, index) => signed(nonceFor(index)));
@@ -92,7 +92,7 @@ it("killed in the middle of many, whatever was answered is refused", async () =>
   );
 });
 
-it("on a disk that takes no more nobody passes, and nothing that passed is lost", async () => {
+it("on a full disk every request is refused, and no accepted nonce is lost", async () => {
   const dir = scratch();
   // A file may have one block, which ends in the middle of a line.
   const full = await start(dir, "ulimit -f 1;");

@@ -39,7 +39,7 @@ const gatewayKey: GatewayKey = {
   signed: true,
 };
 
-/** What a gateway knows: one key, another whose secret is another one, and the nonces that were used, in memory. */
+/** A gateway's state: a key, another with a different secret, and the used nonces in memory. */
 function gateway(now: Date) {
   const used: string[] = [];
   const other: GatewayKey = { ...gatewayKey, id: "0ther000" };
@@ -162,7 +162,7 @@ describe("is refused", () => {
     expect(checking.used).toEqual([]);
   });
 
-  it("of a key that nobody knows, with the same words as one that is only wrong", async () => {
+  it("of an unknown key, with the same message as a wrong one", async () => {
     const request = header("x-clm-key", "n0b0dy00");
     const unknown = await refusalOf(mustBeSigned(request, gateway(at)));
     const wrong = await refusalOf(mustBeSigned(header("x-clm-key", "0ther000"), gateway(at)));
@@ -170,7 +170,7 @@ describe("is refused", () => {
     expect(() => mustBeSignable(request.headers, gateway(at))).toThrow(wrong.message);
   });
 
-  it("of a key that was revoked: told to who can sign for it, and to nobody else", async () => {
+  it("of a revoked key: reported only to callers who can sign with it", async () => {
     const checking = gateway(at);
     const request = header("x-clm-key", "r3v0k3d0");
     const told = await refusalOf(mustBeSigned(request, checking));
@@ -204,7 +204,7 @@ describe("is refused", () => {
   });
 });
 
-describe("a header that says where a message goes", () => {
+describe("a routing header", () => {
   const names = covered;
   it("is signed, and no other", async () => expect(await signatureCovers()).toEqual(covered));
 
@@ -259,7 +259,7 @@ it.each([-300, 300, 0])("is taken %i s from now", async (apart) => {
   expect(await mustBeSigned(signed(plain, seconds(apart)), gateway(at))).toEqual({ key: gatewayKey, nonce });
 });
 
-it("is taken from who still signs with what a key was before it was rotated", async () => {
+it("is accepted with the previous secret of a rotated key", async () => {
   const request = signed();
   request.headers["x-clm-key"] = "r0tated0";
   expect(await mustBeSigned(request, gateway(at))).toEqual({ key: gatewayKey, nonce });

@@ -9,7 +9,7 @@ import { covered } from "./covered.js";
 
 export type Answer = (request: IncomingMessage, body: Buffer, response: ServerResponse) => void;
 
-/** A server that lets in what a key has signed, with real nonces in a real folder, and nothing else. */
+/** A server that accepts only signed requests, with real nonces in a real folder. */
 export async function verifying({ id, secret }: Signer, dir: string, answer: Answer) {
   const now = () => new Date();
   const nonces = await openNonces(dir, now);

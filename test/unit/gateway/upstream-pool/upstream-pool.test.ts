@@ -27,7 +27,7 @@ describe("why an upstream cannot be reached", () => {
     expect(told).toMatchObject({ hostWide, refusal: { status: 503, code, retryAfter: expect.any(Number) } });
   });
 
-  it("tells the first reason, and nothing of what nobody expected", () => {
+  it("reports the first reason, and hides unexpected errors", () => {
     const told = connectFailure(new Fault("unreachable", "cannot reach a", { why: ["no answer", "more"] }));
     expect(told.refusal.message).toBe("cannot reach a: no answer");
     expect(connectFailure(new Error("/root/secret")).refusal.message).not.toContain("secret");
@@ -52,7 +52,7 @@ describe("an upstream pool", () => {
     expect(looks).toBe(1);
   });
 
-  it("that takes too long is none, and whoever looks for it is told to stop", async () => {
+  it("times out, and the search is aborted", async () => {
     let stopped = false;
     const tried = new UpstreamPool({
       ...{ title: "ada on wolf-i", hostBreaker: new Breaker(), timeout: 20 },
@@ -69,7 +69,7 @@ describe("an upstream pool", () => {
 
   const nowhere = () => new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
 
-  it("says what is found at the port when another connection is opened, and lets nobody else ask for a moment", async () => {
+  it("reports the owner of the port at a new connection, and pauses further attempts", async () => {
     let [finds, opens] = [0, 0];
     let listens = true;
     const tried = new UpstreamPool({
@@ -92,7 +92,7 @@ describe("an upstream pool", () => {
     expect([finds, opens]).toEqual([1, 2]);
   });
 
-  it("is found anew when its connection to the host has ended, also when that shows only at the next opening", async () => {
+  it("is located again after its host connection ended, even if that shows only at the next open", async () => {
     const connections: { open: boolean }[] = [];
     let ends = false;
     const tried = new UpstreamPool({
@@ -121,7 +121,7 @@ describe("an upstream pool", () => {
       async () => Promise.reject(new Fault("connection-lost", "gone")),
       "host_unreachable",
     ],
-  ])("tells %s", async (_what, open, other) => {
+  ])("reports %s", async (_what, open, other) => {
     const host = new Breaker();
     const to = (opening: () => Promise<Duplex>) =>
       new UpstreamPool({
@@ -138,8 +138,8 @@ describe("an upstream pool", () => {
     ).toBe(other);
   });
 
-  describe("made anew", () => {
-    /** A pool that finds another port on every connect, and whose connections go nowhere. */
+  describe("recreated", () => {
+    /** A pool that finds another port on every connect, with connections that never answer. */
     function renewable() {
       const made: Duplex[] = [];
       let port = 0;
@@ -169,7 +169,7 @@ describe("an upstream pool", () => {
       };
     }
 
-    it("closes what nobody uses, and what is used when it comes back", async () => {
+    it("closes idle connections, and used ones when they are returned", async () => {
       const { pool, made } = renewable();
       const [idle, busy] = [await pool.take(never), await pool.take(never)];
       idle.giveBack();
@@ -219,7 +219,7 @@ describe("an upstream pool", () => {
     ["somebody else has its port", new Fault("check-failed", "no", { data: { listeners: [{}] } }), ["back"]],
     ["nobody got as far as the host", new Fault("not-found", "no"), []],
   ];
-  it.each(told)("tells of its host when %s", async (_what, fault, calls) => {
+  it.each(told)("names its host when %s", async (_what, fault, calls) => {
     const heard: string[] = [];
     const tried = new UpstreamPool({
       ...{ title: "ada on wolf-i", hostBreaker: new Breaker() },
@@ -232,7 +232,7 @@ describe("an upstream pool", () => {
     expect(heard).toEqual(calls);
   });
 
-  it("nobody waits for who went away", async () => {
+  it("no request waits for a caller that left", async () => {
     const gone = new AbortController();
     const waiting = pool(() => new Promise(() => {})).take(gone.signal);
     gone.abort(new Error("gone"));

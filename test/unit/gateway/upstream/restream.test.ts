@@ -53,14 +53,14 @@ it("so does a response, by the openai library's own helper", async () => {
   ]);
 });
 
-it("what is not asked for as a stream stays whole", async () => {
+it("a request without stream gets a plain answer", async () => {
   const { gateway, up } = await between(answering, { agents });
   const body = JSON.stringify({ ...chat, stream: false });
   const answer = await ask(gateway, "/v1/chat/completions", { body });
   expect([answer.text, up.asked[0]?.body]).toEqual([completion(text), body]);
 });
 
-it("who waits is sent signs of life, and a failure then is an event", async () => {
+it("a waiting caller gets keepalives, and a later failure is an event", async () => {
   let fails = false;
   const slow: Answering = (up, asked) => {
     setTimeout(() => {

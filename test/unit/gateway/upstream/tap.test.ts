@@ -67,14 +67,14 @@ describe("a stream's tokens", () => {
     );
   });
 
-  it("keeps as much of what is said as it is told to", () => {
+  it("keeps text up to its limit", () => {
     const [short, long] = [new StreamTap(noForms), new StreamTap(noForms, 10_000)];
     const bytes = Buffer.from(delta("one ").repeat(1000));
     for (const tap of [short, long]) splitterTo(tap).push(bytes);
     expect([short.text.length, long.text]).toEqual([400, "one ".repeat(1000)]);
   });
 
-  it("knows a failure that is told as an answer", () => {
+  it("recognises a failure sent as an answer", () => {
     const forms = { always: ["API call failed after"], withoutUsage: [] };
     const [tap, other] = [new StreamTap(forms), new StreamTap(noForms)];
     const bytes = Buffer.from(delta("API call failed") + delta(" after 3 retries") + end);
@@ -109,7 +109,7 @@ describe("a whole answer's tokens", () => {
     expect(new WholeTap(body).tokens(100)).toEqual(tokens);
   });
 
-  it("one that only calls tools is an answer", () => {
+  it("a stream with only tool calls is an answer", () => {
     const called = Buffer.from(
       `{"choices":[{"message":{"content":null,"tool_calls":[{}]},"finish_reason":"tool_calls"}]}`,
     );
