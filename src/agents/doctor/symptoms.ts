@@ -1,5 +1,5 @@
 import { clockOf } from "../logs/clock.js";
-import { fileEntry, type Level, type Clock as Telling } from "../logs/line.js";
+import { fileEntry, type Level, type Clock as Telling } from "../logs/entry.js";
 import { saidIn, sectionsIn } from "../probe/script.js";
 
 /** One line of what an agent said, or systemd about it. */

@@ -1,15 +1,15 @@
-# What agents say: the journal of their units and the files they write. Run as root, in a session of its own; several agents
-# and sources speak at once. Each line begins with the number of the agent and the source, and ends with `.`, or with `+` when
-# the next one goes on with it: what is written at once must be short, or others come between.
+# The logs of agents: the journal of their units and the files they write. Run as root, in a session of its own; several agents
+# and sources write at once. Each line begins with the number of the agent and the source, and ends with `.`, or with `+` when
+# the next one continues it: a write must be short to be atomic.
 
-# The host's time, and how it is told there.
+# The host's time and time zone.
 see_clock() {
   now=$(date +%s)
   zone=$(readlink -f /etc/localtime)
   printf -- '- clock %s %s %s\n' "$now" "$(date +%z)" "${zone#/usr/share/zoneinfo/}"
 }
 
-# tell SOURCE. A line without an end has to fit in what sed may have.
+# tell SOURCE: frames the lines on stdin. The limit is for a line that never ends.
 tell() {
   (ulimit -v 500000; exec stdbuf -oL sed -e 's/.\{2900\}/&+\n/g' -e 's/$/./') | stdbuf -oL sed "s/^/$number $1 /"
 }
@@ -33,19 +33,20 @@ journal_past() {
   see_journal --lines "$journal_lines" ${from:+--since "@$from"} ${until:+--until "@$until"}
 }
 
-# see_size NAME: sets `offset` to where what comes later begins. Only whole lines are read: half of one may be half of a secret.
+# see_size FILE: sets `offset` to the end of the past. Only whole lines are read: half of one may be half of a secret.
 see_size() {
   offset=0
-  [ -z "$uid" ] || offset=$(as_agent /bin/sh -c "$whole_size" sh "$data/logs/$1.log")
+  [ -z "$uid" ] || offset=$(as_agent /bin/sh -c "$whole_size" sh "$1")
   offset=${offset:-0}
 }
 
+# see_past NAME FILE LOOSE. Lines of a loose file have no time, and each is an entry of its own.
 see_past() {
   [ -n "$uid" ] || return 0
-  case $1 in mcp-stderr) loose=yes ;; *) loose='' ;; esac
-  # Who was here before knows which of these lines were told: their time does not say it.
+  loose=$3
+  # After a lost connection clm itself finds the lines that are new: they have no time to ask for.
   case $loose,$again in yes,yes) from='' lines=500 ;; esac
-  as_agent /bin/sh -c "$past" sh "$data/logs/$1.log" "$offset" "${from:-0}" "$bytes" | recent | tell "$1"
+  as_agent /bin/sh -c "$past" sh "$2" "$offset" "${from:-0}" "$bytes" | recent | tell "$1"
 }
 
 # How much of a file is whole lines.
@@ -94,10 +95,10 @@ recent() {
     END { for (at = gone + 1; at <= count; at++) print line[at] }'
 }
 
-# follow NAME OFFSET: goes on with the file of that name when it is rotated.
+# follow NAME FILE OFFSET: continues with the new file when it is rotated.
 follow() {
   [ -n "$uid" ] || return 0
-  file=$data/logs/$1.log begin="-c +$(($2 + 1))"
+  file=$2 begin="-c +$(($3 + 1))"
   # Where there is no inotify, as on an overlay, tail looks so often, and for a new file after so many looks in vain. It ends when
   # the name comes to stand for what is no file, and when nobody could take what it said.
   while :; do

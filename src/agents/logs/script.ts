@@ -1,50 +1,60 @@
 import { sh } from "../../quote.js";
 import { leash } from "../../remote/leash.js";
+import { fill } from "../files/template.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { lookBeginning, settingsOf } from "../probe/script.js";
-import { type Level, levels } from "./line.js";
+import { type Level, levels } from "./entry.js";
 import library from "./logs.sh?raw";
-import { logFiles, type Source } from "./sources.js";
 
-/** A moment, by the host's clock: seconds since 1970, or so many seconds before it is asked. */
+/** A time by the host's clock: seconds since 1970, or seconds before the script runs. */
 export type Moment = { at: number } | { ago: number };
 
-export interface Asking {
-  sources: readonly Source[];
+export interface LogQuery {
+  /** `journal` and names of log files; all when absent. */
+  sources?: readonly string[] | undefined;
   since?: Moment | undefined;
   until?: Moment | undefined;
-  /** How many entries of each source that were before, at most; all when there is no number. */
+  /** Past entries of each source, at most; all when absent. */
   lines?: number | undefined;
-  /** What is below it need not be sent. */
+  /** Lower levels need not be sent. */
   level: Level;
-  /** Goes on with what comes later. */
   follow: boolean;
-  /** The same was asked before, and the answer broke off. */
+  /** The same query was answered before, and the connection was lost. */
   again?: boolean;
 }
 
-// Bytes of each file that are looked at. Hermes rotates its own at 5 MB; others write the one of the MCP servers.
-const farthest = 20_000_000;
-// Of an entry of a usual length; the rest of the files is not even read.
+// Bytes of each file that are read. Agents rotate their own files before that; MCP servers do not.
+const maxBytes = 20_000_000;
+// With a limit on lines, the rest of a file is not even read.
 const bytesPerLine = 4000;
 const journalLines = 50_000;
 
-/** The script that reads, and follows, what all of a host's agents say. It holds nothing secret. */
-export function logsScript(agents: readonly ResolvedAgent[], asking: Asking): string {
-  const { since, until, lines = 0, level } = asking;
+/** The log files of an agent. */
+export function logFiles({ manifest, paths }: ResolvedAgent): { name: string; path: string; loose: boolean }[] {
+  const { path: _, ...values } = paths;
+  return Object.entries(manifest.logs).map(([name, { path, loose }]) => ({
+    name,
+    path: fill(path, values) ?? path,
+    loose,
+  }));
+}
+
+/** The script that reads, and follows, the logs of all agents of a host. It contains no secrets. */
+export function logsScript(agents: readonly ResolvedAgent[], query: LogQuery): string {
+  const { since, until, lines = 0, level } = query;
   const all = lines === 0 || since !== undefined || until !== undefined || level !== "debug";
   return [
     lookBeginning(library),
     leash,
-    // The rest of stdin is for the leash. When nobody listens any more, all of this ends.
+    // The rest of stdin is for the leash (a dead man's switch): without it everything here is killed.
     "exec 3<&0 </dev/null; { beat; kill -KILL 0; } <&3 3<&- & exec 3<&-",
     "see_clock",
     `from=${moment(since)} until=${moment(until)}`,
-    sh`lines=${lines} least=${levels.indexOf(level)} again=${asking.again ? "yes" : ""}`,
-    sh`bytes=${all ? farthest : lines * bytesPerLine + 65_536} journal_lines=${all ? journalLines : lines}`,
-    // One after the other would take as long as all of them together.
+    sh`lines=${lines} least=${levels.indexOf(level)} again=${query.again ? "yes" : ""}`,
+    sh`bytes=${all ? maxBytes : lines * bytesPerLine + 65_536} journal_lines=${all ? journalLines : lines}`,
+    // In parallel: one after the other would take as long as all of them together.
     "sections=''",
-    ...agents.map((agent, number) => `{\n${section(agent, number, asking)}\n} &\nsections="$sections $!"`),
+    ...agents.map((agent, number) => `{\n${section(agent, number, query)}\n} &\nsections="$sections $!"`),
     "wait $sections",
     "echo '- end'",
     "kill -KILL 0",
@@ -55,19 +65,23 @@ export function logsScript(agents: readonly ResolvedAgent[], asking: Asking): st
 const moment = (when: Moment | undefined): string =>
   when === undefined ? "" : "at" in when ? String(when.at) : `$((now - ${when.ago}))`;
 
-function section(agent: ResolvedAgent, number: number, { sources, follow, lines }: Asking): string {
-  const files = logFiles.filter((name) => sources.includes(name));
-  const journal = sources.includes("journal");
+function section(agent: ResolvedAgent, number: number, { sources, follow, lines }: LogQuery): string {
+  const isAsked = (source: string) => sources?.includes(source) ?? true;
+  const files = logFiles(agent).filter(({ name }) => isAsked(name));
+  const journal = isAsked("journal");
   const past = lines !== 0;
   return [
     settingsOf(agent),
     `number=${number}`,
     "see_agent",
     ...(journal && past ? ["journal_past"] : []),
-    ...files.flatMap((name, at) => [`see_size ${name}; offset_${at}=$offset`, ...(past ? [`see_past ${name}`] : [])]),
+    ...files.flatMap(({ name, path, loose }, at) => [
+      `${sh`see_size ${path}`}; offset_${at}=$offset`,
+      ...(past ? [sh`see_past ${name} ${path} ${loose ? "yes" : ""}`] : []),
+    ]),
     `echo '${number} - past'`,
     ...(follow && journal ? ['see_journal --follow --no-tail --since "@$now" &'] : []),
-    ...(follow ? files.map((name, at) => `follow ${name} "$offset_${at}" &`) : []),
+    ...(follow ? files.map(({ name, path }, at) => `${sh`follow ${name} ${path}`} "$offset_${at}" &`) : []),
     "wait",
   ].join("\n");
 }

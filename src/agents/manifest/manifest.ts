@@ -204,6 +204,17 @@ export const manifestSchema = z.strictObject({
       bundled: z.string().default(""),
     })
     .default({ without: [".env"], home_without: [".env"], bundled: "" }),
+  /** Log files beside the journal, by name; an entry that is in several is shown from the first. Template: the places. */
+  logs: z
+    .record(
+      word,
+      z.strictObject({
+        path: z.string(),
+        /** Its lines have no time, and each is an entry of its own. */
+        loose: z.boolean().default(false),
+      }),
+    )
+    .default({}),
   unit: z.strictObject({
     /** Template: `name`. */
     name: z.string(),

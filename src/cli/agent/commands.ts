@@ -1,5 +1,4 @@
-import { levels } from "../../agents/logs/line.js";
-import { sources } from "../../agents/logs/sources.js";
+import { levels } from "../../agents/logs/entry.js";
 import { choice, command, commandLine, flag, number, list as repeated, text, type Verbs } from "../command.js";
 import { doctorOptions } from "../doctor/commands.js";
 import { agentFilters, agentName, agentNames, batchOptions, sudoOption } from "../shared-options.js";
@@ -290,7 +289,10 @@ UTC.`,
     }),
     level: choice("LEVEL", levels, "only entries of this level or above"),
     grep: text("REGEX", "only entries that match; ignores case unless REGEX has a capital letter"),
-    source: repeated("SOURCE", `only entries from this source: ${sources.join(", ")} (repeatable)`),
+    source: repeated(
+      "SOURCE",
+      "only entries from this source: journal, agent, gateway, errors, mcp-stderr (repeatable)",
+    ),
     utc: flag("show times in UTC, and read --since and --until as UTC"),
     ...agentFilters,
     ...sudoOption,

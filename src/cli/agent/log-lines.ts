@@ -1,5 +1,5 @@
-import { type Level, speakerOf } from "../../agents/logs/line.js";
-import type { Told } from "../../flows/logs/logs.js";
+import { type Level, splitLogger } from "../../agents/logs/entry.js";
+import type { AgentLogEntry } from "../../flows/logs/logs.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import { padded } from "../../ui/columns.js";
 import type { Paint } from "../../ui/paint.js";
@@ -19,7 +19,7 @@ const styles: Partial<Record<Level, keyof Paint>> = { error: "red", warning: "ye
 const widest = Math.max(...["debug", "info", "warning", "error"].map((level) => level.length));
 
 /** An entry as text: time, level, text. Never truncated or folded, so that grep finds it. */
-export function logLines({ paint, utc, agents }: LineOptions): (told: Told) => string {
+export function logLines({ paint, utc, agents }: LineOptions): (entry: AgentLogEntry) => string {
   const dyed = (style: keyof Paint | undefined, text: string) => (paint && style ? paint[style](text) : text);
   const names = new Map(agents.map((agent) => [agent, hostAndName(agent)]));
   const room = Math.max(...[...names.values()].map((name) => name.length));
@@ -32,8 +32,8 @@ export function logLines({ paint, utc, agents }: LineOptions): (told: Told) => s
   return ({ agent, at, level, text }) => {
     const begin = agents.length > 1 ? owner(agent) : "";
     const [first = "", ...more] = plain(text).split("\n");
-    const said = `${begin}${dyed("dim", timeText(at, utc))} ${dyed(styles[level], padded(level.toUpperCase(), widest))} ${first}`;
-    return [said, ...more.map((line) => `${begin}${line}`)].map((line) => `${line.trimEnd()}\n`).join("");
+    const head = `${begin}${dyed("dim", timeText(at, utc))} ${dyed(styles[level], padded(level.toUpperCase(), widest))} ${first}`;
+    return [head, ...more.map((line) => `${begin}${line}`)].map((line) => `${line.trimEnd()}\n`).join("");
   };
 }
 
@@ -44,8 +44,8 @@ function timeText(at: number, utc: boolean): string {
   return local.toISOString().slice(0, 19).replace("T", " ");
 }
 
-export function logObject({ agent, at, level, source, text }: Told): object {
-  const { logger, message } = speakerOf(plain(text));
+export function logObject({ agent, at, level, source, text }: AgentLogEntry): object {
+  const { logger, message } = splitLogger(plain(text));
   return {
     time: Number.isNaN(at) ? null : new Date(at).toISOString(),
     agent: agent.name,

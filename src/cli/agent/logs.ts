@@ -1,7 +1,6 @@
 import type { Moment } from "../../agents/logs/script.js";
-import { type Source, sources } from "../../agents/logs/sources.js";
 import { Fault } from "../../errors.js";
-import { type Audience, type Told, tellLogs } from "../../flows/logs/logs.js";
+import { type AgentLogEntry, type LogReader, readLogs } from "../../flows/logs/logs.js";
 import { withSession } from "../../flows/session.js";
 import { jsonLines } from "../../ui/format.js";
 import type { Handler } from "../command.js";
@@ -22,21 +21,21 @@ export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
     throw new Fault("bad-input", "--until is before --since");
   const grep = options.grep === undefined ? undefined : patternFrom(options.grep);
   const lines = options.lines ?? (since ? undefined : 100);
-  const from = options.source.length > 0 ? options.source.map(sourceFrom) : sources;
+  const sources = options.source.length > 0 ? options.source : undefined;
   const agents = chooseAgents(clm, args.names, options);
 
   const line = logLines({ paint: clm.screen?.paint, utc, agents });
-  const write = (told: Told[]) =>
-    clm.format === "json" ? clm.ui.data(told.map(logObject), jsonLines) : clm.ui.out(told.map(line).join(""));
+  const write = (entries: AgentLogEntry[]) =>
+    clm.format === "json" ? clm.ui.data(entries.map(logObject), jsonLines) : clm.ui.out(entries.map(line).join(""));
   const several = agents.length > 1;
   let shown = 0;
-  const audience: Audience = {
-    async entries(told) {
-      shown += told.length;
-      for (let at = 0; at < told.length; at += atOnce) {
+  const reader: LogReader = {
+    async entries(entries) {
+      shown += entries.length;
+      for (let at = 0; at < entries.length; at += atOnce) {
         // After Ctrl-C the rest is dropped.
         if (at > 0 && clm.signal.aborted) return;
-        await write(told.slice(at, at + atOnce));
+        await write(entries.slice(at, at + atOnce));
       }
     },
     trouble(fault) {
@@ -47,7 +46,7 @@ export const run: Handler<typeof logs> = async ({ args, options }, clm) => {
   };
   if (follow) clm.untilStopped();
   const faults = await withSession({ ...clm, sudoPasswordFile }, (session) =>
-    tellLogs(session, agents, { sources: from, since, until, lines, level, grep, follow }, audience),
+    readLogs(session, agents, { sources, since, until, lines, level, grep, follow }, reader),
   );
   const [first] = faults;
   if (!several && first) throw first;
@@ -66,10 +65,4 @@ function patternFrom(text: string): RegExp {
   } catch (error) {
     throw new Fault("bad-input", `--grep ${text} is not a regular expression`, { why: (error as Error).message });
   }
-}
-
-function sourceFrom(word: string): Source {
-  const source = sources.find((each) => each === word);
-  if (source) return source;
-  throw new Fault("bad-input", `${word} is not a log source`, { why: `use one of ${sources.join(", ")}` });
 }

@@ -1,4 +1,4 @@
-import { hearing } from "../../agents/logs/wire.js";
+import { type FrameHandlers, frameReader } from "../../agents/logs/frame-reader.js";
 import { Fault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
 import { beating } from "../../remote/leash.js";
@@ -6,51 +6,56 @@ import { commandFor } from "../../remote/operations/conversation.js";
 import { withSilenceTimeout } from "../../remote/silence-timeout.js";
 import { lastLines, tailOf } from "../../text/last-lines.js";
 
-export type Hears = Omit<Parameters<typeof hearing>[0], "remark"> & {
-  remark: (words: string[], agent: number | undefined) => void;
-  /** Waited for before more is heard. */
-  room: () => Promise<void> | undefined;
-  /** Milliseconds the host may be silent; as long as it likes where its logs are followed. */
+export interface ListenOptions extends FrameHandlers {
+  /** Awaited before more is read. */
+  drained: () => Promise<void> | undefined;
+  /** Milliseconds the host may be silent; unlimited for logs that are followed. */
   silence?: number | undefined;
-};
+}
 
-/** Runs logs.sh on a host and hears it to its end, or until it is told to stop. Nothing is left of it on the host then. */
-export async function listen(connection: Connection, script: string, hears: Hears, signal: AbortSignal): Promise<void> {
-  // A session of its own is what can be ended as one; root's processes are out of reach for signals of ours.
+/** Runs logs.sh on a host until it ends or is aborted. Nothing of it is left on the host. */
+export async function listen(
+  connection: Connection,
+  script: string,
+  { silence, drained, ...handlers }: ListenOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  // A session of its own can be ended as one: root's processes are out of reach for our signals.
   const process = await connection.as("root").spawn(`setsid -w ${commandFor(script)}`, { signal });
+  const { name: host } = connection.target;
   let ended = false;
-  const remark: Hears["remark"] = (words, agent) => {
-    if (agent === undefined && words[0] === "end") ended = true;
-    else hears.remark(words, agent);
-  };
-  const hear = hearing({ ...hears, remark });
+  const read = frameReader({
+    ...handlers,
+    remark(words, agent) {
+      if (agent === undefined && words[0] === "end") ended = true;
+      else handlers.remark(words, agent);
+    },
+  });
   const complaint = tailOf(process.stderr);
   process.stdin.write(script);
   const stopBeating = beating((byte) => process.stdin.write(byte));
-  const { silence } = hears;
-  const { name: host } = connection.target;
   const stdout = silence === undefined ? process.stdout : withSilenceTimeout(process.stdout, { host, silence });
-  // What comes after a stop is read to its end, and nobody hears it.
+  // After an abort the rest is read and dropped.
   const take = async (chunk: Buffer) => {
     if (signal.aborted) return;
-    hear(chunk);
-    await hears.room();
+    read(chunk);
+    await drained();
   };
   try {
     const [{ code }] = await Promise.all([process.done, eachOf(stdout, take)]);
     if (ended || signal.aborted) return;
-    throw new Fault("remote-failed", `${connection.target.name} broke off in the middle of its logs`, {
+    throw new Fault("remote-failed", `${host} broke off in the middle of its logs`, {
       why: lastLines(complaint(), 3, `its script ended with ${code}`).join(" "),
-      next: `clm host check ${connection.target.name}`,
+      next: `clm host check ${host}`,
     });
   } finally {
     stopBeating();
-    // Also when it is the script that does not end.
+    // Also when the script does not end by itself.
     process.stdin.end();
   }
 }
 
-/** One chunk after the other, as they are taken. A stream that breaks is one that ends: `done` knows why. */
+/** A stream that breaks is treated as one that ends: `done` knows why. */
 async function eachOf(stream: AsyncIterable<Buffer>, take: (chunk: Buffer) => Promise<void>): Promise<void> {
   try {
     for await (const chunk of stream) await take(chunk);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { clockOf } from "../../agents/logs/clock.js";
-import { type Asking, logsScript } from "../../agents/logs/script.js";
+import type { LogLine } from "../../agents/logs/frame-reader.js";
+import { type LogQuery, logFiles, logsScript } from "../../agents/logs/script.js";
 import { loadType } from "../../agents/manifest/registry.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { limit } from "../../async/limit.js";
@@ -9,223 +10,187 @@ import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import { cleanCut } from "../clean-cut.js";
 import type { Session } from "../session.js";
+import { AgentLog, type AgentLogEntry, type LogFilter } from "./agent-log.js";
+import { LineSink } from "./line-sink.js";
 import { listen } from "./listen.js";
-import { type Outlet, outlet } from "./outlet.js";
-import { createVoice, type Told, type Voice, type Wanted } from "./voice.js";
+import { LogMerger } from "./log-merger.js";
 
-export type { Told } from "./voice.js";
+export type { AgentLogEntry } from "./agent-log.js";
 
-export type LogsWish = Omit<Asking, "again"> & Wanted;
+export type LogOptions = Omit<LogQuery, "again"> & LogFilter;
 
-/** Who is told of what agents say. */
-export interface Audience {
-  /** Waited for: while nobody takes it, no more is heard. */
-  entries: (told: Told[]) => Promise<void> | void;
-  /** Something keeps us from hearing an agent, or all agents of a host. The others are heard all the same. */
+export interface LogReader {
+  /** Awaited: no more is read before these are taken. */
+  entries: (entries: AgentLogEntry[]) => Promise<void> | void;
+  /** The log of an agent, or of all agents of a host, cannot be read; the others are. */
   trouble: (fault: Fault) => void;
 }
 
 const hostsAtOnce = 64;
 /** Bytes of a line, and of an entry, that are kept. */
-const longest = 1 << 20;
-/** Characters of what all of them said before that are kept until it is in order. */
-const mostPast = 1 << 27;
-/** Milliseconds that sources may come after each other and still be put in order; the screen is behind by as much. */
-const reorder = 20;
-/** Milliseconds that hosts are waited for before others go live. */
-const timeout = 3000;
-// Milliseconds a host may take to find the next line, where its logs are read to their end.
+const maxLength = 1 << 20;
+/** Characters of past entries that are kept until they are sorted. */
+const maxPast = 1 << 27;
+/** Milliseconds to wait for slow hosts before the others go live. */
+const openTimeout = 3000;
+/** Milliseconds a host may take to find the next line of the past. */
 const silence = 90_000;
-/** Milliseconds before a host that was lost is called again: longer each time, until it was there for a while. */
+/** Milliseconds before each reconnect; from the start again after a connection that lasted. */
 const pauses = [500, 1000, 2000, 5000];
-const aWhile = 10_000;
-/** Seconds that are asked for once more, as not all that was said then need have come here. */
+const lasting = 10_000;
+/** Seconds that are asked for again after a lost connection: not all of their lines need have arrived. */
 const overlap = 5;
 
-/** Logs: what agents said, in the order of time, and with `follow` what they say from then on. Changes nothing. */
-export async function tellLogs(
+interface LogSource {
+  resolved: ResolvedAgent;
+  log: AgentLog;
+}
+
+/** Reads what agents logged, in order of time, and with `follow` what they log from then on. */
+export async function readLogs(
   session: Session,
   agents: readonly Agent[],
-  wish: LogsWish,
-  audience: Audience,
+  options: LogOptions,
+  reader: LogReader,
 ): Promise<Fault[]> {
+  const { ui, signal } = session;
   const clean = cleanCut(session);
-  const room = Math.floor(mostPast / agents.length);
-  const tooMuch = (agent: Agent) =>
-    session.ui.warn(`${agent.name} said more than can be put in order here, so the earliest is left out: ask for less`);
-  const voices = new Map(
-    agents.map((agent) => [agent, createVoice({ agent, wanted: wish, longest, clean, room, tooMuch })]),
-  );
+  const onOverflow = (agent: Agent) =>
+    ui.warn(`${agent.name} logged more than can be sorted here, so the earliest entries are left out: ask for less`);
+  const resolvedAgents = await Promise.all(agents.map((agent) => resolve(session, agent)));
+  mustBeSources(resolvedAgents, options.sources);
+  const sources = agents.map((agent, index): LogSource => {
+    const resolved = resolvedAgents[index] as ResolvedAgent;
+    const isLoose = (source: string) => resolved.manifest.logs[source]?.loose ?? false;
+    const limits = { maxLength, maxPast: Math.floor(maxPast / agents.length) };
+    return { resolved, log: new AgentLog({ agent, filter: options, isLoose, clean, onOverflow, ...limits }) };
+  });
   const faults: Fault[] = [];
   const trouble = (fault: Fault) => {
     faults.push(fault);
-    audience.trouble(fault);
+    reader.trouble(fault);
   };
-  const out = outlet(audience.entries, session.signal);
-  const stage = onStage([...voices.values()], out);
-  const slot = limit(hostsAtOnce);
-  const hosts = [...new Set(agents.map(({ host }) => host.name))].map((name) =>
-    [...voices.values()].filter(({ agent }) => agent.host.name === name),
+  const sink = new LineSink(reader.entries, signal);
+  const merger = new LogMerger(
+    sources.map(({ log }) => log),
+    sink,
   );
-  const work = hosts.map((those) => {
-    const hear = () => hearHost(session, those, wish, { stage, trouble, warn: (text) => session.ui.warn(text) });
-    // Who follows never ends: nobody can wait for a turn.
-    return wish.follow ? hear() : slot(hear);
+  const slot = limit(hostsAtOnce);
+  const hosts = [...new Set(agents.map(({ host }) => host.name))];
+  const work = hosts.map((host) => {
+    const here = sources.filter(({ log }) => log.agent.host.name === host);
+    const read = () => readHost(session, here, options, { merger, sink, trouble });
+    // Following never ends, so no host can wait for its turn.
+    return options.follow ? read() : slot(read);
   });
-  const late = wish.follow ? setTimeout(stage.open, timeout) : undefined;
+  const late = options.follow ? setTimeout(() => merger.open(), openTimeout) : undefined;
   try {
     await Promise.all(work);
   } finally {
     clearTimeout(late);
   }
-  stage.open();
-  stage.close();
-  await out.close();
+  merger.open();
+  merger.flush();
+  await sink.close();
   return faults;
 }
 
-interface Stage {
-  /** Something was heard. */
-  stir(voice: Voice): void;
-  /** All that an agent said before was heard, or nothing will be. */
-  ready(voice: Voice): void;
-  /** Begins to tell, whoever is not there yet. */
-  open(): void;
-  /** Resolves when what was told is taken. */
-  room(): Promise<void> | undefined;
-  close(): void;
-}
-
-/** First what all of them said before, as one; then what each says, as it comes. */
-function onStage(voices: Voice[], out: Outlet<Told[]>): Stage {
-  const waiting = new Set(voices);
-  const stirred = new Set<Voice>();
-  let opened = false;
-  let timer: NodeJS.Timeout | undefined;
-
-  const inOrder = (parts: Told[][]) => {
-    const told = parts.flat().sort((a, b) => a.at - b.at);
-    if (told.length > 0) out.tell(told);
-  };
-  function flush(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    inOrder([...stirred].map((voice) => voice.news()));
-    stirred.clear();
-  }
-  function open(): void {
-    if (opened) return;
-    opened = true;
-    inOrder(voices.filter((voice) => !waiting.has(voice)).map((voice) => voice.past()));
-    if (stirred.size > 0) flush();
-  }
-
-  return {
-    open,
-    room: out.room,
-    stir(voice) {
-      if (waiting.has(voice)) return;
-      stirred.add(voice);
-      if (opened) timer ??= setTimeout(flush, reorder);
-    },
-    ready(voice) {
-      if (!waiting.delete(voice)) return;
-      if (opened) inOrder([voice.past()]);
-      else if (waiting.size === 0) open();
-    },
-    close: flush,
-  };
-}
-
-interface Surroundings {
-  stage: Stage;
+interface LogOutput {
+  merger: LogMerger;
+  sink: LineSink<AgentLogEntry[]>;
   trouble: (fault: Fault) => void;
-  warn: (text: string) => void;
 }
 
-/** Hears all agents of a host with one exec; who follows calls again when the host is lost. */
-async function hearHost(
+/** Reads the logs of all agents of a host with one exec; when following, reconnects to a host that was lost. */
+async function readHost(
   session: Session,
-  voices: Voice[],
-  wish: LogsWish,
-  { stage, trouble, warn }: Surroundings,
+  sources: LogSource[],
+  options: LogOptions,
+  { merger, sink, trouble }: LogOutput,
 ): Promise<void> {
-  const host = voices[0]?.agent.host as Host;
+  const { ui, signal } = session;
+  const logs = sources.map(({ log }) => log);
+  const host = logs[0]?.agent.host as Host;
   const noted = new Set<string>();
-  // What is looked for may stand anywhere: the host does not look for it.
-  let asking: Asking = wish.grep && wish.lines !== 0 ? { ...wish, lines: undefined } : wish;
-  /** When something was heard last, by the host's clock. */
-  let heardAt: number | undefined;
-  let ahead = 0;
-  const hostNow = () => Date.now() + ahead;
+  // The host does not search: --grep matches whole entries, without secrets.
+  let query: LogQuery = options.grep && options.lines !== 0 ? { ...options, lines: undefined } : options;
+  /** The time of the last line, by the host's clock. */
+  let lastLine: number | undefined;
+  let clockOffset = 0;
+  const hostNow = () => Date.now() + clockOffset;
   let failures = 0;
-  let away = false;
-  let since = 0;
+  let lost = false;
+  let connected = 0;
 
-  async function once(): Promise<void> {
-    // Reading manifests takes about as long as the handshake: both at once.
-    const [connection, resolvedAgents] = await Promise.all([
-      session.pool.connect(host),
-      Promise.all(voices.map(({ agent }) => subjectFor(session, agent))),
-    ]);
-    const remark = (words: string[], number: number | undefined) => {
-      const voice = number === undefined ? undefined : voices[number];
-      if (words[0] === "clock") {
-        const [, seconds = "", offset = "", zone = ""] = words;
-        // A host that cannot tell the time is taken to have ours.
-        if (/^\d{1,11}$/.test(seconds)) ahead = Number(seconds) * 1000 - Date.now();
-        heardAt ??= hostNow();
-        for (const each of voices) each.begin(clockOf(offset, zone), hostNow);
-        if (away) warn(`${host.name} is back`);
-        away = false;
-        since = Date.now();
-      } else if (voice && words[0] === "past") {
-        voice.arrive();
-        stage.ready(voice);
-        stage.stir(voice);
-      } else if (voice && !noted.has(`${number} ${words[0]}`)) {
-        noted.add(`${number} ${words[0]}`);
-        trouble(missing(voice.agent, words[0] === "no-account"));
-      }
-    };
-    const line = (heard: Parameters<Voice["take"]>[0]) => {
-      const voice = voices[heard.agent];
-      if (!voice) return;
-      heardAt = hostNow();
-      voice.take(heard);
-      stage.stir(voice);
-    };
-    const hears = { longest, line, remark, room: stage.room, silence: wish.follow ? undefined : silence };
-    await listen(connection, logsScript(resolvedAgents, asking), hears, session.signal);
+  function remark(words: string[], number: number | undefined): void {
+    const log = number === undefined ? undefined : logs[number];
+    if (words[0] === "clock") {
+      const [, seconds = "", offset = "", zone = ""] = words;
+      // A host without a readable clock is taken to have ours.
+      if (/^\d{1,11}$/.test(seconds)) clockOffset = Number(seconds) * 1000 - Date.now();
+      lastLine ??= hostNow();
+      for (const each of logs) each.begin(clockOf(offset, zone), hostNow);
+      if (lost) ui.warn(`${host.name} is back`);
+      lost = false;
+      connected = Date.now();
+    } else if (log && words[0] === "past") {
+      log.endPast();
+      merger.ready(log);
+      merger.changed(log);
+    } else if (log && !noted.has(`${number} ${words[0]}`)) {
+      noted.add(`${number} ${words[0]}`);
+      trouble(missing(log.agent, words[0] === "no-account"));
+    }
+  }
+
+  function line(found: LogLine): void {
+    const log = logs[found.agent];
+    if (!log) return;
+    lastLine = hostNow();
+    log.take(found);
+    merger.changed(log);
   }
 
   for (;;) {
     try {
-      await once();
-      return;
+      const connection = await session.pool.connect(host);
+      const script = logsScript(
+        sources.map(({ resolved }) => resolved),
+        query,
+      );
+      const handlers = { maxBytes: maxLength, line, remark, drained: () => sink.drained() };
+      return await listen(connection, script, { ...handlers, silence: options.follow ? undefined : silence }, signal);
     } catch (error) {
-      if (session.signal.aborted) return;
+      if (signal.aborted) return;
       const fault = asFault(error);
-      // Who was never heard is not called again: the address or the login may be wrong.
-      if (!wish.follow || heardAt === undefined || !isFault(fault, "connection-lost", "unreachable", "remote-failed")) {
-        for (const voice of voices) stage.ready(voice);
+      // No reconnect to a host that never answered: its address or the login may be wrong.
+      const isLost = lastLine !== undefined && isFault(fault, "connection-lost", "unreachable", "remote-failed");
+      if (!options.follow || !isLost) {
+        for (const log of logs) merger.ready(log);
         return trouble(fault);
       }
-      if (!away) warn(`${[fault.message, ...fault.why].join(": ")}; trying again`);
-      if (!away && Date.now() - since > aWhile) failures = 0;
-      away = true;
+      if (!lost) ui.warn(`${[fault.message, ...fault.why].join(": ")}; trying again`);
+      if (!lost && Date.now() - connected > lasting) failures = 0;
+      lost = true;
       failures++;
-      const at = Math.floor(heardAt / 1000) - overlap;
-      asking = { ...wish, since: { at }, lines: undefined, level: "debug", again: true };
-      await sleep(pauses[Math.min(failures, pauses.length) - 1], undefined, { signal: session.signal }).catch(() => {});
-      if (session.signal.aborted) return;
+      const at = Math.floor((lastLine ?? 0) / 1000) - overlap;
+      query = { ...options, since: { at }, lines: undefined, level: "debug", again: true };
+      await sleep(pauses[Math.min(failures, pauses.length) - 1], undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
     }
   }
 }
 
-async function subjectFor({ configDir }: Session, agent: Agent): Promise<ResolvedAgent> {
+async function resolve({ configDir }: Session, agent: Agent): Promise<ResolvedAgent> {
   const { manifest } = await loadType(configDir, agent.record.type);
   return resolvedAgent(manifest, agent);
+}
+
+function mustBeSources(agents: ResolvedAgent[], sources: readonly string[] | undefined): void {
+  const known = [...new Set(["journal", ...agents.flatMap((agent) => logFiles(agent).map(({ name }) => name))])];
+  const wrong = sources?.find((source) => !known.includes(source));
+  if (wrong === undefined) return;
+  throw new Fault("bad-input", `${wrong} is not a log source`, { why: `use one of ${known.join(", ")}` });
 }
 
 const missing = ({ host, name, ref, record }: Agent, account: boolean): Fault =>

@@ -25,12 +25,13 @@ describe("a version's dashboard", () => {
   );
 
   it.each([
-    [undefined, "Hermes Agent has none"],
+    [undefined, "hermes agents have no dashboard", []],
     [
       { ...dashboardOf(agent("2026.7.1")), when: ">=2026.6.5" },
-      "Hermes Agent 2026.5.7 has none; versions >=2026.6.5 do",
+      "ada has no dashboard",
+      ["Hermes Agent 2026.5.7 has none; versions >=2026.6.5 do"],
     ],
-  ])("is missed with a clear word", (dashboard, why) => {
+  ])("is missed with a clear word", (dashboard, message, why) => {
     const without = { ...agent("2026.5.7"), manifest: { ...manifest, dashboard } } as ResolvedAgent;
     let fault: unknown;
     try {
@@ -39,7 +40,7 @@ describe("a version's dashboard", () => {
       fault = error;
     }
     expect(fault).toBeInstanceOf(Fault);
-    expect(fault).toMatchObject({ fault: "unsupported", message: "ada has no dashboard", why: [why] });
+    expect(fault).toMatchObject({ fault: "unsupported", message, why });
   });
 });
 

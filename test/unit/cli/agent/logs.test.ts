@@ -3,10 +3,15 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { logLines, logObject } from "../../../../src/cli/agent/log-lines.js";
 import { parseTime } from "../../../../src/cli/parse-time.js";
-import type { Told } from "../../../../src/flows/logs/logs.js";
+import type { AgentLogEntry } from "../../../../src/flows/logs/logs.js";
 import type { Agent } from "../../../../src/state/agents.js";
+import { hostStore } from "../../../../src/state/hosts.js";
 import { createPaint } from "../../../../src/ui/paint.js";
+import { sampleAgent } from "../../state/sample-agent.js";
+import { scratchDirectories } from "../../state/scratch.js";
 import { clm } from "../world.js";
+
+const freshDirectory = scratchDirectories();
 
 const now = new Date("2026-11-16T12:00:00Z");
 const moments = parse(readFileSync("test/cases/logs/moments.yaml", "utf8")) as {
@@ -28,7 +33,6 @@ it.each([
   [["--until", "2026-02-30"], "--until 2026-02-30 is no time"],
   [["--since", "1h", "--until", "2h"], "--until is before --since"],
   [["--level", "loud"], "loud"],
-  [["--source", "elsewhere"], "elsewhere is not a log source"],
   [["--lines", "-1"], "-1"],
   [["-f", "--until", "1h"], "--follow and --until contradict each other"],
 ])("%j is refused before it is even asked which agent", async (words, why) => {
@@ -36,10 +40,20 @@ it.each([
   expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
 });
 
+it("--source that the agent's type does not have is refused before its host is asked", async () => {
+  const dir = freshDirectory();
+  // Nothing listens there.
+  const host = { name: "wolf", address: "127.0.0.1", port: 9, labels: {}, added_at: "", sudo: "passwordless" as const };
+  await hostStore(dir).update((fleet) => ({ ...fleet, hosts: [{ ...host, agents: { ada: sampleAgent("ada") } }] }));
+  const { code, stderr } = await clm(["agent", "logs", "ada", "--source", "elsewhere", "--config-dir", dir]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("elsewhere is not a log source")]);
+  expect(stderr).toContain("journal, agent, gateway, errors, mcp-stderr");
+});
+
 describe("an entry", () => {
   const agent = (host: string, name: string) => ({ name, host: { name: host } }) as Agent;
   const [ada, cora] = [agent("wolf", "ada"), agent("fox", "cora")];
-  const told = (text: string, more: Partial<Told> = {}): Told => ({
+  const told = (text: string, more: Partial<AgentLogEntry> = {}): AgentLogEntry => ({
     ...{ agent: ada, at: Date.parse("2026-11-16T10:00:00.123Z"), level: "warning", source: "agent", text, ...more },
   });
 

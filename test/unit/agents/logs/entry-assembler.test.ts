@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { clockOf } from "../../../../src/agents/logs/clock.js";
-import { speakerOf } from "../../../../src/agents/logs/line.js";
-import type { Source } from "../../../../src/agents/logs/sources.js";
-import { telling } from "../../../../src/agents/logs/telling.js";
-import { unheard } from "../../../../src/flows/logs/voice.js";
+import { splitLogger } from "../../../../src/agents/logs/entry.js";
+import { entryAssembler } from "../../../../src/agents/logs/entry-assembler.js";
+import { linesAfter } from "../../../../src/flows/logs/agent-log.js";
 
 const at = (time: string) => Date.parse(`2026-11-16T${time}Z`);
 
@@ -30,11 +29,17 @@ describe("the host's clock", () => {
 });
 
 describe("entries", () => {
-  function told(source: Source, lines: string[], { longest = 1000, settleAfter = [] as number[] } = {}) {
+  function told(source: string, lines: string[], { longest = 1000, settleAfter = [] as number[] } = {}) {
     const found: object[] = [];
-    const each = telling({
-      ...{ source, clock: (local: number) => local, now: () => at("12:00:00"), longest },
-      tell: ({ at: time, level, text }, cut) =>
+    const each = entryAssembler({
+      ...{
+        source,
+        clock: (local: number) => local,
+        now: () => at("12:00:00"),
+        maxLength: longest,
+        loose: source === "mcp-stderr",
+      },
+      emit: ({ at: time, level, text }, cut) =>
         found.push([new Date(time).toISOString().slice(11, 19), level, text, cut]),
     });
     for (const [number, line] of lines.entries()) {
@@ -109,7 +114,7 @@ describe("who said it", () => {
     ["Started hermes-ada.service - Hermes.", undefined, "Started hermes-ada.service - Hermes."],
     ["hermes-ada.service: Deactivated successfully.", undefined, "hermes-ada.service: Deactivated successfully."],
   ])("%s", (text, logger, message) => {
-    expect(speakerOf(text)).toEqual({ ...(logger && { logger }), message });
+    expect(splitLogger(text)).toEqual({ ...(logger && { logger }), message });
   });
 });
 
@@ -124,6 +129,6 @@ describe("where a file was left", () => {
     ["abc", [], "abc"],
     ["", ["a"], ""],
   ])("%s after %j", (all, last, left) => {
-    expect(unheard(lines(all), last)).toEqual(lines(left));
+    expect(linesAfter(lines(all), last)).toEqual(lines(left));
   });
 });

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { outlet } from "../../../../src/flows/logs/outlet.js";
+import { LineSink } from "../../../../src/flows/logs/line-sink.js";
 
 /** Somebody who takes one thing whenever it is said. */
 function reader() {
@@ -24,27 +24,27 @@ const state = async (promise: Promise<void> | undefined): Promise<string> => {
 
 it("tells one after the other, and has room when all was taken", async () => {
   const { seen, take, next } = reader();
-  const out = outlet(take, new AbortController().signal);
-  expect(out.room()).toBeUndefined();
-  out.tell(1);
-  out.tell(2);
-  const room = out.room();
+  const out = new LineSink(take, new AbortController().signal);
+  expect(out.drained()).toBeUndefined();
+  out.push(1);
+  out.push(2);
+  const room = out.drained();
   expect([await state(room), seen]).toEqual(["waits", [1]]);
   next();
   expect([await state(room), seen]).toEqual(["waits", [1, 2]]);
   next();
   expect(await state(room)).toBe("free");
-  expect(out.room()).toBeUndefined();
+  expect(out.drained()).toBeUndefined();
   await out.close();
 });
 
 it("keeps nobody waiting when somebody says stop and nothing is taken", async () => {
   const { seen, take, next } = reader();
   const stop = new AbortController();
-  const out = outlet(take, stop.signal);
-  out.tell(1);
-  out.tell(2);
-  const room = out.room();
+  const out = new LineSink(take, stop.signal);
+  out.push(1);
+  out.push(2);
+  const room = out.drained();
   const closed = out.close();
   stop.abort();
   expect(await state(room)).toBe("free");

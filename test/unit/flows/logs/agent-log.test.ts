@@ -1,14 +1,19 @@
 import { expect, it } from "vitest";
-import { createVoice } from "../../../../src/flows/logs/voice.js";
+import { AgentLog } from "../../../../src/flows/logs/agent-log.js";
 import type { Agent } from "../../../../src/state/agents.js";
 
 const agent = { name: "ada", host: { name: "wolf" } } as Agent;
 
 function heard(room: number, count: number) {
   let tooMuch = 0;
-  const voice = createVoice({
-    ...{ agent, wanted: { level: "debug" }, longest: 1000, clean: (text: string) => text, room },
-    tooMuch: () => {
+  const voice = new AgentLog({
+    agent,
+    filter: { level: "debug" },
+    isLoose: () => false,
+    maxLength: 1000,
+    clean: (text: string) => text,
+    maxPast: room,
+    onOverflow: () => {
       tooMuch++;
     },
   });
@@ -18,7 +23,7 @@ function heard(room: number, count: number) {
   for (let at = 0; at < count; at++) {
     take("agent", `2026-11-16 10:00:00,${String(at).padStart(3, "0")} INFO a: line ${at}`);
   }
-  voice.arrive();
+  voice.endPast();
   return { texts: voice.past().map(({ text }) => text), tooMuch };
 }
 

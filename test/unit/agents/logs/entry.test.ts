@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { clockOf } from "../../../src/agents/logs/clock.js";
-import { type Entry, fileEntry, journalEntry } from "../../../src/agents/logs/line.js";
-import { merged, onlyOnce } from "../../../src/agents/logs/merge.js";
+import { clockOf } from "../../../../src/agents/logs/clock.js";
+import { Deduplicator, mergeEntries } from "../../../../src/agents/logs/deduplicate.js";
+import { fileEntry, journalEntry, type LogEntry } from "../../../../src/agents/logs/entry.js";
 
 interface Line {
   line: string;
@@ -70,17 +70,17 @@ const record = (message: string, later: number): string =>
   });
 
 describe("merged", () => {
-  const entry = (source: string, at: number, text: string): Entry => ({ source, at, text, level: "info" });
+  const entry = (source: string, at: number, text: string): LogEntry => ({ source, at, text, level: "info" });
 
   it("is in the order of time, and keeps the order of what came at once", () => {
     const all = [entry("agent", 3, "c"), entry("agent", 3, "d"), entry("journal", 1, "a"), entry("errors", 2, "b")];
-    expect(merged(all).map(({ text }) => text)).toEqual(["a", "b", "c", "d"]);
+    expect(mergeEntries(all).map(({ text }) => text)).toEqual(["a", "b", "c", "d"]);
   });
 
   it("tells once what stands in several files, and in the journal a little later", () => {
     const all = [entry("journal", 905, "x"), entry("errors", 5, "x"), entry("agent", 5, "x"), entry("gateway", 5, "x")];
-    expect(merged(all)).toHaveLength(1);
-    expect(merged(all)[0]?.source).not.toBe("journal");
+    expect(mergeEntries(all)).toHaveLength(1);
+    expect(mergeEntries(all)[0]?.source).not.toBe("journal");
   });
 
   it("tells once what the journal and a slow file have line by line", () => {
@@ -90,14 +90,14 @@ describe("merged", () => {
       entry("errors", 5, "Traceback\n  File x"),
       ...["boom", "Traceback", "  File x"].map((text) => entry("journal", 7, text)),
     ];
-    expect(merged(all).map(({ text }) => text)).toEqual(["boom\nTraceback\n  File x"]);
+    expect(mergeEntries(all).map(({ text }) => text)).toEqual(["boom\nTraceback\n  File x"]);
   });
 
   it.each(parse(readFileSync("test/cases/logs/once.yaml", "utf8")) as Once[])(
     "compares a file with the journal: $about",
     ({ file, journal, count }) => {
       const both = [fileEntry("errors", file, clockOf("+0000", "")), journalEntry(record(journal, 300))];
-      expect(merged(both.filter((each) => each !== undefined))).toHaveLength(count);
+      expect(mergeEntries(both.filter((each) => each !== undefined))).toHaveLength(count);
     },
   );
 
@@ -112,7 +112,7 @@ describe("merged", () => {
           clockOf("+0000", ""),
         );
         const copy = journalEntry(record(`WARNING a.b: ${said}`, 5));
-        const shown = merged([file, copy].filter((each) => each !== undefined));
+        const shown = mergeEntries([file, copy].filter((each) => each !== undefined));
         expect(shown.map(({ source, text }) => [source, text])).toEqual([["agent", `[${session}] a.b: ${said}`]]);
       }),
     );
@@ -120,17 +120,17 @@ describe("merged", () => {
 
   it("tells each of two that were said at once, and neither twice", () => {
     const all = [entry("agent", 5, "x"), entry("agent", 5, "x"), entry("errors", 5, "x"), entry("errors", 5, "x")];
-    expect(merged(all).map(({ source }) => source)).toEqual(["agent", "agent"]);
+    expect(mergeEntries(all).map(({ source }) => source)).toEqual(["agent", "agent"]);
   });
 
   it("tells again what was said again", () => {
     const all = [entry("agent", 5, "x"), entry("agent", 6, "x"), entry("journal", 9000, "x")];
-    expect(merged(all)).toHaveLength(3);
+    expect(mergeEntries(all)).toHaveLength(3);
   });
 
   it("forgets after a while", () => {
-    const isNew = onlyOnce();
-    for (let at = 0; at < 5000; at++) expect(isNew(entry("agent", at, `line ${at}`))).toBe(true);
-    expect(isNew(entry("errors", 4999, "line 4999"))).toBe(false);
+    const known = new Deduplicator();
+    for (let at = 0; at < 5000; at++) expect(known.isNew(entry("agent", at, `line ${at}`))).toBe(true);
+    expect(known.isNew(entry("errors", 4999, "line 4999"))).toBe(false);
   });
 });

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { frameReader } from "../../../../src/agents/logs/frame-reader.js";
 import library from "../../../../src/agents/logs/logs.sh?raw";
-import { hearing } from "../../../../src/agents/logs/wire.js";
 
 // Here nobody is root, and the agent is who runs the test.
 const agent = 'as_agent() { "$@" </dev/null 2>/dev/null; }\n';
@@ -42,7 +42,7 @@ it.each(parse(readFileSync("test/cases/logs/recent.yaml", "utf8")) as Case[])(
 describe("a line on its way", () => {
   function sent(text: string, longest = 1 << 20) {
     const heard: object[] = [];
-    const hear = hearing({ longest, line: (line) => heard.push(line), remark: () => {} });
+    const hear = frameReader({ maxBytes: longest, line: (line) => heard.push(line), remark: () => {} });
     const bytes = script("number=3; tell agent", text);
     // Cut anywhere, also within a character.
     for (let at = 0; at < bytes.length; at += 1021) hear(bytes.subarray(at, at + 1021));
@@ -83,9 +83,11 @@ describe("a file", () => {
   const line = (text: string) => `2026-11-16 10:00:00,000 INFO a: ${text}\n`;
   const past = (bytes = 1_000_000) => {
     const set = `uid=1 number=0 data='${data}' lines=0 least=0 from='' until='' again='' bytes=${bytes}`;
-    return linesOf(script(`${set}; see_size agent; echo "$offset"; see_past agent`).toString()).map((each) =>
-      each.replace(/^0 agent 2026-11-16 10:00:00,000 INFO a: (.*)\.$/, "$1"),
-    );
+    return linesOf(
+      script(
+        `${set}; see_size "$data/logs/agent.log"; echo "$offset"; see_past agent "$data/logs/agent.log" ""`,
+      ).toString(),
+    ).map((each) => each.replace(/^0 agent 2026-11-16 10:00:00,000 INFO a: (.*)\.$/, "$1"));
   };
 
   it.each([

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+// Milliseconds after Ctrl-C for the last items: a pager may never take them.
+const grace = 200;
+
+/** Passes items on one after the other, no faster than they are taken. */
+export class LineSink<T> {
+  #last: Promise<void> = Promise.resolve();
+  #pending = 0;
+  #closed = false;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(
+    private readonly take: (item: T) => Promise<void> | void,
+    private readonly signal: AbortSignal,
+  ) {
+    signal.addEventListener("abort", () => this.#wake(), { once: true });
+  }
+
+  push(item: T): void {
+    this.#pending++;
+    this.#last = this.#last
+      .then(() => (this.#closed ? undefined : this.take(item)))
+      .finally(() => {
+        if (--this.#pending === 0) this.#wake();
+      });
+  }
+
+  /** Resolves when every item was taken, or on Ctrl-C. */
+  drained(): Promise<void> | undefined {
+    if (this.#pending === 0 || this.signal.aborted) return undefined;
+    return new Promise((resolve) => this.#waiting.add(resolve));
+  }
+
+  async close(): Promise<void> {
+    await this.drained();
+    await Promise.race([this.#last, ...(this.signal.aborted ? [sleep(grace)] : [])]);
+    this.#closed = true;
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}
