@@ -1,5 +1,5 @@
+import type { Check } from "../agents/check.js";
 import { Fault, type FaultName } from "../errors.js";
-import type { Check } from "./host/check.js";
 
 interface ChecksFailedOptions {
   fault?: FaultName;

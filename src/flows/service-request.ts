@@ -1,3 +1,4 @@
+import type { Check } from "../agents/check.js";
 import { fill } from "../agents/files/template.js";
 import type { ServiceRequest } from "../agents/manifest/manifest.js";
 import type { Values } from "../agents/plan/resolved-agent.js";
@@ -5,7 +6,6 @@ import { Fault } from "../errors.js";
 import type { Connection } from "../remote/connection.js";
 import { Secret } from "../secret.js";
 import { redactedBody } from "../text/redacted-json.js";
-import type { Check } from "./host/check.js";
 import { askFromHere } from "./service/from-here.js";
 import { askFromHost } from "./service/from-host.js";
 import { type Question, usualTimeout } from "./service/question.js";

@@ -1,8 +1,8 @@
+import type { Check } from "../check.js";
 import type { Cause } from "../manifest/manifest.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { causeOf, remedyFor } from "../probe/proof/cause.js";
 import { brief, span } from "../probe/proof/judge.js";
-import type { Check } from "./check.js";
 import type { Word } from "./symptoms.js";
 
 /** A cause that stands in the log, with its last line. */

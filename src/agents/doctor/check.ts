@@ -1,12 +1,3 @@
-/** One thing the doctor looked at, with an id that never changes. The same shape as a check of a host, and as a proof. */
-export interface Check {
-  id: string;
-  result: "ok" | "warn" | "fail" | "skipped";
-  reason: string;
-  /** What to do about it: a command to type. */
-  fix?: string;
-}
-
 /** The checks of this machine, and what each looks at. */
 export const machineChecks = {
   "config.dir": "the config directory is there and its owner's alone",
@@ -55,5 +46,3 @@ export const agentChecks = {
 /** Tells whether a name is one of an agent's checks that a cause can point to. */
 export const isAgentCheck = (id: string, channels: readonly string[]): boolean =>
   Object.hasOwn(agentChecks, id) || channels.some((name) => id === `channel.${name}`);
-
-export const isWell = ({ result }: Check): boolean => result === "ok" || result === "skipped";

@@ -1,3 +1,4 @@
+import type { Check } from "../check.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { causeOf } from "../probe/proof/cause.js";
 import { channelTrouble, lostServers } from "../probe/proof/connections.js";
@@ -16,7 +17,6 @@ import {
   withKeyTrouble,
 } from "../probe/status/troubles.js";
 import { judgeCauses, recognise } from "./causes.js";
-import type { Check } from "./check.js";
 import type { Clock, Symptoms } from "./symptoms.js";
 
 /** Everything that is known of an agent when the doctor judges it. */

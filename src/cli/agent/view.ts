@@ -1,4 +1,4 @@
-import type { Check } from "../../flows/host/check.js";
+import type { Check } from "../../agents/check.js";
 import type { AgentRecord } from "../../state/agent.js";
 import { type Agent, agentId } from "../../state/agents.js";
 import { type Providers, providerStore } from "../../state/providers.js";

@@ -1,4 +1,4 @@
-import { type Check, isWell } from "../../agents/doctor/check.js";
+import { type Check, isWell } from "../../agents/check.js";
 import { faults } from "../../errors.js";
 import type { Diagnosis } from "../../flows/doctor/doctor.js";
 import { type Finding, titleOfFinding, worstOf } from "../../flows/doctor/finding.js";

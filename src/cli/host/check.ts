@@ -1,6 +1,7 @@
+import type { Check } from "../../agents/check.js";
 import { atMost } from "../../async/limit.js";
 import { faults } from "../../errors.js";
-import { type Check, checkHost } from "../../flows/host/check.js";
+import { checkHost } from "../../flows/host/check.js";
 import { withSession } from "../../flows/session.js";
 import type { Handler, View } from "../command.js";
 import type { check } from "./commands.js";

@@ -1,5 +1,5 @@
+import type { Check } from "../../agents/check.js";
 import { Fault } from "../../errors.js";
-import type { Check } from "../../flows/host/check.js";
 import { type KnownType, secretFields } from "../../flows/provider/types.js";
 import type { Session } from "../../flows/session.js";
 import { sh } from "../../quote.js";

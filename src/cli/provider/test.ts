@@ -1,5 +1,5 @@
+import type { Check } from "../../agents/check.js";
 import { Fault, faults } from "../../errors.js";
-import type { Check } from "../../flows/host/check.js";
 import { isOnAgentHost, tryProvider } from "../../flows/provider/test.js";
 import { findType } from "../../flows/provider/types.js";
 import { providerValues } from "../../flows/provider/values.js";

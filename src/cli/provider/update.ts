@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Check } from "../../agents/check.js";
 import { Fault } from "../../errors.js";
-import type { Check } from "../../flows/host/check.js";
 import { tryProvider } from "../../flows/provider/test.js";
 import { findType, flagFor, type KnownType } from "../../flows/provider/types.js";
 import { secretsOf, valuesOf } from "../../flows/provider/values.js";

@@ -1,3 +1,4 @@
+import type { Check } from "../../agents/check.js";
 import { checkAnswer } from "../../agents/manifest/fields.js";
 import type { StageName } from "../../agents/manifest/manifest.js";
 import { loadType } from "../../agents/manifest/registry.js";
@@ -8,7 +9,6 @@ import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
 import { type AgentRecord, providersOf } from "../../state/agent.js";
 import { type Agent, agentId, findAgent, recordAgent } from "../../state/agents.js";
-import type { Check } from "../host/check.js";
 import { type SecretSource, secretFrom } from "../secret-source.js";
 import type { Session } from "../session.js";
 import { withAgentLock } from "./agent-lock.js";

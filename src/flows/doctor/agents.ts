@@ -1,4 +1,4 @@
-import type { Check } from "../../agents/doctor/check.js";
+import type { Check } from "../../agents/check.js";
 import { examine } from "../../agents/doctor/examine.js";
 import { symptomsScript } from "../../agents/doctor/script.js";
 import { type Clock, clockFrom, type Symptoms, symptomsFrom } from "../../agents/doctor/symptoms.js";

@@ -1,4 +1,4 @@
-import { type Check, isWell } from "../../agents/doctor/check.js";
+import { type Check, isWell } from "../../agents/check.js";
 import { atMost } from "../../async/limit.js";
 import { isFault } from "../../errors.js";
 import { type Agent, agentsOf } from "../../state/agents.js";

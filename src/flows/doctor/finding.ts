@@ -1,4 +1,4 @@
-import type { Check } from "../../agents/doctor/check.js";
+import type { Check } from "../../agents/check.js";
 import { brief } from "../../agents/probe/proof/judge.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";

@@ -1,4 +1,4 @@
-import type { Check } from "../../agents/doctor/check.js";
+import type { Check } from "../../agents/check.js";
 import type { Field, Manifest } from "../../agents/manifest/manifest.js";
 import type { Secret } from "../../secret.js";
 import { providersOf } from "../../state/agent.js";

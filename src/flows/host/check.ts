@@ -1,18 +1,10 @@
+import type { Check } from "../../agents/check.js";
 import { type Fault, isFault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
 import { type Facts, readFacts } from "../../remote/facts.js";
 import { run } from "../../remote/run.js";
 import type { Host } from "../../state/hosts.js";
 import type { Session } from "../session.js";
-
-/** One thing that was looked at, with an id that never changes. */
-export interface Check {
-  id: string;
-  result: "ok" | "warn" | "fail" | "skipped";
-  reason: string;
-  /** What to do about it. */
-  fix?: string;
-}
 
 /** Check: everything an agent will need of this host, seen on the host just now. */
 export async function checkHost(session: Session, host: Host): Promise<Check[]> {

@@ -1,6 +1,6 @@
+import type { Check } from "../../agents/check.js";
 import type { Values } from "../../agents/plan/resolved-agent.js";
 import type { Connection } from "../../remote/connection.js";
-import type { Check } from "../host/check.js";
 import { isLoopback } from "../service/loopback.js";
 import { askService } from "../service-request.js";
 import type { Session } from "../session.js";

@@ -1,6 +1,6 @@
+import type { Check } from "../../agents/check.js";
 import type { ServiceRequest } from "../../agents/manifest/manifest.js";
 import { isRecord } from "../../text/record.js";
-import type { Check } from "../host/check.js";
 import type { Answer, Question, Silence } from "./question.js";
 
 type Verdict = Omit<Check, "id">;

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Check } from "../../../src/agents/doctor/check.js";
+import type { Check } from "../../../src/agents/check.js";
 import { machineChecks } from "../../../src/agents/doctor/check.js";
 import { loadType } from "../../../src/agents/manifest/registry.js";
 import { checkNode } from "../../../src/flows/doctor/machine.js";

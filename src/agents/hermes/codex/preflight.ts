@@ -1,4 +1,4 @@
-import type { Check } from "../../doctor/check.js";
+import type { Check } from "../../check.js";
 import { compareVersions } from "../../manifest/versions.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import type { Plugin } from "./block.js";

@@ -1,4 +1,4 @@
-import type { Check } from "../../doctor/check.js";
+import type { Check } from "../../check.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { titleOfPlugin } from "./block.js";
 import type { Migrated } from "./migration.js";

@@ -1,12 +1,8 @@
-/** One thing that was proven, or not. The same shape as a check of a host. */
-export interface Proof {
-  id: ProofId;
-  result: "ok" | "warn" | "fail" | "skipped";
-  /** For people; code decides by the cause. */
-  reason: string;
+import type { Check } from "../../check.js";
+
+/** One thing that was proven of an agent, or not. */
+export interface Proof extends Check<ProofId> {
   cause?: ProofCause;
-  /** What to do about it. */
-  fix?: string;
 }
 
 /** What a proof failed by, where something depends on it. */

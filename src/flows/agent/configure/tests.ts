@@ -1,8 +1,8 @@
+import type { Check } from "../../../agents/check.js";
 import type { Answers, ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Agent } from "../../../state/agents.js";
-import type { Check } from "../../host/check.js";
 import { tryProvider } from "../../provider/test.js";
 import { findType } from "../../provider/types.js";
 import { askService } from "../../service-request.js";

@@ -1,3 +1,4 @@
+import type { Check } from "../../../agents/check.js";
 import { type Change, change as changeOf, changesOf } from "../../../agents/plan/change.js";
 import { accountOperations, unitOperation } from "../../../agents/plan/operations.js";
 import { Fault } from "../../../errors.js";
@@ -7,7 +8,6 @@ import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, recordAgent } from "../../../state/agents.js";
 import { findHost } from "../../../state/hosts.js";
 import { check, flow, type Phases } from "../../flow.js";
-import type { Check } from "../../host/check.js";
 import { fetchInstaller, type Installer } from "../../registry/installer.js";
 import type { Session } from "../../session.js";
 import { withAgentLock } from "../agent-lock.js";

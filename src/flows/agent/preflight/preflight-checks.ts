@@ -1,6 +1,7 @@
+import type { Check } from "../../../agents/check.js";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
 import type { Facts } from "../../../remote/facts.js";
-import { type Check, judge } from "../../host/check.js";
+import { judge } from "../../host/check.js";
 import { freePort, objectionTo, type PortQuestion } from "./free-port.js";
 import type { PreflightObservation } from "./preflight-probe.js";
 

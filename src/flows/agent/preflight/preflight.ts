@@ -1,9 +1,9 @@
+import type { Check } from "../../../agents/check.js";
 import { isFault } from "../../../errors.js";
 import { type Facts, readFacts } from "../../../remote/facts.js";
 import type { Shell } from "../../../remote/process.js";
 import type { Host } from "../../../state/hosts.js";
 import { ChecksFailed, mustPass } from "../../checks-failed.js";
-import type { Check } from "../../host/check.js";
 import type { Session } from "../../session.js";
 import { checksWithoutRoot, type ExpectedHost, missingPackages, preflightChecks } from "./preflight-checks.js";
 import { type PreflightObservation, type ProbeTarget, probeHost } from "./preflight-probe.js";

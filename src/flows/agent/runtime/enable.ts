@@ -1,4 +1,4 @@
-import type { Check } from "../../../agents/doctor/check.js";
+import type { Check } from "../../../agents/check.js";
 import { agentsId, configId, migratedIn } from "../../../agents/hermes/codex/files.js";
 import { isSameProfile, profileFor } from "../../../agents/hermes/codex/permissions.js";
 import { pluginsIn } from "../../../agents/hermes/codex/preflight.js";

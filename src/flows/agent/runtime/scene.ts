@@ -1,4 +1,4 @@
-import type { Check } from "../../../agents/doctor/check.js";
+import type { Check } from "../../../agents/check.js";
 import { opening } from "../../../agents/hermes/codex/block.js";
 import { agentsId, configId, migratedIn } from "../../../agents/hermes/codex/files.js";
 import type { Migrated } from "../../../agents/hermes/codex/migration.js";

@@ -1,4 +1,4 @@
-import type { Check } from "../../../agents/doctor/check.js";
+import type { Check } from "../../../agents/check.js";
 import { migratedIn } from "../../../agents/hermes/codex/files.js";
 import { judgeCodex } from "../../../agents/hermes/codex/proof.js";
 import { codexTypeOf } from "../../../agents/hermes/codex/runtime.js";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import type { Check } from "../../../../src/agents/doctor/check.js";
+import type { Check } from "../../../../src/agents/check.js";
 import { profileFor, reachOf } from "../../../../src/agents/hermes/codex/permissions.js";
 import { judgeBefore, pluginsIn } from "../../../../src/agents/hermes/codex/preflight.js";
 import { judgeCodex } from "../../../../src/agents/hermes/codex/proof.js";
