@@ -7,7 +7,7 @@ import type { Outcome } from "../state/audit/write.js";
 import type { Progress } from "../ui/ui.js";
 import type { Action, Executor, OpenAction } from "./gate.js";
 import type { Session } from "./session.js";
-import { step } from "./step.js";
+import { withProgress } from "./with-progress.js";
 
 /**
  * A verb is a list of titled phases, awaited one after the other, so that a phase can use what an earlier one returned:
@@ -54,7 +54,7 @@ export type Undo<T> = (executor: Executor, result: T | undefined) => Promise<str
 
 /** A phase that changes nothing, and throws when something is in the way of the verb. */
 export const check = <T>(session: Session, title: string, work: (progress: Progress) => Promise<T>): Promise<T> =>
-  step(session.ui, title, work);
+  withProgress(session.ui, title, work);
 
 /**
  * Runs the phases of `body`. The first change or record opens the gate for all of them; a verb that only proves leaves no
@@ -87,7 +87,7 @@ export async function flow<T>(
     if (undo) undos.unshift({ title, undo: () => undo(executor, result) });
     const run =
       typeof work === "function" ? work : () => executor.converge(work.root, work.operations, work) as Promise<R>;
-    result = await step(ui, title, (progress) => run(executor, progress)).catch(resumable(session));
+    result = await withProgress(ui, title, (progress) => run(executor, progress)).catch(resumable(session));
     return result;
   }
 
@@ -95,7 +95,7 @@ export async function flow<T>(
     change: change as Phases["change"],
     async prove(title, work, holds = () => true) {
       if (gate.dryRun) return undefined;
-      const result = await step(ui, title, work);
+      const result = await withProgress(ui, title, work);
       if (!holds(result)) outcome = "failed";
       return result;
     },
@@ -132,7 +132,7 @@ async function rollBack(session: Session, undos: Rollback[], error: unknown): Pr
   for (const { title, undo } of undos) {
     if (session.signal.aborted) break;
     try {
-      const note = await step(session.ui, `undo: ${title}`, undo);
+      const note = await withProgress(session.ui, `undo: ${title}`, undo);
       why.push(`undone: ${title}${note ? `; ${note}` : ""}`);
     } catch (trouble) {
       const { message, why: reasons } = asFault(trouble);

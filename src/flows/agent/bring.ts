@@ -3,7 +3,7 @@ import type { Operation } from "../../remote/operations/operation.js";
 import type { Shell } from "../../remote/process.js";
 import type { Action } from "../gate.js";
 import type { Session } from "../session.js";
-import { step } from "../step.js";
+import { withProgress } from "../with-progress.js";
 
 interface Bringing {
   root: Shell;
@@ -23,7 +23,7 @@ export async function bring(
   const wished = () => (typeof wish === "function" ? wish() : wish);
   const done = await gate.pass(action, async (executor) => {
     await first();
-    return step(ui, title, () => executor.converge(root, wished()));
+    return withProgress(ui, title, () => executor.converge(root, wished()));
   });
   return changesOf(done ?? (await gate.converge(action, root, wished())));
 }

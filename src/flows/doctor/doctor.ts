@@ -5,7 +5,7 @@ import { type Agent, agentsOf } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import { checkHost } from "../host/check.js";
 import type { Session } from "../session.js";
-import { step } from "../step.js";
+import { withProgress } from "../with-progress.js";
 import { examineAgents } from "./agents.js";
 import { cleaned, type Finding, titleOfFinding } from "./finding.js";
 import { checkMachine } from "./machine.js";
@@ -97,7 +97,7 @@ function fleetOf({ hosts }: Session): { hosts: Host[]; agents: Agent[] } {
 async function examined(session: Session, agents: readonly Agent[], { parallel }: DoctorOptions): Promise<Finding[]> {
   if (agents.length === 0) return [];
   const title = agents.length === 1 ? `examine ${agents[0]?.ref}` : `examine ${agents.length} agents`;
-  return step(session.ui, title, () => examineAgents(session, agents, parallel));
+  return withProgress(session.ui, title, () => examineAgents(session, agents, parallel));
 }
 
 function checkedHosts(session: Session, hosts: Host[], { parallel }: DoctorOptions): Promise<Finding[]> {

@@ -5,7 +5,7 @@ import type { Handoff } from "../../state/handoffs.js";
 import { withAgentLock } from "../agent/agent-lock.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { step } from "../step.js";
+import { withProgress } from "../with-progress.js";
 import { mustBeAllowed } from "./allowed.js";
 import { move } from "./move.js";
 import { type CompletedHandoff, clearUp, handoffsOf, outcomeOf } from "./open.js";
@@ -38,10 +38,10 @@ export async function handOver(
     const fleet = session.hosts.read();
     const [from, to] = [findAgent(fleet, giver), findAgent(fleet, hostAndName(meant))];
     const key = options.as === undefined ? undefined : mustBeAllowed(session, options.as, [from, to]);
-    const source = await step(session.ui, `read the conversation of ${from.name}`, () =>
+    const source = await withProgress(session.ui, `read the conversation of ${from.name}`, () =>
       readSource(session, from, { id: options.session, earlier: options.denyTool.length > 0 }),
     );
-    const taker = await step(session.ui, `see that ${to.name} can take it over`, () =>
+    const taker = await withProgress(session.ui, `see that ${to.name} can take it over`, () =>
       mustTakeOver(session, to, options.context),
     );
     const what = prepare(session, source, taker, options);

@@ -5,7 +5,7 @@ import { brief } from "../../agents/probe/proof/judge.js";
 import { asFault, Fault, isFault } from "../../errors.js";
 import type { Handoff } from "../../state/handoffs.js";
 import type { Session } from "../session.js";
-import { step } from "../step.js";
+import { withProgress } from "../with-progress.js";
 import { changeSessions } from "./change-sessions.js";
 import { type CompletedHandoff, finish, forget, handoffsOf } from "./open.js";
 import { again, type PreparedHandoff } from "./prepare.js";
@@ -41,7 +41,7 @@ export async function move(
       moved: { hash: digestOf(said), messages: said.length, calls: counts.tool_call_count },
     });
     const removed = handoffs.removed(handoff.to);
-    await step(ui, `write ${said.length} messages to ${agent.name}`, () =>
+    await withProgress(ui, `write ${said.length} messages to ${agent.name}`, () =>
       changeSessions(
         session,
         agent,
@@ -57,12 +57,14 @@ export async function move(
     );
     await note({ stage: "seeded" });
     await handoffs.swept(removed, now());
-    await step(ui, `have ${agent.name} prove that it read them`, () => prove(session, handoff.id, target, code));
+    await withProgress(ui, `have ${agent.name} prove that it read them`, () =>
+      prove(session, handoff.id, target, code),
+    );
     await note({ stage: "proven" });
   } catch (error) {
     throw await undone(session, handoff, error);
   }
-  return step(ui, "take the proof out again and compare", () => finish(session, handoff)).catch((error) => {
+  return withProgress(ui, "take the proof out again and compare", () => finish(session, handoff)).catch((error) => {
     if (isFault(error, "connection-lost", "unreachable")) error.next.push("the same command again, which finishes it");
     throw error;
   });
@@ -76,7 +78,7 @@ async function whatMoves(
 ): Promise<TranscriptMessage[]> {
   if (!summarise) return said ?? [];
   const title = `have ${target.agent.name} summarise ${summarise.older.length} messages`;
-  const summary = await step(session.ui, title, () => summaryOf(session, target, id, summarise));
+  const summary = await withProgress(session.ui, title, () => summaryOf(session, target, id, summarise));
   return summarised(summarise, summary, fit.room ?? 0);
 }
 

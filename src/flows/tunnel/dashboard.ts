@@ -19,7 +19,7 @@ import { agentId, hostAndName } from "../../state/agents.js";
 import { mustBeInstalled } from "../agent/preconditions.js";
 import { type Target, targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
-import { step } from "../step.js";
+import { withProgress } from "../with-progress.js";
 import { keepTunnelOpen, type TunnelEvent } from "./keep-tunnel-open.js";
 import type { TunnelEndpoint } from "./port-forwarder.js";
 import { type DashboardProcess, type Place, runDashboard } from "./run-dashboard.js";
@@ -50,7 +50,7 @@ async function dashboardEndpoint(session: Session, target: Target): Promise<Tunn
   const { agent, resolved } = target;
   mustBeInstalled(agent);
   const dashboard = dashboardOf(resolved);
-  return step(session.ui, `start the dashboard of ${resolved.name} on ${agent.host.name}`, async (progress) => {
+  return withProgress(session.ui, `start the dashboard of ${resolved.name} on ${agent.host.name}`, async (progress) => {
     const connection = await session.pool.connect(agent.host);
     const root = connection.as("root");
     const place = placeIn(target, dashboard, await look(session, root, resolved, roomScript(resolved)));

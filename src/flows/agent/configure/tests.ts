@@ -7,7 +7,7 @@ import { tryProvider } from "../../provider/test.js";
 import { findType } from "../../provider/types.js";
 import { askService } from "../../service-request.js";
 import type { Session } from "../../session.js";
-import { step } from "../../step.js";
+import { withProgress } from "../../with-progress.js";
 import type { Changes } from "./changes.js";
 
 interface About {
@@ -35,7 +35,7 @@ export async function testAnswers(
       ...Object.values(answers.auxiliary),
     ]) {
       if (found[`provider.${provider}`]) continue;
-      const check = await step(session.ui, `test provider ${provider} from ${agent.host.name}`, async () =>
+      const check = await withProgress(session.ui, `test provider ${provider} from ${agent.host.name}`, async () =>
         mustBeWell(
           session,
           await tryProvider(session, provider, await findType(session.configDir, type), values, connection),
@@ -49,7 +49,7 @@ export async function testAnswers(
     for (const [name, values] of Object.entries(answers.channels)) {
       const request = resolved.manifest.channels[name]?.test;
       if (!request || !(all || changes.channels[name])) continue;
-      const check = await step(session.ui, `test channel ${name}`, async () =>
+      const check = await withProgress(session.ui, `test channel ${name}`, async () =>
         mustBeWell(session, { ...(await askService(session, request, values)), id: `channel.${name}` }),
       );
       found[check.id] = check;

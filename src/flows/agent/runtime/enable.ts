@@ -15,7 +15,7 @@ import { quote } from "../../../quote.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { step } from "../../step.js";
+import { withProgress } from "../../with-progress.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { apply } from "../apply.js";
 import { bring } from "../bring.js";
@@ -70,7 +70,7 @@ export function enableCodex(session: Session, ref: string, request: EnableReques
 async function enable(session: Session, ref: string, request: EnableRequest): Promise<Enabled> {
   const type = codexTypeOf((await targetOf(session, ref)).resolved);
   if (request.install) mustBeKnown(type, request.install);
-  const scene = await step(session.ui, `look at ${ref}`, () => sceneOf(session, ref, request.home));
+  const scene = await withProgress(session.ui, `look at ${ref}`, () => sceneOf(session, ref, request.home));
   mustNotBeStopped(scene.agent);
   const asked = await wantedBy(scene, draftFor(scene, request));
   const before = await look(scene, asked);
@@ -100,7 +100,7 @@ async function enable(session: Session, ref: string, request: EnableRequest): Pr
 }
 
 const look = (scene: Scene, asked: Wanted) =>
-  step(scene.session.ui, "check that Codex can run here", () => codexBefore(scene, asked, { thread: false }));
+  withProgress(scene.session.ui, "check that Codex can run here", () => codexBefore(scene, asked, { thread: false }));
 
 /** Checks that another Codex may answer otherwise. */
 const ofCodex = new Set(["codex", "sandbox", "settings", "plugins", "login.codex"]);
@@ -130,7 +130,7 @@ async function switchOn(begun: Begun, asked: AgentRecord, fit: Fit, request: Ena
   }
   Object.assign(begun, { scene, plan });
   const given = await giveToCodex(scene, plan);
-  const accepted = await step(ui, "see what Codex makes of it", () => askCodex(scene, wanted, plan));
+  const accepted = await withProgress(ui, "see what Codex makes of it", () => askCodex(scene, wanted, plan));
   mustBeAccepted(scene, accepted);
   begun.applied = true;
   const prepared = await prepare(session, agent, wanted, { serviceState: "as-recorded" });

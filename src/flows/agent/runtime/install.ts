@@ -8,7 +8,7 @@ import { run } from "../../../remote/run.js";
 import { hostAndName } from "../../../state/agents.js";
 import { lastLines } from "../../../text/last-lines.js";
 import { own } from "../../../text/own-property.js";
-import { step } from "../../step.js";
+import { withProgress } from "../../with-progress.js";
 import { asAgent, commandInSandbox, notOurs } from "../as-agent.js";
 import script from "./install.sh?raw";
 import { type Package, type Pin, packageFor, pinFor } from "./package.js";
@@ -38,8 +38,8 @@ export async function installCodex(scene: Scene, wanted: Package): Promise<Insta
   };
   const before = await session.gate.pass(action, async () => {
     const { ui } = session;
-    const path = await step(ui, `have Codex ${pin.codex} here`, () => packageFor(session, type, pin, wanted));
-    return step(ui, `bring it to ${agent.host.name}`, (progress) =>
+    const path = await withProgress(ui, `have Codex ${pin.codex} here`, () => packageFor(session, type, pin, wanted));
+    return withProgress(ui, `bring it to ${agent.host.name}`, (progress) =>
       send(scene, pin, path, (sent, size) => progress.update(`${inMegabytes(sent)} of ${inMegabytes(size)} MB`)),
     );
   });

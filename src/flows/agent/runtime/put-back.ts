@@ -4,7 +4,7 @@ import { isProven } from "../../../agents/probe/proof/proof.js";
 import { asFault } from "../../../errors.js";
 import { absent, file, type Operation } from "../../../remote/operations/operation.js";
 import { agentId, findAgent, hostAndName } from "../../../state/agents.js";
-import { step } from "../../step.js";
+import { withProgress } from "../../with-progress.js";
 import { changeRecord, withState } from "../configure/record.js";
 import { prove } from "../prove.js";
 import { codexFilesIn } from "./enable.js";
@@ -48,7 +48,7 @@ async function putBack(begun: Begun): Promise<string> {
     summary: `put back the files of ${agentId(agent)}`,
   };
   try {
-    await step(session.ui, "put back what was there", async () => {
+    await withProgress(session.ui, "put back what was there", async () => {
       if (begun.launcher !== undefined) await switchTo(begun.scene, begun.launcher);
       const wish = await asBefore(begun);
       if (wish.length > 0) await session.gate.pass(action, (executor) => executor.converge(root, wish));

@@ -8,7 +8,7 @@ import { changesIn, type Plan } from "../../../agents/plan/plan.js";
 import { converge } from "../../../remote/operations/converge.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { step } from "../../step.js";
+import { withProgress } from "../../with-progress.js";
 import { codexBefore, planIn, runtimeOf, runtimeSettingIn, type Scene, sceneOf, wantedBy } from "./scene.js";
 
 export interface RuntimeStatus {
@@ -33,7 +33,9 @@ export async function runtimeStatus(session: Session, word: string): Promise<Run
   const on = runtime.kind === "codex";
   // Of one that does not run on it, what is told is how it would be.
   const wanted = await wantedBy(scene, { ...agent.record, runtime: { ...runtime, kind: "codex" } });
-  const { sight, checks } = await step(session.ui, "ask Codex", () => codexBefore(scene, wanted, { thread: on }));
+  const { sight, checks } = await withProgress(session.ui, "ask Codex", () =>
+    codexBefore(scene, wanted, { thread: on }),
+  );
   const said = runtimeSettingIn(scene);
   const plan = orManualFix(() => planIn(scene, wanted));
   const codex = "files" in plan ? migratedIn(plan) : undefined;

@@ -4,7 +4,7 @@ import { agentId, hostAndName } from "../../../state/agents.js";
 import { type Target, targetOf } from "../../agent/target.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
-import { step } from "../../step.js";
+import { withProgress } from "../../with-progress.js";
 import { unfinishedSessions } from "../source.js";
 import { askForChannel } from "./ask.js";
 import { type ChannelHandoff, failureIn, inTheWay } from "./faults.js";
@@ -47,7 +47,7 @@ export async function handToChannel(
   hideSecrets(session);
   const target = await targetOf(session, word);
   mustHaveChannel(target, channel);
-  const before = await step(session.ui, `look at the session of ${target.agent.name}`, async () => {
+  const before = await withProgress(session.ui, `look at the session of ${target.agent.name}`, async () => {
     await mustBeUp(session, target);
     return readState(session, target, id);
   });
@@ -95,7 +95,7 @@ async function readState(session: Session, target: Target, id?: string): Promise
 
 async function hand(session: Session, asked: ChannelHandoff, reset: boolean): Promise<"handed"> {
   const { agent, channel, wait } = asked;
-  return step<"handed">(session.ui, `hand the session to ${channel}`, async (progress) => {
+  return withProgress<"handed">(session.ui, `hand the session to ${channel}`, async (progress) => {
     const request = { verb: "hand", session: asked.session, platform: channel, reset, wait } as const;
     let last: ChannelReply = {};
     for await (const said of askForChannel(session, asked, request)) {

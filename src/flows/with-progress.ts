@@ -1,7 +1,6 @@
 import type { Progress, Ui } from "../ui/ui.js";
 
-/** Work with a progress line of its own. */
-export async function step<T>(ui: Ui, title: string, work: (progress: Progress) => Promise<T>): Promise<T> {
+export async function withProgress<T>(ui: Ui, title: string, work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = ui.progress(title);
   try {
     const result = await work(progress);
