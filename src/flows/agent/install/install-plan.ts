@@ -2,18 +2,19 @@ import { randomBytes } from "node:crypto";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { defaultVersion, loadType, releaseOf } from "../../../agents/manifest/registry.js";
 import { freshRecord } from "../../../agents/plan/fresh.js";
+import { installerJob } from "../../../agents/plan/operations.js";
 import { accountComment } from "../../../agents/plan/owner-tag.js";
 import { takenPorts } from "../../../agents/plan/ports.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
 import type { AgentName } from "../../../names.js";
+import { unitOf } from "../../../remote/operations/jobs.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, refFor } from "../../../state/agents.js";
 import { findHost, type Host } from "../../../state/hosts.js";
 import type { Session } from "../../session.js";
 import { isKey } from "../api-key.js";
 import type { PreflightRequest } from "../preflight/preflight.js";
-import { jobUnit } from "./installer-job.js";
 
 export interface InstallOptions {
   /** Without it, the type of an installation that was begun. */
@@ -147,7 +148,7 @@ export function preflightRequest(plan: InstallPlan): PreflightRequest {
     probe: {
       resolved: agent,
       comment: comment ?? "",
-      job: jobUnit(agent.name),
+      job: unitOf(installerJob(agent.name)),
       programs: Object.keys(manifest.requires.programs),
       reach,
     },

@@ -7,7 +7,7 @@ import { type Operation, pkg } from "../../../remote/operations/operation.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, recordAgent } from "../../../state/agents.js";
 import { findHost } from "../../../state/hosts.js";
-import { check, flow, type Phases } from "../../flow.js";
+import { check, flow } from "../../flow.js";
 import { fetchInstaller, type Installer } from "../../registry/installer.js";
 import type { Session } from "../../session.js";
 import { withAgentLock } from "../agent-lock.js";
@@ -25,8 +25,8 @@ import {
   preflightRequest,
   resolvedFrom,
 } from "./install-plan.js";
-import { isInstalled, mustBePinnedRelease, mustBeStopped } from "./installed-release.js";
-import { followInstaller, installerGone, installerOperations, stillRunning } from "./installer-job.js";
+import { isInstalled, mustBeStopped } from "./installed-release.js";
+import { installerGone, runInstaller } from "./installer-job.js";
 
 export interface InstallResult {
   agent: Agent;
@@ -70,10 +70,12 @@ export function installAgent(session: Session, options: InstallOptions): Promise
       await record("the agent has an API key", () => makeKey(session, plan));
       const account = [...packagesFor(ready), ...accountOperations(resolvedFrom(plan, claimed), draft.mark)];
       const prepared = await change(`prepare the account ${claimed.user}`, { root, operations: account });
-      const warnings = installer ? await runInstaller(phases, session, { plan, ready, claimed, installer }) : [];
+      const warnings = installer
+        ? await runInstaller(phases, session, { plan, ready, record: claimed, installer })
+        : [];
       const operations = finalOperations(plan, claimed, ready);
       const finished = await change(`write the unit ${claimed.unit}`, { root, operations });
-      const installed = await record("the agent is installed", () => setInstalled(session, plan));
+      const installed = await record("the agent is installed", () => setInstalled(session, plan, claimed));
       return {
         ...told,
         agent: agentFrom(plan, installed ?? claimed),
@@ -98,50 +100,12 @@ async function checkHost(session: Session, plan: InstallPlan): Promise<{ ready: 
   return { ready, installer: fetched ?? (await fetch()) };
 }
 
-interface InstallerRun {
-  plan: InstallPlan;
-  ready: ReadyHost;
-  claimed: AgentRecord;
-  installer: Installer;
-}
-
-/** What the installer warned of. */
-async function runInstaller(
-  { change, record }: Phases,
-  session: Session,
-  { plan, ready: { root, observation }, claimed, installer: { bytes, sha256 } }: InstallerRun,
-): Promise<string[]> {
-  const resolved = resolvedFrom(plan, claimed);
-  const operations = installerOperations({ resolved, bytes, sha256, job: observation.job });
-  const title = `run the installer of ${claimed.type} ${claimed.version}`;
-  const warnings = await change(title, async (executor, progress) => {
-    const mayRun = stillRunning(`the installer may have started on ${resolved.host}, and continues there`);
-    await executor.converge(root, operations).catch(mayRun);
-    return followInstaller(session, root, resolved, progress);
-  });
-  if (!warnings) return [];
-  await change("check what was installed", (executor) =>
-    mustBePinnedRelease(session, plan, root, claimed).catch(async (error) => {
-      // While the job exists it counts as done: without it, the same command runs the installer again.
-      await executor.converge(root, installerGone(resolved.name));
-      throw error;
-    }),
-  );
-  // Only after the check: the next install neither runs nor checks an installer that is recorded here.
-  const ran = { sha256, size: bytes.length };
-  await record("the installer ran", () =>
-    recordAgent(session.hosts, at(plan), (now) => now && { ...now, installer: ran }),
-  );
-  return warnings;
-}
-
-const at = ({ host, options: { name } }: InstallPlan) => ({ host: host.name, name });
-
-const setInstalled = (session: Session, plan: InstallPlan): Promise<AgentRecord | undefined> =>
-  recordAgent(session.hosts, at(plan), (now) => {
-    const { installed_at = session.now().toISOString(), ...rest } = now ?? plan.draft;
-    return { ...rest, status: "installed", installed_at };
-  });
+const setInstalled = (session: Session, { host, options: { name } }: InstallPlan, claimed: AgentRecord) =>
+  recordAgent(session.hosts, { host: host.name, name }, (now = claimed) => ({
+    ...now,
+    status: "installed",
+    installed_at: now.installed_at ?? session.now().toISOString(),
+  }));
 
 /** The record to begin with. A unit that changes has to be proven again, and an installer that runs is not recorded yet. */
 function draftFor(plan: InstallPlan, differences: Change[], installer: Installer | undefined): AgentRecord {
