@@ -1,10 +1,9 @@
-import { type IncomingMessage, request } from "node:http";
 import { completionFrom } from "../agents/chat/completion.js";
 import { waitFor } from "../async/wait.js";
+import { responseTo } from "../remote/http.js";
 import { type Directory, proxiedWord, type ServedAgent, usableOf } from "./directory.js";
 import type { GatewayParts } from "./gateway-parts.js";
 import type { GatewayKey } from "./keys/key.js";
-import type { PooledConnection } from "./upstream-pool/pooled-connection.js";
 import type { UpstreamPool } from "./upstream-pool/upstream-pool.js";
 
 /** As in OpenAI's list. */
@@ -68,16 +67,12 @@ export function modelsOf({ mayUse, upstreamPool }: Pick<GatewayParts, "mayUse" |
 const model = (id: string, { created }: ServedAgent): Model => ({ id, object: "model", created, owned_by: "clm" });
 
 async function askProxy(pool: UpstreamPool, signal: AbortSignal): Promise<string[]> {
-  const answer = await answerFrom(await pool.take(signal), signal);
+  const connection = await pool.take(signal);
+  const headers = { host: connection.authority };
+  const answer = await responseTo({ agent: connection, path: "/v1/models", headers, signal });
   const chunks: Buffer[] = [];
   for await (const chunk of answer) chunks.push(chunk);
   const said = completionFrom(Buffer.concat(chunks).toString()) as { data?: { id?: unknown }[] } | undefined;
-  if (answer.statusCode !== 200 || !Array.isArray(said?.data)) throw new Error("it lists no models");
+  if (answer.statusCode !== 200 || !Array.isArray(said?.data)) throw new Error("the proxy lists no models");
   return said.data.flatMap((each) => (typeof each?.id === "string" ? [each.id] : []));
 }
-
-const answerFrom = (connection: PooledConnection, signal: AbortSignal): Promise<IncomingMessage> =>
-  new Promise((done, failed) => {
-    const asked = request({ agent: connection, path: "/v1/models", headers: { host: connection.authority }, signal });
-    asked.once("response", done).on("error", failed).end();
-  });

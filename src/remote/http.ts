@@ -1,10 +1,10 @@
-import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
 import { Duplex } from "node:stream";
 import { waitFor } from "../async/wait.js";
 import { Fault } from "../errors.js";
 import type { Connection } from "./connection.js";
 
-/** What is asked of a server on a host's own loopback. */
+/** A request to a server on a host's loopback. */
 export interface HttpRequest {
   method: "GET" | "POST";
   path: string;
@@ -23,122 +23,108 @@ export interface RemotePort {
 export interface Reply {
   status: number;
   headers: Record<string, string>;
-  /** Comes as it is sent. Throws `connection-lost` when the road to the host ended before it did. */
+  /** Comes as it is sent. Throws `connection-lost` when the SSH connection ended before it did. */
   body: AsyncIterable<Buffer>;
 }
 
-/** Asks inside the SSH connection: no port is opened anywhere, and nobody between here and the host can listen. */
-export async function ask(to: RemotePort, asking: HttpRequest): Promise<Reply> {
-  asking.signal.throwIfAborted();
-  let road: Duplex | undefined;
+/** One request inside the SSH connection, on a stream of its own: no port is opened anywhere. */
+export async function ask(to: RemotePort, { method, path, headers, body, signal }: HttpRequest): Promise<Reply> {
+  signal.throwIfAborted();
+  let stream: Duplex | undefined;
   try {
-    road = await openSocket(to, asking);
-    const answer = await sendRequest(road, to, asking);
-    return { status: answer.statusCode ?? 0, headers: headersOf(answer), body: bodyOf(to, answer, asking) };
+    stream = await waitFor(to.open(), { signal, drop: (late) => late.destroy() });
+    const createConnection = () => stream as never;
+    const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
+    const sent = { Host: `127.0.0.1:${to.port}`, Connection: "close", ...length, ...headers };
+    const answer = await responseTo({ method, path, signal, createConnection, headers: sent }, body);
+    return { status: answer.statusCode ?? 0, headers: headersOf(answer), body: bodyOf(to, answer, signal) };
   } catch (error) {
-    road?.destroy();
-    throw await explained(to, asking, error);
+    stream?.destroy();
+    throw await explained(to, signal, error);
   }
 }
 
-/**
- * The first request of a process takes Node about 10 ms to make, and the next ones 1. Whoever waits for a host anyway makes
- * one that goes nowhere meanwhile.
- */
+/** Sends a request on the stream or pooled connection that its options give, and resolves with the head of the answer. */
+export function responseTo(options: RequestOptions, body?: string): Promise<IncomingMessage> {
+  return new Promise((done, failed) => {
+    const sent = request(options);
+    refuseEndlessInformation(sent, failed);
+    sent.once("response", done).on("error", failed).end(body);
+  });
+}
+
+/** The first request of a process takes Node about 10 ms, the next ones 1: send one to nowhere while the host connects. */
 export function warmUp(): void {
   const nowhere = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
-  const asked = request({ method: "POST", path: "/", createConnection: () => nowhere as never });
-  asked.on("error", () => {});
-  asked.once("response", (answer) => answer.resume().on("error", () => {}));
-  asked.end("{}");
+  const sent = request({ method: "POST", path: "/", createConnection: () => nowhere as never });
+  sent.on("error", () => {});
+  sent.once("response", (answer) => answer.resume().on("error", () => {}));
+  sent.end("{}");
   nowhere.push("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
   setTimeout(() => nowhere.destroy(), 20).unref();
 }
 
-/** Nobody who wants to stop waits for a host that does not answer; a road that comes too late is closed again. */
-function openSocket(to: RemotePort, { signal }: HttpRequest): Promise<Duplex> {
-  return waitFor(to.open(), { signal, drop: (late) => late.destroy() });
-}
-
-// Answers in advance (1xx) that one request may get: a server that only sends those never answers.
+// Informational answers (1xx) to one request: a server that only sends those never answers.
 const maxInformational = 16;
 
 const switchesProtocol = (): Fault =>
-  new Fault("remote-failed", "it switched to another protocol, which nobody asked it to (HTTP 101)");
+  new Fault("remote-failed", "it switched to another protocol, although no request asked for that (HTTP 101)");
 const onlyInformation = (): Fault =>
-  new Fault("remote-failed", `it sent ${maxInformational} answers in advance (HTTP 1xx), and no answer`);
+  new Fault("remote-failed", `it sent ${maxInformational} informational answers (HTTP 1xx), and no answer`);
 
 /**
- * Fails a request that gets no answer but a 101, or no end of 1xx: Node's client would wait for ever. To be called before
- * anybody listens for the answer; a 101 that names no protocol is one, to Node.
+ * Fails a request whose only answer is a 101, or endless 1xx: Node's client would wait for ever. To be called before any other
+ * listener is added, because Node takes a 101 that names no protocol for a response.
  */
-export function refuseEndlessInformation(asked: ClientRequest, failed: (error: Fault) => void): void {
+export function refuseEndlessInformation(sent: ClientRequest, failed: (error: Fault) => void): void {
   let count = 0;
-  asked.once("response", (answer: IncomingMessage) => {
+  sent.once("response", (answer: IncomingMessage) => {
     if (answer.statusCode !== 101) return;
     failed(switchesProtocol());
-    asked.destroy();
+    sent.destroy();
   });
-  asked.once("upgrade", (_answer, socket) => {
+  sent.once("upgrade", (_answer, socket) => {
     socket.destroy();
     failed(switchesProtocol());
   });
-  asked.on("information", ({ statusCode }: { statusCode: number }) => {
+  sent.on("information", ({ statusCode }: { statusCode: number }) => {
     if (statusCode !== 101 && ++count <= maxInformational) return;
     failed(statusCode === 101 ? switchesProtocol() : onlyInformation());
-    asked.destroy();
+    sent.destroy();
   });
 }
-
-function sendRequest(
-  road: Duplex,
-  { port }: RemotePort,
-  { method, path, headers = {}, body, signal }: HttpRequest,
-): Promise<IncomingMessage> {
-  return new Promise((answered, failed) => {
-    const asked = request({
-      ...{ method, path, signal, createConnection: () => road as never },
-      // Each has a road of its own, which ends with it.
-      headers: { Host: `127.0.0.1:${port}`, Connection: "close", ...lengthOf(body), ...headers },
-    });
-    refuseEndlessInformation(asked, failed);
-    asked.once("response", answered);
-    asked.on("error", failed);
-    asked.end(body);
-  });
-}
-
-const lengthOf = (body: string | undefined): Record<string, number> =>
-  body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
 
 const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ""].flat().join(", ")]));
 
-async function* bodyOf(to: RemotePort, answer: IncomingMessage, asking: HttpRequest): AsyncGenerator<Buffer> {
-  const { connection } = to;
+async function* bodyOf(to: RemotePort, answer: IncomingMessage, signal: AbortSignal): AsyncGenerator<Buffer> {
   try {
     yield* answer;
-    // A body that only the end of its road ends looks whole wherever that was cut; that the connection ended is known by now.
-    if (!endsItself(answer)) await new Promise(setImmediate);
-    if (!connection.open && !endsItself(answer)) throw connection.lost();
+    if (await mayBeCut(answer, to.connection)) throw to.connection.lost();
   } catch (error) {
-    throw await explained(to, asking, error);
+    throw await explained(to, signal, error);
   } finally {
     answer.destroy();
   }
 }
 
-/** Its length was told, or its last chunk says that it is one. */
-export const endsItself = ({ headers }: IncomingMessage): boolean =>
-  headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
+/**
+ * Whether an answer that ended may be incomplete. Without a length or chunks the end of the connection ends it, and it looks whole
+ * wherever SSH was cut; that SSH has ended is known a turn of the loop later.
+ */
+export async function mayBeCut({ headers }: IncomingMessage, ssh: Readonly<{ open: boolean }>): Promise<boolean> {
+  if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined) return false;
+  await new Promise(setImmediate);
+  return !ssh.open;
+}
 
-/** A server that hangs up and a road that ended look the same to HTTP; the road knows a moment later. */
-async function explained({ connection, port }: RemotePort, { signal }: HttpRequest, error: unknown): Promise<unknown> {
+/** To HTTP, a server that hangs up and an SSH connection that ended look the same; SSH reports its end a moment later. */
+async function explained({ connection, port }: RemotePort, signal: AbortSignal, error: unknown): Promise<unknown> {
   if (signal.aborted) return signal.reason;
   await Promise.race([connection.closed, new Promise((resolve) => setTimeout(resolve, 50))]);
   if (!connection.open) return connection.lost();
   if (error instanceof Fault) return error;
-  return new Fault("remote-failed", `port ${port} of ${connection.target.name} broke off`, {
+  return new Fault("remote-failed", `port ${port} of ${connection.target.name} closed the connection`, {
     why: (error as Error).message,
     cause: error,
   });

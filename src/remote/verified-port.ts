@@ -3,9 +3,10 @@ import { Fault, isFault } from "../errors.js";
 import type { Connection } from "./connection.js";
 
 /**
- * A port on a host's loopback that must belong to one unit. A connection is opened first; then a look on the host, which began
- * after it was open, finds whose it is; only then is it handed out. It stays with the process that accepted it, so it needs no
- * other look, and what takes the port after a crash never gets a byte. One look is for all that were open when it began.
+ * A port on a host's loopback that must belong to one unit. A connection is opened first; then a check on the host, started after
+ * it was open, finds which process has it; only then is it handed out. It stays with the process that accepted it and needs no
+ * other check, and a process that takes the port after a crash never gets a byte. One check serves all connections that were open
+ * when it started.
  */
 export class VerifiedPort {
   #current: Promise<void> = Promise.resolve();
@@ -14,21 +15,21 @@ export class VerifiedPort {
   constructor(
     readonly connection: Connection,
     readonly port: number,
-    /** Asks the host, now; throws unless the port and every connection that clm has to it are the unit's own. */
-    private readonly look: () => Promise<void>,
+    /** Throws unless the port, and every connection that clm has to it, belong to the unit. */
+    private readonly checkOwner: () => Promise<void>,
   ) {}
 
-  /** A connection of the unit's own process. Nothing was sent on it. */
+  /** A connection to the unit's own process, on which nothing was sent yet. */
   async open(): Promise<Duplex> {
     const stream = await this.connection.forward(this.port).catch(async (error) => {
-      // Nobody listens, or sshd cannot tell: the look knows more.
+      // Nothing listens, or sshd does not say why: the check knows more.
       if (isFault(error, "remote-failed")) await this.check();
       throw error;
     });
     stream.on("error", () => {});
     try {
       await this.check();
-      if (stream.destroyed) throw brokeOff(this.connection, this.port);
+      if (stream.destroyed) throw closedAtOnce(this.connection, this.port);
       return stream;
     } catch (error) {
       stream.destroy();
@@ -36,18 +37,20 @@ export class VerifiedPort {
     }
   }
 
-  /** Resolves after a look that has not begun yet. */
+  /** Resolves after a check that starts after this call. */
   check(): Promise<void> {
     if (this.#next) return this.#next;
-    const begin = () => {
+    const start = () => {
       this.#next = undefined;
-      return this.look();
+      return this.checkOwner();
     };
-    this.#next = this.#current.then(begin, begin);
+    this.#next = this.#current.then(start, start);
     this.#current = this.#next;
     return this.#next;
   }
 }
 
-const brokeOff = ({ target }: Connection, port: number): Fault =>
-  new Fault("remote-failed", `port ${port} of ${target.name} broke off`, { why: "it closed the connection at once" });
+const closedAtOnce = ({ target }: Connection, port: number): Fault =>
+  new Fault("remote-failed", `port ${port} of ${target.name} closed the connection`, {
+    why: "it closed the connection at once",
+  });

@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EventRewriter, EventSplitter, objectIn, withObject } from "../../agents/chat/events.js";
-import { endsItself, refuseEndlessInformation } from "../../remote/http.js";
+import { mayBeCut, refuseEndlessInformation } from "../../remote/http.js";
 import { ByteBuffer } from "../../text/byte-buffer.js";
 import { redactedValue } from "../../text/redacted-json.js";
 import { cutUnreadResponse } from "../cut-unread-response.js";
@@ -92,9 +92,7 @@ export function pass(exchange: Exchange, connection: PooledConnection, passing: 
       const whenOver = (work: () => Promise<void>) =>
         answer.on("end", async () => {
           if (!answer.complete) return;
-          // A body without a length looks complete wherever its connection was cut; a turn later it is known if SSH has ended.
-          if (!endsItself(answer)) await new Promise(setImmediate);
-          if (!endsItself(answer) && !connection.ssh.open) broken(brokeOff());
+          if (await mayBeCut(answer, connection.ssh)) broken(brokeOff());
           else end(work);
         });
       const streams = answer.headers["content-type"]?.startsWith("text/event-stream");
