@@ -38,7 +38,7 @@ export interface GatewayParts {
   signed(request: SignedRequest): Promise<{ key: GatewayKey; nonce: string }>;
   mustMay(key: GatewayKey, right: Right): void;
   mayUse(key: GatewayKey, agent: Usable): boolean;
-  allowance: Allowance;
+  allowance: Pick<Allowance, "count" | "reserve">;
   log: {
     mustBeWritable(): void;
     /** Before a request is sent on: from then on it has a line, even if the gateway is killed. */

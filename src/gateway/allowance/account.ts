@@ -1,33 +1,58 @@
-import { createRate, type Rate } from "./rate.js";
+import { Rate } from "./rate.js";
 import type { Amount } from "./totals.js";
 
-/** A key's requests that are under way, and those that wait for them. */
-export interface Account<Waiter> {
-  rate: Rate;
-  /** What those under way have reserved, and the sum of it. */
-  underWay: Set<{ target: string; amount: Amount }>;
-  held: Amount;
-  waiting: Waiter[];
-  /** By target, the most that one call came to. */
-  largest: Map<string, Amount>;
+export interface Hold {
+  target: string;
+  amount: Amount;
 }
 
-export const newAccount = <Waiter>(): Account<Waiter> => ({
-  ...{ rate: createRate(), waiting: [], largest: new Map() },
-  ...{ underWay: new Set(), held: { tokens: 0, nano: 0 } },
-});
+/** A key's calls in flight, and those that wait for them. */
+export class Account<Waiter> {
+  readonly rate = new Rate();
+  /** The sum of what calls in flight have reserved. */
+  readonly held: Amount = { tokens: 0, nano: 0 };
+  waiting: Waiter[] = [];
+  readonly #holds = new Set<Hold>();
+  /** The largest call so far, by target. */
+  readonly #largest = new Map<string, Amount>();
 
-/** The largest call so far: those under way on the same target may come to as much, so they reserve for it now. */
-export function learn(account: Account<unknown>, target: string, spent: Amount): void {
-  const before = account.largest.get(target);
-  const largest = most(before ?? spent, spent);
-  account.largest.set(target, largest);
-  if (before?.tokens === largest.tokens && before.nano === largest.nano) return;
-  for (const each of account.underWay) {
-    if (each.target !== target) continue;
-    hold(account, each.amount, -1);
-    each.amount = most(each.amount, { tokens: 2 * largest.tokens, nano: 2 * largest.nano });
-    hold(account, each.amount, 1);
+  get inFlight(): number {
+    return this.#holds.size;
+  }
+
+  hold(hold: Hold): void {
+    this.#holds.add(hold);
+    this.#add(hold.amount, 1);
+  }
+
+  /** Returns false when it was released before. */
+  release(hold: Hold): boolean {
+    if (!this.#holds.delete(hold)) return false;
+    this.#add(hold.amount, -1);
+    return true;
+  }
+
+  largest(target: string): Amount | undefined {
+    return this.#largest.get(target);
+  }
+
+  /** Calls in flight on the same target may become as large as the largest so far, so they reserve for it now. */
+  learn(target: string, spent: Amount): void {
+    const before = this.#largest.get(target);
+    const largest = most(before ?? spent, spent);
+    this.#largest.set(target, largest);
+    if (before?.tokens === largest.tokens && before.nano === largest.nano) return;
+    for (const hold of this.#holds) {
+      if (hold.target !== target) continue;
+      this.#add(hold.amount, -1);
+      hold.amount = most(hold.amount, twice(largest));
+      this.#add(hold.amount, 1);
+    }
+  }
+
+  #add({ tokens, nano }: Amount, sign: 1 | -1): void {
+    this.held.tokens += sign * tokens;
+    this.held.nano += sign * nano;
   }
 }
 
@@ -36,7 +61,4 @@ export const most = (a: Amount, b: Amount): Amount => ({
   nano: Math.max(a.nano, b.nano),
 });
 
-export function hold({ held }: Account<unknown>, { tokens, nano }: Amount, sign: 1 | -1): void {
-  held.tokens += sign * tokens;
-  held.nano += sign * nano;
-}
+export const twice = ({ tokens, nano }: Amount): Amount => ({ tokens: 2 * tokens, nano: 2 * nano });

@@ -2,11 +2,10 @@ import type { ModelFacts, Models } from "../../agents/manifest/models.js";
 import { bytesPerToken } from "../../text/tokens.js";
 import type { Tokens } from "../gateway-call.js";
 import type { GatewayKey } from "../keys/key.js";
-import type { Refusal } from "../refusal.js";
 import type { SessionIds } from "../session-ids.js";
-import { type Account, hold, learn, most, newAccount } from "./account.js";
+import { Account, most, twice } from "./account.js";
 import { believable } from "./claims.js";
-import { type Histories, openHistories } from "./histories.js";
+import { Histories } from "./histories.js";
 import { heldByOthers, type Limit, limitsOf, noPrice, tooFast, tooManyAtOnce, usedUp } from "./limits.js";
 import { costOf, isFree, type Price, priceOf } from "./price.js";
 import { type Amount, usdOf } from "./totals.js";
@@ -15,33 +14,26 @@ import type { Usage } from "./usage.js";
 export interface CallEstimate {
   /** `host/agent` or `host/agent/proxy`. */
   target: string;
-  /** The type of the provider that answers for it, and the model that it runs: they have the price. */
+  /** The type of the provider, and the model: they determine the price. */
   provider?: string | undefined;
   model: string;
-  /** Tokens, by the length of what is said. */
+  /** Tokens, by the length of the request. */
   input: number;
-  /** Tokens that the answer may have, where that was said. */
+  /** The maximum tokens of the answer, if the caller set one. */
   output?: number | undefined;
-  /** What is stored at the agent and added to the input there. */
+  /** What the agent loads by them is added to the input. */
   ids?: SessionIds;
 }
 
-export interface Allowance {
-  /** Counts a request, whatever it asks for, against the key's rpm. */
-  count(key: GatewayKey): void;
-  /** Reserves tokens and money. Waits, first come first served, while others hold the rest of a limit that is not spent yet. */
-  reserve(key: GatewayKey, asked: CallEstimate, signal: AbortSignal): Promise<Reservation>;
-}
-
-/** Exactly one of both; what comes later does nothing. */
+/** Either settled or released, once; later calls do nothing. */
 export interface Reservation {
-  /** Tokens that the agent is taken to add to the input of what it has stored. */
+  /** Estimated tokens that the agent adds to the input from what it has stored. */
   readonly history?: number;
-  /** What so many would cost, where that is known. */
+  /** The price of so many tokens, if known. */
   cost(tokens: Tokens): { usd?: number };
-  /** By what was used. Gives what is counted of it, where that is not all: an agent may claim anything. */
-  settle(tokens: Tokens, answered?: AnswerFacts): { usd?: number; tokens?: Tokens };
-  /** Nothing was spent. */
+  /** Counts what was used. Returns what is counted when that is less than reported: an agent may report anything. */
+  settle(tokens: Tokens, answer?: AnswerFacts): { usd?: number; tokens?: Tokens };
+  /** Nothing was used. */
   release(): void;
 }
 
@@ -49,25 +41,23 @@ export interface Reservation {
 export interface AnswerFacts {
   /** Milliseconds that the agent worked. */
   took: number;
-  /** Under which ids the agent stored it. */
+  /** The ids under which the agent stored it. */
   ids?: SessionIds | undefined;
 }
 
 export interface AllowanceParts {
-  /** As they are now: of a file that changed, the next request is the first. */
+  /** As they are now. */
   models: () => Pick<Models, "of"> | Promise<Pick<Models, "of">>;
-  usage: Usage;
-  /** What stored sessions hold; only what this gateway passed without it. */
+  usage: Pick<Usage, "owe" | "spent" | "largest">;
   histories?: Histories;
   now: () => Date;
   /** Milliseconds that a request waits for others. */
   timeout?: number;
 }
 
-/** A call that somebody wants to make. */
 interface PendingCall {
   key: GatewayKey;
-  asked: CallEstimate;
+  estimate: CallEstimate;
   price: Price | undefined;
   facts: ModelFacts | undefined;
 }
@@ -77,189 +67,198 @@ interface Waiter extends PendingCall {
   refuse(why: unknown): void;
 }
 
-// Tokens: a session that grows without end is a mistake, and no window holds as much.
-const mostHistory = 100_000_000;
+// Tokens. No model's window holds as much.
+const maxHistory = 100_000_000;
 
-/** What an answer is taken to have at least, where nobody said. */
+/** Tokens that are reserved for an answer at least, when the caller set no maximum. */
 export const defaultOutput = 1024;
 
-/** Calls of a key with a limit that are under way at once, where the key says nothing else. */
+/** Calls in flight at once of a key with a limit, when the key does not say. */
 export const defaultConcurrency = 8;
 
 /**
- * What keys may use. A request begins while what is spent and what others have reserved is below the limit. It reserves what it
- * sends, twice what its session is known to hold, and at least twice the largest call its key had on its target so far. Where the
- * session is not known, it may hold the model's whole window; where that is not known either, or the key has not called this
- * target yet, the call reserves all that is left. So, however many arrive at once, what is spent passes a limit by no more than
- * one call, as long as none costs more than it reserved. Whatever agents do, it is no more calls than may be under way at once.
+ * What keys may use. A request starts while the amount spent and the amounts reserved by others are below the limit. It reserves
+ * what it sends, twice what its session is known to hold, and at least twice the largest call of its key on its target so far. An
+ * unknown session may hold the model's whole window; where that is unknown too, or the key has not called this target yet, the call
+ * reserves all that is left. So, however many arrive at once, a limit is passed by no more than one call, as long as no call costs
+ * more than it reserved; and whatever agents do, by no more calls than may be in flight at once.
  */
-export function openAllowance(given: AllowanceParts): Allowance {
-  const { models, usage, now, histories = openHistories(), timeout = 60_000 } = given;
-  const accounts = new Map<string, Account<Waiter>>();
+export class Allowance {
+  readonly #accounts = new Map<string, Account<Waiter>>();
+  readonly #parts: Required<AllowanceParts>;
 
-  function accountOf({ id }: GatewayKey): Account<Waiter> {
-    const found = accounts.get(id);
-    if (found) return found;
-    const made = newAccount<Waiter>();
-    accounts.set(id, made);
-    return made;
+  constructor(parts: AllowanceParts) {
+    this.#parts = { histories: new Histories(), timeout: 60_000, ...parts };
   }
 
-  /** The limits that a call counts against: what costs nothing cannot overspend. */
-  const limitsFor = (key: GatewayKey, price: Price | undefined, at: Date): Limit[] =>
-    limitsOf(key, at).filter(({ of }) => of === "tokens" || !isFree(price));
+  /** Counts a request, whatever it asks for, against the key's rpm. */
+  count(key: GatewayKey): void {
+    if (key.rpm === undefined) return;
+    const pause = this.#accountOf(key).rate.count(key.rpm, this.#parts.now().getTime());
+    if (pause !== undefined) throw tooFast(key, pause);
+  }
 
-  const spentOf = (key: GatewayKey, { of, period }: Limit): number => usage.spent(key.id, period)[of];
+  /** Reserves tokens and money. Waits, first come first served, while others hold the rest of a limit that is not spent yet. */
+  async reserve(key: GatewayKey, estimate: CallEstimate, signal: AbortSignal): Promise<Reservation> {
+    const models = this.#parts.models();
+    const { of } = models instanceof Promise ? await models : models;
+    signal.throwIfAborted();
+    const account = this.#accountOf(key);
+    const facts = of(estimate.provider ?? "", estimate.model);
+    const price = priceOf(facts);
+    if (key.budget && !price) throw noPrice(key, estimate.model);
+    const call: PendingCall = { key, estimate, price, facts };
+    const isBlocked = this.#blockedBy(account, call) !== undefined;
+    if (!isBlocked && account.waiting.length === 0) return this.#begin(account, call);
+    const turn = this.#waitFor(account, call, signal);
+    // A new day or a changed limit may have made room for those who wait.
+    this.#serve(account);
+    return turn;
+  }
 
-  /** What a call waits for; nothing when it may begin. Throws when a limit is used up. */
-  function blocked(account: Account<Waiter>, { key, price }: PendingCall): Limit | "others" | undefined {
-    const at = now();
-    const limits = limitsFor(key, price, at);
-    const full = limits.find((limit) => spentOf(key, limit) >= limit.most);
+  #accountOf({ id }: GatewayKey): Account<Waiter> {
+    const account = this.#accounts.get(id) ?? new Account<Waiter>();
+    this.#accounts.set(id, account);
+    return account;
+  }
+
+  /** The limits that a call counts against: a free model cannot overspend a budget. */
+  #limitsFor({ key, price }: PendingCall, at: Date): Limit[] {
+    return limitsOf(key, at).filter(({ of }) => of === "tokens" || !isFree(price));
+  }
+
+  #spent({ id }: GatewayKey, { of, period }: Limit): number {
+    return this.#parts.usage.spent(id, period)[of];
+  }
+
+  /** What a call waits for; undefined when it may start. Throws when a limit is used up. */
+  #blockedBy(account: Account<Waiter>, call: PendingCall): Limit | "others" | undefined {
+    const { key } = call;
+    const at = this.#parts.now();
+    const limits = this.#limitsFor(call, at);
+    const full = limits.find((limit) => this.#spent(key, limit) >= limit.most);
     if (full) throw usedUp(key, full, at);
-    if (limits.length > 0 && account.underWay.size >= (key.concurrency ?? defaultConcurrency)) return "others";
-    return limits.find((limit) => spentOf(key, limit) + account.held[limit.of] >= limit.most);
+    if (limits.length > 0 && account.inFlight >= (key.concurrency ?? defaultConcurrency)) return "others";
+    return limits.find((limit) => this.#spent(key, limit) + account.held[limit.of] >= limit.most);
   }
 
-  const ownerOf = ({ key, asked }: PendingCall) => ({ key: key.id, target: asked.target });
-
-  /** Nothing where nobody knows what the session holds. */
-  const historyOf = (wish: PendingCall): number | undefined =>
-    wish.asked.ids ? histories.of(ownerOf(wish), wish.asked.ids) : 0;
-
-  function largestOf(account: Account<Waiter>, { key, asked }: PendingCall): Amount | undefined {
-    const [lately, before] = [account.largest.get(asked.target), usage.largest(key.id, asked.target)];
-    return lately && before ? most(lately, before) : (lately ?? before);
+  /** Undefined for an unknown session. */
+  #historyOf(call: PendingCall): number | undefined {
+    return call.estimate.ids ? this.#parts.histories.of(ownerOf(call), call.estimate.ids) : 0;
   }
 
-  function amountFor(account: Account<Waiter>, wish: PendingCall): Amount {
-    const { key, asked, price, facts } = wish;
-    const largest = largestOf(account, wish);
-    const known = historyOf(wish);
+  #largestOf(account: Account<Waiter>, { key, estimate: { target } }: PendingCall): Amount | undefined {
+    const [recent, earlier] = [account.largest(target), this.#parts.usage.largest(key.id, target)];
+    return recent && earlier ? most(recent, earlier) : (recent ?? earlier);
+  }
+
+  #amountFor(account: Account<Waiter>, call: PendingCall): Amount {
+    const { key, estimate, price, facts } = call;
+    const largest = this.#largestOf(account, call);
+    const known = this.#historyOf(call);
     const history = known === undefined ? facts?.context : 2 * known;
-    // A token is a byte at least: whoever wants to can say things of which each is one.
-    const tokens = { input: asked.input * bytesPerToken + (history ?? 0), output: asked.output ?? defaultOutput };
+    // A token has at least one byte, and a caller can choose a text in which each byte is a token.
+    const tokens = { input: estimate.input * bytesPerToken + (history ?? 0), output: estimate.output ?? defaultOutput };
     const amount = { tokens: tokens.input + tokens.output, nano: costOf(price, tokens) ?? 0 };
-    if (largest && history !== undefined) {
-      return most(amount, { tokens: 2 * largest.tokens, nano: 2 * largest.nano });
-    }
-    for (const limit of limitsFor(key, price, now())) {
-      const left = limit.most - spentOf(key, limit) - account.held[limit.of];
+    if (largest && history !== undefined) return most(amount, twice(largest));
+    for (const limit of this.#limitsFor(call, this.#parts.now())) {
+      const left = limit.most - this.#spent(key, limit) - account.held[limit.of];
       amount[limit.of] = Math.max(amount[limit.of], left);
     }
     return amount;
   }
 
-  function begin(account: Account<Waiter>, wish: PendingCall): Reservation {
-    const { key, asked, price, facts } = wish;
-    const known = historyOf(wish);
-    const held = { target: asked.target, amount: amountFor(account, wish) };
-    account.underWay.add(held);
-    hold(account, held.amount, 1);
+  #begin(account: Account<Waiter>, call: PendingCall): Reservation {
+    const { key, estimate, price, facts } = call;
+    const { usage, histories } = this.#parts;
+    const known = this.#historyOf(call);
+    const hold = { target: estimate.target, amount: this.#amountFor(account, call) };
+    account.hold(hold);
     const end = (work: () => void) => {
-      if (!account.underWay.delete(held)) return;
-      hold(account, held.amount, -1);
+      if (!account.release(hold)) return;
       work();
-      serve(account);
+      this.#serve(account);
     };
-    const usdIn = (nano: number | undefined) => (nano === undefined ? {} : { usd: usdOf(nano) });
-    const remember = (ids: SessionIds | undefined, sum: number) => {
-      if (ids) histories.learn(ownerOf(wish), ids, Math.min(sum, mostHistory));
+    const learn = (ids: SessionIds | undefined, tokens: number) => {
+      if (ids) histories.learn(ownerOf(call), ids, Math.min(tokens, maxHistory));
     };
     return {
-      history: known ?? largestOf(account, wish)?.tokens ?? 0,
+      history: known ?? this.#largestOf(account, call)?.tokens ?? 0,
       cost: (tokens) => usdIn(costOf(price, tokens)),
-      settle(claimed, { took, ids } = { took: 0 }) {
-        const tokens = claimed.estimated ? claimed : believable(claimed, { window: facts?.context, took });
+      settle(reported, { took, ids } = { took: 0 }) {
+        const tokens = reported.estimated ? reported : believable(reported, { window: facts?.context, took });
         const nano = costOf(price, tokens);
         end(() => {
           const spent = { tokens: tokens.input + tokens.output, nano: nano ?? 0 };
           usage.owe(key.id, spent);
-          learn(account, asked.target, spent);
-          // An estimate says nothing of what is stored.
-          if (!tokens.estimated) for (const each of [asked.ids, ids]) remember(each, spent.tokens);
+          account.learn(estimate.target, spent);
+          // An estimate says nothing about what is stored.
+          if (!tokens.estimated) for (const each of [estimate.ids, ids]) learn(each, spent.tokens);
         });
-        return { ...usdIn(nano), ...(tokens !== claimed && { tokens }) };
+        return { ...usdIn(nano), ...(tokens !== reported && { tokens }) };
       },
-      // What was said is stored all the same, where it came that far.
-      release: () => end(() => known !== undefined && remember(asked.ids, known + asked.input)),
+      // The agent may have stored the request all the same.
+      release: () => end(() => known !== undefined && learn(estimate.ids, known + estimate.input)),
     };
   }
 
-  /** Lets begin who may, in the order they came. */
-  function serve(account: Account<Waiter>): void {
+  /** Starts the calls that may, in the order of their arrival. */
+  #serve(account: Account<Waiter>): void {
     for (let first = account.waiting[0]; first; first = account.waiting[0]) {
       try {
-        if (blocked(account, first)) return;
+        if (this.#blockedBy(account, first)) return;
       } catch (refusal) {
         account.waiting.shift();
         first.refuse(refusal);
         continue;
       }
       account.waiting.shift();
-      first.admit(begin(account, first));
+      first.admit(this.#begin(account, first));
     }
   }
 
-  function waitFor(account: Account<Waiter>, wish: PendingCall, signal: AbortSignal) {
-    return new Promise<Reservation>((admitted, refused) => {
-      const over = () => {
+  #waitFor(account: Account<Waiter>, call: PendingCall, signal: AbortSignal): Promise<Reservation> {
+    return new Promise((admitted, refused) => {
+      const stop = () => {
         clearTimeout(timer);
         signal.removeEventListener("abort", leave);
       };
       const waiter: Waiter = {
-        ...wish,
-        admit: (reservation) => {
-          over();
+        ...call,
+        admit(reservation) {
+          stop();
           admitted(reservation);
         },
-        refuse: (why) => {
-          over();
+        refuse(why) {
+          stop();
           refused(why);
         },
       };
-      const giveUp = (why: () => unknown) => {
+      const giveUp = (why: unknown) => {
         account.waiting = account.waiting.filter((each) => each !== waiter);
-        waiter.refuse(why());
-        serve(account);
+        waiter.refuse(why);
+        this.#serve(account);
       };
-      const leave = () => giveUp(() => signal.reason);
-      const timer = setTimeout(() => giveUp(() => stillBlocked(account, wish, timeout)), timeout);
+      const leave = () => giveUp(signal.reason);
+      const timer = setTimeout(() => giveUp(this.#timedOut(account, call)), this.#parts.timeout);
       signal.addEventListener("abort", leave, { once: true });
       account.waiting.push(waiter);
     });
   }
 
-  function stillBlocked(account: Account<Waiter>, wish: PendingCall, waited: number): Refusal | unknown {
+  #timedOut(account: Account<Waiter>, call: PendingCall): unknown {
+    const { key } = call;
+    const { timeout, now } = this.#parts;
     try {
-      const by = blocked(account, wish) ?? limitsFor(wish.key, wish.price, now())[0] ?? "others";
-      if (by === "others") return tooManyAtOnce(wish.key, wish.key.concurrency ?? defaultConcurrency, waited);
-      return heldByOthers(wish.key, by, waited);
+      const by = this.#blockedBy(account, call) ?? this.#limitsFor(call, now())[0] ?? "others";
+      if (by === "others") return tooManyAtOnce(key, key.concurrency ?? defaultConcurrency, timeout);
+      return heldByOthers(key, by, timeout);
     } catch (refusal) {
       return refusal;
     }
   }
-
-  return {
-    count(key) {
-      const pause = key.rpm === undefined ? undefined : accountOf(key).rate.count(key.rpm, now().getTime());
-      if (pause !== undefined) throw tooFast(key, pause);
-    },
-    async reserve(key, asked, signal) {
-      const known = models();
-      const { of } = known instanceof Promise ? await known : known;
-      signal.throwIfAborted();
-      const account = accountOf(key);
-      const facts = of(asked.provider ?? "", asked.model);
-      const price = priceOf(facts);
-      if (key.budget && !price) throw noPrice(key, asked.model);
-      const wish: PendingCall = { key, asked, price, facts };
-      const isBlocked = blocked(account, wish) !== undefined;
-      if (!isBlocked && account.waiting.length === 0) return begin(account, wish);
-      const turn = waitFor(account, wish, signal);
-      // A new day or another limit may have made room since those who wait were looked at.
-      serve(account);
-      return turn;
-    },
-  };
 }
+
+const ownerOf = ({ key, estimate }: PendingCall) => ({ key: key.id, target: estimate.target });
+
+const usdIn = (nano: number | undefined) => (nano === undefined ? {} : { usd: usdOf(nano) });

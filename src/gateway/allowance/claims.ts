@@ -1,8 +1,8 @@
 import type { Tokens } from "../gateway-call.js";
 
-/** Tokens of a model's window where nobody knows it. */
+/** Tokens of a model's window, when it is unknown. */
 export const defaultWindow = 200_000;
-/** Model calls that one request can come to: an agent goes on with its tools until it is done, and stops by itself before. */
+/** Model calls of one request: an agent calls its model until it needs no more tools, and stops by itself before this. */
 const mostModelCalls = 100;
 
 export interface ClaimLimits {
@@ -13,8 +13,8 @@ export interface ClaimLimits {
 }
 
 /**
- * What an agent says it used, as far as that is possible: no model call takes more than the model's window, and an agent makes
- * about one a second at most. A claim beyond that counts as the most that is possible, and says what was claimed.
+ * The tokens that an agent reports, as far as they are possible: no model call takes more than the model's window, and an agent
+ * makes about one a second at most. A report beyond that counts as the maximum, and is kept as `claimed`.
  */
 export function believable(tokens: Tokens, { window = defaultWindow, took }: ClaimLimits): Tokens {
   const most = window * Math.min(mostModelCalls, 1 + Math.max(0, took) / 1000);

@@ -3,12 +3,12 @@ import { sweepTemps } from "../../state/atomic-file.js";
 import { writeAtomicAsync } from "../../state/atomic-file-async.js";
 import { readStateFile } from "../../state/state-file.js";
 
-/** `histories.json`: tokens by the hash of a session, the one that was used last at the end. */
-type Entry = [place: string, tokens: number];
+/** `histories.json`: tokens by the hash of a session, the most recently used last. */
+type Entry = [hash: string, tokens: number];
 
 const fileName = "histories.json";
 
-/** A damaged file is as good as none: its sessions are not known then, and are learned again. */
+/** A damaged file counts as none: its sessions are learned again. */
 export function readHistoriesFile(dir: string): Entry[] {
   sweepTemps(dir, fileName);
   try {

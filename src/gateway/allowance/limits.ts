@@ -2,17 +2,17 @@ import type { GatewayKey } from "../keys/key.js";
 import { Refusal } from "../refusal.js";
 import { type Amount, dayOf, nanoOf } from "./totals.js";
 
-/** What a key may use of one thing until it is counted anew. */
+/** How much a key may use in one period. */
 export interface Limit {
   of: keyof Amount;
   most: number;
-  /** As `spent` of usage has it: a day, a month, or `ever`. */
+  /** A day, a month, or `ever`, as in `Usage.spent`. */
   period: string;
-  /** When it is counted anew; nothing when never. */
+  /** The end of the period, if it has one. */
   resets?: Date;
 }
 
-/** Days and months are UTC's. */
+/** Days and months in UTC. */
 export function limitsOf({ tokens_per_day, budget }: GatewayKey, now: Date): Limit[] {
   if (tokens_per_day === undefined && !budget) return [];
   const day = dayOf(now);
@@ -31,38 +31,36 @@ export function limitsOf({ tokens_per_day, budget }: GatewayKey, now: Date): Lim
 
 const secondsUntil = (then: Date, now: Date): number => Math.max(1, Math.ceil((then.getTime() - now.getTime()) / 1000));
 
-/** All of it is used. */
 export function usedUp(key: GatewayKey, { of, resets }: Limit, now: Date): Refusal {
   const again = resets
-    ? `More from ${resets.toISOString().replace(":00.000Z", "Z")} on.`
-    : "It is not counted anew; another key is made with: clm gateway key create";
+    ? `It resets at ${resets.toISOString().replace(":00.000Z", "Z")}.`
+    : "It does not reset; create another key with: clm gateway key create";
   const retryAfter = resets && secondsUntil(resets, now);
   return limitRefusal(key, of, `is used up. ${again}`, retryAfter);
 }
 
-/** Others hold what is left, and none of them ended in time. */
+/** Other requests have reserved what is left, and none of them ended in time. */
 export const heldByOthers = (key: GatewayKey, { of }: Limit, waited: number): Refusal =>
-  limitRefusal(key, of, `is held by other requests, and none ended within ${waited / 1000} s.`, 5);
+  limitRefusal(key, of, `is reserved by other requests, and none ended within ${waited / 1000} s.`, 5);
 
-/** As many of its calls as may be under way at once are, and none of them ended in time. */
 export const tooManyAtOnce = (key: GatewayKey, most: number, waited: number): Refusal =>
   new Refusal(
     429,
     "concurrency_exceeded",
-    `This key (${key.name}) may have ${most} calls under way at once, and none ended within ${waited / 1000} s.`,
+    `This key (${key.name}) may have ${most} calls in flight at once, and none ended within ${waited / 1000} s.`,
     { retryAfter: 5 },
   );
 
 function limitRefusal(key: GatewayKey, of: Limit["of"], what: string, retryAfter: number | undefined): Refusal {
   const rest = retryAfter === undefined ? {} : { retryAfter };
   if (of === "tokens") {
-    const message = `What this key (${key.name}) may use, ${key.tokens_per_day} tokens a day, ${what}`;
+    const message = `The allowance of this key (${key.name}), ${key.tokens_per_day} tokens a day, ${what}`;
     return new Refusal(429, "tokens_per_day_exceeded", message, rest);
   }
   const { usd = 0, per = "ever" } = key.budget ?? {};
   const budget = `${usd} USD${per === "ever" ? "" : ` a ${per}`}`;
-  const message = `What this key (${key.name}) may spend, ${budget}, ${what}`;
-  // OpenAI's own type for it, which its clients do not take for too many requests.
+  const message = `The budget of this key (${key.name}), ${budget}, ${what}`;
+  // OpenAI's own type, which its clients do not mistake for too many requests.
   return new Refusal(429, "insufficient_quota", message, { type: "insufficient_quota", ...rest });
 }
 
@@ -76,5 +74,5 @@ export const noPrice = (key: GatewayKey, model: string): Refusal =>
   new Refusal(
     403,
     "price_unknown",
-    `This key (${key.name}) has a budget, and what ${model} costs is not known. Who runs the gateway can say so in models.yaml of clm's config directory, or make a key without --budget-usd.`,
+    `This key (${key.name}) has a budget, and the price of ${model} is not known. Add it to models.yaml in clm's config directory, or create a key without --budget-usd.`,
   );

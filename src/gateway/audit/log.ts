@@ -1,43 +1,23 @@
 import { cannotWrite, errnoOf } from "../../state/disk-fault.js";
-import { createRate } from "../allowance/rate.js";
+import { Rate } from "../allowance/rate.js";
 import type { CallOutcome, GatewayCall, Tokens } from "../gateway-call.js";
 import { Refusal } from "../refusal.js";
-import { callsLeftInFlight, type InFlightCall, type InFlightCalls, openInFlightCalls } from "./in-flight.js";
-import { type Ledger, openLedger } from "./ledger.js";
+import { callsLeftInFlight, type InFlightCall, InFlightCalls } from "./in-flight.js";
+import { Ledger } from "./ledger.js";
 import { readRequestLines } from "./read.js";
 import { type OpenLine, requestLine } from "./request-line.js";
 
-/**
- * The gateway's audit log: a line for each request, each with the hash of the one before. A line that was acknowledged is with the
- * system, so killing the gateway loses none. It is on the disk about a second later, so a power cut loses no more than that.
- * One process writes at a time: the one that holds the lock `gateway`.
- */
-export interface RequestLog {
-  /** Throws Refusal 503 audit_unavailable while lines cannot be written. Cheap. Tries again by itself, at most once a second. */
-  mustBeWritable(): void;
-  /**
-   * Resolves with the line's number when it is with the system, not before; rejects with Refusal 503 audit_unavailable. Of those
-   * that come without a key there are so many a minute; those beyond have no number, and the next line says how many they were.
-   */
-  write(call: GatewayCall, ending: CallOutcome): Promise<number | undefined>;
-  /** A request is about to be sent on: killed from here on, its line is written at the next start. Throws as write does. */
-  sent(sent: InFlightCall): void;
-  /** The number of the last line that was there when it was opened, with those of a gateway that was killed. */
-  readonly last: number;
-  close(): Promise<void>;
-}
-
 export interface RequestLogOptions {
-  /** A file that has grown beyond this is put away, and a new one begun. */
+  /** A file that has grown beyond this is put away, and a new one started. */
   maxBytes?: number | undefined;
-  /** How many files that were put away are kept; without it, all. */
+  /** How many files that were put away are kept; all by default. */
   keep?: number | undefined;
   now?: (() => Date) | undefined;
-  /** Whether nobody else writes it; once somebody does, nothing more is written here. */
+  /** Whether this process still holds the lock; once it does not, nothing more is written. */
   isOurs?: (() => boolean) | undefined;
 }
 
-interface Waiting {
+interface PendingLine {
   id: string;
   line: OpenLine;
   written: (seq: number) => void;
@@ -45,207 +25,227 @@ interface Waiting {
 }
 
 const aSecond = 1000;
-// Milliseconds for which it is taken to be ours still. Who lost it was silent for much longer.
-const moment = 100;
-// Whoever can connect could else push all lines that mean something out of the files that are kept.
-const strangersAMinute = 120;
+// Milliseconds for which the lock is not checked again: a process that lost it was suspended for much longer.
+const lockInterval = 100;
+// Anybody who can connect could otherwise push all other lines out of the files that are kept.
+const keylessPerMinute = 120;
 
-/** Opens the log in `<config dir>/gateway`, takes up what is there, and mends the end that a killed gateway left. */
-export async function openRequestLog(
-  dir: string,
-  {
-    maxBytes = 64 * 1024 * 1024,
-    keep = Number.POSITIVE_INFINITY,
-    now = () => new Date(),
-    isOurs = () => true,
-  }: RequestLogOptions = {},
-): Promise<RequestLog> {
-  const ledger = await openLedger(dir, { maxBytes, keep });
-  let waiting: Waiting[] = [];
-  let soon = false;
-  let trouble: Refusal | undefined;
-  let lookedAt = now().getTime();
-  let timer: NodeJS.Timeout | undefined;
-  let syncing: Promise<void> | undefined;
-  let closing: Promise<void> | undefined;
-  let askedAt = lookedAt;
-  let lost: Refusal | undefined;
-  const strangers = createRate();
+/**
+ * The gateway's audit log: a line for each request, each with the hash of the one before. A line that was acknowledged is with the
+ * kernel, so killing the gateway loses none; it is on the disk about a second later, which is what a power cut can lose. One
+ * process writes at a time: the one that holds the lock `gateway`.
+ */
+export class RequestLog {
+  /** The number of the last line when the log was opened, with those of a gateway that was killed. */
+  readonly last: number;
+  readonly #now: () => Date;
+  readonly #isOurs: () => boolean;
+  #waiting: PendingLine[] = [];
+  #scheduled = false;
+  /** Why lines cannot be written now. */
+  #trouble: Refusal | undefined;
+  /** Why lines will never be written again: another gateway has the lock. */
+  #lost: Refusal | undefined;
+  #triedAt: number;
+  #lockCheckedAt: number;
+  #timer: NodeJS.Timeout | undefined;
+  #syncing: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+  readonly #keyless = new Rate();
 
-  /** Why nothing is to be written any more, whatever the disk says. */
-  function notOurs(): Refusal | undefined {
-    const time = now().getTime();
-    if (lost || Math.abs(time - askedAt) < moment) return lost;
-    askedAt = time;
-    if (!isOurs()) lost = unavailable(new Error("another gateway has taken this one's place"));
-    return lost;
+  /** Opens the log in `<config dir>/gateway`, and repairs the end that a killed gateway left. */
+  static async open(dir: string, options: RequestLogOptions = {}): Promise<RequestLog> {
+    const { maxBytes = 64 * 1024 * 1024, keep = Number.POSITIVE_INFINITY } = options;
+    const ledger = await Ledger.open(dir, { maxBytes, keep });
+    return new RequestLog(ledger, await takeOverInFlight(dir, ledger), options);
   }
 
-  /** Once a second at most; a clock that was set back does not stop it. */
-  function isTimeToLook(): boolean {
-    const time = now().getTime();
-    if (Math.abs(time - lookedAt) < aSecond) return false;
-    lookedAt = time;
+  private constructor(
+    private readonly ledger: Ledger,
+    private readonly inFlight: InFlightCalls,
+    { now = () => new Date(), isOurs = () => true }: RequestLogOptions,
+  ) {
+    this.last = ledger.last;
+    this.#now = now;
+    this.#isOurs = isOurs;
+    this.#triedAt = now().getTime();
+    this.#lockCheckedAt = this.#triedAt;
+  }
+
+  /** Throws Refusal 503 audit_unavailable while lines cannot be written. Tries again by itself, at most once a second. */
+  mustBeWritable(): void {
+    if (this.#closing) throw unavailable(undefined);
+    const lost = this.#lockLost();
+    if (lost) throw lost;
+    if (this.#isTimeToTry()) this.#attempt(this.#trouble ? () => this.#repair() : () => this.ledger.mustBeThere());
+    if (this.#trouble) throw this.#trouble;
+  }
+
+  /** Before a request is sent on: killed from then on, its line is written at the next start. Throws as `write` does. */
+  sent(call: InFlightCall): void {
+    try {
+      this.inFlight.begin(call);
+    } catch (error) {
+      this.#trouble = unavailable(error);
+      throw this.#trouble;
+    }
+  }
+
+  /**
+   * Resolves with the line's number when the kernel has it; rejects with Refusal 503 audit_unavailable. Requests without a key
+   * beyond the limit per minute have no line; the next line has their count.
+   */
+  async write(call: GatewayCall, outcome: CallOutcome): Promise<number | undefined> {
+    try {
+      this.mustBeWritable();
+    } catch (refusal) {
+      this.#missed(call.id);
+      throw refusal;
+    }
+    if (!call.key && this.#keyless.count(keylessPerMinute, this.#now().getTime()) !== undefined) {
+      this.ledger.missed(1);
+      return undefined;
+    }
+    const line = requestLine(call, outcome);
+    this.#writeSoon();
+    return new Promise<number>((written, refused) => this.#waiting.push({ id: call.id, line, written, refused }));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish();
+    return this.#closing;
+  }
+
+  #lockLost(): Refusal | undefined {
+    const time = this.#now().getTime();
+    if (this.#lost || Math.abs(time - this.#lockCheckedAt) < lockInterval) return this.#lost;
+    this.#lockCheckedAt = time;
+    if (!this.#isOurs()) this.#lost = unavailable(new Error("another gateway has taken this one's place"));
+    return this.#lost;
+  }
+
+  /** By the absolute difference, so that a clock that was set back does not stop it. */
+  #isTimeToTry(): boolean {
+    const time = this.#now().getTime();
+    if (Math.abs(time - this.#triedAt) < aSecond) return false;
+    this.#triedAt = time;
     return true;
   }
 
-  /** Does it, or remembers why lines cannot be written. */
-  function attempt(work: () => void): Refusal | undefined {
+  #attempt(work: () => void): Refusal | undefined {
     try {
       work();
-      trouble = undefined;
+      this.#trouble = undefined;
     } catch (error) {
-      trouble = unavailable(error);
+      this.#trouble = unavailable(error);
     }
-    return trouble;
+    return this.#trouble;
   }
 
-  function mustBeWritable(): void {
-    if (closing) throw unavailable(undefined);
-    const other = notOurs();
-    if (other) throw other;
-    if (isTimeToLook()) attempt(trouble ? mend : ledger.look);
-    if (trouble) throw trouble;
+  #repair(): void {
+    this.ledger.repair();
+    this.inFlight.recreate();
+    this.#syncSoon();
   }
 
-  function mend(): void {
-    ledger.mend();
-    underWay.recreate();
-    syncSoon();
+  /** A request that was sent on stays on file as in flight, and has its line at the next start; others are counted. */
+  #missed(id: string): void {
+    if (!this.inFlight.has(id)) this.ledger.missed(1);
   }
 
-  /** What was sent on stays on file as under way, and has its line at the next start; of the rest, the next line says how many. */
-  function missed(id: string): void {
-    if (!underWay.has(id)) ledger.missed(1);
+  /** All lines of one turn of the loop go out in one write to each file. */
+  #writeSoon(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => this.#writeAll());
   }
 
-  /** All of one turn of the loop goes out in one write to each file. */
-  function writeSoon(): void {
-    if (soon) return;
-    soon = true;
-    setImmediate(writeAll);
+  #writeAll(): void {
+    this.#scheduled = false;
+    this.#writeWaiting();
+    this.inFlight.flush();
   }
 
-  function writeAll(): void {
-    soon = false;
-    writeWaiting();
-    underWay.flush();
-  }
-
-  function writeWaiting(): void {
-    const batch = waiting;
+  #writeWaiting(): void {
+    const batch = this.#waiting;
     if (batch.length === 0) return;
-    waiting = [];
+    this.#waiting = [];
     let seq = 0;
-    const refusal =
-      notOurs() ??
-      trouble ??
-      attempt(() => {
-        seq = ledger.add(batch.map(({ line }) => line));
-      });
+    const add = () => {
+      seq = this.ledger.add(batch.map(({ line }) => line));
+    };
+    const refusal = this.#lockLost() ?? this.#trouble ?? this.#attempt(add);
     for (const { id, written, refused } of batch) {
       if (refusal) {
-        missed(id);
+        this.#missed(id);
         refused(refusal);
         continue;
       }
-      underWay.end(id);
+      this.inFlight.end(id);
       written(seq++);
     }
     if (refusal) return;
-    attempt(ledger.turnOver);
-    syncSoon();
+    this.#attempt(() => this.ledger.turnOver());
+    this.#syncSoon();
   }
 
-  function syncSoon(): void {
-    timer ??= setTimeout(() => {
-      syncing = sync().finally(() => {
-        syncing = undefined;
+  #syncSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#syncing = this.#sync().finally(() => {
+        this.#syncing = undefined;
       });
     }, aSecond).unref();
   }
 
-  async function sync(): Promise<void> {
-    timer = undefined;
-    await syncing;
-    if (trouble || notOurs()) return;
+  async #sync(): Promise<void> {
+    this.#timer = undefined;
+    await this.#syncing;
+    if (this.#trouble || this.#lockLost()) return;
     try {
-      await ledger.sync();
+      await this.ledger.sync();
     } catch (error) {
-      trouble = unavailable(error);
+      this.#trouble = unavailable(error);
     }
   }
 
-  async function finish(): Promise<void> {
-    writeAll();
-    clearTimeout(timer);
-    await syncing;
-    await sync();
-    ledger.close();
-    underWay.close();
+  async #finish(): Promise<void> {
+    this.#writeAll();
+    clearTimeout(this.#timer);
+    await this.#syncing;
+    await this.#sync();
+    this.ledger.close();
+    this.inFlight.close();
   }
-
-  const underWay = await takenUp(dir, ledger);
-  const { last } = ledger;
-
-  return {
-    last,
-    sent(sent) {
-      try {
-        underWay.begin(sent);
-      } catch (error) {
-        trouble = unavailable(error);
-        throw trouble;
-      }
-    },
-    mustBeWritable,
-    async write(call, ending) {
-      try {
-        mustBeWritable();
-      } catch (refusal) {
-        missed(call.id);
-        throw refusal;
-      }
-      if (!call.key && strangers.count(strangersAMinute, now().getTime()) !== undefined) {
-        ledger.missed(1);
-        return undefined;
-      }
-      const line = requestLine(call, ending);
-      writeSoon();
-      return new Promise<number>((written, refused) => waiting.push({ id: call.id, line, written, refused }));
-    },
-    close() {
-      closing ??= finish();
-      return closing;
-    },
-  };
 }
 
-/** What a killed gateway left is in the chain before anything new is, and only then off its own file. */
-async function takenUp(dir: string, ledger: Ledger): Promise<InFlightCalls> {
+/** Requests that a killed gateway left get their lines before anything else, and only then leave the file of in-flight calls. */
+async function takeOverInFlight(dir: string, ledger: Ledger): Promise<InFlightCalls> {
   try {
     const left = await callsLeftInFlight(dir, (from) => readRequestLines(dir, { from }));
     if (left.length > 0) ledger.add(left.map(({ call, tokens, usd }) => requestLine(call, killed(tokens, usd))));
-    return openInFlightCalls(dir, () => ledger.last);
+    return new InFlightCalls(dir, () => ledger.last);
   } catch (error) {
     ledger.close();
     throw cannotWrite(dir, dir, error);
   }
 }
 
-/** How a request ended whose gateway was killed: nobody knows what it came to. */
+/** The outcome of a request whose gateway was killed: what it used is not known. */
 const killed = (tokens: Tokens, usd: number | undefined): CallOutcome => ({
-  ...{ status: 500, code: "gateway_killed", tokens: { ...tokens, estimated: true }, took: 0 },
+  status: 500,
+  code: "gateway_killed",
+  tokens: { ...tokens, estimated: true },
+  took: 0,
   ...(usd !== undefined && { usd }),
 });
 
-/** Says what the system says, and no path: whoever asks need not know where things are here. Who runs the gateway is told the rest. */
+/** Has the system's error code and no path, which callers need not know; the cause is for the gateway's own output. */
 function unavailable(error: unknown): Refusal {
   const code = errnoOf(error);
   return new Refusal(
     503,
     "audit_unavailable",
-    `the gateway cannot write its audit log${code ? ` (${code})` : ""}, and answers nothing that is not in it`,
+    `the gateway cannot write its audit log${code ? ` (${code})` : ""}, and answers no request that is not in it`,
     { retryAfter: 1, cause: error },
   );
 }

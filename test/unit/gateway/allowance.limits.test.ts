@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ModelFacts } from "../../../src/agents/manifest/models.js";
-import { openAllowance } from "../../../src/gateway/allowance/allowance.js";
+import { Allowance } from "../../../src/gateway/allowance/allowance.js";
 import type { GatewayKey } from "../../../src/gateway/keys/key.js";
 import { usageInMemory } from "./allowance/no-usage.js";
 import { betweens } from "./between.js";
@@ -15,7 +15,7 @@ const dear: ModelFacts = { input: 1000, output: 1000 };
 /** A gateway with the real allowance. */
 function limited(key: Partial<GatewayKey>, facts: ModelFacts = dear) {
   const usage = usageInMemory();
-  const allowance = openAllowance({ models: () => ({ of: () => facts }), usage, now: () => new Date() });
+  const allowance = new Allowance({ models: () => ({ of: () => facts }), usage, now: () => new Date() });
   const options: DoorOptions = { keys: { good: keyOf(key) }, agents: [served()], parts: { allowance } };
   return { usage, options };
 }

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { openRequestLog, type RequestLog } from "../../../../src/gateway/audit/log.js";
+import { RequestLog } from "../../../../src/gateway/audit/log.js";
 import { call, ending } from "../../gateway/audit/calls.js";
 import { memory } from "../../ui/streams.js";
 import { clm } from "../world.js";
@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 beforeAll(async () => {
-  log = await openRequestLog(join(dir, "gateway"));
+  log = await RequestLog.open(join(dir, "gateway"));
   await log.write(call(1), ending());
   await log.write(
     call(2, { model: "evil\u001b[2J\nname" }),

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { openUsage } from "../../../../src/gateway/allowance/usage.js";
+import { Usage } from "../../../../src/gateway/allowance/usage.js";
 import { openKeyring } from "../../../../src/gateway/keys/keyring.js";
 import { pepperPlace, signingName } from "../../../../src/gateway/keys/mint.js";
 import { Secret } from "../../../../src/secret.js";
@@ -295,7 +295,7 @@ describe("usage", () => {
     const [{ id = "" } = {}] = records();
     const folder = join(dir, "gateway");
     mkdirSync(folder);
-    const usage = await openUsage(folder, { lines: async function* () {} });
+    const usage = await Usage.open(folder, { lines: async function* () {} });
     const line = { key: { id }, target: "lab-1/ada", status: 200, tokens: { input: 100, output: 50 }, usd: 0.004 };
     usage.take({ seq: 1, at: "2026-11-01T12:00:00Z", ...line });
     usage.take({ seq: 2, at: "2026-11-16T12:00:00Z", ...line, usd: 1.5 });

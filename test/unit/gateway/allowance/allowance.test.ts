@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ModelFacts } from "../../../../src/agents/manifest/models.js";
-import { type Allowance, openAllowance, type Reservation } from "../../../../src/gateway/allowance/allowance.js";
+import { Allowance, type Reservation } from "../../../../src/gateway/allowance/allowance.js";
 import { Refusal } from "../../../../src/gateway/refusal.js";
 import { sampleKey } from "../keys/sample-key.js";
 import { usageInMemory } from "./no-usage.js";
@@ -19,7 +19,7 @@ let usage: ReturnType<typeof usageInMemory>;
 let allowance: Allowance;
 
 const open = (timeout?: number) =>
-  openAllowance({ models, usage, now: () => now, ...(timeout !== undefined && { timeout }) });
+  new Allowance({ models, usage, now: () => now, ...(timeout !== undefined && { timeout }) });
 
 beforeEach(() => {
   now = new Date("2026-11-16T12:00:00Z");
@@ -93,7 +93,7 @@ describe("a limit", () => {
 
   it("is reset at its time", async () => {
     const spent = (period: string) => ({ tokens: period === "2026-11-16" ? 100 : 0, nano: 0 });
-    allowance = openAllowance({ models, usage: { ...usage, spent: (_key, period) => spent(period) }, now: () => now });
+    allowance = new Allowance({ models, usage: { ...usage, spent: (_key, period) => spent(period) }, now: () => now });
     const key = sampleKey({ tokens_per_day: 100 });
     await refusalOf(allowance.reserve(key, asked(), still));
     now = new Date("2026-11-17T00:00:00Z");

@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openHistories } from "../../../../src/gateway/allowance/histories.js";
+import { Histories } from "../../../../src/gateway/allowance/histories.js";
 import { scratchDirectories } from "../../state/scratch.js";
 
 const scratch = scratchDirectories();
 const owner = { key: "aaaaaaaa", target: "lab-1/ada" };
 
 it("knows the size of a call by each of its ids", () => {
-  const histories = openHistories();
+  const histories = new Histories();
   expect(histories.of(owner, {})).toBe(0);
   expect(histories.of(owner, { session: "s" })).toBeUndefined();
   histories.learn(owner, { session: "s", conversation: "c" }, 500);
@@ -24,17 +24,17 @@ it.each([
   ["of another kind", owner, { conversation: "s" }],
   ["another's beside one that is known", owner, { session: "s", previousResponse: "r" }],
 ])("does not know a history that is %s", (_about, other, ids) => {
-  const histories = openHistories();
+  const histories = new Histories();
   histories.learn(owner, { session: "s" }, 500);
   expect(histories.of(other, ids)).toBeUndefined();
 });
 
 it("takes an idempotency key and a session key for no history", () => {
-  expect(openHistories().of(owner, { idempotencyKey: "i", sessionKey: "k" })).toBe(0);
+  expect(new Histories().of(owner, { idempotencyKey: "i", sessionKey: "k" })).toBe(0);
 });
 
 it("drops the least recently used", () => {
-  const histories = openHistories({ most: 2 });
+  const histories = new Histories({ most: 2 });
   for (const session of ["a", "b"]) histories.learn(owner, { session }, 1);
   histories.of(owner, { session: "a" });
   histories.learn(owner, { session: "c" }, 1);
@@ -43,18 +43,18 @@ it("drops the least recently used", () => {
 
 it("knows them again after the gateway was stopped, and keeps no id", async () => {
   const dir = scratch();
-  const before = openHistories({ dir });
+  const before = new Histories({ dir });
   before.learn(owner, { session: "a-session-with-a-name" }, 500);
   await before.close();
   expect(readFileSync(join(dir, "histories.json"), "utf8")).not.toContain("a-session-with-a-name");
-  expect(openHistories({ dir }).of(owner, { session: "a-session-with-a-name" })).toBe(500);
+  expect(new Histories({ dir }).of(owner, { session: "a-session-with-a-name" })).toBe(500);
 });
 
 it("saves by itself", async () => {
   const dir = scratch();
-  const running = openHistories({ dir, pause: 5 });
+  const running = new Histories({ dir, pause: 5 });
   running.learn(owner, { session: "s" }, 500);
-  while (openHistories({ dir }).of(owner, { session: "s" }) !== 500) await new Promise((r) => setTimeout(r, 5));
+  while (new Histories({ dir }).of(owner, { session: "s" }) !== 500) await new Promise((r) => setTimeout(r, 5));
   await running.close();
 });
 
@@ -63,9 +63,9 @@ it.each(["", "{", "[]", "null", '{"sessions":5}', '{"sessions":[["a",-1],["b"],5
   async (text) => {
     const dir = scratch();
     writeFileSync(join(dir, "histories.json"), text, { mode: 0o600 });
-    const histories = openHistories({ dir });
+    const histories = new Histories({ dir });
     histories.learn(owner, { session: "s" }, 500);
     await histories.close();
-    expect(openHistories({ dir }).of(owner, { session: "s" })).toBe(500);
+    expect(new Histories({ dir }).of(owner, { session: "s" })).toBe(500);
   },
 );

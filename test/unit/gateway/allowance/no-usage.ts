@@ -1,9 +1,9 @@
-import { type Amount, createTally } from "../../../../src/gateway/allowance/totals.js";
+import { type Amount, Tally } from "../../../../src/gateway/allowance/totals.js";
 import type { Usage } from "../../../../src/gateway/allowance/usage.js";
 
 /** Usage that nothing is saved of. */
-export function usageInMemory(): Usage & { owed(): Amount } {
-  const tally = createTally();
+export function usageInMemory(): Pick<Usage, "owe" | "take" | "spent" | "largest"> & { owed(): Amount } {
+  const tally = new Tally();
   const owed = { tokens: 0, nano: 0 };
   return {
     owe(_key, { tokens, nano }) {
@@ -15,9 +15,7 @@ export function usageInMemory(): Usage & { owed(): Amount } {
       const { tokens, nano } = tally.spent(key, period);
       return { tokens: tokens + owed.tokens, nano: nano + owed.nano };
     },
-    largest: tally.largest,
-    rows: () => tally.rows(),
-    close: async () => {},
+    largest: (key, target) => tally.largest(key, target),
     owed: () => owed,
   };
 }

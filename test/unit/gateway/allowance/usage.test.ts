@@ -3,16 +3,16 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import {
-  createTally,
   dayOf,
   nanoOf,
   sumOf,
+  Tally,
   type UsageLine,
   type UsageRow,
 } from "../../../../src/gateway/allowance/totals.js";
-import { type Lines, openUsage, readUsage } from "../../../../src/gateway/allowance/usage.js";
+import { type Lines, readUsage, Usage } from "../../../../src/gateway/allowance/usage.js";
 import { readUsageFile } from "../../../../src/gateway/allowance/usage-file.js";
-import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { RequestLog } from "../../../../src/gateway/audit/log.js";
 import { readRequestLines } from "../../../../src/gateway/audit/read.js";
 import { faultOf, scratchDirectories } from "../../state/scratch.js";
 import { sampleKey } from "../keys/sample-key.js";
@@ -35,7 +35,7 @@ const totals = (rows: UsageRow[]) => sumOf(rows);
 
 describe("totals", () => {
   it("are of a day, a key and a target", () => {
-    const tally = createTally();
+    const tally = new Tally();
     for (const each of [
       line(1),
       line(2, { status: 502 }),
@@ -58,14 +58,14 @@ describe("totals", () => {
   });
 
   it("of days long ago are one, and money spent then is still spent", () => {
-    const tally = createTally();
+    const tally = new Tally();
     const day = (n: number) => new Date(Date.UTC(2026, 0, 1 + n)).toISOString();
     for (let n = 0; n < 410; n++) tally.take(line(n + 1, { at: day(n) }));
     const days = tally.rows().map((row) => row.day);
     expect([days.length, days.includes("before")]).toEqual([401, true]);
     expect(tally.rows().find((row) => row.day === "before")?.requests).toBe(10);
     expect(tally.spent("abcd1234", "ever").nano).toBe(410 * nanoOf(0.25));
-    const again = createTally(tally.seq, tally.rows());
+    const again = new Tally(tally.seq, tally.rows());
     expect([again.spent("abcd1234", "ever"), totals(again.rows())]).toEqual([
       tally.spent("abcd1234", "ever"),
       totals(tally.rows()),
@@ -88,7 +88,7 @@ describe("totals", () => {
   it("have the same sums by key, by target and by day", () => {
     fc.assert(
       fc.property(lines, (all) => {
-        const tally = createTally();
+        const tally = new Tally();
         all.forEach(({ at, key, target, status, input, output, nano }, index) => {
           const known = { ...(key && { key: { id: key } }), ...(target && { target }) };
           tally.take({
@@ -123,10 +123,10 @@ describe("totals", () => {
 describe("saved totals", () => {
   it("continue after the log was removed, and start again", async () => {
     const dir = directory();
-    const before = await openUsage(dir, { lines: logOf([]) });
+    const before = await Usage.open(dir, { lines: logOf([]) });
     for (let seq = 1; seq <= 5; seq++) before.take(line(seq));
     await before.close();
-    const after = await openUsage(dir, { lines: logOf([]), last: 0 });
+    const after = await Usage.open(dir, { lines: logOf([]), last: 0 });
     after.take(line(1));
     await after.close();
     expect(readUsageFile(dir).seq).toBe(1);
@@ -135,10 +135,10 @@ describe("saved totals", () => {
 
   it("has the largest call of a key on each target", async () => {
     const dir = directory();
-    const usage = await openUsage(dir, { lines: logOf([]) });
+    const usage = await Usage.open(dir, { lines: logOf([]) });
     for (const [seq, input] of [10, 300, 20].entries()) usage.take(line(seq + 1, { tokens: { input, output: 5 } }));
     await usage.close();
-    const again = await openUsage(dir, { lines: logOf([]) });
+    const again = await Usage.open(dir, { lines: logOf([]) });
     expect(again.largest("abcd1234", "lab-1/ada")).toEqual({ tokens: 305, nano: 250_000_000 });
     expect(again.largest("abcd1234", "lab-1/ben")).toBeUndefined();
     await again.close();
@@ -147,19 +147,19 @@ describe("saved totals", () => {
   it("is closed to others, and there again at the next start", async () => {
     const dir = directory();
     const log = [line(1), line(2)];
-    const usage = await openUsage(dir, { lines: logOf([]) });
+    const usage = await Usage.open(dir, { lines: logOf([]) });
     for (const each of log) usage.take(each);
     await usage.close();
     expect(readdirSync(dir)).toEqual(["usage.json"]);
     expect(statSync(join(dir, "usage.json")).mode & 0o777).toBe(0o600);
-    const again = await openUsage(dir, { lines: logOf(log) });
+    const again = await Usage.open(dir, { lines: logOf(log) });
     expect(again.spent("abcd1234", "2026-11-16")).toEqual({ tokens: 30, nano: 500_000_000 });
     await again.close();
   });
 
   it("is there again however much it came to", async () => {
     const dir = directory();
-    const usage = await openUsage(dir, { lines: logOf([]) });
+    const usage = await Usage.open(dir, { lines: logOf([]) });
     for (const seq of [1, 2]) usage.take(line(seq, { tokens: { input: 1e9, output: 1e9 }, usd: 8_000_000 }));
     await usage.close();
     expect(readUsageFile(dir).rows).toMatchObject([{ requests: 2, nano: 1.6e16 }]);
@@ -167,7 +167,7 @@ describe("saved totals", () => {
 
   it("is saved by itself, a while after the first line", async () => {
     const dir = directory();
-    const usage = await openUsage(dir, { lines: logOf([]), pause: 1 });
+    const usage = await Usage.open(dir, { lines: logOf([]), pause: 1 });
     usage.take(line(1));
     await vi.waitFor(() => expect(readUsageFile(dir).seq).toBe(1));
     usage.take(line(2));
@@ -180,13 +180,13 @@ describe("saved totals", () => {
       fc.asyncProperty(fc.integer({ min: 0, max: 30 }), fc.nat(30), async (written, saved) => {
         const dir = directory();
         const log = Array.from({ length: written }, (_, index) => line(index + 1));
-        const first = await openUsage(dir, { lines: logOf([]) });
+        const first = await Usage.open(dir, { lines: logOf([]) });
         for (const each of log.slice(0, saved)) first.take(each);
         await first.close();
         // The rest was written, and the gateway killed before it saved again.
         const rows = (await readUsage(dir, logOf(log))).rows();
         expect(totals(rows).requests).toBe(written);
-        const second = await openUsage(dir, { lines: logOf(log) });
+        const second = await Usage.open(dir, { lines: logOf(log) });
         expect(totals(second.rows())).toEqual(totals(rows));
         await second.close();
         expect(totals((await readUsage(dir, logOf(log))).rows())).toEqual(totals(rows));
@@ -198,20 +198,20 @@ describe("saved totals", () => {
   it("equal the real log, including lines that were never saved", async () => {
     const dir = join(directory(), "gateway");
     const lines: Lines = (from) => readRequestLines(dir, { from });
-    const log = await openRequestLog(dir, { maxBytes: 2000 });
+    const log = await RequestLog.open(dir, { maxBytes: 2000 });
     const call = { id: "r", method: "POST", path: "/v1/chat/completions", from: "127.0.0.1", target: "lab-1/ada" };
     const write = () =>
       log.write(
         { ...call, at: Date.parse("2026-11-16T12:00:00Z"), key: sampleKey() },
         { status: 200, tokens: { input: 10, output: 5 }, usd: 0.25, took: 3 },
       );
-    const usage = await openUsage(dir, { lines });
+    const usage = await Usage.open(dir, { lines });
     for (let n = 0; n < 10; n++) usage.take(line((await write()) ?? 0));
     await usage.close();
     for (let n = 0; n < 10; n++) await write();
     // Killed here: ten lines are in usage.json, twenty in the log, which began new files meanwhile.
     expect(readUsageFile(dir).seq).toBe(10);
-    const again = await openUsage(dir, { lines });
+    const again = await Usage.open(dir, { lines });
     expect(again.spent("abcd1234", "2026-11-16")).toEqual({ tokens: 300, nano: nanoOf(5) });
     await again.close();
     await log.close();
@@ -230,7 +230,7 @@ describe("saved totals", () => {
 
 describe("completed requests not yet in the log", () => {
   it("counts already, and once", async () => {
-    const usage = await openUsage(directory(), { lines: logOf([]) });
+    const usage = await Usage.open(directory(), { lines: logOf([]) });
     const spent = () => usage.spent("abcd1234", dayOf("2026-11-16T12:00:00Z"));
     usage.owe("abcd1234", { tokens: 15, nano: nanoOf(0.25) });
     expect(spent()).toEqual({ tokens: 15, nano: 250_000_000 });
@@ -241,7 +241,7 @@ describe("completed requests not yet in the log", () => {
   });
 
   it("cost from the log line is subtracted exactly", async () => {
-    const usage = await openUsage(directory(), { lines: logOf([]) });
+    const usage = await Usage.open(directory(), { lines: logOf([]) });
     for (let seq = 1; seq <= 300; seq++) {
       const nano = seq * 333_331 + 7;
       usage.owe("abcd1234", { tokens: seq, nano });

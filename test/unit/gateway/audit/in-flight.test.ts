@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { RequestLog } from "../../../../src/gateway/audit/log.js";
 import { readRequestLines } from "../../../../src/gateway/audit/read.js";
 import { verifyRequestLog } from "../../../../src/gateway/audit/verify.js";
 import { scratchDirectories } from "../../state/scratch.js";
@@ -20,14 +20,14 @@ async function lines(dir: string) {
 
 it("requests interrupted by a kill are logged at the next start, once", async () => {
   const dir = folder();
-  const killed = await openRequestLog(dir);
+  const killed = await RequestLog.open(dir);
   for (const n of [1, 2, 3]) killed.sent(sent(n));
   await killed.write(call(2), ending());
   // It is killed here: nothing is closed.
-  const next = await openRequestLog(dir);
+  const next = await RequestLog.open(dir);
   expect(next.last).toBe(3);
   await next.close();
-  await (await openRequestLog(dir)).close();
+  await (await RequestLog.open(dir)).close();
   expect(await lines(dir)).toMatchObject([
     { seq: 1, id: "req-2", status: 200 },
     {
@@ -41,13 +41,13 @@ it("requests interrupted by a kill are logged at the next start, once", async ()
 
 it("killed between a line and the end of its request, there is no second line", async () => {
   const dir = folder();
-  const killed = await openRequestLog(dir);
+  const killed = await RequestLog.open(dir);
   killed.sent(sent(1));
   const text = readFileSync(file(dir));
   await killed.write(call(1), ending());
   await killed.close();
   writeFileSync(file(dir), text);
-  await (await openRequestLog(dir)).close();
+  await (await RequestLog.open(dir)).close();
   expect((await lines(dir)).map(({ id }) => id)).toEqual(["req-1"]);
 });
 
@@ -57,27 +57,27 @@ it.each([
   ["something else", (text: string) => `\nnull\n[]\n{"call":5}\n{"call":{"id":"req-8"},"after":0}${text}`],
 ])("%s does not hide the rest", async (_what, changed) => {
   const dir = folder();
-  (await openRequestLog(dir)).sent(sent(1));
+  (await RequestLog.open(dir)).sent(sent(1));
   writeFileSync(file(dir), changed(readFileSync(file(dir), "utf8")));
-  await (await openRequestLog(dir)).close();
+  await (await RequestLog.open(dir)).close();
   expect((await lines(dir)).map(({ id }) => id)).toEqual(["req-1"]);
 });
 
 it("a completed request never reappears, even if its line is gone", async () => {
   const dir = folder();
-  const killed = await openRequestLog(dir);
+  const killed = await RequestLog.open(dir);
   for (const n of [1, 2, 3]) killed.sent(sent(n));
   for (const n of [1, 3]) await killed.write(call(n), ending());
   rmSync(join(dir, "audit.jsonl"));
-  await (await openRequestLog(dir)).close();
+  await (await RequestLog.open(dir)).close();
   expect((await lines(dir)).map(({ id }) => id)).toEqual(["req-2"]);
 });
 
 it("a gateway that lost its place takes nothing from its successor", async () => {
   const dir = folder();
-  const before = await openRequestLog(dir);
+  const before = await RequestLog.open(dir);
   before.sent(sent(1));
-  const after = await openRequestLog(dir);
+  const after = await RequestLog.open(dir);
   after.sent(sent(2));
   await before.write(call(1), ending()).catch(() => {});
   expect(readFileSync(file(dir), "utf8")).toContain("req-2");
@@ -86,7 +86,7 @@ it("a gateway that lost its place takes nothing from its successor", async () =>
 it("a removed and recreated folder has the running requests", async () => {
   const dir = folder();
   let time = Date.UTC(2026, 0, 1);
-  const log = await openRequestLog(dir, { now: () => new Date(time) });
+  const log = await RequestLog.open(dir, { now: () => new Date(time) });
   log.sent(sent(1));
   rmSync(dir, { recursive: true });
   for (let tries = 0; tries < 5; tries++) {
@@ -103,7 +103,7 @@ it("a removed and recreated folder has the running requests", async () => {
 
 it("an emptied file is written from the start", async () => {
   const dir = folder();
-  const log = await openRequestLog(dir);
+  const log = await RequestLog.open(dir);
   for (const n of [1, 2, 3]) {
     log.sent(sent(n));
     await log.write(call(n), ending());
@@ -115,20 +115,20 @@ it("an emptied file is written from the start", async () => {
 it("a request whose line could not be written is logged at the next start", async () => {
   const dir = folder();
   let time = Date.UTC(2026, 0, 1);
-  const killed = await openRequestLog(dir, { now: () => new Date(time) });
+  const killed = await RequestLog.open(dir, { now: () => new Date(time) });
   killed.sent(sent(1));
   renameSync(join(dir, "audit.jsonl"), join(dir, "moved"));
   time += 2000;
   await expect(killed.write(call(1), ending())).rejects.toMatchObject({ code: "audit_unavailable" });
   renameSync(join(dir, "moved"), join(dir, "audit.jsonl"));
-  await (await openRequestLog(dir)).close();
+  await (await RequestLog.open(dir)).close();
   const [line, ...more] = await lines(dir);
   expect([line?.id, line?.unwritten, more]).toEqual(["req-1", undefined, []]);
 });
 
 it("holds only running requests, with mode 0600", async () => {
   const dir = folder();
-  const log = await openRequestLog(dir);
+  const log = await RequestLog.open(dir);
   let largest = 0;
   for (let n = 0; n < 2000; n++) {
     log.sent(sent(n));
@@ -142,7 +142,7 @@ it("holds only running requests, with mode 0600", async () => {
   expect(statSync(file(dir)).mode & 0o777).toBe(0o600);
   expect(readFileSync(file(dir), "utf8")).not.toContain(key.hash);
   await log.close();
-  await (await openRequestLog(dir)).close();
+  await (await RequestLog.open(dir)).close();
   expect(await lines(dir)).toHaveLength(2000);
   expect(statSync(file(dir)).size).toBe(0);
 });

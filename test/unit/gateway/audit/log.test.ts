@@ -1,7 +1,7 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { RequestLog } from "../../../../src/gateway/audit/log.js";
 import { readRequestLines } from "../../../../src/gateway/audit/read.js";
 import { verifyRequestLog } from "../../../../src/gateway/audit/verify.js";
 import { hashOf } from "../../../../src/state/audit/hash-chain.js";
@@ -26,14 +26,14 @@ async function all(dir: string, from?: number) {
 
 /** Opens the log, writes lines one after the other, and closes it. */
 async function written(dir: string, count: number, options: { maxBytes?: number; keep?: number } = {}) {
-  const open = await openRequestLog(dir, options);
+  const open = await RequestLog.open(dir, options);
   for (let n = 1; n <= count; n++) await open.write(call(n), ending());
   await open.close();
 }
 
 test("a request is a line with its caller, target, result and cost", async () => {
   const dir = folder();
-  const open = await openRequestLog(dir);
+  const open = await RequestLog.open(dir);
   await open.write(call(1, { nonce: "n".repeat(16), streamed: true }), ending());
   await open.write(
     { id: "req-2", at: 0, method: "GET", path: "/v1/models", from: "::1" },
@@ -80,7 +80,7 @@ test("a request is a line with its caller, target, result and cost", async () =>
 test("lines of unknown callers are limited per minute, and the rest is counted", async () => {
   const dir = folder();
   let time = Date.UTC(2026, 0, 1);
-  const open = await openRequestLog(dir, { now: () => new Date(time) });
+  const open = await RequestLog.open(dir, { now: () => new Date(time) });
   const { key: _, ...nobody } = call(1);
   const numbers = await Promise.all(Array.from({ length: 150 }, () => open.write(nobody, ending({ status: 401 }))));
   expect([numbers.at(119), numbers.at(120)]).toEqual([120, undefined]);
@@ -111,7 +111,7 @@ test("each line's hash can be made with sha256 from the line and the hash before
 
 test("a caller's text is truncated, escaped, and never a gateway key", async () => {
   const dir = folder();
-  const open = await openRequestLog(dir);
+  const open = await RequestLog.open(dir);
   const secret = "s3cr3t-_".repeat(6).slice(0, 43);
   const pasted = `clm_abcd1234_${secret}`;
   await open.write(call(1, { model: `\n\u0000\u2028${"x".repeat(5000)}\ud800` }), ending());
@@ -136,7 +136,7 @@ test("a caller's text is truncated, escaped, and never a gateway key", async () 
 
 test("lines of one turn go out together, in the order they were given", async () => {
   const dir = folder();
-  const open = await openRequestLog(dir);
+  const open = await RequestLog.open(dir);
   const order: number[] = [];
   await Promise.all(
     Array.from({ length: 500 }, async (_, n) => {
@@ -153,7 +153,7 @@ test("lines of one turn go out together, in the order they were given", async ()
 
 test("a line is in the file when it was acknowledged", async () => {
   const dir = folder();
-  const open = await openRequestLog(dir);
+  const open = await RequestLog.open(dir);
   for (let n = 1; n <= 20; n++) {
     await open.write(call(n), ending());
     expect(linesOf(dir)).toHaveLength(n);
@@ -163,7 +163,7 @@ test("a line is in the file when it was acknowledged", async () => {
 
 test("what waits when the log is closed is written, and nothing after it", async () => {
   const dir = folder();
-  const open = await openRequestLog(dir);
+  const open = await RequestLog.open(dir);
   const last = open.write(call(1), ending());
   await Promise.all([open.close(), open.close(), last]);
   await expect(open.write(call(2), ending())).rejects.toMatchObject({ status: 503, code: "audit_unavailable" });
@@ -315,7 +315,7 @@ test.each([0, 1, 3])(
 
 test("a name that is taken is not written over", async () => {
   const dir = folder();
-  const open = await openRequestLog(dir, { maxBytes: 1500 });
+  const open = await RequestLog.open(dir, { maxBytes: 1500 });
   writeFileSync(join(dir, "audit-000000000001.jsonl"), "kept\n");
   for (let n = 1; n <= 10; n++) await open.write(call(n), ending());
   await open.close();
@@ -325,7 +325,7 @@ test("a name that is taken is not written over", async () => {
 
 test("lines per second (printed, not asserted)", async () => {
   const dir = folder();
-  const open = await openRequestLog(dir);
+  const open = await RequestLog.open(dir);
   const began = performance.now();
   for (let turn = 0; turn < 1250; turn++) {
     await Promise.all(Array.from({ length: 16 }, (_, n) => open.write(call(n), ending())));
@@ -344,7 +344,7 @@ test("nothing is written once another gateway has the log, not even pending line
   const dir = folder();
   let time = 0;
   let ours = true;
-  const open = await openRequestLog(dir, { now: () => new Date(time), isOurs: () => ours });
+  const open = await RequestLog.open(dir, { now: () => new Date(time), isOurs: () => ours });
   await open.write(call(1), ending());
   const before = readFileSync(head(dir), "utf8");
   ours = false;

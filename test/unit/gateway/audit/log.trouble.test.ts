@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { RequestLog } from "../../../../src/gateway/audit/log.js";
 import { readRequestLines } from "../../../../src/gateway/audit/read.js";
 import { verifyRequestLog } from "../../../../src/gateway/audit/verify.js";
 import { bundleChild } from "../../../faults/child.js";
@@ -28,7 +28,7 @@ const unavailable = { status: 503, code: "audit_unavailable", retryAfter: 1 };
 /** A log in a folder, and a clock that is moved by hand: it tries again when a second has passed. */
 async function opened(dir = join(scratch(), "gateway"), options: { maxBytes?: number } = {}) {
   let time = Date.UTC(2026, 0, 1);
-  const log = await openRequestLog(dir, { ...options, now: () => new Date(time) });
+  const log = await RequestLog.open(dir, { ...options, now: () => new Date(time) });
   let n = 0;
   return {
     dir,
@@ -160,10 +160,10 @@ test("a log that cannot be opened is a fault, and nothing begins", async () => {
   const parent = scratch();
   mkdirSync(join(parent, "gateway"), { mode: 0o700 });
   symlinkSync("elsewhere", join(parent, "gateway", "audit.jsonl"));
-  expect((await faultOf(() => openRequestLog(join(parent, "gateway")))).message).toContain("symbolic link");
+  expect((await faultOf(() => RequestLog.open(join(parent, "gateway")))).message).toContain("symbolic link");
   expect((await faultOf(() => verifyRequestLog(join(parent, "gateway")))).message).toContain("symbolic link");
   writeFileSync(join(parent, "file"), "");
-  expect((await faultOf(() => openRequestLog(join(parent, "file")))).fault).toBe("state-readonly");
+  expect((await faultOf(() => RequestLog.open(join(parent, "file")))).fault).toBe("state-readonly");
   expect((await faultOf(() => verifyRequestLog(join(parent, "file")))).fault).toBe("state-corrupt");
 });
 

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { RequestLog } from "../../../../src/gateway/audit/log.js";
 import { followRequestLines, lastRequestLines, readRequestLines } from "../../../../src/gateway/audit/read.js";
 import { verifyRequestLog } from "../../../../src/gateway/audit/verify.js";
 import { scratchDirectories } from "../../state/scratch.js";
@@ -13,7 +13,7 @@ const upTo = (n: number, from = 1) => Array.from({ length: n - from + 1 }, (_, i
 
 async function filled(count: number, maxBytes = 1500) {
   const dir = folder();
-  const log = await openRequestLog(dir, { maxBytes });
+  const log = await RequestLog.open(dir, { maxBytes });
   for (let n = 1; n <= count; n++) await log.write(call(n), ending({ status: n % 2 ? 200 : 429 }));
   return { dir, log };
 }
@@ -34,7 +34,7 @@ test("the last ones, of all files that are needed", async () => {
 
 test("a request that took long and is in a file with younger ones is found by when it was asked", async () => {
   const dir = folder();
-  const log = await openRequestLog(dir, { maxBytes: 1 });
+  const log = await RequestLog.open(dir, { maxBytes: 1 });
   await log.write(call(50), ending());
   await log.write(call(10), ending({ took: 45_000 }));
   await log.write(call(51), ending());
@@ -67,7 +67,7 @@ test("following can start before the log exists, and ends when aborted", async (
   const stop = new AbortController();
   const lines = followRequestLines(dir, { from: 1, signal: stop.signal });
   const first = lines.next();
-  const log = await openRequestLog(dir);
+  const log = await RequestLog.open(dir);
   await log.write(call(1), ending());
   expect((await first).value).toMatchObject({ seq: 1, id: "req-1" });
   const next = lines.next();
@@ -78,7 +78,7 @@ test("following can start before the log exists, and ends when aborted", async (
 
 test("reading and verifying work during rotations", async () => {
   const dir = folder();
-  const log = await openRequestLog(dir, { maxBytes: 2000 });
+  const log = await RequestLog.open(dir, { maxBytes: 2000 });
   let writing = true;
   const writer = (async () => {
     for (let n = 1; n <= 2000; n++) await log.write(call(n), ending());
@@ -106,7 +106,7 @@ test("verifying works while the oldest files are removed", async () => {
   let writing = true;
   const writer = (async () => {
     for (let round = 0; round < 30; round++) {
-      const log = await openRequestLog(dir, { maxBytes: 1000, keep: 2 });
+      const log = await RequestLog.open(dir, { maxBytes: 1000, keep: 2 });
       for (let n = 1; n <= 10; n++) await log.write(call(n), ending());
       await log.close();
     }

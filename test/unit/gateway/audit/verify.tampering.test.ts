@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { RequestLog } from "../../../../src/gateway/audit/log.js";
 import { verifyRequestLog } from "../../../../src/gateway/audit/verify.js";
 import { hashOf } from "../../../../src/state/audit/hash-chain.js";
 import { call, ending } from "./calls.js";
@@ -19,7 +19,7 @@ const newest = "audit.jsonl";
 beforeAll(async () => {
   whole = join(root, "whole", "gateway");
   for (let n = 1; n <= 12; n++) {
-    const open = await openRequestLog(whole, { maxBytes: n % 4 === 0 && n < 12 ? 1 : 1_000_000 });
+    const open = await RequestLog.open(whole, { maxBytes: n % 4 === 0 && n < 12 ? 1 : 1_000_000 });
     // The replacement character: an edit of it must not produce the same digest.
     await open.write(call(n, { model: "ada \ufffd" }), ending());
     await open.close();
@@ -150,7 +150,7 @@ describe("tampering is detected with its position", () => {
     ]);
 
     // Going on with it does not heal it.
-    const open = await openRequestLog(dir);
+    const open = await RequestLog.open(dir);
     await open.write(call(13), ending());
     await open.close();
     expect((await verifyRequestLog(dir)).ok).toBe(false);

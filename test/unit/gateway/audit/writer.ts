@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync } from "node:fs";
-import { openRequestLog } from "../../../../src/gateway/audit/log.js";
+import { RequestLog } from "../../../../src/gateway/audit/log.js";
 import { call, ending } from "./calls.js";
 
 /** A process of its own that writes to the log in a folder: it can be killed, have no rights, or be allowed only so much. */
 const [mode = "", dir = ""] = process.argv.slice(2);
 let time = Date.now();
-const log = await openRequestLog(dir, { maxBytes: 20_000, now: () => new Date(time) });
+const log = await RequestLog.open(dir, { maxBytes: 20_000, now: () => new Date(time) });
 let n = 0;
 const write = () => log.write(call(++n), ending());
 const say = (text: string) => process.stdout.write(`${text}\n`);

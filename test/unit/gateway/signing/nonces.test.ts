@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, truncat
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Nonces, openNonces } from "../../../../src/gateway/signing/nonces.js";
+import { Nonces } from "../../../../src/gateway/signing/nonces.js";
 import { faultOf, scratchDirectories } from "../../state/scratch.js";
 import { refusalOf } from "./refusal-of.js";
 
@@ -21,7 +21,7 @@ afterEach(async () => {
 /** Nonces in a folder, with a clock that is set by hand. */
 async function folder(dir = scratch(), seconds = start, most?: number) {
   const clock = { seconds };
-  const nonces = await openNonces(dir, () => new Date(clock.seconds * 1000), most);
+  const nonces = await Nonces.open(dir, () => new Date(clock.seconds * 1000), most);
   opened.add(nonces);
   return {
     ...{ dir, clock, nonces },

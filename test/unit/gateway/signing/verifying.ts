@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
 import { Refusal } from "../../../../src/gateway/refusal.js";
-import { openNonces } from "../../../../src/gateway/signing/nonces.js";
+import { Nonces } from "../../../../src/gateway/signing/nonces.js";
 import type { Signer } from "../../../../src/gateway/signing/signing-secret.js";
 import { mustBeSigned } from "../../../../src/gateway/signing/verify.js";
 import { covered } from "./covered.js";
@@ -12,7 +12,7 @@ export type Answer = (request: IncomingMessage, body: Buffer, response: ServerRe
 /** A server that accepts only signed requests, with real nonces in a real folder. */
 export async function verifying({ id, secret }: Signer, dir: string, answer: Answer) {
   const now = () => new Date();
-  const nonces = await openNonces(dir, now);
+  const nonces = await Nonces.open(dir, now);
   const key = { id } as GatewayKey;
   const keyring = {
     signed(asked: string) {
