@@ -248,7 +248,7 @@ describe("diff and sync", () => {
       recordAgent(hostStore(home), { host, name }, (record) => record && { ...record, status: now });
     await status("installing");
     const { code, stdout } = await told("diff");
-    expect([code, stdout]).toEqual([8, expect.stringContaining("its installation was begun")]);
+    expect([code, stdout]).toEqual([8, expect.stringContaining("its installation was interrupted")]);
     await status("installed");
     expect((await told("diff", "-o", "name")).stdout).toBe("");
   });
