@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { expect, it } from "vitest";
 
 // A unit test stands at the path of what it tests: test/unit/a/b.test.ts tests src/a/b.ts (or b.sh, b.py) or the folder
-// src/a/b. Further tests of the same file add what they are about: test/unit/a/b.crash.test.ts.
+// src/a/b. Further tests of the same file add their topic: test/unit/a/b.crash.test.ts.
 
 /** Tests of the whole tree, which have no counterpart. */
 const wholeTree = ["agent-type-names", "layers", "lockfile", "mirror", "root-commands"];

@@ -5,7 +5,7 @@ import { objectFrom } from "../../../src/text/json-object.js";
 
 const limits = { depth: 3, nodes: 6, values: 4 };
 
-describe("what a JSON text holds is judged before it is parsed", () => {
+describe("a JSON text is checked before it is parsed", () => {
   const cases: [about: string, text: string, excess: string | undefined][] = [
     ["nothing", "", undefined],
     ["as deep as it may be", "[[[1]]]", undefined],

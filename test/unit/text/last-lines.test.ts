@@ -14,7 +14,7 @@ it("has no line when nothing was printed", () => {
   expect(lastLines("", 3)).toEqual([]);
 });
 
-it("keeps the end of a stream, also of one that breaks", async () => {
+it("keeps the end of a stream, even of a broken one", async () => {
   const stream = new PassThrough();
   const tail = tailOf(stream);
   stream.write(`${"x".repeat(5000)}\n`);

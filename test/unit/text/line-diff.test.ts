@@ -24,7 +24,7 @@ describe("how one text becomes another", () => {
     expect(lineDiff(before, after)).toEqual(lines);
   });
 
-  it("tells every line that goes and every one that comes", () => {
+  it("shows every removed and every added line", () => {
     const text = fc.array(fc.constantFrom("a", "b", "c", ""), { maxLength: 12 }).map((all) => all.join("\n"));
     fc.assert(
       fc.property(text, text, (before, after) => {

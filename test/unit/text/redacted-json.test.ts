@@ -56,7 +56,7 @@ describe("secrets are taken out", () => {
     expect(JSON.parse(redactedBody(JSON.stringify(value), redact))).toEqual(expected);
   });
 
-  it("of what is no JSON, or only looks like it", () => {
+  it("of text that is no JSON, or only looks like it", () => {
     expect(redactedBody("not sk-secret", redact)).toBe("not [secret]");
     expect(redactedBody('{"a": "sk-secret"', redact)).toBe('{"a": "[secret]"');
     expect(redactedBody('"sk-secret"', redact)).toBe('"[secret]"');
@@ -66,7 +66,7 @@ describe("secrets are taken out", () => {
     expect(redactedBody('{"a": "sk\\u002dsecret"}', redact)).toBe('{"a":"[secret]"}');
   });
 
-  it("of what is nested deeper than a program can follow", () => {
+  it("of JSON nested too deeply", () => {
     const deep = `${"[".repeat(200_000)}"sk-secret"${"]".repeat(200_000)}`;
     expect(redactedBody(deep, redact)).not.toContain("sk-secret");
   });

@@ -42,14 +42,14 @@ describe("the id of a session", () => {
   it.each(["", "a b", "a/b", "a\\b", "..", "a\nb", "a\r\nX-Evil: 1", "é", "a".repeat(257)])("not %j", (id) => {
     expect(() => mustBeSessionId(id)).toThrow();
   });
-  it("of ours is one, and says when it began", () => {
+  it("of ours is valid, and has its start time", () => {
     const id = newSessionId(new Date("2026-01-02T03:04:05Z"));
     expect(id).toMatch(/^clm-20260102-[0-9a-f]{8}$/);
     expect(() => mustBeSessionId(id)).not.toThrow();
   });
 });
 
-it("only what is new is sent: the rest the agent knows", () => {
+it("only the new message is sent: the agent has the rest", () => {
   expect(chatBody("m", "hello", undefined, true)).toEqual({
     ...{ model: "m", stream: true },
     messages: [{ role: "user", content: "hello" }],

@@ -34,13 +34,13 @@ describe("causes", () => {
     expect(found).toEqual(id === "none" ? [] : [id]);
   });
 
-  it("each has a line that tells it, and an id of its own", () => {
+  it("each has a line that matches it, and its own id", () => {
     const ids = manifest.causes.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(new Set(cases.map(([id]) => id))).toEqual(new Set([...ids, "none"]));
   });
 
-  it("each points to checks that there are, and says what to do", () => {
+  it("each points to existing checks, and names a fix", () => {
     for (const { checks = [], next } of manifest.causes) {
       expect(next).toMatch(/^clm /);
       for (const check of checks)
@@ -80,7 +80,7 @@ function sightOf({ lines = [], no = [] }: Case) {
   const encoded = lines.map((line) =>
     line.startsWith("gateway=") ? `gateway=${Buffer.from(line.slice(8)).toString("base64")}` : line,
   );
-  // A holder is told right after its listener.
+  // A holder follows its listener.
   const order = (line: string) => ["listen", "holder"].indexOf(keyOf(line));
   const all = [...kept, ...encoded].sort((a, b) => order(a) - order(b));
   const [sight] = parseStatusObservations([...all, "end=yes"].map((line) => `0 ${line}`).join("\n"), 1);
@@ -109,7 +109,7 @@ function symptomsOf({ said = [], journal = [], errors = [], oom, ahead = 0 }: Ca
   return symptoms;
 }
 
-describe("what the doctor makes of it", () => {
+describe("the diagnosis", () => {
   it.each((read("checks") as Case[]).map((each) => [each.about, each] as const))("%s", (_about, each) => {
     const checks = examine({
       resolved: { ...agent, channels: each.channels ?? [], servers: each.servers ?? [] },
@@ -131,7 +131,7 @@ describe("what the doctor makes of it", () => {
       if (why?.startsWith("/")) expect(reason).toMatch(new RegExp(why.slice(1, -1)));
       else if (why) expect(reason).toBe(why);
       if (what) expect(fix).toBe(what);
-      // Whatever is wrong says what to do, and every check is one that is listed.
+      // Every problem names a fix, and every check is listed.
       if (result === "fail") expect(fix).toMatch(/^clm /);
       expect(id).toMatch(new RegExp(`^(${Object.keys(agentChecks).join("|")}|channel\\..+|mcp\\..+|log\\..+)$`));
     }
@@ -139,12 +139,12 @@ describe("what the doctor makes of it", () => {
 });
 
 describe("symptoms", () => {
-  it("belong to whom they are numbered for, and are nothing when they broke off", () => {
+  it("belong to the agent with their number, and are nothing when they broke off", () => {
     const [first, second] = symptomsFrom("clock=1\n0 zone=+0000\n1 zone=+0000\n1 end=yes\n0 journal=x\n", 2);
     expect([first, second?.words]).toEqual([undefined, []]);
   });
 
-  it("are in the order of time, each with its own; what has no time goes on with the line before", () => {
+  it("are in time order; lines without a time follow the line before", () => {
     const [symptoms] = symptomsFrom(
       [
         "0 zone=-0130",
@@ -170,7 +170,7 @@ describe("symptoms", () => {
     expect(symptomsFrom(lines.join("\n"), 1)[0]?.words[0]?.at).toBe(Date.UTC(2026, 6, 1, 10));
   });
 
-  it("tell the clock as well as the time between question and answer allows", () => {
+  it("measure the clock as exactly as the round trip allows", () => {
     expect(clockFrom("clock=1700000010.5\n", 1_700_000_000_000, 1_700_000_001_000)).toEqual({ ahead: 10, within: 0.5 });
     expect(clockFrom("", 0, 1)).toBeUndefined();
   });

@@ -31,7 +31,7 @@ describe("a value of .env", () => {
     expect(() => dotenv("NAME", "é".repeat(65_534))).toThrow("too long");
   });
 
-  it("is never told when it is refused", () => {
+  it("is never shown when it is refused", () => {
     for (const value of [
       "hunter2\n",
       "hunter2\\",
@@ -55,7 +55,7 @@ describe("a value of .env", () => {
 });
 
 describe("the file", () => {
-  it("says who writes it, then one variable a line", () => {
+  it("has a header, then one variable per line", () => {
     const file = dotenvFile(
       new Map<string, string | Secret>([
         ["B_B", "two words"],

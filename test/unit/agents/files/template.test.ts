@@ -20,7 +20,7 @@ test.each([
   expect(fill(template, values as Record<string, string>)).toBe(expected);
 });
 
-test("names are told once each", () => {
+test("names are listed once each", () => {
   expect(namesIn("{{a}}{{v1 b}}{{a}} c")).toEqual(["a", "b"]);
 });
 
@@ -42,7 +42,7 @@ test.each([
   expect(() => namesIn(template)).toThrow();
 });
 
-test("whatever is a template says what it says to Handlebars", () => {
+test("every template gives the same result as Handlebars", () => {
   const piece = fc.oneof(
     fc.constantFrom("{{a}}", "{{ b }}", "{{v1 a}}", "{", "}", "{{", "}}", "\\", "\n", " ", "$1", "$&"),
     fc.string(),

@@ -69,7 +69,7 @@ describe("config.yaml", () => {
     );
   }, 600_000);
 
-  it("says afterwards what we wished, and keeps every leaf of others", () => {
+  it("has our values afterwards, and keeps every foreign leaf", () => {
     fc.assert(
       fc.property(file, tree, (before, config) => {
         const after = new Map(leavesOf(read(mergeConfig(before, config, []))));
@@ -85,7 +85,7 @@ describe("config.yaml", () => {
     );
   }, 600_000);
 
-  it("is left alone when it says so already", () => {
+  it("is unchanged when it has our values already", () => {
     fc.assert(
       fc.property(file, (before) => {
         expect(mergeConfig(before, read(before), [])).toBe(before);

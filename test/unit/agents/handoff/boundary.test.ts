@@ -29,7 +29,7 @@ const lineOf = ({ role, content, calls, answers }: TranscriptMessage): string =>
   return `${answers ? `${answers.tool}#${answers.id}` : role}: ${text}${called}`;
 };
 
-describe("what may travel", () => {
+describe("withheld content", () => {
   it.each(parse(readFileSync("test/cases/handoff/boundary.yaml", "utf8")) as Case[])("$it", (each) => {
     const { redact = false, noTools = false, deny = [], onlyLast } = each.with ?? {};
     const redactor = createRedactor();
@@ -56,7 +56,7 @@ describe("what may travel", () => {
     expect(new Set(String(moved[1]?.content).split("\n"))).toEqual(new Set([inPlaceOf("read")]));
   });
 
-  it("tells what it took away", () => {
+  it("reports what it removed", () => {
     const rows: Row[] = [
       { role: "user", content: "go" },
       { role: "assistant", tool_calls: [{ id: "a", function: { name: "read", arguments: "{}" } }] },
@@ -80,7 +80,7 @@ const boundaries = fc.record({
   ),
 });
 
-describe("whatever was said", () => {
+describe("any conversation", () => {
   it("no answer is without its call, and no call without its answer", () => {
     fc.assert(
       fc.property(conversations, boundaries, (said, boundary) => {

@@ -3,7 +3,7 @@ import type { TranscriptMessage } from "../../../../src/agents/handoff/transcrip
 import { transcriptFrom } from "../../../../src/agents/hermes/handoff/rows.js";
 import type { Row } from "../../../../src/agents/sessions/sessions.js";
 
-/** Texts that quote each other, hold what stands for something, and are no words at all. */
+/** Texts that quote each other, contain placeholders, and are no words at all. */
 const lines = fc.constantFrom(
   "the safe is 4711-0815",
   "under the mat, left",
@@ -57,7 +57,7 @@ export const conversations = fc
   .array(rows, { maxLength: 14 })
   .map((some) => transcriptFrom(some.map((row, at) => ({ ...row, timestamp: at + 1 }))));
 
-/** What a tool answered that is denied, by what its answer says or the call before it, as plain texts. */
+/** The results of denied tools, by their own name or that of the call before, as plain texts. */
 export function deniable(said: readonly TranscriptMessage[], tool: string): string[] {
   return said.flatMap(({ content, answers }, at) => {
     if (!answers) return [];

@@ -115,8 +115,8 @@ describe("a window", () => {
   it("is refused, trimmed or summarised", () => expect(fits).toEqual(["refuse", "trim", "summarise"]));
 });
 
-describe("what would move", () => {
-  it("is told in numbers", () => {
+describe("the preview", () => {
+  it("has the numbers", () => {
     const said: TranscriptMessage[] = [
       { ...saidFrom("user 5"), at: 1767254400 },
       {

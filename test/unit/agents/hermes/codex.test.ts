@@ -136,8 +136,8 @@ describe("a permission profile", () => {
   });
 });
 
-describe("what the host says", () => {
-  it("is what the program on the host sends, with the result of the sandbox trial", () => {
+describe("the host's answer", () => {
+  it("is sent by the program on the host, with the result of the sandbox trial", () => {
     const home = mkdtempSync(join(tmpdir(), "clm-codex-"));
     try {
       const program = join(home, "codex");

@@ -82,7 +82,7 @@ describe("the files an agent remembers in", () => {
     ]);
   });
 
-  it("have the agent's notes first, for who names none", () => {
+  it("start with the agent's notes, the default", () => {
     expect(find(agent(), undefined).name).toBe("MEMORY.md");
   });
 
@@ -103,7 +103,7 @@ describe("the files an agent remembers in", () => {
     expect(why[0]).toBe(`'${word}' is not one of them; did you mean '${meant}'?`);
   });
 
-  it("include SOUL.md, which is told to who asks for another", () => {
+  it("include SOUL.md, which is named in the error for an unknown file", () => {
     try {
       find(agent(), "SOULS.md");
       expect.unreachable();

@@ -194,10 +194,10 @@ describe("everything a version claims", () => {
         expect(model.provider, type).toMatch(/^[a-z][a-z-]+$/);
         expect(["openai", "ollama", "auto"], type).not.toContain(model.provider);
         expect(env.HERMES_INFERENCE_PROVIDER, type).toBe(model.provider);
-        // A switch leaves nothing behind: every leaf is one that is managed, or that every agent has.
+        // A switch leaves nothing behind: every leaf is managed, or common to all agents.
         const others = paths.filter((path) => path !== "platform_toolsets.api_server");
         expect(all.managed, type).toEqual(expect.arrayContaining(others));
-        // What config.yaml refers to is there, and what is secret is only there.
+        // References of config.yaml exist in .env, and secrets are only there.
         const text = JSON.stringify(config);
         for (const [, name = ""] of text.matchAll(/\$\{([A-Z0-9_]+)\}/g)) expect(secret, type).toContain(name);
         for (const name of secret) expect(text, type).not.toContain(`"${env[name]}"`);
@@ -219,14 +219,14 @@ describe("everything a version claims", () => {
     }
   });
 
-  test.each(versions)("%s has every channel that listens on the loopback, unless somebody asks for more", (version) => {
+  test.each(versions)("%s has every listening channel on the loopback by default", (version) => {
     const listening = Object.entries(all.channels).filter(([, { fields }]) => fields.some(({ listens }) => listens));
     expect(listening.map(([name]) => name).sort()).toEqual([
       ...["bluebubbles", "line", "sms", "teams", "webhook", "wecom_callback", "whatsapp_cloud"],
     ]);
     for (const [name, { fields, when }] of listening) {
       const field = fields.find(({ binds }) => binds);
-      // Hermes has no setting for the address of this one, so that it cannot be had without saying so.
+      // Hermes has no setting for this channel's address, so it must be requested explicitly.
       if (name === "teams") expect([field?.required, field?.default]).toEqual([true, undefined]);
       else expect([field?.required, field?.default], name).toEqual([false, "127.0.0.1"]);
       if (!inRange(version, when) || name === "teams") continue;
@@ -246,7 +246,7 @@ describe("everything a version claims", () => {
     expect(names.filter((name, index) => names.indexOf(name) < index)).toEqual([]);
   });
 
-  test("whoever people can write to has an allow-list", () => {
+  test("every channel open to people has an allow-list", () => {
     const open = Object.entries(all.channels).filter(([, { allow }]) => allow.length === 0);
     expect(open.map(([name]) => name)).toEqual(["webhook", "homeassistant"]);
   });

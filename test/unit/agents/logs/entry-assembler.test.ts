@@ -12,7 +12,7 @@ describe("the host's clock", () => {
     ["+0200", "", "2026-11-16T08:00:00Z"],
     ["-0330", "", "2026-11-16T13:30:00Z"],
     ["+0100", "Europe/Berlin", "2026-11-16T09:00:00Z"],
-    // Asked in summer, about what was said in winter.
+    // Asked in summer about log lines of the winter.
     ["+0200", "Europe/Berlin", "2026-11-16T09:00:00Z"],
     ["+0530", "Asia/Kolkata", "2026-11-16T04:30:00Z"],
     ["-0500", "America/New_York", "2026-11-16T15:00:00Z"],
@@ -59,7 +59,7 @@ describe("entries", () => {
     ]);
   });
 
-  it("go on in another one when they were told already", () => {
+  it("continue in another group when they were shown already", () => {
     expect(told("errors", ["2026-11-16 10:00:00 ERROR x: boom", "Traceback:"], { settleAfter: [0] })).toEqual([
       ["10:00:00", "error", "x: boom", false],
       ["10:00:00", "error", "Traceback:", false],
@@ -107,7 +107,7 @@ describe("entries", () => {
   });
 });
 
-describe("who said it", () => {
+describe("the source", () => {
   it.each([
     ["gateway.run: Gateway running", "gateway.run", "Gateway running"],
     ["[20261116_1] tools.mcp_tool: slow\nmore", "tools.mcp_tool", "slow\nmore"],

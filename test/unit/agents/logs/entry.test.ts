@@ -61,7 +61,7 @@ interface Once {
   count: number;
 }
 
-/** The journal's copy of what was written at 10:00:00,123 UTC, so many milliseconds later. */
+/** The journal's copy of a line written at 10:00:00,123 UTC, this many milliseconds later. */
 const record = (message: string, later: number): string =>
   JSON.stringify({
     __REALTIME_TIMESTAMP: String((Date.parse("2026-11-16T10:00:00.123Z") + later) * 1000),
@@ -77,13 +77,13 @@ describe("merged", () => {
     expect(mergeEntries(all).map(({ text }) => text)).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("tells once what stands in several files, and in the journal a little later", () => {
+  it("shows a line once that is in several files and later in the journal", () => {
     const all = [entry("journal", 905, "x"), entry("errors", 5, "x"), entry("agent", 5, "x"), entry("gateway", 5, "x")];
     expect(mergeEntries(all)).toHaveLength(1);
     expect(mergeEntries(all)[0]?.source).not.toBe("journal");
   });
 
-  it("tells once what the journal and a slow file have line by line", () => {
+  it("shows lines once that the journal and a slow file both have", () => {
     const all = [
       entry("agent", 5, "boom\nTraceback\n  File x"),
       entry("errors", 5, "boom"),
@@ -118,12 +118,12 @@ describe("merged", () => {
     );
   });
 
-  it("tells each of two that were said at once, and neither twice", () => {
+  it("shows both of two simultaneous lines, each once", () => {
     const all = [entry("agent", 5, "x"), entry("agent", 5, "x"), entry("errors", 5, "x"), entry("errors", 5, "x")];
     expect(mergeEntries(all).map(({ source }) => source)).toEqual(["agent", "agent"]);
   });
 
-  it("tells again what was said again", () => {
+  it("shows a repeated line again", () => {
     const all = [entry("agent", 5, "x"), entry("agent", 6, "x"), entry("journal", 9000, "x")];
     expect(mergeEntries(all)).toHaveLength(3);
   });

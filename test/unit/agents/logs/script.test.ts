@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { frameReader } from "../../../../src/agents/logs/frame-reader.js";
 import library from "../../../../src/agents/logs/logs.sh?raw";
 
-// Here nobody is root, and the agent is who runs the test.
+// Without root: the agent is the user who runs the test.
 const agent = 'as_agent() { "$@" </dev/null 2>/dev/null; }\n';
 const script = (text: string, input = ""): Buffer =>
   execFileSync("/bin/sh", ["-c", `${library}${agent}${text}`], {
@@ -64,7 +64,7 @@ describe("a line on its way", () => {
     expect(Math.max(...linesOf(bytes.toString()).map((line) => line.length))).toBeLessThan(4096);
   });
 
-  it("is cut when nobody could read it", () => {
+  it("is cut when it is too long to read", () => {
     expect(sent(`${"x".repeat(9000)}\nnext\n`, 5000).heard).toEqual([
       { agent: 3, source: "agent", line: "x".repeat(5000), cut: true },
       { agent: 3, source: "agent", line: "next", cut: false },

@@ -34,7 +34,7 @@ it.each([
     );
 });
 
-it("a directory that everyone can write is refused before a command uses what is in it", async () => {
+it("a world-writable directory is refused before its files are used", async () => {
   const root = withManifest({ dir: 0o777, file: 0o644 });
   const { code, stderr } = await clm(["agent", "channels"], { env: { HOME: root, CLM_HOME: root } });
   expect([code, stderr]).toEqual([2, expect.stringContaining("manifests can be written by others")]);
@@ -54,7 +54,7 @@ it("a config directory of another user is refused, and one that is missing is no
   expect(() => mustBeOurs(root, own + 1)).toThrow(expect.objectContaining({ fault: "state-exposed" }));
 });
 
-it("is taken from root who became that by sudo of its owner", () => {
+it("is accepted by root through sudo of its owner", () => {
   const [root, owner] = [0, 1000];
   expect(isOurs({ uid: owner }, root, { SUDO_UID: "1000" })).toBe(true);
   expect(isOurs({ uid: owner }, root, { SUDO_UID: "1001" })).toBe(false);

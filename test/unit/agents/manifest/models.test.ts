@@ -13,7 +13,7 @@ function withOverlay(text?: string): string {
   return dir;
 }
 
-describe("what comes with clm", () => {
+describe("built-in prices", () => {
   it.each([
     ["anthropic", "claude-opus-4-5-20251101", { input: 5, output: 25, context: 200_000 }],
     ["anthropic", "claude-opus-4-1", { input: 15, output: 75, context: 200_000 }],
@@ -39,7 +39,7 @@ describe("what comes with clm", () => {
   });
 });
 
-describe("what the user says", () => {
+describe("the user's prices", () => {
   it("counts first, and leaves the rest", async () => {
     const models = await loadModels(
       withOverlay("models:\n  openai:\n    gpt-5*: { input: 9 }\n  house:\n    '*': { input: 1, output: 2 }\n"),

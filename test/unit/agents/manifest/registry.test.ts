@@ -76,7 +76,7 @@ test("maps are merged, lists replaced, later file names win", async () => {
   expect(await loadTypes(dir)).toHaveLength(1);
 });
 
-test("what an overlay said is forgotten with the file", async () => {
+test("an overlay's values are gone with its file", async () => {
   const file = overlay("a.yaml", "type: hermes\ntitle: A\n");
   expect((await hermes()).manifest.title).toBe("A");
   rmSync(file);
@@ -180,7 +180,7 @@ test("a file that everyone may write is not read", async () => {
   expect((await hermes()).manifest.type).toBe("hermes");
 });
 
-test("a version or a type nobody has is answered with the one that was probably meant", async () => {
+test("an unknown version or type is answered with a suggestion", async () => {
   const version = await faultOf(async () => releaseOf((await hermes()).manifest, "2026.7.2"));
   expect([version.fault, version.data.guess, version.next]).toEqual(["not-found", "2026.7.1", ["clm registry list"]]);
   const type = await faultOf(() => loadType(dir, "hremes"));
@@ -196,13 +196,13 @@ test("a whole type of the user's own", async () => {
   expect((await loadTypes(dir)).map(({ manifest: { type } }) => type)).toEqual(["hermes", "other"]);
 });
 
-test("what is managed is written out for each task", async () => {
+test("managed settings are expanded for each task", async () => {
   const { managed } = (await hermes()).manifest;
   expect(managed).toContain("auxiliary.vision.api_key");
   expect(managed.filter((path) => path.includes("*"))).toEqual([]);
 });
 
-describe("what was checked is kept", () => {
+describe("a checked manifest is cached", () => {
   const kept = () => join(dir, "cache", "manifests");
   const files = () => readdirSync(kept());
   const only = () => join(kept(), files()[0] ?? "");
@@ -214,7 +214,7 @@ describe("what was checked is kept", () => {
     return (await load(dir, "hermes")).manifest.title;
   }
 
-  /** Changes what is kept so that it can be told from what would be worked out. */
+  /** Changes the cache so that it differs from a fresh result. */
   function marked(): void {
     const text = readFileSync(only(), "utf8");
     writeFileSync(only(), text.replaceAll('"title":"A"', '"title":"kept"'));
@@ -248,7 +248,7 @@ describe("what was checked is kept", () => {
     ["damaged", () => writeFileSync(only(), "[{")],
     ["no list", () => writeFileSync(only(), "{}")],
     ["open to others", () => chmodSync(only(), 0o622)],
-  ])("but not from a file that is %s, which is made anew", async (_what, spoil) => {
+  ])("but not from a cache file that is %s, which is recreated", async (_what, spoil) => {
     marked();
     spoil();
     expect(await later()).toBe("A");

@@ -4,7 +4,7 @@ import { isStripped, useOf } from "../../../../src/agents/manifest/secret-names.
 
 const { manifest } = await loadType("/nonexistent", "hermes");
 
-describe("what a name among an agent's secrets is for", () => {
+describe("the purpose of a secret's name", () => {
   it.each([
     ["HERMES_API_SERVER_KEY", "own"],
     ["HERMES_API_SERVER_KEY_NEXT", "own"],

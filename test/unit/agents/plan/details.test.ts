@@ -33,8 +33,8 @@ function changed(what: string, differences: string[], id?: string): Change {
   return { what, differences: parsed, ...(id && { file: id }) };
 }
 
-describe("what is told of a change", () => {
-  it("is a fingerprint of a variable, which says nothing without the salt", () => {
+describe("the details of a change", () => {
+  it("have a fingerprint of a variable, useless without the salt", () => {
     const change = changed("file /a/.env", ["mode 0644 -> 0600", "~ ONE", "+ TWO", "- ONE"], "env");
     expect(withDetails(change, plan(), showing).details).toEqual([
       "mode 0644 -> 0600",
@@ -71,7 +71,7 @@ describe("what is told of a change", () => {
     ["ExecStart=/bin/x a1b2c3d4e5f6a7b8c9d0e1", "-ExecStart=/bin/x …"],
     ["ExecStart=/bin/x known-secret", "-ExecStart=/bin/x [secret]"],
     ["Nice=5\x1b[31m", "-Nice=5 [31m"],
-  ])("is a line of the unit without what is secret in it: %j", (line, expected) => {
+  ])("have a line of the unit without secrets: %j", (line, expected) => {
     const service = `[Service]\nUser=ada\n${line}\nEnvironment=HOME=/a\n`;
     const change = changed("unit ada.service", ["content", "not reloaded"]);
     const { details } = withDetails(change, plan({ observation: { service } }), showing);

@@ -60,7 +60,7 @@ describe.each([[["dash"]], [["bash", "--norc"]], [["busybox", "sh"]]])("%j", (sh
     );
   });
 
-  it("passes over what is no variable, and takes a last line without its end", () => {
+  it("skips other lines, and accepts a last line without a newline", () => {
     // Names that a reader may use itself, too.
     const text = "line=1\nname=2\nvalue=3\n# V0=x\n\nV1\n1V=2\nV-2=x\nexport V3=x\n=x\nV4=last";
     expect(readBack(shell, text)).toEqual({ V4: "last" });

@@ -60,7 +60,7 @@ describe("a wish", () => {
     expect(JSON.stringify(plain)).not.toContain("hunter2");
   });
 
-  it("seeds files that say who writes them, and nothing else", () => {
+  it("seeds files that only name their writer", () => {
     const contents = wishes.account?.flatMap((each) => ("content" in each && each.content ? [each.content] : []));
     const texts = contents?.map((content) => (content instanceof Secret ? content.reveal() : String(content)));
     expect(texts).toHaveLength(2);
@@ -86,12 +86,12 @@ describe("the installer of", () => {
 describe("a unit file", () => {
   const directives = (text: string) => text.split("\n").filter((line) => /^[A-Z]/.test(line));
 
-  it("has only what the host's systemd knows", () => {
+  it("has only directives that the host's systemd knows", () => {
     const [old, now] = [246, 247].map((systemd) => directives(unitFile(agent(), systemd)));
     expect(now?.filter((line) => !old?.includes(line))).toEqual(["ProtectProc=invisible", "ProcSubset=pid"]);
   });
 
-  it("relaxed says what it leaves out", () => {
+  it("relaxed lists what it leaves out", () => {
     const [closed, relaxed] = [false, true].map((relaxed) => unitFile(agent(undefined, { relaxed }), 252));
     const left = /^# Left out: (.*)$/m.exec(relaxed ?? "")?.[1];
     expect(left).toBe("PrivateDevices, ProcSubset, RestrictNamespaces, SystemCallFilter");

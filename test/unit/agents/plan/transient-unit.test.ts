@@ -37,7 +37,7 @@ describe("a command in an agent", () => {
     );
   });
 
-  it("reads .env inside, with the agent's rights, before what it runs", () => {
+  it("reads .env inside the unit, with the agent's rights, before the command", () => {
     const all = given(["printf", "%s", "$x"]);
     const [shell, flag, script, ...words] = all.slice(all.indexOf("--") + 1);
     expect([shell, flag, words]).toEqual(["/bin/sh", "-c", ["sh", "/home/ada/.hermes/.env", "printf", "%s", "$$x"]]);

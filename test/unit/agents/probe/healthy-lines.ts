@@ -12,7 +12,7 @@ export const installedLines = (version: string): string[] => [
   "unit.LoadState=loaded",
 ];
 
-/** And of one that is well besides. */
+/** The lines of a healthy agent. */
 export const healthyLines = (version: string): string[] => [
   ...installedLines(version),
   "unit.ActiveState=active",

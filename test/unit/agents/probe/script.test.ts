@@ -31,10 +31,10 @@ vi.setConfig({ testTimeout: 60_000 });
 let home = "";
 let bin = "";
 const began = Math.floor(Date.now() / 1000) - 3600;
-/** As systemctl tells it. */
+/** As systemctl prints it. */
 const start = `Mon ${new Date(began * 1000).toISOString().slice(0, 19).replace("T", " ")}.500000 UTC`;
 
-/** A home of an agent that is who runs the test: here nobody is root. */
+/** The home of an agent whose user runs the test, without root. */
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "clm-looking-"));
   bin = join(home, "bin");
@@ -59,7 +59,7 @@ const agent = () => {
   return { ...record, paths: { ...paths, launcher: join(bin, "launcher"), path: [] } };
 };
 
-/** Nobody waits for ever: one that hangs has no end in what it said. */
+/** A hanging agent has no end marker in its output. */
 const said = (script: string, stdin = ""): string =>
   spawnSync("dash", ["-c", commandFor(script)], {
     ...{ input: script + stdin, encoding: "utf8", timeout: 20_000, killSignal: "SIGKILL", maxBuffer: 1 << 26 },
@@ -103,7 +103,7 @@ describe("an agent that has a FIFO where its files should be", () => {
     ["the doctor", () => symptomsScript([agent()])],
     ["a proof", () => proofScript(agent(), { planned: planned() })],
     ["its words", () => proofScript(agent(), { words: {} })],
-  ])("keeps nobody waiting: %s", (_about, script) => {
+  ])("does not block: %s", (_about, script) => {
     expect(said(script(), "key\n")).toMatch(/^(0 )?end=yes\n/m);
   });
 });
@@ -150,12 +150,12 @@ describe("its Codex", () => {
     symlinkSync(join(place, "vendor/bin/codex"), join(bin, "codex"));
   };
 
-  it("is told by its package, and not run", () => {
+  it("is read from its package, without running it", () => {
     install("0.166.0-linux-x64");
     expect(codex()).toEqual(["0.166.0-linux-x64"]);
   });
 
-  it("is there, of a version that nobody knows, without a package", () => {
+  it("is installed with an unknown version without a package", () => {
     program("codex", "echo codex-cli 9.9.9");
     expect(codex()).toEqual(["unknown"]);
   });
@@ -163,8 +163,8 @@ describe("its Codex", () => {
   it("is not there", () => expect(codex()).toEqual([""]));
 });
 
-describe("nobody speaks for another", () => {
-  it("as no line is longer than what is written at once", () => {
+describe("agents cannot forge each other's lines", () => {
+  it("because no line is longer than one write", () => {
     const out = parts(`say x ${"y".repeat(9000)}`);
     expect(all(out, "x")).toEqual(["y".repeat(3000)]);
   });
@@ -184,8 +184,8 @@ describe("nobody speaks for another", () => {
   });
 });
 
-describe("what is read of its files has an end", () => {
-  it("of a log, and half a line is not told: it may be half a secret", () => {
+describe("the read part of its files is limited", () => {
+  it("for a log, without a partial line, which may be half a secret", () => {
     const late = stamp(began + 60);
     writeFileSync(
       join(home, "data/logs/errors.log"),
@@ -197,7 +197,7 @@ describe("what is read of its files has an end", () => {
     expect(all(parts("see_words"), "end")).toEqual(["yes"]);
   });
 
-  it("of what it said before its start nothing is told, nor what went on from that", () => {
+  it("lines before its start and their continuation are left out", () => {
     const lines = [
       ...[`${stamp(began - 60)} ERROR old`, "Traceback", `${stamp(began)},400 ERROR old`, "Traceback"],
       ...[`${stamp(began)},600 ERROR new`, "Traceback of it", `${stamp(began)} ERROR whole second`],
@@ -246,18 +246,18 @@ describe("the agent's port", () => {
     });
   });
 
-  it("is asked nothing without bash, and that is said", () => {
+  it("is not probed without bash, and that is reported", () => {
     const out = parts("key=k pid=0 unit_group=''", "command() { return 1; }", "see_api");
     expect(parseObservation(out)).toMatchObject({ noBash: true, answers: {} });
   });
 });
 
 describe("several agents in one script", () => {
-  it("are told apart by their numbers, also those whose lines break off", () => {
+  it("are distinguished by number, even when their lines break off", () => {
     expect(sectionsIn("x=1\n1 a=1\n0 b=2\n7 c=3\n1 end=yes\n0 d", 2)).toEqual(["b=2\nd", "a=1\nend=yes"]);
   });
 
-  it("that have come to their end are told of when another has not", () => {
+  it("that completed are reported although another did not", () => {
     const text = "1 uid=5\n0 uid=6\n1 end=yes\n0 unit.LoadState=loa";
     expect(parseStatusObservations(text, 2).map((sight) => sight?.basics.uid)).toEqual([undefined, 5]);
   });

@@ -56,7 +56,7 @@ function faultOf(work: () => unknown): Fault {
   throw new Error("was let through");
 }
 
-describe("what a version can lend", () => {
+describe("the proxies of a version", () => {
   it.each([
     ["2026.5.7", undefined],
     ["2026.5.16", ["nous"]],
@@ -79,7 +79,7 @@ describe("what a version can lend", () => {
     expect(faultOf(() => recordedProxyType(without))).toMatchObject({ fault: "unsupported" });
   });
 
-  it("is told when another is asked for", () => {
+  it("are named when another is requested", () => {
     const older = resolved({ version: "2026.5.16" });
     expect(faultOf(() => mustServe(older, type, "xai"))).toMatchObject({
       fault: "unsupported",
@@ -103,7 +103,7 @@ describe("what a version can lend", () => {
     expect(flawsIn(manifest)).toEqual([]);
   });
 
-  it("a manifest that names what nobody fills in is refused", () => {
+  it("a manifest with an unknown placeholder is refused", () => {
     const wrong = { ...manifest, proxy: { ...type, unit: "{{user}}.service", args: ["{{token}}"] } };
     expect(flawsIn(wrong).map(({ path }) => path)).toEqual(["proxy.unit", "proxy.args.0"]);
   });
@@ -189,7 +189,7 @@ describe("a proxy's unit on a host", () => {
 });
 
 describe("a proxy's port", () => {
-  it("is chosen while nobody else can", async () => {
+  it("is chosen under the lock", async () => {
     const hosts = hostStore(freshDirectory());
     const agents = { ada: sampleAgent("ada"), ben: sampleAgent("ben", { port: 8643 }) };
     const host = {
@@ -229,7 +229,7 @@ describe("a proxy's port", () => {
     expect(proxyPort(type, undefined, all, [])).toBeUndefined();
   });
 
-  it("is nobody else's on that host", () => {
+  it("is unique on its host", () => {
     const ben = sampleAgent("ben", { port: 8643, proxy: { provider: "nous", port: 8701 } });
     const host = { name: "wolf", agents: { ada: sampleAgent("ada"), ben } } as never;
     expect(takenPorts(host, "ada", manifest)).toEqual([
@@ -243,7 +243,7 @@ describe("its own proxy's port", () => {
   const record = sampleAgent("ada", { proxy: { provider: "nous", port: 8700 } });
   const agent: Agent = { name: "ada", ref: "ada", record, host: { name: "wolf", agents: { ada: record } } as never };
   const session = { argv: ["agent", "configure", "ada"] } as never;
-  // The proxy listens as the agent's user, so what is recorded must tell.
+  // The proxy listens as the agent's user, so the record must tell them apart.
   const seen = parseObservation("uid=1001\nport=8700/1001\nend=yes\n");
   if (!seen) throw new Error("the lines do not go to the end");
 
@@ -290,7 +290,7 @@ describe("a look at it", () => {
   });
 
   const encoded = (text: string) => Buffer.from(text).toString("base64");
-  it("reads what it said, in pieces", () => {
+  it("parses its output in pieces", () => {
     const login = encoded("  [nous    ] Nous Portal — ready\n");
     const lines = [
       ...["uid=1001", "runs_as=ada", `login=${login.slice(0, 8)}`, `login=${login.slice(8)}`],
@@ -307,7 +307,7 @@ describe("a look at it", () => {
   });
 });
 
-describe("nobody is sent to a port that is not its own", () => {
+describe("is never used at a foreign port", () => {
   const unit = (active: string, sub: string) => [
     ...["uid=1001", "unit.LoadState=loaded", `unit.ActiveState=${active}`, `unit.SubState=${sub}`],
   ];

@@ -121,7 +121,7 @@ describe("any file and any servers", () => {
     .tuple(comment, tree, comment, fc.constantFrom("\n", "\r\n"))
     .map(([above, inside, under, eol]) => `${above}${stringifyToml(inside)}\n${under}`.replaceAll("\n", eol));
 
-  it("is TOML, says the same when it is done twice, and leaves every byte of the user's", () => {
+  it("is TOML, the same when repeated, and keeps every byte of the user's", () => {
     fc.assert(
       fc.property(servers, plugins, fc.option(file, { nil: undefined }), (hermes, natives, before) => {
         const wanted = {

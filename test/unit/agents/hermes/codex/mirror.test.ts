@@ -4,8 +4,8 @@ import { mirrored, unmirrored } from "../../../../../src/agents/hermes/codex/mir
 const mind = { name: "ada", soul: "You are kind.\n", memory: "likes tea\n§\nhas a cat\n", user: "" };
 const plain = mirrored(undefined, mind);
 
-describe("what Codex is told of an agent", () => {
-  it("is who it is and what it remembers, before the user's own", () => {
+describe("the mirrored AGENTS.md", () => {
+  it("has SOUL.md and memory before the user's own text", () => {
     expect(mirrored("Be brief.\n", mind)).toBe(`${plain}\nBe brief.\n`);
     expect(plain).toContain("# Who you are (ada)\n\nYou are kind.");
     expect(plain).toContain("- likes tea\n- has a cat");

@@ -30,7 +30,7 @@ const gateway = (does: string): string =>
 const standing = (state: string, platform: string | null = "discord"): string =>
   `UPDATE sessions SET handoff_state = '${state}', handoff_platform = ${platform ? `'${platform}'` : "NULL"} WHERE id = 'tea-1';`;
 
-/** What it answers; nobody waits any longer as soon as a line is like `until`, and `before` that was done. */
+/** Its answer; the wait ends at a line that matches `until`, after `before` ran. */
 async function ask(
   request: ChannelRequest,
   until?: Partial<ChannelReply>,
@@ -99,18 +99,18 @@ describe("a look", () => {
     expect(await look(word)).toMatchObject([said]);
   });
 
-  it("says when there is no database, or nothing in it", async () => {
+  it("reports a missing or empty database", async () => {
     expect(await look()).toEqual([{ absent: true }]);
     writeFileSync(join(data, "state.db"), "");
     expect(await look()).toEqual([{ absent: true }]);
   });
 
-  it("says when the database is one of before", async () => {
+  it("reports a database of an older version", async () => {
     make("", "old");
     expect(await look()).toMatchObject([{ fault: "too-old" }]);
   });
 
-  it("says when it is no database", async () => {
+  it("reports a file that is no database", async () => {
     writeFileSync(join(data, "state.db"), "this is no database, and was never one".repeat(100));
     expect(await look()).toMatchObject([{ fault: "unreadable", why: expect.stringContaining("not a database") }]);
   });
@@ -128,37 +128,37 @@ describe("a request", () => {
     expect((await hand()).at(-1)).toEqual({ ended: "failed", error: "no home channel configured for discord" });
   });
 
-  it.each(["completed", "failed"])("is made anew of one that is %s", async (state) => {
+  it.each(["completed", "failed"])("replaces one that is %s", async (state) => {
     make(standing(state, "slack") + gateway("handoff_state = 'completed'"));
     expect((await hand()).at(-1)).toMatchObject({ ended: "completed" });
     expect(row()).toEqual(["completed", "discord", null]);
   });
 
-  it("is taken back when nobody takes it up", async () => {
+  it("is withdrawn when it is not picked up", async () => {
     make();
     expect(await hand({ wait: 0.1 })).toEqual([{ state: "pending" }, { ended: "timed-out" }]);
     expect(row()).toEqual(["failed", "discord", "timed out waiting for gateway"]);
   });
 
-  it("is taken back when nobody waits any longer", async () => {
+  it("is withdrawn when the caller leaves", async () => {
     make();
     expect(await hand({}, { state: "pending" })).toEqual([{ state: "pending" }, { ended: "taken-back" }]);
     expect(row()).toEqual(["failed", "discord", "taken back"]);
   });
 
-  it("is left alone when the gateway has begun with it", async () => {
+  it("is kept when the gateway has started it", async () => {
     make(gateway("handoff_state = 'running'"));
     expect(await hand({ wait: 0.1 })).toEqual([{ state: "pending" }, { state: "running" }, { ended: "stuck" }]);
     expect(row()).toEqual(["running", "discord", null]);
   });
 
-  it("is left alone too when nobody waits any longer", async () => {
+  it("is kept then even if the caller leaves", async () => {
     make(gateway("handoff_state = 'running'"));
     expect((await hand({}, { state: "running" })).at(-1)).toEqual({ ended: "left-running" });
     expect(row()).toEqual(["running", "discord", null]);
   });
 
-  it("is not mixed up with somebody else's", async () => {
+  it("is not confused with another request", async () => {
     make(gateway("handoff_platform = 'slack'"));
     expect((await hand()).at(-1)).toEqual({ ended: "replaced", state: "pending", platform: "slack" });
     expect(row()).toEqual(["pending", "slack", null]);
@@ -166,7 +166,7 @@ describe("a request", () => {
 });
 
 describe("a database that is in use", () => {
-  /** Keeps everybody else out as soon as it says so, does something when it is told to, and lets go. */
+  /** Locks the database, prints so, acts on request, and unlocks. */
   async function holding(): Promise<(sql: string) => Promise<void>> {
     const code = `import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
@@ -195,7 +195,7 @@ db.execute(sys.stdin.readline()); db.execute("COMMIT")`;
     expect(said).toEqual([{ state: "pending" }, { ended: "completed", error: null }]);
   });
 
-  it("to the end is told, with the state that was seen last", async () => {
+  it("to the end is reported, with the last observed state", async () => {
     make();
     let release: ((sql: string) => Promise<void>) | undefined;
     const said = await hand({}, { state: "pending" }, async () => {
@@ -207,7 +207,7 @@ db.execute(sys.stdin.readline()); db.execute("COMMIT")`;
   }, 30_000);
 });
 
-describe("what is there already", () => {
+describe("an existing request", () => {
   const joined = { state: "pending", joined: true };
 
   it("is waited for when it is the same, and is not ours to take back", async () => {

@@ -81,7 +81,7 @@ function run(request: ChangeRequest, prelude = ""): { reply: ChangeReply | strin
 }
 const ask = (request: ChangeRequest) => run(request).reply as ChangeReply;
 
-/** Past the program: what is in the database now. */
+/** Reads the database directly. */
 // biome-ignore lint/suspicious/noExplicitAny: rows
 function query(sql: string): any[] {
   const code = `import json,sqlite3,sys
@@ -117,7 +117,7 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     expect(query(`SELECT message_count, tool_call_count FROM sessions WHERE id = '${id}'`)).toEqual([
       { message_count: 5, tool_call_count: 1 },
     ]);
-    // What was found by words is found, and what is gone is not.
+    // Remaining messages are found by search, and removed ones are not.
     const found = (word: string) => query(`SELECT rowid FROM messages_fts WHERE messages_fts MATCH '"${word}"'`).length;
     expect([found("README"), found("handoff"), found("c0de"), found("hello")]).toEqual([1, 0, 0, 1]);
     expect(query("SELECT id FROM messages WHERE session_id = 'own'")).toHaveLength(2);
@@ -133,7 +133,7 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     ]);
   });
 
-  it("keeps what people said behind the proof", () => {
+  it("keeps messages after the proof", () => {
     make(minor);
     ask(seed());
     say("user", question);
@@ -156,7 +156,7 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     ]);
   });
 
-  it("keeps what people said where the proof was never written down", () => {
+  it("keeps messages when the proof was never stored", () => {
     make(minor);
     ask(seed());
     say("user", "and now?");
@@ -178,7 +178,7 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     expect(canonical(transcriptFrom(messages))).toBe(canonical(open));
   });
 
-  it("takes away again what was written of it when it was gone", () => {
+  it("removes again what was written after its removal", () => {
     make(minor);
     const late = (name: string) => {
       execute(`INSERT INTO sessions (id, source, started_at) VALUES ('${name}', 'api_server', 1)`);
@@ -229,13 +229,13 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     expect(query("SELECT DISTINCT session_id FROM messages")).toEqual([{ session_id: "own" }]);
     expect(readdirSync(join(data, "sessions")).sort()).toEqual([`session_${id}-x.json`, "session_own.json"]);
     expect(ask({ verb: "forget", id })).toEqual({ forgotten: 0 });
-    // What an agent says after that, it may say into a session that is not there any more.
+    // A later answer of the agent may go to a session that no longer exists.
     turn();
     expect(ask({ verb: "forget", id })).toEqual({ forgotten: 1 });
     expect(query("SELECT DISTINCT session_id FROM messages")).toEqual([{ session_id: "own" }]);
   });
 
-  it("closes a session that did not go on", () => {
+  it("closes a session that was not continued", () => {
     make(minor);
     expect(ask({ verb: "close", id: "own", last: 1, at: 7 })).toEqual({ closed: false });
     expect(ask({ verb: "close", id: "none", last: 1, at: 7 })).toEqual({ closed: false });
@@ -299,7 +299,7 @@ sqlite3.connect = lambda *some, **more: real(*some, factory=Mortal, **more)
   });
 });
 
-describe("what is not as it should be", () => {
+describe("broken data", () => {
   it("no database, or none of sessions", () => {
     expect(ask(seed())).toEqual({ absent: true });
     expect(existsSync(join(data, "state.db"))).toBe(false);
@@ -340,7 +340,7 @@ describe("what is not as it should be", () => {
     expect(ask(settle(true)).messages).toHaveLength(5);
     ask({ verb: "forget", id });
     expect(ask(settle(true))).toMatchObject({ fault: "gone" });
-    // An agent that made one of the question and what was said before it writes down the answer alone.
+    // An agent that merged the question with the message before it stores only the answer.
     ask(seed());
     execute(`INSERT INTO messages (session_id, role, content, timestamp) VALUES ('${id}', 'assistant', 'c0de', 9e9)`);
     expect(ask(settle(true)).messages).toHaveLength(5);

@@ -53,7 +53,7 @@ const ids = (answers: { session?: { id: string } }[]) => answers.flatMap(({ sess
 const [tea, picture] = ["20260101_080000_aaaaaaaa", "20260101_090000_bbbbbbbb"];
 
 describe.each(["old", "new"] as const)("a database of the %s kind", (age) => {
-  it("lists the one that was used last first, and without what is long", () => {
+  it("lists the most recently used first, without long texts", () => {
     make(age);
     const answers = ask(list());
     expect(answers.at(-1)).toEqual({ end: true });
@@ -68,7 +68,7 @@ describe.each(["old", "new"] as const)("a database of the %s kind", (age) => {
     expect(JSON.stringify(answers)).not.toContain("be kind");
   });
 
-  it("tells what was said, in order, and not what was taken back", () => {
+  it("gives the messages in order, without undone ones", () => {
     make(age);
     const [{ session, messages }, second] = ask({ verb: "whole", ids: [], all: true });
     expect(session).toMatchObject({ id: tea, system_prompt: "be kind" });
@@ -82,7 +82,7 @@ describe.each(["old", "new"] as const)("a database of the %s kind", (age) => {
   });
 });
 
-describe("what a session does not show any more", () => {
+describe("hidden parts of a session", () => {
   const execute = (sql: string) =>
     execFileSync(python, [
       ...["-c", "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.executescript(sys.argv[2]); db.close()"],
@@ -90,7 +90,7 @@ describe("what a session does not show any more", () => {
     ]);
   const texts = (rows: { content: unknown }[]) => rows.map(({ content }) => content);
 
-  it("is told only to who asks: what it goes on from, and all of it when some was taken back", () => {
+  it("are shown on request: the parent session, and undone messages", () => {
     make("new");
     execute(`UPDATE sessions SET parent_session_id = '${tea}' WHERE id = '${picture}';
       UPDATE sessions SET parent_session_id = '${picture}' WHERE id = '${tea}'`);
@@ -105,7 +105,7 @@ describe("what a session does not show any more", () => {
     expect(earlier[1].tool_calls[0].function.name).toBe("terminal");
   });
 
-  it("is nothing of one that was never folded", () => {
+  it("are none without compaction", () => {
     make("old");
     expect(ask({ verb: "whole", ids: [tea], all: false, earlier: true })[0].earlier).toEqual([]);
   });
@@ -134,7 +134,7 @@ describe("choosing", () => {
     expect(ask({ verb: "whole", ids: [word], all: false })[0]).toMatchObject(expected);
   });
 
-  it("tells nothing when one of several is not known", () => {
+  it("gives nothing when one of several is unknown", () => {
     make("new");
     expect(ask({ verb: "whole", ids: [tea, "nope"], all: false })).toEqual([
       { unknown: "nope", like: [] },
@@ -179,7 +179,7 @@ describe("searching", () => {
     expect(answers).toHaveLength(count + 1);
   });
 
-  it("shows the latest first, and only what is asked for", () => {
+  it("shows the latest first, up to the limit", () => {
     make("new");
     expect(ask(search("deploy")).map(({ hit }) => hit?.role)).toEqual(["assistant", "user", undefined]);
     expect(ask(search("deploy", { limit: 1 }))).toHaveLength(2);
@@ -192,7 +192,7 @@ describe("nothing is written", () => {
   const files = () => readdirSync(data).sort();
   const bytes = () => files().map((name) => readFileSync(join(data, name)).toString("base64"));
 
-  it("when nobody has the database open", () => {
+  it("while the database is closed", () => {
     make("new");
     const before = bytes();
     expect(ids(ask(list()))).toHaveLength(2);
@@ -200,7 +200,7 @@ describe("nothing is written", () => {
     expect(bytes()).toEqual(before);
   });
 
-  it("when somebody has, or was killed: and what is only in the log is read too", () => {
+  it("while it is open or after a kill, with the write-ahead log read too", () => {
     make("new", "crashed");
     expect(files()).toEqual(["state.db", "state.db-shm", "state.db-wal"]);
     const [db, , wal] = bytes();
@@ -220,7 +220,7 @@ describe("nothing is written", () => {
 describe("the session of a proof", () => {
   const id = "clm-proof-0011223344556677";
 
-  it.each(["old", "new"] as const)("is in no list, search or export of the %s kind, and is told by its id", (age) => {
+  it.each(["old", "new"] as const)("is in no list, search or export of the %s kind, but shown by its id", (age) => {
     make(age, "proof");
     const all: SessionQuery = { verb: "whole", ids: [], all: true };
     expect(ids(ask(list()))).toEqual([tea, picture]);
@@ -230,7 +230,7 @@ describe("the session of a proof", () => {
   });
 });
 
-describe("what is no database of sessions", () => {
+describe("a file that is no session database", () => {
   it.each<[string, () => unknown, object]>([
     ["missing", () => {}, { absent: true }],
     ["empty", () => writeFileSync(join(data, "state.db"), ""), { absent: true }],

@@ -58,7 +58,7 @@ function see(
   const keyOf = (line: string) => line.slice(0, line.indexOf("="));
   const given = new Set([...instead.map(keyOf), ...no]);
   const base = [...healthyLines(version), answered(answer)].filter((line) => !given.has(keyOf(line)));
-  // A holder is told right after its listener.
+  // A holder follows its listener.
   const order = (line: string) => ["listen", "holder"].indexOf(keyOf(line));
   const lines = [...base, ...instead].sort((a, b) => order(a) - order(b));
   const seen = parseObservation([...lines, "end=yes", ""].join("\n"));
@@ -80,7 +80,7 @@ describe.each(["state", "gate", "chat", "listeners"])("proofs: %s", (file) => {
       expect([id, result]).toEqual([id, wanted]);
       if (why) expect(reason).toBe(why);
       if (what) expect(fix).toBe(what);
-      // Whatever fails says what to do.
+      // Every failure names a fix.
       expect(result === "fail" && !fix).toBe(false);
     }
   });
@@ -170,7 +170,7 @@ describe("causes", () => {
     expect(finalCause(narrow, words, stopped)).toBe(false);
   });
 
-  it("of Hermes that are about its port or its key say nothing about the model", () => {
+  it("about Hermes' port or key are no cause of a model failure", () => {
     const chat = [{ id: "chat" as const, result: "fail" as const, reason: "no answer", fix: "x" }];
     const words = ["Refusing to start the API server", "401 Unauthorized"];
     expect(withCause(subjectFor("2026.7.1"), chat, words)[0]?.reason).toBe("no answer; the provider refuses the key");
@@ -205,12 +205,12 @@ describe("causes", () => {
     for (const { next } of manifest.causes) expect(next ?? "").not.toContain("--stage validate");
   });
 
-  it("without one, the last thing it said is told", () => {
+  it("without one, the last log line is reported", () => {
     const port = withCause(agent, stopped, ["hello", "bye", ""]).find(({ id }) => id === "port");
     expect(port?.reason).toBe("nothing listens on port 8642; it last said: bye");
   });
 
-  it("that somebody stopped it needs no last word", () => {
+  it("a deliberate stop has no log line as its reason", () => {
     const words = [
       "bye",
       "Stopped hermes-ada.service - Hermes Agent ada.",

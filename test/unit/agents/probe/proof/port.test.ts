@@ -54,7 +54,7 @@ it.each<[string, Line[], string[]]>([
   ["another process, by a mapped address", [listening(mapped, 1002, 66)], [`listen=${mapped}/66`, "holder=no"]],
   ["its own, and another on an address of the loopback we never use", [own, listening("0200007F", 1002, 66)], ownLines],
   ["its own, and another port", [own, [at(loopback, "21C3"), at(every, "0000"), "0A", 1002, 66]], ownLines],
-])("who listens: %s", (_about, lines, expected) => {
+])("the listener: %s", (_about, lines, expected) => {
   expect(judged(lines)).toEqual(expected);
 });
 
@@ -117,7 +117,7 @@ it("a process that ended while it was looked at vouches for nothing: its number 
   expect(judged([own], { processes: ["701"] })).toEqual(["listen=0100007F/7", "holder=no"]);
 });
 
-it("who logs in as root has root's connections", () => {
+it("a root login has root's connections", () => {
   const lines = connection("A000", 1000, { inode: 66, uid: 1002 });
   expect(judged([own, ...lines], { login: "0" })).toEqual(ownLines);
 });

@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => void server.close());
 
-/** Runs requests.sh as a probe does, with a look that finds what is said. */
+/** Runs requests.sh as a probe does, with the given result of the port check. */
 function run(call: string, { ours = "yes", key = "the-key", look = "" } = {}): Promise<string> {
   const { port } = server.address() as AddressInfo;
   const env = { PATH: process.env.PATH, port: String(port), health: "/health", models: "/models", chat_path: "/chat" };
@@ -50,7 +50,7 @@ function run(call: string, { ours = "yes", key = "the-key", look = "" } = {}): P
   });
 }
 
-describe("what an agent answers", () => {
+describe("an agent's answer", () => {
   it("is asked without a key, with a wrong one and with its own", async () => {
     expect(await run("ask_statuses")).toBe("looked=yes\nhealth=200\nnone=401\nwrong=401\nown=200\n");
   });
@@ -59,12 +59,12 @@ describe("what an agent answers", () => {
     expect(await run("ask_statuses", { key: "" })).toBe("looked=yes\nhealth=200\nnone=401\nwrong=401\n");
   });
 
-  it("is nothing when it hangs up, and when what it says is no HTTP", async () => {
+  it("is empty when it hangs up or sends no HTTP", async () => {
     answer = (request, socket) => void (request.includes("/health") ? socket.destroy() : socket.end("200 OK\r\n"));
     expect(await run("ask_statuses")).toBe("looked=yes\nhealth=000\nnone=000\nwrong=000\nown=000\n");
   });
 
-  it("is looked at where nobody listens", async () => {
+  it("is checked where nothing listens", async () => {
     const { port } = server.address() as AddressInfo;
     server.close();
     await once(server, "close");
@@ -74,7 +74,7 @@ describe("what an agent answers", () => {
 });
 
 describe("not a byte is sent", () => {
-  it.each(["ask_statuses", "ask_chat"])("on what is not the agent's (%s)", async (call) => {
+  it.each(["ask_statuses", "ask_chat"])("on a foreign process (%s)", async (call) => {
     await run(call, { ours: "no" });
     expect([connected > 0, bytes]).toEqual([true, 0]);
   });
@@ -89,7 +89,7 @@ describe("not a byte is sent", () => {
   });
 });
 
-it("a question to the model is one request, and what comes back is all of the answer", async () => {
+it("a question to the model is one request, and returns the whole answer", async () => {
   answer = (_request, socket) => void socket.end("HTTP/1.0 200 OK\r\nX: y\r\n\r\n{}");
   expect(await run("ask_chat")).toBe("HTTP/1.0 200 OK\r\nX: y\r\n\r\n{}");
   const [head, body] = String(Buffer.concat(heard)).split("\r\n\r\n");

@@ -72,7 +72,7 @@ describe("processes outside its unit", () => {
     return { wanted: "rest" as const, ...judgeStatus({ ...agent, adopted }, sight, { wanted: "rest" }) };
   };
 
-  it("keep one that is stopped from being well", () => expect(isWell(standing(false))).toBe(false));
+  it("make a stopped agent unhealthy", () => expect(isWell(standing(false))).toBe(false));
   it("are a person's own when the agent was taken over", () => expect(isWell(standing(true))).toBe(true));
 });
 
@@ -89,7 +89,7 @@ describe("a short look", () => {
     return whole && glance && stillSo(whole, glance);
   };
 
-  it("leaves what was proven as it was, and brings the numbers up to date", () => {
+  it("keeps the proofs, and updates the numbers", () => {
     const still = after("cpu.first=1100 5500000", "memory=4096");
     expect(still).toMatchObject({ busy: 50, memory: 4096, basics: { age: 20, answers: { own: 200 } } });
     expect(still).toMatchObject({ reach: { status: 401 }, others: { spare: { status: 200 } } });
