@@ -120,10 +120,7 @@ export async function flow<T>(
   return result;
 }
 
-interface Rollback {
-  title: string;
-  undo: () => Promise<string | undefined>;
-}
+type Rollback = { title: string; undo: () => Promise<string | undefined> };
 
 /** Undoes what can be undone, and adds what became of it to the fault. */
 async function rollBack(session: Session, undos: Rollback[], error: unknown): Promise<unknown> {
