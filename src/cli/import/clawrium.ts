@@ -1,11 +1,11 @@
-import type { Row } from "../../flows/import/clawrium/taken.js";
+import type { ImportRow } from "../../flows/import/clawrium/conversion.js";
 import { importClawrium } from "../../flows/import/clawrium.js";
 import type { Compared } from "../../flows/import/compare.js";
 import { withSession } from "../../flows/session.js";
 import type { Handler, View } from "../command.js";
 import type { clawrium } from "./commands.js";
 
-const planView: View<Row> = {
+const planView: View<ImportRow> = {
   columns: [
     { title: "what", value: (row) => row.what, whole: true },
     { title: "from", value: (row) => row.from, whole: true },
@@ -23,7 +23,7 @@ const comparedView: View<Compared> = {
     { title: "what", value: (row) => row.id, whole: true },
     { title: "differs", value: (row) => (row.fix ? "see below" : row.differs) },
   ],
-  details: ({ agent, id, differs, fix }) => (fix ? [`${agent} ${id}: ${differs}`, `  put right by: ${fix}`] : []),
+  details: ({ agent, id, differs, fix }) => (fix ? [`${agent} ${id}: ${differs}`, `  fix: ${fix}`] : []),
   name: (row) => row.agent,
 };
 
@@ -45,8 +45,8 @@ export const run: Handler<typeof clawrium> = async ({ options }, clm) => {
     clm.show({ from: imported.from, changed, backup: backup ?? null, plan: rows, untrusted, compared });
     return undefined;
   }
-  if (!changed && !clm.dryRun) clm.ui.note("Nothing of Clawrium's is left to be taken over.");
+  if (!changed && !clm.dryRun) clm.ui.note("Everything of Clawrium's has been imported.");
   for (const each of untrusted) clm.ui.warn(`${each.host} has no pinned key yet: ${each.reason}\n  next: ${each.fix}`);
-  if (backup) clm.ui.note(`What was there before, secrets too, is kept in ${backup}`);
+  if (backup) clm.ui.note(`A backup of the previous files, secrets included, is in ${backup}`);
   if (compared.length > 0) clm.list(compared, comparedView);
 };

@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { syncDirectory, tempName, writeNew } from "../../state/atomic-file.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { cannotWrite } from "../../state/disk-fault.js";
-import { oldFiles } from "./clawrium/read.js";
+import { oldFiles } from "./clawrium/read-fleet.js";
 
 const kept = [...oldFiles, "known_hosts", "keys"];
 
-/** Copies what an import may change, closed to others, and gives the copy's place. It is there whole or not at all. */
+/** Copies what an import may change into a private directory, atomically, and returns its path. */
 export function backUp(configDir: string, now: Date): string | undefined {
   const there = kept.filter((name) => existsSync(join(configDir, name)));
   if (there.length === 0) return undefined;
   const backups = openSubdirectory(configDir, "backups");
-  const target = freePlace(backups, `clawrium-${now.toISOString().replace(/[-:]|\.\d+/g, "")}`);
+  const target = freePath(backups, `clawrium-${now.toISOString().replace(/[-:]|\.\d+/g, "")}`);
   const temp = join(backups, tempName("clawrium"));
   try {
     mkdirSync(temp, { mode: 0o700 });
@@ -27,13 +27,13 @@ export function backUp(configDir: string, now: Date): string | undefined {
   }
 }
 
-function freePlace(directory: string, name: string): string {
-  let place = join(directory, name);
-  for (let number = 2; existsSync(place); number++) place = join(directory, `${name}-${number}`);
-  return place;
+function freePath(directory: string, name: string): string {
+  let path = join(directory, name);
+  for (let number = 2; existsSync(path); number++) path = join(directory, `${name}-${number}`);
+  return path;
 }
 
-/** Files and directories, closed to others from their first moment. */
+/** Files and directories, private from the start. */
 function copy(from: string, to: string): void {
   const stat = lstatSync(from);
   if (stat.isFile()) writeNew(to, readFileSync(from));

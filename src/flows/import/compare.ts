@@ -5,12 +5,13 @@ import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-ag
 import { inParallel } from "../../async/limit.js";
 import { asFault, Fault } from "../../errors.js";
 import { type Agent, agentId, agentsOf, secretOwner } from "../../state/agents.js";
+import { defined } from "../../text/defined.js";
 import { answersFor } from "../agent/answers.js";
 import type { Session } from "../session.js";
-import { type Difference, differences } from "./compare/judge.js";
-import { look } from "./compare/seen.js";
+import { type Difference, differences } from "./compare/differences.js";
+import { observeImported } from "./compare/observe.js";
 
-/** How an agent on its host compares with what clm would make of it. */
+/** A difference between an agent on its host and what clm would configure. */
 export interface Compared {
   /** `wolf-i:hermes:hermes-test`. */
   agent: string;
@@ -20,7 +21,7 @@ export interface Compared {
   fix?: string;
 }
 
-/** Looks at every agent on these hosts, all at once, and changes nothing. A host that cannot be reached is a row too. */
+/** Compares every agent on these hosts, all at once. An unreachable host gives a row too. */
 export async function compareAgents(session: Session, hosts: string[]): Promise<Compared[]> {
   const agents = agentsOf(session.hosts.read()).filter(({ host }) => hosts.includes(host.name));
   return (await inParallel(agents, 32, (agent) => compareAgent(session, agent))).flat();
@@ -29,22 +30,20 @@ export async function compareAgents(session: Session, hosts: string[]): Promise<
 async function compareAgent(session: Session, agent: Agent): Promise<Compared[]> {
   const { host, name } = agent;
   const title = agentId(agent);
-  const row = (id: Compared["id"], differs: string, fix?: string): Compared => ({
-    ...{ agent: title, host: host.name, id, differs },
-    ...(fix !== undefined && { fix }),
-  });
+  const row = (id: Compared["id"], differs: string, fix?: string): Compared =>
+    defined({ agent: title, host: host.name, id, differs, fix });
   try {
     const { manifest } = await loadType(session.configDir, agent.record.type);
     const resolved = resolvedAgent(manifest, agent);
     const salt = randomBytes(16).toString("hex");
     const root = (await session.pool.connect(host)).as("root");
-    const seen = await look(root, resolved, salt, session.signal);
+    const state = await observeImported(root, resolved, salt, session.signal);
     const { variables, trouble } = await wouldSet(session, resolved, agent);
     const key = session.secrets.get(secretOwner(agent), manifest.api.secret);
     const samePort = Object.entries(host.agents).filter(
       ([other, record]) => other !== name && record.port === agent.record.port,
     );
-    const found = differences(resolved, seen, {
+    const found = differences(resolved, state, {
       key: key && createHash("sha256").update(`${salt}${key.reveal()}`).digest("hex"),
       samePort: samePort.map(([other]) => other),
       variables,
@@ -55,11 +54,11 @@ async function compareAgent(session: Session, agent: Agent): Promise<Compared[]>
   } catch (error) {
     session.signal.throwIfAborted();
     const { message, next } = asFault(error);
-    return [row("host", `could not be looked at: ${message}`, next[0] ?? `clm host check ${host.name}`)];
+    return [row("host", `could not be checked: ${message}`, next[0] ?? `clm host check ${host.name}`)];
   }
 }
 
-/** The variables clm would put into its `.env`, or why that cannot be said yet. */
+/** The variables clm would write to `.env`, or why that is not known yet. */
 async function wouldSet(
   session: Session,
   resolved: ResolvedAgent,

@@ -5,20 +5,20 @@ import { Fault } from "../../errors.js";
 import { resolveConfigDir } from "../../state/config-dir.js";
 import { readStateFile } from "../../state/state-file.js";
 import type { Session } from "../session.js";
-import { type OldFile, oldFiles, type Texts } from "./clawrium/read.js";
-import { keyFile } from "./clawrium/take.js";
+import { keyFile } from "./clawrium/convert-fleet.js";
+import { type OldFile, oldFiles, type Texts } from "./clawrium/read-fleet.js";
 
-/** Clawrium's directory, as it was before anything of it was taken over. */
+/** Clawrium's directory, as it was before the import. */
 export interface Source extends Texts {
-  /** It is clm's directory too: both use the same one unless they are told otherwise. */
+  /** It is clm's directory too, as by default. */
   inPlace: boolean;
   /** Files in clm's own directory that are still Clawrium's, with their text. */
   foreign: Partial<Record<OldFile, string>>;
-  /** The backup of an import that was killed: what that one had replaced already is read from there. */
+  /** The backup of an import that was killed; files it had replaced are read from there. */
   resumed?: string;
 }
 
-/** Nothing when clm took it all over before. */
+/** Undefined when everything has been imported. */
 export function findSource({ configDir, env }: Pick<Session, "configDir" | "env">, from?: string): Source | undefined {
   const directory = resolve(from ?? likelySource(configDir, env));
   const inPlace = samePlace(directory, configDir);
@@ -35,13 +35,11 @@ export function findSource({ configDir, env }: Pick<Session, "configDir" | "env"
   const kept = resumed ? textsIn(resumed) : {};
   const replaced = oldFiles.filter((file) => there[file] !== undefined && foreign[file] === undefined);
   const files = { ...there, ...Object.fromEntries(replaced.map((file) => [file, kept[file] ?? emptied(there[file])])) };
-  return {
-    ...{ directory, inPlace, files, foreign, keys: keysIn(directory) },
-    ...(resumed && replaced.length > 0 && { resumed }),
-  };
+  const source = { directory, inPlace, files, foreign, keys: keysIn(directory) };
+  return resumed && replaced.length > 0 ? { ...source, resumed } : source;
 }
 
-/** Where clm keeps its own state, when that is Clawrium's; else where Clawrium keeps it. */
+/** clm's own directory when Clawrium's files are in it; else Clawrium's default. */
 function likelySource(configDir: string, env: NodeJS.ProcessEnv): string {
   const own = readStateFile(join(configDir, "hosts.json"), false)?.text;
   if (own !== undefined && isForeign("hosts.json", own)) return configDir;
@@ -54,7 +52,7 @@ function textsIn(directory: string): Partial<Record<OldFile, string>> {
   return Object.fromEntries(texts.filter(([, text]) => text !== undefined));
 }
 
-/** clm's files hold an object with a version. One that is no JSON may be anybody's: whoever reads it will say so. */
+/** clm's files hold an object with a version. A file that is not JSON is reported when it is read. */
 function isForeign(file: string, text: string): boolean {
   try {
     const value = JSON.parse(text);
@@ -64,7 +62,7 @@ function isForeign(file: string, text: string): boolean {
   }
 }
 
-/** A file that clm wrote, for who reads Clawrium's: its secrets are the same, and there is nothing else in it to take. */
+/** A file that clm wrote, in Clawrium's format: secrets are the same, and nothing else is left to import. */
 function emptied(text = ""): string | undefined {
   const { version: _, hosts: __, providers, ...secrets } = JSON.parse(text);
   return providers ? undefined : JSON.stringify(secrets);
@@ -79,7 +77,7 @@ export function keysIn(directory: string): Record<string, string> {
   return keys;
 }
 
-/** The key of a host; clm's own keys are files in the same directory, and have none below them. */
+/** The key of a host. clm's own keys are files in the same directory, so a path below one gives ENOTDIR. */
 function keyIn(path: string): string | undefined {
   try {
     return readStateFile(path, true)?.text;
@@ -89,7 +87,7 @@ function keyIn(path: string): string | undefined {
   }
 }
 
-/** Such a backup is made before the first change, and hosts.json is the last: so it is still the same in both. */
+/** The backup is made before the first change, and hosts.json is written last: so both still have the same one. */
 function killedImport(configDir: string, hosts: string): string | undefined {
   const backups = join(configDir, "backups");
   const names = entriesOf(backups).filter((name) => name.startsWith("clawrium-"));
@@ -120,7 +118,7 @@ function samePlace(one: string, other: string): boolean {
 }
 
 const nothingThere = (directory: string): Fault =>
-  new Fault("not-found", `there is nothing of Clawrium's in ${directory}`, {
+  new Fault("not-found", `${directory} has no files of Clawrium's`, {
     why: "it has no hosts.json",
     next: "clm import clawrium --from DIRECTORY",
     data: { directory },
@@ -128,7 +126,7 @@ const nothingThere = (directory: string): Fault =>
 
 const ours = (directory: string): Fault =>
   new Fault("bad-input", `${directory} is a config directory of clm`, {
-    why: "its hosts.json was written by clm, or taken over by it already",
+    why: "its hosts.json was written by clm",
     next: "clm host list",
     data: { directory },
   });

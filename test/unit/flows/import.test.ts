@@ -66,7 +66,7 @@ describe.each(eras)("import of the %s", (era) => {
     const home = old(era);
     const before = filesIn(home);
     const { code, stderr } = await clm(home, "import", "clawrium", "--no-check", "--yes");
-    expect([code, stderr]).toEqual([0, expect.stringContaining("is kept in")]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("A backup of the previous files")]);
     mustBeWhole(home);
     const [copy = ""] = readdirSync(join(home, "backups")).filter((name) => name.startsWith("clawrium-"));
     const backup = join(home, "backups", copy);
@@ -84,7 +84,7 @@ describe.each(eras)("import of the %s", (era) => {
       await importFrom(home, from);
       const before = filesIn(home);
       const { code, stderr } = await importFrom(home, from);
-      expect([code, stderr]).toEqual([0, expect.stringContaining("Nothing of Clawrium's is left")]);
+      expect([code, stderr]).toEqual([0, expect.stringContaining("Everything of Clawrium's has been imported")]);
       expect(filesIn(home)).toEqual(before);
     }
   });
@@ -96,7 +96,7 @@ describe.each(eras)("import of the %s", (era) => {
     expect([dry.code, JSON.parse(dry.stdout).plan, dry.stderr]).toEqual([
       0,
       wanted().rows,
-      expect.stringContaining("would take over"),
+      expect.stringContaining("would import"),
     ]);
     expect((await clm(home, "import", "clawrium", "--no-check")).code).toBe(6);
     expect(filesIn(home, /^$/)).toEqual(before);
@@ -211,7 +211,7 @@ describe("what clm has already", () => {
     }));
     writeFileSync(path, JSON.stringify([{ ...all[0], agents: { ...others, h1 } }]));
     const { code, stdout } = await importFrom(home, from);
-    expect([code, stdout]).toEqual([0, expect.stringContaining("is there already; left as it is")]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining("exists already; left as it is")]);
     const [host] = knownIn(home).hosts;
     expect([host?.agents.h_2?.port, host?.agents.h1?.port]).toEqual([8650, 8642]);
   });

@@ -3,27 +3,24 @@ import type { Field } from "../../../agents/manifest/manifest.js";
 import { isFault } from "../../../errors.js";
 import { addressFrom, isAddress } from "../../provider/address.js";
 
-export interface Carried {
-  fields: Record<string, string>;
-  /** Names of what could not be carried over. */
-  dropped: string[];
-}
-
-/** The answers among `given` that the fields take, as clm keeps them. */
-export function answersFrom(fields: Field[], given: Record<string, unknown>): Carried {
-  const carried: Carried = { fields: {}, dropped: [] };
+/** The values among `given` that are valid for the fields, and the names of the others. */
+export function answersFrom(
+  fields: Field[],
+  given: Record<string, unknown>,
+): { fields: Record<string, string>; dropped: string[] } {
+  const answers: ReturnType<typeof answersFrom> = { fields: {}, dropped: [] };
   for (const [name, value] of Object.entries(given)) {
     const text = textOf(value);
     if (text === "") continue;
     const field = fields.find((each) => each.name === name && !each.secret);
     const answer = field && text !== undefined ? allowed(field, text) : undefined;
-    if (answer) carried.fields[name] = answer;
-    else carried.dropped.push(name);
+    if (answer) answers.fields[name] = answer;
+    else answers.dropped.push(name);
   }
-  return carried;
+  return answers;
 }
 
-/** A list as a text with commas; nothing when it is no answer at all. */
+/** A list becomes comma-separated text; undefined when it is not an answer. */
 function textOf(value: unknown): string | undefined {
   if (value === null || value === undefined) return "";
   if (typeof value === "string") return value.trim();

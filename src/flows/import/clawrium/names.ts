@@ -2,7 +2,7 @@ import { Fault } from "../../../errors.js";
 import { type HostName, hostNameFrom } from "../../../names.js";
 import type { OldHost } from "./shapes.js";
 
-/** A name as clm allows it, made of one that Clawrium allowed. */
+/** A name that clm accepts, from one that Clawrium accepted. */
 export function validName(text: string): string {
   const made = text
     .toLowerCase()
@@ -13,7 +13,7 @@ export function validName(text: string): string {
   return made || "unnamed";
 }
 
-/** The first of name, name-2, name-3 … that is not taken; it is taken then. */
+/** The first of name, name-2, name-3 … that is free; adds it to `taken`. */
 export function freeName(name: string, taken: Set<string>): string {
   let free = name;
   for (let number = 2; taken.has(free); number++) free = `${name.slice(0, 58)}-${number}`;
@@ -21,16 +21,15 @@ export function freeName(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** Everything a host is called in Clawrium, the name its user most likely says first. */
+/** Every name of a host in Clawrium, the most common one first. */
 export const wordsFor = ({ alias, aliases, key_id, hostname }: OldHost): string[] =>
   [alias, ...aliases, key_id, hostname].filter((word): word is string => word !== undefined && word !== "");
 
-/** What each host is called from now on, in their order; `chosen` are `--host OLD=NAME`. */
+/** The new names of the hosts, in order; `chosen` are `--host OLD=NAME`. */
 export function hostNames(hosts: OldHost[], chosen: string[]): HostName[] {
-  const wishes = new Map(chosen.map(wishFrom));
-  const wishFor = (host: OldHost) => wordsFor(host).find((word) => wishes.has(word));
-  const wished = hosts.map(wishFor);
-  const unknown = [...wishes.keys()].find((word) => !wished.includes(word));
+  const byWord = new Map(chosen.map(choiceFrom));
+  const words = hosts.map((host) => wordsFor(host).find((word) => byWord.has(word)) ?? "");
+  const unknown = [...byWord.keys()].find((word) => !words.includes(word));
   if (unknown !== undefined) {
     throw new Fault("not-found", `Clawrium has no host called '${unknown}'`, {
       why: `it has ${hosts.map((host) => wordsFor(host)[0]).join(", ") || "none"}`,
@@ -38,21 +37,16 @@ export function hostNames(hosts: OldHost[], chosen: string[]): HostName[] {
     });
   }
   const taken = new Set<string>();
-  for (const [index, word] of wished.entries()) {
-    const name = word !== undefined ? wishes.get(word) : undefined;
-    if (name === undefined) continue;
-    if (taken.has(name)) throw twice(name, hosts[index]);
-    taken.add(name);
-  }
-  return hosts.map((host, index) => {
-    const word = wished[index];
-    return (
-      (word !== undefined && wishes.get(word)) || hostNameFrom(freeName(validName(wordsFor(host)[0] ?? ""), taken))
-    );
+  const names = words.map((word, index) => {
+    const name = byWord.get(word);
+    if (name && taken.has(name)) throw twice(name, hosts[index]);
+    if (name) taken.add(name);
+    return name;
   });
+  return hosts.map((host, index) => names[index] ?? hostNameFrom(freeName(validName(wordsFor(host)[0] ?? ""), taken)));
 }
 
-function wishFrom(text: string): [old: string, name: HostName] {
+function choiceFrom(text: string): [old: string, name: HostName] {
   const at = text.lastIndexOf("=");
   if (at > 0) return [text.slice(0, at), hostNameFrom(text.slice(at + 1))];
   throw new Fault("bad-input", `'${text}' does not name a host`, { why: "it is written --host OLD=NAME" });

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * Clawrium's files, of the days when it was called clm and of those after. They have no version and no schema, so only what
- * clm needs must be right; anything else that is odd counts as missing.
+ * Clawrium's files, of its early versions (called clm) and of later ones. They have no version and no schema, so only what
+ * clm needs must be valid; any other invalid value counts as missing.
  */
 
 const text = z.string({ error: ({ input }) => (input === undefined ? "is missing" : "should be a string") });
@@ -14,7 +14,7 @@ const texts = z
 const object = z.record(z.string(), z.unknown(), "should be an object");
 const loose = object.catch({});
 
-/** An entry of a list of names is a name, or since Clawrium 26.6 an object with one. */
+/** An item is a name, or since Clawrium 26.6 an object with one. */
 const named = z
   .array(z.unknown())
   .catch([])
@@ -70,7 +70,7 @@ export const oldHosts = z.array(
         os_family: maybeText,
         metadata: z.object({ added_at: maybeText, tags: texts, labels: loose }).optional().catch(undefined),
         agents: object.nullish(),
-        claws: z.undefined("is of Clawrium's first days: what it lists must be installed anew").optional(),
+        claws: z.undefined("is from an early version of Clawrium: install its agents again").optional(),
       },
       "should be an object",
     )
@@ -91,9 +91,9 @@ export const oldProvider = z.object({
 export const oldChannel = z.object({ name: text, type: text, config: loose });
 export const oldIntegration = z.object({ name: text, type: text });
 
-/** A list whose entries are looked at one by one, when they are taken over. */
+/** A list whose items are parsed one by one. */
 export const entries = z.array(object, "should be a list");
-/** By instance key. What is in it is looked at one by one. */
+/** By owner key; entries are parsed one by one. */
 export const oldSecrets = object;
 
 export type OldHost = z.infer<typeof oldHosts>[number];

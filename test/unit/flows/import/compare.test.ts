@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadType, releaseOf } from "../../../../src/agents/manifest/registry.js";
 import { pathsFor, type ResolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
-import { differences, type Known } from "../../../../src/flows/import/compare/judge.js";
-import { type Seen, seenFrom } from "../../../../src/flows/import/compare/seen.js";
+import { differences, type Expected } from "../../../../src/flows/import/compare/differences.js";
+import { type ImportedState, importedStateFrom } from "../../../../src/flows/import/compare/observe.js";
 
 const { manifest } = await loadType("/nowhere", "hermes");
 const agent: ResolvedAgent = {
@@ -21,7 +21,7 @@ const agent: ResolvedAgent = {
     paths: pathsFor(manifest, "h1"),
   },
 };
-const asWished: Seen = {
+const asWished: ImportedState = {
   account: { home: "/home/h1" },
   unit: {
     LoadState: "loaded",
@@ -33,7 +33,7 @@ const asWished: Seen = {
   ...{ version: "Hermes Agent v0.13.0 (2026.5.7)", env: "600", variables: ["API_SERVER_KEY"] },
   ...{ bind: "127.0.0.1", port: "8642", key: "digest" },
 };
-const known: Known = { key: "digest", samePort: [], variables: ["API_SERVER_KEY"] };
+const known: Expected = { key: "digest", samePort: [], variables: ["API_SERVER_KEY"] };
 
 interface Case {
   name: string;
@@ -62,8 +62,8 @@ bind=0.0.0.0
 env=600
 version=Hermes Agent v0.13.0 (2026.5.7)
 `;
-    expect(seenFrom(text)).toBeUndefined();
-    expect(seenFrom(`${text}end=yes\n`)).toMatchObject({
+    expect(importedStateFrom(text)).toBeUndefined();
+    expect(importedStateFrom(`${text}end=yes\n`)).toMatchObject({
       ...{ account: { home: "/home/h1" }, unit: { LoadState: "loaded" }, variables: ["API_SERVER_KEY"] },
       ...{ bind: "0.0.0.0", env: "600", key: "" },
     });

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { loadType } from "../../../../src/agents/manifest/registry.js";
-import { oldFiles, readFleet, type Texts } from "../../../../src/flows/import/clawrium/read.js";
-import { keyFile, takeFleet } from "../../../../src/flows/import/clawrium/take.js";
+import { convertFleet, keyFile } from "../../../../src/flows/import/clawrium/convert-fleet.js";
+import { oldFiles, readFleet, type Texts } from "../../../../src/flows/import/clawrium/read-fleet.js";
 import { providerTypes } from "../../../../src/flows/provider/types.js";
 import { ownerKey } from "../../../../src/state/secret-owner.js";
 import type { Era } from "./old-directory.js";
@@ -23,7 +23,7 @@ const types = await providerTypes("/nowhere");
 
 /** What becomes of a directory of Clawrium's, as plain data with its secrets in sight. */
 export function mapped(era: Era, hostNames: string[] = []) {
-  const taken = takeFleet({
+  const taken = convertFleet({
     ...{ old: readFleet(textsOf(era)), manifest, types, hostNames },
     ...{ configDir: "/config", now: "2026-06-01T00:00:00.000Z" },
   });

@@ -1,4 +1,4 @@
-# Looks at an agent that somebody else set up. The script that carries it sets what is looked at.
+# Prints the state of an agent that Clawrium set up. The caller sets the variables.
 
 see_account() {
   uid=$(id -u "$user" 2>/dev/null) gid=$(id -g "$user" 2>/dev/null)

@@ -4,33 +4,35 @@ import { writeAtomic } from "../../state/atomic-file.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import type { Store } from "../../state/store.js";
 import type { Session } from "../session.js";
-import { keyFile } from "./clawrium/take.js";
-import type { Called } from "./reach.js";
-import type { Settled } from "./settle.js";
+import { keyFile } from "./clawrium/convert-fleet.js";
+import type { ContactedHost } from "./contact-hosts.js";
+import type { ImportPlan } from "./import-plan.js";
 import type { Source } from "./source.js";
 
-/**
- * Writes what was settled. hosts.json comes last and makes it real: until then clm has no new host, what was added
- * before belongs to nobody, and the same command does the rest.
- */
-export async function writeFleet(session: Session, settled: Settled, called: Called[], source: Source): Promise<void> {
+/** Writes the plan, hosts.json last: until then there is no new host, and the same command finishes an interrupted run. */
+export async function writeFleet(
+  session: Session,
+  plan: ImportPlan,
+  contacted: ContactedHost[],
+  source: Source,
+): Promise<void> {
   const { configDir, secrets, providers, hosts } = session;
-  for (const [keyId, text] of Object.entries(settled.keys)) {
+  for (const [keyId, text] of Object.entries(plan.keys)) {
     const path = join(configDir, keyFile(keyId));
     openSubdirectory(join(configDir, "keys"), keyId);
     writeAtomic(path, text, { mode: 0o600 });
   }
-  for (const { agreed } of called) for (const [alias, key] of agreed) await pin(configDir, alias, key);
-  if (settled.secrets.length > 0 || settled.gone.length > 0) await secrets.adopt(settled.secrets, settled.gone);
+  for (const [alias, key] of contacted.flatMap(({ approved }) => [...approved])) await pin(configDir, alias, key);
+  if (plan.secrets.length > 0 || plan.gone.length > 0) await secrets.adopt(plan.secrets, plan.gone);
   await writeInto(providers, { providers: {} }, source.foreign["providers.json"], (content) => ({
     ...content,
-    providers: { ...content.providers, ...settled.providers },
+    providers: { ...content.providers, ...plan.providers },
   }));
   await writeInto(hosts, { hosts: [] }, source.foreign["hosts.json"], (fleet) => ({
     ...fleet,
     hosts: [
-      ...fleet.hosts.map((host) => ({ ...host, agents: { ...host.agents, ...settled.agents[host.name] } })),
-      ...called.map(({ host }) => host),
+      ...fleet.hosts.map((host) => ({ ...host, agents: { ...host.agents, ...plan.agents[host.name] } })),
+      ...contacted.map(({ host }) => host),
     ],
   }));
 }

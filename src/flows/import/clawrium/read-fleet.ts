@@ -29,27 +29,27 @@ export interface Texts {
 export const oldFiles = ["hosts.json", "secrets.json", "providers.json", "channels.json", "integrations.json"] as const;
 export type OldFile = (typeof oldFiles)[number];
 
-/** A fleet of Clawrium's. */
+/** Clawrium's fleet. */
 export interface OldFleet {
   hosts: OldHost[];
   /** By instance key. */
   secrets: Record<string, Record<string, SecretEntry>>;
-  providers: Entry<OldProvider>[];
-  channels: Entry<OldChannel>[];
-  integrations: Entry<OldIntegration>[];
+  providers: OldItem<OldProvider>[];
+  channels: OldItem<OldChannel>[];
+  integrations: OldItem<OldIntegration>[];
   keys: Record<string, string>;
 }
 
-/** An entry of one of its lists, or what is wrong with it. */
-export type Entry<T> = { name: string; entry: T } | { name: string; flaw: string };
+/** An item of one of its lists, or what is wrong with it. */
+export type OldItem<T> = { name: string; entry: T } | { name: string; flaw: string };
 
-/** What the texts say. One that is not what it should be ends it all, with file, place and reason and nothing of its content. */
+/** Parses the files. Throws for an invalid one, with file, position and reason but nothing of its content. */
 export function readFleet({ directory, files, keys }: Texts): OldFleet {
   const read = <T>(file: OldFile, shape: ZodType<T>, otherwise: T): T => {
     const text = files[file];
     return text === undefined ? otherwise : parsed(`${directory}/${file}`, text, shape);
   };
-  const list = <T>(file: OldFile, shape: ZodType<T>): Entry<T>[] =>
+  const list = <T>(file: OldFile, shape: ZodType<T>): OldItem<T>[] =>
     read(file, entries, []).map((raw, index) => entryOf(raw, index, shape));
   return {
     hosts: read("hosts.json", oldHosts, []),
@@ -61,7 +61,7 @@ export function readFleet({ directory, files, keys }: Texts): OldFleet {
   };
 }
 
-function entryOf<T>(raw: Record<string, unknown>, index: number, shape: ZodType<T>): Entry<T> {
+function entryOf<T>(raw: Record<string, unknown>, index: number, shape: ZodType<T>): OldItem<T> {
   const found = shape.safeParse(raw);
   const name = typeof raw.name === "string" ? raw.name : `entry ${index + 1}`;
   return found.success ? { name, entry: found.data } : { name, flaw: flawOf(found.error.issues, "it") };
@@ -85,7 +85,7 @@ interface Issue {
   message: string;
 }
 
-/** The first thing that is wrong: `[0].hostname is missing`. */
+/** The first problem: `[0].hostname is missing`. */
 export function flawOf([first]: Issue[], whole = "the file"): string {
   const path = (first?.path ?? []).map((step) => (typeof step === "number" ? step : String(step)));
   const reason = first?.message ?? "is wrong";

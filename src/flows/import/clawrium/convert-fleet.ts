@@ -1,0 +1,86 @@
+import { join } from "node:path";
+import { type HostName, labelsFrom } from "../../../names.js";
+import type { Host } from "../../../state/hosts.js";
+import { ownerKey } from "../../../state/secret-owner.js";
+import { defined } from "../../../text/defined.js";
+import { own } from "../../../text/own-property.js";
+import { type Conversion, type ConvertedFleet, converted, skipped, without } from "./conversion.js";
+import { convertAgent } from "./convert-agent.js";
+import { convertProviders } from "./convert-providers.js";
+import { hostNames, wordsFor } from "./names.js";
+import type { OldHost } from "./shapes.js";
+
+/** Where both Clawrium and clm keep the key of a host, below their directory. */
+export const keyFile = (keyId: string): string => join("keys", keyId, "xclm_ed25519");
+
+/** Converts Clawrium's fleet to clm's format. Pure: contacts no host, writes nothing. */
+export function convertFleet(conversion: Conversion): ConvertedFleet {
+  const { old } = conversion;
+  const { byOldName, ...fromProviders } = convertProviders(conversion);
+  const names = hostNames(old.hosts, conversion.hostNames);
+  const fleet: ConvertedFleet = {
+    hosts: [],
+    providers: Object.fromEntries([...byOldName.values()].map(({ name, provider }) => [name, provider])),
+    keys: {},
+    ...fromProviders,
+  };
+  for (const [index, host] of old.hosts.entries()) {
+    const name = names[index] as HostName;
+    const [word = ""] = wordsFor(host);
+    const from = word === host.hostname ? word : `${word} (${host.hostname})`;
+    if (host.os_family && host.os_family !== "linux") {
+      fleet.rows.push({ what: "host", from, ...skipped(`clm manages Linux hosts, and this is ${host.os_family}`) });
+      continue;
+    }
+    const { record, remarks } = convertHost(conversion, host, name);
+    fleet.rows.push({ what: "host", from, ...converted(name, remarks) });
+    if (record.identity && host.key_id) fleet.keys[host.key_id] = own(old.keys, host.key_id) ?? "";
+    for (const [key, raw] of Object.entries(host.agents)) {
+      const { agent, rows } = convertAgent(conversion, { host, name, key }, raw, byOldName);
+      fleet.rows.push(...rows);
+      if (!agent) continue;
+      record.agents[agent.name] = agent.record;
+      fleet.secrets.push(...agent.secrets);
+      fleet.gone.push(...agent.gone);
+    }
+    fleet.hosts.push(record);
+  }
+  const targets = new Set(fleet.secrets.map(({ instance }) => ownerKey(instance)));
+  fleet.gone = [...new Set(fleet.gone)].filter((key) => !targets.has(key));
+  return fleet;
+}
+
+function convertHost({ old, configDir, now }: Conversion, host: OldHost, name: HostName) {
+  const { labels, dropped } = labelsOf(host);
+  const hasKey = host.key_id !== undefined && own(old.keys, host.key_id) !== undefined;
+  const record: Host = defined({
+    name,
+    address: host.hostname,
+    port: host.port,
+    user: host.user || undefined,
+    identity: hasKey && host.key_id ? join(configDir, keyFile(host.key_id)) : undefined,
+    labels,
+    added_at: host.metadata?.added_at ?? now,
+    // How Clawrium set its user up; read again when the host is contacted.
+    sudo: "passwordless" as const,
+    agents: {},
+  });
+  const noKey = hasKey ? [] : ["its key is missing: your own SSH settings are used"];
+  return { record, remarks: [...noKey, ...without(dropped.map((label) => `label ${label}`))] };
+}
+
+/** Clawrium's labels, and its tags as labels with the value `yes`. */
+function labelsOf({ metadata }: OldHost): { labels: Record<string, string>; dropped: string[] } {
+  const tags = (metadata?.tags ?? []).map((tag): [string, string] => [tag, "yes"]);
+  const labels = Object.entries(metadata?.labels ?? {}).map(([key, value]): [string, string] => [key, String(value)]);
+  const dropped: string[] = [];
+  const valid = [...tags, ...labels].filter(([key, value]) => {
+    try {
+      return labelsFrom([`${key}=${value}`]);
+    } catch {
+      dropped.push(key);
+      return false;
+    }
+  });
+  return { labels: Object.fromEntries(valid), dropped };
+}
