@@ -73,7 +73,7 @@ const ownRequirements: HostRequirements = {
   systems: ["debian 12", "debian 13", "ubuntu 22.04", "ubuntu 24.04"],
   arch: ["x86_64", "aarch64"],
   systemd: 249,
-  // An idle Hermes takes about 300 MB.
+  // An idle agent takes about 300 MB.
   memory_mb: 512,
   disk_mb: 4096,
   disk_min_mb: 200,

@@ -1,4 +1,4 @@
-import { closeSync, createWriteStream, fsyncSync, openSync, renameSync } from "node:fs";
+import { createWriteStream, renameSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -53,15 +53,11 @@ export async function backUp(
   const words = [JSON.stringify(backupRequest(manifest, paths, limits))];
   // Not a ResolvedAgent: the version of an agent that is removed may not be in the manifest any more.
   const confined = { manifest, paths, user, version, relaxed, name: agent.name, ...(runtime && { runtime }) };
-  const command = commandInSandbox(agent, confined, {
-    script: 'exec python3 -I - "$@"',
-    words,
-    seconds: limits.seconds,
-  });
+  const program = { script: 'exec python3 -I - "$@"', words, seconds: limits.seconds };
+  const command = commandInSandbox(agent, confined, program);
 
   const directory = openSubdirectory(session.configDir, "backups/agents");
-  const time = stamp(session.now().toISOString());
-  const name = `${stem(agent)}${time}.tar.gz`;
+  const name = `${stem(agent)}${stamp(session.now().toISOString())}.tar.gz`;
   const path = join(directory, name);
   const temp = join(directory, tempName(name));
   try {
@@ -72,7 +68,6 @@ export async function backUp(
       removeIfThere(temp);
       return undefined;
     }
-    sync(temp);
     renameSync(temp, path);
     syncDirectory(directory);
     return { path, members };
@@ -82,7 +77,7 @@ export async function backUp(
     const { fault, message, why } = asFault(error);
     throw new Fault(fault === "bug" ? "remote-failed" : fault, `no backup of ${agent.name} could be made`, {
       why: [message, ...why, "nothing was removed"],
-      next: [sh`clm ${session.argv}`, `${sh`clm ${session.argv}`} --no-backup   # and lose its data`],
+      next: `${sh`clm ${session.argv}`} --no-backup   # and lose its data`,
       cause: error,
     });
   }
@@ -134,7 +129,7 @@ export async function receive(process: Process, host: string, path: string, limi
   const complaint = tailOf(process.stderr);
   process.stdin.end(script);
   try {
-    const file = createWriteStream(path, { flags: "wx", mode: 0o600 });
+    const file = createWriteStream(path, { flags: "wx", mode: 0o600, flush: true });
     const bounds = { host, maxBytes, silence: silence * 1000, total: seconds * 1000 };
     await pipeline(withSilenceTimeout(process.stdout, bounds), file);
   } catch (error) {
@@ -143,16 +138,5 @@ export async function receive(process: Process, host: string, path: string, limi
   }
   const { code } = await awaitExit(process, host);
   if (code === 0) return;
-  throw new Fault("remote-failed", `python3 on the host ended with ${code}`, {
-    why: lastLines(complaint(), 2),
-  });
-}
-
-function sync(path: string): void {
-  const fd = openSync(path, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  throw new Fault("remote-failed", `python3 on the host ended with ${code}`, { why: lastLines(complaint(), 2) });
 }
