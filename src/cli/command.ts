@@ -6,11 +6,11 @@ import type { Ui } from "../ui/ui.js";
 export type { Column } from "../ui/table.js";
 
 /**
- * A command is a value. Help, completion, the reference page and the parser are all read from it; the code that does
- * the work is loaded only when the command is run, so that `clm --help` costs no more than bare Node.
+ * A command is a value. Help, completion, the reference page and the parser are derived from it; its code is loaded only
+ * when the command runs, so that `clm --help` costs little more than bare Node.
  */
 
-/** What can stand in a place, for completion. */
+/** Kinds of names that completion looks up. */
 export type Completes =
   | "host"
   | "host-pattern"
@@ -34,7 +34,7 @@ export type Completes =
 interface Spec<Value> {
   summary: string;
   completes?: Completes;
-  /** Only for types: what the handler receives. */
+  /** Never set: carries the type of the value that the handler receives. */
   readonly value?: Value;
 }
 
@@ -44,7 +44,7 @@ export interface OptionSpec<Value = unknown> extends Spec<Value> {
   placeholder?: string;
   short?: string;
   choices?: readonly string[];
-  /** Numbers are whole; these are the smallest and largest one allowed. */
+  /** Limits of a number, which is always an integer. */
   min?: number;
   max?: number;
   default?: Value;
@@ -53,7 +53,7 @@ export interface OptionSpec<Value = unknown> extends Spec<Value> {
 }
 
 export interface ArgSpec<Value = unknown> extends Spec<Value> {
-  /** `command` is what follows `--`: a command line for somewhere else, passed through untouched. */
+  /** `command`: everything after `--`, a command line for another machine, passed on unchanged. */
   kind: "required" | "optional" | "rest" | "command";
   choices?: readonly string[];
 }
@@ -64,7 +64,7 @@ type Range = { min?: number; max?: number };
 
 export const flag = (summary: string, extra: Extra = {}): OptionSpec<boolean> => ({ kind: "flag", summary, ...extra });
 
-/** A flag that names the default. */
+/** A flag for the default behaviour, kept for old scripts. */
 export const obsoleteFlag = (summary: string): OptionSpec<boolean> => ({ kind: "flag", summary, hidden: true });
 
 /** The value is never undefined when the option has a default. */
@@ -120,9 +120,8 @@ type Options = Record<string, OptionSpec>;
 type Values<S> = { [K in keyof S]: S[K] extends Spec<infer V> ? V : never };
 
 export interface Example {
-  /** What to type, without the prompt. */
   run: string;
-  /** What it does, when that is not plain. */
+  /** A comment, if the example needs one. */
   note?: string;
 }
 
@@ -130,19 +129,19 @@ export interface Command<A extends Args = Args, O extends Options = Options> {
   /** The words after `clm`, e.g. `host add`. */
   path: string;
   summary: string;
-  /** More than the summary, for the help of this command and the reference page. */
+  /** Follows the summary in help and on the reference page. */
   description?: string;
   args?: A;
   options?: O;
-  /** The formats `-o` takes here; none means there is nothing to format. The first is the default. */
+  /** The formats of `-o`, the default first. A command without formats has no `-o`. */
   formats?: readonly Format[];
-  /** Written to the audit log at begin and end. Read-only commands are not. */
+  /** Recorded in the audit log, and has --dry-run. */
   mutates?: boolean;
   hidden?: boolean;
   examples: Example[];
   /**
-   * The module that exports `run: Handler<typeof thisCommand>`. It is typed loosely because the handler's type is read
-   * from this declaration: a `run` here would make the two refer to each other. A test loads every one.
+   * The module that exports `run: Handler<typeof thisCommand>`. Typed loosely: the handler's type is derived from this
+   * declaration, and would otherwise refer to itself. A test loads every module.
    */
   load: () => Promise<object>;
 }
@@ -152,7 +151,7 @@ export interface Input<A, O> {
   options: Values<O>;
 }
 
-/** The type of a command's `run`: `export const run: Handler<typeof add> = async ({ args, options }, clm) => …` */
+/** The type of a command's `run`, as in `export const run: Handler<typeof add> = async ({ args, options }, clm) => …` */
 export type Handler<C> =
   C extends Command<infer A, infer O> ? (input: Input<A, O>, clm: Context) => Promise<ExitCode> | Promise<void> : never;
 
@@ -163,16 +162,15 @@ export const command = <A extends Args = Record<never, never>, O extends Options
   spec: Command<A, O>,
 ): Command<A, O> => spec;
 
-/** What can be done with a noun. */
 export interface Verbs {
   commands: Command[];
   /** Nouns of its own: the `agent memory` of `clm agent memory show`. */
   nouns?: Noun[];
 }
 
-/** A noun: a folder of `cli/`, with its verbs. */
+/** A noun is a folder of `cli/`. */
 export interface Noun extends Verbs {
-  /** The words after `clm`, as in the path of its commands: `agent`, or `agent memory` for a noun within one. */
+  /** The words after `clm`: `agent`, or `agent memory` for a noun within a noun. */
   name: string;
   summary: string;
   /** In earlier versions the verb came last: the words that are verbs, and the verb of a line without one. */
@@ -181,43 +179,41 @@ export interface Noun extends Verbs {
 
 export interface View<Row> {
   columns: Column<Row>[];
-  /** Lines for a person below the table, for a row with more to say than a cell holds. They are never cut. */
+  /** Lines below the table, never cut, for text that is too long for a cell. */
   details?: (row: Row) => string[];
-  /** What `-o json` and `-o yaml` print for a row, when that is not the row itself. */
+  /** A row for JSON and YAML; default: the row itself. */
   data?: (row: Row) => unknown;
-  /** What `-o name` prints for a row. */
+  /** A row for `-o name`. */
   name: (row: Row) => string;
-  /** Said to a person when there is nothing to show. */
+  /** Printed instead of an empty table. */
   empty?: string;
 }
 
-/** What a command's code is given. */
+/** What a handler works with. */
 export interface Context {
   ui: Ui;
   /** The config directory: `--config-dir`, `$CLM_HOME`, `$XDG_CONFIG_HOME/clawrium` or `~/.config/clawrium`. */
   configDir: string;
-  /** The same, when a clm typed without --config-dir would look in another place: a command to type must say it. */
+  /** The config directory if it is not the default: printed commands then need --config-dir. */
   elsewhere?: string;
   format: Format;
   /** Aborted by the first Ctrl-C. */
   signal: AbortSignal;
   env: NodeJS.ProcessEnv;
   now: () => Date;
-  /** `--yes`: questions that destroy are answered with yes. */
   yes: boolean;
-  /** `--dry-run`: look, tell, change nothing. */
   dryRun: boolean;
   /** The words the user typed, for the audit log. */
   argv: string[];
-  /** What was piped in. Opened only by a command that reads it. */
+  /** A function, because opening stdin has side effects. */
   stdin: () => InStream;
-  /** The terminal that results go to, when a person looks at them there. */
+  /** Set if stdout is a terminal. */
   screen: Screen | undefined;
-  /** From now on the command goes on until somebody stops it: that is its end, and nobody is told to wait. */
+  /** From now on Ctrl-C is the normal end of the command, and prints no "stopping safely". */
   untilStopped(): void;
-  /** After the first Ctrl-C the command has work to finish on this machine, for at most so many milliseconds. */
+  /** How long the command may take to clean up after the first Ctrl-C. */
   mayTakeToStop(milliseconds: number): void;
-  /** Prints rows in the format asked for. */
+  /** Prints rows in the chosen format. */
   list<Row>(rows: Row[], view: View<Row>): void;
   /** Prints one value as JSON or YAML, or as `text` for a person. */
   show(value: unknown, text?: () => string): void;

@@ -2,34 +2,24 @@ import { homedir } from "node:os";
 import { mustBeOurs, resolveConfigDir } from "../state/config-dir.js";
 import { serializerFor } from "../ui/format.js";
 import { plain } from "../ui/plain.js";
-import type { InStream } from "../ui/streams.js";
 import { table } from "../ui/table.js";
 import type { Terminal } from "../ui/terminal.js";
 import type { Context } from "./command.js";
 import type { Globals } from "./globals.js";
 
-interface Surroundings {
-  env: NodeJS.ProcessEnv;
-  now: () => Date;
-  signal: AbortSignal;
-  argv: string[];
-  stdin: () => InStream;
-  untilStopped: () => void;
-  mayTakeToStop: (milliseconds: number) => void;
-}
+type Runtime = Pick<Context, "env" | "now" | "signal" | "argv" | "stdin" | "untilStopped" | "mayTakeToStop">;
 
-/** What a command's code is given. */
-export async function createContext(ui: Terminal, globals: Globals, surroundings: Surroundings): Promise<Context> {
+export async function createContext(ui: Terminal, globals: Globals, runtime: Runtime): Promise<Context> {
   const { format, yes, dryRun } = globals;
-  // Known before the command runs, so that printing needs no waiting.
+  // Loaded now, so that printing is synchronous.
   const write = format === "json" || format === "yaml" ? await serializerFor(format) : undefined;
-  const { env } = surroundings;
-  const dirFor = (said: string | undefined) => resolveConfigDir(said, env, env.HOME || homedir());
+  const { env } = runtime;
+  const dirFor = (option: string | undefined) => resolveConfigDir(option, env, env.HOME || homedir());
   const configDir = dirFor(globals.configDir);
   mustBeOurs(configDir);
 
   return {
-    ...surroundings,
+    ...runtime,
     ui,
     configDir,
     ...(configDir !== dirFor(undefined) && { elsewhere: configDir }),

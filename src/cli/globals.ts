@@ -21,7 +21,7 @@ const everywhere: Record<string, OptionSpec> = {
   noColor: flag("disable colours"),
 };
 
-/** The global options a command takes: `-o` where there is something to format, `--dry-run` where something changes. */
+/** The global options of a command: `-o` if it has formats, `--dry-run` if it changes something. */
 export function globalsOf(command: Pick<Command, "formats" | "mutates">): Record<string, OptionSpec> {
   const { configDir, ...others } = everywhere;
   return {
@@ -34,5 +34,5 @@ export function globalsOf(command: Pick<Command, "formats" | "mutates">): Record
   };
 }
 
-/** Before the command's name all of them are accepted; `globalsFrom` checks later whether the command has them. */
+/** Accepted before the command's name; `parse` checks later whether the command has them. */
 export const globalsAnywhere = globalsOf({ formats: ["table", "json", "yaml", "name"], mutates: true });

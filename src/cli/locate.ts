@@ -13,11 +13,11 @@ export type Token = ReturnType<typeof tokenize>[number];
 
 const builtIn: Specs = { help: flag("show help", { short: "h" }), version: flag("print the version of clm") };
 
-/** The options that are accepted before the command is known, and with it. */
+/** The options of a command, or those accepted before the command is known. */
 export const optionsAt = (command: Command | undefined): Specs =>
   command ? { ...builtIn, ...globalsOf(command), ...command.options } : { ...builtIn, ...globalsAnywhere };
 
-/** Node splits the words into options, values and positionals; unknown options and missing values are left to the caller. */
+/** Splits words into options and positionals. Unknown options and missing values are left to the caller. */
 export function tokenize(args: string[], specs: Specs) {
   const options = Object.entries(specs).map(([key, { kind, short }]) => {
     const type: "boolean" | "string" = kind === "flag" ? "boolean" : "string";
@@ -69,7 +69,7 @@ export async function locate(argv: readonly string[]): Promise<Location> {
   return place;
 }
 
-/** Imports the declarations of a top-level noun: every start pays for what it reads. */
+/** Imports the declarations of a top-level noun. */
 async function nounAt({ noun, nouns }: Location, word: string): Promise<Noun | undefined> {
   const found = nouns.find(({ name }) => lastWord(name) === word);
   if (noun || !found) return found as Noun | undefined;

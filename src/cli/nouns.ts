@@ -1,19 +1,17 @@
 import { catalog } from "./catalog.js";
 import type { Command, Noun } from "./command.js";
 
-/** The last word of a path, which is what is typed at that place: `show` of `agent memory show`. */
+/** `show` of `agent memory show`. */
 export const lastWord = (path: string): string => path.slice(path.lastIndexOf(" ") + 1);
 
-/** The command of a noun that takes no verb, such as `clm audit`. */
+/** The command of a noun that is itself a command, such as `clm audit`. */
 export const verbless = (noun: Noun): Command | undefined =>
   noun.commands.find((command) => command.path === noun.name);
 
 /** The noun and every noun below it. */
 export const nounsOf = (noun: Noun): Noun[] => [noun, ...(noun.nouns ?? []).flatMap(nounsOf)];
 
-/** Every command of the noun and of the nouns below it. */
 export const commandsOf = (noun: Noun): Command[] => nounsOf(noun).flatMap(({ commands }) => commands);
 
-/** Every noun with its verbs. */
 export const everyNoun = (): Promise<Noun[]> =>
   Promise.all(catalog.map(async ({ name, summary, verbs }) => ({ name, summary, ...(await verbs()) })));

@@ -2,32 +2,32 @@ import type { Moment } from "../agents/logs/script.js";
 import { Fault } from "../errors.js";
 
 const seconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
-const length = /^(?:\d+[smhdw])+$/;
+const duration = /^(?:\d+[smhdw])+$/;
 const clockTime = /^(\d\d?):(\d\d)(?::(\d\d))?$/;
 const date = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
 /**
- * When somebody means: so long ago, a time of today, a day, a day and a time. Without a zone it is the one of this machine, or
- * UTC. How long ago is left to the host to work out, whose clock may be another.
+ * Parses `15m` (ago), `09:30` (today), a date, or a date and a time. The default time zone is this machine's, or UTC. A time
+ * ago stays relative: the host computes it by its own clock.
  */
 export function parseTime(option: string, text: string, { now, utc }: { now: Date; utc: boolean }): Moment {
-  if (length.test(text)) {
+  if (duration.test(text)) {
     const parts = [...text.matchAll(/(\d+)([smhdw])/g)];
     return { ago: parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (seconds[unit] ?? 0), 0) };
   }
   const at = timeIn(text, now, utc);
   if (at === undefined) {
-    throw new Fault("bad-input", `${option} ${text} is no time`, {
-      why: "it can be 90s, 15m, 2h, 3d (ago), 09:30, 2026-11-16, '2026-11-16 09:30' or 2026-11-16T09:30:00Z",
+    throw new Fault("bad-input", `${option} ${text} is not a time`, {
+      why: "use 90s, 15m, 2h, 3d (ago), 09:30, 2026-11-16, '2026-11-16 09:30' or 2026-11-16T09:30:00Z",
     });
   }
   return { at: Math.floor(at / 1000) };
 }
 
-/** The same in seconds since 1970, by this machine's clock. */
+/** Parses a time to seconds since 1970, by this machine's clock. */
 export function parseTimeAsSeconds(option: string, text: string, now: Date): number {
-  const moment = parseTime(option, text, { now, utc: false });
-  return "at" in moment ? moment.at : now.getTime() / 1000 - moment.ago;
+  const time = parseTime(option, text, { now, utc: false });
+  return "at" in time ? time.at : now.getTime() / 1000 - time.ago;
 }
 
 function timeIn(text: string, now: Date, utc: boolean): number | undefined {
@@ -36,17 +36,17 @@ function timeIn(text: string, now: Date, utc: boolean): number | undefined {
     const day = utc
       ? [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
       : [now.getFullYear(), now.getMonth(), now.getDate()];
-    return moment([...day, Number(hour), Number(minute), Number(second)], utc);
+    return millisecondsOf([...day, Number(hour), Number(minute), Number(second)], utc);
   }
   const [, year, month, day, hours = "0", minutes = "0", rest = "0", zone] = date.exec(text) ?? [];
   if (year === undefined) return undefined;
   const parts = [year, month, day, hours, minutes, rest].map(Number);
-  const at = moment([parts[0] ?? 0, (parts[1] ?? 0) - 1, ...parts.slice(2)], utc || zone !== undefined);
-  return at === undefined ? undefined : at - ahead(zone);
+  const at = millisecondsOf([parts[0] ?? 0, (parts[1] ?? 0) - 1, ...parts.slice(2)], utc || zone !== undefined);
+  return at === undefined ? undefined : at - zoneOffset(zone);
 }
 
-/** Nothing for a time that is in no calendar, which Date would take for another. */
-function moment([year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0]: number[], utc: boolean) {
+/** Undefined for a time that does not exist, such as 30 February: `Date` would take it for another one. */
+function millisecondsOf([year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0]: number[], utc: boolean) {
   if (hour > 23 || minute > 59 || second > 59) return undefined;
   const real = new Date(Date.UTC(year, month, day));
   if (real.getUTCMonth() !== month || real.getUTCDate() !== day) return undefined;
@@ -55,7 +55,7 @@ function moment([year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0]
     : new Date(year, month, day, hour, minute, second).getTime();
 }
 
-function ahead(zone: string | undefined): number {
+function zoneOffset(zone: string | undefined): number {
   const [, sign, hours, minutes] = /^([+-])(\d\d):?(\d\d)$/.exec(zone ?? "") ?? [];
   return (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * (sign === "-" ? -60_000 : 60_000);
 }

@@ -87,7 +87,7 @@ function optionValue(path: string, key: string, spec: OptionSpec, { value }: Opt
     if (value !== undefined) throw usage(path, `${long} takes no value`);
     return true;
   }
-  // The next word becomes the value, whatever it is: `--address --user x` must not connect to a host called `--user`.
+  // parseArgs takes any next word as the value: `--address --user x` must not connect to a host called `--user`.
   if (!value || /^--[a-z]/.test(value)) throw usage(path, `${long} needs a value: ${long} ${placeholder}`);
   if (kind === "list") return [...(Array.isArray(before) ? before : []), value];
   if (before !== undefined) throw usage(path, `${long} is given twice and takes one value`);

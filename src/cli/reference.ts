@@ -5,15 +5,15 @@ import { globalsAnywhere } from "./globals.js";
 import { commandsOf, verbless } from "./nouns.js";
 import { argSummary, argTerm, capital, optionTerm, paragraphs, usageLine } from "./spelling.js";
 
-/** docs/reference.md, made from the declarations: what help says, on one page. */
+/** Generates docs/reference.md from the declarations. */
 export function reference(nouns: readonly Noun[]): string {
   return [
     "# Reference",
-    "Made from the command declarations in `src/cli`; do not edit it by hand.",
+    "Generated from the command declarations in `src/cli`; do not edit it by hand.",
     ...contents(nouns),
     "## Global options",
-    "They mean the same everywhere and may stand before or after the command's words. `--output` exists where a command has something to print, `--dry-run` where it changes something.",
-    "On every command, an option that takes one value is refused when it is given twice. An option that is a list may be repeated, as in `--channel discord --channel webhook`.",
+    "Accepted before or after the words of every command. `--output` exists if the command has a result to format, `--dry-run` if it changes something.",
+    "An option that takes one value is refused when it is given twice. A list option may be repeated, as in `--channel discord --channel webhook`.",
     optionTable(globalsAnywhere),
     "## Environment variables",
     markdownTable(
@@ -21,14 +21,14 @@ export function reference(nouns: readonly Noun[]): string {
       Object.entries(environment).map(([name, meaning]) => [code(name), meaning]),
     ),
     ...nouns.flatMap(nounSection),
-    "## Checks of the doctor",
-    "Ids that stay the same. Beside these an agent has `channel.NAME` for each of its channels, and `log.CAUSE` for each cause that its log tells: those are in the agent's manifest. The checks of a host are those of `clm host check`.",
+    "## Doctor checks",
+    "The ids are stable. An agent also has `channel.NAME` for each of its channels, and `log.CAUSE` for each known problem in its log, as listed in the manifest of its type. The checks of a host are those of `clm host check`.",
     checkTable(),
     "## Exit codes",
-    "0 means that everything asked for is so. `clm host exec` ends with the worst exit code of the hosts; 141 means that the reader of the output went away.",
+    "0 means success. `clm host exec` exits with the highest exit code of the hosts; 141 means that the reader of the output closed it.",
     exitTable(),
     "## Errors",
-    "Every error has a code that stays the same. With `-o json` it is printed on stderr as one JSON object.",
+    "Every error has a stable code. With `-o json` it is printed on stderr as one JSON object.",
     faultTable(),
   ]
     .join("\n\n")
@@ -37,19 +37,19 @@ export function reference(nouns: readonly Noun[]): string {
 
 const checkTable = (): string =>
   markdownTable(
-    ["of", "check", "is well when"],
+    ["of", "check", "passes when"],
     Object.entries({ "this machine": machineChecks, "an agent": agentChecks }).flatMap(([of, checks]) =>
       Object.entries(checks).map(([id, meaning]) => [of, code(id), meaning]),
     ),
   );
 
 const environment = {
-  CLM_HOME: "where clm keeps its state, when `--config-dir` does not say it (default `~/.config/clawrium`)",
-  CLM_SSH_CONFIG: "the ssh configuration to read in place of `~/.ssh/config`",
-  CLM_SUDO_PASSWORD: "the sudo password on the hosts, for scripts; `--sudo-password-file` comes before it",
-  CLM_LAB_DIR: "where lab hosts live (default `/var/lib/clm-lab`)",
-  CLM_LAB_CACHE: "where the base systems of lab hosts are kept (default `/var/cache/clm-lab`)",
-  NO_COLOR: "no colours, when it is not empty",
+  CLM_HOME: "clm's state directory, unless `--config-dir` is given (default `~/.config/clawrium`)",
+  CLM_SSH_CONFIG: "the SSH configuration to read instead of `~/.ssh/config`",
+  CLM_SUDO_PASSWORD: "the sudo password on the hosts, for scripts; `--sudo-password-file` has precedence",
+  CLM_LAB_DIR: "directory of the lab hosts (default `/var/lib/clm-lab`)",
+  CLM_LAB_CACHE: "cache of their base systems (default `/var/cache/clm-lab`)",
+  NO_COLOR: "disables colours if it is not empty",
 };
 
 const visible = (noun: Noun): Command[] => commandsOf(noun).filter(({ hidden }) => !hidden);

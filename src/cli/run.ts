@@ -10,18 +10,18 @@ import { createContext } from "./context.js";
 import type { Globals } from "./globals.js";
 import { type Parsed, parse } from "./parse.js";
 
-/** Everything clm touches of the process it runs in. Tests bring their own. */
+/** The process clm runs in. Tests pass their own. */
 export interface World {
   stdin: () => InStream;
   stdout: OutStream;
   stderr: OutStream;
   env: NodeJS.ProcessEnv;
   now: () => Date;
-  /** Aborted when a person or the system asks clm to stop. */
+  /** Aborted by Ctrl-C, SIGTERM or SIGHUP. */
   signal: AbortSignal;
-  /** How long a command may take to stop after that; it may ask for more. */
+  /** How long a command may take to stop after that. A command may extend it. */
   stopLimit?: StopLimit;
-  /** Rejects with what nobody caught. */
+  /** Rejects with an uncaught error. */
   crash?: Promise<never>;
 }
 
@@ -29,41 +29,41 @@ export interface StopLimit {
   milliseconds: number;
 }
 
-/** What a shell reports for a program whose reader went away: 128 and the number of SIGPIPE. */
-const readerGone = 141;
+/** The exit code of a program that was ended by SIGPIPE. */
+const outputClosedExit = 141;
 
 /** Runs one command line and returns the exit code. */
 export async function runCli(argv: string[], world: World): Promise<number> {
   const { stdin, stdout, stderr, env } = world;
-  // Longer lines than this are hard to read. A terminal that does not know its size says 0.
-  const asked = await understood(argv, Math.min(stdout.columns || 80, 100));
-  const flags = "globals" in asked ? asked.globals : guessed(argv);
+  // Longer lines are hard to read. A terminal of unknown size reports 0.
+  const parsed = await tryParse(argv, Math.min(stdout.columns || 80, 100));
+  const flags = "globals" in parsed ? parsed.globals : guessOptions(argv);
   const json = flags.format === "json";
   const structured = json || flags.format === "yaml";
   const closed = new AbortController();
   const signal = AbortSignal.any([world.signal, closed.signal]);
-  // Every host that is asked at once listens.
+  // Every concurrent host adds a listener.
   setMaxListeners(0, signal);
-  const onOutputClosed = () => closed.abort(new Fault("interrupted", "the reader of the output went away"));
+  const onOutputClosed = () => closed.abort(new Fault("interrupted", "the reader of the output closed it"));
   const terminal = new Terminal({ stdin, stdout, stderr, env, flags, structured, signal, onOutputClosed });
   let endless = false;
   const untilStopped = () => {
     endless = true;
   };
-  const tellStop = () => {
+  const printStopping = () => {
     if (endless) return;
     if (!structured || stderr.isTTY) terminal.say("stopping safely; press Ctrl-C again to stop at once");
   };
-  world.signal.addEventListener("abort", tellStop, { once: true });
+  world.signal.addEventListener("abort", printStopping, { once: true });
   const overdue = stopOverdue(world);
 
   async function work(): Promise<number> {
-    if (asked.kind === "fault") throw asked.fault;
-    if (asked.kind === "print") {
-      terminal.out(asked.text);
+    if (parsed.kind === "fault") throw parsed.fault;
+    if (parsed.kind === "print") {
+      terminal.out(parsed.text);
       return 0;
     }
-    const context = await createContext(terminal, asked.globals, {
+    const context = await createContext(terminal, parsed.globals, {
       env,
       now: world.now,
       signal,
@@ -74,30 +74,30 @@ export async function runCli(argv: string[], world: World): Promise<number> {
         if (world.stopLimit) world.stopLimit.milliseconds = milliseconds;
       },
     });
-    const run = runOf(await asked.command.load(), asked.command.path);
-    const ended = run(asked.input, context);
+    const run = runOf(await parsed.command.load(), parsed.command.path);
+    const ended = run(parsed.input, context);
     return (await Promise.race([ended, overdue, ...(world.crash ? [world.crash] : [])])) ?? 0;
   }
 
   try {
     const code = await work();
     await terminal.close();
-    return terminal.outputClosed ? readerGone : code;
+    return terminal.outputClosed ? outputClosedExit : code;
   } catch (error) {
     await terminal.close().catch(() => {});
-    if (terminal.outputClosed) return readerGone;
-    const again = asked.kind === "run" && asked.command.mutates ? typed(argv) : undefined;
+    if (terminal.outputClosed) return outputClosedExit;
+    const again = parsed.kind === "run" && parsed.command.mutates ? typed(argv) : undefined;
     const fault = signal.aborted ? interrupted(error, again) : asFault(error);
     if (fault.flag === "--yes" && fault.next.length === 0) fault.next.push(typed(["--yes", ...argv]));
     if (json) terminal.data(faultData(fault, flags.debug), asJson, "stderr");
     else terminal.fault(fault);
     return fault.exit;
   } finally {
-    world.signal.removeEventListener("abort", tellStop);
+    world.signal.removeEventListener("abort", printStopping);
   }
 }
 
-/** Rejects when a command that was asked to stop has not stopped in time: a host may never answer. */
+/** Rejects when a command has not stopped in time: a host may never answer. */
 function stopOverdue({ signal, stopLimit }: World): Promise<never> {
   const overdue = new Promise<never>((_, reject) => {
     if (!stopLimit) return;
@@ -115,7 +115,7 @@ function stopOverdue({ signal, stopLimit }: World): Promise<never> {
 
 const typed = (argv: string[]): string => ["clm", ...argv.map(quote)].join(" ");
 
-async function understood(argv: string[], width: number): Promise<Parsed | { kind: "fault"; fault: unknown }> {
+async function tryParse(argv: string[], width: number): Promise<Parsed | { kind: "fault"; fault: unknown }> {
   try {
     return await parse(argv, width);
   } catch (fault) {
@@ -123,8 +123,8 @@ async function understood(argv: string[], width: number): Promise<Parsed | { kin
   }
 }
 
-/** How to speak about a command line that was not understood. */
-function guessed(argv: string[]): Pick<Globals, "quiet" | "debug" | "noColor" | "yes" | "format"> {
+/** The output options of a command line that could not be parsed. */
+function guessOptions(argv: string[]): Pick<Globals, "quiet" | "debug" | "noColor" | "yes" | "format"> {
   const words = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
   const has = (...options: string[]) => options.some((option) => words.includes(option));
   return {
@@ -140,10 +140,10 @@ type RunCommand = (input: unknown, clm: Context) => Promise<number | undefined>;
 
 function runOf(module: object, path: string): RunCommand {
   if ("run" in module && typeof module.run === "function") return module.run as RunCommand;
-  throw new Error(`the code of 'clm ${path}' exports no run`);
+  throw new Error(`the module of 'clm ${path}' does not export run`);
 }
 
-/** Whatever a command ended with after it was asked to stop: it was stopped. */
+/** The error of a command after Ctrl-C, whatever it failed with. */
 function interrupted(error: unknown, again: string | undefined): Fault {
   const fault = asFault(error);
   if (fault.fault === "interrupted" && (fault.next.length > 0 || !again)) return fault;

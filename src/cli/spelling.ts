@@ -1,6 +1,6 @@
 import type { ArgSpec, Command, OptionSpec } from "./command.js";
 
-/** How declarations are written on a command line; help, errors, completion and the reference page all spell the same. */
+/** How declarations are spelled on a command line, in help, errors, completion and the reference page. */
 
 export const dashed = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
@@ -23,7 +23,6 @@ export function argTerm(key: string, { kind }: ArgSpec): string {
   return kind === "rest" ? `[${name}...]` : `[${name}]`;
 }
 
-/** What an argument is, with the words that can stand for it. */
 export const argSummary = ({ summary, choices }: ArgSpec): string =>
   choices ? `${summary} (${choices.join(", ")})` : summary;
 
@@ -33,7 +32,7 @@ export function usageLine(command: Command): string {
   return ["clm", command.path, "[options]", ...args].join(" ");
 }
 
-/** A description as paragraphs: its lines are broken for whoever reads the source, not for a terminal. */
+/** The paragraphs of a description, without the line breaks of the source. */
 export const paragraphs = (description: string): string[] =>
   description.split(/\n{2,}/).map((paragraph) => paragraph.replace(/\s*\n\s*/g, " ").trim());
 

@@ -1,6 +1,6 @@
 import { Fault } from "../errors.js";
 
-/** A command line clm does not understand: what is wrong, what may have been meant, and where to read. */
+/** The error for an invalid command line; `meant` is the likely correction. */
 export function usage(path: string, what: string, meant?: string): Fault {
   return new Fault("usage", what, {
     ...(meant && { why: `did you mean '${meant}'?` }),

@@ -24,7 +24,7 @@ export interface AgentChoice {
 export function selectAgents(fleet: Fleet, { words, hosts, labels, type, all }: AgentChoice): Agent[] {
   const narrowed = hosts.length > 0 || labels.length > 0 || type !== undefined;
   if (all && (words.length > 0 || narrowed)) {
-    throw new Fault("usage", "--all goes with neither names nor --host, --label or --type", {
+    throw new Fault("usage", "--all cannot be combined with names, --host, --label or --type", {
       why: "it means every agent there is",
     });
   }

@@ -102,16 +102,16 @@ export const checkView: View<Check> = {
     { title: "check", value: (row) => row.id, whole: true },
     { title: "result", value: (row) => row.result, whole: true },
     // Printed in full below the table: one long reason would widen every row.
-    { title: "reason", value: (row) => (isWell(row) ? row.reason : "see below") },
+    { title: "reason", value: (row) => (isGood(row) ? row.reason : "see below") },
   ],
-  details: (row) => (isWell(row) ? [] : [`${row.id}: ${row.reason}`, ...(row.fix ? [`  fix: ${row.fix}`] : [])]),
+  details: (row) => (isGood(row) ? [] : [`${row.id}: ${row.reason}`, ...(row.fix ? [`  fix: ${row.fix}`] : [])]),
   name: (row) => row.id,
 };
 
-/** For commands that end with a fault when a check failed: the fault has the reasons. */
+/** Without the reasons of failed checks: the error that follows has them. */
 export const briefCheckView: View<Check> = {
   ...checkView,
   details: (row) => (row.result === "fail" ? [] : (checkView.details?.(row) ?? [])),
 };
 
-const isWell = ({ result }: Check): boolean => result === "ok" || result === "skipped";
+const isGood = ({ result }: Check): boolean => result === "ok" || result === "skipped";

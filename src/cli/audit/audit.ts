@@ -11,7 +11,7 @@ export const run: Handler<typeof audit> = async ({ options }, clm) => {
   clm.list(options.last === undefined ? actions : actions.slice(-options.last), view);
 };
 
-/** A command that changed something: its line at the beginning and, if it came that far, the one at its end. */
+/** A command that changed something, from its line at the beginning and the one at the end, if it got that far. */
 export interface Action {
   id: string;
   began_at: string;
@@ -50,20 +50,20 @@ const view: View<Action> = {
     { title: "result", whole: true, value: ({ result, fault }) => (fault ? `${result} ${fault}` : result) },
   ],
   name: ({ id }) => id,
-  empty: "Nothing was changed yet.",
+  empty: "No changes yet.",
 };
 
 function verify(clm: Context): undefined {
   const { ok, entries, firstBad, unfinished } = verifyAudit(clm.configDir);
   if (!ok) {
-    throw new Fault("integrity", "the audit log is not as it was written", {
+    throw new Fault("integrity", "the audit log was changed", {
       why: firstBad ? `${firstBad.line > 0 ? `line ${firstBad.line}: ` : ""}${firstBad.reason}` : [],
       data: { entries, ...firstBad },
     });
   }
-  const open = unfinished.map(({ verb, target, at }) => `\nbegan and did not end: ${verb} ${target} (${at})`).join("");
+  const open = unfinished.map(({ verb, target, at }) => `\nunfinished: ${verb} ${target} (${at})`).join("");
   clm.show(
     { ok, entries, unfinished: actionsFrom(unfinished) },
-    () => `the audit log is whole: ${entries} lines${open}`,
+    () => `the audit log is intact: ${entries} lines${open}`,
   );
 }

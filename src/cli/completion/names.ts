@@ -6,7 +6,6 @@ import { hostStore } from "../../state/hosts.js";
 import { providerStore } from "../../state/providers.js";
 import type { Candidate, Names } from "../complete.js";
 
-/** Names of things that exist now, for completion. */
 export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): Promise<Candidate[]> => {
   switch (kind) {
     case "host":
@@ -58,7 +57,7 @@ export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): 
   }
 };
 
-/** Names that several agents have are offered with their host, as they must be typed. */
+/** An ambiguous name is offered with its host, as it must be typed. */
 function agentNames(agents: Agent[]): Candidate[] {
   const several = (name: string) => agents.filter((agent) => agent.name === name).length > 1;
   return agents.toSorted(byName).map(({ name, host }) => ({
@@ -70,7 +69,7 @@ function agentNames(agents: Agent[]): Candidate[] {
 const titles = (things: Record<string, { title: string }>): Candidate[] =>
   Object.entries(things).map(([word, { title }]) => ({ word, note: title }));
 
-/** `discord.allowed_users=`: what `--set` and `--secret` of `clm agent configure` are given. */
+/** `discord.allowed_users=`, for `--set` and `--secret` of `clm agent configure`. */
 function fields(types: Loaded[], secret: boolean): Candidate[] {
   const things = types.flatMap(({ manifest }) => [
     ...Object.entries(manifest.channels),
@@ -83,7 +82,7 @@ function fields(types: Loaded[], secret: boolean): Candidate[] {
   );
 }
 
-/** Reads manifests, so it is loaded only for who asks about them. */
+/** Imported late: it reads manifests. */
 async function types(configDir: string): Promise<Loaded[]> {
   const { loadTypes } = await import("../../agents/manifest/registry.js");
   return loadTypes(configDir);

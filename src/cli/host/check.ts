@@ -16,7 +16,7 @@ const view: View<Row> = {
     { title: "host", value: (row) => row.host, whole: true },
     { title: "check", value: (row) => row.id, whole: true },
     { title: "result", value: (row) => row.result, whole: true },
-    // The reasons of what is not well stand below, in full: one of them would make every row as wide as itself.
+    // Printed in full below the table: one long reason would widen every row.
     { title: "reason", value: (row) => (isWell(row) ? row.reason : "see below") },
   ],
   details: (row) =>
@@ -33,7 +33,7 @@ export const run: Handler<typeof check> = async ({ args, options }, clm) => {
   const hosts = chooseHosts(clm, { all, label, patterns: args.names });
   const rows = await withSession({ ...clm, sudoPasswordFile }, async (session) => {
     const checked = atMost(parallel, hosts, async (host) =>
-      (await checkHost(session, host)).map((found): Row => ({ host: host.name, ...found })),
+      (await checkHost(session, host)).map((check): Row => ({ host: host.name, ...check })),
     );
     return (await Promise.all(checked)).flat();
   });

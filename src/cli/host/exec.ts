@@ -10,31 +10,31 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
   const { all, label, sudo, timeout, parallel, sudoPasswordFile, raw } = options;
   const { patterns, command } = args;
   if (!all && patterns.length === 0 && label.length === 0) {
-    throw new Fault("usage", "no host was named", { next: "clm host exec --all -- COMMAND" });
+    throw new Fault("usage", "no host is selected", { next: "clm host exec --all -- COMMAND" });
   }
   const hosts = chooseHosts(clm, { all, label, patterns });
   if (hosts.length === 0) throw new Fault("not-found", "there are no hosts yet", { next: "clm host add --help" });
   const question = { command, sudo, timeout: timeout && timeout * 1000, parallel };
 
   const people = clm.format === "table";
-  const listener = people ? (hosts.length === 1 ? live(clm, raw) : grouped(clm, raw)) : { answer() {} };
+  const listener = people ? (hosts.length === 1 ? streamed(clm, raw) : grouped(clm, raw)) : { answer() {} };
   const answers = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     execOnHosts(session, hosts, question, listener),
   );
-  if (!people && !clm.dryRun) clm.show(answers.map(machine));
+  if (!people && !clm.dryRun) clm.show(answers.map(answerData));
   return worst(answers);
 };
 
-/** One host: what it says is passed on as it comes. */
-function live({ ui }: Context, raw: boolean): Listener {
+/** One host: prints its output as it arrives. */
+function streamed({ ui }: Context, raw: boolean): Listener {
   return {
     stdout: (chunk) => ui.pass("stdout", chunk, { raw }),
     stderr: (chunk) => ui.pass("stderr", chunk, { raw }),
-    answer: (answer) => tellEnd(ui, answer),
+    answer: (answer) => printEnd(ui, answer),
   };
 }
 
-/** Many hosts: each one's answer as a block of its own, as soon as it is whole. */
+/** Many hosts: prints the output of each as a block when it is complete. */
 function grouped({ ui }: Context, raw: boolean): Listener {
   const clean = ui.watched && !raw ? plain : (text: string) => text;
   return {
@@ -43,19 +43,19 @@ function grouped({ ui }: Context, raw: boolean): Listener {
       const [stdout, stderr] = [clean(answer.stdout), clean(answer.stderr)];
       ui.out(`${host}:\n${stdout}${stdout === "" || stdout.endsWith("\n") ? "" : "\n"}`);
       if (stderr !== "") for (const line of stderr.replace(/\n$/, "").split("\n")) ui.say(`${host}: ${line}`);
-      tellEnd(ui, answer);
+      printEnd(ui, answer);
     },
   };
 }
 
-function tellEnd(ui: Context["ui"], { host, code, signal, fault }: Answer): void {
+function printEnd(ui: Context["ui"], { host, code, signal, fault }: Answer): void {
   if (fault) {
     ui.warn(`${host}: ${fault.message} [${fault.code}]`);
     for (const line of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) ui.say(`  ${line}`);
   } else if (code !== 0) ui.warn(`${host}: ended with ${code ?? signal ?? "a signal"}`);
 }
 
-function machine({ fault, ...answer }: Answer) {
+function answerData({ fault, ...answer }: Answer) {
   return {
     ...answer,
     ...(fault && { error: errorOf(fault) }),

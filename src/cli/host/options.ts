@@ -6,20 +6,20 @@ import { type Host, hostStore } from "../../state/hosts.js";
 import { selectHosts } from "../../state/select-hosts.js";
 import type { Context } from "../command.js";
 
-export interface Choice {
+interface HostSelection {
   all: boolean;
   label: string[];
   patterns: string[];
 }
 
-/** The hosts a command is about. Naming some and asking for all is a contradiction, and nobody guesses which was meant. */
-export function chooseHosts({ configDir }: Context, { all, label, patterns }: Choice): Host[] {
+/** The selected hosts. --all together with names or labels is an error: it is unclear which is meant. */
+export function chooseHosts({ configDir }: Context, { all, label, patterns }: HostSelection): Host[] {
   const hosts = hostStore(configDir).read().hosts.sort(byName);
   if (!all) return selectHosts(hosts, patterns, labelsFrom(label));
   if (label.length === 0 && patterns.length === 0) return hosts;
-  throw new Fault("usage", "--all goes with neither names nor --label", { why: "it means every host there is" });
+  throw new Fault("usage", "--all cannot be combined with names or --label", { why: "it selects every host" });
 }
 
-/** A key file as it is recorded: whatever directory clm is run from later, it is the same file. */
+/** Absolute, because clm may run in another directory later. */
 export const identityFrom = (typed: string | undefined): string | undefined =>
   typed && resolve(typed.replace(/^~(?=\/)/, homedir()));

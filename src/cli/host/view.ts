@@ -8,7 +8,6 @@ export const labels = (host: Host): string =>
     .map(([key, value]) => `${key}=${value}`)
     .join(",");
 
-/** Hosts as rows; what is shown was recorded, and SEEN says when. */
 export function hostView(now: Date): View<Host> {
   return {
     columns: [
@@ -29,7 +28,6 @@ export function hostView(now: Date): View<Host> {
   };
 }
 
-/** One host for a person. */
 export function describeHost(host: Host, fingerprints: string[], now: Date): string {
   const { facts } = host;
   const lines: [string, string | number | undefined][] = [

@@ -9,19 +9,19 @@ export const run: Handler<typeof init> = async (_input, clm) => {
   clm.show({ config_dir: clm.configDir, identity: key.identity, public_key: key.publicKey }, () =>
     [
       `Config directory: ${clm.configDir}`,
-      `Key to log in with: ${key.identity}`,
+      `SSH key: ${key.identity}`,
       "",
-      "Let it in on a host by adding this line to ~/.ssh/authorized_keys there:",
+      "To allow it on a host, add this line to ~/.ssh/authorized_keys there:",
       `  ${key.publicKey}`,
       "",
       "Then: clm host add NAME --address ADDRESS --user USER",
-      "No host at hand? clm lab up",
+      "No host yet? clm lab up",
     ].join("\n"),
   );
 };
 
 /** Creates the private config directory and the login key; what exists already is kept. */
 function makeConfigDir({ configDir, gate }: Session): Promise<KeyPair | undefined> {
-  const action = { verb: "init", target: configDir, summary: `make ${configDir} and a key in it` };
+  const action = { verb: "init", target: configDir, summary: `create ${configDir} and an SSH key in it` };
   return gate.pass(action, () => keyPair(configDir, "clm"));
 }

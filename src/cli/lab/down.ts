@@ -20,7 +20,7 @@ export const run: Handler<typeof down> = async ({ options }, clm) => {
       if (lab) gone.push(lab);
     }
   });
-  // The progress line has already told a person.
+  // For a person, the progress line is enough.
   if (clm.format !== "table") clm.list(gone, removedView);
 };
 

@@ -20,7 +20,7 @@ export const labView: View<LabRow> = {
     { title: "state", value: (host) => host.state },
   ],
   name: (host) => host.name,
-  empty: "No lab is up. Make one with: clm lab up",
+  empty: "No lab is up. Create one with: clm lab up",
 };
 
 export const removedView: View<RemovedLab> = {

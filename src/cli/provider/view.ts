@@ -7,7 +7,7 @@ import type { Secrets } from "../../state/secrets.js";
 import type { View } from "../command.js";
 import { usersOf } from "./users.js";
 
-/** A provider with where its secrets are and who uses it; no secret is in it. */
+/** A provider with the places of its secrets and the agents that use it. Contains no secret. */
 export interface ProviderRow extends Provider {
   name: string;
   /** Names of the secrets that secrets.json holds. */
@@ -35,7 +35,7 @@ export const rowsOf = ({ providers }: Providers, sources: Sources): ProviderRow[
 
 /** Where the key is: `stored`, `env:NAME`, or `none`. */
 function keyPlace({ stored, references = {} }: ProviderRow): string {
-  // A command may be long and hold anything: its program says enough in a table.
+  // A command may be long and contain a secret: a table shows only its program.
   const short = (text: string) => (text.startsWith("cmd:") ? `cmd:${programOf([text.slice(4)])}` : text);
   const paths = [...Object.values(references).map(short), ...(stored.length > 0 ? ["stored"] : [])];
   return paths.join(", ") || "none";
@@ -54,7 +54,6 @@ export const providerView: View<ProviderRow> = {
   empty: "No providers yet. Add one with: clm provider add NAME --type TYPE",
 };
 
-/** One provider for a person. */
 export function describeProvider(row: ProviderRow): string {
   const lines: [string, string | undefined][] = [
     ["Name", row.name],

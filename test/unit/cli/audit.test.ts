@@ -51,14 +51,14 @@ describe("clm audit", () => {
     expect(await clm(["audit", "--config-dir", join(dir, "missing")])).toEqual({
       code: 0,
       stdout: "",
-      stderr: "Nothing was changed yet.\n",
+      stderr: "No changes yet.\n",
     });
   });
 
   it("verifies, and names the line that was changed", async () => {
     expect(await audit("--verify")).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^the audit log is whole: 5 lines\nbegan and did not end: host remove wolf-i/),
+      stdout: expect.stringMatching(/^the audit log is intact: 5 lines\nunfinished: host remove wolf-i/),
     });
     const path = join(dir, "audit.jsonl");
     const text = readFileSync(path, "utf8");

@@ -123,13 +123,13 @@ describe("the end", () => {
   it("is 70, not 0, for what waits for ever", async () => {
     const { code, stderr } = await start(["try", "stall"]);
     expect(code).toBe(70);
-    expect(stderr).toMatch(/^error: the command waits for something that never comes \[CLM-9001\]\n/);
+    expect(stderr).toMatch(/^error: the command waits for something that never happens \[CLM-9001\]\n/);
   });
 
   it("tells the command why when the reader goes away", () => {
     const line = `"${process.execPath}" "${program}" try flood --debug | head -n 1`;
     const { stderr } = spawnSync("bash", ["-c", line], { encoding: "utf8" });
-    expect(stderr).toContain("stopped: the reader of the output went away\n");
+    expect(stderr).toContain("stopped: the reader of the output closed it\n");
   });
 
   it("is quiet when the reader goes away", () => {

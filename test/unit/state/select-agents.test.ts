@@ -45,8 +45,8 @@ describe("agents are chosen by", () => {
 describe("it is a fault when", () => {
   it.each<[string, Partial<AgentChoice>, string]>([
     ["nothing is named", {}, "no agent was named"],
-    ["all is asked for and more", { all: true, words: ["mail"] }, "--all goes with neither names"],
-    ["all is asked for on a host", { all: true, hosts: ["den"] }, "--all goes with neither names"],
+    ["all is asked for and more", { all: true, words: ["mail"] }, "--all cannot be combined with names"],
+    ["all is asked for on a host", { all: true, hosts: ["den"] }, "--all cannot be combined with names"],
     ["a name means several", { words: ["web-a"] }, "2 agents are called web-a"],
     ["a name means none", { words: ["mial"] }, "no agent is called 'mial'"],
     ["a pattern matches none", { words: ["mail", "x*"] }, "no agent's name matches 'x*'"],

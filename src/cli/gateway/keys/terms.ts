@@ -28,7 +28,7 @@ function soon(option: string, text: string, now: Date) {
 }
 
 const noEnd = (option: string, text: string) =>
-  new Fault("bad-input", `${option} ${text} is no time`, {
+  new Fault("bad-input", `${option} ${text} is not a time`, {
     why: "it can be 12h, 30d (from now), 2027-01-01, '2027-01-01 09:30' or 2027-01-01T09:30:00Z",
   });
 

@@ -24,13 +24,13 @@ it.each(moments)("--since $text", ({ text, ago, at }) => {
   const read = () => parseTime("--since", text, { now, utc: true });
   if (ago !== undefined) expect(read()).toEqual({ ago });
   else if (at !== undefined) expect(read()).toEqual({ at: Date.parse(at) / 1000 });
-  else expect(read).toThrow("is no time");
+  else expect(read).toThrow("is not a time");
 });
 
 it.each([
   [["--grep", "("], "is not a regular expression"],
-  [["--since", "soon"], "--since soon is no time"],
-  [["--until", "2026-02-30"], "--until 2026-02-30 is no time"],
+  [["--since", "soon"], "--since soon is not a time"],
+  [["--until", "2026-02-30"], "--until 2026-02-30 is not a time"],
   [["--since", "1h", "--until", "2h"], "--until is before --since"],
   [["--level", "loud"], "loud"],
   [["--lines", "-1"], "-1"],

@@ -112,7 +112,7 @@ describe("--since", () => {
     expect(new Date(parseTimeAsSeconds("--since", text, now) * 1000).toISOString()).toBe(expected);
   });
   it.each(["", "yesterday", "2", "-2d", "2026-13-01", "1.5h"])("not '%s'", (text) => {
-    expect(() => parseTimeAsSeconds("--since", text, now)).toThrow(/is no time/);
+    expect(() => parseTimeAsSeconds("--since", text, now)).toThrow(/is not a time/);
   });
 });
 

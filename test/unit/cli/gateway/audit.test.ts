@@ -99,7 +99,7 @@ describe("clm gateway audit", () => {
 
   it.each([
     [["--status", "4XX!"], "--status 4XX! is no status"],
-    [["--since", "soon"], "--since soon is no time"],
+    [["--since", "soon"], "--since soon is not a time"],
     [["--verify", "--key", "codex"], "--verify looks at the whole log, and --key at a part of it"],
     [["--verify", "-f"], "--verify looks at the whole log, and --follow at a part of it"],
   ])("refuses %j", async (options, why) => {
