@@ -4,7 +4,7 @@ import { Fault } from "../../src/errors.js";
 const fault = new Fault("remote-failed", "it failed", { why: "no room", next: "clm ps", data: { code: 1 } });
 
 describe("Fault.with", () => {
-  it("replaces what is given and keeps the rest", () => {
+  it("replaces the given fields and keeps the rest", () => {
     const copy = fault.with({ next: ["clm a", "clm b"] });
     expect(copy).toMatchObject({ fault: "remote-failed", message: "it failed", why: ["no room"], data: { code: 1 } });
     expect(copy.next).toEqual(["clm a", "clm b"]);

@@ -67,7 +67,7 @@ describe("shell text", () => {
     ["A=1", "'A=1'"],
   ])("%j is written %s", (word, text) => expect(quote(word)).toBe(text));
 
-  it("keeps what is not a value as it stands", () => {
+  it("keeps the literal parts unchanged", () => {
     expect(sh`printf '%s\n' ${1} ${["a b", "c"]} ${[]}>&2`).toBe("printf '%s\\n' 1 'a b' c >&2");
   });
 

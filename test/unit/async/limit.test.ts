@@ -35,7 +35,7 @@ describe("limit", () => {
     expect(seen.begun).toEqual([1]);
   });
 
-  it("lets nobody slip in before those who wait", async () => {
+  it("is first come, first served", async () => {
     const { seen, work } = workplace();
     const slot = limit(1);
     const late: Promise<number>[] = [];
@@ -79,7 +79,7 @@ describe("in parallel", () => {
     expect(most).toBe(3);
   });
 
-  it("finishes all of it before it says what failed first", async () => {
+  it("completes everything before it reports the first failure", async () => {
     const done: number[] = [];
     const work = inParallel([1, 2, 3, 4], 2, async (item) => {
       await turn();

@@ -39,7 +39,7 @@ describe.skipIf(process.platform !== "linux")("a lock on a directory", () => {
     expect(await second).toBe(true);
   });
 
-  it("says that it waits, and stops waiting when told to", async () => {
+  it("reports that it waits, and stops waiting on abort", async () => {
     const stop = new AbortController();
     await withLock(home, {}, async () => {
       const options = { signal: stop.signal, waiting: () => stop.abort() };

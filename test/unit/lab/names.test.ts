@@ -13,7 +13,7 @@ describe("the names of a lab", () => {
     expect(host.name.length).toBeLessThanOrEqual(63);
   });
 
-  it("are found again by what they start with", () => {
+  it("are found by their prefix", () => {
     const names = labNames("lab", "/labs");
     const host = names.host(3);
     expect(host.veth.startsWith(names.links)).toBe(true);

@@ -20,7 +20,7 @@ os.dup2(listener.fileno(), 3)
 os.set_inheritable(3, True)
 os.execv(sys.executable, [sys.executable, "${code}/echo.py"])`;
 
-// What a host has of these is not what is tried here, and this machine may have neither.
+// Replaced by stubs: they are not tested here, and this machine may not have them.
 const yaml = "import json\nYAMLError = ValueError\nsafe_load = json.loads\n";
 const dotenv = `import os
 def load_dotenv(path, **_):
@@ -52,7 +52,7 @@ export function asker(port: number) {
   };
 }
 
-/** Sends the body only when it was told to go on. What came back. */
+/** Sends the body only after 100 Continue, and returns the answer. */
 async function expecting(port: number, path: string, body: unknown): Promise<string> {
   const text = JSON.stringify(body);
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");
@@ -88,7 +88,7 @@ export async function startEcho() {
   return { port: Number(port), ask: asker(Number(port)), stop: () => ended(child) };
 }
 
-/** A stand-in of that release, run past the lab, whose provider is the echo on that port. */
+/** A stand-in of that release, run without the lab, whose provider is the echo on that port. */
 export async function startStandin(version: Standin, echo: number) {
   const home = mkdtempSync(join(tmpdir(), "clm-standin-"));
   const [modules, data, apart] = [join(home, "modules"), join(home, "data"), join(home, "apart")];
@@ -118,13 +118,13 @@ export async function startStandin(version: Standin, echo: number) {
   return {
     port,
     ask: asker(port),
-    /** The model that it asks from now on: its name tells the echo how to fail. */
+    /** Sets its model: the name tells the echo how to fail. */
     useModel: (name: string) => configure(data, name),
     expecting: (path: string, body: unknown) => expecting(port, path, body),
     leavingAt: (path: string, body: unknown, text: string) => leavingAt(port, path, body, text),
     switched: (words: string) => writeFileSync(join(data, ".standin"), words),
     apart,
-    /** Runs Python that has the stand-in's modules and a home that no gateway runs in, and reads what it prints as JSON. */
+    /** Runs Python with the stand-in's modules and an unused home, and parses its output as JSON. */
     python: (text: string, more: NodeJS.ProcessEnv = {}) =>
       JSON.parse(
         execFileSync(python, ["-c", text], {

@@ -30,7 +30,7 @@ describe("the echo", () => {
     expect(await say(user("What is the handoff code?"))).toBe("echo: What is the handoff code?");
   });
 
-  it("counts what it is to sum up", async () => {
+  it("counts the tokens that it summarises", async () => {
     const said = [{ role: "system", content: "x" }, user("a"), { role: "assistant", content: "b" }];
     expect(await say(...said, user("Summarise this"))).toBe("echo: summary of 2 messages");
   });
@@ -56,7 +56,7 @@ describe("the echo", () => {
     expect(tea.map((_: number, at: number) => bytes.readFloatLE(at * 4))).toEqual(tea);
   });
 
-  it("tells of a response in the order that clients wait for", async () => {
+  it("sends response events in the order that clients expect", async () => {
     const events = eventsOf(await echo.ask("/v1/responses", { model: "echo", input: "hello there", stream: true }));
     expect(typesOf(events)).toEqual([
       ...["created", "output_item.added", "content_part.added", "output_text.delta", "output_text.delta"],
@@ -93,12 +93,12 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in for %s", (versio
     expect(replies[3]?.headers["transfer-encoding"]).toBe("chunked");
   });
 
-  it("says that it goes on reading, to who asks before a large body", async () => {
+  it("answers Expect: 100-continue before a large body", async () => {
     const heard = await agent.expecting("/v1/responses", { model: "m", input: "hi" });
     expect(heard).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
   });
 
-  it("keeps what it answered, and goes on from it", async () => {
+  it("stores its answers, and continues from them", async () => {
     const first = json(await respond("hello"));
     expect(first).toMatchObject({ object: "response", status: "completed", model: "m" });
     expect(textOf(first)).toBe("echo: hello");
@@ -116,26 +116,26 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in for %s", (versio
     expect((await agent.ask(`/v1/responses/${id}`)).status).toBe(404);
   });
 
-  it("goes on with a conversation by its name", async () => {
+  it("continues a conversation by its name", async () => {
     await respond("one", { conversation: "tea" });
     expect(textOf(json(await respond("how many turns", { conversation: "tea" })))).toBe("turns: 2");
     expect(textOf(json(await respond("how many turns", { conversation: "coffee" })))).toBe("turns: 1");
   });
 
-  it("takes a history from whoever asks", async () => {
+  it("accepts a history from the caller", async () => {
     const history = [user("the handoff code is K-7x"), { role: "assistant", content: "fine" }];
     const asked = await respond("What is the handoff code?", { conversation_history: history });
     expect(textOf(json(asked))).toBe("echo: the handoff code is K-7x");
   });
 
-  it("shows the model one message where the user said two, and keeps both", async () => {
+  it("merges two user messages for the model, and stores both", async () => {
     const history = [user("one"), user("two"), { role: "assistant", content: "fine" }, user("three")];
     expect(textOf(json(await respond("four", { conversation_history: history })))).toBe("echo: three\n\nfour");
     const counted = await respond("how many turns", { conversation_history: history });
     expect(textOf(json(counted))).toBe("turns: 4");
   });
 
-  it("lets pass what a client keeps besides messages", async () => {
+  it("ignores other items of a client's history", async () => {
     const asked = await respond([
       { type: "message", role: "developer", content: [{ type: "input_text", text: "be kind" }] },
       { type: "message", role: "user", content: [{ type: "input_text", text: "one" }] },
@@ -160,7 +160,7 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in for %s", (versio
     expect((await agent.ask("/v1/responses", body)).status).toBe(status);
   });
 
-  it("tells of a response as it comes, with all that Codex reads of it", async () => {
+  it("streams a response with all events that Codex reads", async () => {
     const events = eventsOf(await respond("hello there", { stream: true }));
     expect(typesOf(events)).toEqual([
       ...["created", "output_item.added", "output_text.delta", "output_text.delta", "output_text.delta"],
@@ -179,7 +179,7 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in for %s", (versio
     });
   });
 
-  it("tells of its tools, whole and streamed", async () => {
+  it("reports its tool calls, plain and streamed", async () => {
     const kinds = ["function_call", "function_call_output", "message"];
     const typed = (output: { type: string }[]) => output.map(({ type }) => type);
     expect(typed(json(await respond("use a tool")).output)).toEqual(kinds);
@@ -189,7 +189,7 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in for %s", (versio
     expect(events.at(-1).response.output).toEqual(done.map(({ item }) => item));
   });
 
-  it("keeps what was said until whoever asked went away", async () => {
+  it("stores the text up to the moment the caller left", async () => {
     const asked = { model: "m", input: `slowly ${"word ".repeat(200)}`, stream: true };
     const heard = await agent.leavingAt("/v1/responses", asked, "output_text.delta");
     const { id } = JSON.parse(/^data: (.*)$/m.exec(heard)?.[1] ?? "").response;
@@ -197,7 +197,7 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in for %s", (versio
     await expect.poll(status, { timeout: 30_000 }).toBe("incomplete");
   });
 
-  describe("a failed call is told as its release does", () => {
+  describe("reports a failed call like its release", () => {
     const refused = (status: number) =>
       old
         ? `Error code: ${status} - {'error': {'message': 'the model http-${status}-x always fails', 'type': 'echo_error', 'code': None}}`

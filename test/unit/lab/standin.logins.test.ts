@@ -111,7 +111,7 @@ describe.each(["0.13.0", "0.14.0", "0.15.1", "0.16.0", "0.17.0", "0.18.0"])("log
     expect(made.hermes("auth", "status", "openai-codex").stdout).toContain("openai-codex: logged in");
   });
 
-  it("takes the words that clm tells users to type", async () => {
+  it("accepts the commands that clm prints", async () => {
     const { manifest } = await loadType("/nonexistent", "hermes");
     const commands = Object.entries(manifest.proxy?.providers ?? {})
       // Of xAI from 0.15 on.

@@ -26,7 +26,7 @@ function release(number: string) {
   for (const name of ["proxy.py", "logins.py", "settings.py"])
     copyFileSync(`templates/standin/hermes/${name}`, join(modules, name));
   writeFileSync(join(modules, "__init__.py"), `__version__ = "${number}"\n__release_date__ = "x"\n`);
-  // What a host has of these is not what is tried here, and this machine may have neither.
+  // Replaced by stubs: they are not tested here, and this machine may not have them.
   writeFileSync(join(home, "modules", "yaml.py"), "");
   writeFileSync(join(home, "modules", "dotenv.py"), "load_dotenv = None\n");
   const env = { ...process.env, HERMES_HOME: home, PYTHONPATH: join(home, "modules"), PYTHONDONTWRITEBYTECODE: "1" };
@@ -94,7 +94,7 @@ describe.each([
     expect([out.status, out.stderr]).toEqual([2, expect.stringContaining("Not logged into Nous Portal")]);
   });
 
-  it("passes on what it knows with the stored token, and nothing else", async () => {
+  it("passes known paths on with the stored token, and nothing else", async () => {
     const { access_token: token } = made.login(echo.port, "auth", "add", "nous", "--type", "oauth", "--no-browser")
       .providers.nous;
     expect(statSync(made.auth).mode & 0o777).toBe(0o600);
@@ -133,7 +133,7 @@ describe.each([
     expect(await stop("SIGINT")).toBe(0);
   });
 
-  it("tells when nobody answers behind it", async () => {
+  it("reports an unreachable upstream", async () => {
     made.login(await freePort(), "auth", "add", "nous", "--type", "oauth", "--no-browser");
     const { ask, stop } = await made.start("nous");
     const reply = await ask("/v1/models");

@@ -27,7 +27,7 @@ describe.each(Object.keys(standins) as Standin[])("the stand-in's installer for 
     execFileSync("python3", ["-c", check], { input: JSON.stringify(modules) });
   });
 
-  it("says that it is one", () => {
+  it("is marked as a stand-in", () => {
     expect(text).toContain("This is a stand-in");
     expect(text).toContain(`VERSION=${version}\n`);
     expect(text).not.toMatch(/^#(release|program)#$/m);
@@ -42,7 +42,7 @@ describe("the lab's own manifest", () => {
   afterEach(() => rmSync(home, { recursive: true }));
   const file = () => join(home, "manifests/lab.yaml");
 
-  it("pins what it brings", async () => {
+  it("pins its artifacts", async () => {
     await writeOverlay(home);
     const text = readFileSync(file(), "utf8");
     for (const { version, bytes, sha256 } of pinnedStandins()) {

@@ -19,7 +19,7 @@ function gathered() {
   return { stream, pieces };
 }
 
-it("what is written in one turn of the loop goes out in one piece, in its order, and the next in another", async () => {
+it("writes of one turn of the event loop go out as one, in order", async () => {
   const { stream, pieces } = gathered();
   for (const text of ["a", "b", "c"]) stream.write(text);
   await new Promise(setImmediate);
@@ -28,14 +28,14 @@ it("what is written in one turn of the loop goes out in one piece, in its order,
   expect(pieces).toEqual(["abc", "d"]);
 });
 
-it("what was written right before the end is not lost", async () => {
+it("a write right before the end is not lost", async () => {
   const { stream, pieces } = gathered();
   stream.write("last");
   await new Promise<void>((done) => stream.end(done));
   expect(pieces.join("")).toBe("last");
 });
 
-it("who writes hears when it was written, and whether to wait", async () => {
+it("a writer gets its callback, and the backpressure signal", async () => {
   const { stream } = gathered();
   const heard = new Promise((done) => stream.write("x", done));
   expect(stream.write("y".repeat(stream.writableHighWaterMark))).toBe(false);

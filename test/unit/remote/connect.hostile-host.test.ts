@@ -100,7 +100,7 @@ describe.each(stages.filter(({ connects }) => !connects))("a host that $name", (
     expect(host.connections()).toBe(1);
   });
 
-  it("is left at once when somebody says stop", async () => {
+  it("is dropped at once on abort", async () => {
     const host = await started(stage);
     const stop = new AbortController();
     const connecting = connect(await targetOf(host), { ...means(stop.signal), timeout: 60_000 });
@@ -164,7 +164,7 @@ describe("a forward", () => {
     expect(await ending(get(connection))).toEqual({ fault: "remote-timeout" });
   });
 
-  it("that is never answered ends when somebody says stop", async () => {
+  it("that is never answered ends on abort", async () => {
     const connection = await open(() => {});
     expect(await ending(connection.forward(8642, undefined, AbortSignal.timeout(100)))).toBeDefined();
   });

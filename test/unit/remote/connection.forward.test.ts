@@ -14,7 +14,7 @@ const refusing = (reason: number, jump = false) => {
   });
 };
 
-it("an sshd that may forward nothing is told from a port where nobody listens", async () => {
+it("an sshd that forbids forwarding differs from a port without a listener", async () => {
   const prohibited = await refusing(1)
     .forward(8642)
     .catch((fault) => fault);
@@ -27,6 +27,6 @@ it("an sshd that may forward nothing is told from a port where nobody listens", 
   await expect(refusing(2).forward(8642)).rejects.toMatchObject({ fault: "remote-failed" });
 });
 
-it("clm knows no command for a host that is only on the way", async () => {
+it("no command is suggested for a jump host", async () => {
   await expect(refusing(1, true).forward(22, "192.0.2.2")).rejects.toMatchObject({ fault: "unsupported", next: [] });
 });

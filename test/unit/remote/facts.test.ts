@@ -29,7 +29,7 @@ end=facts
 `;
 const clock = 1_700_000_000;
 
-describe("what a host said", () => {
+describe("a host's answer", () => {
   it("is read whole", () => expect(parseFacts(whole, clock)).toEqual(facts));
 
   it.each([
@@ -88,7 +88,7 @@ describe("the script, asked of this machine", () => {
   const { shells, close } = localShells();
   afterAll(close);
 
-  it.each(shells)("tells the truth under $name", async (shell) => {
+  it.each(shells)("is correct under $name", async (shell) => {
     const found = await readFacts(shell);
     const kb = (key: string) =>
       Number(new RegExp(`^${key}: +(\\d+)`, "m").exec(readFileSync("/proc/meminfo", "utf8"))?.[1]);
@@ -154,7 +154,7 @@ describe("the script on a host with other programs", () => {
     expect(found.cpus).toBeGreaterThan(0);
   });
 
-  it("a host whose shell says nothing of use is unsupported", async () => {
+  it("a host with an unusable shell is unsupported", async () => {
     const odd = localShells({ wrap: () => "echo This account is not available; exit 1" });
     const [shell] = odd.shells;
     if (!shell) throw new Error("no shell");

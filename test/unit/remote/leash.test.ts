@@ -30,7 +30,7 @@ describe("a leash", () => {
     expect(await codeOf(child)).toBe(0);
   });
 
-  it("ends when nobody can write to it any more", async () => {
+  it("ends when its writer is gone", async () => {
     const child = beat(60);
     child.stdin?.end("..");
     expect(await codeOf(child)).toBe(1);

@@ -13,7 +13,7 @@ afterEach(() => {
   for (const server of open.splice(0)) server.close();
 });
 
-/** Takes connections, counts them, and says nothing. */
+/** Accepts and counts connections, and sends nothing. */
 async function silent(): Promise<{ port: number; taken: () => number; next: Promise<unknown> }> {
   let taken = 0;
   const server = createServer((socket) => {
@@ -26,7 +26,7 @@ async function silent(): Promise<{ port: number; taken: () => number; next: Prom
   return { port: (server.address() as AddressInfo).port, taken: () => taken, next: once(server, "connection") };
 }
 
-it("a host that is at another place now is connected to there, and one that is not shares its connection", async () => {
+it("a host with a new address gets a new connection, and an unchanged one shares its connection", async () => {
   const stop = new AbortController();
   const means: ConnectOptions = {
     trust: trustIn(mkdtempSync(join(tmpdir(), "clm-pool-"))),

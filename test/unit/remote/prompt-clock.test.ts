@@ -5,7 +5,7 @@ import { PromptClock } from "../../../src/remote/prompt-clock.js";
 
 const late = () => new Fault("remote-timeout", "late");
 
-it("a deadline ends with its fault, and one that was stopped does not", async () => {
+it("a deadline ends with its fault, unless it was cancelled", async () => {
   const clock = new PromptClock();
   const [over, stopped] = [clock.deadline(30, late), clock.deadline(30, late)];
   stopped.stop();
@@ -15,7 +15,7 @@ it("a deadline ends with its fault, and one that was stopped does not", async ()
   expect(over.left()).toBe(0);
 });
 
-it("the time in which a person is asked does not count, for whatever was begun before or meanwhile", async () => {
+it("time spent in prompts does not count, for deadlines started before or during it", async () => {
   const clock = new PromptClock();
   const before = clock.deadline(60, late);
   let answer: (text: string) => void = () => {};
@@ -30,7 +30,7 @@ it("the time in which a person is asked does not count, for whatever was begun b
   expect([before.signal.aborted, meanwhile.signal.aborted]).toEqual([true, true]);
 });
 
-it("a question that fails lets it go on", async () => {
+it("a failed prompt lets the clock continue", async () => {
   const clock = new PromptClock();
   const deadline = clock.deadline(30, late);
   await expect(clock.whileAsking(Promise.reject(new Error("no")))).rejects.toThrow("no");

@@ -40,7 +40,7 @@ describe.each(shells)("several commands in one shell under $name", (shell: Local
     expect(stdout).toBe(`x ${(await run(shell, "/bin/sh -c umask")).stdout}`);
   });
 
-  it("take from stdin what is theirs", async () => {
+  it("read only their own stdin", async () => {
     const { one } = await counted();
     const first = await run(one, 'IFS= read -r line; echo "$line"', { stdin: "mine\n", keepStdin });
     const second = await run(one, 'IFS= read -r line; echo "$line"', { stdin: "yours\n", keepStdin });
@@ -109,14 +109,14 @@ describe.each(shells)("several commands in one shell under $name", (shell: Local
     expect(gone).toHaveLength(2);
   });
 
-  it("are told when the line breaks between them", async () => {
+  it("fail when the connection breaks between them", async () => {
     const lost = new Error("lost the connection");
     const breaking: Shell = {
       as: () => breaking,
       spawn: async (command) => {
         const process = await shell.spawn(command);
         process.stdin.end();
-        // Nobody has heard of it yet.
+        // No event has reported it yet.
         return { ...process, done: process.done.then(() => sleep(50)).then(() => Promise.reject(lost)) };
       },
     };
@@ -125,7 +125,7 @@ describe.each(shells)("several commands in one shell under $name", (shell: Local
     await expect(run(one, "echo never", { keepStdin })).rejects.toThrow("lost the connection");
   });
 
-  it("end when they are told to", async () => {
+  it("end when aborted", async () => {
     const { one } = await counted();
     const stop = new AbortController();
     const running = run(one, "sleep 60", { signal: stop.signal, keepStdin });

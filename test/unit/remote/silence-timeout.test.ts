@@ -14,20 +14,20 @@ async function read(stream: PassThrough, more: object = {}, each: () => Promise<
   return text;
 }
 
-it("what comes is given on, to its end", async () => {
+it("data is passed on to its end", async () => {
   const stream = new PassThrough();
   stream.write("one ");
   setTimeout(() => stream.end("two"), 20);
   expect(await read(stream)).toBe("one two");
 });
 
-it("one that falls silent is a fault", async () => {
+it("a silent stream is a fault", async () => {
   const stream = new PassThrough();
   stream.write("one");
   await expect(read(stream)).rejects.toMatchObject({ fault: "remote-timeout", next: ["clm host check wolf-i"] });
 });
 
-it("one that does not end is a fault", async () => {
+it("an endless stream is a fault", async () => {
   const stream = new PassThrough();
   stream.write("x".repeat(2000));
   await expect(read(stream, { maxBytes: 1000 })).rejects.toMatchObject({ fault: "remote-failed" });

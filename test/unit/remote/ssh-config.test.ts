@@ -54,7 +54,7 @@ const faultOf = (work: Promise<unknown>): Promise<Fault> =>
     (error) => (isFault(error) ? error : expect.fail(`not a fault: ${error}`)),
   );
 
-describe("what ssh says is taken", () => {
+describe("the output of ssh -G is used", () => {
   test("from the config file", async () => {
     expect(await ask("web")).toEqual({
       hostname: "web.example.com",
@@ -70,7 +70,7 @@ describe("what ssh says is taken", () => {
     });
   });
 
-  test("for a host nobody configured", async () => {
+  test("for an unconfigured host", async () => {
     expect(await ask("Other.Example")).toMatchObject({ hostname: "other.example", user: me, port: 22, proxyJump: [] });
   });
 
@@ -91,7 +91,7 @@ describe("what ssh says is taken", () => {
   });
 });
 
-describe("what the host's record says comes first", () => {
+describe("the host's record comes first", () => {
   test("port and user", async () => {
     expect(await ask("web", { port: 99, user: "root" })).toMatchObject({
       hostname: "web.example.com",
@@ -107,7 +107,7 @@ describe("what the host's record says comes first", () => {
     expect((await ask("other", { identity: path("explicit") })).identityFiles).toEqual([path("explicit")]);
   });
 
-  test("an identity whose private half is in an agent", async () => {
+  test("an identity whose private key is in an agent", async () => {
     expect((await ask("other", { identity: path("agent-only.pub") })).identityFiles).toEqual([path("agent-only")]);
     expect((await ask("other", { identity: path("agent-only") })).identityFiles).toEqual([path("agent-only")]);
   });
@@ -124,7 +124,7 @@ describe("what the host's record says comes first", () => {
   });
 });
 
-describe("what cannot be done is told", () => {
+describe("unsupported settings are reported", () => {
   test("a ProxyCommand", async () => {
     const fault = await faultOf(ask("command"));
     expect(fault.fault).toBe("unsupported");
@@ -154,7 +154,7 @@ describe("what cannot be done is told", () => {
 describe("without ssh on this machine", () => {
   const without = { PATH: path("empty") };
 
-  test("the defaults of OpenSSH are taken, and that is said", async () => {
+  test("the defaults of OpenSSH are used, with a message", async () => {
     const said: string[] = [];
     const settings = await sshSettings({ name: "wolf-i", address: "web" }, without, (line) => said.push(line));
     expect(settings).toMatchObject({

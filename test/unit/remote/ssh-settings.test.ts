@@ -14,7 +14,7 @@ test.each(cases)("$name", ({ output, expect: expected }) => {
   expect(Object.fromEntries(seen)).toEqual(expected);
 });
 
-describe("a host that froze is told within 10 s", () => {
+describe("a frozen host is detected within 10 s", () => {
   const own = keepAliveFor();
   test.each([
     ["often enough", { milliseconds: 1000, unanswered: 3 }, { milliseconds: 1000, unanswered: 3 }],
@@ -22,7 +22,7 @@ describe("a host that froze is told within 10 s", () => {
     ["rarely, and only once", { milliseconds: 30_000, unanswered: 0 }, own],
     ["often, and far too many times", { milliseconds: 1000, unanswered: 600 }, own],
   ])("asked %s", (_about, wanted, taken) => expect(keepAliveFor(wanted)).toEqual(taken));
-  test("asked as nobody says", () => expect(own.milliseconds * (own.unanswered + 1)).toBeLessThan(10_000));
+  test("keepalives by default", () => expect(own.milliseconds * (own.unanswered + 1)).toBeLessThan(10_000));
 });
 
 describe("a hop", () => {

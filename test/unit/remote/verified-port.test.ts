@@ -4,7 +4,7 @@ import { Fault } from "../../../src/errors.js";
 import type { Connection } from "../../../src/remote/connection.js";
 import { VerifiedPort } from "../../../src/remote/verified-port.js";
 
-/** A port in the test's hands: what happened, in order, and the looks that have begun. */
+/** A port controlled by the test: its events in order, and the running checks. */
 function inHands(forward?: () => Promise<Duplex>) {
   const happened: string[] = [];
   const streams: Duplex[] = [];
@@ -55,7 +55,7 @@ it("one look is for all that were open when it began, and for none that came lat
   expect(looks).toHaveLength(2);
 });
 
-it("what is not the unit's is closed, and the next one is looked at anew", async () => {
+it("a foreign connection is closed, and the next one is checked again", async () => {
   const { port, streams, looks } = inHands();
   const refused = port.open();
   await settled();
@@ -77,7 +77,7 @@ it("what broke off during the look is not handed out", async () => {
   await expect(opened).rejects.toMatchObject({ fault: "remote-failed" });
 });
 
-it("where nobody listens the look says why, and a host that is lost is asked nothing", async () => {
+it("without a listener the check gives the reason, and a lost host is not asked", async () => {
   const stopped = new Fault("not-ready", "ada is stopped");
   const silent = inHands(() => Promise.reject(new Fault("remote-failed", "cannot reach 127.0.0.1:8642")));
   const opened = silent.port.open();

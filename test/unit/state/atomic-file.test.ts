@@ -41,7 +41,7 @@ test("a file that was open to others is closed by the next write", () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test("a symbolic link is refused and what it points to is left alone", async () => {
+test("a symbolic link is refused and its target unchanged", async () => {
   const dir = scratch();
   const target = join(dir, "elsewhere");
   const path = join(dir, "hosts.json");
@@ -52,7 +52,7 @@ test("a symbolic link is refused and what it points to is left alone", async () 
   expect(readFileSync(target, "utf8")).toBe("theirs");
   expect(lstatSync(path).isSymbolicLink()).toBe(true);
 
-  // What the hint says mends it.
+  // The suggested command repairs it.
   execFileSync("sh", ["-c", fault.next[0] ?? ""]);
   expect(lstatSync(path).isSymbolicLink()).toBe(false);
   writeAtomic(path, "ours");
@@ -71,7 +71,7 @@ test("when something goes wrong before the rename, the target stays and nothing 
   expect(readdirSync(dir)).toEqual(["hosts.json"]);
 });
 
-test("what the system refuses is a fault that names the file", async () => {
+test("a system error is a fault that names the file", async () => {
   const path = join(scratch(), "hosts.json");
   mkdirSync(path);
   writeFileSync(join(path, "full"), "");

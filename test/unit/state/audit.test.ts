@@ -36,7 +36,7 @@ async function filled(): Promise<string> {
   return dir;
 }
 
-test("begin and end of a deed are a line each, and say who, what, to what, when and how it went", async () => {
+test("start and end of an action are a line each, with user, verb, target, time and result", async () => {
   const dir = scratch();
   const now = () => new Date("2025-01-01T00:00:00Z");
   const begun = await beginAudit(dir, { verb: "host add", target: "wolf", argv: ["host", "add", "wolf"] }, now);
@@ -73,7 +73,7 @@ test("each line's hash can be made with sha256 from the line and the hash before
   }
 });
 
-test("a log that nobody touched is fine, and so is none", async () => {
+test("an untouched log is valid, and so is none", async () => {
   expect(verifyAudit(await filled())).toEqual({ ok: true, entries: 6, unfinished: [] });
   const empty = scratch();
   expect(verifyAudit(empty)).toEqual({ ok: true, entries: 0, unfinished: [] });
@@ -184,7 +184,7 @@ test.each<[string, (dir: string) => void, number]>([
   expect(readAudit(dir).filter((entry) => entry.head_lost)).toMatchObject([{ seq: line, target: "lynx" }]);
 });
 
-test.each([10, 5000])("an unfinished line of %i bytes is cut by the next writer, which says so", async (length) => {
+test.each([10, 5000])("an unfinished line of %i bytes is cut by the next writer, which records it", async (length) => {
   const dir = await filled();
   const torn = '{"seq":7,'.padEnd(length, "x");
   appendFileSync(log(dir), torn);
@@ -196,7 +196,7 @@ test.each([10, 5000])("an unfinished line of %i bytes is cut by the next writer,
   expect(readAudit(dir)[7]).not.toHaveProperty("cut_bytes");
 });
 
-test("a log that is nothing but an unfinished line is begun again", async () => {
+test("a log with only an unfinished line is started again", async () => {
   const dir = scratch();
   writeFileSync(log(dir), '{"seq":1');
   await action(dir, "wolf");

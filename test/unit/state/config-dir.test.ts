@@ -36,7 +36,7 @@ test.each([0o000, 0o022, 0o077])("it is made 0700, with its parents, under umask
   expect(mode(join(root, "backups"))).toBe(0o700);
 });
 
-test("one that is open to others is closed", () => {
+test("an open directory is made private", () => {
   const root = scratch();
   writeFileSync(join(root, "hosts.json"), "");
   chmodSync(root, 0o755);

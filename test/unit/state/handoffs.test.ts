@@ -14,7 +14,7 @@ const handoff: Handoff = {
   to: { host: "wolf-ii", agent: "ben" },
 };
 
-it("keeps what is open, as far as it came, and nothing else", async () => {
+it("keeps open handoffs with their progress, and nothing else", async () => {
   const dir = join(scratch(), "config");
   const handoffs = openHandoffs(dir);
   expect(handoffs.all()).toEqual([]);
@@ -30,7 +30,7 @@ it("keeps what is open, as far as it came, and nothing else", async () => {
   expect(statSync(join(dir, "handoffs.json")).mode & 0o777).toBe(0o600);
 });
 
-it("remembers what was taken away until nothing can write it any more", async () => {
+it("remembers removed messages until nothing can write them again", async () => {
   const dir = join(scratch(), "config");
   const handoffs = openHandoffs(dir);
   const { id, to } = handoff;

@@ -26,7 +26,7 @@ const fleet = [
 ];
 const names = (hosts: Host[]) => hosts.map(({ name }) => name);
 
-test("a host is written and read as it was, agents and what they hold included", async () => {
+test("a host is written and read unchanged, agents included", async () => {
   const dir = scratch();
   const full: Host = {
     ...host("wolf-i", { rack: "b2" }),
@@ -121,7 +121,7 @@ test.each<[string[], [string, string][], string]>([
   [["lab-1\\"], [], "lab-1"],
   [[], [["rack", "z9"]], "rack=z9"],
   [["lab-*"], [["gpu", "yes"]], "gpu=yes"],
-])("%j with labels %j selects nothing and says so", async (patterns, labels, word) => {
+])("%j with labels %j selects nothing, which is an error", async (patterns, labels, word) => {
   const fault = await faultOf(() => selectHosts(fleet, patterns, labels));
   expect(fault.fault).toBe("not-found");
   expect(fault.message).toContain(word);

@@ -8,7 +8,7 @@ const seen = (state: string, at = "2026-01-02T03:04:05.000Z") => ({ at, state })
 const scratch = scratchDirectories();
 const everybody = () => true;
 
-it("keeps what was seen, and forgets agents that are gone", () => {
+it("keeps observations, and drops removed agents", () => {
   const dir = join(scratch(), "config");
   expect(readLastStatuses(dir)).toEqual({});
   expect(
@@ -35,7 +35,7 @@ it.each(["", "{", "[]", '{"version":1}', '{"version":2,"agents":{}}', '{"version
   },
 );
 
-it("who may not write there can look all the same", () => {
+it("works read-only without write permission", () => {
   const file = join(scratch(), "file");
   writeFileSync(file, "");
   expect(saveLastStatuses(join(file, "config"), { "wolf:hermes:ada": seen("running") }, everybody)).toBe(false);

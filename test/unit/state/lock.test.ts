@@ -72,7 +72,7 @@ test("the lock of a process that died here is taken at once", () => {
   expect(isHeld(take(directory))).toBe(false);
 });
 
-test("so is the lock of a process whose pid now belongs to another", () => {
+test("so is the lock of a process whose pid was reused", () => {
   const directory = join(scratch(), "hosts");
   taken(directory, terms(ownedBy({ ...thisProcess(), started: "1" })));
   expect(isHeld(take(directory))).toBe(false);
@@ -115,7 +115,7 @@ test("a living owner here is not robbed for an old heartbeat, only when it was s
   expect(isHeld(take(directory, terms(ownedBy(thisProcess()), true)))).toBe(false);
 });
 
-test("who was robbed knows it, and cannot disturb the new owner", () => {
+test("a writer that lost the lock knows it, and cannot disturb the new owner", () => {
   const directory = join(scratch(), "hosts");
   const robbed = taken(directory);
   expect(robbed.stillMine()).toBe(true);
@@ -153,7 +153,7 @@ test("a taker that slept while others came and went does not get an old number",
   expect(numbers(directory)).toEqual([`${next.generation}`]);
 });
 
-test("nor does one that slept while another took the lock and still has it", () => {
+test("nor does one that was suspended while another took the lock", () => {
   const directory = join(scratch(), "hosts");
   const holder = taken(directory);
   let other: Claim | undefined;
@@ -174,7 +174,7 @@ test("removing the lock's directory takes the lock from its owner", () => {
   const robbed = taken(directory);
   rmSync(directory, { recursive: true });
   expect(robbed.stillMine()).toBe(false);
-  // Also when the numbers, begun again, have come to its own.
+  // Even when the fencing numbers started again and reached its own.
   expect(taken(directory).generation).toBe(robbed.generation);
   expect(robbed.stillMine()).toBe(false);
 });
@@ -220,7 +220,7 @@ test("work that throws frees the lock", async () => {
   expect(await withLock(root, "hosts", { wait: 0 }, () => "free")).toBe("free");
 });
 
-test("whoever waits too long is told who has it, since when, and what to do", async () => {
+test("a wait that times out names the owner, the time and the next command", async () => {
   const root = scratch();
   mkdirSync(join(root, "locks"));
   const owner = ownedBy({ ...thisProcess() });
@@ -249,7 +249,7 @@ test("a lock's directory that holds something else ends in a fault, not a hang",
   expect(fault.fault).toBe("locked");
 });
 
-test("a stuck owner loses the lock to one who watched it for the whole expiry", async () => {
+test("a stuck owner loses the lock to a waiter that watched it for the whole expiry", async () => {
   const root = scratch();
   mkdirSync(join(root, "locks"));
   const stuck = taken(join(root, "locks/hosts"));
@@ -268,7 +268,7 @@ test("an owner with a heart keeps it, however long its work takes", async () => 
   });
 });
 
-test("who was robbed during its work is stopped before it writes", async () => {
+test("a writer that loses the lock during its work is stopped before it writes", async () => {
   const root = scratch();
   const fault = await faultOf(() =>
     withLock(root, "hosts", {}, (lock) => {

@@ -21,7 +21,7 @@ test.runIf(linux)("a pid that was given to another process is not the process th
   expect(isAlive({ ...thisProcess(), started: "1" })).toBe(false);
 });
 
-test.runIf(linux)("a killed process that nobody has asked after is not alive", async () => {
+test.runIf(linux)("a zombie is not alive", async () => {
   // The shell becomes `sleep`, which never waits for the child it inherits.
   const parent = spawn("sh", ["-c", "sh -c 'echo $$; exec sleep 60' & exec sleep 60"], {
     stdio: ["ignore", "pipe", "ignore"],
@@ -38,7 +38,7 @@ test.runIf(linux)("a killed process that nobody has asked after is not alive", a
   }
 });
 
-test("of a process on another machine, or in another container, nothing can be said", () => {
+test("a process on another machine or in another container is unknown", () => {
   expect(isAlive({ ...thisProcess(), place: "elsewhere" })).toBeUndefined();
 });
 

@@ -1,6 +1,6 @@
 import type { AgentRecord } from "../../../src/state/agent.js";
 
-/** The record of an agent that was just installed, with what a test is about. */
+/** The record of a newly installed agent, with the changes that a test needs. */
 export const sampleAgent = (name: string, more: Partial<AgentRecord> = {}): AgentRecord => ({
   type: "hermes",
   version: "2026.7.1",

@@ -77,7 +77,7 @@ test("it comes out as something that does not show", async () => {
   ).toEqual([value]);
 });
 
-test("what is not there is undefined, whatever its name, and reading makes no file", () => {
+test("a missing secret is undefined, whatever its name, and reading creates no file", () => {
   const dir = scratch();
   expect(openSecrets(dir).get(agent, keyName)).toBeUndefined();
   expect(openSecrets(dir).get(agent, "constructor")).toBeUndefined();
@@ -136,7 +136,7 @@ test.each([
   ["broken JSON at its beginning", `${value}`],
   ["a wrong shape", JSON.stringify({ version: 1, "a:b:c": { K: value } })],
   ["a wrong version", JSON.stringify({ version: value })],
-])("%s is told without telling the secret", async (_, text) => {
+])("%s is reported without the secret", async (_, text) => {
   const dir = scratch();
   writeFileSync(join(dir, "secrets.json"), text, { mode: 0o600 });
   const fault = await faultOf(() => openSecrets(dir).get(agent, keyName));

@@ -61,7 +61,7 @@ test.each<[Shape<unknown>, unknown, string]>([
   expect(found && objectionText(found)).toBe(expected);
 });
 
-test("the type is what the shape says", () => {
+test("the type follows the shape", () => {
   expectTypeOf<TypeOf<typeof pet>>().toEqualTypeOf<{ name: string; legs?: number | undefined }>();
   const choice = oneOf("a", "b");
   expectTypeOf<TypeOf<typeof choice>>().toEqualTypeOf<"a" | "b">();

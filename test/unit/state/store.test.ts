@@ -36,7 +36,7 @@ const put = (dir: string, content: unknown) =>
   writeFileSync(join(dir, "pets.json"), typeof content === "string" ? content : JSON.stringify(content));
 const backupsIn = (dir: string) => (existsSync(join(dir, "backups")) ? readdirSync(join(dir, "backups")).sort() : []);
 
-test("what is written is read again, with its version first and for people to read", async () => {
+test("content is read back unchanged, with its version first and indented", async () => {
   const dir = scratch();
   expect(await petStore(dir).update(adding("rex"))).toEqual({ pets: [{ name: "rex", legs: 4 }] });
   expect(petStore(dir).read()).toEqual({ pets: [{ name: "rex", legs: 4 }] });
@@ -251,7 +251,7 @@ test("a symbolic link is refused, and so is anything that is no file", async () 
   expect((await faultOf(() => petStore(other).read())).fault).toBe("state-corrupt");
 });
 
-test("whoever lost the lock during the change writes nothing", async () => {
+test("a writer that lost the lock writes nothing", async () => {
   const dir = scratch();
   await petStore(dir).update(adding("rex"));
   const before = textOf(dir);
@@ -266,7 +266,7 @@ test("whoever lost the lock during the change writes nothing", async () => {
   expect(textOf(dir)).toBe(before);
 });
 
-test("what an editor saved during the change is not overwritten", async () => {
+test("an edit saved during the change is not overwritten", async () => {
   const dir = scratch();
   await petStore(dir).update(adding("rex"));
   const fault = await faultOf(() =>
@@ -291,7 +291,7 @@ test("many updates at once in one process lose none", async () => {
   ).toBe(50);
 });
 
-test("what is to be forgotten is in no backup either", async () => {
+test("removed secrets are in no backup either", async () => {
   const dir = scratch();
   const store = petStore(dir);
   for (const name of ["rex", "tom", "kit"]) await store.update(adding(name));

@@ -11,7 +11,7 @@ const [shown, pinned] = [keys.ed1?.fingerprint, keys.ed2?.fingerprint];
 const entries = (text: string): Entry[] => parseKnownHosts(withKeys(text), "/home/me/known_hosts").entries;
 
 describe("a key that is not known", () => {
-  test("names what was shown and how to pin it", () => {
+  test("names the presented key and the command to pin it", () => {
     const fault = untrusted(target, settings, { kind: "unknown", offered });
     expect(fault.fault).toBe("host-key-unknown");
     expect(fault.message).toContain("wolf-i at [host.example]:2222");
@@ -48,7 +48,7 @@ describe("a key that changed", () => {
     expect(fault.data).toMatchObject({ expected: [keys.ed2?.line], expectedFingerprints: [pinned] });
   });
 
-  test("against the user's file tells where that stands and how to take it out", () => {
+  test("against the user's file names the line and the command to remove it", () => {
     const expected = entries("\n[host.example]:2222 <ed2>\n[host.example]:2222 <rsa>\n");
     const fault = untrusted(target, settings, { kind: "changed", where: "user", offered, expected });
     expect(fault.why.join("\n")).toContain("/home/me/known_hosts, line 2");
@@ -67,7 +67,7 @@ describe("a key that changed", () => {
   });
 });
 
-test("a revoked key is told with the line that revokes it", () => {
+test("a revoked key is reported with the line that revokes it", () => {
   const [entry] = entries("# x\n@revoked * <ed1>\n");
   if (!entry) throw new Error("no entry");
   const fault = untrusted(target, settings, { kind: "revoked", where: "user", offered, entry });
@@ -76,7 +76,7 @@ test("a revoked key is told with the line that revokes it", () => {
   expect(fault.data).toMatchObject({ revoked: { file: "/home/me/known_hosts", line: 2 } });
 });
 
-test("a fingerprint that was asked for and not shown is told with both", () => {
+test("an expected fingerprint that was not presented is reported with both", () => {
   const fault = wrongFingerprint(target, pinned ?? "", offered);
   expect(fault.fault).toBe("host-key-changed");
   expect(fault.why.join("\n")).toContain(shown);

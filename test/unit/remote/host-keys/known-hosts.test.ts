@@ -29,7 +29,7 @@ describe.each(lookups)("$name", ({ text: template, ask, ignored = [], differs, u
     expect(look(text, name)).toEqual(found);
   });
 
-  test("lines that say nothing are reported", () => {
+  test("invalid lines are reported", () => {
     expect(parseKnownHosts(text, "known_hosts").ignored.map(({ line }) => line)).toEqual(ignored);
   });
 
@@ -78,7 +78,7 @@ function hashed(name: string, salt: Buffer): string {
 }
 
 describe("whatever the names are", () => {
-  test("a hashed entry matches exactly what the plain one does", () => {
+  test("a hashed entry matches like the plain one", () => {
     fc.assert(
       fc.property(hostName, port, hostName, port, salt, fc.boolean(), (host, itsPort, other, otherPort, salt, same) => {
         const entry = lookupName(host, itsPort);
@@ -88,7 +88,7 @@ describe("whatever the names are", () => {
     );
   });
 
-  test("a pattern matches what the same regular expression does", () => {
+  test("a pattern matches like the same regular expression", () => {
     const pattern = fc.stringMatching(/^[ab*?]{0,8}$/);
     fc.assert(
       fc.property(pattern, fc.stringMatching(/^[ab]{1,8}$/), (pattern, name) => {

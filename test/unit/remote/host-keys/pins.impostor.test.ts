@@ -27,7 +27,7 @@ async function tryLogin({ address, port }: Impostor, config: Partial<ConnectConf
 }
 
 describe("the impostor used by the tests of trust", () => {
-  test("sees whoever tries to log in", async () => {
+  test("sees every login attempt", async () => {
     const host = await impostor();
     await tryLogin(host, {});
     expect(host.connections()).toBe(1);
@@ -36,7 +36,7 @@ describe("the impostor used by the tests of trust", () => {
     expect(host.authAttempts()).toBe(host.authPackets().length);
   });
 
-  test("sees a connection and nothing more from who checks the key first", async () => {
+  test("sees only a connection from a client that checks the key first", async () => {
     const host = await impostor();
     let shown: Buffer | undefined;
     const hostVerifier = (blob: Buffer) => {
@@ -62,7 +62,7 @@ describe("the impostor used by the tests of trust", () => {
   });
 });
 
-/** What OpenSSH makes of our pins, as told in pins.ts. */
+/** OpenSSH with our pins, with the options given in pins.ts. */
 async function sshWithPins(configDir: string, { address, port }: Impostor): Promise<string> {
   const options = {
     HostKeyAlias: "wolf-i",
@@ -91,7 +91,7 @@ describe("OpenSSH with our pins", () => {
     expect(host.authAttempts()).toBeGreaterThan(0);
   });
 
-  test("refuses one that shows another", async () => {
+  test("refuses a host with another key", async () => {
     const [configDir, host] = [scratch(), await impostor()];
     await pin(configDir, "wolf-i", key("ed1"));
     expect(await sshWithPins(configDir, host)).toContain("Host key verification failed");
@@ -99,7 +99,7 @@ describe("OpenSSH with our pins", () => {
     expect(host.authPackets()).toEqual([]);
   });
 
-  test("knows nobody of another name", async () => {
+  test("knows no host of another name", async () => {
     const [configDir, host] = [scratch(), await impostor()];
     await pin(configDir, "wolf-ii", host.key);
     expect(await sshWithPins(configDir, host)).toContain("Host key verification failed");

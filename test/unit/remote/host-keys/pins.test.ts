@@ -47,7 +47,7 @@ describe("pinning", () => {
     for (const name of names) expect(await readPins(configDir, name)).toHaveLength(1);
   });
 
-  test("is seen at once by who read the file before", async () => {
+  test("is visible at once to earlier readers of the file", async () => {
     const { configDir } = given("wolf-i <ed1>\n");
     expect(await pinned(configDir, "wolf-i")).toEqual(["ed1"]);
     await pin(configDir, "wolf-i", key("ed2"));
@@ -70,7 +70,7 @@ describe("pinning", () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test("what is written is what OpenSSH finds", async () => {
+  test("OpenSSH finds the written pins", async () => {
     const { configDir, path } = given();
     await pin(configDir, "wolf-i", key("ed1"));
     await pin(configDir, "[fe80::1]:2200", key("ecdsa"));
@@ -86,7 +86,7 @@ describe("unpinning", () => {
     expect(text()).toBe(withKeys("other <ed2>\n"));
   });
 
-  test("who is not there changes nothing", async () => {
+  test("removing an unknown name changes nothing", async () => {
     const { configDir, path } = given();
     await unpin(configDir, "wolf-i");
     expect(existsSync(path)).toBe(false);
@@ -100,7 +100,7 @@ describe("copying", () => {
     expect(text()).toBe(withKeys("wolf-i <ed1>\nother <ed2>\nwolf-i <rsa>\nwolf-j <ed1>\nwolf-j <rsa>\n"));
   });
 
-  test("of a name without keys keeps what the new one has", async () => {
+  test("of a name without keys keeps the pins of the new one", async () => {
     const { configDir } = given("wolf-j <ed1>\n");
     await copyPin(configDir, "wolf-i", "wolf-j");
     expect(await pinned(configDir, "wolf-j")).toEqual(["ed1"]);
@@ -135,7 +135,7 @@ describe("reading", () => {
     ["a pattern", "* <ed1>\n"],
     ["a hashed name", "|1|AAECAwQFBgcICQoLDA0ODxAREhM=|IZ1zV0swCfFUvwvqRtiJbYJ0/LA= <ed1>\n"],
     ["JSON", "{}\n"],
-  ])("a file with %s vouches for nobody and is not written over", async (_, content) => {
+  ])("a file with %s trusts no host and is not overwritten", async (_, content) => {
     const { configDir, text } = given(content);
     await expect(readPins(configDir, "wolf-i")).rejects.toEqual(corrupt);
     await expect(readPins(configDir, "other")).rejects.toEqual(corrupt);

@@ -27,7 +27,7 @@ async function known(more: Partial<typeof settings> & { hostKeyAlias?: string })
   return { keys: names(keys), revoked: names(revoked), ignored: ignored.length };
 }
 
-describe("what the user's files say", () => {
+describe("the user's files", () => {
   test("comes from all of them", async () => {
     const user = file("host.example <ed1>\nbad line\n@cert-authority * <ed2>\n");
     const global = file("host.example <rsa>\n@revoked * <ecdsa>\n");
@@ -81,7 +81,7 @@ describe("a file that is there and cannot be read stops everything", () => {
     await expect(userEntries({ ...settings, globalKnownHostsFiles: [path] })).rejects.toEqual(refused);
   });
 
-  test("a file of somebody else", async () => {
+  test("a file of another user", async () => {
     const path = file("host.example <ed1>\n");
     chmodSync(join(path, ".."), 0o755);
     chmodSync(path, 0o000);
@@ -91,7 +91,7 @@ describe("a file that is there and cannot be read stops everything", () => {
   });
 });
 
-/** Root may read anything, so for a moment be nobody. */
+/** Root can read anything, so the process becomes `nobody` for a moment. */
 async function withoutRoot(work: () => Promise<void>): Promise<void> {
   const root = process.geteuid?.() === 0;
   if (root) process.seteuid?.(65534);

@@ -38,7 +38,7 @@ function operationsOf({ apply }: Case): Operation[] {
   });
 }
 
-/** Puts the test's directory where a case says ROOT or ./ and the name of a temporary file where it says TEMP(name). */
+/** Replaces ROOT and ./ by the test's directory, and TEMP(name) by the name of a temporary file. */
 function placed(text: string, root: string): Case[] {
   const key = (name: string) => createHash("sha256").update(join(root, name)).digest("hex").slice(0, 16);
   const at = (value: unknown): unknown => {

@@ -107,7 +107,7 @@ describe.each(shells)("converge under $name", (shell) => {
     expect(sent).toBeLessThan(30_000);
   });
 
-  it("changes nothing without approval, and tells what it would", async () => {
+  it("changes nothing in check mode, and reports the differences", async () => {
     writeFileSync(`${root}/old`, "old");
     const list = [folder("d"), note("d/f", "new"), note("old", "new"), absent({ path: `${root}/old` })];
     const before = survey(root);
@@ -124,7 +124,7 @@ describe.each(shells)("converge under $name", (shell) => {
     expect(survey(root)).toEqual(before);
   });
 
-  it("tells each result once, when it is known", async () => {
+  it("reports each result once, when it is known", async () => {
     const list = [folder("d"), note("d/f", "x"), note("no/f", "x"), note("never", "x")];
     const told: Result[] = [];
     const report = await apply(list, { onResult: (result) => told.push(result) });
@@ -133,7 +133,7 @@ describe.each(shells)("converge under $name", (shell) => {
     expect(report.failed?.id).toBe(`file ${root}/no/f`);
   });
 
-  it("is not confused by what a login shell says", async () => {
+  it("ignores output of a login shell", async () => {
     const noise = "printf 'Welcome!\\r\\nclm-00 0 changed\\nready\\nend\\nno newline'";
     const noisy = wrapped(shell.name, (command) => `${noise}; echo oops >&2; ${command}; ${noise}`);
     const list = [folder("d"), note("d/f", "x")];
@@ -235,7 +235,7 @@ describe.each(shells)("converge under $name", (shell) => {
     expect(readdirSync(root)).toEqual(["old"]);
   });
 
-  it("says so when the answer breaks off", async () => {
+  it("reports an answer that breaks off", async () => {
     const cut = tampered(shell, (process) => ({ ...process, stdout: Readable.from(upTo(120, process.stdout)) }));
     const broken = converge(cut, [note("a", "a"), note("b", "b"), note("c", "c")], { mode: "check" });
     await expect(broken).rejects.toMatchObject({
@@ -245,7 +245,7 @@ describe.each(shells)("converge under $name", (shell) => {
     });
   });
 
-  it("says what the host said when there is no shell to talk to", async () => {
+  it("reports the host's message when there is no shell", async () => {
     const none = wrapped(shell.name, () => "echo 'This account is not available.' >&2; exit 1");
     await expect(converge(none, [note("a", "a")], { mode: "check" })).rejects.toMatchObject({
       fault: "remote-failed",
@@ -253,7 +253,7 @@ describe.each(shells)("converge under $name", (shell) => {
     });
   });
 
-  it("passes a lost connection on, with what was finished", async () => {
+  it("reports a lost connection with the completed operations", async () => {
     const list = [note("a", "a"), run({ as: owner, argv: ["sleep", "3"] }), note("b", "b")];
     const lost = new Fault("connection-lost", "the host stopped answering", { data: { host: "x" } });
     let drop = () => {};
@@ -269,7 +269,7 @@ describe.each(shells)("converge under $name", (shell) => {
     });
   });
 
-  it("stops when it is told to, after the operation it is at", async () => {
+  it("stops on abort after the current operation", async () => {
     const slow = run({ as: owner, script: `sleep 1; touch ${root}/done`, creates: `${root}/done` });
     const list = [note("a", "a"), slow, note("b", "b")];
     const stop = new AbortController();
@@ -347,7 +347,7 @@ describe("a client that dies", () => {
     note("d/three", "3"),
   ];
 
-  /** Begins anew and dies after so many results. Gives back how the run ended. */
+  /** Starts again and dies after this many results. Returns how the run ended. */
   async function dyingAfter(results: number, list: Operation[]): Promise<string> {
     rmSync(`${root}/d`, { recursive: true, force: true });
     rmSync(`${root}/ran`, { force: true });
@@ -378,10 +378,10 @@ describe("a client that dies", () => {
     return outcome;
   }
 
-  it("anywhere between two operations, leaves what a second run completes", async () => {
+  it("anywhere between two operations, leaves a state that a second run completes", async () => {
     const list = sampleOperations();
     for (let after = 0; after < list.length; after++) {
-      // On a busy machine the host may be done before the result to die at is heard: then it was no death, and is tried again.
+      // On a busy machine the host may be done before the result arrives: then nothing was killed, and it is tried again.
       let outcome = "done";
       for (let left = 20; outcome === "done" && left > 0; left--) outcome = await dyingAfter(after, list);
       expect([after, outcome]).toEqual([after, "remote-failed"]);
