@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { loadType } from "../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../src/agents/plan/resolved-agent.js";
-import { doorScript, doorTrouble } from "../../src/agents/probe/proof/door.js";
 import { parseObservation } from "../../src/agents/probe/proof/observation.js";
+import { portOwnerFault, portOwnerScript } from "../../src/agents/probe/proof/port-owner.js";
 import { askHost } from "../../src/remote/ask-host.js";
 import { findAgent } from "../../src/state/agents.js";
 import { hostStore } from "../../src/state/hosts.js";
@@ -128,7 +128,10 @@ it("a connection that a squatter keeps is detected after the agent has its port 
   const signal = new AbortController().signal;
   const look = async () => {
     const asking = { host, what: "who holds the port", timeout: 30_000, signal };
-    return doorTrouble(agent, await askHost(connection.as("root"), doorScript(agent), asking, parseObservation));
+    return portOwnerFault(
+      agent,
+      await askHost(connection.as("root"), portOwnerScript(agent), asking, parseObservation),
+    );
   };
   try {
     await crashAndLose();

@@ -4,11 +4,11 @@ import type { Manifest } from "../manifest/manifest.js";
 import { noCapability } from "../manifest/no-capability.js";
 import { inRange } from "../manifest/versions.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
-import { doorScript } from "../probe/proof/door.js";
 import { isLoopback } from "../probe/proof/judge.js";
 import { proofLibrary } from "../probe/proof/library.js";
 import type { Observation } from "../probe/proof/observation.js";
-import { lookScript } from "../probe/script.js";
+import { portOwnerScript } from "../probe/proof/port-owner.js";
+import { probeScript } from "../probe/script.js";
 
 export type Dashboard = NonNullable<Manifest["dashboard"]>;
 
@@ -30,7 +30,7 @@ export const dashboardWords = ({ paths }: ResolvedAgent, { args }: Dashboard, po
 
 /** Probes systemd's version and the ports in use. */
 export const roomScript = (agent: ResolvedAgent): string =>
-  lookScript(agent, proofLibrary, ["exec </dev/null", "see_systemd", "see_ports"]);
+  probeScript(agent, proofLibrary, ["exec </dev/null", "probe_systemd", "probe_ports"]);
 
 /** The first free port. `taken` includes the ports of stopped agents. */
 export function roomIn({ ports: { first, last } }: Dashboard, taken: readonly number[]): number | undefined {
@@ -40,7 +40,7 @@ export function roomIn({ ports: { first, last } }: Dashboard, taken: readonly nu
 
 /** Probes the owner of the port of a dashboard that runs as `unit`. */
 export const holderScript = (agent: ResolvedAgent, unit: string, port: number): string =>
-  doorScript({ ...agent, unit, port });
+  portOwnerScript({ ...agent, unit, port });
 
 /** Whether only its own processes hold its port, on the loopback. */
 export const isHeld = ({ listeners, strangers }: Observation): boolean =>

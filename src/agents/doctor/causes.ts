@@ -3,17 +3,17 @@ import type { Cause } from "../manifest/manifest.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { causeOf, remedyFor } from "../probe/proof/cause.js";
 import { brief, span } from "../probe/proof/judge.js";
-import type { Word } from "./symptoms.js";
+import type { LogLine } from "./symptoms.js";
 
 /** A cause that stands in the log, with its last line. */
-export interface Recognised {
+export interface RecognisedCause {
   cause: Cause;
-  last: Word;
+  last: LogLine;
 }
 
 /** What is recognised in what an agent said. Each line tells one thing at most: the first of the manifest that it matches. */
-export function recognise(agent: Pick<ResolvedAgent, "manifest">, words: readonly Word[]): Recognised[] {
-  const found = new Map<string, Recognised>();
+export function recognise(agent: Pick<ResolvedAgent, "manifest">, words: readonly LogLine[]): RecognisedCause[] {
+  const found = new Map<string, RecognisedCause>();
   for (const word of words) {
     // It notes the wrong keys that we try.
     if (word.text.includes(agent.manifest.api.models)) continue;
@@ -24,7 +24,7 @@ export function recognise(agent: Pick<ResolvedAgent, "manifest">, words: readonl
 }
 
 /** What is known of an agent now, against which a line of its log is weighed. */
-export interface Now {
+export interface CurrentState {
   /** Milliseconds since 1970, by the host's clock: the lines are by it too. */
   at: number;
   /** What was seen just now. */
@@ -41,7 +41,7 @@ const lately = 3_600_000;
  * to be right has passed: for an hour whoever asks for every check is told. What nothing else sees stands until the agent is
  * proven again.
  */
-export function judgeCauses(agent: ResolvedAgent, recognised: readonly Recognised[], now: Now): Check[] {
+export function judgeCauses(agent: ResolvedAgent, recognised: readonly RecognisedCause[], now: CurrentState): Check[] {
   return recognised.flatMap(({ cause, last }): Check[] => {
     if (now.proven && isDisproven(cause, last, now.proven)) return [];
     const seenBy = seenNow(cause, now.checks);
@@ -60,7 +60,7 @@ export function judgeCauses(agent: ResolvedAgent, recognised: readonly Recognise
 const passesByItself = ({ mild, proofs = [] }: Cause): boolean => mild && proofs.includes("chat");
 
 /** A proof of the whole agent that came later; it says nothing of the model unless that was asked. */
-const isDisproven = ({ proofs }: Cause, { at }: Word, proven: NonNullable<Now["proven"]>): boolean =>
+const isDisproven = ({ proofs }: Cause, { at }: LogLine, proven: NonNullable<CurrentState["proven"]>): boolean =>
   at < proven.at && (proven.chat || !proofs?.includes("chat"));
 
 /** The checks that see the same thing; what was skipped has seen nothing. */

@@ -7,27 +7,27 @@ import { isOutside, type Proof } from "../probe/proof/proof.js";
 import type { StatusObservation } from "../probe/status/observation.js";
 import {
   codexTrouble,
-  isDownAsWished,
+  type Intent,
+  isDownAsIntended,
   isStarting,
   type KeyTrouble,
   reachTroubles,
   strayFix,
   strayTrouble,
-  type Wanted,
   withKeyTrouble,
 } from "../probe/status/troubles.js";
 import { judgeCauses, recognise } from "./causes.js";
 import type { Clock, Symptoms } from "./symptoms.js";
 
 /** Everything that is known of an agent when the doctor judges it. */
-export interface Patient {
+export interface ExamineInput {
   resolved: ResolvedAgent;
   sight: StatusObservation;
   symptoms: Symptoms;
   clock?: Clock | undefined;
   /** Our clock, in milliseconds. */
   now: number;
-  wanted: Wanted;
+  wanted: Intent;
   key?: KeyTrouble | undefined;
   proven?: { at: number; chat: boolean } | undefined;
   /** What is recorded of the last time its model was asked, when that failed. */
@@ -35,7 +35,7 @@ export interface Patient {
 }
 
 /** What the doctor finds on the host. What is known without asking the host is checked elsewhere. */
-export function examine(patient: Patient): Check[] {
+export function examine(patient: ExamineInput): Check[] {
   const { resolved: agent, symptoms, clock, now } = patient;
   const checks = [
     ...proofsOf(patient),
@@ -52,7 +52,7 @@ export function examine(patient: Patient): Check[] {
     judgeErrors(patient),
   ];
   // Whoever is down as it should be has nothing to explain.
-  const words = isDownAsWished(patient.sight.basics, patient.wanted) ? [] : symptoms.words;
+  const words = isDownAsIntended(patient.sight.basics, patient.wanted) ? [] : symptoms.words;
   const at = now + (clock?.ahead ?? 0) * 1000;
   const causes = judgeCauses(agent, recognise(agent, words), { at, checks, proven: patient.proven });
   const quiet: Check = { id: "log", result: "ok", reason: `nothing known in ${words.length} lines since its start` };
@@ -60,13 +60,13 @@ export function examine(patient: Patient): Check[] {
 }
 
 /** The proofs, but for the one that costs tokens. */
-function proofsOf(patient: Patient): Check[] {
+function proofsOf(patient: ExamineInput): Check[] {
   const { resolved: agent, sight, wanted, key } = patient;
   const proofs = withKeyTrouble(agent, sight.basics, judge(agent, sight.basics), key)
     .filter(({ id }) => !isOutside(id))
     .map((proof) => plainer(agent, proof))
     .map((proof) => (proof.id === "steady" && restartsOf(sight.basics) === 0 ? asStarting(proof) : proof));
-  if (isDownAsWished(sight.basics, wanted)) return proofs.map((proof) => asDown(patient, proof));
+  if (isDownAsIntended(sight.basics, wanted)) return proofs.map((proof) => asDown(patient, proof));
   if (isStarting(agent, sight.basics)) return proofs.map(asStarting);
   if (wanted === "rest") return proofs.map((proof) => asUnwanted(patient, proof));
   const down =
@@ -80,7 +80,7 @@ const needsUnit = { result: "skipped", reason: "needs unit" } as const;
 const plainer = (agent: ResolvedAgent, proof: Proof): Proof =>
   proof.fix?.includes(" journalctl ") ? { ...proof, fix: logsOf(agent) } : proof;
 
-function asDown({ wanted, sight }: Patient, proof: Proof): Check {
+function asDown({ wanted, sight }: ExamineInput, proof: Proof): Check {
   const { id, result, reason } = proof;
   if (id === "version" || id === "files" || result !== "fail") return proof;
   if (id === "unit") return { id, result: "ok", reason: wanted === "rest" ? `${reason}, as it should be` : reason };
@@ -90,7 +90,7 @@ function asDown({ wanted, sight }: Patient, proof: Proof): Check {
     : { id, result: "skipped", reason: "it is stopped" };
 }
 
-const asUnwanted = ({ resolved: { ref } }: Patient, proof: Proof): Check =>
+const asUnwanted = ({ resolved: { ref } }: ExamineInput, proof: Proof): Check =>
   proof.id === "unit" && proof.result === "ok"
     ? { ...proof, result: "warn", reason: "it runs, though clm stopped it", fix: `clm agent start ${ref}` }
     : proof;
@@ -100,7 +100,7 @@ const asStarting = (proof: Proof): Proof =>
     ? { ...proof, result: "warn", reason: `${proof.reason}: it is starting` }
     : proof;
 
-function judgeStrays({ resolved: agent, sight }: Patient): Check {
+function judgeStrays({ resolved: agent, sight }: ExamineInput): Check {
   const id = "strays";
   const reason = strayTrouble(agent, sight);
   return reason ? { id, result: "fail", reason, fix: strayFix(agent.ref) } : { id, result: "ok", reason: "none" };
@@ -109,7 +109,7 @@ function judgeStrays({ resolved: agent, sight }: Patient): Check {
 /** So many restarts are not a mishap any more. */
 const tooMany = 5;
 
-function judgeRestarts({ resolved: agent, sight: { basics: seen } }: Patient): Check {
+function judgeRestarts({ resolved: agent, sight: { basics: seen } }: ExamineInput): Check {
   const restarts = restartsOf(seen);
   const id = "restarts";
   if (restarts < tooMany) return { id, result: "ok", reason: restarts === 0 ? "none" : times(restarts) };
@@ -118,7 +118,7 @@ function judgeRestarts({ resolved: agent, sight: { basics: seen } }: Patient): C
 
 const logsOf = ({ ref }: ResolvedAgent): string => `clm agent logs ${ref} --level warning`;
 
-function judgeMemory({ resolved: agent, symptoms, clock, now }: Patient): Check {
+function judgeMemory({ resolved: agent, symptoms, clock, now }: ExamineInput): Check {
   const id = "memory";
   const fix = `clm host check ${agent.host}`;
   if (symptoms.result === "oom-kill")
@@ -129,7 +129,7 @@ function judgeMemory({ resolved: agent, symptoms, clock, now }: Patient): Check 
 }
 
 /** Its own provider it cannot do without; the others it can, for a while. */
-function judgeReach({ resolved: agent, sight }: Patient): Check[] {
+function judgeReach({ resolved: agent, sight }: ExamineInput): Check[] {
   const id = "provider.reach";
   const fix = `clm agent configure ${agent.ref} --stage providers`;
   const reason = reachTroubles(sight).join("; ");
@@ -138,7 +138,7 @@ function judgeReach({ resolved: agent, sight }: Patient): Check[] {
 }
 
 /** Only of one whose turns are to be Codex'. */
-function judgeRuntime({ resolved: agent, sight }: Patient): Check[] {
+function judgeRuntime({ resolved: agent, sight }: ExamineInput): Check[] {
   if (!sight.codex) return [];
   const id = "runtime";
   const reason = codexTrouble(agent, sight);
@@ -148,7 +148,7 @@ function judgeRuntime({ resolved: agent, sight }: Patient): Check[] {
 }
 
 /** Only those that it was configured to have. */
-function judgeChannels({ resolved: agent, sight }: Patient): Check[] {
+function judgeChannels({ resolved: agent, sight }: ExamineInput): Check[] {
   const fix = `clm agent configure ${agent.ref} --stage channels`;
   return agent.channels.map((name): Check => {
     const id = `channel.${name}`;
@@ -162,7 +162,7 @@ function judgeChannels({ resolved: agent, sight }: Patient): Check[] {
 }
 
 /** Only those that it was configured to have. */
-function judgeServers({ resolved: agent, sight }: Patient): Check[] {
+function judgeServers({ resolved: agent, sight }: ExamineInput): Check[] {
   const fix = `clm agent configure ${agent.ref} --stage channels`;
   const lost = lostServers(agent, sight.basics);
   return agent.servers.map((name): Check => {
@@ -174,14 +174,14 @@ function judgeServers({ resolved: agent, sight }: Patient): Check[] {
 }
 
 /** The model is not asked by the doctor; that it did not answer is known from the last proof. */
-function judgeAnswer({ resolved: { ref }, unanswered }: Patient): Check[] {
+function judgeAnswer({ resolved: { ref }, unanswered }: ExamineInput): Check[] {
   if (!unanswered) return [];
   return [{ id: "chat", result: "fail", reason: unanswered, fix: `clm agent configure ${ref} --stage validate` }];
 }
 
 const megabyte = 1024;
 
-function judgeDisk({ resolved: agent, sight, symptoms: { space } }: Patient): Check {
+function judgeDisk({ resolved: agent, sight, symptoms: { space } }: ExamineInput): Check {
   const id = "disk";
   const fix = `clm host exec ${agent.host} -- df -h ${agent.paths.home}`;
   if (sight.full === "inodes") return { id, result: "fail", reason: "its disk has no inodes left", fix };
@@ -197,7 +197,7 @@ function judgeDisk({ resolved: agent, sight, symptoms: { space } }: Patient): Ch
 /** Seconds a clock may be wrong before services notice, and before they refuse. */
 const [noticed, refused] = [60, 300];
 
-function judgeClock({ resolved: agent, clock }: Patient): Check[] {
+function judgeClock({ resolved: agent, clock }: ExamineInput): Check[] {
   if (!clock) return [];
   const id = "clock";
   const off = Math.abs(clock.ahead);
@@ -211,7 +211,7 @@ function judgeClock({ resolved: agent, clock }: Patient): Check[] {
 }
 
 /** The last line of level ERROR. Told for an hour; what is known to go wrong is told by itself. */
-function judgeErrors({ resolved: agent, symptoms, clock, now }: Patient): Check {
+function judgeErrors({ resolved: agent, symptoms, clock, now }: ExamineInput): Check {
   const id = "errors";
   const last = symptoms.words.findLast(({ level, text }) => level === "error" && !causeOf(agent, [text]));
   if (!last) return { id, result: "ok", reason: "none since its start that is not known" };

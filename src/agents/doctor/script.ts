@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import proofs from "../probe/proof/proof.sh?raw";
-import { manyScript, settingsOf } from "../probe/script.js";
+import { probeScriptForMany, settingsOf } from "../probe/script.js";
 import library from "./symptoms.sh?raw";
 
 /**
@@ -8,7 +8,7 @@ import library from "./symptoms.sh?raw";
  * host's clock is the first thing it tells: the sooner, the surer.
  */
 export const symptomsScript = (agents: readonly ResolvedAgent[]): string =>
-  manyScript(proofs + library, ['say clock "$(date +%s.%N)"'], agents.map(section));
+  probeScriptForMany(proofs + library, ['say clock "$(date +%s.%N)"'], agents.map(section));
 
 const section = (agent: ResolvedAgent): string =>
-  [settingsOf(agent), "see_account", "see_symptoms", "see_room"].join("\n");
+  [settingsOf(agent), "probe_account", "probe_symptoms", "probe_room"].join("\n");

@@ -1,7 +1,7 @@
 # What a doctor asks beyond how an agent is. Used with the functions of proof.sh.
 
 # What its unit went through. One that ends again and again says why in the run before this one: then the last minutes count.
-see_symptoms() {
+probe_symptoms() {
   now=$(date +%s) began=0 restarts=0 result=''
   while IFS='=' read -r property value; do
     case $property in
@@ -22,10 +22,10 @@ END
   say since "$since"
   journal_since "$since" 200 short-unix | pieces journal
   errors_since "$since" | pieces error
-  see_ended
+  probe_ended
 }
 
 # The last time the system ended it for want of memory.
-see_ended() {
+probe_ended() {
   journal_since "$((now - 86400))" 1 short-unix --grep 'oom-kill|OOM killer' | pieces oom
 }

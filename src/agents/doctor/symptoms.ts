@@ -1,9 +1,9 @@
 import { clockOf } from "../logs/clock.js";
 import { fileEntry, type Level, type Clock as Telling } from "../logs/entry.js";
-import { saidIn, sectionsIn } from "../probe/script.js";
+import { parseLines, splitSections } from "../probe/script.js";
 
 /** One line of what an agent said, or systemd about it. */
-export interface Word {
+export interface LogLine {
   /** Milliseconds since 1970. */
   at: number;
   text: string;
@@ -14,7 +14,7 @@ export interface Word {
 /** What was asked of an agent's host beyond how the agent is. */
 export interface Symptoms {
   /** What it said since it was started, in the order of time. */
-  words: Word[];
+  words: LogLine[];
   /** How its unit ended: `success`, `exit-code`, `oom-kill`. */
   result: string;
   /** When the system last ended it for want of memory, within a day. */
@@ -31,10 +31,10 @@ export interface Clock {
 
 /** Reads the lines of symptoms.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
 export const symptomsFrom = (text: string, count: number): (Symptoms | undefined)[] =>
-  sectionsIn(text, count).map(symptomsOf);
+  splitSections(text, count).map(symptomsOf);
 
 function symptomsOf(text: string): Symptoms | undefined {
-  const said = saidIn(text);
+  const said = parseLines(text);
   if (!said) return undefined;
   const all = (key: string) => said.filter(([name]) => name === key).map(([, value]) => value);
   const [zoned = "", result = "", room = ""] = [all("zone")[0], all("result")[0], all("room")[0]];
@@ -50,9 +50,9 @@ function symptomsOf(text: string): Symptoms | undefined {
 }
 
 /** `1700000000.123456 wolf-i hermes[700]: text`, and what follows on lines of its own. */
-function journalWords(lines: string[]): Word[] {
+function journalWords(lines: string[]): LogLine[] {
   let at = 0;
-  return lines.flatMap((line): Word[] => {
+  return lines.flatMap((line): LogLine[] => {
     const [, seconds, said] = /^(\d{9,}\.\d+) \S+ [^:]*?(?:\[\d+\])?: (.*)$/s.exec(line) ?? [];
     if (seconds !== undefined) at = Number(seconds) * 1000;
     return at > 0 ? [{ at, text: (said ?? line).replace(level, "") }] : [];
@@ -62,9 +62,9 @@ function journalWords(lines: string[]): Word[] {
 /** What is in the files has none: there it is read. */
 const level = /^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +/;
 
-function fileWords(lines: string[], clock: Telling): Word[] {
+function fileWords(lines: string[], clock: Telling): LogLine[] {
   let at = 0;
-  return lines.flatMap((line): Word[] => {
+  return lines.flatMap((line): LogLine[] => {
     const entry = fileEntry("errors", line, clock);
     if (entry) at = entry.at;
     return at > 0 ? [{ at, text: entry?.text ?? line, ...(entry && { level: entry.level }) }] : [];

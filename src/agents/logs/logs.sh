@@ -3,7 +3,7 @@
 # the next one continues it: a write must be short to be atomic.
 
 # The host's time and time zone.
-see_clock() {
+probe_clock() {
   now=$(date +%s)
   zone=$(readlink -f /etc/localtime)
   printf -- '- clock %s %s %s\n' "$now" "$(date +%z)" "${zone#/usr/share/zoneinfo/}"
@@ -14,7 +14,7 @@ tell() {
   (ulimit -v 500000; exec stdbuf -oL sed -e 's/.\{2900\}/&+\n/g' -e 's/$/./') | stdbuf -oL sed "s/^/$number $1 /"
 }
 
-see_agent() {
+probe_agent() {
   uid='' gid=''
   IFS=: read -r _ _ uid gid _ <<END
 $(getent passwd "$user")
@@ -23,25 +23,25 @@ END
   [ "$(systemctl show --property LoadState --value -- "$unit")" != not-found ] || printf '%s - no-unit\n' "$number"
 }
 
-# see_journal MORE...
-see_journal() {
+# probe_journal MORE...
+probe_journal() {
   journalctl --quiet --no-pager --all --output json --output-fields MESSAGE,PRIORITY,_LINE_BREAK,_STREAM_ID \
     --unit "$unit" "$@" 2>/dev/null </dev/null | tell journal
 }
 
 journal_past() {
-  see_journal --lines "$journal_lines" ${from:+--since "@$from"} ${until:+--until "@$until"}
+  probe_journal --lines "$journal_lines" ${from:+--since "@$from"} ${until:+--until "@$until"}
 }
 
-# see_size FILE: sets `offset` to the end of the past. Only whole lines are read: half of one may be half of a secret.
-see_size() {
+# probe_size FILE: sets `offset` to the end of the past. Only whole lines are read: half of one may be half of a secret.
+probe_size() {
   offset=0
   [ -z "$uid" ] || offset=$(as_agent /bin/sh -c "$whole_size" sh "$1")
   offset=${offset:-0}
 }
 
-# see_past NAME FILE LOOSE. Lines of a loose file have no time, and each is an entry of its own.
-see_past() {
+# probe_past NAME FILE LOOSE. Lines of a loose file have no time, and each is an entry of its own.
+probe_past() {
   [ -n "$uid" ] || return 0
   loose=$3
   # After a lost connection clm itself finds the lines that are new: they have no time to ask for.

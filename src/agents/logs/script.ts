@@ -2,7 +2,7 @@ import { sh } from "../../quote.js";
 import { leash } from "../../remote/leash.js";
 import { fill } from "../files/template.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
-import { lookBeginning, settingsOf } from "../probe/script.js";
+import { probeLibrary, settingsOf } from "../probe/script.js";
 import { type Level, levels } from "./entry.js";
 import library from "./logs.sh?raw";
 
@@ -44,11 +44,11 @@ export function logsScript(agents: readonly ResolvedAgent[], query: LogQuery): s
   const { since, until, lines = 0, level } = query;
   const all = lines === 0 || since !== undefined || until !== undefined || level !== "debug";
   return [
-    lookBeginning(library),
+    probeLibrary(library),
     leash,
     // The rest of stdin is for the leash (a dead man's switch): without it everything here is killed.
     "exec 3<&0 </dev/null; { beat; kill -KILL 0; } <&3 3<&- & exec 3<&-",
-    "see_clock",
+    "probe_clock",
     `from=${moment(since)} until=${moment(until)}`,
     sh`lines=${lines} least=${levels.indexOf(level)} again=${query.again ? "yes" : ""}`,
     sh`bytes=${all ? maxBytes : lines * bytesPerLine + 65_536} journal_lines=${all ? journalLines : lines}`,
@@ -73,14 +73,14 @@ function section(agent: ResolvedAgent, number: number, { sources, follow, lines 
   return [
     settingsOf(agent),
     `number=${number}`,
-    "see_agent",
+    "probe_agent",
     ...(journal && past ? ["journal_past"] : []),
     ...files.flatMap(({ name, path, loose }, at) => [
-      `${sh`see_size ${path}`}; offset_${at}=$offset`,
-      ...(past ? [sh`see_past ${name} ${path} ${loose ? "yes" : ""}`] : []),
+      `${sh`probe_size ${path}`}; offset_${at}=$offset`,
+      ...(past ? [sh`probe_past ${name} ${path} ${loose ? "yes" : ""}`] : []),
     ]),
     `echo '${number} - past'`,
-    ...(follow && journal ? ['see_journal --follow --no-tail --since "@$now" &'] : []),
+    ...(follow && journal ? ['probe_journal --follow --no-tail --since "@$now" &'] : []),
     ...(follow ? files.map(({ name, path }, at) => `${sh`follow ${name} ${path}`} "$offset_${at}" &`) : []),
     "wait",
   ].join("\n");

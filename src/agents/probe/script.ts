@@ -2,22 +2,22 @@ import { quote, sh } from "../../quote.js";
 import { fill } from "../files/template.js";
 import { privatePlaces } from "../plan/private-paths.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
-import beginning from "./beginning.sh?raw";
+import prelude from "./prelude.sh?raw";
 
 /** A script that looks at an agent: a library of functions, what they look at, and the calls. It holds nothing secret. */
-export const lookScript = (agent: ResolvedAgent, library: string, parts: string[]): string =>
-  [lookBeginning(library), settingsOf(agent), ...parts, "say end yes", ""].join("\n");
+export const probeScript = (agent: ResolvedAgent, library: string, parts: string[]): string =>
+  [probeLibrary(library), settingsOf(agent), ...parts, "say end yes", ""].join("\n");
 
 /** The functions. The host has no use for the comments. */
-export const lookBeginning = (library: string): string => (beginning + library).replace(/^\s*#.*\n/gm, "");
+export const probeLibrary = (library: string): string => (prelude + library).replace(/^\s*#.*\n/gm, "");
 
 /** Who is looked at. */
 export function settingsOf({ user, unit, paths }: ResolvedAgent): string {
   return sh`user=${user} unit=${unit} home=${paths.home} data=${paths.data} env=${paths.env}`;
 }
 
-/** The call that reads the installed version, by `see_version` or a function that guards it, and says it as the launcher would. */
-export function versionCall(agent: ResolvedAgent, see = "see_version"): string {
+/** The call that reads the installed version, by `probe_version` or a function that guards it, and says it as the launcher would. */
+export function versionCall(agent: ResolvedAgent, see = "probe_version"): string {
   const { paths, manifest } = agent;
   const { line, constants } = manifest.version;
   const look = sh`${see} ${[versionFile(agent), paths.launcher, constants.reports, constants.version]}`;
@@ -29,7 +29,7 @@ export function versionCall(agent: ResolvedAgent, see = "see_version"): string {
 }
 
 /**
- * The calls that look at an agent's files with one stat and read them with one process. `parts` are those of see_own_files;
+ * The calls that look at an agent's files with one stat and read them with one process. `parts` are those of probe_own_files;
  * `texts` are the files that others write to as well; `touched` also tells when the files it rests on were last changed.
  */
 export function filesCalls(
@@ -67,10 +67,10 @@ export function filesCalls(
   const counted = touched ? ["env", "config", ...Object.keys(texts).map((name) => `.text.${name}`)] : [];
   const names = [...counted, ...restsOn.map(([name]) => name)].join(" ");
   return {
-    look: sh`see_files ${names} ${stated.flat()}`,
+    look: sh`probe_files ${names} ${stated.flat()}`,
     read: [
       ...(parts.includes("gateway") ? ["say connections yes"] : []),
-      sh`see_own_files ${agent.paths.launcher} ${constants.reports} ${constants.version} ${read.flat()}`,
+      sh`probe_own_files ${agent.paths.launcher} ${constants.reports} ${constants.version} ${read.flat()}`,
       ...(parts.includes("version") ? [versionCall(agent, "has_version")] : []),
     ],
   };
@@ -99,7 +99,7 @@ const atOnce = 8;
  * A script that looks at several agents at once, each in a section of its own. Each line that is about one begins with its
  * number. What comes first may read stdin; the rest of that is for somebody else.
  */
-export function manyScript(library: string, first: string[], sections: string[]): string {
+export function probeScriptForMany(library: string, first: string[], sections: string[]): string {
   const whole = sections.map((text, at) => `prefix='${at} '\n${text}\nsay end yes`);
   const all = whole.flatMap((text, at) => [
     // One alone needs no process of its own.
@@ -107,11 +107,11 @@ export function manyScript(library: string, first: string[], sections: string[])
     // Each starts dozens of short programs, and no host should have to start all of them at once.
     ...(at % atOnce === atOnce - 1 ? ["wait"] : []),
   ]);
-  return [lookBeginning(library), ...first, "exec </dev/null", ...all, "wait", "say end yes", ""].join("\n");
+  return [probeLibrary(library), ...first, "exec </dev/null", ...all, "wait", "say end yes", ""].join("\n");
 }
 
 /** What such a script said of each agent, by its number. */
-export function sectionsIn(text: string, count: number): string[] {
+export function splitSections(text: string, count: number): string[] {
   const lines = Array.from({ length: count }, (): string[] => []);
   for (const line of text.split("\n")) {
     const [, number = "", rest = ""] = /^(\d+) (.*)$/s.exec(line) ?? [];
@@ -121,7 +121,7 @@ export function sectionsIn(text: string, count: number): string[] {
 }
 
 /** What such a script said, in order; nothing when it broke off. */
-export function saidIn(text: string): [key: string, value: string][] | undefined {
+export function parseLines(text: string): [key: string, value: string][] | undefined {
   const lines = text.split("\n").map((line): [string, string] => {
     const at = line.indexOf("=");
     return [line.slice(0, at), line.slice(at + 1)];

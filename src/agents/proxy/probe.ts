@@ -3,7 +3,7 @@ import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { oneShotUnit } from "../plan/transient-unit.js";
 import { proofLibrary } from "../probe/proof/library.js";
 import { type Observation, parseObservation } from "../probe/proof/observation.js";
-import { lookScript, saidIn } from "../probe/script.js";
+import { parseLines, probeScript } from "../probe/script.js";
 import { type ProxyType, proxyUnit } from "./proxy.js";
 import library from "./proxy.sh?raw";
 
@@ -45,18 +45,18 @@ export function proxyScript(
 ): string {
   const words = [agent.paths.launcher, ...type.status.args];
   const login = oneShotUnit(agent, { words, seconds: loginSeconds });
-  return lookScript({ ...agent, unit: proxyUnit(agent, type) }, proofLibrary + library, [
+  return probeScript({ ...agent, unit: proxyUnit(agent, type) }, proofLibrary + library, [
     sh`port=${port} health=${type.health}`,
     "exec </dev/null",
-    "see_account",
-    ...(logins ? [`${sh`see_login ${loginSeconds} ${login}`} &`] : []),
-    "see_systemd",
-    "see_ports",
-    "see_unit",
-    "see_runs_as",
-    "see_port",
-    "see_proxy",
-    "see_last_words",
+    "probe_account",
+    ...(logins ? [`${sh`probe_login ${loginSeconds} ${login}`} &`] : []),
+    "probe_systemd",
+    "probe_ports",
+    "probe_unit",
+    "probe_runs_as",
+    "probe_port",
+    "probe_proxy",
+    "probe_last_words",
     "wait",
   ]);
 }
@@ -67,7 +67,7 @@ export const parseProxyObservation =
   (text: string): ProxyObservation | undefined => {
     const seen = parseObservation(text);
     if (!seen) return undefined;
-    const said = saidIn(text) ?? [];
+    const said = parseLines(text) ?? [];
     const all = (key: string) => said.flatMap(([name, value]) => (name === key ? [value] : [])).join("");
     const decoded = (key: string) => Buffer.from(all(key), "base64").toString("utf8");
     const says = saysIn(decoded("proxy"));

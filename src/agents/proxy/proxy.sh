@@ -2,18 +2,18 @@
 # first; `unit` and `port` are the proxy's.
 
 # As whom the unit runs: one of another user is not this agent's, whatever its name.
-see_runs_as() {
+probe_runs_as() {
   say runs_as "$(systemctl show --property User --value -- "$unit" 2>/dev/null)"
 }
 
-# see_login SECONDS SCRIPT: what the agent's program says of its logins, run by that script in the agent's sandbox.
-see_login() {
+# probe_login SECONDS SCRIPT: what the agent's program says of its logins, run by that script in the agent's sandbox.
+probe_login() {
   [ -n "$uid" ] || return 0
   /bin/sh -c "$2" </dev/null 2>/dev/null | timeout -k 2 "$1" head -c 20000 | in_pieces login
 }
 
 # What it says of itself. No key is sent.
-see_proxy() {
+probe_proxy() {
   [ "$ours" = yes ] || return 0
   command -v curl >/dev/null || { say curl missing; return 0; }
   printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = 10\n' "$port" "$health" |
@@ -21,8 +21,8 @@ see_proxy() {
 }
 
 # Its last words, when it is not up.
-see_last_words() {
+probe_last_words() {
   case $properties in *ActiveState=active*) return 0 ;; esac
-  see_began
+  probe_began
   [ -z "$began" ] || journal_since "$began" 20 cat | pieces word
 }

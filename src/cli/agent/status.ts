@@ -3,8 +3,8 @@ import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import { withSession } from "../../flows/session.js";
 import type { Context, Handler } from "../command.js";
 import { factsOf } from "../ps/facts.js";
-import { describeFound } from "../ps/in-full.js";
-import { connectTimeout, lookWith } from "../ps/ps.js";
+import { describeStatus } from "../ps/in-full.js";
+import { connectTimeout, probeWith } from "../ps/ps.js";
 import { chooseAgents, namesOneAgent } from "../run-on-agents.js";
 import type { status } from "./commands.js";
 import { checkView } from "./view.js";
@@ -13,7 +13,7 @@ export const run: Handler<typeof status> = async ({ args, options }, clm) => {
   const { noDrift, sudoPasswordFile } = options;
   const agents = chooseAgents(clm, args.names, options);
   const found = await withSession({ ...clm, sudoPasswordFile, timeout: connectTimeout }, (session) =>
-    lookWith(clm, session, agents, !noDrift),
+    probeWith(clm, session, agents, !noDrift),
   );
   const lone = namesOneAgent(args.names) ? found[0] : undefined;
   if (clm.format === "name") clm.ui.out(found.map(({ agent }) => `${agent.ref}\n`).join(""));
@@ -24,7 +24,7 @@ export const run: Handler<typeof status> = async ({ args, options }, clm) => {
 
 function showOne(clm: Context, found: AgentStatus, apart: boolean): void {
   if (apart) clm.ui.out("\n");
-  clm.show(undefined, () => describeFound(found, clm.now()));
+  clm.show(undefined, () => describeStatus(found, clm.now()));
   if (found.proofs.length === 0) return;
   clm.ui.out("\n");
   clm.list(found.proofs, checkView);

@@ -2,7 +2,7 @@ import { type Check, isWell } from "../../agents/check.js";
 import { faults } from "../../errors.js";
 import type { Diagnosis } from "../../flows/doctor/doctor.js";
 import { type Finding, titleOfFinding, worstOf } from "../../flows/doctor/finding.js";
-import type { Repair } from "../../flows/doctor/mend.js";
+import type { Repair } from "../../flows/doctor/repair.js";
 import type { Context } from "../command.js";
 
 /** Tells a diagnosis: what is wrong first, and of who is well only that. Gives back the exit code. */

@@ -11,7 +11,7 @@ import { channelsOf, nextFor } from "./facts.js";
 import { cpuText, lastSeenText, runtimeText, versionOf } from "./view.js";
 
 /** All that is known of one agent, for a person. What takes several lines stands one below the other. */
-export function describeFound(found: AgentStatus, now: Date): string {
+export function describeStatus(found: AgentStatus, now: Date): string {
   const { agent, state, reason, at, observation: sight, model, drift } = found;
   const { record, host } = agent;
   const unit = sight?.basics.unit ?? {};

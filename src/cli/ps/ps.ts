@@ -1,7 +1,7 @@
 import { isWell } from "../../agents/probe/status/judge.js";
 import { Fault } from "../../errors.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
-import { lookAtAgents } from "../../flows/fleet/probe-agents.js";
+import { probeAgents } from "../../flows/fleet/probe-agents.js";
 import { type Session, withSession } from "../../flows/session.js";
 import type { Agent } from "../../state/agents.js";
 import type { Context, Handler } from "../command.js";
@@ -31,7 +31,7 @@ export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
     return withSession(setting, (session) => watch(clm, session, { choose, every, drift: !noDrift, timeout }));
   }
   const agents = choose();
-  const found = await withSession(setting, (session) => lookWith(clm, session, agents, !noDrift));
+  const found = await withSession(setting, (session) => probeWith(clm, session, agents, !noDrift));
   clm.list(found, {
     columns: fleetColumns(found, { signs: signsFor(clm), now: clm.now() }),
     data: factsOf,
@@ -42,7 +42,7 @@ export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
 };
 
 /** Tells a person meanwhile whom it waits for. */
-export async function lookWith(
+export async function probeWith(
   { ui }: Context,
   session: Session,
   agents: Agent[],
@@ -57,7 +57,7 @@ export async function lookWith(
     progress?.update(`waiting for ${[...waiting].slice(0, 5).join(", ")}${waiting.size > 5 ? ", …" : ""}`);
   doing();
   try {
-    const found = await lookAtAgents(session, agents, {
+    const found = await probeAgents(session, agents, {
       ...{ parallel, drift, timeout },
       tell: ({ name }) => {
         waiting.delete(name);

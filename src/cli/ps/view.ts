@@ -28,7 +28,7 @@ export const byWorst = (all: readonly AgentStatus[]): AgentStatus[] =>
 
 const rank = (found: AgentStatus): number => (isWell(found) ? 1 : 0);
 
-export interface Showing {
+export interface ViewOptions {
   /** Signs beside the words, for a person. */
   signs?: "unicode" | "ascii" | undefined;
   now: Date;
@@ -39,11 +39,11 @@ export interface Showing {
   doubtful?: (found: AgentStatus) => boolean;
 }
 
-export const signsFor = ({ screen }: Pick<Context, "screen">): Showing["signs"] =>
+export const signsFor = ({ screen }: Pick<Context, "screen">): ViewOptions["signs"] =>
   screen && (screen.unicode ? "unicode" : "ascii");
 
 /** The table of the fleet. At 80 columns who, where, how and why are left; a person need not see what nobody has. */
-export function fleetColumns(found: readonly AgentStatus[], showing: Showing): Column<AgentStatus>[] {
+export function fleetColumns(found: readonly AgentStatus[], showing: ViewOptions): Column<AgentStatus>[] {
   const all = columnsFor(showing);
   return showing.signs
     ? all.filter(({ drop, value }) => drop === undefined || found.some((each) => value(each) !== undefined))
@@ -56,7 +56,7 @@ function columnsFor({
   more = () => undefined,
   fresh,
   doubtful = () => false,
-}: Showing): Column<AgentStatus>[] {
+}: ViewOptions): Column<AgentStatus>[] {
   const sign = (state: State) => (signs ? `${looks[state][signs === "unicode" ? "sign" : "ascii"]} ` : "");
   return [
     {

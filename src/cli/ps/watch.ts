@@ -1,6 +1,6 @@
 import { isFault } from "../../errors.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
-import { type Watching, watchAgents } from "../../flows/fleet/watch.js";
+import { type WatchOptions, watchAgents } from "../../flows/fleet/watch.js";
 import type { Session } from "../../flows/session.js";
 import type { AgentRef } from "../../names.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
@@ -14,7 +14,7 @@ import { drawing } from "./screen.js";
 export async function watch(
   clm: Context,
   session: Session,
-  { choose, ...watching }: Pick<Watching, "choose" | "every" | "drift" | "timeout">,
+  { choose, ...watching }: Pick<WatchOptions, "choose" | "every" | "drift" | "timeout">,
 ): Promise<number> {
   clm.untilStopped();
   const known = new Map<AgentRef, AgentStatus>();

@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { type Observation, parseObservation } from "../../agents/probe/proof/observation.js";
-import { chatTimeout, proofScript, type Sight } from "../../agents/probe/proof/script.js";
+import { chatTimeout, type ProbeOptions, proofScript } from "../../agents/probe/proof/script.js";
 import { askHost } from "../../remote/ask-host.js";
 import type { Shell } from "../../remote/process.js";
 import type { Secret } from "../../secret.js";
@@ -13,7 +13,7 @@ export function observe(
   root: Shell,
   agent: ResolvedAgent,
   key: Secret,
-  sight: Sight,
+  sight: ProbeOptions,
   signal: AbortSignal,
 ): Promise<Observation> {
   const asking = {

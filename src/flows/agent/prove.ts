@@ -42,16 +42,16 @@ const wondering = 8000;
  * or until its time is up. Changes nothing.
  */
 export async function prove(session: Session, agent: Agent, options: ProveOptions): Promise<Proof[]> {
-  return (await proveAndSee(session, agent, options)).proofs;
+  return (await proveAndObserve(session, agent, options)).proofs;
 }
 
 /** The proofs, and what was seen last. */
-export interface Proved {
+export interface ProveResult {
   proofs: Proof[];
   seen: Observation;
 }
 
-export async function proveAndSee(session: Session, agent: Agent, options: ProveOptions): Promise<Proved> {
+export async function proveAndObserve(session: Session, agent: Agent, options: ProveOptions): Promise<ProveResult> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
   const { key } = apiKeyOf(session, { instance: secretOwner(agent), name: manifest.api.secret });
@@ -76,7 +76,7 @@ async function watch(
   session: Session,
   { root, resolved, key }: Scene,
   { chat, noChat, connections = false, timeout, ...options }: ProveOptions & { timeout: number },
-): Promise<Proved> {
+): Promise<ProveResult> {
   const { ui, signal } = session;
   const dialect = chat ? await (await agentType(resolved.manifest)).chat?.() : undefined;
   const missing = chat ? `${resolved.manifest.type} agents have no chat` : (noChat ?? "not asked for");
@@ -135,7 +135,7 @@ async function watch(
 }
 
 /** Nothing is wrong with it but that somebody stopped it. */
-export function isMerelyStopped({ proofs, seen }: Proved): boolean {
+export function isMerelyStopped({ proofs, seen }: ProveResult): boolean {
   const { LoadState, ActiveState } = seen.unit;
   if (LoadState === "not-found" || ActiveState !== "inactive" || seen.listeners.length > 0) return false;
   return proofs.every(({ id, result }) => result !== "fail" || id === "unit" || id === "port");

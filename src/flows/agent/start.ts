@@ -7,7 +7,7 @@ import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { changeRecord, withDown, withState } from "./configure/record.js";
 import { evenByForce, mustBeInstalled, mustBeReady, mustBeRunnable, mustHold } from "./preconditions.js";
-import { type Proof, type Proved, proveAndSee } from "./prove.js";
+import { type Proof, type ProveResult, proveAndObserve } from "./prove.js";
 
 export interface StartOptions {
   /** Also when onboarding is not complete. */
@@ -68,9 +68,9 @@ export async function mustAnswer(
 ): Promise<Proof[]> {
   const lenient = force && agent.record.onboarding.state !== "ready";
   const options = { chat: false, noChat: "asked by clm agent configure", ...(lenient && { timeout: settleTime }) };
-  const required = ({ proofs, seen }: Proved) => (lenient ? evenByForce(proofs, seen) : proofs);
+  const required = ({ proofs, seen }: ProveResult) => (lenient ? evenByForce(proofs, seen) : proofs);
   const proved = await prove(`validate ${agent.name}`, (progress) =>
-    proveAndSee(session, agent, { ...options, progress }),
+    proveAndObserve(session, agent, { ...options, progress }),
   );
   if (!proved) return [];
   if (required(proved).some(isFailure)) {

@@ -1,7 +1,7 @@
 import { loadType } from "../../agents/manifest/registry.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
-import { doorScript, doorTrouble } from "../../agents/probe/proof/door.js";
 import { parseObservation } from "../../agents/probe/proof/observation.js";
+import { portOwnerFault, portOwnerScript } from "../../agents/probe/proof/port-owner.js";
 import { waitFor } from "../../async/wait.js";
 import { askHost } from "../../remote/ask-host.js";
 import type { Connection } from "../../remote/connection.js";
@@ -46,8 +46,8 @@ export async function verifyPortOwner(
   const connection = await waitFor(connecting, { signal });
   const asking = { host: resolved.host, what: `who holds the port of ${resolved.name}`, timeout: probeTimeout, signal };
   const look = async () => {
-    const seen = await askHost(await rootShellOf(connection), doorScript(resolved), asking, parseObservation);
-    const trouble = doorTrouble(resolved, seen);
+    const seen = await askHost(await rootShellOf(connection), portOwnerScript(resolved), asking, parseObservation);
+    const trouble = portOwnerFault(resolved, seen);
     if (trouble) throw trouble;
   };
   const api = new VerifiedPort(connection, resolved.port, () => waitFor(look(), { signal }));

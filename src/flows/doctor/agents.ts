@@ -11,9 +11,9 @@ import { askHostPartially } from "../../remote/ask-host.js";
 import { ownedNames } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
-import { type AgentStatus, remember, unanswered } from "../fleet/agent-status.js";
+import { type AgentStatus, saveStatuses, unanswered } from "../fleet/agent-status.js";
 import { byHost, rootOn } from "../fleet/host.js";
-import { lookAtHost } from "../fleet/probe-agents.js";
+import { probeAgentsOn } from "../fleet/probe-agents.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import type { Finding } from "./finding.js";
@@ -35,8 +35,8 @@ export async function examineAgents(session: Session, agents: readonly Agent[], 
 }
 
 async function examineHost(session: Session, agents: readonly Agent[]): Promise<Finding[]> {
-  const found = await lookAtHost(session, agents, { drift: true });
-  remember(session, found);
+  const found = await probeAgentsOn(session, agents, { drift: true });
+  saveStatuses(session, found);
   const asked = found.flatMap(({ resolved }) => resolved ?? []);
   const host = agents[0]?.host;
   const { symptoms, clock, fault } = host && asked.length > 0 ? await askSymptoms(session, host, asked) : nothing;

@@ -9,7 +9,7 @@ import { withProgress } from "../with-progress.js";
 import { examineAgents } from "./agents.js";
 import { cleaned, type Finding, titleOfFinding } from "./finding.js";
 import { checkMachine } from "./machine.js";
-import { mendAgents, mendMachine, type Repair } from "./mend.js";
+import { type Repair, repairAgents, repairMachine } from "./repair.js";
 
 export interface DoctorOptions {
   /** Mend what is safe to mend, and look again. */
@@ -33,7 +33,7 @@ export async function doctorAgents(
   options: DoctorOptions,
 ): Promise<Diagnosis> {
   const look = async () => (await examined(session, agents, options)).map((finding) => cleaned(session, finding));
-  return lookAndMend(look, (findings) => (options.fix ? mendAgents(session, findings, options.parallel) : undefined));
+  return lookAndMend(look, (findings) => (options.fix ? repairAgents(session, findings, options.parallel) : undefined));
 }
 
 /** Doctor of everything: this machine first, since all else rests on it, then every host and every agent. */
@@ -41,7 +41,7 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
   const machine = (): Finding => cleaned(session, { about: { machine: true }, checks: checkMachine(session) });
   const own = await lookAndMend(
     async () => [machine()],
-    ([found]) => (options.fix && found ? mendMachine(session, found) : undefined),
+    ([found]) => (options.fix && found ? repairMachine(session, found) : undefined),
   );
   const fleet = fleetOf(session);
   const look = async (): Promise<Finding[]> => {
@@ -53,7 +53,7 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
     return all.map((finding) => cleaned(session, finding));
   };
   const theirs = await lookAndMend(look, (findings) =>
-    options.fix ? mendAgents(session, findings, options.parallel) : undefined,
+    options.fix ? repairAgents(session, findings, options.parallel) : undefined,
   );
   return {
     findings: [machine(), ...theirs.findings],

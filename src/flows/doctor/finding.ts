@@ -5,11 +5,11 @@ import type { Host } from "../../state/hosts.js";
 import type { Ui } from "../../ui/ui.js";
 
 /** Whom a check is about. */
-export type About = { machine: true } | { host: Host } | { agent: Agent };
+export type FindingSubject = { machine: true } | { host: Host } | { agent: Agent };
 
 /** Whom the doctor looked at, and what was found. */
 export interface Finding {
-  about: About;
+  about: FindingSubject;
   checks: Check[];
 }
 

@@ -42,21 +42,21 @@ function checkDirectory({ configDir }: Session): Verdict {
 }
 
 /** A file of clm's that others can get at, and whether that gives a secret away. */
-export interface Open {
+export interface OpenFile {
   path: string;
   mode: string;
   secret: boolean;
 }
 
 /** Files of the config directory that are open to others. */
-export function openFiles(configDir: string): Open[] {
+export function openFiles(configDir: string): OpenFile[] {
   const files = [
     ...namesIn(configDir).map((name) => ({ path: join(configDir, name), secret: name === "secrets.json" })),
     ...namesIn(join(configDir, "keys")).map((name) => ({
       ...{ path: join(configDir, "keys", name), secret: !name.endsWith(".pub") },
     })),
   ];
-  return files.flatMap(({ path, secret }): Open[] => {
+  return files.flatMap(({ path, secret }): OpenFile[] => {
     const found = statOf(path);
     if (!found?.isFile() || path.endsWith(".pub") || !(found.mode & 0o077)) return [];
     return [{ path, secret, mode: modeOf(found) }];

@@ -2,8 +2,8 @@ import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { brief, span } from "../../agents/probe/proof/judge.js";
 import { type Expected, type Judgement, judgeStatus, type State } from "../../agents/probe/status/judge.js";
 import type { StatusObservation } from "../../agents/probe/status/observation.js";
-import type { Looked } from "../../agents/probe/status/script.js";
-import type { KeyTrouble, Wanted } from "../../agents/probe/status/troubles.js";
+import type { ProbeTarget } from "../../agents/probe/status/script.js";
+import type { Intent, KeyTrouble } from "../../agents/probe/status/troubles.js";
 import type { Fault } from "../../errors.js";
 import { type Agent, agentId, agentsOf } from "../../state/agents.js";
 import { type LastStatus, readLastStatuses, saveLastStatuses } from "../../state/last-status.js";
@@ -22,12 +22,12 @@ export interface AgentStatus {
   at: string;
   /** When it was last looked at as a whole: asked with its key, and compared with how it was configured. */
   provenAt?: string;
-  wanted: Wanted;
+  wanted: Intent;
   /** Nothing when its host could not be asked. */
   observation?: StatusObservation;
   resolved?: ResolvedAgent;
   /** What was looked at, to look at it again. */
-  looked?: Looked;
+  looked?: ProbeTarget;
   /** Why its own key may not be answered. */
   key?: KeyTrouble | undefined;
   proofs: Judgement["proofs"];
@@ -41,8 +41,8 @@ export interface AgentStatus {
 }
 
 /** What a look brought of one agent. */
-export interface Brought {
-  looked: Looked;
+export interface ProbeResult {
+  looked: ProbeTarget;
   sight: StatusObservation;
   key: KeyTrouble | undefined;
   drift: Drift | undefined;
@@ -50,7 +50,11 @@ export interface Brought {
   provenAt?: string | undefined;
 }
 
-export function foundBy(session: Session, agent: Agent, { looked, sight, key, drift, provenAt }: Brought): AgentStatus {
+export function statusFrom(
+  session: Session,
+  agent: Agent,
+  { looked, sight, key, drift, provenAt }: ProbeResult,
+): AgentStatus {
   const { resolved } = looked;
   const { record } = agent;
   const [wanted, at] = [wantedOf(agent), stamp(session)];
@@ -89,7 +93,7 @@ export function unanswered({ now }: Pick<Session, "now">, { ref, record: { faile
   return `its model did not answer ${ago} ago: ${failed.reason}; clm agent configure ${ref} --stage validate`;
 }
 
-function wantedOf({ record: { down, onboarding } }: Agent): Wanted {
+function wantedOf({ record: { down, onboarding } }: Agent): Intent {
   if (down) return "rest";
   return onboarding.state === "ready" ? "run" : "nothing";
 }
@@ -97,7 +101,7 @@ function wantedOf({ record: { down, onboarding } }: Agent): Wanted {
 const stamp = ({ now }: Session): string => now().toISOString();
 
 /** Of an agent whose host cannot be asked. */
-export function lost(session: Session, agent: Agent, fault?: Fault): AgentStatus {
+export function unreachable(session: Session, agent: Agent, fault?: Fault): AgentStatus {
   const last = readLastStatuses(session.configDir)[agentId(agent)];
   return {
     ...{ agent, state: "unreachable", wanted: wantedOf(agent), at: stamp(session), proofs: [], last },
@@ -107,21 +111,21 @@ export function lost(session: Session, agent: Agent, fault?: Fault): AgentStatus
 }
 
 /** Who could not be asked now was seen before: by an earlier look, or by whoever looked here last. */
-export function sinceBefore(now: AgentStatus, before: AgentStatus | undefined): AgentStatus {
-  const last = before && (before.observation ? sightingOf(before) : before.last);
+export function withLastStatus(now: AgentStatus, before: AgentStatus | undefined): AgentStatus {
+  const last = before && (before.observation ? lastStatusOf(before) : before.last);
   return now.observation || !last || (now.last && now.last.at > last.at) ? now : { ...now, last };
 }
 
-const sightingOf = ({ at, state, reason, observation: sight }: AgentStatus): LastStatus => ({
+const lastStatusOf = ({ at, state, reason, observation: sight }: AgentStatus): LastStatus => ({
   ...{ at, state, version: brief(sight?.basics.version ?? "") },
   ...(reason && { reason }),
 });
 
 /** Keeps what was seen, for a time when a host cannot be asked. Whoever may not write there can look all the same. */
-export function remember({ configDir, hosts, ui }: Session, found: readonly AgentStatus[]): void {
+export function saveStatuses({ configDir, hosts, ui }: Session, found: readonly AgentStatus[]): void {
   const known = readLastStatuses(configDir);
   const seen = found.flatMap((each): [string, LastStatus][] => {
-    const [title, sighting] = [agentId(each.agent), each.observation ? sightingOf(each) : each.last];
+    const [title, sighting] = [agentId(each.agent), each.observation ? lastStatusOf(each) : each.last];
     return sighting && sighting.at > (known[title]?.at ?? "") ? [[title, sighting]] : [];
   });
   if (seen.length === 0) return;

@@ -2,7 +2,7 @@ import { loadType } from "../../agents/manifest/registry.js";
 import { readsOf } from "../../agents/plan/managed-file.js";
 import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { parseStatusObservations } from "../../agents/probe/status/observation.js";
-import { truthScript } from "../../agents/probe/status/script.js";
+import { driftScript } from "../../agents/probe/status/script.js";
 import { atMost } from "../../async/limit.js";
 import { askHostPartially } from "../../remote/ask-host.js";
 import type { Agent } from "../../state/agents.js";
@@ -49,7 +49,7 @@ async function compareOn(session: Session, agents: readonly Agent[], salt: strin
         }),
       ),
     ]);
-    const { text, fault } = await askHostPartially(root, truthScript(looked), {
+    const { text, fault } = await askHostPartially(root, driftScript(looked), {
       host: first.host.name,
       what: "how its agents are",
       timeout: lookTimeout,

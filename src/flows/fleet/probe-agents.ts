@@ -4,8 +4,8 @@ import { addressOf } from "../../agents/plan/reach.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { currentChannels, withoutSecretsIn } from "../../agents/probe/proof/connections.js";
 import { parseStatusObservations, type StatusObservation } from "../../agents/probe/status/observation.js";
-import { glanceScript, type Looked, sightScript } from "../../agents/probe/status/script.js";
-import { stillSo } from "../../agents/probe/status/still.js";
+import { refreshStatus } from "../../agents/probe/status/refresh.js";
+import { type ProbeTarget, quickStatusScript, statusScript } from "../../agents/probe/status/script.js";
 import type { KeyTrouble } from "../../agents/probe/status/troubles.js";
 import { saysVersion } from "../../agents/probe/version-line.js";
 import { atMost } from "../../async/limit.js";
@@ -21,18 +21,18 @@ import { apiKeyOf } from "../agent/api-key.js";
 import { newSalt } from "../agent/prepare.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { type AgentStatus, foundBy, lost, remember } from "./agent-status.js";
+import { type AgentStatus, saveStatuses, statusFrom, unreachable } from "./agent-status.js";
 import { driftOnHost, type Expected, expectedOf } from "./drift.js";
 import { byHost, rootOn } from "./host.js";
 
-export interface LookingAtHost {
+export interface HostProbeOptions {
   /** Also in what each is not as it was configured. */
   drift: boolean;
   /** Milliseconds that a host may take in all, from the first packet to the last answer, for a few agents. */
   timeout?: number | undefined;
 }
 
-export interface Looking extends LookingAtHost {
+export interface FleetProbeOptions extends HostProbeOptions {
   /** Hosts at once. */
   parallel: number;
   /** Told of every host as it comes. */
@@ -47,27 +47,27 @@ const driftShare = 0.25;
 const few = 8;
 
 /** Looks at agents on their hosts, all hosts at once, each with one connection and one exec. Changes nothing there. */
-export async function lookAtAgents(
+export async function probeAgents(
   session: Session,
   agents: readonly Agent[],
-  { parallel, tell = () => {}, ...looking }: Looking,
+  { parallel, tell = () => {}, ...looking }: FleetProbeOptions,
 ): Promise<AgentStatus[]> {
   hideSecrets(session);
   const perHost = atMost(parallel, byHost(agents), async (those) => {
-    const found = await lookAtHost(session, those, looking);
+    const found = await probeAgentsOn(session, those, looking);
     if (those[0]) tell(those[0].host, found);
     return found;
   });
   const found = (await Promise.all(perHost)).flat();
-  remember(session, found);
-  return agents.map((agent) => found.find((each) => each.agent === agent) ?? lost(session, agent));
+  saveStatuses(session, found);
+  return agents.map((agent) => found.find((each) => each.agent === agent) ?? unreachable(session, agent));
 }
 
 /** A whole look at agents of one host. */
-export async function lookAtHost(
+export async function probeAgentsOn(
   session: Session,
   agents: readonly Agent[],
-  { drift, timeout = lookTimeout }: LookingAtHost,
+  { drift, timeout = lookTimeout }: HostProbeOptions,
 ): Promise<AgentStatus[]> {
   const [first] = agents;
   if (!first) return [];
@@ -85,7 +85,7 @@ export async function lookAtHost(
       const looked = looks[at];
       return looked && !(looked instanceof Fault) ? [{ agent, looked, ...keyOf(session, agent, looked) }] : [];
     });
-    const script = sightScript(able.map(({ looked }) => looked));
+    const script = statusScript(able.map(({ looked }) => looked));
     const { sights, fault } = await sightsBy(root, first.host, {
       ...{ script, count: able.length, signal: session.signal, total },
       timeout: Math.max(1, deadline.left() - (drift ? total * driftShare : 0)),
@@ -96,14 +96,16 @@ export async function lookAtHost(
       return sight ? [{ agent, looked, key, sight, seen: sight.basics, expected: looked.expected }] : [];
     });
     const drifts = drift ? await driftOnHost(session, root, seen, { salt, timeout: Math.max(1, deadline.left()) }) : [];
-    const found = seen.map(({ agent, ...brought }, at) => foundBy(session, agent, { ...brought, drift: drifts[at] }));
+    const found = seen.map(({ agent, ...brought }, at) =>
+      statusFrom(session, agent, { ...brought, drift: drifts[at] }),
+    );
     return agents.map((agent, at) => {
       const why = looks[at] instanceof Fault ? looks[at] : fault;
-      return found.find((each) => each.agent === agent) ?? lost(session, agent, why);
+      return found.find((each) => each.agent === agent) ?? unreachable(session, agent, why);
     });
   } catch (error) {
     session.signal.throwIfAborted();
-    return agents.map((agent) => lost(session, agent, asFault(error)));
+    return agents.map((agent) => unreachable(session, agent, asFault(error)));
   } finally {
     deadline.stop();
   }
@@ -160,7 +162,7 @@ function withoutSecrets(ui: Pick<Ui, "redact">, sight: StatusObservation, resolv
  * A short look at agents that were looked at before: those that are as they were are told anew, and nothing is told of one
  * that is due for a whole look. No key is sent, so that watching leaves no refused ones in the agents' logs.
  */
-export async function glanceAtHost(
+export async function quickProbeOn(
   session: Session,
   before: readonly AgentStatus[],
 ): Promise<(AgentStatus | undefined)[]> {
@@ -175,7 +177,7 @@ export async function glanceAtHost(
   const deadline = session.clock.deadline(total, () => tooSlow(host, total, false));
   try {
     const root = await waitFor(rootOn(session, host), { signal: AbortSignal.any([session.signal, deadline.signal]) });
-    const script = glanceScript(known.map(({ looked }) => looked));
+    const script = quickStatusScript(known.map(({ looked }) => looked));
     const { sights } = await sightsBy(root, host, {
       ...{ script, count: known.length, timeout: Math.max(1, deadline.left()), total, signal: session.signal },
     });
@@ -185,9 +187,9 @@ export async function glanceAtHost(
       // One that took too long would keep the others waiting if it was tried every time.
       if (!looked || !whole) return isFault(found.fault, "remote-timeout") ? found : undefined;
       const glance = sights[at] && withoutSecrets(session.ui, sights[at], looked.resolved);
-      const sight = glance && stillSo(whole, glance);
+      const sight = glance && refreshStatus(whole, glance);
       const { agent, key, drift, provenAt } = found;
-      return sight && foundBy(session, agent, { looked, sight, key, drift, provenAt });
+      return sight && statusFrom(session, agent, { looked, sight, key, drift, provenAt });
     });
   } catch {
     session.signal.throwIfAborted();
@@ -201,7 +203,7 @@ async function lookedFor(
   session: Session,
   agent: Agent,
   salt: string | undefined,
-): Promise<Looked & { expected?: Expected }> {
+): Promise<ProbeTarget & { expected?: Expected }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const { providers } = session.providers.read();
   const reach = (name = "") => {
@@ -221,7 +223,7 @@ async function lookedFor(
 }
 
 /** An agent without a key is looked at all the same, and not asked with one. */
-function keyOf(session: Session, agent: Agent, { resolved }: Looked): { secret: string; key?: KeyTrouble } {
+function keyOf(session: Session, agent: Agent, { resolved }: ProbeTarget): { secret: string; key?: KeyTrouble } {
   try {
     const name = resolved.manifest.api.secret;
     const { key, pending } = apiKeyOf(session, { instance: secretOwner(agent), name });

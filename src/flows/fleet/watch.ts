@@ -4,11 +4,11 @@ import { type Agent, agentId } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { type AgentStatus, remember, sinceBefore } from "./agent-status.js";
+import { type AgentStatus, saveStatuses, withLastStatus } from "./agent-status.js";
 import { byHost } from "./host.js";
-import { glanceAtHost, type LookingAtHost, lookAtHost } from "./probe-agents.js";
+import { type HostProbeOptions, probeAgentsOn, quickProbeOn } from "./probe-agents.js";
 
-export interface Watching extends LookingAtHost {
+export interface WatchOptions extends HostProbeOptions {
   /** Who is watched; asked before every look, as agents come and go. */
   choose: () => Agent[];
   /** Milliseconds from one look to the next. */
@@ -33,7 +33,7 @@ interface Watched {
  * answer holds up nobody; its connection is kept. Most looks are short ones: a whole one comes when a short one saw anything
  * change, and once a minute.
  */
-export async function watchAgents(session: Session, watching: Watching): Promise<void> {
+export async function watchAgents(session: Session, watching: WatchOptions): Promise<void> {
   const { choose, every, tell, round } = watching;
   const { signal, now } = session;
   const hosts = new Map<string, Watched>();
@@ -49,16 +49,16 @@ export async function watchAgents(session: Session, watching: Watching): Promise
     const began = now().getTime();
     const whole = !before || began - before.whole >= wholeAgain || !sameAgents(before.found, agents);
     const looked = whole
-      ? await lookAtHost(session, agents, watching)
+      ? await probeAgentsOn(session, agents, watching)
       : await lookAgain(session, before.found, agents, { ...watching, tell: (found) => tell(host, found) });
     const found = looked.map((each) =>
-      sinceBefore(
+      withLastStatus(
         each,
         before?.found.find(({ agent }) => isSame(agent, each.agent)),
       ),
     );
     hosts.set(host.name, { found, whole: whole ? began : before.whole });
-    if (whole) remember(session, found);
+    if (whole) saveStatuses(session, found);
     tell(host, found);
   }
 
@@ -89,7 +89,7 @@ export async function watchAgents(session: Session, watching: Watching): Promise
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    remember(
+    saveStatuses(
       session,
       [...hosts.values()].flatMap(({ found }) => found),
     );
@@ -109,15 +109,15 @@ async function lookAgain(
   session: Session,
   before: AgentStatus[],
   agents: Agent[],
-  { tell, ...looking }: LookingAtHost & { tell: (found: AgentStatus[]) => void },
+  { tell, ...looking }: HostProbeOptions & { tell: (found: AgentStatus[]) => void },
 ): Promise<AgentStatus[]> {
   const known = before.map((found, at) => ({ ...found, agent: agents[at] ?? found.agent }));
-  const glanced = await glanceAtHost(session, known);
+  const glanced = await quickProbeOn(session, known);
   // One that comes up changes by itself.
   const settled = glanced.map((found) => (found?.state === "starting" ? undefined : found));
   const due = agents.filter((_, at) => !settled[at]);
   // An agent that does not answer must not hold up those that do.
   if (due.length > 0) tell(settled.filter((found) => found !== undefined));
-  const looked = due.length > 0 ? await lookAtHost(session, due, looking) : [];
+  const looked = due.length > 0 ? await probeAgentsOn(session, due, looking) : [];
   return agents.flatMap((agent, at) => settled[at] ?? looked.find((found) => found.agent === agent) ?? []);
 }

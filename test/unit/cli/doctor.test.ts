@@ -5,7 +5,7 @@ import type { Check } from "../../../src/agents/check.js";
 import { machineChecks } from "../../../src/agents/doctor/check.js";
 import { loadType } from "../../../src/agents/manifest/registry.js";
 import { checkNode } from "../../../src/flows/doctor/machine.js";
-import { repairFor } from "../../../src/flows/doctor/mend.js";
+import { repairFor } from "../../../src/flows/doctor/repair.js";
 import { Secret } from "../../../src/secret.js";
 import type { AgentRecord } from "../../../src/state/agent.js";
 import { hostStore } from "../../../src/state/hosts.js";

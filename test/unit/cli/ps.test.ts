@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { State } from "../../../src/agents/probe/status/judge.js";
 import { hasChanged, lineOf } from "../../../src/cli/ps/changes.js";
 import { factsOf, identityOfKey, nextFor } from "../../../src/cli/ps/facts.js";
-import { describeFound } from "../../../src/cli/ps/in-full.js";
+import { describeStatus } from "../../../src/cli/ps/in-full.js";
 // Loaded before the tests begin: a handler that is loaded late counts as their time.
 import "../../../src/cli/ps/ps.js";
 import { byWorst, countText, fleetColumns } from "../../../src/cli/ps/view.js";
@@ -141,7 +141,7 @@ it("tells of each provider whether it was reached, and of whom that was not aske
   const record = sampleAgent("ada", { provider: "echo", fallbacks });
   const agent = { ...found("ada", "degraded").agent, record };
   const reach = { reach: { status: 401 }, others: { spare: { trouble: "nothing answers there" } } };
-  const text = describeFound(found("ada", "degraded", { agent, ...seen({ own: 200 }, reach) }), now);
+  const text = describeStatus(found("ada", "degraded", { agent, ...seen({ own: 200 }, reach) }), now);
   expect(text).toContain(
     [
       "Reached:     yes, from the host (401)",

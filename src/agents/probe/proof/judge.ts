@@ -9,7 +9,7 @@ import { judgeListeners } from "./listeners.js";
 import type { Observation, Process } from "./observation.js";
 import type { Proof, ProofCause, ProofId } from "./proof.js";
 
-export interface Judging {
+export interface JudgeOptions {
   /** What was seen at first, to tell whether it keeps up. */
   first?: Observation | undefined;
   /** How the question was asked, when one was. */
@@ -35,7 +35,11 @@ export const settled = 3;
 const calm = 60;
 
 /** What was seen of an agent, as proofs, in the order in which one rests on the other. */
-export function judge(agent: ResolvedAgent, seen: Observation, { first = seen, chat, noChat }: Judging = {}): Proof[] {
+export function judge(
+  agent: ResolvedAgent,
+  seen: Observation,
+  { first = seen, chat, noChat }: JudgeOptions = {},
+): Proof[] {
   const port = judgePort(agent, seen);
   const reachable = port.result === "ok" && !seen.noBash;
   const answers = (verdict: () => Verdict): Verdict =>

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { objectFrom } from "../../../text/json-object.js";
 import { namedByOthers } from "../../../text/own-property.js";
-import { saidIn, textFrom } from "../script.js";
+import { parseLines, textFrom } from "../script.js";
 import type { ChannelState } from "./connections.js";
 
 /** What was seen of an agent on its host, at one moment. */
@@ -95,7 +95,7 @@ export function parseObservation(text: string): Observation | undefined {
   let platforms: string[] | undefined;
   const texts = namedByOthers<{ size: string; pieces: string[] }>();
   let chat: string | undefined;
-  const said = saidIn(text);
+  const said = parseLines(text);
   for (const [key, value] of said ?? []) {
     const [group, name = ""] = key.split(".");
     if (key === "uid") Object.assign(seen, { account: value !== "" }, value !== "" && { uid: Number(value) });

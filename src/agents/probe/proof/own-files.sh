@@ -1,8 +1,8 @@
-# The agent's own files, all read by one process with its rights. Used with the functions of proof.sh, after see_account, see_files and see_unit.
+# The agent's own files, all read by one process with its rights. Used with the functions of proof.sh, after probe_account, probe_files and probe_unit.
 
-# see_own_files LAUNCHER REPORTS VERSION [PART PATH]...: a part is version, gateway, error, text.NAME or variable. Sets `reports`
-# and `version` as see_version does.
-see_own_files() {
+# probe_own_files LAUNCHER REPORTS VERSION [PART PATH]...: a part is version, gateway, error, text.NAME or variable. Sets `reports`
+# and `version` as probe_version does.
+probe_own_files() {
   reports='' version='' variables='' have=' ' known=' ' last='' began_local='' launcher=$1 constants="$2 $3"
   shift 3
   [ -n "$uid" ] || return 0
@@ -38,7 +38,7 @@ see_own_files() {
 is_current() {
   case $1 in
     gateway) [ "${pid:-0}" != 0 ] ;;
-    error) see_began_local; [ -n "$began_local" ] ;;
+    error) probe_began_local; [ -n "$began_local" ] ;;
   esac
 }
 

@@ -8,10 +8,10 @@
 # Prints listen= and holder= for each listener, and stranger= for each connection of ours whose other end is not the unit's.
 # `ours` is yes when the unit's processes hold the port and nobody else has a part in it. A process that comes or goes meanwhile
 # leaves sockets that seem to be nobody's (seen in a crash loop): what is not the unit's is reported when two looks agree.
-see_port() {
+probe_port() {
   before=''
   for look in 1 2 3 4; do
-    sockets=$(see_sockets)
+    sockets=$(probe_sockets)
     case $sockets in *holder=no* | *stranger=*) ;; *) break ;; esac
     [ "$sockets" != "$before" ] || break
     before=$sockets
@@ -29,7 +29,7 @@ END
 # The tables before the processes: what was accepted between the two is then known to be the unit's. Last the processes again:
 # the number of one that ended may be another's by now, whose sockets must not count. Only in a subshell; with lastpipe, bash has awk
 # take its place.
-see_sockets() {
+probe_sockets() {
   find_hex
   list_unit_groups
   set -f

@@ -1,16 +1,16 @@
 # The proofs of an agent. The script that carries it sets what is looked at and calls the parts. The agent's key is the first
 # line of stdin, so that it is nobody's argument; requests.sh gets it on its own stdin. Used with port.sh.
 
-see_account() {
+probe_account() {
   find_account
   say uid "$uid"
   say comment "$comment"
 }
 
-# see_files TOUCHED [NAME PATH]...: one stat for all. What a name with a dot before it is about is not said; its size is kept in `sizes` for
-# see_own_files, and that of a text is said, to tell whether all of it could be read. When TOUCHED lists names, it is also said when those
+# probe_files TOUCHED [NAME PATH]...: one stat for all. What a name with a dot before it is about is not said; its size is kept in `sizes` for
+# probe_own_files, and that of a text is said, to tell whether all of it could be read. When TOUCHED lists names, it is also said when those
 # were last changed: a look that asks for no more tells by it whether a whole one is due.
-see_files() {
+probe_files() {
   counted=$1 names='' sizes=' ' touched=''
   shift
   rest=$#
@@ -49,7 +49,7 @@ END
   [ -z "$counted" ] || say touched "$touched"
 }
 
-see_unit() {
+probe_unit() {
   properties=$(systemctl show --timestamp=us+utc --property \
     LoadState,ActiveState,SubState,Result,ExecMainStatus,ExecMainStartTimestamp,NRestarts,MainPID,ControlGroup,UnitFileState,NeedDaemonReload \
     -- "$unit")
@@ -60,11 +60,11 @@ see_unit() {
   done <<END
 $properties
 END
-  [ "$pid" = 0 ] || see_age
+  [ "$pid" = 0 ] || probe_age
 }
 
 # How long the process has been there, in hundredths of a second: both clocks run on while a machine sleeps.
-see_age() {
+probe_age() {
   read -r up _ </proc/uptime
   read -r stat 2>/dev/null <"/proc/$pid/stat" || return 0
   # A program's name may hold blanks and brackets.
@@ -72,24 +72,24 @@ see_age() {
   say age $((${up%.*}${up#*.} - ${20}))
 }
 
-# Has see_port, when it is called after this, also tell the ports of the agent's processes that other machines can reach.
-see_open_ports() {
+# Has probe_port, when it is called after this, also tell the ports of the agent's processes that other machines can reach.
+probe_open_ports() {
   [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
   say open-ports yes
   open_uid=$uid
 }
 
 # Who holds the port, and what it answers to our requests. All is asked on connections that were seen to be the agent's own.
-see_api() {
-  command -v bash >/dev/null || { see_port; say bash missing; return 0; }
+probe_api() {
+  command -v bash >/dev/null || { probe_port; say bash missing; return 0; }
   answers=$(in_bash 25 ask_statuses)
-  case $answers in *looked=yes*) ;; *) see_port ;; esac
+  case $answers in *looked=yes*) ;; *) probe_port ;; esac
   while IFS= read -r line; do
     [ -z "$line" ] || printf '%s%s\n' "$prefix" "$line"
   done <<END
 $answers
 END
-  case $answers,$chat in *own=200*,yes) see_chat ;; esac
+  case $answers,$chat in *own=200*,yes) probe_chat ;; esac
 }
 
 # in_bash SECONDS FUNCTION, one of requests.sh. Only in a subshell, whose place it takes.
@@ -109,27 +109,27 @@ request() {
   printf 'output = "/dev/null"\nwrite-out = "%s=%%{http_code}\\n"\n' "$prefix$1"
 }
 
-see_chat() {
+probe_chat() {
   # Also when nothing comes.
   say chat ''
   say asked "$(date +%s.%6N)"
   in_bash "$chat_seconds" ask_chat | in_pieces chat
   # The answer may have taken long: the age that counts is that after it, and of the process that was asked.
-  if [ "$(systemctl show --property MainPID --value -- "$unit")" = "$pid" ]; then see_age; else say replaced yes; fi
+  if [ "$(systemctl show --property MainPID --value -- "$unit")" = "$pid" ]; then probe_age; else say replaced yes; fi
 }
 
-# see_servers TEXT: the lines about MCP servers since its last start; all of them contain that text.
-see_servers() {
+# probe_servers TEXT: the lines about MCP servers since its last start; all of them contain that text.
+probe_servers() {
   say servers yes
   [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
-  see_began
+  probe_began
   [ -n "$began" ] || return 0
   for log in errors.log agent.log; do log_since "$began" "$log" | grep -F -- "$1" | tail -n 50 | pieces server; done
 }
 
-# What a rendering has to know, beside the files that see_own_files reads. Of its unit at most 60,000 bytes.
-see_rendered() {
-  see_systemd
+# What a rendering has to know, beside the files that probe_own_files reads. Of its unit at most 60,000 bytes.
+probe_rendered() {
+  probe_systemd
   [ -n "$salt" ] && [ -f "/etc/systemd/system/$unit" ] || return 0
   left=60000
   while IFS= read -r line && [ "$left" -gt 0 ]; do
@@ -157,7 +157,7 @@ in_pieces() {
 }
 
 # The name of the library that systemctl is linked with has its version.
-see_systemd() {
+probe_systemd() {
   number=''
   for library in /usr/lib/systemd/libsystemd-shared-*.so /usr/lib/*/systemd/libsystemd-shared-*.so; do
     [ ! -e "$library" ] || number="$number${library##*-shared-}"
@@ -169,14 +169,14 @@ see_systemd() {
 }
 
 # Every port somebody listens on, with the number of the user.
-see_ports() {
+probe_ports() {
   grep -hs '^ *[0-9]*: [0-9A-F]*:[0-9A-F]* [0-9A-F]*:0000 0A ' /proc/net/tcp /proc/net/tcp6 |
     while read -r _ local _ _ _ _ _ owner _; do say port "$((0x${local##*:}))/$owner"; done
 }
 
-# see_words [SECONDS]: what the agent said since then; without it, since its last start.
-see_words() {
-  see_began
+# probe_words [SECONDS]: what the agent said since then; without it, since its last start.
+probe_words() {
+  probe_began
   began=${1:-$began}
   journal_since "$began" 200 cat | pieces word
   [ -z "$began" ] || errors_since "$began" | pieces word
@@ -184,7 +184,7 @@ see_words() {
 
 # Sets `began`, and `began_local` as a log writes it, to when its last run did, in seconds since 1970; to nothing when there was none. To the microsecond: the run
 # before may have ended within the same second, and said why.
-see_began() {
+probe_began() {
   [ -n "$started" ] || started=$(systemctl show --timestamp=us+utc --property ExecMainStartTimestamp --value -- "$unit" 2>/dev/null)
   began='' began_local=''
   [ -z "$started" ] || IFS=/ read -r began began_local <<END
@@ -193,7 +193,7 @@ END
 }
 
 # Sets `began_local` alone. On a host whose clock tells UTC, as systemd does, that takes no process.
-see_began_local() {
+probe_began_local() {
   case $started,${TZ-UTC} in
     ?*' UTC,UTC')
       if [ "${TZ-}" = UTC ] || [ ! -e /etc/localtime ] || [ /etc/localtime -ef /usr/share/zoneinfo/UTC ] ||
@@ -205,7 +205,7 @@ see_began_local() {
       fi
       ;;
   esac
-  see_began
+  probe_began
 }
 
 # journal_since SECONDS LINES FORMAT MORE...
@@ -234,7 +234,7 @@ pieces() {
 }
 
 # Room where it lives: free kilobytes, all inodes and free ones. Some file systems count none.
-see_room() {
+probe_room() {
   read -r blocks size inodes left <<END
 $(stat -f -c '%a %S %c %d' -- "$home" 2>/dev/null)
 END

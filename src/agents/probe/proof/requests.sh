@@ -1,4 +1,4 @@
-# Requests to the agent's port, run by bash, which can connect by itself. Every connection is opened first; then see_port looks
+# Requests to the agent's port, run by bash, which can connect by itself. Every connection is opened first; then probe_port looks
 # whose it is, and only then is anything sent on it. The first line of stdin is the agent's key, so that it is in no argument list.
 
 IFS= read -r key
@@ -34,7 +34,7 @@ ask_statuses() {
     connected || break
     connections+=("$connection")
   done
-  see_port
+  probe_port
   echo looked=yes
   [ "$ours" = yes ] || return 0
   for at in "${!connections[@]}"; do
@@ -56,7 +56,7 @@ ask_statuses() {
 
 ask_chat() {
   connected || return 0
-  see_port >/dev/null
+  probe_port >/dev/null
   [ "$ours" = yes ] || return 0
   send "$key" POST "$chat_path" "$chat_body"
   head -c 60000 <&"$connection"

@@ -2,11 +2,11 @@ import { sh } from "../../../quote.js";
 import type { ChatDialect, ChatRequest } from "../../chat/dialect.js";
 import type { FileReads } from "../../plan/managed-file.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { filesCalls, lookScript, type OwnPart } from "../script.js";
+import { filesCalls, type OwnPart, probeScript } from "../script.js";
 import { proofLibrary } from "./library.js";
 import { newProofSession } from "./session.js";
 
-export interface Sight {
+export interface ProbeOptions {
   /** How one real question is asked when the key is accepted; without it, none is. */
   chat?: ChatDialect | undefined;
   /** Also what a plan is made of: the managed files, systemd. With a salt, digests of the variables' lines. */
@@ -25,7 +25,7 @@ const question = "Say only the word OK.";
 export const chatTimeout = 120_000;
 
 /** The script that looks at an agent. It holds nothing secret: the key is the first line on its stdin. */
-export function proofScript(agent: ResolvedAgent, sight: Sight): string {
+export function proofScript(agent: ResolvedAgent, sight: ProbeOptions): string {
   const { manifest, port } = agent;
   const { api } = manifest;
   const chat = sight.chat?.request(agent, { session: newProofSession(), text: question, maxTokens: 16 });
@@ -34,23 +34,23 @@ export function proofScript(agent: ResolvedAgent, sight: Sight): string {
   if (sight.planned) parts.push("variable");
   if (sight.connections) parts.push("gateway");
   const files = filesCalls(agent, parts, { texts: sight.planned?.reads.texts });
-  return lookScript(agent, proofLibrary, [
+  return probeScript(agent, proofLibrary, [
     sh`port=${port} salt=${salt} health=${api.health} models=${api.models}`,
     ...(chat ? chatVariables(chat) : ["chat= chat_path= chat_session= chat_body="]),
     // What comes next on stdin is for somebody else.
     "IFS= read -r key; exec </dev/null",
-    "see_account",
+    "probe_account",
     ...(sight.words
-      ? [sh`see_words ${sight.words.since ?? []}`]
+      ? [sh`probe_words ${sight.words.since ?? []}`]
       : [
-          ...(sight.planned ? ["see_rendered"] : []),
-          ...(sight.ports ? ["see_ports"] : []),
+          ...(sight.planned ? ["probe_rendered"] : []),
+          ...(sight.ports ? ["probe_ports"] : []),
           files.look,
-          "see_unit",
+          "probe_unit",
           ...files.read,
           ...(sight.connections ? serverCalls(agent) : []),
-          "see_open_ports",
-          "see_api",
+          "probe_open_ports",
+          "probe_api",
         ]),
   ]);
 }
@@ -68,4 +68,4 @@ function chatVariables({ path, headers, body }: ChatRequest): string[] {
 
 /** The call that tells of its MCP servers, when it has any. */
 export const serverCalls = ({ servers, manifest }: ResolvedAgent): string[] =>
-  servers.length > 0 && manifest.mcp_log ? [sh`see_servers ${manifest.mcp_log.contains}`] : [];
+  servers.length > 0 && manifest.mcp_log ? [sh`probe_servers ${manifest.mcp_log.contains}`] : [];

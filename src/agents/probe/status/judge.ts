@@ -5,12 +5,12 @@ import type { Proof, ProofId } from "../proof/proof.js";
 import type { StatusObservation } from "./observation.js";
 import {
   codexTrouble,
-  isDownAsWished,
+  type Intent,
+  isDownAsIntended,
   isStarting,
   type KeyTrouble,
   reachTroubles,
   strayTrouble,
-  type Wanted,
   withKeyTrouble,
 } from "./troubles.js";
 
@@ -43,7 +43,7 @@ export interface Judgement {
 }
 
 export interface Expected {
-  wanted?: Wanted;
+  wanted?: Intent;
   /** What is not as configured, with the reason of what has one; or why that cannot be told. */
   drift?: { what: string; reason?: string }[] | { unknown: string };
   /** What is recorded of the last time its model was asked, when that failed. */
@@ -66,7 +66,7 @@ export function judgeStatus(agent: ResolvedAgent, sight: StatusObservation, expe
 function byWhatWasSeen(
   agent: ResolvedAgent,
   sight: StatusObservation,
-  expected: Expected & { wanted: Wanted },
+  expected: Expected & { wanted: Intent },
 ): Judgement {
   const { basics: seen } = sight;
   const { wanted, key } = expected;
@@ -84,7 +84,7 @@ function byWhatWasSeen(
   if (reachable) return as("exposed", reachable.reason);
   if (seen.answers.none === 200 || seen.answers.wrong === 200)
     return as("exposed", failed("auth.no-key", "auth.wrong-key")?.reason);
-  if (ActiveState === "inactive" || isDownAsWished(seen, wanted)) {
+  if (ActiveState === "inactive" || isDownAsIntended(seen, wanted)) {
     const strays = strayTrouble(agent, sight);
     const why = [whyStopped(agent, wanted, failed("port")), strays].filter(Boolean).join("; ");
     return { ...as("stopped", why), ...(strays && { strays: true }) };
@@ -128,14 +128,14 @@ function amissIn(agent: ResolvedAgent, sight: StatusObservation, proofs: Proof[]
 }
 
 /** Nobody has to do anything about it. */
-export const isWell = ({ state, wanted, strays }: { state: State; wanted: Wanted; strays?: boolean }): boolean =>
+export const isWell = ({ state, wanted, strays }: { state: State; wanted: Intent; strays?: boolean }): boolean =>
   state === "running" || (state === "stopped" && wanted !== "run" && !strays);
 
 const unitReason = ({ unit }: ResolvedAgent, load: string): string =>
   load === "masked" ? `${unit} is masked` : `there is no unit ${unit}`;
 
 /** Also who has its port; that nobody has it needs no telling. */
-function whyStopped({ ref }: ResolvedAgent, wanted: Wanted, port: Proof | undefined): string {
+function whyStopped({ ref }: ResolvedAgent, wanted: Intent, port: Proof | undefined): string {
   const why = {
     run: `stopped, though it was not clm that stopped it; clm agent start ${ref}`,
     rest: "",

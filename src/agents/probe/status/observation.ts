@@ -1,6 +1,6 @@
 import { currentChannels } from "../proof/connections.js";
 import { type Observation, parseObservation } from "../proof/observation.js";
-import { saidIn, sectionsIn } from "../script.js";
+import { parseLines, splitSections } from "../script.js";
 
 /** How an agent was at one moment. */
 export interface StatusObservation {
@@ -44,12 +44,12 @@ export type Reach = { status: number } | { trouble: string };
 
 /** Reads the lines of sight.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
 export const parseStatusObservations = (text: string, count: number): (StatusObservation | undefined)[] =>
-  sectionsIn(text, count).map(sightFrom);
+  splitSections(text, count).map(statusObservationFrom);
 
-function sightFrom(text: string): StatusObservation | undefined {
+function statusObservationFrom(text: string): StatusObservation | undefined {
   const seen = parseObservation(text);
   if (!seen) return undefined;
-  const lines = saidIn(text) ?? [];
+  const lines = parseLines(text) ?? [];
   const all = (key: string) => lines.filter(([name]) => name === key).map(([, value]) => value);
   const said = new Map(lines);
   const [first, last] = [numbers(said.get("cpu.first")), numbers(said.get("cpu.last"))];
@@ -87,7 +87,7 @@ const versionIn = (text = ""): string => (text === "unknown" ? text : (/\d+\.\d+
 
 /** What a look for strays found; nothing when it broke off. */
 export function straysFrom(text: string): StatusObservation["strays"] | undefined {
-  const lines = saidIn(text);
+  const lines = parseLines(text);
   if (!lines) return undefined;
   const all = (key: string) => lines.filter(([name]) => name === key).map(([, value]) => value);
   return { count: Number(all("strays")[0] ?? 0), first: all("stray").map(strayFrom) };

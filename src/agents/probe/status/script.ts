@@ -6,11 +6,11 @@ import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { proxyUnit } from "../../proxy/proxy.js";
 import { proofLibrary } from "../proof/library.js";
 import { serverCalls } from "../proof/script.js";
-import { filesCalls, lookBeginning, manyScript, type OwnPart, settingsOf } from "../script.js";
+import { filesCalls, type OwnPart, probeLibrary, probeScriptForMany, settingsOf } from "../script.js";
 import library from "./status.sh?raw";
 
 /** An agent to be looked at. */
-export interface Looked {
+export interface ProbeTarget {
   resolved: ResolvedAgent;
   /** The address of the service that answers for its model: where it is, and no more. */
   reach?: string | undefined;
@@ -24,7 +24,7 @@ export interface Looked {
  * The script that looks at all of a host's agents at once. Each line it prints begins with the number of the agent it is
  * about. The agents' keys are the first lines of its stdin, in the same order.
  */
-export function sightScript(agents: readonly Looked[]): string {
+export function statusScript(agents: readonly ProbeTarget[]): string {
   return scriptOf([...agents.map((_, at) => `IFS= read -r key_${at}`), everyone], agents.map(section));
 }
 
@@ -32,26 +32,27 @@ export function sightScript(agents: readonly Looked[]): string {
  * The same for a short look, which tells whether anything has changed since a whole one. No key is needed, no wrong one is
  * tried, and no program is started.
  */
-export const glanceScript = (agents: readonly Looked[]): string => scriptOf([everyone], agents.map(glance));
+export const quickStatusScript = (agents: readonly ProbeTarget[]): string => scriptOf([everyone], agents.map(glance));
 
 /** The same for what tells whether agents are as they were configured. Nothing is asked of them, so no key is needed. */
-export const truthScript = (agents: readonly Looked[]): string => scriptOf([], agents.map(truth));
+export const driftScript = (agents: readonly ProbeTarget[]): string => scriptOf([], agents.map(truth));
 
-const scriptOf = (first: string[], sections: string[]): string => manyScript(proofLibrary + library, first, sections);
+const scriptOf = (first: string[], sections: string[]): string =>
+  probeScriptForMany(proofLibrary + library, first, sections);
 
 const straysCall = (agent: ResolvedAgent): string => {
   const { manifest, unit } = agent;
-  return sh`see_strays ${[unit, ...(manifest.proxy ? [proxyUnit(agent, manifest.proxy)] : [])]}`;
+  return sh`probe_strays ${[unit, ...(manifest.proxy ? [proxyUnit(agent, manifest.proxy)] : [])]}`;
 };
 
 /** The script that looks only for processes of a user outside these units. */
 export const straysScript = (user: string, units: string[]): string =>
   [
-    lookBeginning(proofLibrary + library),
+    probeLibrary(proofLibrary + library),
     sh`user=${user}`,
     everyone,
-    "see_account",
-    sh`see_strays ${units}`,
+    "probe_account",
+    sh`probe_strays ${units}`,
     "say end yes",
     "",
   ].join("\n");
@@ -59,7 +60,7 @@ export const straysScript = (user: string, units: string[]): string =>
 /** Every process of the host with its user, looked at once for all agents. */
 const everyone = "everyone=$(stat -c %u:%n /proc/[0-9]* 2>/dev/null)";
 
-function section(looked: Looked, at: number): string {
+function section(looked: ProbeTarget, at: number): string {
   const { resolved: agent, planned } = looked;
   const { manifest, port } = agent;
   const { health, models } = manifest.api;
@@ -72,58 +73,58 @@ function section(looked: Looked, at: number): string {
     `key=$key_${at}`,
     // An agent that hangs must not take all the time its host has to answer, or it is told as a host that does not.
     "answer_seconds=6",
-    "see_account",
+    "probe_account",
     reaching(looked),
     ...codexCall(agent),
-    ...(planned ? ["see_rendered"] : []),
+    ...(planned ? ["probe_rendered"] : []),
     files.look,
-    "see_unit",
+    "probe_unit",
     straysCall(agent),
-    "see_use cpu.first",
-    "see_room",
+    "probe_use cpu.first",
+    "probe_room",
     ...files.read,
     ...serverCalls(agent),
-    "see_last_words",
-    "see_open_ports",
-    "see_api",
-    "see_reached",
+    "probe_last_words",
+    "probe_open_ports",
+    "probe_api",
+    "probe_reached",
     "wait",
-    "see_use cpu.last",
+    "probe_use cpu.last",
   ].join("\n");
 }
 
-function truth({ resolved: agent, planned }: Looked): string {
+function truth({ resolved: agent, planned }: ProbeTarget): string {
   const files = filesCalls(agent, ["version", "variable"], { texts: planned?.reads.texts });
   return [
     settingsOf(agent),
     sh`salt=${planned?.salt ?? ""}`,
-    "see_account",
-    "see_rendered",
+    "probe_account",
+    "probe_rendered",
     files.look,
-    "see_unit",
+    "probe_unit",
     ...files.read,
   ].join("\n");
 }
 
-function glance(looked: Looked): string {
+function glance(looked: ProbeTarget): string {
   const { resolved: agent, planned } = looked;
   const { manifest, port } = agent;
   const files = filesCalls(agent, ["gateway"], { texts: planned?.reads.texts, touched: true });
   return [
     settingsOf(agent),
     sh`port=${port} health=${manifest.api.health} answer_seconds=3`,
-    "see_account",
+    "probe_account",
     reaching(looked),
     files.look,
-    "see_unit",
+    "probe_unit",
     straysCall(agent),
-    "see_use cpu.first",
-    "see_room",
+    "probe_use cpu.first",
+    "probe_room",
     ...files.read,
-    "see_open_ports",
-    "see_port",
-    "see_health",
-    "see_reached",
+    "probe_open_ports",
+    "probe_port",
+    "probe_health",
+    "probe_reached",
   ].join("\n");
 }
 
@@ -132,9 +133,9 @@ const codexCall = (agent: ResolvedAgent): string[] => {
   if (!codex || !runsOnCodex(agent)) return [];
   return [
     sh`search=${environmentOf(agent).PATH ?? ""} config=${agent.paths.config}`,
-    sh`see_codex ${codex.program} ${codex.key} &`,
+    sh`probe_codex ${codex.program} ${codex.key} &`,
   ];
 };
 
-const reaching = ({ reach = "", others = {} }: Looked): string =>
-  sh`see_reach ${[...(reach ? ["", reach] : []), ...Object.entries(others).flat()]}`;
+const reaching = ({ reach = "", others = {} }: ProbeTarget): string =>
+  sh`probe_reach ${[...(reach ? ["", reach] : []), ...Object.entries(others).flat()]}`;

@@ -2,7 +2,7 @@
 # port first.
 
 # What its control group has used up so far. Called twice: the difference tells how busy it is.
-see_use() {
+probe_use() {
   [ "${pid:-0}" != 0 ] || return 0
   find_group "/proc/$pid"
   group=/sys/fs/cgroup$group
@@ -35,22 +35,22 @@ find_group() {
   done 2>/dev/null <"$1/cgroup"
 }
 
-# What one that ended before it had a log of its own has told the journal. Its errors are read by see_own_files: a healthy agent logs
+# What one that ended before it had a log of its own has told the journal. Its errors are read by probe_own_files: a healthy agent logs
 # warnings at each start, and for every wrong key that we try.
-see_last_words() {
+probe_last_words() {
   case $properties in *ActiveState=active*) return 0 ;; esac
-  see_began
+  probe_began
   [ -z "$uid" ] || [ -z "$began" ] || journal_since "$began" 20 cat | pieces word
 }
 
-see_health() {
+probe_health() {
   [ "$ours" = yes ] || return 0
   request health "$health" | curl -q --config - 2>/dev/null
 }
 
-# see_reach [NAME ADDRESS]...: whether the services that answer for its models can be reached from here, all asked at once and beside the
+# probe_reach [NAME ADDRESS]...: whether the services that answer for its models can be reached from here, all asked at once and beside the
 # rest. Nobody's key is shown, and nothing is asked of them. The name of the first is empty.
-see_reach() {
+probe_reach() {
   asked=''
   while [ $# -gt 1 ]; do
     curl -q --config - 2>/dev/null <<END &
@@ -67,7 +67,7 @@ END
 }
 
 # How each curl ended tells why there is no status.
-see_reached() {
+probe_reached() {
   for each in $asked; do
     wait "${each%%/*}"
     code=$?
@@ -75,9 +75,9 @@ see_reached() {
   done
 }
 
-# see_codex PROGRAM KEY: who runs its turns, by its settings, and the version of the Codex that its service would find on `search`, by
+# probe_codex PROGRAM KEY: who runs its turns, by its settings, and the version of the Codex that its service would find on `search`, by
 # the package that the program is in. The program is the agent's, and is not run.
-see_codex() {
+probe_codex() {
   [ -n "$uid" ] || return 0
   say runtime "$(contents "$config" | sed -n "/^[[:space:]]*#/d; s/.*[{,[:space:]]$2:[[:space:]]*[\"']\{0,1\}\([A-Za-z_]*\).*/\1/p" | head -n 1)"
   say codex "$(ask_agent 10 /bin/sh -c "$codex_package" sh "$1" "$search" | at_most 100000 |
@@ -95,9 +95,9 @@ for folder in $2; do
   exit
 done'
 
-# see_strays UNIT...: processes of the agent's user outside its units: what got out of its sandbox, or was let out. `everyone` has a word
+# probe_strays UNIT...: processes of the agent's user outside its units: what got out of its sandbox, or was let out. `everyone` has a word
 # `UID:/proc/PID` for each process of the host, read once for all agents. Units named clm-… hold what clm itself runs in the agent.
-see_strays() {
+probe_strays() {
   [ -n "$uid" ] || return 0
   count=0 units=" $* "
   for process in $everyone; do

@@ -7,7 +7,7 @@ import type { Proof } from "../proof/proof.js";
 import type { Reach, StatusObservation } from "./observation.js";
 
 /** What is wanted of an agent: `rest` when clm stopped it, `nothing` when it is not configured yet. */
-export type Wanted = "run" | "rest" | "nothing";
+export type Intent = "run" | "rest" | "nothing";
 
 /** Why an agent may not answer the key that clm asks with: there is none, or another is being put in its place. */
 export type KeyTrouble = "missing" | "changing";
@@ -21,7 +21,7 @@ export function isStarting({ manifest }: ResolvedAgent, seen: Observation): bool
 }
 
 /** One that systemd calls failed may be one that was stopped the hard way. */
-export const isDownAsWished = ({ unit }: Observation, wanted: Wanted): boolean =>
+export const isDownAsIntended = ({ unit }: Observation, wanted: Intent): boolean =>
   wanted !== "run" && unit.LoadState !== "not-found" && ["inactive", "failed"].includes(unit.ActiveState ?? "");
 
 /** What is wrong with the way from its host to a provider; `whose` is who that is. */

@@ -7,7 +7,7 @@ import { type Agent, hostAndName, secretOwner } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { mustHaveOneKey } from "../api-key.js";
 import { desire } from "../desire.js";
-import { isMerelyStopped, proveAndSee } from "../prove.js";
+import { isMerelyStopped, proveAndObserve } from "../prove.js";
 import { recordProofs } from "./record.js";
 
 /**
@@ -33,7 +33,7 @@ export async function validate(
       },
     );
   }
-  const proved = await proveAndSee(session, agent, {
+  const proved = await proveAndObserve(session, agent, {
     chat: !skipChat,
     connections: true,
     ...(skipChat && { noChat: "not asked (--skip-chat)" }),

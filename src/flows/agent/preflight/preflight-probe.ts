@@ -1,5 +1,5 @@
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
-import { lookScript, saidIn, versionCall } from "../../../agents/probe/script.js";
+import { parseLines, probeScript, versionCall } from "../../../agents/probe/script.js";
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Shell } from "../../../remote/process.js";
@@ -48,12 +48,12 @@ export interface ProbeTarget {
 /** Probes the host in one exec. The shell must be root's. */
 export async function probeHost(root: Shell, target: ProbeTarget, signal?: AbortSignal): Promise<PreflightObservation> {
   const parts = [
-    sh`see_programs ${target.programs}`,
-    "see_account",
-    "see_unit",
-    "see_ports",
+    sh`probe_programs ${target.programs}`,
+    "probe_account",
+    "probe_unit",
+    "probe_ports",
     `${ourVersion(target.resolved)} &`,
-    ...(target.reach.length > 0 ? [sh`see_reach ${target.reach}`] : []),
+    ...(target.reach.length > 0 ? [sh`probe_reach ${target.reach}`] : []),
     "wait",
   ];
   return ask(root, target, parts, signal);
@@ -70,15 +70,15 @@ export interface Release {
 /** Reads the installed release in one exec. */
 export async function probeRelease(root: Shell, target: ProbeTarget, signal?: AbortSignal): Promise<Release> {
   const { resolved: agent } = target;
-  const parts = [ourVersion(agent), sh`see_commit ${agent.paths.code}`];
+  const parts = [ourVersion(agent), sh`probe_commit ${agent.paths.code}`];
   const { version = "", commit = "" } = await ask(root, target, parts, signal);
   return { version, commit };
 }
 
-const ourVersion = (agent: ResolvedAgent): string => versionCall(agent, "see_our_version");
+const ourVersion = (agent: ResolvedAgent): string => versionCall(agent, "probe_our_version");
 
 async function ask(root: Shell, { resolved: agent, comment, job }: ProbeTarget, parts: string[], signal?: AbortSignal) {
-  const script = lookScript(agent, library, [sh`job=${job} mark=${comment}`, ...parts]);
+  const script = probeScript(agent, library, [sh`job=${job} mark=${comment}`, ...parts]);
   const { stdout, stderr } = await run(root, "/bin/sh -s", {
     stdin: script,
     timeout: 120_000,
@@ -101,7 +101,7 @@ export function parsePreflight(text: string): PreflightObservation | undefined {
     listening: [],
     reach: {},
   };
-  const lines = saidIn(text);
+  const lines = parseLines(text);
   for (const [key, raw] of lines ?? []) {
     const value = raw.trim();
     const [first = "", second = ""] = value.split(" ");

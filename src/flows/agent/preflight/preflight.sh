@@ -1,14 +1,14 @@
 # Probes a host before an agent is installed. The script around it sets the agent's variables, job (the unit of the installer)
 # and mark (the comment of an account that clm made), then calls these functions.
 
-see_programs() {
+probe_programs() {
   for program; do
     ! command -v "$program" >/dev/null 2>&1 || say program "$program"
   done
 }
 
 # The comment of an account shows whether clm made it. A group counts as used when it has members.
-see_account() {
+probe_account() {
   say account "$(getent passwd "$user")"
   IFS=: read -r group _ gid members <<END
 $(getent group "$user")
@@ -20,7 +20,7 @@ END
   [ ! -e "$home" ] && [ ! -L "$home" ] || say home there
 }
 
-see_unit() {
+probe_unit() {
   for file in /etc/systemd/system /run/systemd/system /usr/local/lib/systemd/system /usr/lib/systemd/system /lib/systemd/system; do
     [ -e "$file/$unit" ] || [ -L "$file/$unit" ] || continue
     say unit "$file/$unit"
@@ -32,14 +32,14 @@ see_unit() {
 }
 
 # Port in hex and owner of every listening socket; ss may not be installed.
-see_ports() {
+probe_ports() {
   cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | while read -r _ local _ state _ _ _ uid _; do
     [ "$state" != 0A ] || say listen "${local##*:} $uid"
   done
 }
 
 # In parallel: each may take five seconds.
-see_reach() {
+probe_reach() {
   command -v curl >/dev/null 2>&1 || return 0
   for url; do
     if curl --silent --output /dev/null --max-time 5 "$url" </dev/null; then say reach "yes $url"; else say reach "no $url"; fi &
@@ -48,16 +48,16 @@ see_reach() {
 }
 
 # Only for an account that clm made.
-see_our_version() {
+probe_our_version() {
   IFS=: read -r _ _ uid gid comment _ <<END
 $(getent passwd "$user")
 END
   [ -n "$mark" ] && [ "$comment" = "$mark" ] || uid=''
-  see_version "$@"
+  probe_version "$@"
 }
 
-# see_commit CODE: the commit of the checkout, from git's own files. Git itself would run programs named in its settings.
-see_commit() {
+# probe_commit CODE: the commit of the checkout, from git's own files. Git itself would run programs named in its settings.
+probe_commit() {
   [ -n "$uid" ] || return 0
   say commit "$(ask_agent 10 /bin/sh -c "$commit_of" sh "$1/.git" | tr -cd '0-9a-f')"
 }

@@ -1,7 +1,7 @@
 import { loadType } from "../../../agents/manifest/registry.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
-import { doorScript } from "../../../agents/probe/proof/door.js";
 import { parseObservation } from "../../../agents/probe/proof/observation.js";
+import { portOwnerScript } from "../../../agents/probe/proof/port-owner.js";
 import { type AgentProxy, proxyOf } from "../../../agents/proxy/proxy.js";
 import { proxyTrouble } from "../../../agents/proxy/trouble.js";
 import { waitFor } from "../../../async/wait.js";
@@ -41,7 +41,7 @@ export async function verifyProxyPort(
   const connection = await waitFor(session.pool.connect(agent.host), { signal });
   const what = `who holds the port of the proxy of ${resolved.name}`;
   const asking = { host: resolved.host, what, timeout: probeTimeout, signal };
-  const script = doorScript({ ...resolved, unit: proxy.unit, port: proxy.port });
+  const script = portOwnerScript({ ...resolved, unit: proxy.unit, port: proxy.port });
   const look = async () => {
     const seen = await askHost(await rootShellOf(connection), script, asking, parseObservation);
     const trouble = proxyTrouble(resolved, proxy, seen);

@@ -1,6 +1,6 @@
 import { inRange } from "../../../agents/manifest/versions.js";
-import { doorScript } from "../../../agents/probe/proof/door.js";
 import { parseObservation } from "../../../agents/probe/proof/observation.js";
+import { portOwnerScript } from "../../../agents/probe/proof/port-owner.js";
 import { Fault } from "../../../errors.js";
 import { askHost } from "../../../remote/ask-host.js";
 import { didYouMean } from "../../../text/nearest.js";
@@ -46,7 +46,7 @@ export async function mustBeUp(session: Session, { agent, resolved }: Target): P
     timeout: lookTimeout,
     signal: session.signal,
   };
-  const { unit } = await askHost(connection.as("root"), doorScript(resolved), asking, parseObservation);
+  const { unit } = await askHost(connection.as("root"), portOwnerScript(resolved), asking, parseObservation);
   if (unit.ActiveState === "active") return;
   const isStopped = unit.ActiveState === "inactive";
   throw new Fault("not-ready", `${agent.name} ${isStopped ? "is stopped" : "does not run"}`, {

@@ -1,18 +1,18 @@
 # Prints the state of an agent that Clawrium set up. The caller sets the variables.
 
-see_account() {
+probe_account() {
   uid=$(id -u "$user" 2>/dev/null) gid=$(id -g "$user" 2>/dev/null)
   [ -n "$uid" ] || return 0
   say account "$(getent passwd "$user")"
 }
 
-see_unit() {
+probe_unit() {
   systemctl show --property LoadState,User,NoNewPrivileges,ProtectSystem,ProtectHome,PrivateTmp,RestrictNamespaces -- "$unit" |
     while IFS='=' read -r property value; do say "unit.$property" "$value"; done
 }
 
 # Names only, but for where it listens. Of the key nothing leaves the host but a salted digest.
-see_env() {
+probe_env() {
   [ -n "$uid" ] || return 0
   say env "$(ask_agent 10 stat -c %a -- "$env")"
   content=$(first_of 1000000 "$env" | at_most 1000000)

@@ -1,5 +1,5 @@
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
-import { lookScript, saidIn, versionCall } from "../../../agents/probe/script.js";
+import { parseLines, probeScript, versionCall } from "../../../agents/probe/script.js";
 import { sh } from "../../../quote.js";
 import { askHost } from "../../../remote/ask-host.js";
 import type { Shell } from "../../../remote/process.js";
@@ -29,11 +29,11 @@ export function observeImported(
   salt: string,
   signal: AbortSignal,
 ): Promise<ImportedState> {
-  const script = lookScript(agent, library, [
+  const script = probeScript(agent, library, [
     sh`salt=${salt}`,
-    "see_account",
-    "see_unit",
-    "see_env",
+    "probe_account",
+    "probe_unit",
+    "probe_env",
     versionCall(agent),
   ]);
   const query = { host: agent.host, what: `how ${agent.name} is`, timeout: 90_000, signal };
@@ -43,7 +43,7 @@ export function observeImported(
 /** Parses the output of observe.sh; undefined when it is incomplete. */
 export function importedStateFrom(text: string): ImportedState | undefined {
   const state: ImportedState = { unit: {}, version: "", env: "", variables: [], bind: "", port: "", key: "" };
-  const members = saidIn(text);
+  const members = parseLines(text);
   for (const [key, value] of members ?? []) {
     if (key === "account") state.account = { home: value.split(":")[5] ?? "" };
     else if (key.startsWith("unit.")) state.unit[key.slice(5)] = value;

@@ -85,7 +85,7 @@ describe("a file", () => {
     const set = `uid=1 number=0 data='${data}' lines=0 least=0 from='' until='' again='' bytes=${bytes}`;
     return linesOf(
       script(
-        `${set}; see_size "$data/logs/agent.log"; echo "$offset"; see_past agent "$data/logs/agent.log" ""`,
+        `${set}; probe_size "$data/logs/agent.log"; echo "$offset"; probe_past agent "$data/logs/agent.log" ""`,
       ).toString(),
     ).map((each) => each.replace(/^0 agent 2026-11-16 10:00:00,000 INFO a: (.*)\.$/, "$1"));
   };

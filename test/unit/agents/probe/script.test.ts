@@ -10,9 +10,15 @@ import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { proofLibrary } from "../../../../src/agents/probe/proof/library.js";
 import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
 import { proofScript } from "../../../../src/agents/probe/proof/script.js";
-import { filesCalls, lookBeginning, manyScript, sectionsIn, versionCall } from "../../../../src/agents/probe/script.js";
+import {
+  filesCalls,
+  probeLibrary,
+  probeScriptForMany,
+  splitSections,
+  versionCall,
+} from "../../../../src/agents/probe/script.js";
 import { parseStatusObservations } from "../../../../src/agents/probe/status/observation.js";
-import { glanceScript, sightScript, truthScript } from "../../../../src/agents/probe/status/script.js";
+import { driftScript, quickStatusScript, statusScript } from "../../../../src/agents/probe/status/script.js";
 import sights from "../../../../src/agents/probe/status/status.sh?raw";
 import { quote } from "../../../../src/quote.js";
 import { commandFor } from "../../../../src/remote/operations/conversation.js";
@@ -69,7 +75,7 @@ const said = (script: string, stdin = ""): string =>
 const parts = (...calls: string[]): string =>
   said(
     [
-      lookBeginning(library),
+      probeLibrary(library),
       `uid=1001 gid=1001 user=ada unit=u salt='' port=1 health=/h models=/m chat=''`,
       `home=${quote(home)} data=${quote(join(home, "data"))} env=${quote(join(home, "data/.env"))} search=/usr/bin:/bin`,
       "exec </dev/null",
@@ -85,7 +91,7 @@ const all = (text: string, key: string): string[] =>
     .filter((line) => line.startsWith(`${key}=`))
     .map((line) => line.slice(key.length + 1));
 
-const readVariables = () => `see_own_files '' a b variable ${quote(join(home, "data/.env"))}`;
+const readVariables = () => `probe_own_files '' a b variable ${quote(join(home, "data/.env"))}`;
 
 const stamp = (seconds: number) => new Date(seconds * 1000).toISOString().replace("T", " ").slice(0, 19);
 
@@ -97,9 +103,9 @@ describe("an agent that has a FIFO where its files should be", () => {
 
   const planned = () => ({ salt: "5a17", reads: { texts: { config: join(home, "data", "config.yaml") } } });
   it.each([
-    ["a sight", () => sightScript([{ resolved: agent(), planned: planned() }])],
-    ["a glance", () => glanceScript([{ resolved: agent() }])],
-    ["a comparison", () => truthScript([{ resolved: agent(), planned: planned() }])],
+    ["a sight", () => statusScript([{ resolved: agent(), planned: planned() }])],
+    ["a glance", () => quickStatusScript([{ resolved: agent() }])],
+    ["a comparison", () => driftScript([{ resolved: agent(), planned: planned() }])],
     ["the doctor", () => symptomsScript([agent()])],
     ["a proof", () => proofScript(agent(), { planned: planned() })],
     ["its words", () => proofScript(agent(), { words: {} })],
@@ -141,7 +147,7 @@ describe("its version", () => {
 
 describe("its Codex", () => {
   const codex = () =>
-    all(parts(`config=/nowhere search=${quote(bin)}:/usr/bin`, "see_codex codex openai_runtime"), "codex");
+    all(parts(`config=/nowhere search=${quote(bin)}:/usr/bin`, "probe_codex codex openai_runtime"), "codex");
   const install = (version: string) => {
     const place = join(home, "lib/codex/1");
     mkdirSync(join(place, "vendor/bin"), { recursive: true });
@@ -177,7 +183,7 @@ describe("agents cannot forge each other's lines", () => {
 
   it("by an answer of its model", () => {
     program("bash", "head -c 50000 /dev/zero");
-    const out = parts("chat_path=/c chat_seconds=1 chat_body=b key=k", "see_chat");
+    const out = parts("chat_path=/c chat_seconds=1 chat_body=b key=k", "probe_chat");
     expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThan(3100);
     expect(parseObservation(out)?.chat?.body ?? "").toBe("");
     expect(Buffer.from(all(out, "chat").join(""), "base64").length).toBe(50_000);
@@ -191,10 +197,10 @@ describe("the read part of its files is limited", () => {
       join(home, "data/logs/errors.log"),
       `${late} ERROR ${"x".repeat(150_000)}\n${late} ERROR ${"y".repeat(150_000)}\n${late} ERROR z\n`,
     );
-    const [, last, ...more] = [late, ...all(parts("see_words"), "word")];
+    const [, last, ...more] = [late, ...all(parts("probe_words"), "word")];
     expect([last?.slice(0, 26), last?.length, more]).toEqual([`${late} ERROR `, 1500, [`${late} ERROR z`]]);
     truncateSync(join(home, "data/logs/errors.log"), 3_000_000_000);
-    expect(all(parts("see_words"), "end")).toEqual(["yes"]);
+    expect(all(parts("probe_words"), "end")).toEqual(["yes"]);
   });
 
   it("lines before its start and their continuation are left out", () => {
@@ -203,7 +209,7 @@ describe("the read part of its files is limited", () => {
       ...[`${stamp(began)},600 ERROR new`, "Traceback of it", `${stamp(began)} ERROR whole second`],
     ];
     writeFileSync(join(home, "data/logs/errors.log"), `${lines.join("\n")}\n`);
-    expect(all(parts("see_words"), "word")).toEqual(lines.slice(4));
+    expect(all(parts("probe_words"), "word")).toEqual(lines.slice(4));
   });
 
   it("of its variables, each with the digest of its line", () => {
@@ -240,21 +246,21 @@ describe("the agent's port", () => {
   it("is looked at also where requests come to no end", () => {
     program("bash", "exec sleep 30");
     program("timeout", "exit 124");
-    expect(parseObservation(parts("key=k pid=0 unit_group=''", "see_api"))).toMatchObject({
+    expect(parseObservation(parts("key=k pid=0 unit_group=''", "probe_api"))).toMatchObject({
       listeners: [],
       answers: {},
     });
   });
 
   it("is not probed without bash, and that is reported", () => {
-    const out = parts("key=k pid=0 unit_group=''", "command() { return 1; }", "see_api");
+    const out = parts("key=k pid=0 unit_group=''", "command() { return 1; }", "probe_api");
     expect(parseObservation(out)).toMatchObject({ noBash: true, answers: {} });
   });
 });
 
 describe("several agents in one script", () => {
   it("are distinguished by number, even when their lines break off", () => {
-    expect(sectionsIn("x=1\n1 a=1\n0 b=2\n7 c=3\n1 end=yes\n0 d", 2)).toEqual(["b=2\nd", "a=1\nend=yes"]);
+    expect(splitSections("x=1\n1 a=1\n0 b=2\n7 c=3\n1 end=yes\n0 d", 2)).toEqual(["b=2\nd", "a=1\nend=yes"]);
   });
 
   it("that completed are reported although another did not", () => {
@@ -263,12 +269,12 @@ describe("several agents in one script", () => {
   });
 
   it("are not all looked at at once", () => {
-    const script = manyScript(
+    const script = probeScriptForMany(
       library,
       [],
       Array.from({ length: 20 }, (_, at) => `say at ${at}`),
     );
     expect(script.match(/^wait$/gm)).toHaveLength(3);
-    expect(sectionsIn(said(script), 20)).toEqual(Array.from({ length: 20 }, (_, at) => `at=${at}\nend=yes`));
+    expect(splitSections(said(script), 20)).toEqual(Array.from({ length: 20 }, (_, at) => `at=${at}\nend=yes`));
   });
 });

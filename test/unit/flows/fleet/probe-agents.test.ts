@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Fault } from "../../../../src/errors.js";
 import type { AgentStatus } from "../../../../src/flows/fleet/agent-status.js";
-import { glanceAtHost, lookAtAgents, lookAtHost } from "../../../../src/flows/fleet/probe-agents.js";
+import { probeAgents, probeAgentsOn, quickProbeOn } from "../../../../src/flows/fleet/probe-agents.js";
 import { watchAgents } from "../../../../src/flows/fleet/watch.js";
 import type { Session } from "../../../../src/flows/session.js";
 import type { Process, Shell } from "../../../../src/remote/process.js";
@@ -99,7 +99,7 @@ const noKey = "clm has no key for it; clm agent rotate-key";
 it("one that takes too long is lost alone: what came of the others is used", async () => {
   const { result } = await withHost(
     () => ({ text: well(1, "bob"), hangs: true }),
-    (session) => lookAtHost(session, [ada, bob], { drift: false, timeout: 100 }),
+    (session) => probeAgentsOn(session, [ada, bob], { drift: false, timeout: 100 }),
   );
   expect(told(result)).toEqual([
     ["ada", "unreachable", "wolf-i did not tell how it is within 0.1 s: of others it told"],
@@ -110,7 +110,7 @@ it("one that takes too long is lost alone: what came of the others is used", asy
 it("a host that tells of nobody in time is lost as a whole", async () => {
   const { result } = await withHost(
     () => ({ text: "0 uid=5\n", hangs: true }),
-    (session) => lookAtHost(session, [ada, bob], { drift: false, timeout: 100 }),
+    (session) => probeAgentsOn(session, [ada, bob], { drift: false, timeout: 100 }),
   );
   expect(result.map(({ state, fault }) => [state, fault?.fault])).toEqual(
     Array(2).fill(["unreachable", "remote-timeout"]),
@@ -123,7 +123,7 @@ it("what an agent says of itself is kept without what is secret in it", async ()
     () => ({ text: well(0, "ada", `version=Hermes ${secret}`) }),
     (session) => {
       session.ui.hide(new Secret(secret));
-      return lookAtAgents(session, [ada], { drift: false, parallel: 1 });
+      return probeAgents(session, [ada], { drift: false, parallel: 1 });
     },
   );
   expect(readLastStatuses(configDir)["wolf-i:hermes:ada"]?.version).toMatch(/^Hermes /);
@@ -135,8 +135,8 @@ it("a short look leaves out whom it knows nothing of, and tells when the others 
   const { result } = await withHost(
     (script) => ({ text: well(script.includes("key_0") ? 1 : 0, "bob") }),
     async (session) => {
-      const before = await lookAtHost(session, [ada, bob], { drift: false });
-      return { before, after: await glanceAtHost(session, before) };
+      const before = await probeAgentsOn(session, [ada, bob], { drift: false });
+      return { before, after: await quickProbeOn(session, before) };
     },
   );
   const [before, after] = [result.before[1], result.after[1]];

@@ -42,7 +42,7 @@ function run(call: string, { ours = "yes", key = "the-key", look = "" } = {}): P
   const env = { PATH: process.env.PATH, port: String(port), health: "/health", models: "/models", chat_path: "/chat" };
   const body = { chat_body: JSON.stringify({ content: "ä" }) };
   return new Promise((done) => {
-    const script = `see_port() { ${look || ":"}; ours=${ours}; }\n${requests}`;
+    const script = `probe_port() { ${look || ":"}; ours=${ours}; }\n${requests}`;
     const child = execFile("bash", ["-c", script, "bash", call], { env: { LC_ALL: "C", ...env, ...body } }, (_, out) =>
       done(out),
     );

@@ -6,9 +6,9 @@ import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
 import { type Expected, isWell, judgeStatus } from "../../../../../src/agents/probe/status/judge.js";
 import { parseStatusObservations } from "../../../../../src/agents/probe/status/observation.js";
-import { glanceScript, sightScript } from "../../../../../src/agents/probe/status/script.js";
-import { stillSo } from "../../../../../src/agents/probe/status/still.js";
-import type { KeyTrouble, Wanted } from "../../../../../src/agents/probe/status/troubles.js";
+import { refreshStatus } from "../../../../../src/agents/probe/status/refresh.js";
+import { quickStatusScript, statusScript } from "../../../../../src/agents/probe/status/script.js";
+import type { Intent, KeyTrouble } from "../../../../../src/agents/probe/status/troubles.js";
 import { sampleAgent } from "../../../state/sample-agent.js";
 import { healthyLines } from "../healthy-lines.js";
 
@@ -17,7 +17,7 @@ interface Case {
   lines?: string[];
   no?: string[];
   drift?: Expected["drift"];
-  wanted?: Wanted;
+  wanted?: Intent;
   channels?: string[];
   servers?: string[];
   unanswered?: string;
@@ -86,7 +86,7 @@ describe("a short look", () => {
       (line) => !given.includes(keyOf(line)),
     );
     const glance = seenBy([...rest, ...lines], ["none", "wrong", "own", "version"]);
-    return whole && glance && stillSo(whole, glance);
+    return whole && glance && refreshStatus(whole, glance);
   };
 
   it("keeps the proofs, and updates the numbers", () => {
@@ -120,7 +120,7 @@ it("the script can be read by every shell, and holds no key", () => {
     { resolved: agent, reach: "http://127.0.0.1:1/v1", others: { spare: "http://127.0.0.1:2/" } },
     { resolved: agent, rendered: { salt: "00" } },
   ];
-  const script = sightScript(looked) + glanceScript(looked);
+  const script = statusScript(looked) + quickStatusScript(looked);
   for (const shell of [["dash"], ["bash"], ["busybox", "sh"]]) {
     const [program = "", ...args] = shell;
     const { status, stderr } = spawnSync(program, [...args, "-n"], { input: script, encoding: "utf8" });

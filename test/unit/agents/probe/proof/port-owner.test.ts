@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
-import { doorScript, doorTrouble } from "../../../../../src/agents/probe/proof/door.js";
 import { parseObservation } from "../../../../../src/agents/probe/proof/observation.js";
+import { portOwnerFault, portOwnerScript } from "../../../../../src/agents/probe/proof/port-owner.js";
 import { sampleAgent } from "../../../state/sample-agent.js";
 
 const { manifest } = await loadType("/nonexistent", "hermes");
@@ -43,7 +43,7 @@ it.each<[string, string[], [fault: string, why: RegExp, next: string] | undefine
   ["nobody, its account is gone", ["uid=", "unit.LoadState=not-found"], ["not-ready", /no unit/, doctor]],
 ])("the port is held by %s", (_about, lines, told) => {
   const seen = parseObservation([...lines, "end=yes", ""].join("\n"));
-  const fault = seen && doorTrouble(agent, seen);
+  const fault = seen && portOwnerFault(agent, seen);
   if (!told) return expect(fault).toBeUndefined();
   expect([fault?.fault, fault?.why.join("; "), fault?.next]).toEqual([
     told[0],
@@ -53,7 +53,7 @@ it.each<[string, string[], [fault: string, why: RegExp, next: string] | undefine
 });
 
 it("asks for no key", () => {
-  const calls = doorScript(agent).split("\nuser=")[1];
-  expect(calls).toMatch(/see_port/);
-  expect(calls).not.toMatch(/key|see_api/);
+  const calls = portOwnerScript(agent).split("\nuser=")[1];
+  expect(calls).toMatch(/probe_port/);
+  expect(calls).not.toMatch(/key|probe_api/);
 });

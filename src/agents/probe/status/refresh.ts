@@ -6,7 +6,7 @@ import { reachTroubles } from "./troubles.js";
  * A whole look brought up to date by a short one; nothing when the short one saw anything that the whole one did not: then
  * what was proven need not hold any more. The same process that has the port alone still answers the key it answered.
  */
-export function stillSo(whole: StatusObservation, glance: StatusObservation): StatusObservation | undefined {
+export function refreshStatus(whole: StatusObservation, glance: StatusObservation): StatusObservation | undefined {
   if (!isDeepStrictEqual(mattersIn(whole), mattersIn(glance))) return undefined;
   if ((glance.basics.age ?? 0) < (whole.basics.age ?? 0)) return undefined;
   const { basics: seen, memory, free, use, reach, others } = glance;

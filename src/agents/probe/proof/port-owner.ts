@@ -1,17 +1,23 @@
 import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { lookScript } from "../script.js";
+import { probeScript } from "../script.js";
 import { judge } from "./judge.js";
 import { proofLibrary } from "./library.js";
 import type { Observation } from "./observation.js";
 
 /** The script that looks who is behind an agent's port, and at nothing else. No key is needed for it, and none is sent. */
-export const doorScript = (agent: ResolvedAgent): string =>
-  lookScript(agent, proofLibrary, [sh`port=${agent.port}`, "exec </dev/null", "see_account", "see_unit", "see_port"]);
+export const portOwnerScript = (agent: ResolvedAgent): string =>
+  probeScript(agent, proofLibrary, [
+    sh`port=${agent.port}`,
+    "exec </dev/null",
+    "probe_account",
+    "probe_unit",
+    "probe_port",
+  ]);
 
 /** Why nobody may send the agent's key to its port: unless its own processes hold it, on the loopback only, somebody else gets it. */
-export function doorTrouble(agent: ResolvedAgent, seen: Observation): Fault | undefined {
+export function portOwnerFault(agent: ResolvedAgent, seen: Observation): Fault | undefined {
   const { ref, host, name, unit } = agent;
   const failed = judge(agent, seen).filter(({ id, result }) => (id === "unit" || id === "port") && result === "fail");
   const port = failed.find(({ id }) => id === "port");

@@ -38,7 +38,11 @@ export function repairFor(finding: Finding): "sync" | "start" | undefined {
 }
 
 /** Mends what can be mended of agents, each through the flow that a person would use. One that fails stops no other. */
-export async function mendAgents(session: Session, findings: readonly Finding[], parallel: number): Promise<Repair[]> {
+export async function repairAgents(
+  session: Session,
+  findings: readonly Finding[],
+  parallel: number,
+): Promise<Repair[]> {
   const repairs = new Map<Agent, "sync" | "start">();
   for (const finding of findings) {
     const repair = repairFor(finding);
@@ -59,7 +63,7 @@ export async function mendAgents(session: Session, findings: readonly Finding[],
 }
 
 /** Closes to others what is clm's on this machine. */
-export async function mendMachine({ configDir, gate }: Session, { checks }: Finding): Promise<Repair[]> {
+export async function repairMachine({ configDir, gate }: Session, { checks }: Finding): Promise<Repair[]> {
   const isOpen = checks.some(({ id, result }) => id === "config.dir" && result === "fail");
   const files = openFiles(configDir).map(({ path }) => ({ path, mode: 0o600 }));
   const all = [...(isOpen ? [{ path: configDir, mode: 0o700 }] : []), ...files];

@@ -76,9 +76,9 @@ last_lines='PATH=/usr/bin:/bin
 [ "$size" -gt "$1" ] || exec cat -- "$2"
 tail -c "$1" -- "$2" | sed 1d'
 
-# see_version FILE LAUNCHER REPORTS VERSION: sets `reports` and `version` to those constants of the file; to nothing when it does not say
+# probe_version FILE LAUNCHER REPORTS VERSION: sets `reports` and `version` to those constants of the file; to nothing when it does not say
 # both, or when the launcher cannot be run. Neither is run.
-see_version() {
+probe_version() {
   reports='' version=''
   [ -n "$uid" ] || return 1
   constants=$(read_as_agent 10 20000 /bin/sh -c '[ -f "$1" ] && [ -x "$2" ] && exec /usr/bin/head -c 20000 -- "$1"' sh "$1" "$2" | tr -d '\0')
