@@ -119,12 +119,6 @@ type Args = Record<string, ArgSpec>;
 type Options = Record<string, OptionSpec>;
 type Values<S> = { [K in keyof S]: S[K] extends Spec<infer V> ? V : never };
 
-export interface Example {
-  run: string;
-  /** A comment, if the example needs one. */
-  note?: string;
-}
-
 export interface Command<A extends Args = Args, O extends Options = Options> {
   /** The words after `clm`, e.g. `host add`. */
   path: string;
@@ -138,7 +132,8 @@ export interface Command<A extends Args = Args, O extends Options = Options> {
   /** Recorded in the audit log, and has --dry-run. */
   mutates?: boolean;
   hidden?: boolean;
-  examples: Example[];
+  /** Command lines, each with an optional comment: `clm audit --last 20   # the newest`. */
+  examples: string[];
   /**
    * The module that exports `run: Handler<typeof thisCommand>`. Typed loosely: the handler's type is derived from this
    * declaration, and would otherwise refer to itself. A test loads every module.

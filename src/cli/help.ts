@@ -1,9 +1,9 @@
 import { Help } from "commander";
 import { catalog } from "./catalog.js";
-import type { Command, Example, Noun, OptionSpec } from "./command.js";
+import type { Command, Noun, OptionSpec } from "./command.js";
 import { globalsAnywhere, globalsOf } from "./globals.js";
 import { commandsOf, lastWord } from "./nouns.js";
-import { argSummary, argTerm, capital, optionTerm, paragraphs, usageLine } from "./spelling.js";
+import { argSummary, argTerm, capital, exampleParts, optionTerm, paragraphs, usageLine } from "./spelling.js";
 
 type Items = [term: string, summary: string][];
 
@@ -11,7 +11,7 @@ interface Page {
   usage: string;
   description: string[];
   sections: Record<string, Items>;
-  examples: Example[];
+  examples: string[];
   more?: string;
 }
 
@@ -32,7 +32,10 @@ export function helpText(topic: Command | Noun | undefined, width: number): stri
     ...filled.map(([title, items]) =>
       [`${title}:`, ...items.map(([term, summary]) => help.formatItem(term, termWidth, summary, help))].join("\n"),
     ),
-    ["Examples:", ...examples.flatMap(({ run, note }) => [`  ${run}`, ...(note ? [`      ${note}`] : [])])].join("\n"),
+    [
+      "Examples:",
+      ...examples.map(exampleParts).map(({ run, note }) => `  ${run}${note ? `\n      ${note}` : ""}`),
+    ].join("\n"),
     ...(more ? [more] : []),
   ];
   return `${parts.join("\n\n")}\n`;
@@ -46,9 +49,9 @@ const rootPage = (): Page => ({
     "Global options": globalItems(globalsAnywhere),
   },
   examples: [
-    { run: "clm lab up --hosts 3", note: "three throw-away hosts on this machine" },
-    { run: "clm host add wolf-i --address 192.168.1.20 --user maurice", note: "a real host" },
-    { run: "clm host check --all" },
+    "clm lab up --hosts 3   # three throw-away hosts on this machine",
+    "clm host add wolf-i --address 192.168.1.20 --user maurice   # a real host",
+    "clm host check --all",
   ],
   more: "More about a command: clm help COMMAND",
 });

@@ -3,7 +3,7 @@ import { faults } from "../errors.js";
 import type { Command, Noun, OptionSpec } from "./command.js";
 import { globalsAnywhere } from "./globals.js";
 import { commandsOf, verbless } from "./nouns.js";
-import { argSummary, argTerm, capital, optionTerm, paragraphs, usageLine } from "./spelling.js";
+import { argSummary, argTerm, capital, exampleParts, optionTerm, paragraphs, usageLine } from "./spelling.js";
 
 /** Generates docs/reference.md from the declarations. */
 export function reference(nouns: readonly Noun[]): string {
@@ -81,7 +81,7 @@ function commandSection(command: Command): string[] {
     ...(argRows.length > 0 ? [markdownTable(["argument", ""], argRows)] : []),
     ...(Object.keys(options).length > 0 ? [optionTable(options)] : []),
     ...(extra.length > 0 ? [extra.join(" ")] : []),
-    fenced(examples.flatMap(({ run, note }) => (note ? [`# ${note}`, run] : [run]))),
+    fenced(examples.map(exampleParts).flatMap(({ run, note }) => (note ? [`# ${note}`, run] : [run]))),
   ];
 }
 

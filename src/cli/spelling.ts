@@ -36,4 +36,10 @@ export function usageLine(command: Command): string {
 export const paragraphs = (description: string): string[] =>
   description.split(/\n{2,}/).map((paragraph) => paragraph.replace(/\s*\n\s*/g, " ").trim());
 
+/** Splits `clm audit --last 20   # the newest` into the command and the comment. */
+export function exampleParts(example: string): { run: string; note: string | undefined } {
+  const [run = "", note] = example.split("   # ");
+  return { run, note };
+}
+
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

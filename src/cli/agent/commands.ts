@@ -40,9 +40,9 @@ resume. When everything is installed already, the command changes nothing.`,
   formats,
   mutates: true,
   examples: [
-    { run: "clm agent install --type hermes --host wolf-i --name hermes-test" },
-    { run: "clm agent install --type hermes --host wolf-i --name hermes-test --version 2026.5.7 --port 8650 --yes" },
-    { run: "clm agent install --type hermes --host wolf-i --name hermes-test --dry-run", note: "only check" },
+    "clm agent install --type hermes --host wolf-i --name hermes-test",
+    "clm agent install --type hermes --host wolf-i --name hermes-test --version 2026.5.7 --port 8650 --yes",
+    "clm agent install --type hermes --host wolf-i --name hermes-test --dry-run   # only check",
   ],
   load: () => import("./install.js"),
 });
@@ -101,14 +101,12 @@ Keys are never arguments; --secret says where to read one.`,
   formats,
   mutates: true,
   examples: [
-    { run: "clm agent configure hermes-test", note: "asks for missing answers" },
-    { run: "clm agent configure hermes-test --provider router --model anthropic/claude-sonnet-4.5" },
-    {
-      run: "clm agent configure hermes-test --channel discord --secret discord.token=env:DISCORD_TOKEN --set discord.allowed_users=123456789012345678",
-    },
-    { run: "clm agent configure hermes-test --file answers.yaml --dry-run", note: "only show what would change" },
-    { run: "clm agent configure 'web-*' --provider router", note: "several agents: no questions" },
-    { run: "clm agent configure hermes-test --stage validate", note: "prove it again, change nothing" },
+    "clm agent configure hermes-test   # asks for missing answers",
+    "clm agent configure hermes-test --provider router --model anthropic/claude-sonnet-4.5",
+    "clm agent configure hermes-test --channel discord --secret discord.token=env:DISCORD_TOKEN --set discord.allowed_users=123456789012345678",
+    "clm agent configure hermes-test --file answers.yaml --dry-run   # only show what would change",
+    "clm agent configure 'web-*' --provider router   # several agents: no questions",
+    "clm agent configure hermes-test --stage validate   # prove it again, change nothing",
   ],
   load: () => import("./configure.js"),
 });
@@ -119,10 +117,7 @@ export const channels = command({
   description: `Lists the values for --channel and --mcp of 'clm agent configure'. Answer FIELDS with --set, or with
 --secret for secret fields. * marks a required field, ! a secret one.`,
   formats,
-  examples: [
-    { run: "clm agent channels" },
-    { run: "clm agent channels -o json | jq '.[] | select(.name==\"discord\") | .fields'" },
-  ],
+  examples: ["clm agent channels", "clm agent channels -o json | jq '.[] | select(.name==\"discord\") | .fields'"],
   load: () => import("./channels.js"),
 });
 
@@ -138,7 +133,7 @@ this agent: its API accepts the agent's own key and rejects requests without it.
   options: { force: flag("start it even when onboarding is incomplete"), ...many },
   formats,
   mutates: true,
-  examples: [{ run: "clm agent start hermes-test" }, { run: "clm agent start wolf-i/hermes-test -o json" }],
+  examples: ["clm agent start hermes-test", "clm agent start wolf-i/hermes-test -o json"],
   load: () => import("./start.js"),
 });
 
@@ -159,11 +154,7 @@ Processes of its user outside its unit are reported; --strays ends them.`,
   },
   formats,
   mutates: true,
-  examples: [
-    { run: "clm agent stop hermes-test" },
-    { run: "clm agent stop hermes-test --now" },
-    { run: "clm agent stop hermes-test --strays" },
-  ],
+  examples: ["clm agent stop hermes-test", "clm agent stop hermes-test --now", "clm agent stop hermes-test --strays"],
   load: () => import("./stop.js"),
 });
 
@@ -177,9 +168,9 @@ proves it like 'clm agent start'. Running model calls are finished first, unless
   formats,
   mutates: true,
   examples: [
-    { run: "clm agent restart hermes-test" },
-    { run: "clm agent restart 'web-*' --label site=home" },
-    { run: "clm agent restart --all --max-fail 2" },
+    "clm agent restart hermes-test",
+    "clm agent restart 'web-*' --label site=home",
+    "clm agent restart --all --max-fail 2",
   ],
   load: () => import("./restart.js"),
 });
@@ -195,7 +186,7 @@ invalid key in secrets.json is replaced in the same way.`,
   options: many,
   formats: ["table", "json", "yaml"],
   mutates: true,
-  examples: [{ run: "clm agent rotate-key hermes-test" }],
+  examples: ["clm agent rotate-key hermes-test"],
   load: () => import("./rotate-key.js"),
 });
 
@@ -219,10 +210,10 @@ agent. A backup takes at most 4 GB and one hour. --forget is for a host that no 
   formats,
   mutates: true,
   examples: [
-    { run: "clm agent remove hermes-test" },
-    { run: "clm agent remove hermes-test --yes --no-backup" },
-    { run: "clm agent remove --host wolf-i", note: "every agent on that host" },
-    { run: "clm agent remove hermes-test --forget", note: "its host no longer exists" },
+    "clm agent remove hermes-test",
+    "clm agent remove hermes-test --yes --no-backup",
+    "clm agent remove --host wolf-i   # every agent on that host",
+    "clm agent remove hermes-test --forget   # its host no longer exists",
   ],
   load: () => import("./remove.js"),
 });
@@ -233,7 +224,7 @@ export const list = command({
   description: "Shows what is recorded on this machine. No host is contacted.",
   options: { host: text("HOST", "only agents on this host", { completes: "host" }) },
   formats,
-  examples: [{ run: "clm agent list" }, { run: "clm agent list --host wolf-i -o name" }],
+  examples: ["clm agent list", "clm agent list --host wolf-i -o name"],
   load: () => import("./list.js"),
 });
 
@@ -243,7 +234,7 @@ export const show = command({
   description: "Shows the agent's record on this machine and the command to run next. No host is contacted.",
   args: { name: agentName },
   formats: ["table", "json", "yaml"],
-  examples: [{ run: "clm agent show hermes-test" }, { run: "clm agent show wolf-i/hermes-test -o json" }],
+  examples: ["clm agent show hermes-test", "clm agent show wolf-i/hermes-test -o json"],
   load: () => import("./show.js"),
 });
 
@@ -260,10 +251,7 @@ run next. No model is called. Exits with 0 when every named agent runs or is sto
     ...sudoOption,
   },
   formats,
-  examples: [
-    { run: "clm agent status hermes-test" },
-    { run: "clm agent status --host wolf-i -o json | jq '.[].drift'" },
-  ],
+  examples: ["clm agent status hermes-test", "clm agent status --host wolf-i -o json | jq '.[].drift'"],
   load: () => import("./status.js"),
 });
 
@@ -299,10 +287,10 @@ UTC.`,
   },
   formats: ["table", "json"],
   examples: [
-    { run: "clm agent logs hermes-test" },
-    { run: "clm agent logs hermes-test -f" },
-    { run: "clm agent logs --all --since 1h --level warning" },
-    { run: "clm agent logs 'web-*' --grep 'timed out|refused' -o json | jq -r .message" },
+    "clm agent logs hermes-test",
+    "clm agent logs hermes-test -f",
+    "clm agent logs --all --since 1h --level warning",
+    "clm agent logs 'web-*' --grep 'timed out|refused' -o json | jq -r .message",
   ],
   load: () => import("./logs.js"),
 });
@@ -321,9 +309,9 @@ checked again.`,
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [
-    { run: "clm agent doctor hermes-test" },
-    { run: "clm agent doctor --all --fix" },
-    { run: "clm agent doctor hermes-test --verbose", note: "every check" },
+    "clm agent doctor hermes-test",
+    "clm agent doctor --all --fix",
+    "clm agent doctor hermes-test --verbose   # every check",
   ],
   load: () => import("./doctor.js"),
 });
@@ -342,10 +330,7 @@ only files are compared.`,
   args: { names: agentNames },
   options: { ...agentFilters, parallel: batchOptions.parallel, ...sudoOption },
   formats,
-  examples: [
-    { run: "clm agent diff hermes-test" },
-    { run: "clm agent diff 'web-*' -o json | jq '.[] | select(.result!=\"same\")'" },
-  ],
+  examples: ["clm agent diff hermes-test", "clm agent diff 'web-*' -o json | jq '.[] | select(.result!=\"same\")'"],
   load: () => import("./diff.js"),
 });
 
@@ -364,9 +349,9 @@ that override the unit of this agent. --dry-run shows what would be removed.`,
   formats,
   mutates: true,
   examples: [
-    { run: "clm agent sync hermes-test" },
-    { run: "clm agent sync hermes-test --dry-run", note: "only show what would change" },
-    { run: "clm agent sync --all" },
+    "clm agent sync hermes-test",
+    "clm agent sync hermes-test --dry-run   # only show what would change",
+    "clm agent sync --all",
   ],
   load: () => import("./sync.js"),
 });
@@ -394,11 +379,11 @@ name, not its arguments.`,
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [
-    { run: "clm agent exec hermes-test -- hermes sessions stats" },
-    { run: "clm agent exec hermes-test --raw -- ls --color=always", note: "with colours" },
-    { run: "clm agent exec hermes-test -- 'du -sh ~/.hermes | cut -f1'", note: "one word: run by a shell" },
-    { run: "clm agent exec hermes-test -- tar -cz .hermes/skills > skills.tar.gz" },
-    { run: "clm agent exec --all -- hermes --version" },
+    "clm agent exec hermes-test -- hermes sessions stats",
+    "clm agent exec hermes-test --raw -- ls --color=always   # with colours",
+    "clm agent exec hermes-test -- 'du -sh ~/.hermes | cut -f1'   # one word: run by a shell",
+    "clm agent exec hermes-test -- tar -cz .hermes/skills > skills.tar.gz",
+    "clm agent exec --all -- hermes --version",
   ],
   load: () => import("./exec.js"),
 });
@@ -412,7 +397,7 @@ the connection is lost. Its output is shown unchanged, including secrets. For sc
   args: { name: agentName },
   options: sudoOption,
   mutates: true,
-  examples: [{ run: "clm agent shell hermes-test" }],
+  examples: ["clm agent shell hermes-test"],
   load: () => import("./shell.js"),
 });
 
@@ -430,8 +415,8 @@ printed.`,
   },
   mutates: true,
   examples: [
-    { run: "clm agent key hermes-test --header | curl -sH @- http://127.0.0.1:8642/v1/models" },
-    { run: "clm agent key hermes-test --show" },
+    "clm agent key hermes-test --header | curl -sH @- http://127.0.0.1:8642/v1/models",
+    "clm agent key hermes-test --show",
   ],
   load: () => import("./key.js"),
 });
@@ -455,7 +440,7 @@ each of open, lost, waiting, back and closed.`,
   },
   formats: ["table", "json"],
   mutates: true,
-  examples: [{ run: "clm agent open hermes-test" }, { run: "clm agent open hermes-test --port 9119 --browser" }],
+  examples: ["clm agent open hermes-test", "clm agent open hermes-test --port 9119 --browser"],
   load: () => import("./open.js"),
 });
 

@@ -12,10 +12,6 @@ exits with 30 when it is broken.`,
     target: text("NAME", "only changes to this host or agent", { completes: "host" }),
   },
   formats: ["table", "json", "yaml"],
-  examples: [
-    { run: "clm audit --last 20" },
-    { run: "clm audit --target wolf-i -o json" },
-    { run: "clm audit --verify" },
-  ],
+  examples: ["clm audit --last 20", "clm audit --target wolf-i -o json", "clm audit --verify"],
   load: () => import("./audit.js"),
 });

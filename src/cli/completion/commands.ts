@@ -6,10 +6,10 @@ export const completion = command({
   description: "Completes commands, options, and the names of your hosts and agents.",
   args: { shell: oneOf(["bash", "zsh", "fish"], "your shell") },
   examples: [
-    { run: "source <(clm completion bash)", note: "this shell only" },
-    { run: "clm completion bash > ~/.local/share/bash-completion/completions/clm" },
-    { run: "clm completion zsh > ~/.zfunc/_clm", note: "with ~/.zfunc in $fpath before compinit" },
-    { run: "clm completion fish > ~/.config/fish/completions/clm.fish" },
+    "source <(clm completion bash)   # this shell only",
+    "clm completion bash > ~/.local/share/bash-completion/completions/clm",
+    "clm completion zsh > ~/.zfunc/_clm   # with ~/.zfunc in $fpath before compinit",
+    "clm completion fish > ~/.config/fish/completions/clm.fish",
   ],
   load: () => import("./completion.js"),
 });

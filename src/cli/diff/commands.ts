@@ -9,10 +9,6 @@ nothing differs, with 3 when something does, and with another code when an agent
   args: { names: agentNames },
   options: { ...agentFilters, parallel: batchOptions.parallel, ...sudoOption },
   formats: ["table", "json", "yaml", "name"],
-  examples: [
-    { run: "clm diff" },
-    { run: "clm diff --label site=home" },
-    { run: "clm diff -o name", note: "only the names of agents that differ" },
-  ],
+  examples: ["clm diff", "clm diff --label site=home", "clm diff -o name   # only the names of agents that differ"],
   load: () => import("./diff.js"),
 });

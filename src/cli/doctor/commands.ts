@@ -23,9 +23,9 @@ that fixes it is printed.`,
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [
-    { run: "clm doctor" },
-    { run: "clm doctor --fix --dry-run", note: "what it would fix" },
-    { run: "clm doctor -o json | jq '.[] | select(.result==\"fail\")'" },
+    "clm doctor",
+    "clm doctor --fix --dry-run   # what it would fix",
+    "clm doctor -o json | jq '.[] | select(.result==\"fail\")'",
   ],
   load: () => import("./doctor.js"),
 });

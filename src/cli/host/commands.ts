@@ -34,12 +34,9 @@ Address, user, port and key default to your SSH configuration. In scripts, --fin
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [
-    { run: "clm host add wolf-i --address 192.168.1.20 --user maurice" },
-    { run: "clm host add wolf-i --label rack=b2 --label gpu=yes", note: "address and user come from ~/.ssh/config" },
-    {
-      run: "clm host add wolf-i --address 192.168.1.20 --fingerprint SHA256:f4vTqdg0TZmxrFkSGOQ/DB5wVIDZyEFWnVgLyxvTdhI",
-      note: "in a script",
-    },
+    "clm host add wolf-i --address 192.168.1.20 --user maurice",
+    "clm host add wolf-i --label rack=b2 --label gpu=yes   # address and user come from ~/.ssh/config",
+    "clm host add wolf-i --address 192.168.1.20 --fingerprint SHA256:f4vTqdg0TZmxrFkSGOQ/DB5wVIDZyEFWnVgLyxvTdhI   # in a script",
   ],
   load: () => import("./add.js"),
 });
@@ -50,11 +47,7 @@ export const list = command({
   description: "Shows what is recorded on this machine, and how old it is. No host is contacted.",
   options: { label: many.label },
   formats: ["table", "json", "yaml", "name"],
-  examples: [
-    { run: "clm host list" },
-    { run: "clm host list --label gpu=yes -o name" },
-    { run: "clm host list -o json | jq -r '.[].address'" },
-  ],
+  examples: ["clm host list", "clm host list --label gpu=yes -o name", "clm host list -o json | jq -r '.[].address'"],
   load: () => import("./list.js"),
 });
 
@@ -64,7 +57,7 @@ export const show = command({
   description: "Shows the record on this machine, and how old it is. The host is not contacted.",
   args: { name: required("the host", "host") },
   formats: ["table", "json", "yaml"],
-  examples: [{ run: "clm host show wolf-i" }, { run: "clm host show wolf-i -o yaml" }],
+  examples: ["clm host show wolf-i", "clm host show wolf-i -o yaml"],
   load: () => import("./show.js"),
 });
 
@@ -76,11 +69,7 @@ has a stable id, a result, a reason and a fix. Exits with 1 when a check fails.`
   args: { names: rest("the hosts (default: all)", "host-pattern") },
   options: { ...many, parallel, ...sudoOption },
   formats: ["table", "json", "yaml"],
-  examples: [
-    { run: "clm host check wolf-i" },
-    { run: "clm host check --all -o json" },
-    { run: "clm host check --label rack=b2" },
-  ],
+  examples: ["clm host check wolf-i", "clm host check --all -o json", "clm host check --label rack=b2"],
   load: () => import("./check.js"),
 });
 
@@ -99,9 +88,9 @@ key. Every update also refreshes the recorded facts (system, memory, disk, sudo)
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [
-    { run: "clm host update wolf-i --address 10.0.0.7" },
-    { run: "clm host update wolf-i --label rack=b3 --remove-label gpu" },
-    { run: "clm host update wolf-i", note: "only refresh its facts" },
+    "clm host update wolf-i --address 10.0.0.7",
+    "clm host update wolf-i --label rack=b3 --remove-label gpu",
+    "clm host update wolf-i   # only refresh its facts",
   ],
   load: () => import("./update.js"),
 });
@@ -111,7 +100,7 @@ export const rename = command({
   summary: "rename a host",
   args: { oldName: required("current name", "host"), newName: required("new name") },
   mutates: true,
-  examples: [{ run: "clm host rename wolf-i wolf-1" }],
+  examples: ["clm host rename wolf-i wolf-1"],
   load: () => import("./rename.js"),
 });
 
@@ -124,8 +113,8 @@ export const trust = command({
   options: { fingerprint: text("SHA256:…", "expected fingerprint of the new key; asks no question") },
   mutates: true,
   examples: [
-    { run: "clm host trust wolf-i" },
-    { run: "clm host trust wolf-i --fingerprint SHA256:f4vTqdg0TZmxrFkSGOQ/DB5wVIDZyEFWnVgLyxvTdhI" },
+    "clm host trust wolf-i",
+    "clm host trust wolf-i --fingerprint SHA256:f4vTqdg0TZmxrFkSGOQ/DB5wVIDZyEFWnVgLyxvTdhI",
   ],
   load: () => import("./trust.js"),
 });
@@ -154,10 +143,10 @@ the command on the hosts. The audit log records the program's name, not its argu
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [
-    { run: "clm host exec 'lab-*' -- uname -a" },
-    { run: "clm host exec --label rack=b2 --sudo -- systemctl is-system-running" },
-    { run: "clm host exec --all --timeout 10 -- 'df -h / | tail -1'", note: "one word: run by the host's shell" },
-    { run: "clm host exec wolf-i --raw -- ls --color=always /", note: "with colours" },
+    "clm host exec 'lab-*' -- uname -a",
+    "clm host exec --label rack=b2 --sudo -- systemctl is-system-running",
+    "clm host exec --all --timeout 10 -- 'df -h / | tail -1'   # one word: run by the host's shell",
+    "clm host exec wolf-i --raw -- ls --color=always /   # with colours",
   ],
   load: () => import("./exec.js"),
 });
@@ -170,7 +159,7 @@ Refused while it has agents; --forget is for a host that no longer exists, and d
   args: { name: required("the host", "host") },
   options: { forget: flag("the host no longer exists: also delete the records of its agents") },
   mutates: true,
-  examples: [{ run: "clm host remove wolf-i" }, { run: "clm host remove wolf-i --forget --yes" }],
+  examples: ["clm host remove wolf-i", "clm host remove wolf-i --forget --yes"],
   load: () => import("./remove.js"),
 });
 

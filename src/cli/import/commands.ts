@@ -25,9 +25,9 @@ Agents that are not Hermes, incomplete installations and unknown providers are l
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [
-    { run: "clm import clawrium --dry-run", note: "only show what would be imported" },
-    { run: "clm import clawrium" },
-    { run: "clm import clawrium --from /mnt/old/clawrium --host 192.168.1.20=wolf-i --yes" },
+    "clm import clawrium --dry-run   # only show what would be imported",
+    "clm import clawrium",
+    "clm import clawrium --from /mnt/old/clawrium --host 192.168.1.20=wolf-i --yes",
   ],
   load: () => import("./clawrium.js"),
 });

@@ -8,6 +8,6 @@ to put on your hosts. What already exists is left unchanged. Running it is optio
 directory when they need it.`,
   formats: ["table", "json", "yaml"],
   mutates: true,
-  examples: [{ run: "clm init" }, { run: "clm init --config-dir ./fleet" }],
+  examples: ["clm init", "clm init --config-dir ./fleet"],
   load: () => import("./init.js"),
 });

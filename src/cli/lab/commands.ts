@@ -19,9 +19,9 @@ cached. Running it again changes nothing; with a larger --hosts it adds the miss
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [
-    { run: "clm lab up" },
-    { run: "clm lab up --hosts 3 && clm host exec 'lab-*' -- uname -a" },
-    { run: "clm lab up --name try --release trixie --internet", note: "a second lab" },
+    "clm lab up",
+    "clm lab up --hosts 3 && clm host exec 'lab-*' -- uname -a",
+    "clm lab up --name try --release trixie --internet   # a second lab",
   ],
   load: () => import("./up.js"),
 });
@@ -34,7 +34,7 @@ system stays cached. Needs root.`,
   options: { name, all: flag("every lab on this machine, and the recorded hosts of labs that no longer exist") },
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
-  examples: [{ run: "clm lab down" }, { run: "clm lab down --name try" }, { run: "clm lab down --all -o json" }],
+  examples: ["clm lab down", "clm lab down --name try", "clm lab down --all -o json"],
   load: () => import("./down.js"),
 });
 
@@ -43,7 +43,7 @@ export const status = command({
   summary: "show the labs on this machine and whether their hosts are up",
   options: { name: text("LAB", "only this lab", { completes: "lab" }) },
   formats: ["table", "json", "yaml", "name"],
-  examples: [{ run: "clm lab status" }, { run: "clm lab status -o json" }],
+  examples: ["clm lab status", "clm lab status -o json"],
   load: () => import("./status.js"),
 });
 
@@ -53,7 +53,7 @@ export const exec = command({
   description: `For debugging a lab host whose SSH does not work, and for breaking one on purpose. Exits with the
 command's exit code. Not recorded in the audit log. To run a command over SSH, use clm host exec. Needs root.`,
   args: { host: required("the lab host", "lab-host"), command: commandLine("the command to run") },
-  examples: [{ run: "clm lab exec lab-1 -- systemctl status ssh" }],
+  examples: ["clm lab exec lab-1 -- systemctl status ssh"],
   load: () => import("./exec.js"),
 });
 

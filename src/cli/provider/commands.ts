@@ -23,10 +23,7 @@ export const types = command({
   summary: "list the provider types and their fields",
   description: "In FIELDS, * marks a required field and ! a secret one.",
   formats: ["table", "json", "yaml", "name"],
-  examples: [
-    { run: "clm provider types" },
-    { run: "clm provider types -o json | jq '.[] | select(.name==\"bedrock\")'" },
-  ],
+  examples: ["clm provider types", "clm provider types -o json | jq '.[] | select(.name==\"bedrock\")'"],
   load: () => import("./types.js"),
 });
 
@@ -43,13 +40,10 @@ Keys are stored only in secrets.json. With --key-ref the key is not stored, but 
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [
-    {
-      run: "clm provider add router --type openrouter --model anthropic/claude-sonnet-4.5",
-      note: "prompts for the key",
-    },
-    { run: "pass show openai | clm provider add openai --type openai --key-stdin" },
-    { run: "clm provider add work --type anthropic --key-ref env:ANTHROPIC_API_KEY" },
-    { run: "clm provider add gpu --type ollama --endpoint http://gpu.lan:11434 --model llama3.2" },
+    "clm provider add router --type openrouter --model anthropic/claude-sonnet-4.5   # prompts for the key",
+    "pass show openai | clm provider add openai --type openai --key-stdin",
+    "clm provider add work --type anthropic --key-ref env:ANTHROPIC_API_KEY",
+    "clm provider add gpu --type ollama --endpoint http://gpu.lan:11434 --model llama3.2",
   ],
   load: () => import("./add.js"),
 });
@@ -59,7 +53,7 @@ export const list = command({
   summary: "list the providers",
   description: "Shows what is recorded on this machine. No provider is contacted.",
   formats: ["table", "json", "yaml", "name"],
-  examples: [{ run: "clm provider list" }, { run: "clm provider list -o name" }],
+  examples: ["clm provider list", "clm provider list -o name"],
   load: () => import("./list.js"),
 });
 
@@ -69,7 +63,7 @@ export const show = command({
   description: "Shows the record, and for each secret only where it is stored. No provider is contacted.",
   args: { name: required("the provider", "provider") },
   formats: ["table", "json", "yaml"],
-  examples: [{ run: "clm provider show router" }, { run: "clm provider show router -o yaml" }],
+  examples: ["clm provider show router", "clm provider show router -o yaml"],
   load: () => import("./show.js"),
 });
 
@@ -81,7 +75,7 @@ the request and the key are passed to curl on stdin.`,
   args: { name: required("the provider", "provider") },
   options: { host: text("HOST", "send the request from this host", { completes: "host" }) },
   formats: ["table", "json", "yaml"],
-  examples: [{ run: "clm provider test router" }, { run: "clm provider test gpu --host wolf-i" }],
+  examples: ["clm provider test router", "clm provider test gpu --host wolf-i"],
   load: () => import("./test.js"),
 });
 
@@ -95,9 +89,9 @@ that use the provider go back to the stage validate: run clm agent configure to 
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [
-    { run: "clm provider update router --model openai/gpt-5" },
-    { run: "clm provider update router --key-file ~/new-key" },
-    { run: "clm provider update work --key-ref 'cmd:pass show anthropic'", note: "no longer stored here" },
+    "clm provider update router --model openai/gpt-5",
+    "clm provider update router --key-file ~/new-key",
+    "clm provider update work --key-ref 'cmd:pass show anthropic'   # no longer stored here",
   ],
   load: () => import("./update.js"),
 });
@@ -110,7 +104,7 @@ go back to choosing a provider. No host is changed.`,
   args: { name: required("the provider", "provider") },
   options: { force: flag("remove it even when agents use it") },
   mutates: true,
-  examples: [{ run: "clm provider remove router" }, { run: "clm provider remove router --force --yes" }],
+  examples: ["clm provider remove router", "clm provider remove router --force --yes"],
   load: () => import("./remove.js"),
 });
 

@@ -27,14 +27,11 @@ Exits with 0 when every agent runs or is stopped on purpose, otherwise with 1; -
   },
   formats: ["table", "json", "yaml", "name"],
   examples: [
-    { run: "clm ps" },
-    { run: "clm ps 'web-*' --label site=home" },
-    { run: "clm ps --watch --every 2" },
-    { run: "clm ps -o json | jq '.[] | select(.state!=\"running\")'" },
-    {
-      run: "clm ps --watch -o json | jq -r 'select(.state==\"failed\").agent'",
-      note: "a line whenever an agent fails",
-    },
+    "clm ps",
+    "clm ps 'web-*' --label site=home",
+    "clm ps --watch --every 2",
+    "clm ps -o json | jq '.[] | select(.state!=\"running\")'",
+    "clm ps --watch -o json | jq -r 'select(.state==\"failed\").agent'   # a line whenever an agent fails",
   ],
   load: () => import("./ps.js"),
 });

@@ -7,7 +7,7 @@ export const list = command({
 Pins are built in, or come from your own files in the manifests folder of the config directory. A stand-in is a test
 double of the agent; it comes with a lab.`,
   formats: ["table", "json", "yaml", "name"],
-  examples: [{ run: "clm registry list" }, { run: "clm registry list -o json" }],
+  examples: ["clm registry list", "clm registry list -o json"],
   load: () => import("./list.js"),
 });
 
@@ -19,7 +19,7 @@ export const show = command({
     version: optional("the version (default: the newest pinned one)", "version"),
   },
   formats: ["table", "json", "yaml"],
-  examples: [{ run: "clm registry show hermes" }, { run: "clm registry show hermes 2026.5.7 -o json" }],
+  examples: ["clm registry show hermes", "clm registry show hermes 2026.5.7 -o json"],
   load: () => import("./show.js"),
 });
 
@@ -34,11 +34,7 @@ and SHA-256 with the pin. Exits with 30 when an installer differs, and with 10 w
   },
   options: { cached: flag("only cached installers; download nothing") },
   formats: ["table", "json", "yaml", "name"],
-  examples: [
-    { run: "clm registry verify" },
-    { run: "clm registry verify hermes 2026.7.1" },
-    { run: "clm registry verify --cached" },
-  ],
+  examples: ["clm registry verify", "clm registry verify hermes 2026.7.1", "clm registry verify --cached"],
   load: () => import("./verify.js"),
 });
 
@@ -59,12 +55,9 @@ confirm: from then on exactly these bytes run on your hosts. An existing pin is 
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [
-    { run: "clm registry pin hermes 2026.8.1 --reports 0.19.0" },
-    { run: "clm registry pin hermes 2026.8.1 --reports 0.19.0 --installer-file ./install.sh --yes" },
-    {
-      run: "clm registry pin hermes 2026.7.1 --replace --commit 7c1a029553d87c43ecff8a3821336bc95872213b",
-      note: "after the tag was moved",
-    },
+    "clm registry pin hermes 2026.8.1 --reports 0.19.0",
+    "clm registry pin hermes 2026.8.1 --reports 0.19.0 --installer-file ./install.sh --yes",
+    "clm registry pin hermes 2026.7.1 --replace --commit 7c1a029553d87c43ecff8a3821336bc95872213b   # after the tag was moved",
   ],
   load: () => import("./pin.js"),
 });

@@ -18,9 +18,9 @@ json one line is printed for each of open, lost, waiting, back and closed.`,
   },
   formats: ["table", "json"],
   examples: [
-    { run: "clm tunnel hermes-test" },
-    { run: "clm tunnel wolf-i/hermes-test --port 9000" },
-    { run: "clm tunnel hermes-test -o json | jq -r .event", note: "events as they happen" },
+    "clm tunnel hermes-test",
+    "clm tunnel wolf-i/hermes-test --port 9000",
+    "clm tunnel hermes-test -o json | jq -r .event   # events as they happen",
   ],
   load: () => import("./tunnel.js"),
 });

@@ -6,7 +6,7 @@ import { globalsAnywhere } from "../../../src/cli/globals.js";
 import { everyNoun, lastWord, nounsOf, verbless } from "../../../src/cli/nouns.js";
 import { parse } from "../../../src/cli/parse.js";
 import { reference } from "../../../src/cli/reference.js";
-import { longOption } from "../../../src/cli/spelling.js";
+import { exampleParts, longOption } from "../../../src/cli/spelling.js";
 import { faults } from "../../../src/errors.js";
 
 const every = await everyNoun();
@@ -48,7 +48,7 @@ describe("help", () => {
       expect(await help("help", ...path.split(" "))).toBe(text);
       expect(text).toContain(`Usage: clm ${path} [options]`);
       expect(text).toContain("Examples:");
-      for (const { run } of command.examples) expect(text).toContain(`  ${run}`);
+      for (const { run } of command.examples.map(exampleParts)) expect(text).toContain(`  ${run}`);
       for (const [key, { hidden }] of Object.entries(command.options ?? {})) {
         expect(text.includes(longOption(key))).toBe(!hidden);
       }
@@ -98,7 +98,9 @@ describe("declarations", () => {
     },
   );
 
-  const examples = commands.flatMap(({ command }) => command.examples.map(({ run }) => [run, command.path] as const));
+  const examples = commands.flatMap(({ command }) =>
+    command.examples.map((each) => [exampleParts(each).run, command.path] as const),
+  );
   it.each(examples)("the example parses: %s", async (run, path) => {
     const lines = clmLines(run);
     expect(lines.length).toBeGreaterThan(0);
@@ -148,7 +150,7 @@ describe("the reference page", () => {
       for (const [key, { hidden }] of Object.entries(command.options ?? {})) {
         if (!hidden) expect(page).toContain(longOption(key));
       }
-      for (const { run } of command.examples) expect(page).toContain(run);
+      for (const { run } of command.examples.map(exampleParts)) expect(page).toContain(run);
     }
     for (const { code, exit, meaning } of Object.values(faults)) {
       expect(page).toContain(`| ${code} |`);

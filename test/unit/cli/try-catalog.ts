@@ -146,7 +146,7 @@ const innerShow = command({
   summary: "show what is inside",
   args: { what: required("what", "agent"), part: optional("the part", "version") },
   options: { loud: flag("loud"), from: text("PROVIDER", "from where", { completes: "provider" }) },
-  examples: [{ run: "clm try inner show core" }],
+  examples: ["clm try inner show core"],
   load: async () => ({ run: tell }),
 });
 

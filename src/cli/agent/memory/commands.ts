@@ -13,10 +13,7 @@ characters), USER.md (what it knows about its user, at most 1375) and SOUL.md (i
   args: { name: agentName, file: optional("only this file", "memory-file") },
   options: sudoOption,
   formats: lists,
-  examples: [
-    { run: "clm agent memory show hermes-test" },
-    { run: "clm agent memory show hermes-test USER.md -o json" },
-  ],
+  examples: ["clm agent memory show hermes-test", "clm agent memory show hermes-test USER.md -o json"],
   load: () => import("./show.js"),
 });
 
@@ -28,7 +25,7 @@ export const info = command({
   args: { name: agentName, file: optional("only this file", "memory-file") },
   options: sudoOption,
   formats: lists,
-  examples: [{ run: "clm agent memory info hermes-test" }, { run: "clm agent memory info hermes-test -o json" }],
+  examples: ["clm agent memory info hermes-test", "clm agent memory info hermes-test -o json"],
   load: () => import("./info.js"),
 });
 
@@ -40,8 +37,8 @@ removed. FILE defaults to MEMORY.md.`,
   args: { name: agentName, file: optional("MEMORY.md, USER.md or SOUL.md", "memory-file") },
   options: sudoOption,
   examples: [
-    { run: "clm agent memory read hermes-test USER.md" },
-    { run: "clm agent memory read hermes-test > MEMORY.md", note: "save a copy" },
+    "clm agent memory read hermes-test USER.md",
+    "clm agent memory read hermes-test > MEMORY.md   # save a copy",
   ],
   load: () => import("./read.js"),
 });
@@ -59,8 +56,8 @@ is kept on this machine and its path is printed. ${takesEffect}`,
   formats: lists,
   mutates: true,
   examples: [
-    { run: "clm agent memory edit hermes-test USER.md" },
-    { run: "clm agent memory edit hermes-test", note: "MEMORY.md, in $VISUAL or $EDITOR, as EDITOR='code --wait'" },
+    "clm agent memory edit hermes-test USER.md",
+    "clm agent memory edit hermes-test   # MEMORY.md, in $VISUAL or $EDITOR, as EDITOR='code --wait'",
   ],
   load: () => import("./edit.js"),
 });
@@ -82,9 +79,9 @@ With --if-digest the file is replaced only if it is still the one that 'clm agen
   formats: lists,
   mutates: true,
   examples: [
-    { run: "echo 'Prefers short answers.' | clm agent memory write hermes-test USER.md" },
-    { run: "clm agent memory write hermes-test SOUL.md --from soul.md" },
-    { run: "clm agent memory write hermes-test MEMORY.md --from notes.md --if-digest absent" },
+    "echo 'Prefers short answers.' | clm agent memory write hermes-test USER.md",
+    "clm agent memory write hermes-test SOUL.md --from soul.md",
+    "clm agent memory write hermes-test MEMORY.md --from notes.md --if-digest absent",
   ],
   load: () => import("./write.js"),
 });
@@ -97,10 +94,7 @@ export const remove = command({
   args: { name: agentName, file: optional("MEMORY.md or USER.md", "memory-file") },
   options: { all: flag("delete both MEMORY.md and USER.md"), ...sudoOption },
   mutates: true,
-  examples: [
-    { run: "clm agent memory delete hermes-test USER.md" },
-    { run: "clm agent memory delete hermes-test --all --yes" },
-  ],
+  examples: ["clm agent memory delete hermes-test USER.md", "clm agent memory delete hermes-test --all --yes"],
   load: () => import("./delete.js"),
 });
 

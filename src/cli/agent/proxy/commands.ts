@@ -24,7 +24,7 @@ can use that port.`,
   },
   formats,
   mutates: true,
-  examples: [{ run: "clm agent proxy enable hermes-test --provider nous" }],
+  examples: ["clm agent proxy enable hermes-test --provider nous"],
   load: () => import("./enable.js"),
 });
 
@@ -36,7 +36,7 @@ export const disable = command({
   options: onAgents,
   formats,
   mutates: true,
-  examples: [{ run: "clm agent proxy disable hermes-test" }],
+  examples: ["clm agent proxy disable hermes-test"],
   load: () => import("./disable.js"),
 });
 
@@ -47,7 +47,7 @@ export const status = command({
   args: { names: agentNames },
   options: onAgents,
   formats,
-  examples: [{ run: "clm agent proxy status hermes-test -o json" }],
+  examples: ["clm agent proxy status hermes-test -o json"],
   load: () => import("./status.js"),
 });
 

@@ -43,9 +43,9 @@ ${order}`,
   formats,
   mutates: true,
   examples: [
-    { run: "clm agent runtime codex hermes-test --install-codex --dry-run", note: "only show what would change" },
-    { run: "clm agent runtime codex hermes-test --permissions read-only --mirror" },
-    { run: "clm agent runtime codex 'web-*' --parallel 4" },
+    "clm agent runtime codex hermes-test --install-codex --dry-run   # only show what would change",
+    "clm agent runtime codex hermes-test --permissions read-only --mirror",
+    "clm agent runtime codex 'web-*' --parallel 4",
   ],
   load: () => import("./enable.js"),
 });
@@ -62,7 +62,7 @@ export const auto = command({
   },
   formats,
   mutates: true,
-  examples: [{ run: "clm agent runtime auto hermes-test --clean" }],
+  examples: ["clm agent runtime auto hermes-test --clean"],
   load: () => import("./auto.js"),
 });
 
@@ -78,7 +78,7 @@ export const login = command({
   },
   formats,
   mutates: true,
-  examples: [{ run: "clm agent runtime login hermes-test" }],
+  examples: ["clm agent runtime login hermes-test"],
   load: () => import("./login.js"),
 });
 
@@ -89,7 +89,7 @@ export const status = command({
   args: { names: agentNames },
   options: onAgents,
   formats,
-  examples: [{ run: "clm agent runtime status hermes-test" }],
+  examples: ["clm agent runtime status hermes-test"],
   load: () => import("./status.js"),
 });
 

@@ -28,9 +28,9 @@ Keys of providers and channels are set with 'clm provider update' and 'clm agent
   formats: ["table", "json", "yaml"],
   mutates: true,
   examples: [
-    { run: "clm agent secret set hermes-test MY_GITHUB_TOKEN", note: "prompts for the value" },
-    { run: "clm agent secret set hermes-test MY_GITHUB_TOKEN --from file:token.txt --apply" },
-    { run: "pass show github | clm agent secret set hermes-test MY_GITHUB_TOKEN --stdin" },
+    "clm agent secret set hermes-test MY_GITHUB_TOKEN   # prompts for the value",
+    "clm agent secret set hermes-test MY_GITHUB_TOKEN --from file:token.txt --apply",
+    "pass show github | clm agent secret set hermes-test MY_GITHUB_TOKEN --stdin",
   ],
   load: () => import("./set.js"),
 });
@@ -41,7 +41,7 @@ export const list = command({
   description: "Shows which secrets are stored for the agent and what uses them, never a value.",
   args: { name: agentName },
   formats: ["table", "json", "yaml", "name"],
-  examples: [{ run: "clm agent secret list hermes-test" }, { run: "clm agent secret list hermes-test -o name" }],
+  examples: ["clm agent secret list hermes-test", "clm agent secret list hermes-test -o name"],
   load: () => import("./list.js"),
 });
 
@@ -53,7 +53,7 @@ export const remove = command({
   options: apply,
   formats: ["table", "json", "yaml"],
   mutates: true,
-  examples: [{ run: "clm agent secret remove hermes-test MY_GITHUB_TOKEN" }],
+  examples: ["clm agent secret remove hermes-test MY_GITHUB_TOKEN"],
   load: () => import("./remove.js"),
 });
 
@@ -67,7 +67,7 @@ are refused, with their number. ${whenApplied}`,
   options: { file: text("PATH", "the .env file", { completes: "file" }), ...apply },
   formats: ["table", "json", "yaml"],
   mutates: true,
-  examples: [{ run: "clm agent secret import hermes-test --file tools.env --yes" }],
+  examples: ["clm agent secret import hermes-test --file tools.env --yes"],
   load: () => import("./import.js"),
 });
 

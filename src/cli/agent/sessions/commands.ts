@@ -22,8 +22,8 @@ export const list = command({
   },
   formats: lists,
   examples: [
-    { run: "clm agent sessions list hermes-test" },
-    { run: "clm agent sessions list hermes-test --source telegram --since 7d -o json" },
+    "clm agent sessions list hermes-test",
+    "clm agent sessions list hermes-test --source telegram --since 7d -o json",
   ],
   load: () => import("./list.js"),
 });
@@ -37,8 +37,8 @@ is given. An unambiguous beginning of the id is enough. ${readOnly}`,
   options: { full: flag("do not shorten tool calls and results"), ...sudoOption },
   formats: ["table", "json", "yaml"],
   examples: [
-    { run: "clm agent sessions show hermes-test 20260131_0800" },
-    { run: "clm agent sessions show hermes-test api-0f3a --full" },
+    "clm agent sessions show hermes-test 20260131_0800",
+    "clm agent sessions show hermes-test api-0f3a --full",
   ],
   load: () => import("./show.js"),
 });
@@ -58,8 +58,8 @@ that clm stores are shown as [secret] in both. ${readOnly}`,
     ...sudoOption,
   },
   examples: [
-    { run: "clm agent sessions export hermes-test --all --to sessions.jsonl" },
-    { run: "clm agent sessions export hermes-test 20260131_0800 --format md" },
+    "clm agent sessions export hermes-test --all --to sessions.jsonl",
+    "clm agent sessions export hermes-test 20260131_0800 --format md",
   ],
   load: () => import("./export.js"),
 });
@@ -76,8 +76,8 @@ export const search = command({
   },
   formats: lists,
   examples: [
-    { run: "clm agent sessions search hermes-test invoice" },
-    { run: "clm agent sessions search hermes-test 'disk full' --since 7d" },
+    "clm agent sessions search hermes-test invoice",
+    "clm agent sessions search hermes-test 'disk full' --since 7d",
   ],
   load: () => import("./search.js"),
 });

@@ -45,12 +45,12 @@ that cannot.`,
   formats: ["table", "json"],
   mutates: true,
   examples: [
-    { run: "clm gateway key create --name codex --agents 'hermes-*' --expires 30d" },
-    { run: "KEY=$(clm gateway key create --name ci --agents lab-1/ada --rpm 60 --budget-usd 5/day)" },
-    { run: "clm gateway key create --name batch --agents ada --tokens-per-day 2000000 --concurrency 2" },
-    { run: "clm gateway key create --name grafana --agents '*' --role read" },
-    { run: "clm gateway key create --name web-1 --agents ada --share-sessions web" },
-    { run: "clm gateway key create --name laptop --agents '*' --signed -o json" },
+    "clm gateway key create --name codex --agents 'hermes-*' --expires 30d",
+    "KEY=$(clm gateway key create --name ci --agents lab-1/ada --rpm 60 --budget-usd 5/day)",
+    "clm gateway key create --name batch --agents ada --tokens-per-day 2000000 --concurrency 2",
+    "clm gateway key create --name grafana --agents '*' --role read",
+    "clm gateway key create --name web-1 --agents ada --share-sessions web",
+    "clm gateway key create --name laptop --agents '*' --signed -o json",
   ],
   load: () => import("./create.js"),
 });
@@ -61,10 +61,7 @@ export const list = command({
   description:
     "Shows the recorded keys with their usage from the gateway's audit log. The keys themselves are never shown.",
   formats: ["table", "json", "yaml", "name"],
-  examples: [
-    { run: "clm gateway key list" },
-    { run: "clm gateway key list -o json | jq '.[] | select(.state==\"active\")'" },
-  ],
+  examples: ["clm gateway key list", "clm gateway key list -o json | jq '.[] | select(.state==\"active\")'"],
   load: () => import("./list.js"),
 });
 
@@ -76,7 +73,7 @@ that the audit log can still name it; the name is free for another key.`,
   args: { key: keyWord },
   formats: ["table", "json"],
   mutates: true,
-  examples: [{ run: "clm gateway key revoke codex" }, { run: "clm gateway key revoke codex --yes" }],
+  examples: ["clm gateway key revoke codex", "clm gateway key revoke codex --yes"],
   load: () => import("./revoke.js"),
 });
 
@@ -89,7 +86,7 @@ once, or after --grace, so that tools can be changed one after the other.`,
   options: { grace: text("TIME", "how long the old key still works: 30m, 1h, 2d") },
   formats: ["table", "json"],
   mutates: true,
-  examples: [{ run: "clm gateway key rotate codex" }, { run: "clm gateway key rotate codex --grace 1h" }],
+  examples: ["clm gateway key rotate codex", "clm gateway key rotate codex --grace 1h"],
   load: () => import("./rotate.js"),
 });
 
@@ -113,9 +110,9 @@ stands for requests without a key or without an agent.`,
   },
   formats: ["table", "json", "yaml"],
   examples: [
-    { run: "clm gateway usage" },
-    { run: "clm gateway usage --by day --since 7d" },
-    { run: "clm gateway usage --key codex --by agent -o json" },
+    "clm gateway usage",
+    "clm gateway usage --by day --since 7d",
+    "clm gateway usage --key codex --by agent -o json",
   ],
   load: () => import("./usage.js"),
 });

@@ -33,12 +33,9 @@ drain, first_byte, silence and total in seconds, max_answer_bytes and max_stream
   },
   formats: ["table", "json"],
   examples: [
-    { run: "clm gateway serve" },
-    { run: "clm gateway serve --port 0 -o json", note: "any free port, printed as JSON" },
-    {
-      run: "clm gateway serve --listen 192.168.1.5 --tls-cert cert.pem --tls-key key.pem --expose-to-network",
-      note: "for other machines",
-    },
+    "clm gateway serve",
+    "clm gateway serve --port 0 -o json   # any free port, printed as JSON",
+    "clm gateway serve --listen 192.168.1.5 --tls-cert cert.pem --tls-key key.pem --expose-to-network   # for other machines",
   ],
   load: () => import("./serve.js"),
 });

@@ -34,13 +34,10 @@ one line is printed when the proxy is ready, including the local key.`,
   },
   formats: ["table", "json"],
   examples: [
-    { run: "clm gateway sign-proxy --key-file ~/.clm-gateway-key" },
-    { run: "clm gateway sign-proxy --key-env CLM_SIGNED_KEY --tool codex" },
-    {
-      run: "clm gateway sign-proxy --key-file key --local-key file:local-key --port 4142",
-      note: "the tools keep their settings",
-    },
-    { run: "clm gateway sign-proxy --to https://gateway.example:4141 < key", note: "a gateway on another machine" },
+    "clm gateway sign-proxy --key-file ~/.clm-gateway-key",
+    "clm gateway sign-proxy --key-env CLM_SIGNED_KEY --tool codex",
+    "clm gateway sign-proxy --key-file key --local-key file:local-key --port 4142   # the tools keep their settings",
+    "clm gateway sign-proxy --to https://gateway.example:4141 < key   # a gateway on another machine",
   ],
   load: () => import("./sign-proxy.js"),
 });

@@ -19,9 +19,9 @@ that has answered before is the default.`,
   },
   formats: ["table", "json", "yaml"],
   examples: [
-    { run: "clm gateway env ci" },
-    { run: "clm gateway env ci --tool codex --model hermes-test" },
-    { run: "clm gateway env ci --tool curl -o json | jq -r '.settings[0].text'" },
+    "clm gateway env ci",
+    "clm gateway env ci --tool codex --model hermes-test",
+    "clm gateway env ci --tool curl -o json | jq -r '.settings[0].text'",
   ],
   load: () => import("./env.js"),
 });
