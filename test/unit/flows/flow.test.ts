@@ -105,7 +105,7 @@ describe("a flow", () => {
     expect(ended).toEqual({ fault: { fault: "declined", why: [], next: [] } });
   });
 
-  it("is audited as failed when a proof does not hold, and goes on", async () => {
+  it("is audited as failed when a proof fails, and continues", async () => {
     const { events, ...ended } = await run(async ({ change, prove, record }) => {
       await change("write the files", operations);
       const proofs = await prove(
@@ -186,7 +186,7 @@ describe("undo", () => {
     await prove("it answers", () => Promise.reject(broken()));
   };
 
-  it("takes back in reverse order what ran, and tells so", async () => {
+  it("undoes completed phases in reverse order, and reports it", async () => {
     const { events, ...ended } = await run(inTwoSteps);
     expect(events.slice(-6)).toEqual([
       ...["failed: it answers", "take back pid 42", "done: undo: start it"],
@@ -207,7 +207,7 @@ describe("undo", () => {
     ]);
   });
 
-  it("goes on with the others when one fails, and says which", async () => {
+  it("continues with the others when one fails, and names it", async () => {
     const { events, ...ended } = await run(async ({ change }, log) => {
       await change("install it", async () => "version 2", { undo: undo(log) });
       await change("start it", async () => "pid 42", {
@@ -220,7 +220,7 @@ describe("undo", () => {
     expect(ended).toMatchObject({ fault: { fault: "remote-failed", why } });
   });
 
-  it("does not happen after Ctrl-C: the same command goes on", async () => {
+  it("does not happen after Ctrl-C: the same command resumes", async () => {
     const { events } = await run(async ({ change }, log) => {
       await change("install it", async () => "version 2", { undo: undo(log) });
       log.abort();

@@ -62,7 +62,7 @@ describe.each(eras)("import of the %s", (era) => {
     expect(list.code).toBe(0);
   });
 
-  it("takes it over in place, with a copy of what was there", async () => {
+  it("imports in place, with a backup", async () => {
     const home = old(era);
     const before = filesIn(home);
     const { code, stderr } = await clm(home, "import", "clawrium", "--no-check", "--yes");
@@ -72,7 +72,7 @@ describe.each(eras)("import of the %s", (era) => {
     const backup = join(home, "backups", copy);
     expect(filesIn(backup)).toEqual(before);
     for (const name of Object.keys(before)) expect(statSync(join(backup, name)).mode & 0o777).toBe(0o600);
-    // Under its old keys nothing is left of what has new ones; what was not taken over stays where it was.
+    // Renamed secrets have no old key left; what was not imported stays.
     const { keys } = knownIn(home);
     for (const gone of wanted().gone) expect(keys).not.toContain(gone);
     const left = Object.keys(JSON.parse(before["secrets.json"] ?? "")).filter((key) => !wanted().gone.includes(key));
@@ -89,7 +89,7 @@ describe.each(eras)("import of the %s", (era) => {
     }
   });
 
-  it("changes nothing in a dry run, nor when nobody answers", async () => {
+  it("changes nothing in a dry run, nor without confirmation", async () => {
     const home = old(era);
     const before = filesIn(home, /^$/);
     const dry = await clm(home, "import", "clawrium", "--no-check", "--dry-run", "-o", "json");
@@ -142,7 +142,7 @@ describe("a broken directory", () => {
     expect([code, stderr]).toEqual([23, expect.stringContaining("chmod 600")]);
   });
 
-  it("that is not there, or clm's own already, is told", async () => {
+  it("that is missing, or clm's own already, is reported", async () => {
     const home = scratch();
     expect(await importFrom(home, join(home, "none"))).toMatchObject({ code: 4 });
     const ours = scratch();
@@ -163,7 +163,7 @@ describe("a broken directory", () => {
   });
 });
 
-describe("what clm has already", () => {
+describe("existing records", () => {
   it("is kept, and a host of the same name at another address is refused before anything", async () => {
     const home = scratch();
     const other = { name: "wolf-i", address: "10.9.9.9", labels: {}, added_at: "", sudo: "root", agents: {} } as const;
@@ -218,7 +218,7 @@ describe("what clm has already", () => {
 });
 
 describe("a command that finds Clawrium's files in the config directory", () => {
-  it("says whose they are and names the import, which then works", async () => {
+  it("names their owner and the import command, which then works", async () => {
     const home = old("head-era");
     for (const words of [
       ["host", "list"],
@@ -233,7 +233,7 @@ describe("a command that finds Clawrium's files in the config directory", () => 
     expect((await clm(home, "host", "list", "-o", "name")).stdout).toBe("espresso\nespresso-2\n");
   });
 
-  it("takes Clawrium's own directory when nothing else is said", async () => {
+  it("reads Clawrium's own directory by default", async () => {
     const from = old("head-era");
     const world = { env: { HOME: "/nowhere", XDG_CONFIG_HOME: dirname(from), CLM_HOME: scratch() } };
     const { code, stdout } = await run(["import", "clawrium", "--no-check", "--yes", "-o", "json"], world);

@@ -3,7 +3,7 @@ import { type Session, type Setting, withSession } from "../../../src/flows/sess
 import { Terminal } from "../../../src/ui/terminal.js";
 import { memory } from "../ui/streams.js";
 
-/** Does work in a session of its own, with nobody there to be asked, and gives what it made and what was said. */
+/** Runs work in its own session without prompts, and returns its result and output. */
 export async function inSession<T>(
   setting: Partial<Setting> & { configDir: string },
   work: (session: Session) => Promise<T>,

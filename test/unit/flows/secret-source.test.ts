@@ -81,7 +81,7 @@ describe("a secret", () => {
     expect(said()).toContain(`warning: others can read ${path}: chmod 600 '${path}'`);
   });
 
-  it("comes from a command, whose stderr is shown without it", async () => {
+  it("comes from a command, whose stderr is redacted", async () => {
     const { result, said } = await fetch('cmd:echo "using $KEY" >&2; echo "$KEY"', { env: { KEY: planted } });
     expect(result).toBe(planted);
     expect(said()).toBe("using [secret]\nshown: [secret]\n");
@@ -99,7 +99,7 @@ describe("a secret", () => {
     expect(fault).toMatchObject({ fault: "bad-input", message: expect.stringContaining("the other key") });
   });
 
-  it("is asked for by a prompt that names the flag when nobody is there", async () => {
+  it("is asked for by a prompt, or the flag is named without a terminal", async () => {
     const fault = await faultOf(() => fetch("prompt"));
     expect(fault).toMatchObject({ fault: "needs-answer", data: { flag: "--key-stdin" } });
   });
@@ -129,7 +129,7 @@ describe("a secret", () => {
     );
   });
 
-  it("is not waited for when clm is told to stop", async () => {
+  it("is not waited for after an abort", async () => {
     const stop = new AbortController();
     const waiting = fetch("cmd:sleep 60", { signal: stop.signal });
     setImmediate(() => stop.abort(new Error("told to stop")));

@@ -20,7 +20,7 @@ afterEach(() => open.splice(0).forEach((server) => void server.close()));
 
 const planted = `sk-planted"\\'$HOME{a,b}[1-3]%0a`;
 
-/** Both roads must come to the same verdict: ours, and the curl of a host. */
+/** Both ways must give the same result: our own client, and curl on a host. */
 const roads: [string, Connection | undefined][] = [
   ["here", undefined],
   ["a host", dash as unknown as Connection],
@@ -127,19 +127,19 @@ describe.each(roads)("asked from %s", (_, from) => {
     expect(elsewhere.asked).toEqual([]);
   });
 
-  it("an address that holds a key is never told", async () => {
+  it("an address that contains a key is never shown", async () => {
     const { url, host, asked } = await vendor((_, response) => json(404, {})(response));
     const check = await ask(request({ url: `${url}/bot{{token}}/getMe` }), from, { token: new Secret("123:planted") });
     expect(asked[0]?.path).toBe("/bot123:planted/getMe");
     expect(check.reason).toBe(`${host} knows no such address (404)`);
   });
 
-  it("a name that nobody has", async () => {
+  it("an unknown name", async () => {
     const check = await ask(request({ url: "http://no-such-name.invalid/" }), from);
     expect(check).toMatchObject({ result: "fail", reason: "the name no-such-name.invalid is not found" });
   });
 
-  it("a port where nobody listens", async () => {
+  it("a port without a listener", async () => {
     const { url, host, close } = await vendor(() => {});
     await close();
     expect((await ask(request({ url }), from)).reason).toBe(`connection refused at ${host}`);
@@ -150,7 +150,7 @@ describe.each(roads)("asked from %s", (_, from) => {
     expect((await ask(request({ url }), from, {}, 300)).reason).toBe(`no answer from ${host} in time`);
   });
 
-  it("a secure question where nobody speaks TLS", async () => {
+  it("TLS to a port without TLS", async () => {
     const { url } = await vendor((_, response) => response.end("{}"));
     expect((await ask(request({ url: url.replace("http:", "https:") }), from)).reason).toMatch(
       /^no secure connection to/,
@@ -184,11 +184,11 @@ describe.each(roads)("asked from %s", (_, from) => {
   });
 });
 
-it("a host is asked with one command that says nothing", () => {
+it("a host is asked with one command without arguments", () => {
   expect(new Set(dash?.commands)).toEqual(new Set(["curl -q --config -"]));
 });
 
-it("a host without curl is told so", async () => {
+it("a host without curl is reported", async () => {
   const { shells: bare, close: forget } = localShells({ wrap: (command) => `PATH=/nowhere; ${command}` });
   const check = await ask(request({ url: "http://127.0.0.1:1/" }), bare[0] as unknown as Connection);
   forget();

@@ -80,7 +80,7 @@ describe("clm gateway audit", () => {
     expect(await ids(...options)).toEqual(found);
   });
 
-  it("notices that the whole log was taken away, by what was counted of it", async () => {
+  it("detects a removed log by its counters", async () => {
     const other = mkdtempSync(join(tmpdir(), "clm-gateway-wiped-"));
     mkdirSync(join(other, "gateway"), { mode: 0o700 });
     writeFileSync(join(other, "gateway", "usage.json"), `{ "version": 1, "seq": 4, "rows": [] }\n`, { mode: 0o600 });
@@ -92,7 +92,7 @@ describe("clm gateway audit", () => {
     ]);
   });
 
-  it("knows a key that nobody has", async () => {
+  it("reports an unknown key", async () => {
     const { code, stderr } = await audit("--key", "nobody");
     expect([code, stderr]).toEqual([4, expect.stringContaining("nobody")]);
   });
@@ -107,7 +107,7 @@ describe("clm gateway audit", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
   });
 
-  it("says that there is nothing", async () => {
+  it("reports an empty log", async () => {
     const { code, stdout, stderr } = await clm(["gateway", "audit", "--config-dir", join(dir, "missing")]);
     expect([code, stdout, stderr]).toEqual([0, "", "Nothing went through the gateway yet.\n"]);
   });
@@ -149,7 +149,7 @@ describe("clm gateway audit", () => {
           .slice(0, -1)
           .map((line) => `req-${Number(/10:0(\d:\d\d)Z/.exec(line)?.[1]?.split(":")[1])}`),
     ],
-  ])("follows what comes until it is stopped (%s)", async (format, read) => {
+  ])("follows new lines until it is stopped (%s)", async (format, read) => {
     const stop = new AbortController();
     const stdout = memory();
     const ended = clm(["gateway", "audit", "-f", "--limit", "1", "--agent", "ben", "--config-dir", dir, "-o", format], {

@@ -59,7 +59,7 @@ describe("create", () => {
     expect(opens(stdout)).toBe("codex");
   });
 
-  it("leaves the key in no file, and what was done in the audit log", async () => {
+  it("stores the key in no file, and the action in the audit log", async () => {
     const { stdout } = await create("--signed");
     const text = everything();
     expect(text).not.toContain(stdout.trim());
@@ -68,7 +68,7 @@ describe("create", () => {
     expect(statSync(join(dir, "gateway-keys.json")).mode & 0o777).toBe(0o600);
   });
 
-  it("takes all there is to say", async () => {
+  it("accepts all options", async () => {
     const options = ["--role", "admin", "--rpm", "60", "--tokens-per-day", "1000", "--budget-usd", "5.50/day"];
     const made = await json("key", "create", "--name", "ci", "--agents", "a*, lab-1/*", "--expires", "30d", ...options);
     expect(made).toMatchObject({
@@ -102,7 +102,7 @@ describe("create", () => {
     expect([records(), openSecrets(dir).all()]).toEqual([[], []]);
   });
 
-  it.each([["--name"], ["--agents"]])("says that %s is missing", async (option) => {
+  it.each([["--name"], ["--agents"]])("reports that %s is missing", async (option) => {
     const words = ["--name", "x", "--agents", "*"];
     words.splice(words.indexOf(option), 2);
     const refused = await run("key", "create", ...words);
@@ -119,7 +119,7 @@ describe("create", () => {
     expect(records().map(({ revoked_at }) => revoked_at !== undefined)).toEqual([true, false]);
   });
 
-  it("warns of a pattern that means nobody now", async () => {
+  it("warns about a pattern without matches", async () => {
     const { code, stderr } = await create("--agents", "ada,bob*");
     expect([code, stderr.includes("no agent matches 'bob*' now"), stderr.includes("'ada'")]).toEqual([0, true, false]);
   });
@@ -137,7 +137,7 @@ describe("create", () => {
     expect(made.map(({ stdout }) => opens(stdout))).toEqual(["k1", "k2", "k3", "k4"]);
   });
 
-  it("says which keys are lost with the pepper", async () => {
+  it("lists the keys that are lost with the pepper", async () => {
     await create();
     await openSecrets(dir).unset(pepperPlace.instance, pepperPlace.name);
     const { stdout, stderr } = await run("key", "create", "--name", "next", "--agents", "*");
@@ -154,7 +154,7 @@ describe("revoke", () => {
     const done = await run("key", "revoke", "codex", "--yes");
     expect([done.code, done.stdout]).toEqual([0, `codex (${id}) opens nothing any more\n`]);
     expect(opens(stdout)).toBe("revoked_api_key");
-    // Who signs with it is told that it was revoked, and nobody else.
+    // Only callers that can sign with it learn that it was revoked.
     expect(openSecrets(dir).names({ gateway: id })).toEqual([signingName(hash)]);
     expect(ring().signed(id)?.ended?.code).toBe("revoked_api_key");
     // No backup lets it in again.
@@ -170,7 +170,7 @@ describe("revoke", () => {
     expect(again).toMatchObject({ already: true, revoked_at: "2026-11-16T12:00:00.000Z" });
   });
 
-  it("of what is none offers what was meant, and does not repeat a key", async () => {
+  it("of an unknown name suggests a similar one, and does not repeat a key", async () => {
     const { stdout } = await create();
     const typo = await run("key", "revoke", "codx", "--yes");
     expect([typo.code, typo.stderr.includes("did you mean 'codex'?")]).toEqual([4, true]);
@@ -180,7 +180,7 @@ describe("revoke", () => {
 });
 
 describe("rotate", () => {
-  it("ends the old secret at once, and the key stays who it is", async () => {
+  it("ends the old secret at once, and keeps the key's id and name", async () => {
     const first = await create("--rpm", "7");
     const [before] = records();
     const second = await run("key", "rotate", "codex");
@@ -199,7 +199,7 @@ describe("rotate", () => {
     expect([opens(first.stdout), opens(second.stdout)]).toEqual(["invalid_api_key", "codex"]);
   });
 
-  it("of a signed key keeps what is signed with, and only that", async () => {
+  it("of a signed key keeps only the signing secret", async () => {
     await create("--signed");
     const [{ id = "", hash = "" } = {}] = records();
     const first = ring().signed(id)?.secret.reveal();
@@ -217,7 +217,7 @@ describe("rotate", () => {
     expect([refused.code, refused.stdout, opens(stdout)]).toEqual([2, "", "codex"]);
   });
 
-  it("does not bring back what is over", async () => {
+  it("does not renew an expired key", async () => {
     await create("--expires", "1h");
     now = new Date("2026-11-16T13:00:00Z");
     expect((await run("key", "rotate", "codex")).stderr).toContain("next: clm gateway key revoke codex");
@@ -226,7 +226,7 @@ describe("rotate", () => {
   });
 });
 
-it("what a killed command left is put away by the next, and let nobody in", async () => {
+it("leftovers of a killed command are removed by the next, and were never valid", async () => {
   // A signing secret without its record, as after a kill between the two files.
   await openSecrets(dir).set({ gateway: "orphan00" }, signingName("ab".repeat(32)), new Secret("5e".repeat(32)), "");
   expect(ring().signed("orphan00")).toBeUndefined();
@@ -262,7 +262,7 @@ describe("list", () => {
     expect((await run("key", "list", "-o", "name")).stdout).toBe("codex\nold\ngone\n");
   });
 
-  it("shows whose sessions a key has, which the audit log says too", async () => {
+  it("shows the session group of a key, as in the audit log", async () => {
     await run("key", "create", "--name", "web-1", "--agents", "*", "--share-sessions", "web");
     await run("key", "create", "--name", "ops", "--agents", "*", "--all-sessions");
     const listed = await json("key", "list");
@@ -284,7 +284,7 @@ describe("list", () => {
     expect(records()).toEqual([]);
   });
 
-  it("without any says how to make one", async () => {
+  it("without keys names the command to create one", async () => {
     expect((await run("key", "list")).stderr).toContain("clm gateway key create --name NAME --agents PATTERNS");
   });
 });
@@ -345,7 +345,7 @@ describe("usage", () => {
     expect(rows).toMatchObject([{ key: "codex", id: records()[0]?.id, requests: 3 }]);
   });
 
-  it("of what is none says so", async () => {
+  it("of an unknown key is an error", async () => {
     expect([(await run("usage", "--key", "codx")).code, (await run("usage", "--agent", "adda")).code]).toEqual([4, 4]);
     expect((await run("usage", "--since", "2026-12-01")).stderr).toContain("Nothing went through the gateway");
   });

@@ -61,7 +61,7 @@ describe("gateway env", () => {
     ["all of them, the likeliest first", ["*"], ["eve", "bob", "wolf/ada", "lynx/ada"]],
     ["those of a host", ["wolf/*"], ["bob", "wolf/ada"]],
     ["those of a name", ["a*"], ["wolf/ada", "lynx/ada"]],
-  ])("the models are what the key may use: %s", async (_, agents, models) => {
+  ])("the models are those of the key: %s", async (_, agents, models) => {
     await fleet({ ...plainKey, agents });
     expect(await data("ci")).toMatchObject({ models, model: models[0] });
     expect(await data("aaaa0001")).toMatchObject({ key: { id: "aaaa0001", name: "ci", signed: false } });
@@ -146,7 +146,7 @@ describe("gateway env", () => {
   });
 });
 
-describe("what is printed is read as it is meant", () => {
+describe("the printed settings are valid", () => {
   // Everything that some language could take for a sign of its own.
   const model = `a'b"c\\d$(e)\`f\`\${g}#h!i%j{{k}}:l`;
   const base = "http://127.0.0.1:4141/v1";
@@ -163,7 +163,7 @@ describe("what is printed is read as it is meant", () => {
     expect(String(printed)).toBe(`${model}\nk$y\n${base}\nx,127.0.0.1\n`);
   });
 
-  it("by a shell that calls curl, whose arguments have no key", () => {
+  it("for a shell that calls curl without the key in its arguments", () => {
     const bin = freshDirectory();
     writeFileSync(join(bin, "curl"), '#!/bin/sh\nprintf "%s\\n" "$@"\nexec /bin/cat\n', { mode: 0o755 });
     const printed = execFileSync("/bin/sh", ["-c", textOf("curl")], { env: { CLM_GATEWAY_KEY: "k$y", PATH: bin } });
@@ -240,7 +240,7 @@ describe("gateway sign-proxy", () => {
     return opened.url;
   }
 
-  /** Runs it until it says that it is ready. */
+  /** Runs it until it prints that it is ready. */
   async function started(words: string[], world: Partial<World> = {}) {
     const stop = new AbortController();
     const [stdout, stderr] = [memory(), memory()];
@@ -256,7 +256,7 @@ describe("gateway sign-proxy", () => {
     const end = async () => {
       stop.abort();
       const code = await ended;
-      // The key itself, and what is derived from it, are nowhere.
+      // The key and its derived secrets appear nowhere.
       expect(stdout.text() + stderr.text()).not.toMatch(new RegExp(`k{43}|${signer?.secret.reveal()}`));
       return code;
     };
@@ -269,7 +269,7 @@ describe("gateway sign-proxy", () => {
     return [answer.status, await answer.text()];
   };
 
-  it("signs for who has its local key, which is shown once, until Ctrl-C", async () => {
+  it("signs for callers with its local key, which is shown once, until Ctrl-C", async () => {
     const running = await started(["--to", await gateway()]);
     const [, local = ""] = /^export CLM_GATEWAY_KEY=(local_\S{32})$/m.exec(running.stdout.text()) ?? [];
     const [, base = ""] = /^export OPENAI_BASE_URL=(\S+)$/m.exec(running.stdout.text()) ?? [];
@@ -282,7 +282,7 @@ describe("gateway sign-proxy", () => {
     await expect(ask(base, local)).rejects.toThrow("fetch failed");
   });
 
-  it("tells a program in one line", async () => {
+  it("prints one line of JSON", async () => {
     const url = await gateway();
     const running = await started(["--to", url, "-o", "json", "--tool", "codex"]);
     const { base_url, local_key, ...rest } = running.ready();
@@ -310,7 +310,7 @@ describe("gateway sign-proxy", () => {
     }
   });
 
-  it("--open asks for nothing, and says what that means", async () => {
+  it("--open needs no key, with a warning", async () => {
     const running = await started(["--to", await gateway(), "--open"]);
     const [, base = ""] = /^export OPENAI_BASE_URL=(\S+)$/m.exec(running.stdout.text()) ?? [];
     expect(running.stderr.text()).toContain("every user and program of this machine can now use the key abcd1234");
@@ -318,7 +318,7 @@ describe("gateway sign-proxy", () => {
     await running.end();
   });
 
-  it("opens before the gateway does, and says that it does not answer yet", async () => {
+  it("starts before the gateway, and reports that it does not answer yet", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
@@ -328,7 +328,7 @@ describe("gateway sign-proxy", () => {
     expect(await running.end()).toBe(0);
   });
 
-  it("says that the gateway refuses the key", async () => {
+  it("reports that the gateway refuses the key", async () => {
     const other = `clm_zzzz1234_${"k".repeat(43)}`;
     const running = await started(["--to", await gateway()], { stdin: () => new PassThrough().end(other) });
     expect(running.stderr.text()).toContain("the gateway refuses this key: The signature");
@@ -357,7 +357,7 @@ describe("gateway sign-proxy", () => {
     expect(stderr).not.toMatch(/hunter2|kkkkk/);
   });
 
-  it("says which port is taken", async () => {
+  it("names the port in use", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     closing.push(() => new Promise((closed) => server.close(closed)));

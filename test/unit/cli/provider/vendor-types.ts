@@ -60,7 +60,7 @@ const complete = { result: "complete" as const, at: "2026-01-01T00:00:00.000Z" }
 const record = (more: Partial<AgentRecord>) =>
   sampleAgent("a", { onboarding: { state: "ready", stages: { providers: complete, validate: complete } }, ...more });
 
-/** A host whose agents use the provider `main` in each of the ways there are, and one that does not. */
+/** A host whose agents use the provider `main` in every possible way, and one that does not. */
 export async function addAgents(dir: string): Promise<void> {
   const agents = {
     first: record({ provider: "main" }),

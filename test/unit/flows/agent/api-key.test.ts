@@ -33,7 +33,7 @@ describe("the key an agent's files should have", () => {
     expect([key.reveal(), pending, hidden.sort()]).toEqual([next, true, [next, "spoiled"]]);
   });
 
-  it("is not a new one that is no key", async () => {
+  it("is not an invalid new one", async () => {
     await keep(place.name, current);
     await keep(`${place.name}_NEXT`, "spoiled");
     expect(apiKeyOf(session(), place).key.reveal()).toBe(current);
@@ -55,7 +55,7 @@ describe("the key an agent's files should have", () => {
   );
 });
 
-describe("what is to be proven has one key", () => {
+describe("a proof uses one key", () => {
   const told = () => {
     try {
       mustHaveOneKey(session(), place, "lab-1/ada");
@@ -75,7 +75,7 @@ describe("what is to be proven has one key", () => {
     expect(told()).toEqual([]);
   });
 
-  it("also beside a new one that is no key", async () => {
+  it("even beside an invalid new one", async () => {
     await keep(place.name, current);
     await keep(`${place.name}_NEXT`, "spoiled");
     expect(told()).toEqual([]);
@@ -93,7 +93,7 @@ describe("promoting a key", () => {
     }
   });
 
-  it("drops one that is no key", async () => {
+  it("drops an invalid one", async () => {
     await keep(place.name, current);
     await keep(`${place.name}_NEXT`, "spoiled");
     await promoteKey(session(), place);

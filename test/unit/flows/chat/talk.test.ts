@@ -25,7 +25,7 @@ async function withAda<T>(work: (session: Session) => Promise<T>): Promise<T> {
   return result;
 }
 
-it("who stops an answer does not wait for a host that does not answer, and the next message tries anew", async () => {
+it("stopping an answer does not wait for a silent host, and the next message reconnects", async () => {
   await withAda(async (session) => {
     const connect = vi.fn(() => new Promise<never>(() => {}));
     const talk = new Talk({ ...session, pool: { connect, close() {} } }, "ada", { which: "new" });

@@ -30,7 +30,7 @@ const agent = (name: string, more = {}): Agent => ({
 });
 const [ada, bob] = [agent("ada"), agent("bob")];
 
-/** What status.sh prints of one that is well, with these lines in the place of those of the same keys. */
+/** The output of status.sh for a healthy agent, with these lines replaced by key. */
 function well(at: number, name: string, ...lines: string[]): string {
   const keyOf = (line: string) => line.slice(0, line.indexOf("="));
   const own = new Set(lines.map(keyOf));
@@ -41,7 +41,7 @@ function well(at: number, name: string, ...lines: string[]): string {
 /** What a host prints, of the script it is given; `hangs` does not end by itself. */
 type Answer = (script: string) => { text: string; hangs?: boolean } | Fault;
 
-/** A host that answers as told. Its shell keeps one process, to which scripts come one after the other. */
+/** A host with the given answers. Its shell is one process that gets scripts one after the other. */
 function answering(answer: Answer): Shell {
   return {
     as: () => answering(answer),
@@ -73,7 +73,7 @@ function answering(answer: Answer): Shell {
   };
 }
 
-/** A session in which a host answers as told, and a clock that goes on by a second whenever it is looked at. */
+/** A session with a host of given answers, and a clock that advances by a second with every read. */
 function withHost<T>(answer: Answer, work: (session: Session, stop: () => void) => Promise<T>) {
   let time = Date.parse("2026-01-01T00:00:00Z");
   const stopped = new AbortController();
@@ -96,7 +96,7 @@ function withHost<T>(answer: Answer, work: (session: Session, stop: () => void) 
 const told = (found: AgentStatus[]) => found.map(({ agent, state, reason }) => [agent.name, state, reason]);
 const noKey = "clm has no key for it; clm agent rotate-key";
 
-it("one that takes too long is lost alone: what came of the others is used", async () => {
+it("a slow agent is lost alone: the answers of the others are used", async () => {
   const { result } = await withHost(
     () => ({ text: well(1, "bob"), hangs: true }),
     (session) => probeAgentsOn(session, [ada, bob], { drift: false, timeout: 100 }),
@@ -107,7 +107,7 @@ it("one that takes too long is lost alone: what came of the others is used", asy
   ]);
 });
 
-it("a host that tells of nobody in time is lost as a whole", async () => {
+it("a host without any answer in time is lost as a whole", async () => {
   const { result } = await withHost(
     () => ({ text: "0 uid=5\n", hangs: true }),
     (session) => probeAgentsOn(session, [ada, bob], { drift: false, timeout: 100 }),
@@ -117,7 +117,7 @@ it("a host that tells of nobody in time is lost as a whole", async () => {
   );
 });
 
-it("what an agent says of itself is kept without what is secret in it", async () => {
+it("an agent's output is stored without secrets", async () => {
   const secret = `${"s3cret-".repeat(23)}end`;
   await withHost(
     () => ({ text: well(0, "ada", `version=Hermes ${secret}`) }),
@@ -131,7 +131,7 @@ it("what an agent says of itself is kept without what is secret in it", async ()
   expect(readFileSync(join(configDir, "sightings.json"), "utf8")).not.toContain("s3cret");
 });
 
-it("a short look leaves out whom it knows nothing of, and tells when the others were proven", async () => {
+it("a partial status leaves out unknown agents, and has the time of the others' proofs", async () => {
   const { result } = await withHost(
     (script) => ({ text: well(script.includes("key_0") ? 1 : 0, "bob") }),
     async (session) => {
@@ -147,7 +147,7 @@ it("a short look leaves out whom it knows nothing of, and tells when the others 
   expect(after && before && after.at > before.at).toBe(true);
 });
 
-it("who watches knows what it saw itself, and leaves it behind", async () => {
+it("a watch uses its own observations, and stores them", async () => {
   let down = false;
   const seen: AgentStatus[] = [];
   await withHost(

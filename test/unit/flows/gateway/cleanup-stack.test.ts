@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { cleanupStack } from "../../../../src/flows/gateway/cleanup-stack.js";
 
-it("closes the last opened first, all of them, and then tells what failed first", async () => {
+it("closes all in reverse order, and then reports the first failure", async () => {
   const closed: string[] = [];
   const opened = cleanupStack();
   opened.add(() => closed.push("log"));

@@ -49,7 +49,7 @@ audit: {max_bytes: 8192, keep: 3}
 });
 
 describe("where it listens", () => {
-  it("is the loopback when nobody says otherwise", async () => {
+  it("is the loopback by default", async () => {
     expect(await settingsFor({})).toMatchObject({
       port: 4141,
       address: "127.0.0.1",
@@ -61,7 +61,7 @@ describe("where it listens", () => {
   });
 
   const tls = { tlsCert: "c", tlsKey: "k" };
-  it("is the network only with TLS and a word that says so", async () => {
+  it("is the network only with TLS and an explicit option", async () => {
     for (const flags of [{}, tls, { exposeToNetwork: true }]) {
       await expect(settingsFor({ listen: "0.0.0.0", ...flags })).rejects.toMatchObject({ fault: "bad-input" });
     }

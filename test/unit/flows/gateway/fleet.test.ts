@@ -55,7 +55,7 @@ describe("the mark of an agent", () => {
   });
 });
 
-it("goes on with what it knew while a file cannot be read, says so once, and looks again though nothing changed", async () => {
+it("keeps the last state while a file cannot be read, reports it once, and retries", async () => {
   const { said } = await inSession({ configDir: directory(), yes: true }, async (session) => {
     const { path } = session.hosts;
     await put(session, host());
@@ -69,7 +69,7 @@ it("goes on with what it knew while a file cannot be read, says so once, and loo
     const at = new Date(1_800_000_000_000);
     utimesSync(path, at, at);
     expect([await words(), await words()]).toEqual([["ada"], ["ada"]]);
-    // To all appearances the same file, as when it was unreadable for another reason than what is in it.
+    // The same size and time, as when it was unreadable for a reason other than its content.
     writeFileSync(path, good.toString().replace('"ada"', '"eve"'));
     utimesSync(path, at, at);
     expect(await words()).toEqual(["eve"]);
@@ -77,7 +77,7 @@ it("goes on with what it knew while a file cannot be read, says so once, and loo
   expect(said().match(/keeps serving the agents it knew/g)).toHaveLength(1);
 });
 
-it("leaves out an agent whose type nobody knows, and says so", async () => {
+it("leaves out an agent of unknown type, with a warning", async () => {
   const { said } = await inSession({ configDir: directory(), yes: true }, async (session) => {
     const agents = { ada: sampleAgent("ada"), odd: sampleAgent("odd", { type: "gone" }) };
     await put(session, { ...host(), agents });

@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers());
 
 const priceOf = (input: number) => `models:\n  ollama:\n    "*": { input: ${input}, output: ${input} }\n`;
 
-it("has the prices of a file that changed for the first who asks, and says whose they are", async () => {
+it("reads a changed file at the next request, and names its source", async () => {
   const configDir = directory();
   const file = join(configDir, "models.yaml");
   const { said } = await inSession({ configDir, yes: true }, async (session) => {

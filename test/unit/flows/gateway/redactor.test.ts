@@ -7,7 +7,7 @@ import { inSession } from "../in-session.js";
 
 const directory = scratchDirectories();
 
-it("hides what is stored while it runs, and what it knew when that cannot be read", async () => {
+it("redacts secrets stored while it runs, and the last known ones when they cannot be read", async () => {
   await inSession({ configDir: directory(), yes: true }, async (session) => {
     const { secrets } = session;
     const store = (name: string, value: string) => secrets.set({ provider: "p" }, name, new Secret(value), "");

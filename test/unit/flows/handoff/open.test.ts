@@ -23,7 +23,7 @@ describe("an agent that was removed meanwhile", () => {
     expect(said()).toContain("wolf-i/ada is not there any more, and tea was not closed");
   });
 
-  it("took with it what was left of a handoff to it", async () => {
+  it("removes what was left of a handoff to it", async () => {
     const configDir = freshDirectory();
     await openHandoffs(configDir).put(handoff);
     await inSession({ configDir }, (session) => abandon(session, handoff.id));

@@ -24,7 +24,7 @@ const turns = (count: number): TranscriptMessage[] =>
     { role: "assistant" as const, content: "y".repeat(100), calls: [], at },
   ]).flat();
 
-/** What becomes of so many turns and a window, as far as it can be told before anything is changed. */
+/** The plan for this many turns and a window, before anything is changed. */
 function preparing(count: number, context: number | undefined, options: Partial<HandoffOptions>) {
   const wishes: HandoffOptions = { noTools: false, redact: false, denyTool: [], close: false, ...options };
   const source = {

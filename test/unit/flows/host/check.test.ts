@@ -11,7 +11,7 @@ it("a good host passes everything, under ids that never change", () => {
   );
 });
 
-describe("what is judged, at its limits", () => {
+describe("checks at their limits", () => {
   it.each<[string, Partial<Facts>, "ok" | "warn" | "fail"]>([
     ["system.os", { os: "debian", os_version: "13" }, "ok"],
     ["system.os", { os: "debian", os_version: "11" }, "warn"],
@@ -54,7 +54,7 @@ describe("what is judged, at its limits", () => {
   ])("%s of %j: %s", (id, facts, result) => {
     const found = check(id, facts);
     expect(found).toMatchObject({ id, result, reason: expect.stringMatching(/\S/) });
-    // What is not right comes with what to do, and what is right with nothing.
+    // A failed check has a fix, and a passed one has none.
     expect(found?.fix === undefined).toBe(result === "ok");
     expect(JSON.stringify(found)).not.toMatch(/undefined|NaN/);
   });
@@ -65,7 +65,7 @@ describe("what is judged, at its limits", () => {
   });
 });
 
-describe("the reason says what was seen", () => {
+describe("the reason has the observed value", () => {
   it.each<[string, Partial<Facts>, string]>([
     ["system.os", {}, "Debian GNU/Linux 12 (bookworm)"],
     ["system.os", { os: "fedora", os_name: "Fedora 41" }, "Fedora 41 is not"],

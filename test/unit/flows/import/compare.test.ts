@@ -53,7 +53,7 @@ describe("an agent of Clawrium's on its host", () => {
   });
 });
 
-describe("what the host said", () => {
+describe("the host's answer", () => {
   it("is read to its end, or not at all", () => {
     const text = `account=h1:x:1001:1001::/home/h1:/usr/sbin/nologin
 unit.LoadState=loaded

@@ -22,7 +22,7 @@ function closeToOthers(path: string): void {
   if (isDirectory) for (const name of readdirSync(path)) closeToOthers(join(path, name));
 }
 
-/** Every file below a directory with its content, but for what each run writes anew. */
+/** Every file below a directory with its content, except files that each run rewrites. */
 export function filesIn(directory: string, passOver = /^(audit|locks|operations)/): Record<string, string> {
   const names = readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

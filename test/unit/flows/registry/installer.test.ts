@@ -63,7 +63,7 @@ async function fault(work: Promise<unknown>) {
   return error;
 }
 
-describe("what comes right", () => {
+describe("a correct download", () => {
   it.each<Way>(["right", "right, without a length", "in small pieces"])("%s", async (way) => {
     const installer = await fetched(way);
     expect(installer).toEqual({ path: cache(), bytes, sha256: pinned.sha256 });
@@ -110,7 +110,7 @@ describe("what does not is never kept", () => {
     expect(server.asked).toEqual([way]);
   });
 
-  it("nobody listens", async () => {
+  it("no server", async () => {
     const idle = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => idle.once("listening", resolve));
     const { port } = idle.address() as { port: number };

@@ -20,7 +20,7 @@ vi.mock("node:timers/promises", async (real) => {
 
 const lost = () => new Fault("connection-lost", "lost the connection to wolf");
 
-/** An agent that says back what it hears, when it has heard it all. */
+/** An agent that echoes its input after the end of it. */
 let agent: Server;
 beforeEach(async () => {
   agent = createServer({ allowHalfOpen: true }, (socket) => {
@@ -55,14 +55,14 @@ function wayThere(more: Partial<TunnelEndpoint> = {}) {
     way,
     cut: () => {
       connection.open = false;
-      // As ssh2 does it: what was open ends as if all had been said.
+      // As ssh2 does it: open streams end as if complete.
       for (const road of roads) road.push(null);
       cut(lost());
     },
   };
 }
 
-/** A tunnel in the test's hands: what it told, and how it is stopped. */
+/** A tunnel controlled by the test: its events, and how it is stopped. */
 function tunnel(find: TunnelOptions["connect"], more: Partial<TunnelOptions> = {}) {
   const stop = new AbortController();
   const happened: TunnelEvent[] = [];
@@ -92,7 +92,7 @@ const say = async (port: number, words: string): Promise<string> => {
 };
 const events = (happened: TunnelEvent[]) => happened.map(({ event }) => event);
 
-it("what is said here is heard there, and the other way, each to its end", async () => {
+it("passes data in both directions, each to its end", async () => {
   const { happened, event, stop, done } = tunnel(async () => wayThere().way);
   const port = portOf(await event("open"));
   const all = Array.from({ length: 40 }, (_, index) => `${index} `.repeat(50_000));
@@ -127,7 +127,7 @@ it("is found again when it was lost, and looked for with patience", async () => 
   expect(events(happened)).toEqual(["open", "lost", "waiting", "waiting", "back", "closed"]);
 });
 
-it("who was connected when it was lost does not take that for the end", async () => {
+it("a client connected at the loss gets a reset, not an end", async () => {
   const first = wayThere();
   const ways = [first.way, wayThere().way];
   const { event, stop, done } = tunnel(async () => ways.shift() as TunnelEndpoint);
@@ -143,7 +143,7 @@ it("who was connected when it was lost does not take that for the end", async ()
   await done;
 });
 
-it("who comes while there is no way waits a moment: for the next, or in vain", async () => {
+it("a client that connects during a loss waits a moment for the next connection", async () => {
   const first = wayThere();
   let find: TunnelOptions["connect"] = async () => first.way;
   const { event, stop, done } = tunnel(() => find());
@@ -164,7 +164,7 @@ it("who comes while there is no way waits a moment: for the next, or in vain", a
   await done;
 });
 
-it("one that lets nobody through is looked at anew, and was never lost when all is well", async () => {
+it("a tunnel without traffic is checked again, and not reported as lost when it works", async () => {
   let refuse = true;
   const { way } = wayThere();
   const open = async () => {
@@ -183,7 +183,7 @@ it("one that lets nobody through is looked at anew, and was never lost when all 
   expect([looks, events(happened)]).toEqual([2, ["open", "closed"]]);
 });
 
-it("nothing of what a client says leaves before its connection was seen to lead where it should", async () => {
+it("no data of a client leaves before its connection is verified", async () => {
   const heard: Buffer[] = [];
   agent.on("connection", (socket) => socket.on("data", (chunk: Buffer) => heard.push(chunk)));
   const { way } = wayThere();
@@ -206,7 +206,7 @@ it("nothing of what a client says leaves before its connection was seen to lead 
   await done;
 });
 
-it("who is not let through is cut off, and the tunnel is lost", async () => {
+it("a client that fails verification is cut off, and the tunnel is lost", async () => {
   let stolen = false;
   const { way } = wayThere();
   const look = async () => {
@@ -251,7 +251,7 @@ it.each([
   expect(events(happened)).toEqual(expected);
 });
 
-it("what is lost as soon as it is found is looked for with growing pauses", async () => {
+it("repeated losses are retried with growing pauses", async () => {
   let found = 0;
   const { event, happened, stop, done } = tunnel(
     async () => {
@@ -269,7 +269,7 @@ it("what is lost as soon as it is found is looked for with growing pauses", asyn
   expect(events(happened)).toEqual(["open", ...Array(3).fill(["lost", "back"]).flat(), "closed"]);
 });
 
-it("stopped while it is lost it ends calmly too, and takes away what was made", async () => {
+it("stopped during a loss it ends without error, and cleans up", async () => {
   let closed = 0;
   const first = wayThere({ close: async () => void closed++ });
   const answers = [first.way];
@@ -285,7 +285,7 @@ it("stopped while it is lost it ends calmly too, and takes away what was made", 
   expect(closed).toBe(1);
 });
 
-it("a port that is taken is told with the way out, unless any will do", async () => {
+it("a port in use is reported with an alternative, unless any port is fine", async () => {
   const taken = (agent.address() as AddressInfo).port;
   const wanted = { preferred: taken, next: "clm tunnel ada" };
   let looked = false;

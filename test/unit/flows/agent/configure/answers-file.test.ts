@@ -9,7 +9,7 @@ interface FileCase {
   text: string;
   gives?: object;
   refused?: string;
-  /** Must not be in what is said. */
+  /** Must not be in any message. */
   hides?: string;
 }
 
@@ -55,7 +55,7 @@ describe("a server of one's own", () => {
   const servers = read<ServerCase>("own-server").map(
     (each) => [each.tells, JSON.stringify(each.server), each] as const,
   );
-  it.each(servers)("tells in %s: %s", (tells, _text, { server }) => {
+  it.each(servers)("reports in %s: %s", (tells, _text, { server }) => {
     const text = stringify({ mcp: { mine: { server } } });
     const work = () => answersFrom(text, "answers.yaml", isSecret);
     if (tells === "none") {

@@ -19,7 +19,7 @@ function agentBeside(others: Record<string, AgentRecord>, record = recordOf(8642
   return { name: "ada", ref: "ada", record, host: { name: "wolf", agents: { ada: record, ...others } } as never };
 }
 
-/** As proof.sh tells them: `port/uid`. */
+/** As proof.sh prints them: `port/uid`. */
 function seenWith(listening: string[]) {
   const seen = parseObservation(["uid=1001", ...listening.map((each) => `port=${each}`), "end=yes", ""].join("\n"));
   if (!seen) throw new Error("the lines do not go to the end");
@@ -34,7 +34,7 @@ interface Case {
   before?: Channels;
   others?: Record<string, AgentRecord>;
   listening?: string[];
-  /** What is told, and the port that is offered instead. */
+  /** The message, and the suggested port. */
   refused?: [why: string, next: string];
 }
 

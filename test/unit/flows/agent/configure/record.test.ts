@@ -113,7 +113,7 @@ it("answers do not make an agent ready that was set back meanwhile", () => {
 it.each<[string, Record<string, ReturnType<typeof provider>>, string]>([
   ["a provider is gone", { main: provider("1") }, "not-found"],
   ["its host is not there", { main: provider("1"), spare: provider("1") }, "unreachable"],
-])("no change of key is begun when %s", async (_, providers, expected) => {
+])("no key rotation starts when %s", async (_, providers, expected) => {
   const { fault, names } = await withFleetLock(async (session) => {
     const instance = secretOwner(agentIn(session));
     await session.secrets.set(instance, "HERMES_API_SERVER_KEY", new Secret("a".repeat(64)), "a key");
@@ -129,7 +129,7 @@ it.each<[string, Record<string, ReturnType<typeof provider>>, string]>([
   expect(names).toEqual(["HERMES_API_SERVER_KEY"]);
 });
 
-it("a change of key that was begun is finished by the same command, whatever stops it", async () => {
+it("an interrupted key rotation is completed by the same command", async () => {
   const error = await withFleetLock(async (session) => {
     const instance = secretOwner(agentIn(session));
     await session.secrets.set(instance, "HERMES_API_SERVER_KEY_NEXT", new Secret("b".repeat(64)), "a key");

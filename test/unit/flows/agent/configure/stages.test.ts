@@ -51,7 +51,7 @@ describe("stages", () => {
     ]);
   });
 
-  it("that nobody went through stay open, and the next run goes on with them", async () => {
+  it("that were skipped stay open, and the next run continues with them", async () => {
     const record = await answered(fresh, "providers", { provider: "main" });
     expect(record.onboarding.state).toBe("channels");
     expect(Object.keys(record.onboarding.stages).sort()).toEqual(["identity", "providers"]);
@@ -83,13 +83,13 @@ describe("the last stage", () => {
     expect(validated("validate", true)).toMatchObject({ result: "complete" });
   });
 
-  it("is open when all was proven of what is no more", () => {
+  it("is open when the proofs are of an older configuration", () => {
     const reason = expect.stringContaining("a provider was changed meanwhile");
     expect(validated("validate")).toEqual({ name: "validate", result: "open", reason });
   });
 });
 
-describe("what was proven holds no more", () => {
+describe("the proofs are no longer valid", () => {
   const at = now.toISOString();
   const stages = Object.fromEntries(
     ["providers", "identity", "channels", "validate"].map((name) => [name, { result: "complete" as const, at }]),

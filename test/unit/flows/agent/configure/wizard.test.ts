@@ -21,7 +21,7 @@ const host = {
 };
 const agent = resolvedAgent(manifest, { name: "wolf", ref: "wolf", host, record });
 
-/** Somebody who gives these answers, one after the other; nobody without them. */
+/** A user who gives these answers in order; no terminal without them. */
 function talk(answers?: (string | boolean)[]) {
   const asked: string[] = [];
   const reply = async ({ message, initial }: { message: string; initial?: string }) => {
@@ -90,7 +90,7 @@ describe("a provider that is gone", () => {
       "wolf has echo2 as auxiliary vision, which is gone",
       "--auxiliary vision=none",
     ],
-  ])("without a terminal is told with what it was for: %j", async (has, message, flag) => {
+  ])("without a terminal is reported with its purpose: %j", async (has, message, flag) => {
     const next = [`clm agent configure wolf ${flag}`, "clm provider list"];
     const now = { ...record, ...has };
     const { session } = talk();
@@ -98,7 +98,7 @@ describe("a provider that is gone", () => {
     expect(await faultOf(() => answersFor(session, agent, now))).toMatchObject({ message, next });
   });
 
-  it("is no more once the flags say so", async () => {
+  it("is removed by flags", async () => {
     const { session } = talk();
     const said = { provider: "main", fallbacks: [], auxiliary: { vision: undefined } };
     expect(await ask(session, bereft, onlyProviders, said)).toMatchObject({ provider: "main", fallbacks: [] });
@@ -128,7 +128,7 @@ describe("a channel", () => {
     expect(channels.webhook?.fields).toEqual({ port: "8646", bind: "127.0.0.1" });
   });
 
-  it("lets somebody in, or everybody when that is said", async () => {
+  it("allows named users, or everyone on request", async () => {
     const { session, asked, left } = talk([token, "", false, "", true]);
     const { channels } = await ask(session, record, onlyChannels, discord());
     expect(channels.discord?.fields).toEqual({ allow_all_users: "true" });
@@ -186,7 +186,7 @@ describe("optional questions", () => {
   });
 });
 
-describe("what is taken away", () => {
+describe("removals", () => {
   const take = (said: Partial<Changes>, now = record) =>
     draftOf(agent, providers as never, now, { ...noChanges(), ...said }).record;
   const own = { ...record, mcp: { mine: { server: { command: "x" } } } };

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { afterLine } from "../../../../../src/flows/agent/exec/after-line.js";
 
-describe("what comes after a line", () => {
+describe("the stream after a line", () => {
   const heard = async (chunks: string[]) => {
     const stream = new PassThrough();
     const { rest, begun, before } = afterLine(stream, "proof-1");

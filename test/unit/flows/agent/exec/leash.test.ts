@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What the host says, and whether units may still begin then. */
+/** The host's output, and whether units may still start. */
 async function held(timeout: number, then: (stdin: Writable, stdout: Readable) => void) {
   const sign = join(folder, "run", "sign");
   const here = `nonce=n patience=${timeout}; systemctl() { echo "systemctl $*" >'${join(folder, "ended")}'; }; hold '${sign}' 'units-*'`;
@@ -35,15 +35,15 @@ async function held(timeout: number, then: (stdin: Writable, stdout: Readable) =
 
 const ended = { said: "n held\nn lost\nn let-go\n", ended: "systemctl stop units-*\n", may: false };
 
-it("what was run is ended when clm is gone", async () => {
+it("units are ended when clm is gone", async () => {
   expect(await held(60, (stdin) => stdin.end("."))).toEqual(ended);
 });
 
-it("what was run is ended when nothing is heard any more, though nobody hung up", async () => {
+it("units are ended when clm falls silent on an open connection", async () => {
   expect(await held(1, (stdin) => stdin.write("."))).toEqual(ended);
 });
 
-it("what was run is ended also when the host can tell nobody", async () => {
+it("units are ended even when the host cannot report it", async () => {
   const gone = (stdin: Writable, stdout: Readable) => {
     stdout.destroy();
     stdin.end();

@@ -57,7 +57,7 @@ interface Case {
   not_ok: Record<string, { result: string; text?: string; fix?: string }>;
 }
 
-describe("what is found before an agent comes", () => {
+describe("preflight checks", () => {
   it.each<Case>(load("judge.yaml"))("$name", (given) => {
     const ports = { ...expected.ports, ...given.expected?.ports };
     const checks = preflightChecks(
@@ -94,7 +94,7 @@ describe("the port an agent gets", () => {
   );
 });
 
-describe("what the host's script says", () => {
+describe("the output of the host's script", () => {
   const whole = `program=rg
 program=git
 account=ada:x:1001:1002:clm agent 0badcafe:/home/ada:/usr/sbin/nologin

@@ -43,7 +43,7 @@ describe("what its host shows", () => {
     });
   });
 
-  it("tells a link, and a unit that names no user", () => {
+  it("reports a link, and a unit without a user", () => {
     expect(parseAccount("unit=\ndata=1001 symbolic link\n")).toEqual({
       unitUser: "",
       data: { kind: "symbolic", uid: 1001 },

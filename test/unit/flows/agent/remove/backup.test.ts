@@ -14,7 +14,7 @@ import { scratchDirectories } from "../../../state/scratch.js";
 const scratch = scratchDirectories();
 const { manifest } = await loadType("/nonexistent", "hermes");
 
-/** A home with these files, and what a backup of it holds. */
+/** A home with these files, and the content of its backup. */
 function homeWith(files: Record<string, string>) {
   const home = scratch();
   const put = (name: string, text: string) => {
@@ -94,7 +94,7 @@ describe("a backup", () => {
     expect(backUp().names).toEqual(["SOUL.md"]);
   });
 
-  it("copies a database as a database, with what is in its journal, and leaves nothing behind", () => {
+  it("copies a database consistently, with its journal, and leaves nothing behind", () => {
     const { home, backUp } = homeWith({ "project/data.db": "no database" });
     mkdirSync(join(home, ".hermes"));
     const fill =
@@ -127,7 +127,7 @@ describe("a backup", () => {
 
 describe("what arrives", () => {
   const limits = { bytes: 100_000, seconds: 60, silence: 60 };
-  /** A process on a host that says this. */
+  /** A process on a host with this output. */
   const saying = (stdout: Readable) => {
     let left = false;
     const process = { stdout, stdin: new PassThrough(), stderr: new PassThrough(), leave: () => (left = true) };

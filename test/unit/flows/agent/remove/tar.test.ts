@@ -21,11 +21,11 @@ const spoil = (change: (bytes: Buffer) => Buffer) => writeFileSync(spoiled, chan
 const unpacked = (change: (bytes: Buffer) => Buffer) => spoil((bytes) => gzipSync(change(gunzipSync(bytes))));
 
 describe("reading a backup back", () => {
-  it("names what is in it", async () => {
+  it("lists its members", async () => {
     expect(await tarMembers(good)).toEqual(["MEMORY.md", "empty", "large"]);
   });
 
-  it("gives up on one that holds too much", async () => {
+  it("refuses an archive that is too large", async () => {
     await expect(tarMembers(good, { bytes: 100_000 })).rejects.toThrow("larger than the data of an agent");
     // A few bytes spell a million blocks of zeros.
     writeFileSync(spoiled, gzipSync(Buffer.alloc(64 * 1024 * 1024)));
@@ -33,7 +33,7 @@ describe("reading a backup back", () => {
     await expect(tarMembers(good, { members: 1 })).rejects.toThrow("larger than the data of an agent");
   });
 
-  it("stops when it is told to", async () => {
+  it("stops on abort", async () => {
     await expect(tarMembers(good, { signal: AbortSignal.abort() })).rejects.toThrow();
   });
 

@@ -27,7 +27,7 @@ describe("a file of variables", () => {
     expect(outcome(text)).toEqual(expected ?? expect.stringContaining(`x.env cannot be read: ${fault}`));
   });
 
-  it("never has a value in what it refuses", () => {
+  it("never shows a value in an error", () => {
     for (const { text, fault } of cases) {
       if (!fault) continue;
       expect(outcome(text.replace(/=(\S)/, "=planted-$1"))).not.toContain("planted");

@@ -20,8 +20,8 @@ async function target(version: string, channels?: Agent["record"]["channels"]): 
   return { agent, resolved: resolvedAgent(manifest, agent) };
 }
 
-describe("a channel that a session is to go on in", () => {
-  it("is one that the agent has", async () => {
+describe("the channel of a handoff", () => {
+  it("is one of the agent's channels", async () => {
     mustHaveChannel(await target("2026.7.1", { discord: {} }), "discord");
   });
 
@@ -63,7 +63,7 @@ describe("a channel that a session is to go on in", () => {
   });
 });
 
-describe("what is told of a request", () => {
+describe("the message about a request", () => {
   const asked = async (): Promise<ChannelHandoff> => ({
     ...(await target("2026.7.1", { discord: {} })),
     ...{ channel: "discord", session: "s 1", wait: 90 },
@@ -91,7 +91,7 @@ describe("what is told of a request", () => {
     expect([fault.fault, fault.next]).toEqual([name, [next]]);
   });
 
-  it("that is somebody else's, or cannot be seen, says what became of it", async () => {
+  it("that is another's, or unknown, names its state", async () => {
     const left = failureIn(await asked(), { ended: "left-pending" });
     expect([left.fault, left.next[0], left.why.join()]).toEqual([
       ...["remote-timeout", again, expect.stringContaining("left as it is")],
@@ -115,7 +115,7 @@ describe("what is told of a request", () => {
     ["pending", "slack", "clm handoff ada --to-channel slack --session 's 1'"],
     ["running", "discord", `${again} --reset`],
     ["running", "slack", `${again} --reset`],
-  ])("of one that is %s for %s before", async (state, platform, next) => {
+  ])("for one that was %s for %s", async (state, platform, next) => {
     expect(inTheWay(await asked(), { state, platform })?.next[0]).toBe(next);
   });
 });
