@@ -17,7 +17,7 @@ const record = (name: string, more: Partial<AgentRecord> = {}) =>
 
 const { mark: _, ...adopted } = record("old", { port: 8648 });
 
-// Nothing listens there: whoever asks a host fails.
+// Nothing listens there: asking the host fails.
 const host = (name: string, agents: Record<string, AgentRecord>): Host => ({
   name,
   address: "127.0.0.1",
@@ -63,7 +63,7 @@ const install = (...words: string[]) =>
   agent("install", ...(words.includes("--host") ? [] : ["--host", "wolf"]), ...words);
 
 describe("clm agent list and show", () => {
-  it("tells what was recorded, stand-ins as such", async () => {
+  it("prints the record, with stand-ins marked", async () => {
     const { code, stdout } = await agent("list");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ada +wolf +hermes +2026\.5\.7 +8642 +echo +echo-1 +ready +installed$/m);
@@ -81,13 +81,13 @@ describe("clm agent list and show", () => {
     ["old", "clm agent configure old"],
     ["wolf/ada", "clm agent configure wolf/ada --stage validate"],
     ["fox/ada", "clm agent configure fox/ada"],
-  ])("%s: says what to do next: %s", async (word, next) => {
+  ])("%s: names the next command: %s", async (word, next) => {
     expect((await agent("show", word)).stdout).toMatch(new RegExp(`^Next: +${next}$`, "m"));
     const { stdout } = await agent("show", word, "-o", "json");
     expect(JSON.parse(stdout)).toMatchObject({ next, type: "hermes", standin: word === "ben" });
   });
 
-  it("one agent is one object that begins with who it is, and so is each of a list", async () => {
+  it("one agent is one object that starts with its identity, and so is each of a list", async () => {
     const identity = ["agent", "name", "host", "type", "version", "standin", "port", "state", "status"];
     const shown = JSON.parse((await agent("show", "ben", "-o", "json")).stdout);
     expect(Object.keys(shown).slice(0, identity.length)).toEqual(identity);
@@ -153,7 +153,7 @@ describe("clm agent install refuses before any host is asked", () => {
 });
 
 describe("clm agent start and restart", () => {
-  it("the gate says what the page says", async () => {
+  it("the refusal has the documented message", async () => {
     const { code, stderr } = await agent("start", "fox/ada");
     expect(code).toBe(8);
     expect(stderr).toContain(
@@ -162,7 +162,7 @@ describe("clm agent start and restart", () => {
     expect((await agent("restart", "fox/ada")).code).toBe(8);
   });
 
-  it("one that is half there is not started", async () => {
+  it("an incomplete agent is not started", async () => {
     expect((await agent("start", "ben")).stderr).toContain("clm agent install --host wolf --name ben");
     expect((await agent("start", "eve", "--force")).stderr).toContain("clm agent remove eve");
   });
@@ -210,7 +210,7 @@ describe("clm agent remove --forget", () => {
     expect((await agent("list", "-o", "name")).stdout).toContain("eve");
   });
 
-  it("tells what became of it, and where the backup is that a run cut short had made", async () => {
+  it("reports the result, and the backup of an interrupted run", async () => {
     const backups = join(dir, "backups", "agents");
     mkdirSync(backups, { recursive: true });
     const path = join(backups, "wolf-eve-20260102T030405Z.tar.gz");

@@ -40,14 +40,14 @@ describe("clm audit", () => {
     expect(stdout).toContain("failed CLM-2002");
   });
 
-  it("finds what was done to something, and the last of it", async () => {
+  it("finds the actions on a target, and the last one", async () => {
     const all = JSON.parse((await audit("--target", "wolf-i", "-o", "json")).stdout);
     expect(all.map(({ verb }: { verb: string }) => verb)).toEqual(["host add", "host remove"]);
     const [last] = JSON.parse((await audit("--target", "wolf-i", "--last", "1", "-o", "json")).stdout);
     expect(last).toMatchObject({ verb: "host remove", argv: ["host", "remove"], result: "unfinished" });
   });
 
-  it("says that nothing was done yet", async () => {
+  it("reports an empty log", async () => {
     expect(await clm(["audit", "--config-dir", join(dir, "missing")])).toEqual({
       code: 0,
       stdout: "",
@@ -73,7 +73,7 @@ describe("clm audit", () => {
   });
 });
 
-it("clm version tells what it runs on", async () => {
+it("clm version prints its platform", async () => {
   const { stdout } = await clm(["version", "-o", "json"]);
   expect(JSON.parse(stdout)).toMatchObject({ version: expect.stringMatching(/^\d/), node: process.version });
 });

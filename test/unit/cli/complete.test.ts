@@ -90,7 +90,7 @@ describe("the answer", () => {
   const home = mkdtempSync(join(tmpdir(), "clm-complete-"));
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-  it("is a line for each, with what it is", async () => {
+  it("is a line for each, with its description", async () => {
     expect(await answerShell(["host", "ren"], {})).toBe("rename\trename a host\n");
   });
 

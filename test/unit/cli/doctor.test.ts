@@ -69,7 +69,7 @@ describe("this machine", () => {
     expect(new Set(all.map(({ about }) => about))).toEqual(new Set(["machine"]));
   });
 
-  it("tells what others can read, and closes it", async () => {
+  it("reports files that others can read, and makes them private", async () => {
     await fleet();
     const secrets = join(dir, "secrets.json");
     chmodSync(secrets, 0o644);
@@ -97,14 +97,14 @@ describe("this machine", () => {
     expect(readFileSync(join(dir, "audit.jsonl"), "utf8")).toContain('"verb":"doctor","target":"this machine"');
   });
 
-  it("tells of a state that cannot be read, and goes no further", async () => {
+  it("reports unreadable state, and stops", async () => {
     writeFileSync(join(dir, "hosts.json"), "{", { mode: 0o600 });
     const { code, rows: all, of } = await rows("doctor");
     expect([code, of("config.state")?.result, of("config.providers")?.result]).toEqual([1, "fail", "skipped"]);
     expect(all.every(({ about }) => about === "machine")).toBe(true);
   });
 
-  it("tells of secrets and providers that are not there any more", async () => {
+  it("reports missing secrets and providers", async () => {
     await fleet({ provider: "gone" });
     await openSecrets(dir).set({ host: "wolf", type: "hermes", agent: "old" }, "X_KEY", new Secret("sk-orphan-1"), "");
     await openSecrets(dir).set({ provider: "older" }, "API_KEY", new Secret("sk-orphan-2"), "");
@@ -114,7 +114,7 @@ describe("this machine", () => {
     expect(of("config.providers")).toMatchObject({ result: "fail", fix: "clm agent doctor ada" });
   });
 
-  it("tells of a lock that a killed clm left", async () => {
+  it("reports a lock left by a killed clm", async () => {
     const lock = join(dir, "locks", "fleet");
     mkdirSync(lock, { recursive: true, mode: 0o700 });
     writeFileSync(join(lock, "0"), "free\n");
@@ -129,12 +129,12 @@ describe("this machine", () => {
     });
   });
 
-  it("tells when programs are missing that its hints name", async () => {
+  it("reports missing programs that its hints need", async () => {
     rmSync(join(dir, "bin", "ssh-keygen"));
     expect((await rows("doctor")).of("ssh")).toMatchObject({ result: "warn", reason: "ssh-keygen cannot be found" });
   });
 
-  it("tells when something here is from the future", async () => {
+  it("reports times in the future", async () => {
     await fleet();
     const { stdout } = await run(["doctor", "-o", "json"], () => new Date("2020-01-01T00:00:00Z"));
     const clock = JSON.parse(stdout).find(({ id, about }: Row) => id === "clock" && about === "machine");
@@ -150,7 +150,7 @@ describe("this machine", () => {
   });
 });
 
-describe("an agent whose host does not answer", () => {
+describe("an agent on an unreachable host", () => {
   it("is a check that failed, and the others are made", async () => {
     await fleet({ onboarding: { state: "ready", stages: {} } });
     const { code, rows: all, of } = await rows("agent", "doctor", "ada");
@@ -164,7 +164,7 @@ describe("an agent whose host does not answer", () => {
     ]);
   });
 
-  it("is told once in full by clm doctor", async () => {
+  it("is reported once in full by clm doctor", async () => {
     await fleet({ onboarding: { state: "ready", stages: {} } });
     const { code, stdout } = await run(["doctor"]);
     expect(code).toBe(1);
@@ -182,17 +182,17 @@ describe("an agent whose host does not answer", () => {
     expect((await run(["agent", "doctor", "ada"])).stdout).not.toContain("HERMES_API_SERVER_KEY is there");
   });
 
-  it("is not begun on when a name is wrong", async () => {
+  it("is not started when a name is wrong", async () => {
     await fleet();
     const { code, stderr } = await run(["agent", "doctor", "adda"]);
     expect([code, stderr]).toEqual([4, expect.stringContaining("did you mean 'ada'?")]);
   });
 });
 
-describe("what is recorded of an agent", () => {
+describe("an agent's record", () => {
   const of = async (id: string) => (await rows("agent", "doctor", "ada")).of(id);
 
-  it("says when an installation or a removal did not end", async () => {
+  it("shows an unfinished installation or removal", async () => {
     await fleet({ status: "installing" });
     expect(await of("onboarding")).toMatchObject({ result: "fail", fix: "clm agent install --host wolf --name ada" });
     await fleet({ status: "removing" });
@@ -216,7 +216,7 @@ describe("what is recorded of an agent", () => {
     for (const secret of [key, "tok-5e5e5e5e5e", "sk-or-5e5e5e5e"]) expect(stdout).not.toContain(secret);
   });
 
-  it("has no key, or one that is being changed", async () => {
+  it("has no key, or one that is being rotated", async () => {
     await fleet();
     await openSecrets(dir).set(instance, "HERMES_API_SERVER_KEY", new Secret("spoiled-key"), "");
     const spoiled = await of("secrets");
@@ -229,7 +229,7 @@ describe("what is recorded of an agent", () => {
   });
 });
 
-describe("what may be mended", () => {
+describe("repairs", () => {
   const ready = { onboarding: { state: "ready" as const, stages: {} } };
   const drift: Check = { id: "drift", result: "fail", reason: "not as configured", fix: "clm agent sync ada" };
   const stopped: Check = { id: "unit", result: "fail", reason: "hermes-ada.service is stopped" };

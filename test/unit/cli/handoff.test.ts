@@ -39,7 +39,7 @@ describe("clm handoff", () => {
     expect([result.code, result.stderr]).toEqual([code, expect.stringContaining(why)]);
   });
 
-  it("lists what is open", async () => {
+  it("lists open handoffs", async () => {
     expect((await handoff("--list")).stderr).toContain("No handoff is open.");
     await openHandoffs(dir).put({
       ...{
@@ -62,7 +62,7 @@ describe("clm handoff", () => {
   });
 });
 
-describe("what a person is told", () => {
+describe("output for people", () => {
   const plan: HandoffPlan = {
     from: { agent: "wolf-i:hermes:ada", session: "api-1" },
     to: { agent: "wolf-ii:hermes:ben", model: "echo-1" },

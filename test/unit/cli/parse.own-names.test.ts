@@ -77,7 +77,7 @@ it.each(lines.flatMap((line) => names.map((name) => ({ argv: line(name) }))))(
     const unknown = argv.map((word) => names.reduce((text, name) => text.replace(name, "nonesuch"), word));
     const [odd, plain] = [await run(argv), await run(unknown)];
     expect(odd.stderr).not.toContain("CLM-9001");
-    // The others are no names that a host, an agent or a label may have, which is told in another way.
+    // The others are invalid as names of hosts, agents or labels, with another message.
     if (argv.join(" ").includes("constructor")) expect(odd.code).toBe(plain.code);
   },
 );

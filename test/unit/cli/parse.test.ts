@@ -21,7 +21,7 @@ async function refusal(line: string): Promise<string> {
   }
 }
 
-describe("what is understood", () => {
+describe("accepted input", () => {
   it("words and options of every kind", async () => {
     expect(await run("host add wolf-i --address 10.0.0.7 --port 2222 --label a=1 -l b=2 --accept-new")).toMatchObject({
       path: "host add",
@@ -30,7 +30,7 @@ describe("what is understood", () => {
     });
   });
 
-  it("what is not given", async () => {
+  it("missing input", async () => {
     expect((await run("host list")).options).toEqual({ label: [] });
     expect((await run("lab up")).options).toEqual({ hosts: 1, release: "bookworm", name: "lab", internet: false });
     expect((await run("host check")).args).toEqual({ names: [] });
@@ -77,7 +77,7 @@ describe("what is understood", () => {
   });
 });
 
-describe("what is not", () => {
+describe("refused input", () => {
   it.each([
     ["hots list", "clm has no command 'hots' | did you mean 'clm host'? | → clm --help"],
     ["zzz", "clm has no command 'zzz' | → clm --help"],
@@ -160,7 +160,7 @@ describe("an option given twice", async () => {
     const option = spec.kind === "flag" ? [longOption(key)] : [longOption(key), value];
     return [...command.path.split(" "), ...option, ...option];
   };
-  /** What is wrong with a line, as far as options go: nobody gives the commands the words that they need. */
+  /** The errors of a command line that concern options; arguments are left out. */
   const complaint = async (line: string[]): Promise<string | undefined> => {
     try {
       await parse(line);

@@ -48,7 +48,7 @@ interface Ended {
   stderr: string;
 }
 
-/** Starts it, and does something once it said that it waits. */
+/** Starts it, and acts once it printed that it waits. */
 function start(
   argv: string[],
   whenWaiting?: (child: ChildProcessByStdio<null, Readable, Readable>) => void,
@@ -89,7 +89,7 @@ describe("signals", () => {
     );
   });
 
-  it("one SIGTERM ends it although nobody takes its output", async () => {
+  it("one SIGTERM ends it although its output is not read", async () => {
     const child = spawn(process.execPath, [program, "try", "flood"], { stdio: ["ignore", "pipe", "pipe"] });
     started.add(child);
     await new Promise((resolve) => child.stdout.once("readable", resolve));
@@ -114,7 +114,7 @@ describe("the end", () => {
     expect(stdout.length).toBe(300_001);
   });
 
-  it("is 70 for what nobody caught", async () => {
+  it("is 70 for an uncaught error", async () => {
     const { code, stderr } = await start(["try", "crash"]);
     expect(code).toBe(70);
     expect(stderr).toMatch(/^error: nobody caught this \[CLM-9001\]\n/);
@@ -126,7 +126,7 @@ describe("the end", () => {
     expect(stderr).toMatch(/^error: the command waits for something that never happens \[CLM-9001\]\n/);
   });
 
-  it("tells the command why when the reader goes away", () => {
+  it("aborts the command with a reason when the reader leaves", () => {
     const line = `"${process.execPath}" "${program}" try flood --debug | head -n 1`;
     const { stderr } = spawnSync("bash", ["-c", line], { encoding: "utf8" });
     expect(stderr).toContain("stopped: the reader of the output closed it\n");

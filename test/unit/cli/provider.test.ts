@@ -22,7 +22,7 @@ import {
 const scratch = scratchDirectories();
 const vendor = vendors();
 
-/** A config directory with the types on trial, whose vendor takes these keys. */
+/** A config directory with the test's provider types, whose vendor accepts these keys. */
 async function vendorHome(...keys: string[]) {
   const dir = scratch();
   const service = await vendor((asked, response) => {
@@ -44,7 +44,7 @@ const values = (dir: string, name: string, env: NodeJS.ProcessEnv = {}) =>
 const add = ["add", "main", "--type", "trial", "--key-stdin"];
 
 describe("clm provider types", () => {
-  it("says what each asks", async () => {
+  it("lists the fields of each", async () => {
     const { dir } = await vendorHome();
     const { code, stdout } = await provider(dir, ["types"]);
     expect(code).toBe(0);
@@ -124,7 +124,7 @@ describe("clm provider add", () => {
     expect(readFileSync(count, "utf8")).toBe("x\n");
   });
 
-  it("that the service refuses stores nothing, and says how to do it all the same", async () => {
+  it("that the service refuses stores nothing, and names the option to skip the test", async () => {
     const { dir, service } = await vendorHome(goodKey);
     const refused = await provider(dir, add, { input: newKey });
     expect(refused).toMatchObject({ code: 1, stdout: "" });
@@ -154,7 +154,7 @@ describe("clm provider add", () => {
     expect(tested).toMatchObject({ code: 6, stderr: expect.stringContaining("next: clm provider test b --host HOST") });
   });
 
-  it("asks a person for what is missing", async () => {
+  it("asks for missing fields on a terminal", async () => {
     const { dir } = await vendorHome(goodKey);
     const [stdin, stderr] = [keyboard(), memory({ columns: 80 })];
     const done = provider(dir, ["add", "main", "--type", "trial"], { stdin: () => stdin, stderr });
@@ -166,7 +166,7 @@ describe("clm provider add", () => {
     expect((await values(dir, "main")).values.api_key).toBe(goodKey);
   });
 
-  it("says only what it would do", async () => {
+  it("only reports in a dry run", async () => {
     const { dir } = await vendorHome(goodKey);
     const { code, stderr } = await provider(dir, [...add, "--dry-run"], { input: goodKey });
     expect([code, stderr]).toEqual([0, expect.stringContaining("would add provider main (trial)\n")]);
@@ -174,7 +174,7 @@ describe("clm provider add", () => {
     expect(existsSync(join(dir, "providers.json"))).toBe(false);
   });
 
-  it("of a name that is taken leaves what is there", async () => {
+  it("of an existing name changes nothing", async () => {
     const { dir } = await vendorHome(goodKey, newKey);
     await provider(dir, add, { input: goodKey });
     const again = await provider(dir, add, { input: newKey });
@@ -249,7 +249,7 @@ describe("clm provider test", () => {
     expect(badly.stdout).toContain(`main: ${service.host} refused the key (401)\n  fix: check the key\n`);
   });
 
-  it("of nobody offers who was meant", async () => {
+  it("of an unknown name suggests a similar one", async () => {
     const { dir } = await vendorHome(goodKey);
     await provider(dir, add, { input: goodKey });
     expect(await provider(dir, ["test", "mian"])).toMatchObject({ code: 4, stderr: expect.stringContaining("'main'") });
@@ -265,7 +265,7 @@ describe("clm provider update", () => {
     return made;
   }
 
-  it("sets the agents that use it back, and says what to run", async () => {
+  it("sets the stage of its agents back, and names the next command", async () => {
     const { dir } = await used(newKey);
     const { code, stdout, stderr } = await provider(dir, ["update", "main", "--key-stdin"], { input: newKey });
     expect(code).toBe(0);
@@ -285,7 +285,7 @@ describe("clm provider update", () => {
     expect(await values(dir, "main")).toMatchObject({ model: "m1", values: { api_key: newKey, team: "a" } });
   });
 
-  it("to what is so already changes nothing", async () => {
+  it("to the same values changes nothing", async () => {
     const { dir } = await used();
     const before = ["providers.json", "secrets.json", "hosts.json", "audit.jsonl"].map((file) =>
       readFileSync(join(dir, file), "utf8"),
@@ -307,7 +307,7 @@ describe("clm provider update", () => {
     expect(states(dir).first).toBe("validate");
   });
 
-  it("forgets answers, and cannot forget what is needed", async () => {
+  it("removes optional fields, but not required ones", async () => {
     const { dir } = await used();
     await provider(dir, ["update", "main", "--unset", "team", "--unset", "model"]);
     expect(await values(dir, "main")).toEqual({ type: "trial", values: { api_key: goodKey, region: "eu" } });

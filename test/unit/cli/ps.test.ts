@@ -35,14 +35,14 @@ describe("the table", () => {
   const drawn = (width: number, signs: "unicode" | "ascii") =>
     table(rows, fleetColumns(rows, { signs, now }), { width }).trimEnd().split("\n");
 
-  it.each([80, 120, 200])("fits %i columns, and tells who, how and why", (width) => {
+  it.each([80, 120, 200])("fits %i columns, with name, state and reason", (width) => {
     const lines = drawn(width, "unicode");
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
     expect(lines[0]).toMatch(/^AGENT +HOST +STATE .*REASON$/);
     expect(lines[2]).toMatch(/^a-longer-name +wolf-i +✖ failed .*nothing listens on port/);
   });
 
-  it("has a sign for those who see no colours, and the last thing seen", () => {
+  it("has a symbol besides the colour, and the last observation", () => {
     expect(drawn(200, "ascii").slice(1)).toEqual([
       expect.stringMatching(/^ada .* \+ running/),
       expect.stringMatching(/ x failed/),
@@ -51,7 +51,7 @@ describe("the table", () => {
   });
 });
 
-it("the worst come first, and those who are meant to rest last", () => {
+it("the worst come first, and stopped ones last", () => {
   const all = [
     ...[
       found("a", "running"),
@@ -70,7 +70,7 @@ it("the worst come first, and those who are meant to rest last", () => {
 describe("a change", () => {
   const up = (seconds: number) => found("ada", "degraded", { reason: `up for ${seconds} s, restarted once` });
 
-  it("is what a person would call one", () => {
+  it("is formatted for people", () => {
     expect(hasChanged(up(3), up(8))).toBe(false);
     expect(hasChanged(up(3), found("ada", "running"))).toBe(true);
     expect(hasChanged(up(3), found("ada", "degraded", { reason: "its disk is full" }))).toBe(true);
@@ -97,9 +97,9 @@ it.each<[AgentStatus, string | undefined]>([
   [found("ada", "degraded", { drift: { changes: [], lost: [{ what: "x", reason: "y" }] } }), "clm agent diff ada"],
   [found("ada", "degraded", { drift: { unknown: "x", fault: new Fault("not-found", "x") } }), "clm agent doctor ada"],
   [found("ada", "degraded", { drift: { changes: [{ what: "x", differences: [] }], lost: [] } }), "clm agent diff ada"],
-])("%# tells what to type", (one, next) => expect(nextFor(one)).toBe(next));
+])("%# names the next command", (one, next) => expect(nextFor(one)).toBe(next));
 
-it("a program reads of one that was not seen that nothing is known", () => {
+it("JSON has null for an agent that was not observed", () => {
   expect(factsOf(found("ada", "unreachable", { last: { at, state: "running" } }))).toMatchObject({
     ...{ agent: "wolf-i:hermes:ada", state: "unreachable", well: false, version: null, recorded_version: "2026.7.1" },
     ...{ unit: null, memory_bytes: null, drift: null, last_seen: { state: "running" } },
@@ -128,7 +128,7 @@ it.each([
   expect(identityOfKey(found("ada", "failed", seen(answers)))).toBe(identity);
 });
 
-it("tells when its key was last asked, apart from when it was seen", () => {
+it("shows the time of the last key check apart from the last observation", () => {
   expect(
     factsOf(found("ada", "running", { ...seen({ own: 200 }), provenAt: "2026-01-02T03:03:10.000Z" })),
   ).toMatchObject({
@@ -136,7 +136,7 @@ it("tells when its key was last asked, apart from when it was seen", () => {
   });
 });
 
-it("tells of each provider whether it was reached, and of whom that was not asked", () => {
+it("shows for each provider whether it was reached or not asked", () => {
   const fallbacks = [{ provider: "spare" }, { provider: "cloud" }];
   const record = sampleAgent("ada", { provider: "echo", fallbacks });
   const agent = { ...found("ada", "degraded").agent, record };
@@ -151,7 +151,7 @@ it("tells of each provider whether it was reached, and of whom that was not aske
   );
 });
 
-it("nobody is no trouble", async () => {
+it("an empty fleet is no error", async () => {
   const env = { HOME: "/nowhere", CLM_HOME: "/nowhere/clm" };
   expect(await clm(["ps", "-o", "json"], { env })).toMatchObject({ code: 0, stdout: "[]\n" });
   expect(await clm(["ps"], { env })).toMatchObject({

@@ -3,6 +3,6 @@ import { expect, it } from "vitest";
 import { everyNoun } from "../../../src/cli/nouns.js";
 import { reference } from "../../../src/cli/reference.js";
 
-it("docs/reference.md says what the declarations say; npm run docs writes it", async () => {
+it("docs/reference.md matches the declarations; npm run docs writes it", async () => {
   expect(readFileSync("docs/reference.md", "utf8")).toBe(reference(await everyNoun()));
 });

@@ -43,7 +43,7 @@ function overlay(name: string, text: string): void {
   writeFileSync(join(dir, "manifests", name), `type: hermes\n${text}`);
 }
 
-/** Versions of the user's own whose installers this server has, each in its way. */
+/** The user's own versions, whose installers this server has in different forms. */
 function pinnedTo(ways: Record<string, Way>): void {
   const entries = Object.entries(ways).map(
     ([version, way]) => `  ${version}:
@@ -55,7 +55,7 @@ function pinnedTo(ways: Record<string, Way>): void {
 }
 
 describe("clm registry list", () => {
-  it("shows what is built in, and which is the default", async () => {
+  it("shows the built-in versions and the default", async () => {
     const { code, stdout } = await registry("list");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^TYPE +VERSION +REPORTS +STAND-IN +DEFAULT +PINNED BY +CACHED\n/);
@@ -64,7 +64,7 @@ describe("clm registry list", () => {
     expect(kept()).toEqual([]);
   });
 
-  it("shows what a lab adds, and for which hosts", async () => {
+  it("shows the versions that a lab adds, and their hosts", async () => {
     overlay(
       "lab.yaml",
       `default_by_label: { lab: 2026.7.1+standin }
@@ -98,7 +98,7 @@ versions:
 });
 
 describe("clm registry show", () => {
-  it("tells what a version needs and can do", async () => {
+  it("shows the requirements and capabilities of a version", async () => {
     const { stdout } = await registry("show", "hermes", "2026.5.7");
     expect(stdout).toContain("Version:    2026.5.7\n");
     expect(stdout).toMatch(/^Installer: {2}https:\/\/.*v2026\.5\.7.*install\.sh$/m);
@@ -146,7 +146,7 @@ describe("clm registry verify", () => {
     expect(await registry("verify", "hermes", "2027.1.1")).toMatchObject({ code, stdout: expect.stringMatching(told) });
   });
 
-  it("tells about each, and ends with the worst", async () => {
+  it("reports each, and ends with the worst code", async () => {
     pinnedTo({ "2027.1.1": "404", "2027.1.2": "a flipped bit" });
     const { code, stdout } = await registry("verify", "hermes", "2027.1.1", "2027.1.2");
     expect(code).toBe(30);
@@ -154,7 +154,7 @@ describe("clm registry verify", () => {
     expect(stdout).toMatch(/^hermes +2027\.1\.2 +fail +see below$/m);
   });
 
-  it("--cached asks nobody, and finds a damaged copy", async () => {
+  it("--cached uses no network, and finds a damaged copy", async () => {
     pinnedTo({ "2027.1.1": "right" });
     const cached = async () => {
       const { code, stdout } = await registry("verify", "hermes", "2027.1.1", "--cached", "-o", "json");
@@ -178,7 +178,7 @@ describe("clm registry pin", () => {
   const pin = (way: Way, ...more: string[]) =>
     registry("pin", "hermes", "2027.1.1", "--url", server.url(way), "--reports", "0.99.0", ...more);
 
-  it("fetches, and writes what it saw to the user's manifest", async () => {
+  it("fetches, and writes the digest to the user's manifest", async () => {
     const commit = "0123456789".repeat(4);
     const { code, stdout, stderr } = await pin("right", "--yes", "--commit", commit, "-o", "json");
     expect([code, JSON.parse(stdout)]).toEqual([
@@ -213,14 +213,14 @@ versions:
     expect((await registry("verify", "hermes", "2027.1.1")).code).toBe(0);
   });
 
-  it("says so when it was pinned already, and changes nothing", async () => {
+  it("reports an existing pin, and changes nothing", async () => {
     await pin("right", "--yes");
     const before = [readFileSync(mine(), "utf8"), audited()];
     expect(await pin("right")).toMatchObject({ code: 0, stdout: expect.stringContaining("already") });
     expect([readFileSync(mine(), "utf8"), audited()]).toEqual(before);
   });
 
-  it("keeps what is there, comments too", async () => {
+  it("keeps existing entries and comments", async () => {
     overlay(
       "hermes.yaml",
       `# mine
@@ -280,7 +280,7 @@ versions:
     expect([existsSync(mine()), kept(), audited()]).toEqual([false, [], ""]);
   });
 
-  it("refuses what is no script", async () => {
+  it("refuses a file that is no script", async () => {
     writeFileSync(join(dir, "x"), "hello");
     expect(await pin("right", "--installer-file", join(dir, "x"), "--yes")).toMatchObject({
       code: 30,
@@ -297,14 +297,14 @@ versions:
     expect(await registry(...words, "--yes")).toMatchObject({ code: 2, stderr: expect.stringContaining(told) });
   });
 
-  it("needs to be told what the version calls itself", async () => {
+  it("needs the version's own name", async () => {
     expect(await registry("pin", "hermes", "2027.1.1", "--yes")).toMatchObject({
       code: 6,
       stderr: expect.stringContaining("--reports"),
     });
   });
 
-  it("asks, and changes nothing when nobody answers", async () => {
+  it("asks for confirmation, and changes nothing without it", async () => {
     expect(await pin("right")).toMatchObject({
       code: 6,
       stderr: expect.stringMatching(new RegExp(`${size} bytes, sha256 ${sha256}[^]*--yes`)),
@@ -312,7 +312,7 @@ versions:
     expect(existsSync(mine())).toBe(false);
   });
 
-  it("only tells in a dry run", async () => {
+  it("only reports in a dry run", async () => {
     const { code, stdout, stderr } = await pin("right", "--dry-run");
     expect([code, stdout]).toEqual([0, ""]);
     expect(stderr).toContain(`would pin hermes 2027.1.1 to ${size} bytes, sha256 ${sha256}`);

@@ -5,7 +5,7 @@ vi.mock("../../../src/cli/catalog.js", () => import("./try-catalog.js"));
 afterEach(() => vi.restoreAllMocks());
 
 describe("a run", () => {
-  it("gives a command what it needs and returns its code", async () => {
+  it("passes a command its dependencies and returns its code", async () => {
     const { code, stdout } = await clm([
       "--config-dir",
       "/x",
@@ -97,7 +97,7 @@ describe("printing", () => {
 });
 
 describe("what goes wrong", () => {
-  it("is told after the results, without secrets, with its own exit code", async () => {
+  it("is printed after the results, without secrets, with its own exit code", async () => {
     expect(await clm(["try", "fail"])).toEqual({
       code: 10,
       stdout: "half a hunter20",
@@ -134,7 +134,7 @@ describe("what goes wrong", () => {
     expect(stderr).toMatch(/^error: clm try has no command 'nothing' \[CLM-1001\]\n/);
   });
 
-  it("is our bug when nobody expected it", async () => {
+  it("is a bug of clm when it is unexpected", async () => {
     const { code, stderr } = await clm(["try", "bug"]);
     expect(code).toBe(70);
     expect(stderr).toMatch(/^error: x is not a function \[CLM-9001\]\n/);
@@ -142,7 +142,7 @@ describe("what goes wrong", () => {
     expect((await clm(["try", "bug", "--debug"])).stderr).toContain("try-catalog");
   });
 
-  it("is our bug when nobody caught it", async () => {
+  it("is a bug of clm when it is uncaught", async () => {
     const crash = new Promise<never>((_, reject) => setTimeout(reject, 5, new Error("uncaught")));
     const { code, stderr } = await clm(["try", "stubborn"], { crash });
     expect(code).toBe(70);
@@ -166,7 +166,7 @@ describe("being asked to stop", () => {
     });
   });
 
-  it("tells how to go on when something was changed, and what else was seen", async () => {
+  it("names the command to resume after a change, and further observations", async () => {
     expect((await clm(["try", "change", "--config-dir", "a b"], stopping())).stderr).toBe(
       `${safely}error: stopped before it was done [CLM-7001]\n  the host hung up\n  next: clm try change --config-dir 'a b'\n`,
     );
@@ -178,7 +178,7 @@ describe("being asked to stop", () => {
     expect(JSON.parse(stderr).error).toMatchObject({ fault: "interrupted" });
   });
 
-  it("is told when quiet too", async () => {
+  it("is printed with --quiet too", async () => {
     expect((await clm(["try", "wait", "-q"], stopping())).stderr).toContain(safely);
   });
 

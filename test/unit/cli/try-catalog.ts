@@ -150,7 +150,7 @@ const innerShow = command({
   load: async () => ({ run: tell }),
 });
 
-/** Two nouns deep, with a verb that its parents do not have and one that they have too. */
+/** A noun inside a noun, with a verb of its own and one that its parent has too. */
 const inner: Noun = {
   name: "try inner",
   summary: "things inside of things",

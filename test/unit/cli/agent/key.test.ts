@@ -17,7 +17,7 @@ let dir: string;
 
 beforeEach(async () => {
   dir = freshDirectory();
-  // Nothing listens there: whoever asks the host fails.
+  // Nothing listens there: asking the host fails.
   const wolf: Host = {
     ...{ name: "wolf", address: "127.0.0.1", port: 9, labels: {}, added_at: "2026-01-01T00:00:00.000Z" },
     sudo: "passwordless",

@@ -61,7 +61,7 @@ describe("an entry", () => {
     expect(logLines({ utc: true, agents: [ada] })(told("a: b"))).toBe("2026-11-16T10:00:00Z WARNING a: b\n");
   });
 
-  it("says on every line whose it is, when there are others", () => {
+  it("has the agent's name on every line when there are several", () => {
     const line = logLines({ utc: true, agents: [ada, cora] });
     expect(line(told("a: b\n  c", { level: "error" }))).toBe(
       "wolf/ada | 2026-11-16T10:00:00Z ERROR   a: b\nwolf/ada |   c\n",
@@ -69,7 +69,7 @@ describe("an entry", () => {
     expect(line(told("x", { agent: cora, level: "info" }))).toBe("fox/cora | 2026-11-16T10:00:00Z INFO    x\n");
   });
 
-  it("has colours that stay the same whoever else is there", () => {
+  it("has the same colour whichever agents are shown", () => {
     const paint = createPaint(true);
     const [two, three] = [
       [ada, cora],
@@ -92,7 +92,7 @@ describe("an entry", () => {
     });
   });
 
-  it("of which nobody knows the time has none", () => {
+  it("without a known time has none", () => {
     const lost = told("a: b", { at: Number.NaN });
     expect(logLines({ utc: true, agents: [ada] })(lost)).toMatch(/^- {19}WARNING a: b\n$/);
     expect(logObject(lost)).toMatchObject({ time: null, message: "b" });

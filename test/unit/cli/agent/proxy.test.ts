@@ -17,7 +17,7 @@ beforeEach(async () => {
     ben: record("ben", { port: 8648, status: "installing" }),
     eve: record("eve", { port: 8649 }),
   };
-  // Nothing listens there: whoever asks a host fails.
+  // Nothing listens there: asking the host fails.
   const at = { address: "127.0.0.1", port: 9, labels: {}, added_at: "2026-01-01T00:00:00.000Z" };
   const hosts = [{ name: "wolf", ...at, sudo: "passwordless" as const, agents }];
   await hostStore(dir).update((fleet) => ({ ...fleet, hosts }));
@@ -44,7 +44,7 @@ describe("clm agent proxy", () => {
     expect(hostStore(dir).read()).toEqual(before);
   });
 
-  it("whoever has one may leave the provider out: it goes on to the host", async () => {
+  it("an agent with a proxy needs no provider option: the command reaches the host", async () => {
     expect((await proxy("ada", "enable")).stderr).not.toContain("--provider is missing");
   });
 
@@ -54,7 +54,7 @@ describe("clm agent proxy", () => {
     expect(code).toBe(0);
   });
 
-  it("what was recorded is shown", async () => {
+  it("the record is shown", async () => {
     const show = (...words: string[]) => clm(["agent", "show", "ada", ...words, "--config-dir", dir]);
     expect((await show()).stdout).toMatch(/^Proxy: +nous, 127\.0\.0\.1:8700 on wolf$/m);
     expect(JSON.parse((await show("-o", "json")).stdout)).toMatchObject({ proxy: { provider: "nous", port: 8700 } });

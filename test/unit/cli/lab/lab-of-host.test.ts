@@ -8,7 +8,7 @@ const host: Host = {
   ...{ added_at: "2026-01-01T00:00:00.000Z", sudo: "passwordless", agents: {} },
 };
 
-// A user's own host may have any two of what a lab's host has.
+// A user's own host may have any two properties of a lab host.
 it.each<[string, Partial<Host>, string | undefined]>([
   ["as it was added", {}, "one"],
   ["under another name", { name: "wolf" }, "one"],
