@@ -38,13 +38,9 @@ export function batchPace({ parallel, maxFail, continue: all }: BatchOptions): P
   return { parallel, maxFail };
 }
 
-/** The command line of a verb that runs on agents. */
-export interface AgentTarget {
-  command: Command;
-  names: string[];
+interface AgentInput {
+  args: { names: string[] };
   options: AgentFilters & BatchOptions & { sudoPasswordFile?: string | undefined };
-  /** Default: as the options say. */
-  pace?: Pace;
 }
 
 /** A verb that runs on one agent or on several. */
@@ -63,19 +59,20 @@ export interface AgentVerb<T extends { agent: Agent }> {
   verify?: (result: T) => void | Promise<void>;
   /** The question for several agents, such as `This removes 3 agents with their files`. */
   confirm?: (agents: Agent[]) => string;
+  /** Default: as the options say. */
+  pace?: Pace;
 }
 
 export function runOnAgents<T extends { agent: Agent }>(
+  command: Command,
+  { args: { names }, options }: AgentInput,
   clm: Context,
-  target: AgentTarget,
   verb: AgentVerb<T>,
 ): Promise<number | undefined> {
-  const { names, options } = target;
   const agents = chooseAgents(clm, names, options);
-  const [first] = agents;
-  const single = namesOneAgent(names) ? first : undefined;
+  const single = namesOneAgent(names) ? agents[0] : undefined;
   return withSession({ ...clm, sudoPasswordFile: options.sudoPasswordFile }, async (session) => {
-    if (!single) return runOnSeveral(clm, session, agents, target, verb);
+    if (!single) return runOnSeveral(command, options, clm, session, agents, verb);
     const result = await verb.run(session, hostAndName(single));
     printResult(clm, result.agent, verb.json(result), () => verb.print?.(result));
     for (const line of verb.lines(result, `${result.agent.name} `)) clm.ui.note(line);
@@ -85,11 +82,12 @@ export function runOnAgents<T extends { agent: Agent }>(
 }
 
 async function runOnSeveral<T extends { agent: Agent }>(
+  command: Command,
+  options: AgentInput["options"],
   clm: Context,
   session: Session,
   agents: Agent[],
-  { command, options, pace = batchPace(options) }: AgentTarget,
-  { run, json, lines, verify, confirm }: AgentVerb<T>,
+  { run, json, lines, verify, confirm, pace = batchPace(options) }: AgentVerb<T>,
 ): Promise<number> {
   const gate = confirm ? await confirmed(clm, session, confirm(agents), agents) : session.gate;
   const outcomes = await forEachAgent({ ...session, gate }, agents, pace, async (within, agent) => {

@@ -23,22 +23,18 @@ export const run: Handler<typeof configure> = async ({ args, options }, clm) => 
     return changesFrom({ ...flags, relaxed }, on, below);
   };
 
-  return runOnAgents(
-    clm,
-    { command: configure, names: args.names, options },
-    {
-      run: async (session, ref) => {
-        // Loading what reads manifests takes about as long as the handshake: both at once.
-        session.pool.connect(findAgent(session.hosts.read(), ref).host).catch(() => {});
-        const how = { stage, test: !noTest, validate: !noValidate, skipChat, allowRemoval };
-        return (await flows()).configure(session, ref, { changes, ...how });
-      },
-      json: ({ agent: _, ...seen }) => seen,
-      lines: (done) => (clm.dryRun || done.proofs.some(({ result }) => result === "fail") ? [] : stateLines(done)),
-      verify: async (done) => (await flows()).mustBeProven(done),
-      print: (done) => tables(clm, done),
+  return runOnAgents(configure, { args, options }, clm, {
+    run: async (session, ref) => {
+      // Loading what reads manifests takes about as long as the handshake: both at once.
+      session.pool.connect(findAgent(session.hosts.read(), ref).host).catch(() => {});
+      const how = { stage, test: !noTest, validate: !noValidate, skipChat, allowRemoval };
+      return (await flows()).configure(session, ref, { changes, ...how });
     },
-  );
+    json: ({ agent: _, ...seen }) => seen,
+    lines: (done) => (clm.dryRun || done.proofs.some(({ result }) => result === "fail") ? [] : stateLines(done)),
+    verify: async (done) => (await flows()).mustBeProven(done),
+    print: (done) => tables(clm, done),
+  });
 };
 
 /** Read with YAML, which takes its time to load. */

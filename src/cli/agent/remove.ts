@@ -8,29 +8,25 @@ export const run: Handler<typeof remove> = ({ args, options }, clm) => {
   const now = forget ? "forgotten" : "removed";
   const state = clm.dryRun ? {} : { state: now, status: now };
   const lines = clm.dryRun ? wouldRemove : forget ? forgotten : removed;
-  return runOnAgents(
-    clm,
-    { command: remove, names: args.names, options },
-    {
-      lines,
-      run: async (session, ref) => {
-        const done = await removeAgent(session, ref, { backup: !noBackup, force, forget });
-        for (const thing of done.left) session.ui.warn(`left on ${done.agent.host.name}: ${thing}`);
-        return done;
-      },
-      json: ({ backedUp, backup, changes, left }) => ({
-        ...state,
-        backed_up: backedUp,
-        backup: backup?.path ?? null,
-        changes,
-        left,
-      }),
-      confirm: ({ length }) =>
-        forget
-          ? `This forgets ${length} agents and their keys; nothing is changed on their hosts`
-          : `This removes ${length} agents with their accounts, their files and their keys`,
+  return runOnAgents(remove, { args, options }, clm, {
+    lines,
+    run: async (session, ref) => {
+      const done = await removeAgent(session, ref, { backup: !noBackup, force, forget });
+      for (const thing of done.left) session.ui.warn(`left on ${done.agent.host.name}: ${thing}`);
+      return done;
     },
-  );
+    json: ({ backedUp, backup, changes, left }) => ({
+      ...state,
+      backed_up: backedUp,
+      backup: backup?.path ?? null,
+      changes,
+      left,
+    }),
+    confirm: ({ length }) =>
+      forget
+        ? `This forgets ${length} agents and their keys; nothing is changed on their hosts`
+        : `This removes ${length} agents with their accounts, their files and their keys`,
+  });
 };
 
 const wouldRemove = ({ agent, backedUp, backup, changes }: RemoveResult): string[] => [

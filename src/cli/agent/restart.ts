@@ -6,18 +6,14 @@ import { dryRunLines } from "./print-result.js";
 import { checkView } from "./view.js";
 
 export const run: Handler<typeof restart> = ({ args, options }, clm) =>
-  runOnAgents(
-    clm,
-    { command: restart, names: args.names, options },
-    {
-      run: (session, ref) => restartAgent(session, ref, { force: options.force, now: options.now }),
-      json: ({ changes, proofs }) => ({ ...(!clm.dryRun && { running: true }), changes, proofs }),
-      lines: ({ changes, proofs }, subject) => {
-        if (clm.dryRun) return dryRunLines(changes);
-        return [
-          `${subject}${proofs.some(({ result }) => result === "fail") ? "runs, but does not answer" : "is restarted"}`,
-        ];
-      },
-      print: ({ proofs }) => clm.list(proofs, checkView),
+  runOnAgents(restart, { args, options }, clm, {
+    run: (session, ref) => restartAgent(session, ref, { force: options.force, now: options.now }),
+    json: ({ changes, proofs }) => ({ ...(!clm.dryRun && { running: true }), changes, proofs }),
+    lines: ({ changes, proofs }, subject) => {
+      if (clm.dryRun) return dryRunLines(changes);
+      return [
+        `${subject}${proofs.some(({ result }) => result === "fail") ? "runs, but does not answer" : "is restarted"}`,
+      ];
     },
-  );
+    print: ({ proofs }) => clm.list(proofs, checkView),
+  });

@@ -5,15 +5,11 @@ import { rotateKey as declared } from "./commands.js";
 import { dryRunLines } from "./print-result.js";
 
 export const run: Handler<typeof declared> = ({ args, options }, clm) =>
-  runOnAgents(
-    clm,
-    { command: declared, names: args.names, options },
-    {
-      run: rotateKey,
-      json: ({ agent, ...seen }) => seen,
-      lines: (done, subject) => (clm.dryRun ? dryRunLines(done.changes) : resultLines(done, subject)),
-    },
-  );
+  runOnAgents(declared, { args, options }, clm, {
+    run: rotateKey,
+    json: ({ agent, ...seen }) => seen,
+    lines: (done, subject) => (clm.dryRun ? dryRunLines(done.changes) : resultLines(done, subject)),
+  });
 
 function resultLines({ agent, reached, resumed }: Rotated, subject: string): string[] {
   const begun = resumed ? ["the interrupted key rotation is finished"] : [];

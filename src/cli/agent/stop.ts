@@ -18,26 +18,22 @@ function strayLines({ agent, strays: { count, first } }: StopResult, dryRun: boo
 }
 
 export const run: Handler<typeof stop> = ({ args, options }, clm) =>
-  runOnAgents(
-    clm,
-    { command: stop, names: args.names, options },
-    {
-      run: async (session, ref) => {
-        const done = await stopAgent(session, ref, { now: options.now, strays: options.strays });
-        for (const line of strayLines(done, clm.dryRun)) session.ui.warn(line);
-        return done;
-      },
-      json: ({ changes, strays }) => ({
-        ...(!clm.dryRun && { running: false }),
-        changes,
-        strays: strays.first,
-        strays_total: strays.count,
-      }),
-      lines: ({ changes }, subject) => {
-        if (clm.dryRun) return dryRunLines(changes, `${subject}is stopped already`);
-        return [
-          `${subject}${changes.length === 0 ? "was stopped already; nothing was changed" : "is stopped; its data is kept"}`,
-        ];
-      },
+  runOnAgents(stop, { args, options }, clm, {
+    run: async (session, ref) => {
+      const done = await stopAgent(session, ref, { now: options.now, strays: options.strays });
+      for (const line of strayLines(done, clm.dryRun)) session.ui.warn(line);
+      return done;
     },
-  );
+    json: ({ changes, strays }) => ({
+      ...(!clm.dryRun && { running: false }),
+      changes,
+      strays: strays.first,
+      strays_total: strays.count,
+    }),
+    lines: ({ changes }, subject) => {
+      if (clm.dryRun) return dryRunLines(changes, `${subject}is stopped already`);
+      return [
+        `${subject}${changes.length === 0 ? "was stopped already; nothing was changed" : "is stopped; its data is kept"}`,
+      ];
+    },
+  });

@@ -6,21 +6,17 @@ import { enable } from "./commands.js";
 import { howToReach, toJson } from "./view.js";
 
 export const run: Handler<typeof enable> = ({ args, options }, clm) =>
-  runOnAgents(
-    clm,
-    { command: enable, names: args.names, options },
-    {
-      run: (session, ref) => enableProxy(session, ref, options.provider),
-      json: ({ agent, proxy, changes, upstream }) => ({
-        proxy: toJson(agent, proxy),
-        ...(upstream && { upstream }),
-        changes,
-      }),
-      lines: ({ agent, proxy, changes }, subject) => {
-        const lends = `${subject}lends its login at ${proxy.provider}`;
-        if (clm.dryRun) return dryRunLines(changes, `${lends} already`);
-        const how = changes.length === 0 ? " already; nothing was changed" : `: ${proxy.unit}, port ${proxy.port}`;
-        return [`${lends}${how}`, ...howToReach(agent, proxy)];
-      },
+  runOnAgents(enable, { args, options }, clm, {
+    run: (session, ref) => enableProxy(session, ref, options.provider),
+    json: ({ agent, proxy, changes, upstream }) => ({
+      proxy: toJson(agent, proxy),
+      ...(upstream && { upstream }),
+      changes,
+    }),
+    lines: ({ agent, proxy, changes }, subject) => {
+      const lends = `${subject}lends its login at ${proxy.provider}`;
+      if (clm.dryRun) return dryRunLines(changes, `${lends} already`);
+      const how = changes.length === 0 ? " already; nothing was changed" : `: ${proxy.unit}, port ${proxy.port}`;
+      return [`${lends}${how}`, ...howToReach(agent, proxy)];
     },
-  );
+  });

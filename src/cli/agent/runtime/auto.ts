@@ -6,28 +6,25 @@ import { auto } from "./commands.js";
 import { canaryPace, hasAnswered, printChanges, wouldChange } from "./view.js";
 
 export const run: Handler<typeof auto> = ({ args, options }, clm) =>
-  runOnAgents(
-    clm,
-    { command: auto, names: args.names, options, pace: canaryPace(options) },
-    {
-      run: (session, ref) => returnToAuto(session, ref, options),
-      json: ({ agent: _, ...result }) => result,
-      lines: ({ switched, changes, proofs, notes }, subject) => {
-        const already = `${subject}runs its turns itself already`;
-        if (clm.dryRun)
-          return [
-            ...wouldChange(changes, subject),
-            ...notes,
-            ...(changes.length > 0 ? [] : [`${already}; nothing would change`]),
-          ];
-        if (changes.length === 0) return [`${already}; nothing was changed`];
-        if (!switched) return [...notes, `${already}; Codex' files are clean`];
-        const how = hasAnswered(proofs) ? ", and answers" : "";
-        return [...notes, `${subject}runs its turns itself again, from the next session on${how}`];
-      },
-      print: ({ changes, proofs }) => {
-        printChanges(clm, changes);
-        if (proofs.length > 0) clm.list(proofs, briefCheckView);
-      },
+  runOnAgents(auto, { args, options }, clm, {
+    pace: canaryPace(options),
+    run: (session, ref) => returnToAuto(session, ref, options),
+    json: ({ agent: _, ...result }) => result,
+    lines: ({ switched, changes, proofs, notes }, subject) => {
+      const already = `${subject}runs its turns itself already`;
+      if (clm.dryRun)
+        return [
+          ...wouldChange(changes, subject),
+          ...notes,
+          ...(changes.length > 0 ? [] : [`${already}; nothing would change`]),
+        ];
+      if (changes.length === 0) return [`${already}; nothing was changed`];
+      if (!switched) return [...notes, `${already}; Codex' files are clean`];
+      const how = hasAnswered(proofs) ? ", and answers" : "";
+      return [...notes, `${subject}runs its turns itself again, from the next session on${how}`];
     },
-  );
+    print: ({ changes, proofs }) => {
+      printChanges(clm, changes);
+      if (proofs.length > 0) clm.list(proofs, briefCheckView);
+    },
+  });

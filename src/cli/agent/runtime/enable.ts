@@ -22,31 +22,28 @@ export const run: Handler<typeof enable> = ({ args, options }, clm) => {
   }
   const mirror = options.mirror ? true : options.noMirror ? false : undefined;
   const install = installCodex ? { version, file } : undefined;
-  return runOnAgents(
-    clm,
-    { command: enable, names: args.names, options, pace: canaryPace(options) },
-    {
-      run: (session, ref) => enableCodex(session, ref, { home, permissions, mirror, auxiliary, skipChat, install }),
-      json: ({ agent: _, ...result }) => result,
-      lines: ({ changes, proofs, notes }, subject) => {
-        const same = changes.length === 0;
-        if (clm.dryRun)
-          return [
-            ...wouldChange(changes, subject),
-            ...notes,
-            ...(same ? [`${subject}runs on Codex already; nothing would change`] : []),
-          ];
-        if (proofs.length === 0)
-          return [...notes, `${subject}is set to run on Codex; it is stopped, so nothing was proven`];
-        const how = `${same ? " already; nothing was changed" : ""}${hasAnswered(proofs) ? ", and answers" : ""}`;
-        return [...notes, `${subject}runs on Codex${how}`];
-      },
-      print: ({ checks, changes, proofs }) => {
-        clm.list(checks, checkView);
-        clm.ui.out("\n");
-        printChanges(clm, changes);
-        if (proofs.length > 0) clm.list(proofs, briefCheckView);
-      },
+  return runOnAgents(enable, { args, options }, clm, {
+    pace: canaryPace(options),
+    run: (session, ref) => enableCodex(session, ref, { home, permissions, mirror, auxiliary, skipChat, install }),
+    json: ({ agent: _, ...result }) => result,
+    lines: ({ changes, proofs, notes }, subject) => {
+      const same = changes.length === 0;
+      if (clm.dryRun)
+        return [
+          ...wouldChange(changes, subject),
+          ...notes,
+          ...(same ? [`${subject}runs on Codex already; nothing would change`] : []),
+        ];
+      if (proofs.length === 0)
+        return [...notes, `${subject}is set to run on Codex; it is stopped, so nothing was proven`];
+      const how = `${same ? " already; nothing was changed" : ""}${hasAnswered(proofs) ? ", and answers" : ""}`;
+      return [...notes, `${subject}runs on Codex${how}`];
     },
-  );
+    print: ({ checks, changes, proofs }) => {
+      clm.list(checks, checkView);
+      clm.ui.out("\n");
+      printChanges(clm, changes);
+      if (proofs.length > 0) clm.list(proofs, briefCheckView);
+    },
+  });
 };

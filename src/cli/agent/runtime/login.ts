@@ -17,25 +17,22 @@ export const run: Handler<typeof login> = ({ args, options }, clm) => {
   };
   // A person logs in to one at a time.
   const pace = { ...canaryPace(options), parallel: withApiKey ? options.parallel : 1 };
-  return runOnAgents(
-    clm,
-    { command: login, names: args.names, options, pace },
-    {
-      run: async (session, ref) => {
-        const apiKey = withApiKey ? await keyFrom(session) : undefined;
-        return loginForCodex(session, ref, { apiKey, home, hear: (line) => session.ui.note(line) });
-      },
-      json: ({ agent: _, ...result }) => result,
-      lines: ({ agent, codex, needless, hermes }, subject) => {
-        if (clm.dryRun) return [];
-        const without = needless ? "needs no login: its model provider is your own" : "is not logged in";
-        return [
-          codex ? `${subject}has a Codex that is logged in (${codex})` : `${subject}has a Codex that ${without}`,
-          hermes
-            ? `${subject}is logged in itself`
-            : `${subject}itself has no login: clm agent runtime login ${agent.ref}`,
-        ];
-      },
+  return runOnAgents(login, { args, options }, clm, {
+    pace,
+    run: async (session, ref) => {
+      const apiKey = withApiKey ? await keyFrom(session) : undefined;
+      return loginForCodex(session, ref, { apiKey, home, hear: (line) => session.ui.note(line) });
     },
-  );
+    json: ({ agent: _, ...result }) => result,
+    lines: ({ agent, codex, needless, hermes }, subject) => {
+      if (clm.dryRun) return [];
+      const without = needless ? "needs no login: its model provider is your own" : "is not logged in";
+      return [
+        codex ? `${subject}has a Codex that is logged in (${codex})` : `${subject}has a Codex that ${without}`,
+        hermes
+          ? `${subject}is logged in itself`
+          : `${subject}itself has no login: clm agent runtime login ${agent.ref}`,
+      ];
+    },
+  });
 };

@@ -6,20 +6,17 @@ import { status } from "./commands.js";
 import { describeStatus, inBrief, mustRun } from "./view.js";
 
 export const run: Handler<typeof status> = ({ args, options }, clm) =>
-  runOnAgents(
-    clm,
-    { command: status, names: args.names, options, pace: { parallel: options.parallel } },
-    {
-      run: (session, ref) => runtimeStatus(session, ref),
-      json: ({ agent: _, codex: { home, program, version }, ...result }) => ({
-        ...result,
-        codex: { home, program, version },
-      }),
-      verify: mustRun,
-      lines: (result, subject) => (subject === "" ? [inBrief(result)] : []),
-      print: (result) => {
-        clm.ui.out(`${describeStatus(result).join("\n")}\n\n`);
-        clm.list(result.checks, result.runtime === "codex" ? briefCheckView : checkView);
-      },
+  runOnAgents(status, { args, options }, clm, {
+    pace: { parallel: options.parallel },
+    run: (session, ref) => runtimeStatus(session, ref),
+    json: ({ agent: _, codex: { home, program, version }, ...result }) => ({
+      ...result,
+      codex: { home, program, version },
+    }),
+    verify: mustRun,
+    lines: (result, subject) => (subject === "" ? [inBrief(result)] : []),
+    print: (result) => {
+      clm.ui.out(`${describeStatus(result).join("\n")}\n\n`);
+      clm.list(result.checks, result.runtime === "codex" ? briefCheckView : checkView);
     },
-  );
+  });
