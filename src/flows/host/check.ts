@@ -11,19 +11,20 @@ export async function checkHost(session: Session, host: Host): Promise<Check[]> 
   try {
     const connection = await session.pool.connect(host);
     const facts = await readFacts(connection, session.now, session.signal);
-    return [
-      { id: "ssh.reach", result: "ok", reason: `${host.address} answers` },
-      { id: "ssh.key", result: "ok", reason: "shows the key that is trusted" },
-      { id: "ssh.login", result: "ok", reason: `${facts.user} is let in` },
-      await checkSudo(connection, facts, session.signal),
-      ...judge(facts),
-    ];
+    return [...reachedChecks(host, facts), await checkSudo(connection, facts, session.signal), ...judge(facts)];
   } catch (error) {
     session.signal.throwIfAborted();
     if (!isFault(error) || isFault(error, "interrupted")) throw error;
     return stoppedBy(error);
   }
 }
+
+/** The checks of a host that was reached. */
+export const reachedChecks = ({ address }: Host, { user }: Facts): Check[] => [
+  { id: "ssh.reach", result: "ok", reason: `${address} answers` },
+  { id: "ssh.key", result: "ok", reason: "shows the key that is trusted" },
+  { id: "ssh.login", result: "ok", reason: `${user} is let in` },
+];
 
 const sshChecks = ["ssh.reach", "ssh.key", "ssh.login"] as const;
 

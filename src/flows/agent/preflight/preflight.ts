@@ -4,6 +4,7 @@ import { type Facts, readFacts } from "../../../remote/facts.js";
 import type { Shell } from "../../../remote/process.js";
 import type { Host } from "../../../state/hosts.js";
 import { ChecksFailed, mustPass } from "../../checks-failed.js";
+import { reachedChecks } from "../../host/check.js";
 import type { Session } from "../../session.js";
 import { checksWithoutRoot, type ExpectedHost, missingPackages, preflightChecks } from "./preflight-checks.js";
 import { type PreflightObservation, type ProbeTarget, probeHost } from "./preflight-probe.js";
@@ -36,11 +37,7 @@ export async function preflight(session: Session, { host, expected, probe }: Pre
   const facts = await readFacts(connection, now, signal);
   // The recorded way to root may be outdated: the host says which one works today.
   const root = connection.as("root", facts.sudo);
-  const reached: Check[] = [
-    { id: "ssh.reach", result: "ok", reason: `${host.address} answers` },
-    { id: "ssh.key", result: "ok", reason: "shows the key that is trusted" },
-    { id: "ssh.login", result: "ok", reason: `${facts.user} is let in` },
-  ];
+  const reached = reachedChecks(host, facts);
   const observation = await probeHost(root, probe, signal).catch((error) => {
     if (!isFault(error, "sudo-refused")) throw error;
     const [fix] = error.next;
