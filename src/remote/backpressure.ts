@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 
-/** Writes to a stream that somebody else reads, and stops its source until there is room again. */
+/** Writes to a stream and pauses the source while the stream is full. */
 export function writeWithBackpressure(source: Readable, target: Writable, chunk: Buffer): void {
   if (target.write(chunk)) return;
   source.pause();

@@ -1,8 +1,8 @@
 import type { Writable } from "node:stream";
 
 /**
- * All that is written in one turn of the loop goes to the system in one piece: with many channels in one connection each
- * would else send its own small packet, and that is most of what sending costs.
+ * Sends everything written in one turn of the event loop in one system call. With many channels on one connection each
+ * would otherwise send its own small packet, which is most of the cost of sending.
  */
 export function coalesceWrites(stream: Writable): void {
   const write = stream.write.bind(stream) as (...given: unknown[]) => boolean;

@@ -21,11 +21,11 @@ export interface ConnectOptions {
   trust: Trust;
   credentials: Credentials & Passwords;
   env: NodeJS.ProcessEnv;
-  /** A key of clm's own, tried after the user's where the host's record names none. */
+  /** clm's own key, tried after the user's when the host's record has no identity. */
   ownKey?: string | undefined;
   debug?: ((line: string) => void) | undefined;
   signal?: AbortSignal | undefined;
-  /** Milliseconds until a host has shown its key; logging in may take twice as long again. ConnectTimeout in the user's ssh config wins. */
+  /** Milliseconds for connect and key exchange; login may take twice as long again. ConnectTimeout in the ssh config wins. */
   timeout?: number | undefined;
 }
 
@@ -60,7 +60,7 @@ export async function connect(target: Target, means: ConnectOptions, behind: str
   let road: Connection | undefined;
   try {
     for (const hop of settings.proxyJump.map(hopTarget)) {
-      // As in OpenSSH the first hop's own ProxyJump counts, the others are reached through the one before.
+      // As in OpenSSH, only the first hop's own ProxyJump counts; the others are reached through the hop before.
       road = road
         ? await dialThrough(road, hop, await sshSettings(hop, means.env), means)
         : await connect(hop, means, [...behind, target.name]);
@@ -72,7 +72,7 @@ export async function connect(target: Target, means: ConnectOptions, behind: str
   }
 }
 
-/** A hop is a host of its own: its key is pinned under its address. */
+/** A hop's key is pinned under its address. */
 function hopTarget({ hostname, port, user }: SshSettings["proxyJump"][number]): Target {
   return { name: lookupName(hostname, port ?? 22), address: hostname, port, user, jump: true };
 }
@@ -137,10 +137,10 @@ async function dial(target: Target, settings: SshSettings, means: ConnectOptions
       keepaliveCountMax: alive.unanswered,
       ...(means.debug && { debug: (line: string) => means.debug?.(`${target.name}: ${line}`) }),
     });
-    // Small packets one after the other would each wait for the host's delayed acknowledgement: 40 ms, five times a login.
+    // Without it each small packet waits for the host's delayed ACK: 40 ms, five times per login.
     client.connection?.setNoDelay(true);
     connecting.catch(() => {});
-    // Not only by destroying the socket: one whose name is being looked up has none yet.
+    // Destroying the socket is not enough: during the DNS lookup there is none yet.
     await waitFor(Promise.race([connecting, clock.expired]), { signal });
   } catch (error) {
     client.connection?.destroy();
@@ -160,7 +160,7 @@ async function dial(target: Target, settings: SshSettings, means: ConnectOptions
   });
 }
 
-/** The agent is asked only for the named key when one was named, as `ssh -i` with IdentitiesOnly does. */
+/** With a configured identity the agent offers only that key, as `ssh -i` with IdentitiesOnly does. */
 async function loginSettings(target: Target, settings: SshSettings, { env, ownKey }: ConnectOptions) {
   const { user, hostname, identitiesOnly, identityAgent } = settings;
   const own = ownKey && !target.identity && existsSync(ownKey) ? [ownKey] : [];
@@ -178,14 +178,14 @@ async function loginSettings(target: Target, settings: SshSettings, { env, ownKe
   return { user, hostname, identityFiles, agent, agentKeys };
 }
 
-// A host may refuse any number of keys slowly, one after the other.
+// A host may refuse any number of keys, slowly, one after the other.
 const loginFactor = 3;
 
-/** Time the host may take for each answer and in all, not counting the time a person thinks. */
-function loginClock(patience: number, giveUp: () => void) {
+/** Limits the host's time for each answer and in total, without the time a person takes to answer a prompt. */
+function loginClock(timeout: number, giveUp: () => void) {
   let ranOut = false;
   let timer: NodeJS.Timeout | undefined;
-  let left = patience * loginFactor;
+  let left = timeout * loginFactor;
   let since = 0;
   let expire: (error: Error) => void = () => {};
   const expired = new Promise<never>((_, reject) => {
@@ -206,7 +206,7 @@ function loginClock(patience: number, giveUp: () => void) {
         expire(new Error("no answer in time"));
         giveUp();
       },
-      Math.max(1, Math.min(patience, left)),
+      Math.max(1, Math.min(timeout, left)),
     );
   };
   restart();

@@ -12,26 +12,26 @@ import { rootOnTerminal, type TerminalProcess, type Window } from "./root-termin
 import { type Passwords, withRightsOf } from "./sudo.js";
 import type { SudoKind, Target } from "./target.js";
 
-// A default sshd refuses the 11th channel on a connection (MaxSessions 10); two are left for whoever else shares it.
+// A default sshd refuses the 11th channel on a connection (MaxSessions 10); two are left for other users of it.
 const channelsPerHost = 8;
 
-/** A live, trusted, logged-in road to one host. */
+/** An open connection to one host: its key is trusted and the login succeeded. */
 export interface Connection extends Shell {
   readonly target: Target;
   readonly user: string;
-  /** As in Shell; `sudo` says how root is reached when the record may be out of date. */
+  /** As in Shell; `sudo` overrides how root is reached when the record may be out of date. */
   as(user: string, sudo?: SudoKind): Shell;
-  /** The key it showed, which was trusted. */
+  /** The trusted key the host showed. */
   readonly hostKey: HostKey;
-  /** Runs a command as root on a terminal of its own. Whatever is typed there is for the command; `signal` stops the wait for it. */
+  /** Runs a command as root on a pseudo-terminal; `signal` ends the wait for it. */
   onTerminal(command: string, window: Window, signal: AbortSignal): Promise<TerminalProcess>;
   /** A stream to a port on the host's own loopback (or to `address` as the host sees it). */
   forward(port: number, address?: string, signal?: AbortSignal): Promise<Duplex>;
   close(): void;
   readonly open: boolean;
-  /** Resolves when the connection has ended, for whatever reason. */
+  /** Resolves when the connection has ended. */
   readonly closed: Promise<void>;
-  /** How that is told to who was using it. */
+  /** The fault for code that was using the connection. */
   lost(): Fault;
 }
 
@@ -40,13 +40,13 @@ export interface Login {
   user: string;
   hostKey: HostKey;
   passwords: Passwords;
-  /** Of the whole command: when it is aborted, nobody waits for a channel that is being opened. */
+  /** The command's signal: aborts the wait for a channel that is being opened. */
   signal?: AbortSignal | undefined;
   /** Milliseconds the host may take to open a channel and to start its command. */
   startTimeout?: number | undefined;
 }
 
-// sshd answers from memory after a fork; one that takes longer than this is stuck or wants us to be.
+// sshd needs one fork to answer; one that takes longer than this hangs, or wants us to.
 const defaultStartTimeout = 10_000;
 
 /** Wraps a connected client. */
@@ -58,7 +58,7 @@ export function connection(client: NodeSSH, login: Login): Connection {
   const slot = limit(channelsPerHost);
   let reason = "the connection ended";
   let open = true;
-  // node-ssh stops listening once connected, and an unheard 'error' would end the program.
+  // node-ssh removes its listener once connected, and an unhandled 'error' event would end the program.
   ssh.on("error", (error: Error & { level?: string }) => {
     reason = error.level === "client-timeout" ? "it stopped answering" : error.message;
   });
@@ -66,8 +66,8 @@ export function connection(client: NodeSSH, login: Login): Connection {
     open = false;
   });
 
-  // A short command's output, exit and close can arrive in one packet with the answer to exec, and ssh2 tells of all of
-  // them before any promise moves on: whoever listens must be there when the channel is.
+  // A short command's output, exit and close can arrive in one packet with the reply to exec, and ssh2 emits all of
+  // them before any promise continues: listeners must be attached in the callback.
   const openChannel = (command: string, signal: AbortSignal | undefined, window?: Window): Promise<TerminalProcess> => {
     const opened = new Promise<TerminalProcess>((resolve, reject) => {
       const pty = window && { term: window.term, rows: window.rows, cols: window.columns };
@@ -80,7 +80,7 @@ export function connection(client: NodeSSH, login: Login): Connection {
     return waitFor(opened, { signal, timeout: startTimeout, late, drop: (process) => process.kill("TERM") });
   };
 
-  /** What ends the wait for a channel. What is started after the command was stopped cleans up, and may go on. */
+  /** The signal that ends the wait for a channel. Commands started after an abort clean up, and may run. */
   const waitSignal = (signal: AbortSignal | undefined): AbortSignal | undefined => {
     const own = login.signal?.aborted ? undefined : login.signal;
     return signal && own ? AbortSignal.any([signal, own]) : (signal ?? own);
@@ -97,19 +97,19 @@ export function connection(client: NodeSSH, login: Login): Connection {
         waits?.throwIfAborted();
         const process = await retryChannel(() => openChannel(command, waits, window)).catch((error: Error) => {
           if (waits?.aborted || error instanceof Fault) throw error;
-          // A socket that has gone is noticed here before its end is told.
+          // A closed socket fails here before its close event arrives.
           throw open && error.message !== "Not connected" ? refused(target, error) : lost(target, reason);
         });
         const stop = () => process.kill("TERM");
         signal?.addEventListener("abort", stop, { once: true });
-        // It may have been aborted while the channel was being opened.
+        // Aborted while the channel was being opened.
         if (signal?.aborted) stop();
         started(process);
         await process.done.catch(() => {});
         signal?.removeEventListener("abort", stop);
       }).catch(failed);
     });
-    // Also while all places for channels are taken.
+    // Also while waiting for a free channel.
     return waitFor(opened, { signal: waits, drop: (process) => process.kill("TERM") });
   }
 
@@ -140,7 +140,7 @@ export function connection(client: NodeSSH, login: Login): Connection {
     },
     close() {
       client.dispose();
-      // A host that never closes its side would keep the socket, and whoever waits for `closed`.
+      // A host that never closes its side would keep the socket open, and `closed` pending.
       setTimeout(() => ssh.destroy(), grace).unref();
     },
     get open() {
@@ -154,7 +154,7 @@ export function connection(client: NodeSSH, login: Login): Connection {
 
 const grace = 500;
 
-// RFC 4254, 5.1: administratively prohibited. sshd says so when its settings, and not the port, are against it.
+// RFC 4254, 5.1: administratively prohibited. sshd replies so when its settings forbid it, not when the port is closed.
 const prohibited = 1;
 
 /** The part of ssh2's client that its types leave out. */
@@ -169,8 +169,8 @@ interface ChannelInternals {
 }
 
 /**
- * sshd gives a closed channel's place back only when it has read all that came with the close. A channel opened in the
- * same breath finds the old ones still counted (seen: 8 at a time, 40 in a row, refused by a MaxSessions of 10).
+ * sshd frees a closed channel only after it has read everything sent with the close. A channel opened right after finds
+ * the old ones still counted (seen: 8 at a time, 40 in a row, refused by a MaxSessions of 10).
  */
 async function retryChannel<T>(attempt: () => Promise<T>, left = 6): Promise<T> {
   try {
@@ -199,7 +199,7 @@ function channelProcess(channel: ClientChannel, lostFault: () => Fault): Termina
     left = () => resolve({ code: null });
   });
   done.catch(() => {});
-  // sshd closes a channel only when the process has ended, which may be never: nobody waits for that longer than this.
+  // sshd closes a channel only when the process has ended, which may be never: the wait is limited to this.
   const leave = () => {
     if (closed) return;
     channel.close();
@@ -209,7 +209,7 @@ function channelProcess(channel: ClientChannel, lostFault: () => Fault): Termina
       left();
     }, grace).unref();
   };
-  // Here the errors of stdin end, as Process promises.
+  // Process promises that stdin emits no errors.
   channel.on("error", () => {});
   channel.stderr.on("error", () => {});
   return {
@@ -235,7 +235,7 @@ function channelProcess(channel: ClientChannel, lostFault: () => Fault): Termina
 }
 
 function refused(target: Target, error: Error): Fault {
-  return new Fault("remote-failed", `${target.name} would not start another command`, {
+  return new Fault("remote-failed", `${target.name} refused to start another command`, {
     why: error.message,
     cause: error,
   });
@@ -243,18 +243,18 @@ function refused(target: Target, error: Error): Fault {
 
 const notStarted = ({ name }: Target, timeout: number): Fault =>
   new Fault("remote-timeout", `${name} did not start a command within ${timeout / 1000} s`, {
-    why: "its SSH server took the request and did not answer it",
+    why: "its SSH server accepted the request and did not answer",
     next: `clm host check ${name}`,
   });
 
 const notForwarded = ({ name }: Target, to: string, timeout: number): Fault =>
   new Fault("remote-timeout", `${name} did not connect to ${to} within ${timeout / 1000} s`, {
-    why: "its SSH server took the request and did not answer it",
+    why: "its SSH server accepted the request and did not answer",
     next: `clm host check ${name}`,
   });
 
 function forwardsNothing({ name, jump }: Target, to: string): Fault {
-  return new Fault("unsupported", `the SSH server of ${name} does not let clm through to ${to}`, {
+  return new Fault("unsupported", `the SSH server of ${name} does not forward to ${to}`, {
     why: [
       "its sshd says that it is prohibited: AllowTcpForwarding is not yes or local,",
       "or DisableForwarding, PermitOpen or a line of authorized_keys forbids it",

@@ -4,7 +4,7 @@ import type { Shell } from "./process.js";
 import { run } from "./run.js";
 import type { SudoKind } from "./target.js";
 
-/** What a host said of itself, just now. */
+/** Facts about a host, read just now. */
 export interface Facts {
   user: string;
   hostname: string;
@@ -18,17 +18,17 @@ export interface Facts {
   memory_free_mb: number;
   disk_total_mb: number;
   disk_free_mb: number;
-  /** Major version; 0 where systemd is not there. */
+  /** Major version; 0 without systemd. */
   systemd: number;
-  /** What `systemctl is-system-running` says. */
+  /** Output of `systemctl is-system-running`. */
   system_state: string;
   sudo: SudoKind;
   gpu: string[];
-  /** Seconds the host's clock is ahead of ours, to within the time the question took. */
+  /** Seconds the host's clock is ahead of ours, give or take the round trip. */
   clock_ahead: number;
 }
 
-/** Asks a host for its facts in one exec. */
+/** Reads a host's facts in one exec. */
 export async function readFacts(
   shell: Shell,
   now: () => Date = () => new Date(),
@@ -42,12 +42,12 @@ export async function readFacts(
   });
   const middle = (asked + now().getTime()) / 2;
   if (code === 0 && /^end=facts$/m.test(stdout)) return parseFacts(stdout, middle / 1000);
-  throw new Fault("unsupported", "the host could not tell about itself", {
+  throw new Fault("unsupported", "the host's facts could not be read", {
     why: stderr.trim() || `its /bin/sh ended with ${code}`,
   });
 }
 
-// PCI vendor numbers of the makers whose cards run models.
+// PCI vendor ids of GPUs that run models.
 const gpuVendors = new Map([
   ["0x10de", "nvidia"],
   ["0x1002", "amd"],

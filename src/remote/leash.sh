@@ -1,7 +1,6 @@
-# Whoever holds us by our stdin writes a byte to it now and then. Returns when that is over: when stdin ends, as clm was killed,
-# and when it stays silent, as the network was cut, which sshd may take hours to notice. Only who was told that all is done
-# has nothing left to end.
+# clm writes a byte to our stdin now and then. Returns when stdin ends (clm was killed) or stays silent (the network was cut,
+# which sshd may take hours to notice). The status is 0 only after the byte for "all is done".
 beat() {
-  while byte=$(timeout --foreground "$patience" dd bs=1 count=1 status=none 2>/dev/null); [ "$byte" = . ]; do :; done
+  while byte=$(timeout --foreground "$silence" dd bs=1 count=1 status=none 2>/dev/null); [ "$byte" = . ]; do :; done
   [ "$byte" = ! ]
 }

@@ -1,19 +1,19 @@
 import library from "./leash.sh?raw";
 
-// Seconds. Several may be late, or clm stopped with Ctrl-Z for a moment, before a host takes us for gone.
+// Seconds. A few beats may be late, or clm be suspended for a moment, before a host gives up on us.
 const between = 15;
 const timeout = 90;
 
 /**
- * For a script that runs on for us on a host: its function `beat` returns when nobody holds its stdin any more, and then the
- * script has to end all it does. The host has no use for the comments.
+ * A dead man's switch for a script on a host: its function `beat` returns when stdin closes or falls silent, and the
+ * script then ends everything it started. Comments are not sent.
  */
-export const leash = `patience=${timeout}\n${library.replace(/^#.*\n/gm, "")}`;
+export const leash = `silence=${timeout}\n${library.replace(/^#.*\n/gm, "")}`;
 
-/** The last byte, when all is done and nothing has to be ended. */
+/** The last byte: the work is done, and nothing has to be ended. */
 export const letGo = "!";
 
-/** Says from now on that we are there, until it is stopped. */
+/** Sends a beat regularly until it is stopped. */
 export function beating(say: (byte: string) => unknown): () => void {
   const timer = setInterval(() => say("."), between * 1000);
   return () => clearInterval(timer);

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { type AnyAuthMethod, type AuthHandlerMiddleware, BaseAgent, createAgent, type ParsedKey, utils } from "ssh2";
 import type { Secret } from "../secret.js";
 
-/** Who answers when a passphrase or a password is needed. Returns nothing when nobody is there to ask. */
+/** Provides passphrases and passwords; undefined when there is no one to ask. */
 export interface Credentials {
   passphrase(identity: string): Promise<Secret | undefined>;
   password(login: string): Promise<Secret | undefined>;
@@ -18,18 +18,18 @@ export interface LoginSettings {
   agentKeys?: Buffer[] | undefined;
 }
 
-/** What was tried, for the message when nothing worked. */
+/** The attempts, for the message when all failed. */
 export interface LoginAttempts {
   handler: AuthHandlerMiddleware;
   tried: string[];
-  /** What ended the attempts, when it was not the host: a person who would not answer. */
+  /** What ended the attempts, if not the host: a person declined to answer. */
   readonly failure: unknown;
 }
 
 /**
- * The ways to log in, in the order OpenSSH uses: the agent's keys, key files, then a password. Each is prepared only when its
- * turn comes, so a passphrase is asked for only if the agent's keys were refused. `waiting` is told while a person
- * is thinking, so that their time does not count as the host's.
+ * The authentication methods in OpenSSH's order: the agent's keys, key files, then a password. Each is prepared only when
+ * it is tried, so a passphrase is asked for only after the agent's keys were refused. `waiting` is called around prompts, so
+ * that a person's time does not count as the host's.
  */
 export function loginAttempts(
   settings: LoginSettings,
@@ -40,7 +40,7 @@ export function loginAttempts(
   const tried: string[] = [];
   const login = `${username}@${hostname}`;
 
-  // What the host still accepts, as of its latest refusal; null until it has refused once.
+  // Methods the host still accepts, as of its latest refusal; null before the first.
   let accepted: readonly string[] | null = null;
 
   async function* attempts(): AsyncGenerator<AnyAuthMethod> {
@@ -116,9 +116,9 @@ function parse(content: Buffer, passphrase?: string): ParsedKey | Error {
 }
 
 /**
- * An agent that is not running has no keys. Left to itself ssh2 emits an error on the client for that, which ends the
- * connection although other ways to log in are left. With `only`, other keys of the agent are not shown to the host:
- * sshd gives up after six, and the right one may be the seventh.
+ * An agent that is not running has no keys. ssh2 would emit an error on the client, which ends the connection although
+ * other methods are left. With `only`, other keys of the agent are not offered: sshd gives up after six, and the right
+ * one may be the seventh.
  */
 class ForgivingAgent extends BaseAgent<ParsedKey> {
   readonly #agent: BaseAgent<ParsedKey>;

@@ -4,11 +4,11 @@ import type { ConnectOptions } from "./connect.js";
 import type { Connection } from "./connection.js";
 import type { Target } from "./target.js";
 
-// Handshakes are work for the processor: past this many at once each only waits for the others.
+// Handshakes are CPU-bound: more than this at once only wait for each other.
 const startsAtOnce = 32;
 const tries = 4;
 
-/** One connection per host, made when first asked for and shared, for as long as the host is at the same place. */
+/** One shared connection per host, opened on first use and replaced when the host's address changes. */
 export interface Pool {
   connect(target: Target): Promise<Connection>;
   close(): void;
@@ -17,7 +17,7 @@ export interface Pool {
 export function createPool(means: ConnectOptions): Pool {
   const start = limit(startsAtOnce);
   const connections = new Map<string, { to: string; made: Promise<Connection> }>();
-  /** All that may be open: what is under way on one to a host's former place comes to its end there. */
+  /** All that may be open, including those to a former address, where running work finishes. */
   const all = new Set<Promise<Connection>>();
 
   return {
@@ -49,7 +49,7 @@ const endpointOf = ({ address, port, user, jump }: Target): string => JSON.strin
 
 /** A default sshd drops some of many connections that start together (MaxStartups 10:30:100): wait a little, try again. */
 async function connectWithRetry(target: Target, means: ConnectOptions): Promise<Connection> {
-  // Loaded with the first connection: most commands that have a pool in reach never connect.
+  // Loaded late: most commands with a pool never connect.
   const { connect, DroppedAtStart } = await import("./connect.js");
   for (let attempt = 1; ; attempt++) {
     try {

@@ -6,9 +6,9 @@ export interface Exit {
   signal?: string;
 }
 
-/** A process somewhere else. Over SSH it is a channel; in unit tests it is a child of ours. */
+/** A remote process. Over SSH it is a channel; in unit tests a child process. */
 export interface Process {
-  /** Writing to a process that has gone is no error and throws none: how it ended is told by `done`. */
+  /** Emits no errors: writing to an ended process is ignored, and `done` reports how it ended. */
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -16,13 +16,13 @@ export interface Process {
   readonly done: Promise<Exit>;
   /** Sends a signal and leaves. Over SSH it reaches what has the login user's rights, not what sudo started. */
   kill(signal?: "INT" | "TERM" | "KILL"): void;
-  /** Hangs up. The process may go on; whoever writes to nobody usually ends. */
+  /** Closes the channel. The process may go on; most end at their next write. */
   leave(): void;
 }
 
-/** Something that starts processes. `as` gives the same thing with another user's rights. */
+/** Starts processes. `as` returns a shell with another user's rights. */
 export interface Shell {
-  /** Runs one command line. It must be built with `quote` wherever anything varies. */
+  /** Runs one command line. Every variable part must be quoted. */
   spawn(command: string, options?: { signal?: AbortSignal }): Promise<Process>;
   as(user: string): Shell;
 }

@@ -1,20 +1,20 @@
 import type { Fault } from "../errors.js";
 
-/** The time that something on a host may take in all. */
+/** A time limit for remote work. */
 export interface Deadline {
-  /** Aborted, with the fault that was given, when the time is over. */
+  /** Aborted with the given fault when the time is up. */
   readonly signal: AbortSignal;
-  /** Milliseconds that are left. */
+  /** Milliseconds left. */
   left(): number;
   stop(): void;
 }
 
-/** A clock that stands still while a person is asked for a password: deadlines count only the time that hosts take. */
+/** A clock that stops while a person is asked for a password: deadlines count only the hosts' time. */
 export class PromptClock {
   #prompts = 0;
   readonly #running = new Set<{ pause(): void; resume(): void }>();
 
-  /** Nothing is counted until the answer is there. */
+  /** Stops the clock until the answer is there. */
   async whileAsking<T>(answer: Promise<T>): Promise<T> {
     if (this.#prompts++ === 0) for (const each of this.#running) each.pause();
     try {

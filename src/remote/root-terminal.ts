@@ -4,21 +4,21 @@ import { sh } from "../quote.js";
 import type { Process } from "./process.js";
 import { noSudo, passwordOptions, randomMark, type SudoAccess, sudoTimeout, withProofLine } from "./sudo.js";
 
-/** A terminal: what kind of one, and how large. */
+/** A terminal's type and size. */
 export interface Window {
   term: string;
   rows: number;
   columns: number;
 }
 
-/** A process on a terminal of its own. All it shows comes on stdout. */
+/** A process on a pseudo-terminal. All its output is on stdout. */
 export interface TerminalProcess extends Process {
   resize(window: Pick<Window, "rows" | "columns">): void;
 }
 
 /**
- * Runs a command as root on a terminal. sudo asks there with a prompt of our own, and nothing but the password is written
- * before the proof line has come, after which the terminal is the command's.
+ * Runs a command as root on a pseudo-terminal. sudo asks there with our own prompt, and only the password is written before
+ * the marker line arrives; after it the terminal belongs to the command.
  */
 export async function rootOnTerminal(
   command: string,
@@ -40,7 +40,7 @@ export async function rootOnTerminal(
   }
 }
 
-// Characters a terminal may show before the proof line.
+// Characters that may come before the marker line.
 const maxPreambleBytes = 64 * 1024;
 
 const nobody = "sudo wants a password and nobody is there to give it";
@@ -51,7 +51,7 @@ interface SudoDialogue {
   password: () => ReturnType<SudoAccess["passwords"]["sudo"]>;
 }
 
-/** What the terminal shows after sudo let us through. Rejects with a reason when it did not. */
+/** The output after sudo succeeded. Rejects with a reason when it did not. */
 function afterSudo({ stdout, stdin, done }: Process, { proof, prompt, password }: SudoDialogue): Promise<Readable> {
   const rest = new PassThrough();
   let head = "";

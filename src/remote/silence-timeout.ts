@@ -3,7 +3,7 @@ import { Fault } from "../errors.js";
 
 export interface StreamLimits {
   host: string;
-  /** Milliseconds in which nothing comes although somebody waits for it. */
+  /** Milliseconds without data while a reader waits. */
   silence: number;
   /** Bytes in all. */
   maxBytes?: number;
@@ -11,7 +11,7 @@ export interface StreamLimits {
   total?: number;
 }
 
-/** What a stream from a host brings, until it falls silent or brings too much. A reader that is slow is not the host's silence. */
+/** The chunks of a stream from a host, within the limits. The time of a slow reader does not count as silence. */
 export async function* withSilenceTimeout(
   stream: AsyncIterable<Buffer>,
   { host, silence, maxBytes = Number.POSITIVE_INFINITY, total = Number.POSITIVE_INFINITY }: StreamLimits,
@@ -30,13 +30,13 @@ export async function* withSilenceTimeout(
       yield chunk.value;
     }
   } finally {
-    // Not waited for: it may wait for what never comes.
+    // Not awaited: it may never resolve.
     void chunks.return?.()?.catch(() => {});
   }
 }
 
 const fellSilent = (host: string, silence: number): Fault =>
-  new Fault("remote-timeout", `${host} fell silent in the middle of its answer`, {
+  new Fault("remote-timeout", `${host} stopped sending in the middle of its answer`, {
     why: `nothing came for ${silence / 1000} s`,
     next: `clm host check ${host}`,
   });

@@ -11,12 +11,12 @@ export type { Hop, SshSettings } from "./ssh-settings.js";
 
 const run = promisify(execFile);
 
-// `Match exec` and host name lookups in the user's config take their own time; this much is a hang.
+// `Match exec` and name lookups in the user's config take time; more than this is a hang.
 const timeout = 15_000;
 
 /**
- * Asks OpenSSH how it would reach a host, so that `~/.ssh/config` means to clm what it means to ssh. What the host's
- * record says goes in as command line options, which OpenSSH puts before its files. `$CLM_SSH_CONFIG` names another
+ * Asks OpenSSH (`ssh -G`) how it would reach a host, so that `~/.ssh/config` works for clm as for ssh. The host's record
+ * is passed as command line options, which OpenSSH ranks above its files. `$CLM_SSH_CONFIG` names another
  * config file, as `ssh -F` does.
  */
 export async function sshSettings(
@@ -26,21 +26,21 @@ export async function sshSettings(
 ): Promise<SshSettings> {
   mustBeOneWord("address", target.address);
   if (target.user !== undefined) mustBeOneWord("user", target.user);
-  // The home of the password file, not $HOME: it is the one OpenSSH takes.
+  // From the password database, not $HOME, as OpenSSH does.
   const { homedir: home, username: user } = userInfo();
   const here: LocalUser = { home, user, env };
   const output = (await askSsh(target, here, debug)) ?? withoutSsh(target, here);
   const settings = parseSshSettings(output, here);
   if (settings.proxyCommand !== undefined) throw needsProxyCommand(target, settings.proxyCommand);
   const identityFiles = await existing(settings.identityFiles);
-  // An explicit identity comes first in what ssh -G prints, and with it the usual keys are left out.
+  // ssh -G prints an explicit identity first and then leaves the default keys out.
   const [explicit] = settings.identityFiles;
   if (target.identity && (!explicit || !identityFiles.includes(explicit)))
     throw noIdentity(target.name, target.identity);
   return { ...settings, identityFiles };
 }
 
-/** What `ssh -G` prints; nothing when there is no ssh on this machine. */
+/** The output of `ssh -G`; undefined when ssh is not installed. */
 async function askSsh(target: Target, here: LocalUser, debug: (line: string) => void): Promise<string | undefined> {
   const config = here.env.CLM_SSH_CONFIG;
   const argv = [
@@ -48,7 +48,7 @@ async function askSsh(target: Target, here: LocalUser, debug: (line: string) => 
     ...(config ? ["-F", config] : []),
     ...(target.port === undefined ? [] : ["-p", String(target.port)]),
     ...(target.user === undefined ? [] : ["-l", target.user]),
-    // Not -i: a path of which only the `.pub` is there would be left out, and ~/.ssh/id_* be tried in its place.
+    // Not -i: it ignores a path of which only the `.pub` exists, and ssh would try ~/.ssh/id_* instead.
     ...(target.identity ? ["-o", `IdentityFile=${inConfig(target.identity)}`, "-o", "IdentitiesOnly=yes"] : []),
     "--",
     target.address,
@@ -63,7 +63,7 @@ async function askSsh(target: Target, here: LocalUser, debug: (line: string) => 
       debug(`no ssh on this machine: ${target.address} is reached without ~/.ssh/config`);
       return undefined;
     }
-    throw new Fault("local-setup", `ssh cannot say how to reach ${target.name} at ${target.address}`, {
+    throw new Fault("local-setup", `ssh -G failed for ${target.name} at ${target.address}`, {
       why: failure.killed ? "no answer in time" : (failure.stderr?.trim().split(/\r?\n/) ?? failure.message),
       next: `ssh -G ${config ? `-F ${quote(config)} ` : ""}${target.address}`,
       cause: error,
@@ -71,7 +71,7 @@ async function askSsh(target: Target, here: LocalUser, debug: (line: string) => 
   }
 }
 
-/** What OpenSSH would say on a machine where nothing is configured. */
+/** OpenSSH's defaults. */
 function withoutSsh(target: Target, here: LocalUser): string {
   const identities = target.identity
     ? [target.identity.replaceAll("%", "%%")]
@@ -96,7 +96,7 @@ async function existing(paths: string[]): Promise<string[]> {
   return paths.filter((_, index) => found[index]);
 }
 
-/** A path as it is written in a config file, where `%` starts a token. */
+/** A path in a config file, where `%` starts a token. */
 function inConfig(path: string): string {
   return `"${path.replaceAll("%", "%%").replace(/["\\]/g, "\\$&")}"`;
 }
@@ -109,14 +109,14 @@ function mustBeOneWord(what: string, text: string): void {
 }
 
 function noIdentity(name: string, identity: string): Fault {
-  return new Fault("local-setup", `the key to log in to ${name} with is not there: ${identity}`, {
+  return new Fault("local-setup", `the login key of ${name} does not exist: ${identity}`, {
     next: `ls -l ${quote(identity)}`,
   });
 }
 
 function needsProxyCommand(target: Target, command: string): Fault {
-  return new Fault("unsupported", `${target.name} is reached by a ProxyCommand, and clm runs none`, {
-    why: [`ProxyCommand ${command}`, "a ProxyJump does the same wherever the way is another SSH host"],
+  return new Fault("unsupported", `${target.name} needs a ProxyCommand, which clm does not support`, {
+    why: [`ProxyCommand ${command}`, "use ProxyJump where the proxy is an SSH host"],
     next: `ssh -G ${target.address}`,
   });
 }

@@ -1,32 +1,32 @@
-/** A host to go through on the way. */
+/** A jump host. */
 export interface Hop {
   hostname: string;
   port?: number;
   user?: string;
 }
 
-/** What OpenSSH would do to reach a host, as far as clm does the same. */
+/** OpenSSH's settings for a host, as far as clm follows them. */
 export interface SshSettings {
   hostname: string;
   user: string;
   port: number;
-  /** Private keys to try; of each, the file itself or its `.pub` (the key being in an agent) is there. */
+  /** Private keys to try; of each, the file or its `.pub` (with the key in an agent) exists. */
   identityFiles: string[];
-  /** Of an agent's keys, only those named by `identityFiles` are to be shown. */
+  /** Offer only the agent's keys named by `identityFiles`. */
   identitiesOnly: boolean;
   /** The agent's socket when it is not `$SSH_AUTH_SOCK`, or "none". */
   identityAgent?: string;
-  /** In the order they are passed. As in OpenSSH, the `ProxyJump` of the first hop's own settings comes before it. */
+  /** In order. As in OpenSSH, the first hop's own `ProxyJump` comes before it. */
   proxyJump: Hop[];
-  /** clm runs no ProxyCommand; the caller says so. */
+  /** Not supported: the caller throws. */
   proxyCommand?: string;
-  /** The name, without port, under which the user's known_hosts files hold this host. */
+  /** The host's name, without port, in the user's known_hosts files. */
   hostKeyAlias?: string;
   userKnownHostsFiles: string[];
   globalKnownHostsFiles: string[];
-  /** How often a silent host is asked whether it is still there, and how many of these it may leave unanswered. */
+  /** Milliseconds between keepalives, and how many may stay unanswered. */
   alive?: KeepAlive;
-  /** Milliseconds until the host must have answered, where the user's config says so. */
+  /** ConnectTimeout of the user's config, in milliseconds. */
   connectTimeout?: number;
 }
 
@@ -35,23 +35,23 @@ export interface KeepAlive {
   unanswered: number;
 }
 
-// Whoever waits for a word from a host that froze is told within 10 s: the third question that finds two unanswered ends it.
+// A frozen host is noticed within 10 s: the third keepalive that finds two unanswered ends the connection.
 const defaultAlive: KeepAlive = { milliseconds: 3000, unanswered: 2 };
 
-/** What the user's config says, unless that would tell later than clm promises. */
+/** The user's settings, unless they would notice later than that. */
 export function keepAliveFor(wanted: KeepAlive = defaultAlive): KeepAlive {
   const end = ({ milliseconds, unanswered }: KeepAlive) => milliseconds * (unanswered + 1);
   return end(wanted) < end(defaultAlive) ? wanted : defaultAlive;
 }
 
-/** What the tokens in paths stand for, besides what the settings say themselves. */
+/** Values of the tokens in paths that are not in the settings themselves. */
 export interface LocalUser {
   home: string;
   user: string;
   env: NodeJS.ProcessEnv;
 }
 
-/** Reads what `ssh -G` prints. Whether identity files exist is not looked at. */
+/** Parses the output of `ssh -G`. Does not check whether identity files exist. */
 export function parseSshSettings(output: string, here: LocalUser): SshSettings {
   const values = new Map<string, string[]>();
   for (const line of output.split("\n")) {
@@ -87,12 +87,12 @@ export function parseSshSettings(output: string, here: LocalUser): SshSettings {
   };
 }
 
-/** Zero is what OpenSSH says when nobody has set it. */
+/** OpenSSH prints zero for unset. */
 function aliveFrom(seconds = "0", unanswered = "3"): Pick<SshSettings, "alive"> {
   return Number(seconds) > 0 ? { alive: { milliseconds: Number(seconds) * 1000, unanswered: Number(unanswered) } } : {};
 }
 
-/** `[user@]host[:port]` or the same as an `ssh://` address; IPv6 stands in brackets when a port follows. */
+/** `[user@]host[:port]` or an `ssh://` URL; IPv6 is in brackets when a port follows. */
 export function parseHop(text: string): Hop {
   const address = text.trim().replace(/^ssh:\/\/(.*?)\/?$/, "$1");
   const [, user, bracketed, plain, port] =
@@ -104,7 +104,7 @@ export function parseHop(text: string): Hop {
   };
 }
 
-/** `ssh -G` joins paths with spaces and quotes nothing, so a word that starts no path belongs to the one before it. */
+/** `ssh -G` joins paths with spaces and quotes nothing, so a word that does not start a path continues the one before. */
 function splitPaths(line: string): string[] {
   return line.split(/ (?=[/~%$])/);
 }

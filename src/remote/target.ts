@@ -1,7 +1,7 @@
 /** How root is reached on a host. */
 export type SudoKind = "root" | "passwordless" | "password" | "none";
 
-/** What must be known of a host to reach it. A host record is one. */
+/** How to reach a host. A host record is one. */
 export interface Target {
   name: string;
   address: string;
@@ -9,6 +9,6 @@ export interface Target {
   user?: string | undefined;
   identity?: string | undefined;
   sudo?: SudoKind | undefined;
-  /** Only passed through on the way to another; it goes by its address and is in no fleet. */
+  /** A jump host: named by its address, and not in the fleet. */
   jump?: boolean;
 }

@@ -4,13 +4,13 @@ import { fingerprint } from "../../text/fingerprint.js";
 import type { SshSettings } from "../ssh-settings.js";
 import type { Target } from "../target.js";
 import { formatKey, type HostKey } from "./key.js";
-import { type Entry, lookupName } from "./known-hosts.js";
+import { type KnownHostsEntry, lookupName } from "./known-hosts.js";
 import { userNameOf } from "./user-files.js";
 import type { Distrust } from "./verdict.js";
 
-type Place = Pick<SshSettings, "hostname" | "port" | "hostKeyAlias">;
+type SshAddress = Pick<SshSettings, "hostname" | "port" | "hostKeyAlias">;
 
-/** A key that nobody has approved yet: it may be, and tried again. */
+/** An unknown key. Once it is approved, the connection can be tried again. */
 export class UnknownHostKey extends Fault {
   constructor(
     readonly alias: string,
@@ -23,7 +23,7 @@ export class UnknownHostKey extends Fault {
 }
 
 /** The fault for a key that is not trusted. Names every key on file and the key shown. */
-export function untrusted(target: Target, settings: Place, found: Distrust): Fault {
+export function untrusted(target: Target, settings: SshAddress, found: Distrust): Fault {
   const { offered } = found;
   const host = describeHost(target, settings);
   const data = keyData(target, offered, found.kind === "changed" ? found.expected : []);
@@ -31,7 +31,7 @@ export function untrusted(target: Target, settings: Place, found: Distrust): Fau
     case "unknown":
       return new UnknownHostKey(target.name, offered, `the key of ${host} is not known`, {
         why: [shows(offered), "on the host, this prints the same: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"],
-        next: waysIn(target, settings),
+        next: nextFor(target, settings),
         data,
       });
     case "changed": {
@@ -43,7 +43,7 @@ export function untrusted(target: Target, settings: Place, found: Distrust): Fau
         why: [
           ...found.expected.map(onFile),
           shows(offered),
-          "the host was set up anew, or someone else answers at its address",
+          "the host was reinstalled, or another machine answers at its address",
         ],
         next,
         data,
@@ -51,7 +51,7 @@ export function untrusted(target: Target, settings: Place, found: Distrust): Fau
     }
     case "revoked":
       return new Fault("host-key-revoked", `the key of ${host} was revoked`, {
-        why: [shows(offered), `revoked in ${standsIn(found.entry)}`],
+        why: [shows(offered), `revoked in ${locationOf(found.entry)}`],
         next: `give ${target.name} a new host key, then: clm host trust ${target.name}`,
         data: { ...data, revoked: { file: found.entry.file, line: found.entry.line } },
       });
@@ -79,23 +79,23 @@ function keyData(target: Target, offered: HostKey, expected: readonly HostKey[])
 
 const describeKey = (key: HostKey) => `${fingerprint(key.blob)} (${key.type})`;
 const shows = (key: HostKey) => `it shows    ${describeKey(key)}`;
-const standsIn = (entry: Entry) => `${entry.file}, line ${entry.line}`;
+const locationOf = (entry: KnownHostsEntry) => `${entry.file}, line ${entry.line}`;
 
-function onFile(key: HostKey | Entry): string {
-  return `on file is  ${describeKey(key)}${"file" in key ? ` in ${standsIn(key)}` : ""}`;
+function onFile(key: HostKey | KnownHostsEntry): string {
+  return `on file is  ${describeKey(key)}${"file" in key ? ` in ${locationOf(key)}` : ""}`;
 }
 
-function describeHost(target: Target, { hostname, port }: Place): string {
+function describeHost(target: Target, { hostname, port }: SshAddress): string {
   const address = lookupName(hostname, port);
   return target.name === address ? target.name : `${target.name} at ${address}`;
 }
 
-/** A jump host is in no fleet: there OpenSSH asks the user, and its known_hosts then vouches. */
-function waysIn(target: Target, { hostname, port }: Place): string {
+/** A jump host is not in the fleet: the user approves its key with ssh, and known_hosts then vouches for it. */
+function nextFor(target: Target, { hostname, port }: SshAddress): string {
   return target.jump ? `ssh ${port === 22 ? "" : `-p ${port} `}${hostname}` : `clm host trust ${target.name}`;
 }
 
-function forget(settings: Place, expected: Entry[]): string[] {
+function forget(settings: SshAddress, expected: KnownHostsEntry[]): string[] {
   const files = new Set(expected.map((entry) => entry.file));
   return [...files].map((file) => `ssh-keygen -f ${quote(file)} -R '${userNameOf(settings)}'`);
 }

@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
 
-/** A host's public key: `blob` is what travels on the wire, `type` is the name written in its first field. */
+/** A host's public key: `blob` is its wire format, `type` the name in its first field. */
 export interface HostKey {
   type: string;
   blob: Buffer;
@@ -27,7 +27,7 @@ export function formatKey(key: HostKey): string {
   return `${key.type} ${key.blob.toString("base64")}`;
 }
 
-/** The key a host shows; one that is not a whole key of a type we know is refused. */
+/** The key a host shows; throws for an incomplete key or an unknown type. */
 export function hostKeyFrom(blob: Buffer): HostKey {
   const key = readBlob(blob);
   if (typeof key !== "string") return key;

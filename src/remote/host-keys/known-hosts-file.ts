@@ -1,10 +1,10 @@
 import { readFile, stat } from "node:fs/promises";
 import { type KnownHosts, parseKnownHosts } from "./known-hosts.js";
 
-// A command may ask about a thousand hosts and all look in the same files, so a file is parsed again only when it changed.
+// A command may check a thousand hosts against the same files: a file is parsed again only when it has changed.
 const parsed = new Map<string, { version: string; known: Promise<KnownHosts> }>();
 
-/** Reads a known_hosts file, and only ever reads it. A missing one is empty; any other trouble is thrown as it comes. */
+/** Reads a known_hosts file. A missing one is empty; other errors are thrown. */
 export async function readKnownHosts(path: string): Promise<KnownHosts> {
   const version = await versionOf(path);
   if (version === undefined) return { entries: [], ignored: [] };
@@ -12,7 +12,7 @@ export async function readKnownHosts(path: string): Promise<KnownHosts> {
   if (before?.version === version) return before.known;
   const known = readFile(path, "utf8").then((text) => parseKnownHosts(text, path));
   parsed.set(path, { version, known });
-  // What failed once may have been mended since.
+  // Do not cache a failure: the file may be fixed by the next read.
   known.catch(() => parsed.delete(path));
   return known;
 }

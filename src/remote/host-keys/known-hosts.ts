@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 import { matchesPattern } from "../../text/wildcard.js";
 import { type HostKey, parseKey } from "./key.js";
 
-/** One usable line of a known_hosts file: a key, whose it is, and where that is written. */
-export interface Entry extends HostKey {
+/** One valid line of a known_hosts file: a key, its hosts, and file and line. */
+export interface KnownHostsEntry extends HostKey {
   /** As written: a comma list of patterns, or one hashed name. */
   hosts: string;
   marker?: "revoked" | "cert-authority";
@@ -11,7 +11,7 @@ export interface Entry extends HostKey {
   line: number;
 }
 
-/** A line that says nothing we can use. OpenSSH passes over it too. */
+/** An invalid line. OpenSSH ignores it too. */
 export interface IgnoredLine {
   file: string;
   line: number;
@@ -19,11 +19,11 @@ export interface IgnoredLine {
 }
 
 export interface KnownHosts {
-  entries: Entry[];
+  entries: KnownHostsEntry[];
   ignored: IgnoredLine[];
 }
 
-/** Reads the text of a known_hosts file; `file` is only remembered, to say where a line stands. */
+/** Parses a known_hosts file; `file` is only kept for messages. */
 export function parseKnownHosts(text: string, file: string): KnownHosts {
   const known: KnownHosts = { entries: [], ignored: [] };
   for (const [index, raw] of text.split("\n").entries()) {
@@ -37,7 +37,7 @@ export function parseKnownHosts(text: string, file: string): KnownHosts {
   return known;
 }
 
-function parseLine(line: string): Omit<Entry, "file" | "line"> | string {
+function parseLine(line: string): Omit<KnownHostsEntry, "file" | "line"> | string {
   const [, mark, hosts, rest] = /^(?:@(\S*)[ \t]+)?(\S+)(?:[ \t]+(.*))?$/.exec(line) ?? [];
   if (hosts === undefined || rest === undefined) return "there is no key on the line";
   if (mark !== undefined && mark !== "revoked" && mark !== "cert-authority") return `'@${mark}' is not a marker`;
@@ -59,7 +59,7 @@ export function matches(hosts: string, name: string): boolean {
   if (hosts.startsWith("|")) return matchesHash(hosts, wanted);
   let matched = false;
   for (const item of hosts.toLowerCase().split(",")) {
-    // One negated pattern that matches rules the whole line out, wherever it stands.
+    // One matching negated pattern excludes the whole line, in any position.
     if (item.startsWith("!")) {
       if (matchesPattern(item.slice(1), wanted)) return false;
     } else if (matchesPattern(item, wanted)) {

@@ -5,7 +5,7 @@ import { quote } from "../../quote.js";
 import { writeAtomic } from "../../state/atomic-file.js";
 import { withLock } from "../../state/lock.js";
 import { formatKey, type HostKey, parsePublicKey } from "./key.js";
-import { type Entry, type KnownHosts, matches, parseKnownHosts } from "./known-hosts.js";
+import { type KnownHosts, type KnownHostsEntry, matches, parseKnownHosts } from "./known-hosts.js";
 import { readKnownHosts } from "./known-hosts-file.js";
 
 /**
@@ -15,13 +15,13 @@ import { readKnownHosts } from "./known-hosts-file.js";
  */
 const pinsPath = (configDir: string) => join(configDir, "known_hosts");
 
-/** The keys pinned for an alias. A file that cannot be read as what it should be vouches for nobody. */
-export async function readPins(configDir: string, alias: string): Promise<Entry[]> {
+/** The keys pinned for an alias. Throws for an invalid file: it vouches for no host. */
+export async function readPins(configDir: string, alias: string): Promise<KnownHostsEntry[]> {
   return (await readAll(configDir)).entries.filter((entry) => pins(entry, alias));
 }
 
-/** What our own file revokes for an alias. clm writes no such line, but somebody may. */
-export async function readRevoked(configDir: string, alias: string): Promise<Entry[]> {
+/** Keys our own file revokes for an alias. clm writes no such lines, but a user may. */
+export async function readRevoked(configDir: string, alias: string): Promise<KnownHostsEntry[]> {
   return (await readAll(configDir)).entries.filter(
     (entry) => entry.marker === "revoked" && matches(entry.hosts, alias),
   );
@@ -37,7 +37,7 @@ export async function unpin(configDir: string, alias: string): Promise<void> {
   await edit(configDir, (file) => file.without(alias));
 }
 
-/** Gives `to` the keys of `from`, which keeps them. */
+/** Pins the keys of `from` for `to` too. */
 export async function copyPin(configDir: string, from: string, to: string): Promise<void> {
   await edit(configDir, (file) => {
     const copied = file.known.entries.filter((entry) => pins(entry, from)).map((entry) => pinLine(to, entry));
@@ -48,7 +48,7 @@ export async function copyPin(configDir: string, from: string, to: string): Prom
 interface PinsFile {
   lines: string[];
   known: KnownHosts;
-  /** All lines but the pins of these; comments and what somebody else wrote stay. */
+  /** All lines except pins of these aliases; comments and other lines stay. */
   without(...aliases: string[]): string[];
 }
 
@@ -66,7 +66,7 @@ async function edit(configDir: string, change: (file: PinsFile) => string[]): Pr
       return lines.filter((_, index) => !dropped.some((entry) => entry.line === index + 1));
     };
     const after = change({ lines, known, without });
-    // Pinning what is pinned moves the line to the end at most: not worth a write.
+    // Pinning a pinned key only moves its line: not worth a write.
     if (after.toSorted().join("\n") === lines.toSorted().join("\n")) return;
     writeAtomic(path, after.map((line) => `${line}\n`).join(""), { mode: 0o600, beforeRename: lock.mustBeMine });
   });
@@ -80,10 +80,10 @@ async function readAll(configDir: string): Promise<KnownHosts> {
   return mustBeOurs(path, known);
 }
 
-const pins = (entry: Entry, alias: string) =>
+const pins = (entry: KnownHostsEntry, alias: string) =>
   entry.marker === undefined && entry.hosts.toLowerCase() === alias.toLowerCase();
 
-// Only one plain name stands on a line of ours: of a list or a pattern we could not say whose pin it is.
+// A pin has one plain name: a list or a pattern would not say which host it is for.
 const plainAlias = /^[^\s,*?!|#@]+$/;
 
 function pinLine(alias: string, key: HostKey): string {
@@ -101,7 +101,7 @@ function mustBeOurs(path: string, known: KnownHosts): KnownHosts {
   throw new Fault("state-corrupt", `${path} cannot be trusted: line ${bad.line} is not a pin`, {
     why: [
       bad.why,
-      "clm does not guess which host key was meant, so no host is trusted until the line is mended or gone",
+      "clm does not guess which host key was meant, so no host is trusted until the line is fixed or removed",
     ],
     next: `sed -i ${bad.line}d ${quote(path)}`,
     data: { path, line: bad.line },

@@ -8,30 +8,30 @@ import { readPins, readRevoked } from "./pins.js";
 import { userEntries } from "./user-files.js";
 import { verdict } from "./verdict.js";
 
-/** What one host is expected to show. */
+/** The keys expected of one host. */
 export interface Expectation {
-  /** What is known of its keys, so that the host can be asked for one of these types. */
+  /** Its known keys, so that the host can be asked for one of their types. */
   keys: readonly Pick<HostKey, "type">[];
-  /** Nothing when the offered key is trusted, else why it is not. */
+  /** Undefined when the offered key is trusted, else the reason. */
   judge(offered: HostKey): Fault | undefined;
 }
 
 /**
- * Decides whether a host's key is the host's key. Our own pins count; a host without a pin may be vouched for by the
- * user's known_hosts, which is read and never written.
+ * Decides whether a host's key is trusted: by our pins or, for a host without a pin, by the user's known_hosts, which is
+ * read and never written.
  */
 export interface Trust {
   expect(target: Target, settings: SshSettings): Promise<Expectation>;
-  /** The same, but as if this key were pinned: what `host add` uses between the answer and the record. */
+  /** As if this key were pinned: for `host add`, between approval and record. */
   assuming(alias: string, key: HostKey): Trust;
   /**
-   * The same, but the host must show a key with this fingerprint, whatever is pinned or vouched for. A host has a key of
-   * each type and shows the one it is asked for: `type` says which.
+   * Requires a key with this fingerprint, whatever is pinned. A host has a key of each type and shows the one it is asked
+   * for: `type` says which.
    */
   demanding(alias: string, sha256: string, type: string): Trust;
-  /** The same, but as if the host had no pin: one may be left from a host that is no longer in the fleet. */
+  /** As if the host had no pin: one may be left from a host that is no longer in the fleet. */
   forgetting(alias: string): Trust;
-  /** The same, but nothing vouches for the host, neither a pin nor the user's files: its key is to be agreed to anew. */
+  /** As if the host were unknown, to pins and user files alike: its key has to be approved again. */
   doubting(alias: string): Trust;
 }
 

@@ -1,13 +1,13 @@
 import { Fault } from "../../errors.js";
 import { quote } from "../../quote.js";
 import type { SshSettings } from "../ssh-settings.js";
-import { type Entry, type KnownHosts, lookupName, matches } from "./known-hosts.js";
+import { type KnownHosts, type KnownHostsEntry, lookupName, matches } from "./known-hosts.js";
 import { readKnownHosts } from "./known-hosts-file.js";
 import type { UserEntries } from "./verdict.js";
 
 type Files = Pick<SshSettings, "hostname" | "port" | "hostKeyAlias" | "userKnownHostsFiles" | "globalKnownHostsFiles">;
 
-/** The name the user's files hold a host by. */
+/** The host's name in the user's files. */
 export function userNameOf({
   hostname,
   port,
@@ -16,17 +16,17 @@ export function userNameOf({
   return hostKeyAlias?.toLowerCase() ?? lookupName(hostname, port);
 }
 
-/** What the known_hosts files of the user and of this machine say about a host. They are read, never written. */
+/** Keys of a host in the known_hosts files of the user and of this machine. */
 export async function userEntries(settings: Files): Promise<UserEntries & Pick<KnownHosts, "ignored">> {
   const paths = [...settings.userKnownHostsFiles, ...settings.globalKnownHostsFiles];
   const files = await Promise.all(paths.map((path) => readKnownHosts(path).catch((error) => refuse(path, error))));
   const name = userNameOf(settings);
-  const find = (marker: Entry["marker"]) =>
+  const find = (marker: KnownHostsEntry["marker"]) =>
     files.flatMap((file) => file.entries.filter((entry) => entry.marker === marker && matches(entry.hosts, name)));
-  let keys: Entry[] | undefined;
+  let keys: KnownHostsEntry[] | undefined;
   return {
     revoked: find("revoked"),
-    // Only on demand: every line of a hashed file costs an HMAC, and a host with a pin never asks.
+    // On demand: every line of a hashed file costs an HMAC, and a host with a pin needs none.
     get keys() {
       keys ??= find(undefined);
       return keys;
@@ -37,7 +37,7 @@ export async function userEntries(settings: Files): Promise<UserEntries & Pick<K
 
 function refuse(path: string, error: unknown): never {
   throw new Fault("local-setup", `cannot read ${path}`, {
-    why: [(error as Error).message, "it may say that the host's key was revoked or is another one, so clm stops here"],
+    why: [(error as Error).message, "it may revoke the host's key or contain another one, so clm stops here"],
     next: `ls -l ${quote(path)}`,
     cause: error,
   });

@@ -1,26 +1,26 @@
 import { type HostKey, sameKey } from "./key.js";
-import type { Entry } from "./known-hosts.js";
+import type { KnownHostsEntry } from "./known-hosts.js";
 
-/** What the user's own known_hosts files say about a host. */
+/** A host's keys in the user's known_hosts files. */
 export interface UserEntries {
-  readonly keys: Entry[];
-  readonly revoked: Entry[];
+  readonly keys: KnownHostsEntry[];
+  readonly revoked: KnownHostsEntry[];
 }
 
 export interface Evidence {
-  /** Our own entries for the host's alias; a key without a place was only just agreed to. */
-  pins: readonly (HostKey | Entry)[];
+  /** Our own entries for the host's alias; a key without a file was only just approved. */
+  pins: readonly (HostKey | KnownHostsEntry)[];
   known: UserEntries;
   offered: HostKey;
 }
 
-/** `where` and `by` tell whose file said it: our own pins, or the known_hosts files OpenSSH uses. */
+/** `where` and `by`: our own pins, or the known_hosts files OpenSSH uses. */
 export type Verdict =
   | { kind: "trusted"; by: "clm" | "user" }
   | { kind: "unknown"; offered: HostKey }
   | { kind: "changed"; offered: HostKey; where: "clm"; expected: HostKey[] }
-  | { kind: "changed"; offered: HostKey; where: "user"; expected: Entry[] }
-  | { kind: "revoked"; offered: HostKey; where: "clm" | "user"; entry: Entry };
+  | { kind: "changed"; offered: HostKey; where: "user"; expected: KnownHostsEntry[] }
+  | { kind: "revoked"; offered: HostKey; where: "clm" | "user"; entry: KnownHostsEntry };
 
 export type Distrust = Exclude<Verdict, { kind: "trusted" }>;
 
@@ -31,7 +31,7 @@ export type Distrust = Exclude<Verdict, { kind: "trusted" }>;
 export function verdict({ pins, known, offered }: Evidence): Verdict {
   const isOffered = (key: HostKey) => sameKey(key, offered);
 
-  const ours = pins.find((pin): pin is Entry => markerOf(pin) === "revoked" && isOffered(pin));
+  const ours = pins.find((pin): pin is KnownHostsEntry => markerOf(pin) === "revoked" && isOffered(pin));
   if (ours) return { kind: "revoked", offered, where: "clm", entry: ours };
   const theirs = known.revoked.find(isOffered);
   if (theirs) return { kind: "revoked", offered, where: "user", entry: theirs };
@@ -45,4 +45,4 @@ export function verdict({ pins, known, offered }: Evidence): Verdict {
   return { kind: "unknown", offered };
 }
 
-const markerOf = (key: HostKey | Entry) => ("marker" in key ? key.marker : undefined);
+const markerOf = (key: HostKey | KnownHostsEntry) => ("marker" in key ? key.marker : undefined);

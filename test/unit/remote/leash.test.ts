@@ -20,7 +20,7 @@ function held(script: string): ChildProcess {
   begun.push(child);
   return child;
 }
-const beat = (timeout: number) => held(`patience=${timeout}\n${library}\nbeat`);
+const beat = (timeout: number) => held(`silence=${timeout}\n${library}\nbeat`);
 const codeOf = async (child: ChildProcess) => ((await once(child, "exit")) as [number | null])[0];
 
 describe("a leash", () => {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { untrusted, wrongFingerprint } from "../../../../src/remote/host-keys/faults.js";
 import { formatKey, parsePublicKey } from "../../../../src/remote/host-keys/key.js";
-import { type Entry, parseKnownHosts } from "../../../../src/remote/host-keys/known-hosts.js";
+import { type KnownHostsEntry, parseKnownHosts } from "../../../../src/remote/host-keys/known-hosts.js";
 import { key, keys, withKeys } from "./cases.js";
 
 const target = { name: "wolf-i", address: "wolf" };
 const settings = { hostname: "host.example", port: 2222 };
 const offered = key("ed1");
 const [shown, pinned] = [keys.ed1?.fingerprint, keys.ed2?.fingerprint];
-const entries = (text: string): Entry[] => parseKnownHosts(withKeys(text), "/home/me/known_hosts").entries;
+const entries = (text: string): KnownHostsEntry[] => parseKnownHosts(withKeys(text), "/home/me/known_hosts").entries;
 
 describe("a key that is not known", () => {
   test("names the presented key and the command to pin it", () => {

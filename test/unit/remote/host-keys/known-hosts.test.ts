@@ -3,13 +3,20 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Entry, lookupName, matches, parseKnownHosts } from "../../../../src/remote/host-keys/known-hosts.js";
+import {
+  type KnownHostsEntry,
+  lookupName,
+  matches,
+  parseKnownHosts,
+} from "../../../../src/remote/host-keys/known-hosts.js";
 import { type Found, keyName, keys, lookups, scratch, sshKeygen, withKeys } from "./cases.js";
 
 const look = (text: string, name: string): Found[] =>
   parseKnownHosts(text, "known_hosts")
     .entries.filter((entry) => matches(entry.hosts, name))
-    .map((entry: Entry) => [entry.line, keyName(entry.blob), ...(entry.marker ? [entry.marker] : [])] as Found);
+    .map(
+      (entry: KnownHostsEntry) => [entry.line, keyName(entry.blob), ...(entry.marker ? [entry.marker] : [])] as Found,
+    );
 
 const markers: Record<string, string> = { REVOKED: "revoked", CA: "cert-authority" };
 
