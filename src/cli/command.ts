@@ -21,7 +21,7 @@ export type Completes =
   | "provider-type"
   | "agent-type"
   | "version"
-  | "codex-version"
+  | "runtime-version"
   | "channel"
   | "mcp-server"
   | "open-field"

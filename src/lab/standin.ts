@@ -32,7 +32,10 @@ export const standins = {
 
 export type Standin = keyof typeof standins;
 
-/** The one that hosts of a lab get when nobody says otherwise. */
+/** The agent type that the stand-ins are of. */
+export const standinType = "hermes";
+
+/** The default on lab hosts. */
 export const defaultStandin: Standin = "2026.7.1";
 
 /**

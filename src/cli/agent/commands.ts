@@ -10,6 +10,8 @@ import { sessions } from "./sessions/commands.js";
 
 const many = { ...agentFilters, ...batchOptions, ...sudoOption };
 const formats = ["table", "json", "yaml", "name"] as const;
+/** Of every verb that changes agents, one or several. */
+const onAgents = { args: { names: agentNames }, formats, mutates: true };
 
 export const install = command({
   path: "agent install",
@@ -59,7 +61,7 @@ that a model answers.
 Answers are kept; the same command again changes nothing and restarts nothing. Settings in config.yaml that clm did
 not write stay. clm owns .env: variables that somebody else added are listed, and removed only with --allow-removal.
 Keys are never arguments; --secret says where to read one.`,
-  args: { names: agentNames },
+  ...onAgents,
   options: {
     stage: choice(
       "STAGE",
@@ -98,8 +100,6 @@ Keys are never arguments; --secret says where to read one.`,
     allowRemoval: flag("remove variables from .env that clm did not write"),
     ...many,
   },
-  formats,
-  mutates: true,
   examples: [
     "clm agent configure hermes-test   # asks for missing answers",
     "clm agent configure hermes-test --provider router --model anthropic/claude-sonnet-4.5",
@@ -129,10 +129,8 @@ export const start = command({
   description: `Enables and starts its unit, watches it for a few seconds, and proves that the process on its port is
 this agent: its API accepts the agent's own key and rejects requests without it. Onboarding must be complete, unless
 --force is given.`,
-  args: { names: agentNames },
+  ...onAgents,
   options: { force: flag("start it even when onboarding is incomplete"), ...many },
-  formats,
-  mutates: true,
   examples: ["clm agent start hermes-test", "clm agent start wolf-i/hermes-test -o json"],
   load: () => import("./start.js"),
 });
@@ -144,7 +142,7 @@ export const stop = command({
 has one, keeps running until 'clm agent proxy disable NAME'. The agent first finishes its running model calls, which
 may take minutes; --now kills it instead. That loses only the unfinished answers; the agent's files stay intact.
 Processes of its user outside its unit are reported; --strays ends them.`,
-  args: { names: agentNames },
+  ...onAgents,
   options: {
     now,
     strays: flag(
@@ -152,8 +150,6 @@ Processes of its user outside its unit are reported; --strays ends them.`,
     ),
     ...many,
   },
-  formats,
-  mutates: true,
   examples: ["clm agent stop hermes-test", "clm agent stop hermes-test --now", "clm agent stop hermes-test --strays"],
   load: () => import("./stop.js"),
 });
@@ -163,10 +159,8 @@ export const restart = command({
   summary: "stop and start an agent",
   description: `Before stopping the agent, checks everything that could prevent it from starting again. Afterwards
 proves it like 'clm agent start'. Running model calls are finished first, unless --now is given.`,
-  args: { names: agentNames },
+  ...onAgents,
   options: { force: flag("restart it even when onboarding is incomplete"), now, ...many },
-  formats,
-  mutates: true,
   examples: [
     "clm agent restart hermes-test",
     "clm agent restart 'web-*' --label site=home",
@@ -200,15 +194,13 @@ agent's name, or the number of agents if there are several; --yes skips the ques
 
 The backup leaves out programs, caches, logs and secrets (.env, auth.json, .ssh); the secrets are deleted with the
 agent. A backup takes at most 4 GB and one hour. --forget is for a host that no longer exists.`,
-  args: { names: agentNames },
+  ...onAgents,
   options: {
     noBackup: flag("do not back up its data"),
     force: flag("continue when a part cannot be removed, and list what is left"),
     forget: flag("the host no longer exists: delete only the agent's record and keys here"),
     ...many,
   },
-  formats,
-  mutates: true,
   examples: [
     "clm agent remove hermes-test",
     "clm agent remove hermes-test --yes --no-backup",
@@ -344,10 +336,8 @@ only when .env or config.yaml had drifted. An agent that was stopped with 'clm a
 clm leaves alone what it does not manage: other settings in config.yaml, memories, and files in the agent's home. It
 owns .env and the unit: variables that somebody else added to .env are removed, and so are drop-ins and other files
 that override the unit of this agent. --dry-run shows what would be removed.`,
-  args: { names: agentNames },
+  ...onAgents,
   options: many,
-  formats,
-  mutates: true,
   examples: [
     "clm agent sync hermes-test",
     "clm agent sync hermes-test --dry-run   # only show what would change",

@@ -10,7 +10,7 @@ export function printResult(clm: Context, agent: Agent, seen: object, people: ()
   else clm.show({ ...identityOf(agent), ...(clm.dryRun && { dry_run: true }), ...seen });
 }
 
-/** `unit hermes-ada.service: inactive -> started` */
+/** `unit ada.service: inactive -> started` */
 export const changeText = ({ what, differences }: Change): string =>
   `${what}: ${differences.map(({ text }) => text).join(", ")}`;
 

@@ -29,7 +29,7 @@ export function agentView({ configDir }: Context): View<Agent> {
     ],
     data: (agent) => agentData(agent, known),
     name: (agent) => agent.ref,
-    empty: "No agents yet. Install one with: clm agent install --type hermes --host HOST --name NAME",
+    empty: "No agents yet. Install one with: clm agent install --type TYPE --host HOST --name NAME",
   };
 }
 
@@ -60,6 +60,7 @@ export function nextCommand({ name, host, record, ref }: Agent): string {
 
 export function describeAgent(agent: Agent, known: Providers, next: string): string {
   const { name, host, record } = agent;
+  const { runtime } = record;
   const names = (of: object | undefined) => Object.keys(of ?? {}).join(", ");
   const withModel = (choice: { provider: string; model?: string | undefined }) =>
     [choice.provider, modelIn(choice, known) ?? []].flat().join(" ");
@@ -83,10 +84,7 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
     ["Channels", names(record.channels)],
     ["MCP", names(record.mcp)],
     ["Proxy", record.proxy && `${record.proxy.provider}, 127.0.0.1:${record.proxy.port} on ${host.name}`],
-    [
-      "Runtime",
-      record.runtime && (record.runtime.kind === "codex" ? `Codex, ${record.runtime.permissions}` : "its own"),
-    ],
+    ["Runtime", runtime && (runtime.kind === "auto" ? "its own" : `${runtime.kind}, ${runtime.permissions}`)],
     ["Installed", record.installed_at],
     ["Proven", record.proven?.at],
     ...(record.failed

@@ -1,4 +1,4 @@
-import type { Loaded } from "../../agents/manifest/registry.js";
+import type { Manifest } from "../../agents/manifest/manifest.js";
 import { readRecord, recordedLabs } from "../../lab/record.js";
 import { byName } from "../../names.js";
 import { type Agent, agentsOf } from "../../state/agents.js";
@@ -25,36 +25,28 @@ export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): 
       const { providers } = providerStore(configDir).read();
       return Object.entries(providers).map(([word, { type }]) => ({ word, note: type }));
     }
-    case "provider-type":
-      return (await types(configDir)).flatMap(({ manifest }) => titles(manifest.providers));
-    case "agent-type":
-      return (await types(configDir)).map(({ manifest }) => ({ word: manifest.type, note: manifest.title }));
-    case "version": {
-      const versions = (await types(configDir)).flatMap(({ manifest }) => Object.entries(manifest.versions));
-      return versions.map(([word, { standin, reports }]) => ({ word, note: standin ? "stand-in" : reports }));
-    }
-    case "codex-version": {
-      const versions = (await types(configDir)).flatMap(({ manifest }) =>
-        Object.keys(manifest.runtimes.codex?.versions ?? {}),
-      );
-      return versions.map((word) => ({ word }));
-    }
-    case "channel":
-      return (await types(configDir)).flatMap(({ manifest }) => titles(manifest.channels));
-    case "mcp-server":
-      return (await types(configDir)).flatMap(({ manifest }) => titles(manifest.mcp));
-    case "open-field":
-    case "secret-field":
-      return fields(await types(configDir), kind === "secret-field");
-    case "auxiliary-task":
-      return (await types(configDir)).flatMap(({ manifest }) =>
-        manifest.auxiliary.map(({ name }) => ({ word: `${name}=` })),
-      );
-    case "memory-file": {
-      const files = (await types(configDir)).flatMap(({ manifest }) => Object.entries(manifest.memory));
-      return files.map(([word, { summary }]) => ({ word, note: summary }));
+    default: {
+      // Imported late: it reads manifests.
+      const { loadTypes } = await import("../../agents/manifest/registry.js");
+      return (await loadTypes(configDir)).flatMap(({ manifest }) => inManifest[kind](manifest));
     }
   }
+};
+
+const inManifest = {
+  "agent-type": ({ type, title }: Manifest): Candidate[] => [{ word: type, note: title }],
+  "provider-type": ({ providers }: Manifest) => titles(providers),
+  channel: ({ channels }: Manifest) => titles(channels),
+  "mcp-server": ({ mcp }: Manifest) => titles(mcp),
+  version: ({ versions }: Manifest) =>
+    Object.entries(versions).map(([word, { standin, reports }]) => ({ word, note: standin ? "stand-in" : reports })),
+  "runtime-version": ({ runtimes }: Manifest) =>
+    Object.values(runtimes).flatMap((runtime) => Object.keys(runtime?.versions ?? {}).map((word) => ({ word }))),
+  "auxiliary-task": ({ auxiliary }: Manifest) => auxiliary.map(({ name }) => ({ word: `${name}=` })),
+  "memory-file": ({ memory }: Manifest) =>
+    Object.entries(memory).map(([word, { summary }]) => ({ word, note: summary })),
+  "open-field": (manifest: Manifest) => fields(manifest, false),
+  "secret-field": (manifest: Manifest) => fields(manifest, true),
 };
 
 /** An ambiguous name is offered with its host, as it must be typed. */
@@ -70,20 +62,9 @@ const titles = (things: Record<string, { title: string }>): Candidate[] =>
   Object.entries(things).map(([word, { title }]) => ({ word, note: title }));
 
 /** `discord.allowed_users=`, for `--set` and `--secret` of `clm agent configure`. */
-function fields(types: Loaded[], secret: boolean): Candidate[] {
-  const things = types.flatMap(({ manifest }) => [
-    ...Object.entries(manifest.channels),
-    ...Object.entries(manifest.mcp),
-  ]);
-  return things.flatMap(([thing, { fields }]) =>
+const fields = ({ channels, mcp }: Manifest, secret: boolean): Candidate[] =>
+  [...Object.entries(channels), ...Object.entries(mcp)].flatMap(([thing, { fields }]) =>
     fields
       .filter((field) => (field.secret !== undefined) === secret)
       .map(({ name, ask }) => ({ word: `${thing}.${name}=`, note: ask })),
   );
-}
-
-/** Imported late: it reads manifests. */
-async function types(configDir: string): Promise<Loaded[]> {
-  const { loadTypes } = await import("../../agents/manifest/registry.js");
-  return loadTypes(configDir);
-}

@@ -3,6 +3,7 @@ import { atMost } from "../../async/limit.js";
 import { faults } from "../../errors.js";
 import { checkHost } from "../../flows/host/check.js";
 import { withSession } from "../../flows/session.js";
+import { checkView } from "../agent/view.js";
 import type { Handler, View } from "../command.js";
 import type { check } from "./commands.js";
 import { chooseHosts } from "./options.js";
@@ -12,20 +13,11 @@ interface Row extends Check {
 }
 
 const view: View<Row> = {
-  columns: [
-    { title: "host", value: (row) => row.host, whole: true },
-    { title: "check", value: (row) => row.id, whole: true },
-    { title: "result", value: (row) => row.result, whole: true },
-    // Printed in full below the table: one long reason would widen every row.
-    { title: "reason", value: (row) => (isWell(row) ? row.reason : "see below") },
-  ],
-  details: (row) =>
-    isWell(row) ? [] : [`${row.host} ${row.id}: ${row.reason}`, ...(row.fix ? [`  fix: ${row.fix}`] : [])],
-  name: (row) => row.host,
+  ...checkView,
+  columns: [{ title: "host", value: (row) => row.host, whole: true }, ...checkView.columns],
+  details: (row) => (checkView.details?.(row) ?? []).map((line, at) => (at === 0 ? `${row.host} ${line}` : line)),
   empty: "No hosts yet. Add one with: clm host add NAME --address ADDRESS",
 };
-
-const isWell = ({ result }: Row): boolean => result === "ok" || result === "skipped";
 
 export const run: Handler<typeof check> = async ({ args, options }, clm) => {
   const { label, parallel, sudoPasswordFile } = options;

@@ -2,11 +2,10 @@ import { forgetHost } from "../../flows/host/forget.js";
 import { type Session, withSession } from "../../flows/session.js";
 import { labNameFrom, mustBeRoot, recordedLabs, down as stopLab } from "../../lab/lab.js";
 import { byName } from "../../names.js";
-import type { Handler } from "../command.js";
+import type { Handler, View } from "../command.js";
 import type { down } from "./commands.js";
 import { labOf } from "./lab-of-host.js";
 import { removeOverlay } from "./overlay.js";
-import { removedView } from "./view.js";
 
 export const run: Handler<typeof down> = async ({ options }, clm) => {
   // An interrupted command first removes the containers and mounts of the unfinished lab.
@@ -24,10 +23,18 @@ export const run: Handler<typeof down> = async ({ options }, clm) => {
   if (clm.format !== "table") clm.list(gone, removedView);
 };
 
-export interface RemovedLab {
+interface RemovedLab {
   name: string;
   hosts: string[];
 }
+
+const removedView: View<RemovedLab> = {
+  columns: [
+    { title: "lab", value: (lab) => lab.name },
+    { title: "hosts", value: (lab) => lab.hosts.join(" ") },
+  ],
+  name: (lab) => lab.name,
+};
 
 /** Removes the lab's hosts from this machine and from the fleet, also after an interrupted run. Undefined: nothing to do. */
 async function labDown(session: Session, name: string): Promise<RemovedLab | undefined> {

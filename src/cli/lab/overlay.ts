@@ -2,7 +2,7 @@ import { readFileSync, rmdirSync, rmSync } from "node:fs";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { defaultStandin, pinnedStandins, type StandinPin } from "../../lab/standin.js";
+import { defaultStandin, pinnedStandins, type StandinPin, standinType } from "../../lab/standin.js";
 import { writeAtomic } from "../../state/atomic-file.js";
 
 /**
@@ -36,7 +36,7 @@ function pathsIn(configDir: string) {
   return { manifests, file: join(manifests, "lab.yaml"), folder: join(manifests, "lab") };
 }
 
-const installerName = ({ version }: StandinPin): string => `hermes-${version}.sh`;
+const installerName = ({ version }: StandinPin): string => `${standinType}-${version}.sh`;
 const installerIn = (folder: string, pinned: StandinPin): string => join(folder, installerName(pinned));
 
 function writeIfChanged(path: string, content: Buffer): void {
@@ -65,7 +65,7 @@ function overlayText(folder: string, pinned: StandinPin[]): string {
 `,
   );
   return `# Written by clm lab up, removed by the last clm lab down.
-type: hermes
+type: ${standinType}
 default_by_label:
   lab: ${defaultStandin}+standin
 versions:

@@ -13,7 +13,7 @@ import type { Handler } from "../command.js";
 import type { up } from "./commands.js";
 import { labOf } from "./lab-of-host.js";
 import { writeOverlay } from "./overlay.js";
-import { labRows, labView } from "./view.js";
+import { labRows, labView } from "./status.js";
 
 export const run: Handler<typeof up> = async ({ options }, clm) => {
   // An interrupted command first removes the containers and mounts of the unfinished lab.

@@ -12,7 +12,7 @@ export interface ProviderRow extends Provider {
   name: string;
   /** Names of the secrets that secrets.json holds. */
   stored: string[];
-  /** Agents, as `wolf-i:hermes:hermes-test`. */
+  /** Agents, as `host:type:name`. */
   used_by: string[];
 }
 

@@ -26,7 +26,7 @@ ${order}`,
   args: { names: agentNames },
   options: {
     codexVersion: text("VERSION", "which Codex --install-codex installs (default: the one clm knows best)", {
-      completes: "codex-version",
+      completes: "runtime-version",
     }),
     installCodex: flag("install Codex for the agent's user, checked by its pinned digest; the host needs no registry"),
     codexFile: text("FILE", "take Codex from this package instead of fetching it with npm", { completes: "file" }),
