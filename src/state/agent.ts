@@ -27,6 +27,8 @@ export const agent = object({
   fallbacks: optional(list(model)),
   /** By task name. */
   auxiliary: optional(record(model)),
+  /** Answers to the settings of its type that are not secret. */
+  settings: optional(record(text)),
   /** Non-secret answers by channel. Booleans are "true" and "false"; lists are comma-separated. */
   channels: optional(record(record(text))),
   /** By server: `fields` for a server the manifest knows, `server` for a custom one, in config.yaml's format. */

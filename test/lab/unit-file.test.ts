@@ -31,6 +31,8 @@ function resolved(user: string, relaxed = false): ResolvedAgent {
     adopted: false,
     channels: [],
     servers: [],
+    settings: {},
+    serves: "http" as const,
     paths,
   };
 }
@@ -67,7 +69,7 @@ const filesOf = ({ user: owner, paths, unit: restarts }: ResolvedAgent, greeting
     secret: true,
     restarts,
   }),
-  file(paths.config, { owner, mode: 0o600, content: "{}\n", restarts }),
+  file(paths.config ?? "", { owner, mode: 0o600, content: "{}\n", restarts }),
 ];
 
 const wait = (condition: string) => `for n in $(seq 200); do ${condition} && exit 0; sleep 0.1; done; exit 1`;

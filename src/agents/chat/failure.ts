@@ -29,8 +29,8 @@ export interface ErrorExtension {
 
 /** The forms that a manifest lists. */
 export const failureForms = ({ api: { chat } }: Pick<Manifest, "api">): FailureForms => ({
-  always: chat.failures,
-  withoutUsage: chat.failures_without_usage,
+  always: chat?.failures ?? [],
+  withoutUsage: chat?.failures_without_usage ?? [],
 });
 
 /** By the HTTP status of the provider. */

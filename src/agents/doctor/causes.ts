@@ -16,7 +16,8 @@ export function recognise(agent: Pick<ResolvedAgent, "manifest">, words: readonl
   const found = new Map<string, RecognisedCause>();
   for (const word of words) {
     // It notes the wrong keys that we try.
-    if (word.text.includes(agent.manifest.api.models)) continue;
+    const { models } = agent.manifest.api;
+    if (models && word.text.includes(models)) continue;
     const cause = causeOf(agent, [word.text]);
     if (cause) found.set(cause.id, { cause, last: word });
   }

@@ -2,10 +2,11 @@ import { dirname } from "node:path";
 import { fill } from "../files/template.js";
 import { inRange } from "../manifest/versions.js";
 import type { MemoryFile, MemoryFormat } from "../memory/memory.js";
+import { namedPaths } from "../plan/resolved-agent.js";
 
 /** A file in the memories' own directory is a list of entries; SOUL.md, which is elsewhere, is one text. */
 export const files: MemoryFormat["files"] = ({ manifest, paths }) => {
-  const { path: _, ...values } = paths;
+  const values = namedPaths(paths);
   return Object.entries(manifest.memory).map(([name, { path, ...file }]): MemoryFile => {
     const full = fill(path, values) ?? path;
     return { ...file, name, path: full, entries: dirname(full) === paths.memories };

@@ -5,7 +5,7 @@ import type { EnvDraft } from "../files/env-draft.js";
 import { plain } from "../files/env-draft.js";
 import { fill, namesIn } from "../files/template.js";
 import { filled, type Tree } from "../files/tree.js";
-import { answered } from "../manifest/fields.js";
+import { answered, publicValues } from "../manifest/fields.js";
 import type { Field, Manifest, ProviderType } from "../manifest/manifest.js";
 import { versionsIn } from "../manifest/registry.js";
 import { inRange } from "../manifest/versions.js";
@@ -49,7 +49,7 @@ export function renderModel({ manifest, version }: ResolvedAgent, choice: ModelC
   );
   const all = { ...values, model: choice.model };
   const env = new Map(parts.flatMap((part) => [...filledEnv(part.env, all)]));
-  const config = parts.reduce<Tree>((tree, part) => mergeDeep(tree, filled(part.config, publicOf(all))), {});
+  const config = parts.reduce<Tree>((tree, part) => mergeDeep(tree, filled(part.config, publicValues(all))), {});
   const address = parts.map(({ config: { model } }) => isRecord(model) && model.base_url).findLast(Boolean);
   return {
     owner,
@@ -90,12 +90,6 @@ export function mustNotExpand(values: Values, owner: string): void {
         data: { field: name },
       });
 }
-
-/** Values a config template may name. Secrets are not among them. */
-export const publicOf = (values: Values): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) => (value instanceof Secret ? [] : [[name, value]])),
-  );
 
 /** Variables with their templates filled in; what is made of a secret is one. */
 export function filledEnv(env: Record<string, string>, values: Values): Map<string, string | Secret> {

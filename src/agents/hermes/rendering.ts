@@ -4,11 +4,11 @@ import { didYouMean } from "../../text/nearest.js";
 import { mergeDeep } from "../../text/record.js";
 import { EnvDraft } from "../files/env-draft.js";
 import { filled, leavesOf, type Tree } from "../files/tree.js";
-import { answered } from "../manifest/fields.js";
+import { answered, publicValues } from "../manifest/fields.js";
 import type { ChannelType, Field, McpType } from "../manifest/manifest.js";
 import { inRange } from "../manifest/versions.js";
 import type { ManagedFile } from "../plan/managed-file.js";
-import type { Answers, ResolvedAgent, Values } from "../plan/resolved-agent.js";
+import { type Answers, mustHavePath, namedPaths, type ResolvedAgent, type Values } from "../plan/resolved-agent.js";
 import { codexFiles } from "./codex/files.js";
 import { runsOnCodex, runtimeConfig, runtimeEnv } from "./codex/runtime.js";
 import {
@@ -18,7 +18,6 @@ import {
   mustBeAnswered,
   mustHave,
   mustNotExpand,
-  publicOf,
   type RenderedModel,
   renderModel,
 } from "./model-rendering.js";
@@ -33,11 +32,16 @@ export interface Rendering {
 /** The agent's files. */
 export function files(agent: ResolvedAgent, answers: Answers): ManagedFile[] {
   const { env, config } = render(agent, answers);
-  const { paths, manifest } = agent;
+  const { manifest } = agent;
   const closed = { mode: 0o600, restarts: true };
   return [
-    { id: "env", path: paths.env, ...closed, content: { merge: "variables", entries: env } },
-    { id: "config", path: paths.config, ...closed, content: { merge: "yaml", tree: config, always: manifest.managed } },
+    { id: "env", path: agent.paths.env, ...closed, content: { merge: "variables", entries: env } },
+    {
+      id: "config",
+      path: mustHavePath(agent, "config"),
+      ...closed,
+      content: { merge: "yaml", tree: config, always: manifest.managed },
+    },
     ...codexFiles(agent, env),
   ];
 }
@@ -45,6 +49,7 @@ export function files(agent: ResolvedAgent, answers: Answers): ManagedFile[] {
 /** The manifest's templates with the answers filled in; nothing of what is on the host goes into it. */
 export function render(agent: ResolvedAgent, answers: Answers): Rendering {
   const env = new EnvDraft();
+  if (!answers.model) throw new Error(`no model was answered for ${agent.name}`);
   const main = renderModel(agent, answers.model);
   let config = basics(agent, answers, main, env);
 
@@ -102,7 +107,7 @@ function basics(
   const parts = manifest.render.filter(({ when }) => inRange(version, when));
   for (const part of parts)
     for (const [key, value] of filledEnv(part.env, values)) env.put(key, value, `agent '${name}' itself`);
-  return parts.reduce<Tree>((tree, part) => mergeDeep(tree, filled(part.config, publicOf(values))), {});
+  return parts.reduce<Tree>((tree, part) => mergeDeep(tree, filled(part.config, publicValues(values))), {});
 }
 
 /** A second model's parts outside of `model`, as a region: there is one of each, so both must want the same. */
@@ -144,9 +149,9 @@ function channel(agent: ResolvedAgent, name: string, given: Values, env: EnvDraf
   mustBeAnswered(type.fields, values, owner, next);
   mustLetSomebodyIn(type, values, owner, next);
   putFields(type.fields, values, env, owner);
-  for (const [key, value] of filledEnv(type.env, publicOf(values))) env.put(key, value, owner);
+  for (const [key, value] of filledEnv(type.env, publicValues(values))) env.put(key, value, owner);
   mustNotExpand(Object.keys(type.config).length > 0 ? values : {}, owner);
-  return filled(type.config, publicOf(values));
+  return filled(type.config, publicValues(values));
 }
 
 function mustLetSomebodyIn({ allow, fields }: ChannelType, values: Values, owner: string, next: string): void {
@@ -180,6 +185,5 @@ function mcpServer(agent: ResolvedAgent, name: string, given: Answers["mcp"][str
   mustBeAnswered(type.fields, values, owner, `clm agent configure ${agent.ref} --stage channels`);
   mustNotExpand(values, owner);
   putFields(type.fields, values, env, owner);
-  const { path: _, ...paths } = places;
-  return { mcp_servers: { [slug]: filled(type.server, { ...paths, ...publicOf(values) }) } };
+  return { mcp_servers: { [slug]: filled(type.server, { ...namedPaths(places), ...publicValues(values) }) } };
 }

@@ -1,7 +1,7 @@
 import { sh } from "../../quote.js";
 import { leash } from "../../remote/leash.js";
 import { fill } from "../files/template.js";
-import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import { namedPaths, type ResolvedAgent } from "../plan/resolved-agent.js";
 import { probeLibrary, settingsOf } from "../probe/script.js";
 import { type Level, levels } from "./entry.js";
 import library from "./logs.sh?raw";
@@ -31,7 +31,7 @@ const journalLines = 50_000;
 
 /** The log files of an agent. */
 export function logFiles({ manifest, paths }: ResolvedAgent): { name: string; path: string; loose: boolean }[] {
-  const { path: _, ...values } = paths;
+  const values = namedPaths(paths);
   return Object.entries(manifest.logs).map(([name, { path, loose }]) => ({
     name,
     path: fill(path, values) ?? path,

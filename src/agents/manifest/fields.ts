@@ -63,3 +63,9 @@ export function answered(fields: Field[], values: Values): Values {
   });
   return Object.fromEntries(all.filter((entry): entry is [string, string | Secret] => entry[1] !== undefined));
 }
+
+/** The answers that are no secrets. */
+export const publicValues = (values: Values): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (value instanceof Secret ? [] : [[name, value]])),
+  );

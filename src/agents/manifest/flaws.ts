@@ -56,12 +56,12 @@ export function flawsIn(manifest: Manifest): Flaw[] {
     ),
     ...templateFlaws(manifest.paths, ["user", ...pathNames], "paths"),
     ...templateFlaws(
-      manifest.install.arguments.map(({ args }) => args),
+      manifest.install?.arguments.map(({ args }) => args),
       ["version", "commit", ...pathNames],
       "install.arguments",
     ),
-    ...templateFlaws(manifest.version.line, ["reports", "version"], "version.line"),
-    ...templateFlaws(manifest.version.file, pathNames, "version.file"),
+    ...templateFlaws(manifest.version?.line, ["reports", "version"], "version.line"),
+    ...templateFlaws(manifest.version?.file, pathNames, "version.file"),
     ...templateFlaws(manifest.backup.bundled, pathNames, "backup.bundled"),
     ...templateFlaws(manifest.unit.name, ["name"], "unit.name"),
     ...templateFlaws(manifest.dashboard?.args, ["port"], "dashboard.args"),
@@ -87,11 +87,15 @@ const pathNames = ["home", "data", "code", "env", "config", "memories", "launche
 const fieldNames = (fields: Field[]): string[] => fields.map(({ name }) => name);
 const plainNames = (fields: Field[]): string[] => fieldNames(fields.filter(({ secret }) => !secret));
 
-function versionFlaws({ default: chosen, default_by_label, versions }: Manifest): Flaw[] {
+function versionFlaws({ default: chosen, default_by_label, versions, install }: Manifest): Flaw[] {
   const named = { default: chosen, ...prefixed("default_by_label.", default_by_label) };
-  return Object.entries(named)
+  const unknown = Object.entries(named)
     .filter(([, version]) => !Object.hasOwn(versions, version))
     .map(([path, version]) => ({ path, reason: `${version} is not one of the versions` }));
+  const unpinned = Object.entries(versions)
+    .filter(([, { installer }]) => install && !installer)
+    .map(([version]) => ({ path: `versions.${version}.installer`, reason: "is missing: expected object" }));
+  return [...unknown, ...unpinned];
 }
 
 const prefixed = (prefix: string, map: Record<string, string>) =>

@@ -43,7 +43,8 @@ const release = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{40}$/)
     .optional(),
-  installer,
+  /** Without one nothing is installed: the user brings the program. */
+  installer: installer.optional(),
   /** Only behaves like the real one. Every listing says so. */
   standin: z.boolean().default(false),
   /** Addresses the installer needs; without it, those of `requires`. */
@@ -72,6 +73,8 @@ const field = z.strictObject({
   listens: z.boolean().default(false),
   /** The address that the channel's port is bound to; other machines reach it unless that is the loopback. */
   binds: z.boolean().default(false),
+  /** Files or directories on this machine, as `PATH` or `PATH=NAME`: their content goes to the host. */
+  upload: z.boolean().default(false),
   default: z.string().optional(),
 });
 
@@ -173,28 +176,36 @@ export const manifestSchema = z.strictObject({
     data: z.string(),
     code: z.string(),
     env: z.string(),
-    config: z.string(),
-    memories: z.string(),
+    config: z.string().optional(),
+    memories: z.string().optional(),
     launcher: z.string(),
     /** Directories on the service's PATH, before the system's. */
     path: z.array(z.string()),
   }),
-  install: z.strictObject({
-    /** Milliseconds. */
-    timeout: z.number().int().positive(),
-    /** Templates: the places, `version`, `commit`. All parts whose range has the version apply, in order. */
-    arguments: z.array(z.strictObject({ when: range, args: z.array(z.string()) })),
-    /** Lines of the installer's output worth showing at the end. */
-    warnings: z.array(pattern).default([]),
-  }),
-  version: z.strictObject({
-    args: z.array(z.string()),
-    /** Template: `reports`, `version`. The first line must be this. */
-    line: z.string(),
-    /** The file of the installed release with both as constants, as `NAME = "0.13.0"` on a line of their own. Template: the places. */
-    file: z.string(),
-    constants: z.strictObject({ reports: constant, version: constant }),
-  }),
+  /** How the installer is run. */
+  install: z
+    .strictObject({
+      /** Milliseconds. */
+      timeout: z.number().int().positive(),
+      /** Templates: the paths, `version`, `commit`. All parts whose range has the version apply, in order. */
+      arguments: z.array(z.strictObject({ when: range, args: z.array(z.string()) })),
+      /** Lines of the installer's output worth showing at the end. */
+      warnings: z.array(pattern).default([]),
+    })
+    .optional(),
+  /** How the installed version is read; without it, nothing tells which one it is. */
+  version: z
+    .strictObject({
+      args: z.array(z.string()),
+      /** Template: `reports`, `version`. The first line must be this. */
+      line: z.string(),
+      /** The file of the installed release with both as constants, as `NAME = "0.13.0"` on a line of their own. Template: the paths. */
+      file: z.string(),
+      constants: z.strictObject({ reports: constant, version: constant }),
+    })
+    .optional(),
+  /** Questions about the agent itself, asked in the stage `identity`. Flags: `--set FIELD=…`, `--secret FIELD=…`. */
+  settings: z.array(field).default([]),
   /** What a backup leaves out of the data directory, and of the rest of the home: patterns of names, or of paths with a `/` before them. */
   backup: z
     .strictObject({
@@ -234,20 +245,26 @@ export const manifestSchema = z.strictObject({
       last: z.number().int(),
       avoid: z.array(z.number().int()).default([]),
     }),
-    /** The bearer key's name in secrets.json; 64 lowercase hex digits, made by clm. */
-    secret: variable,
+    /** What is served on the port: `http`, only a `tcp` listener, or `none`. Template: the settings. */
+    check: z.string().default("http"),
+    /** The bearer key's name in secrets.json; 64 lowercase hex digits, made by clm. Without it the API has no key. */
+    secret: variable.optional(),
+    /** Answers 200 when all is well. Template: the settings. */
     health: z.string(),
-    models: z.string(),
-    chat: z.strictObject({
-      path: z.string(),
-      model: z.string(),
-      /** Answers that start so are failures told as answers; `{n}` is a number, `{status}` an HTTP status. */
-      failures: z.array(z.string()).default([]),
-      /** The same, only in answers that report zero tokens: a model can begin so too. */
-      failures_without_usage: z.array(z.string()).default([]),
-      /** Characters of one message that are read; what comes after them is dropped without a word. */
-      longest: z.number().int().positive().optional(),
-    }),
+    /** Answers 200 with the key, and 401 without it. */
+    models: z.string().optional(),
+    chat: z
+      .strictObject({
+        path: z.string(),
+        model: z.string(),
+        /** Answers that start so are failures told as answers; `{n}` is a number, `{status}` an HTTP status. */
+        failures: z.array(z.string()).default([]),
+        /** The same, only in answers that report zero tokens: a model can begin so too. */
+        failures_without_usage: z.array(z.string()).default([]),
+        /** Characters of one message that are read; what comes after them is dropped without a word. */
+        longest: z.number().int().positive().optional(),
+      })
+      .optional(),
     /** Milliseconds until it must listen; each MCP server adds `per_server`. Then its channels have `channels` to connect. */
     timeout: z.strictObject({
       start: z.number().int(),
@@ -385,15 +402,15 @@ export const manifestSchema = z.strictObject({
   stripped: z.array(pattern).default([]),
   /** Names of tasks that may have a model of their own. */
   auxiliary: z.array(z.strictObject({ name: word, when: range })).default([]),
-  providers: z.record(word, provider),
-  channels: z.record(word, channel),
+  providers: z.record(word, provider).default({}),
+  channels: z.record(word, channel).default({}),
   mcp: z.record(word, mcpServer).default({}),
   /**
    * Lines of its log about an MCP server, all of which contain one text: that it was given up, and why (groups `name` and
    * `why`), and that it is connected after all (group `name`). Without it, nothing is known of them.
    */
   mcp_log: z.strictObject({ contains: z.string().min(1), lost: pattern, connected: pattern }).optional(),
-  memory: z.record(z.string(), memoryFile),
+  memory: z.record(z.string(), memoryFile).default({}),
   /** Memory the agent keeps from its model, seen by a pattern: told to who writes it. */
   memory_hidden: z.array(z.strictObject({ when: range, pattern, means: z.string() })).default([]),
   stages: z.array(

@@ -21,6 +21,10 @@ export async function loadTypes(configDir: string): Promise<Loaded[]> {
   return keepChecked(configDir, texts, checkedTypes(texts));
 }
 
+/** The manifests of every type. */
+export const loadManifests = async (configDir: string): Promise<Manifest[]> =>
+  (await loadTypes(configDir)).map(({ manifest }) => manifest);
+
 export async function loadType(configDir: string, type: string): Promise<Loaded> {
   const types = await loadTypes(configDir);
   const found = types.find(({ manifest }) => manifest.type === type);
@@ -49,3 +53,18 @@ export function defaultVersion(manifest: Manifest, labels: Record<string, string
 /** The versions of a manifest that a range has, in the order they are written. */
 export const versionsIn = (manifest: Manifest, range: string): string[] =>
   Object.keys(manifest.versions).filter((version) => inRange(version, range));
+
+/** The chat endpoint of a type that has one. */
+export function chatSettings({ type, api }: Manifest): NonNullable<Manifest["api"]["chat"]> {
+  if (api.chat) return api.chat;
+  throw new Fault("unsupported", `${type} agents have no chat`, { next: `clm registry show ${type}` });
+}
+
+/** The pinned installer of a type that has one. */
+export function installerOf(type: string, { installer }: Release): NonNullable<Release["installer"]> {
+  if (installer) return installer;
+  throw new Fault("unsupported", `${type} agents have no installer`, {
+    why: "you bring the program yourself",
+    next: "clm agent install --help",
+  });
+}

@@ -52,7 +52,8 @@ function digestOf({ version, port, relaxed }: ResolvedAgent, files: readonly Man
 
 /** What of a file is known before the host is probed. */
 function contentOf({ content }: ManagedFile): unknown[] {
-  const plain = (value: string | Secret) => (value instanceof Secret ? value.reveal() : value);
+  const plain = (value: string | Buffer | Secret) =>
+    value instanceof Secret ? value.reveal() : Buffer.isBuffer(value) ? value.toString("base64") : value;
   switch (content.merge) {
     case "whole":
       return [plain(content.text)];

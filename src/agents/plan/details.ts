@@ -33,10 +33,11 @@ function fileDetails(change: Change, plan: Plan, planned: PlannedFile, options: 
   if (text instanceof Secret) {
     return file.content.merge === "variables" ? change.differences.map(fingerprinted(plan, text)) : undefined;
   }
-  const diff = () => shownDiff(before, text ?? "", { salt: plan.salt, secrets: options.secrets });
+  const after = Buffer.isBuffer(text) ? "" : (text ?? "");
+  const diff = () => shownDiff(before, after, { salt: plan.salt, secrets: options.secrets });
   if (file.content.merge !== "yaml")
     return isText && file.content.merge === "derived" ? otherThanContent(change, diff()) : undefined;
-  return options.lines ? diff() : change.differences.map(valued(before, text ?? "", options));
+  return options.lines ? diff() : change.differences.map(valued(before, after, options));
 }
 
 const otherThanContent = ({ differences }: Change, lines: string[]): string[] => [

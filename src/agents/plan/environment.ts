@@ -1,5 +1,5 @@
 import { fill } from "../files/template.js";
-import type { ResolvedAgent } from "./resolved-agent.js";
+import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 
 const standardPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
@@ -13,7 +13,7 @@ export const environmentOf = (agent: Account): Record<string, string> => ({
 
 /** The same without PATH: for an installer, which is a program of the system. */
 export function accountEnvironment({ user, paths, manifest }: Account): Record<string, string> {
-  const { path: _, ...named } = paths;
+  const named = namedPaths(paths);
   const own = Object.entries(manifest.unit.environment).map(([name, text]) => [name, fill(text, named) ?? ""]);
   return { HOME: paths.home, USER: user, LOGNAME: user, ...Object.fromEntries(own) };
 }

@@ -9,14 +9,14 @@ export interface ManagedFile {
   mode: number;
   /** The agent restarts when its content changes. */
   restarts: boolean;
-  /** The mode of the directory it is in, where clm makes that directory for it. */
-  directory?: number;
+  /** Directories that clm makes for it, outermost first, for the agent alone. */
+  directories?: string[];
   content: FileContent;
 }
 
 export type FileContent =
   /** Everything in it is clm's. */
-  | { merge: "whole"; text: string | Secret }
+  | { merge: "whole"; text: string | Buffer | Secret }
   /** `.env`: everything in it is clm's. Values never travel to be compared; the host sends salted digests of its lines. */
   | { merge: "variables"; entries: ReadonlyMap<string, string | Secret> }
   /** Keys of a YAML file that the user and the agent write to as well. Paths in `always` are clm's also when not in `tree`. */
@@ -74,3 +74,9 @@ export const ownedIn = ({ content }: ManagedFile): string[] => {
       return [];
   }
 };
+
+/** Files that were all clm's and are no longer wanted, by what the record says clm owns. */
+export const unwantedFiles = (owned: Readonly<Record<string, string[]>>, files: readonly ManagedFile[]): string[] =>
+  Object.entries(owned)
+    .filter(([id]) => !files.some((file) => file.id === id))
+    .flatMap(([, names]) => names.filter((name) => name.startsWith("/")));

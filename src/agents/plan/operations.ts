@@ -16,7 +16,7 @@ import { inRange, plainVersion } from "../manifest/versions.js";
 import { accountEnvironment } from "./environment.js";
 import { accountComment } from "./owner-tag.js";
 import { privatePlaces } from "./private-paths.js";
-import type { ResolvedAgent } from "./resolved-agent.js";
+import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 import { unitFile } from "./unit-file.js";
 
 /** The account and what must be there before the installer: it leaves alone the files it finds, and brings its own else. */
@@ -27,7 +27,7 @@ export function accountOperations(resolved: ResolvedAgent, mark: string): Operat
     ...userOperations(resolved, mark),
     ...directoryOperations(resolved),
     file(paths.env, { ...seed, content: dotenvFile(new Map()) }),
-    file(paths.config, { ...seed, content: mergeConfig(undefined, {}, []) }),
+    ...(paths.config ? [file(paths.config, { ...seed, content: mergeConfig(undefined, {}, []) })] : []),
   ];
 }
 
@@ -49,9 +49,14 @@ export const installerJob = (agent: string): string => `install-${agent}`;
 /** The installer at work, as the agent's own user. Which version it is about is seen in its words, so another is another job. */
 export function installerOperation(agent: ResolvedAgent, installerPath: string): JobOperation {
   const { manifest, version, release, name, user: as, paths } = agent;
-  const { path, ...named } = paths;
-  const values = { ...named, version: plainVersion(version), ...(release.commit && { commit: release.commit }) };
-  const parts = manifest.install.arguments.filter(({ when }) => inRange(version, when));
+  const { install } = manifest;
+  if (!install) throw new Error(`${manifest.type} has an installer and no install section`);
+  const values = {
+    ...namedPaths(paths),
+    version: plainVersion(version),
+    ...(release.commit && { commit: release.commit }),
+  };
+  const parts = install.arguments.filter(({ when }) => inRange(version, when));
   // A part that names a value this release has not is left out as a whole: a flag alone would take the next one's word.
   const args = parts.flatMap(({ args }) => {
     const filled = args.map((arg) => fill(arg, values));
@@ -62,7 +67,7 @@ export function installerOperation(agent: ResolvedAgent, installerPath: string):
     argv: ["bash", installerPath, ...args],
     as,
     cwd: paths.home,
-    timeout: manifest.install.timeout,
+    timeout: install.timeout,
     env: accountEnvironment(agent),
   });
 }

@@ -15,8 +15,8 @@ export interface PlannedFile {
   /** Its text on the host, where a probe reads that. */
   before?: string;
   /** The text it should have; undefined when it should be removed. */
-  text: string | Secret | undefined;
-  /** Names that clm owns in it, where it has named parts. */
+  text: string | Buffer | Secret | undefined;
+  /** Names that clm owns in it; of a file that is all clm's, its path. */
   owned?: string[];
   notes: string[];
   made?: unknown;
@@ -47,7 +47,7 @@ function planFile(
   const { id, path, content } = file;
   switch (content.merge) {
     case "whole":
-      return { file, text: content.text, notes: [] };
+      return { file, text: content.text, owned: [path], notes: [] };
     case "variables":
       return { file, text: dotenvFile(content.entries), owned: ownedIn(file), notes: [] };
     case "yaml": {
@@ -77,7 +77,7 @@ const fromDerived = (
 
 const read = (before: string | undefined): { before?: string } => (before === undefined ? {} : { before });
 
-const revealed = (text: string | Secret | undefined): string => (text instanceof Secret ? text.reveal() : (text ?? ""));
+const revealed = (text: PlannedFile["text"]): string => (text instanceof Secret ? text.reveal() : String(text ?? ""));
 
 /** The text of a file on the host; undefined when there is none. What cannot be read may hold more than clm's part. */
 export function textOf(agent: ResolvedAgent, path: string, seen: ObservedText | undefined): string | undefined {
@@ -110,13 +110,9 @@ export function fileOperations(
   planned: readonly PlannedFile[],
   { restart }: { restart: boolean },
 ): Operation[] {
-  const directories = new Map(
-    planned.flatMap(({ file: { path, directory } }) =>
-      directory === undefined ? [] : [[path.replace(/\/[^/]*$/, ""), directory] as const],
-    ),
-  );
+  const directories = new Set(planned.flatMap(({ file: { directories = [] } }) => directories));
   return [
-    ...[...directories].map(([path, mode]) => dir(path, { owner, mode })),
+    ...[...directories].map((path) => dir(path, { owner, mode: 0o700 })),
     ...planned.map(({ file: { path, mode, restarts }, text }): Operation => {
       if (text === undefined) return absent({ path });
       const secret = text instanceof Secret;

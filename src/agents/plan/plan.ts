@@ -1,9 +1,10 @@
 import { quote } from "../../quote.js";
-import type { Operation, UnitOperation } from "../../remote/operations/operation.js";
+import { absent, type Operation, type UnitOperation } from "../../remote/operations/operation.js";
 import type { AgentRecord } from "../../state/agent.js";
 import type { Observation } from "../probe/proof/observation.js";
 import { proxyOperations } from "../proxy/unit.js";
 import type { DesiredState } from "./desired-state.js";
+import { unwantedFiles } from "./managed-file.js";
 import { ManualFix } from "./manual-fix.js";
 import { directoryOperations, unitOperation, userOperations } from "./operations.js";
 import { accountComment } from "./owner-tag.js";
@@ -52,6 +53,7 @@ export function planFor(
   const operations = [
     ...userOperations(agent, record.mark),
     ...directoryOperations(agent),
+    ...unwantedFiles(owned, desired.files).map((path) => absent({ path })),
     // Before the unit that reads them, which restarts when one of them changes.
     ...fileOperations(agent, files, { restart: service.state === "started" }),
     service,

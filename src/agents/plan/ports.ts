@@ -13,9 +13,8 @@ export interface ChannelPort {
   bind: string;
 }
 
-/** The ports an agent's channels listen on, answered or by default. Of an agent of another type nothing is known here. */
-export function channelPorts({ type, channels: types }: Manifest, record: AgentRecord): ChannelPort[] {
-  if (record.type !== type) return [];
+/** The ports an agent's channels listen on, answered or by default. */
+export function channelPorts({ channels: types }: Manifest, record: AgentRecord): ChannelPort[] {
   return Object.entries(record.channels ?? {}).flatMap(([channel, given]) => {
     const fields = Object.hasOwn(types, channel) ? (types[channel]?.fields ?? []) : [];
     const values = answered(fields, given);
@@ -30,9 +29,17 @@ export function channelPorts({ type, channels: types }: Manifest, record: AgentR
 export const portsOf = (manifest: Manifest, record: AgentRecord): number[] =>
   [record, ...channelPorts(manifest, record), ...(record.proxy ? [record.proxy] : [])].map(({ port }) => port);
 
-/** Who has which port among a host's other agents, running or not. */
-export function takenPorts({ agents }: Host, name: string, manifest: Manifest): { agent: string; port: number }[] {
+/** Which port each of a host's other agents has, running or not. `types` are the manifests of all types. */
+export function takenPorts(
+  { agents }: Host,
+  name: string,
+  types: readonly Manifest[],
+): { agent: string; port: number }[] {
   return Object.entries(agents)
     .filter(([other]) => other !== name)
-    .flatMap(([agent, record]) => portsOf(manifest, record).map((port) => ({ agent, port })));
+    .flatMap(([agent, record]) => {
+      const manifest = types.find(({ type }) => type === record.type);
+      const ports = manifest ? portsOf(manifest, record) : [record.port];
+      return ports.map((port) => ({ agent, port }));
+    });
 }

@@ -14,17 +14,15 @@ export interface PrivatePlace {
  */
 export function privatePlaces({ paths, adopted }: Pick<ResolvedAgent, "paths" | "adopted">): PrivatePlace[] {
   const closed = { directory: 0o700, "regular file": 0o600 };
-  const place = (name: PrivatePlace["name"], kind: PrivatePlace["kind"]): PrivatePlace => ({
-    name,
-    path: paths[name],
-    kind,
-    mode: closed[kind],
-  });
+  const place = (name: PrivatePlace["name"], kind: PrivatePlace["kind"]): PrivatePlace[] => {
+    const path = paths[name];
+    return path === undefined ? [] : [{ name, path, kind, mode: closed[kind] }];
+  };
   return [
-    ...(adopted ? [] : [place("home", "directory")]),
-    place("data", "directory"),
-    place("memories", "directory"),
-    place("env", "regular file"),
-    place("config", "regular file"),
+    ...(adopted ? [] : place("home", "directory")),
+    ...place("data", "directory"),
+    ...place("memories", "directory"),
+    ...place("env", "regular file"),
+    ...place("config", "regular file"),
   ];
 }

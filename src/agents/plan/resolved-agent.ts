@@ -3,6 +3,7 @@ import type { Secret } from "../../secret.js";
 import type { AgentRecord } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
 import { fill } from "../files/template.js";
+import { answered, publicValues } from "../manifest/fields.js";
 import type { Manifest, Release } from "../manifest/manifest.js";
 import { releaseOf } from "../manifest/registry.js";
 import { type ChannelPort, channelPorts } from "./ports.js";
@@ -36,6 +37,10 @@ export interface ResolvedAgent {
   /** Who runs its turns, when that was said. */
   runtime?: NonNullable<AgentRecord["runtime"]>;
   paths: AgentPaths;
+  /** Answers to its type's settings, with their defaults; secrets are not among them. */
+  settings: Record<string, string>;
+  /** What it serves on its port, by its manifest and settings. */
+  serves: "http" | "tcp" | "none";
 }
 
 /** Answers to fields; what is secret is a Secret. */
@@ -53,8 +58,10 @@ export interface ModelChoice {
 
 /** Everything that was answered about an agent, with its secrets at hand. */
 export interface Answers {
+  /** Empty for a type whose API has no key. */
   apiKey: Secret;
-  model: ModelChoice;
+  /** Missing for a type without model providers. */
+  model?: ModelChoice;
   fallbacks: ModelChoice[];
   /** By task. */
   auxiliary: Record<string, ModelChoice>;
@@ -64,10 +71,24 @@ export interface Answers {
   mcp: Record<string, { values: Values; server?: Record<string, unknown> }>;
   /** Variables of the user's own: `clm agent secret set`. */
   extra: Record<string, Secret>;
+  /** Secrets among the answers to its type's settings. */
+  settings: Values;
+  /** Contents of the files that a setting names. */
+  uploads: UploadedFile[];
+}
+
+/** A file of the user's that goes to the host. */
+export interface UploadedFile {
+  /** Relative to where the type puts such files. */
+  name: string;
+  content: Buffer;
+  executable: boolean;
 }
 
 /** The agent as it is recorded, with everything its manifest says about it filled in. */
 export function resolvedAgent(manifest: Manifest, { name, ref, host, record }: Agent): ResolvedAgent {
+  const settings = publicValues(answered(manifest.settings, record.settings ?? {}));
+  const check = fill(manifest.api.check, settings);
   return {
     manifest,
     version: record.version,
@@ -86,7 +107,21 @@ export function resolvedAgent(manifest: Manifest, { name, ref, host, record }: A
     ...(record.proxy && { proxy: record.proxy }),
     ...(record.runtime && { runtime: record.runtime }),
     paths: pathsFor(manifest, record.user, record.home),
+    settings,
+    serves: check === "http" || check === "tcp" ? check : "none",
   };
+}
+
+/** Paths by name, for templates. */
+export function namedPaths({ path: _, ...paths }: AgentPaths): Record<string, string> {
+  return Object.fromEntries(Object.entries(paths).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** A path that the type's code cannot do without. */
+export function mustHavePath({ manifest, paths }: ResolvedAgent, name: "config" | "memories"): string {
+  const path = paths[name];
+  if (path !== undefined) return path;
+  throw new Fault("bad-input", `the manifest of ${manifest.type} has no paths.${name}`);
 }
 
 /** Where everything of an agent is on its host. An agent that was taken over may have another home. */
@@ -104,8 +139,8 @@ export function pathsFor({ type, paths }: Manifest, user: string, home?: string)
     data: place("data", paths.data),
     code: place("code", paths.code),
     env: place("env", paths.env),
-    config: place("config", paths.config),
-    memories: place("memories", paths.memories),
+    ...(paths.config !== undefined && { config: place("config", paths.config) }),
+    ...(paths.memories !== undefined && { memories: place("memories", paths.memories) }),
     launcher: place("launcher", paths.launcher),
     path: paths.path.map((each, index) => place(`path.${index}`, each)),
   };

@@ -1,7 +1,7 @@
 import { quote, sh } from "../../quote.js";
 import { fill } from "../files/template.js";
 import { privatePlaces } from "../plan/private-paths.js";
-import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import { namedPaths, type ResolvedAgent } from "../plan/resolved-agent.js";
 import prelude from "./prelude.sh?raw";
 
 /** A script that looks at an agent: a library of functions, what they look at, and the calls. It holds nothing secret. */
@@ -16,9 +16,18 @@ export function settingsOf({ user, unit, paths }: ResolvedAgent): string {
   return sh`user=${user} unit=${unit} home=${paths.home} data=${paths.data} env=${paths.env}`;
 }
 
+/** Variables for the requests to the agent's port. */
+export const apiSettings = ({ port, manifest: { api }, settings }: ResolvedAgent): string =>
+  sh`port=${port} health=${fill(api.health, settings) ?? api.health} models=${api.models ?? ""}`;
+
+/** The call that checks what the agent serves on its port. */
+export const serviceCalls = ({ serves }: ResolvedAgent): string[] =>
+  ({ http: ["probe_api"], tcp: ["probe_port"], none: [] })[serves];
+
 /** The call that reads the installed version, by `probe_version` or a function that guards it, and says it as the launcher would. */
 export function versionCall(agent: ResolvedAgent, see = "probe_version"): string {
   const { paths, manifest } = agent;
+  if (!manifest.version) return ":";
   const { line, constants } = manifest.version;
   const look = sh`${see} ${[versionFile(agent), paths.launcher, constants.reports, constants.version]}`;
   // Filled in by the shell that has just read them.
@@ -34,11 +43,12 @@ export function versionCall(agent: ResolvedAgent, see = "probe_version"): string
  */
 export function filesCalls(
   agent: ResolvedAgent,
-  parts: OwnPart[],
+  all: OwnPart[],
   { texts = {}, touched = false }: { texts?: Record<string, string> | undefined; touched?: boolean } = {},
 ): { look: string; read: string[] } {
   const { paths, unit, manifest } = agent;
-  const { constants } = manifest.version;
+  const { constants = { reports: "", version: "" } } = manifest.version ?? {};
+  const parts = manifest.version ? all : all.filter((part) => part !== "version");
   const sources: Record<OwnPart, string> = {
     version: versionFile(agent),
     gateway: `${paths.data}/gateway_state.json`,
@@ -54,7 +64,7 @@ export function filesCalls(
   const restsOn = touched
     ? [
         [".launcher", paths.launcher],
-        [".version", versionFile(agent)],
+        ...(manifest.version ? [[".version", versionFile(agent)]] : []),
         [".unit", `/etc/systemd/system/${unit}`],
         [".drop-ins", `/etc/systemd/system/${unit}.d`],
       ]
@@ -64,7 +74,9 @@ export function filesCalls(
     ...read.flatMap(([part = "", path = ""]) => (/^(gateway|error|text\..*)$/.test(part) ? [[`.${part}`, path]] : [])),
     ...restsOn,
   ];
-  const counted = touched ? ["env", "config", ...Object.keys(texts).map((name) => `.text.${name}`)] : [];
+  const counted = touched
+    ? ["env", ...(paths.config ? ["config"] : []), ...Object.keys(texts).map((name) => `.text.${name}`)]
+    : [];
   const names = [...counted, ...restsOn.map(([name]) => name)].join(" ");
   return {
     look: sh`probe_files ${names} ${stated.flat()}`,
@@ -89,9 +101,8 @@ export const textFrom = (pieces: string[]): Buffer =>
   );
 
 /** The file of the installed release that says which one it is. */
-export function versionFile({ paths: { path: _, ...paths }, manifest }: ResolvedAgent): string {
-  return fill(manifest.version.file, paths) ?? "";
-}
+export const versionFile = ({ paths, manifest }: ResolvedAgent): string =>
+  (manifest.version && fill(manifest.version.file, namedPaths(paths))) ?? "";
 
 const atOnce = 8;
 

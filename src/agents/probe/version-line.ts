@@ -4,12 +4,13 @@ import type { ResolvedAgent } from "../plan/resolved-agent.js";
 
 /** The first line the launcher must print, for a person: `Hermes Agent v0.13.0 (2026.5.7)`. */
 export function versionLine({ manifest, release, version }: ResolvedAgent): string {
-  return fill(manifest.version.line, { reports: release.reports, version: plainVersion(version) }) ?? "";
+  return fill(manifest.version?.line ?? "", { reports: release.reports, version: plainVersion(version) }) ?? "";
 }
 
 /** Whether the launcher said what it must. Where a release is known as `0.15.x`, any number may stand for the x. */
 export function saysVersion(agent: ResolvedAgent, said: string): boolean {
   const { reports } = agent.release;
+  if (!agent.manifest.version) return true;
   if (!reports.endsWith(".x")) return said === versionLine(agent);
   const stem = reports.slice(0, -1);
   const at = versionLine(agent).indexOf(reports);

@@ -1,5 +1,5 @@
 import { Fault } from "../../errors.js";
-import type { answersIn } from "../../flows/agent/configure/answers-file.js";
+import type { answersIn, SecretTest } from "../../flows/agent/configure/answers-file.js";
 import type { Configured, ConfigureRequest, StageResult } from "../../flows/agent/configure.js";
 import { agentId, findAgent } from "../../state/agents.js";
 import type { Context, Handler, View } from "../command.js";
@@ -16,8 +16,10 @@ export const run: Handler<typeof configure> = async ({ args, options }, clm) => 
 
   const changes: ConfigureRequest["changes"] = async ({ manifest }, record) => {
     const { changesFrom } = await import("../../flows/agent/configure/flags.js");
-    const isSecret = (kind: "channels" | "mcp", name: string, field: string) =>
-      manifest[kind][name]?.fields.some((each) => each.name === field && each.secret !== undefined) ?? false;
+    const isSecret: SecretTest = (kind, name, field) => {
+      const fields = kind === "settings" ? manifest.settings : (manifest[kind][name]?.fields ?? []);
+      return fields.some((each) => each.name === field && each.secret !== undefined);
+    };
     const below = file === undefined ? undefined : await answersFrom(file, isSecret);
     const on = { channels: Object.keys(record.channels ?? {}), mcp: Object.keys(record.mcp ?? {}) };
     return changesFrom({ ...flags, relaxed }, on, below);

@@ -1,9 +1,9 @@
 import { Fault } from "../../errors.js";
-import { apiKeyOf, mustHaveOneKey } from "../../flows/agent/api-key.js";
+import { apiKeyOf, mustHaveKey, mustHaveOneKey } from "../../flows/agent/api-key.js";
 import { targetOf } from "../../flows/agent/target.js";
 import { withSession } from "../../flows/session.js";
 import { quote } from "../../quote.js";
-import { agentId, hostAndName, secretOwner } from "../../state/agents.js";
+import { agentId, hostAndName } from "../../state/agents.js";
 import type { Handler } from "../command.js";
 import type { key } from "./commands.js";
 
@@ -17,7 +17,7 @@ export const run: Handler<typeof key> = async ({ args, options }, clm) => {
   }
   await withSession(clm, async (session) => {
     const { agent, resolved } = await targetOf(session, args.name);
-    const place = { instance: secretOwner(agent), name: resolved.manifest.api.secret };
+    const place = mustHaveKey(agent, resolved.manifest);
     mustHaveOneKey(session, place, agent.ref);
     const { key } = apiKeyOf(session, place);
     const action = { verb: "agent key", target: hostAndName(agent), summary: `show the key of ${agentId(agent)}` };

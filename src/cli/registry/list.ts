@@ -50,6 +50,6 @@ export function entryOf(configDir: string, { manifest, sources }: Loaded, versio
     standin,
     default: where.join(", ") || "no",
     pinned_by: sources[version] ?? "built in",
-    cached: cached[readCache(configDir, installer).is],
+    cached: installer ? cached[readCache(configDir, installer).is] : "no",
   };
 }

@@ -8,7 +8,7 @@ import { writeAtomic } from "../../state/atomic-file.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { withLock } from "../../state/lock.js";
 
-export type Pin = Pick<Release, "reports" | "commit" | "installer">;
+export type Pin = Pick<Release, "reports" | "commit"> & { installer: NonNullable<Release["installer"]> };
 
 export const manifestFile = (configDir: string, type: string): string => join(configDir, "manifests", `${type}.yaml`);
 

@@ -55,15 +55,15 @@ async function pinInstaller(session: Session, request: PinRequest): Promise<PinR
   const file = manifestFile(configDir, type);
   mustBeOurs(version, sources[version], file);
   const before = Object.hasOwn(manifest.versions, version) ? manifest.versions[version] : undefined;
-  const url = request.url === undefined ? (before?.installer.url ?? urlOf(manifest, version)) : urlFrom(request.url);
+  const url = request.url === undefined ? (before?.installer?.url ?? urlOf(manifest, version)) : urlFrom(request.url);
   const reports = request.reports ?? before?.reports ?? (await askReports(session, version));
 
   const bytes = await fetchFrom(session, url, request, (from, opened, onBytes) =>
     takeScript(from, opened, maxBytes, (count) => onBytes(`${count} bytes`)),
   );
   const digest = digestOf(bytes);
-  const other = before && !sameDigest(digest, before.installer);
-  if (other) mayBeReplaced(request, before, digest);
+  const known = before?.installer;
+  if (known && !sameDigest(digest, known)) mayBeReplaced(request, { ...before, installer: known }, digest);
   const commit = request.commit ?? before?.commit;
   const pin: Pin = { reports, ...(commit && { commit }), installer: { url, ...digest } };
   const result = { type, version, ...pin, file };
@@ -106,7 +106,7 @@ function mustBeOurs(version: string, source: string | undefined, file: string): 
 function urlOf(manifest: Manifest, version: string): string {
   const real = Object.entries(manifest.versions).filter(([, { standin }]) => !standin);
   const [newest, release] = real.toSorted(([a], [b]) => compareVersions(a, b)).at(-1) ?? [];
-  const url = release?.installer.url ?? "";
+  const url = release?.installer?.url ?? "";
   if (newest && url.includes(newest)) return url.replaceAll(newest, plainVersion(version));
   throw new Fault("bad-input", `the URL of the installer of ${version} is unknown`, { why: "pass it with --url" });
 }
@@ -125,7 +125,7 @@ const askReports = ({ ui }: Session, version: string): Promise<string> =>
   ui.ask({ message: `Which version number does ${version} report (such as 0.18.0)?`, flag: "--reports" });
 
 /** Noticing a tag whose bytes changed is the purpose of a pin. */
-function mayBeReplaced({ type, version, replace, commit }: PinRequest, before: Release, seen: Digest): void {
+function mayBeReplaced({ type, version, replace, commit }: PinRequest, before: Pin, seen: Digest): void {
   if (!replace) {
     throw new Fault("integrity", `${type} ${version} is pinned to other bytes`, {
       why: [`pinned: ${digestText(before.installer)}`, `seen:   ${digestText(seen)}`],
@@ -142,5 +142,5 @@ function mayBeReplaced({ type, version, replace, commit }: PinRequest, before: R
 const isSame = (before: Release, pin: Pin): boolean =>
   before.reports === pin.reports &&
   before.commit === pin.commit &&
-  before.installer.url === pin.installer.url &&
+  before.installer?.url === pin.installer.url &&
   sameDigest(before.installer, pin.installer);

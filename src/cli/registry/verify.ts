@@ -57,16 +57,20 @@ async function verifyInstallers(
 type Verdict = Pick<Result, "result" | "reason" | "fault">;
 
 function verifyCached({ configDir }: Fetching, { installer }: Release): Verdict {
+  if (!installer) return withoutInstaller;
   const kept = readCache(configDir, installer);
   if (kept.is === "there") return { result: "ok", reason: digestText(installer) };
   if (kept.is === "missing") return { result: "skipped", reason: "not in the cache" };
   return { result: "fail", reason: "the cached copy is damaged; it will be fetched again", fault: "integrity" };
 }
 
-async function verifyFetched(session: Fetching, release: Release): Promise<Verdict> {
+const withoutInstaller: Verdict = { result: "skipped", reason: "it has no installer" };
+
+async function verifyFetched(session: Fetching, { installer }: Release): Promise<Verdict> {
+  if (!installer) return withoutInstaller;
   try {
-    await fetchInstaller(session, release);
-    return { result: "ok", reason: digestText(release.installer) };
+    await fetchInstaller(session, installer);
+    return { result: "ok", reason: digestText(installer) };
   } catch (error) {
     if (!isFault(error, "integrity", "unreachable")) throw error;
     return { result: "fail", reason: [error.message, ...error.why].join("; "), fault: error.fault };

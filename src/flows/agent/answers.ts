@@ -8,6 +8,7 @@ import { providerValues } from "../provider/values.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, nextName } from "./api-key.js";
 import { goneFault, goneProviders } from "./gone-providers.js";
+import { uploadsFor } from "./uploads.js";
 
 /** Secrets of an agent that are not in secrets.json yet, by their name there; undefined for one that is about to be removed. */
 export type NewSecrets = Record<string, Secret | undefined>;
@@ -21,29 +22,30 @@ export async function answersFor(
 ): Promise<{ answers: Answers; keyPending: boolean }> {
   const { manifest, host, name } = agent;
   const instance = { host, type: manifest.type, agent: name };
-  const given = fresh[manifest.api.secret];
-  const { key, pending } = given
-    ? { key: given, pending: true }
-    : apiKeyOf(session, { instance, name: manifest.api.secret });
+  const { secret: keyName } = manifest.api;
+  const given = keyName === undefined ? undefined : fresh[keyName];
+  const place = keyName === undefined ? undefined : { instance, name: keyName };
+  const { key, pending } = given ? { key: given, pending: true } : apiKeyOf(session, place);
   const secret = (wanted: string): Secret | undefined => {
     const found = Object.hasOwn(fresh, wanted) ? fresh[wanted] : session.secrets.get(instance, wanted);
     if (found) session.ui.hide(found);
     return found;
   };
   const choose = (choice: { provider: string; model?: string | undefined }) => modelChoice(session, agent, choice);
-  if (record.provider === undefined) throw noProvider(session, agent);
+  const needsProvider = manifest.stages.some(({ name: stage, skipped }) => stage === "providers" && !skipped);
+  if (record.provider === undefined && needsProvider) throw noProvider(session, agent);
   const gone = goneProviders(record, session.providers.read());
   if (gone.length > 0) throw goneFault(agent, gone);
 
   const own = [...new Set([...session.secrets.names(instance), ...Object.keys(fresh)])];
-  const keys = [manifest.api.secret, nextName(manifest.api.secret)];
+  const keys = keyName === undefined ? [] : [keyName, nextName(keyName)];
   const extra = extraNames(
     manifest,
     own.filter((each) => !keys.includes(each)),
   ).map((each) => [each, secret(each)] as const);
   const answers = {
     apiKey: key,
-    model: await choose({ provider: record.provider, model: record.model }),
+    ...(record.provider !== undefined && { model: await choose({ provider: record.provider, model: record.model }) }),
     fallbacks: await inTurn(record.fallbacks ?? [], choose),
     auxiliary: Object.fromEntries(
       await inTurn(Object.entries(record.auxiliary ?? {}), async ([task, choice]) => [task, await choose(choice)]),
@@ -60,6 +62,8 @@ export async function answersFor(
         { values: withSecrets(fields, fieldsOf(manifest.mcp, server), secret), ...(own && { server: own }) },
       ]),
     ),
+    settings: withSecrets(record.settings ?? {}, manifest.settings, secret),
+    uploads: await uploadsFor(manifest.settings, record.settings ?? {}),
     extra: Object.fromEntries(extra.filter((entry): entry is [string, Secret] => entry[1] !== undefined)),
   };
   return { answers, keyPending: pending };

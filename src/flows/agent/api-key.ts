@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
+import type { Manifest } from "../../agents/manifest/manifest.js";
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
+import { type Agent, secretOwner } from "../../state/agents.js";
 import type { SecretOwner } from "../../state/secret-owner.js";
 import type { Session } from "../session.js";
 
@@ -8,6 +10,18 @@ import type { Session } from "../session.js";
 export interface KeyPlace {
   instance: SecretOwner & { agent: string };
   name: string;
+}
+
+/** Where an agent's key is; undefined for a type whose API has no key. */
+export const keyPlace = (agent: Agent, { api }: Manifest): KeyPlace | undefined =>
+  api.secret === undefined ? undefined : { instance: secretOwner(agent), name: api.secret };
+
+export function mustHaveKey(agent: Agent, manifest: Manifest): KeyPlace {
+  const place = keyPlace(agent, manifest);
+  if (place) return place;
+  throw new Fault("unsupported", `${manifest.type} agents have no API key`, {
+    next: `clm registry show ${manifest.type}`,
+  });
 }
 
 /** The key that is to replace another one. It is there from before the first change until the host was seen to have it. */
@@ -29,8 +43,10 @@ export interface ApiKey {
  * The key an agent's files should have. While it is being changed that is the new one, whoever renders: what the host
  * has then is one of the two, and the new one is what it ends with.
  */
-export function apiKeyOf(session: Pick<Session, "secrets" | "ui">, { instance, name }: KeyPlace): ApiKey {
+export function apiKeyOf(session: Pick<Session, "secrets" | "ui">, place: KeyPlace | undefined): ApiKey {
+  if (!place) return { key: new Secret(""), pending: false };
   const { secrets, ui } = session;
+  const { instance, name } = place;
   const next = secrets.get(instance, nextName(name));
   const current = secrets.get(instance, name);
   for (const secret of [next, current]) if (secret) ui.hide(secret);
@@ -40,7 +56,9 @@ export function apiKeyOf(session: Pick<Session, "secrets" | "ui">, { instance, n
 }
 
 /** Which of two keys the host has is not known while one replaces the other: nothing can be proven until that is done. */
-export function mustHaveOneKey(session: Pick<Session, "secrets">, { instance, name }: KeyPlace, word: string): void {
+export function mustHaveOneKey(session: Pick<Session, "secrets">, place: KeyPlace | undefined, word: string): void {
+  if (!place) return;
+  const { instance, name } = place;
   const next = session.secrets.get(instance, nextName(name));
   if (!next || !isKey(next)) return;
   throw new Fault("not-ready", `a change of the key of ${instance.agent} was begun and is not finished`, {
@@ -51,7 +69,9 @@ export function mustHaveOneKey(session: Pick<Session, "secrets">, { instance, na
 export const rotateLine = (word: string): string => `clm agent rotate-key ${word}`;
 
 /** The new key is the key: called when the host was seen to have it, or cannot have the old one any more. */
-export async function promoteKey({ secrets }: Pick<Session, "secrets">, { instance, name }: KeyPlace): Promise<void> {
+export async function promoteKey({ secrets }: Pick<Session, "secrets">, place: KeyPlace | undefined): Promise<void> {
+  if (!place) return;
+  const { instance, name } = place;
   const next = secrets.get(instance, nextName(name));
   if (!next) return;
   if (isKey(next)) await secrets.set(instance, name, next, keyDescription);

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Change } from "../../agents/plan/change.js";
+import { unwantedFiles } from "../../agents/plan/managed-file.js";
 import type { Plan } from "../../agents/plan/plan.js";
 import { activeRuntime } from "../../agents/plan/runtime.js";
 import { judge, span } from "../../agents/probe/proof/judge.js";
@@ -11,7 +12,7 @@ import { type Agent, hostAndName, secretOwner } from "../../state/agents.js";
 import type { Executor } from "../gate.js";
 import type { Session } from "../session.js";
 import type { NewSecrets } from "./answers.js";
-import { promoteKey } from "./api-key.js";
+import { keyPlace, promoteKey } from "./api-key.js";
 import { changeRecord, recordProofs, withAnswers, withState } from "./configure/record.js";
 import type { Prepared } from "./prepare.js";
 import { prove } from "./prove.js";
@@ -65,7 +66,7 @@ export async function apply(session: Session, prepared: Prepared, options: Apply
   );
   if (!applied) throw new Fault("bug", "the change gate returned no result");
   if (desired.keyPending && isProven(applied.proofs)) {
-    await promoteKey(session, { instance: secretOwner(agent), name: plan.agent.manifest.api.secret });
+    await promoteKey(session, keyPlace(agent, plan.agent.manifest));
   }
   return applied;
 }
@@ -125,10 +126,14 @@ function tellRuntime({ ui }: Session, { ref }: Agent, { agent, files }: Plan, ch
 }
 
 /** Names in a file that is not written now stay clm's: the file is still there. */
-const ownedAfter = ({ record }: Agent, { files }: Plan): Record<string, string[]> => ({
-  ...ownedNames(record),
-  ...Object.fromEntries(files.flatMap(({ file, owned }) => (owned ? [[file.id, owned]] : []))),
-});
+function ownedAfter({ record }: Agent, { files, desired }: Plan): Record<string, string[]> {
+  const removed = unwantedFiles(ownedNames(record), desired.files);
+  const before = Object.entries(ownedNames(record)).filter(
+    ([, names]) => !names.some((name) => removed.includes(name)),
+  );
+  const now = files.flatMap(({ file, owned }) => (owned ? [[file.id, owned]] : []));
+  return { ...Object.fromEntries(before), ...Object.fromEntries(now) };
+}
 
 function union(a: Record<string, string[]>, b: Record<string, string[]>): Record<string, string[]> {
   const ids = [...new Set([...Object.keys(a), ...Object.keys(b)])];

@@ -68,7 +68,7 @@ export async function configure(session: Session, word: string, request: Configu
 
     // What was said is looked at before anybody is asked for the rest.
     draftOf(resolved, session.providers.read(), agent.record, asked);
-    const stages = stagesTo(agent.record, asked, request.stage);
+    const stages = stagesTo(manifest, agent.record, asked, request.stage);
     const fetched = fetcher(session);
     const answer = async (which: Stages): Promise<Answered> => {
       const questions = { resolved, record: agent.record, stages: which, named: request.stage };
@@ -86,7 +86,7 @@ export async function configure(session: Session, word: string, request: Configu
     // A person who leaves at a question about channels need not choose the provider again.
     let before: Answered["tests"] = {};
     if (stages.providers && stages.channels && session.ui.interactive && !session.gate.dryRun) {
-      const { desired, tests } = await answer({ providers: true, channels: false });
+      const { desired, tests } = await answer({ providers: true, identity: false, channels: false });
       const { provider, model, fallbacks, auxiliary } = desired.record;
       agent = await keepProvider(session, agent, { provider, model, fallbacks, auxiliary });
       stages.providers = false;
@@ -203,6 +203,7 @@ function fetcher(session: Session): (draft: Draft) => Promise<NewSecrets> {
 /** Secrets of channels and servers that are no more. */
 function forgotten({ manifest }: ResolvedAgent, before: AgentRecord, after: AgentRecord): string[] {
   const namesIn = ({ channels = {}, mcp = {} }: AgentRecord) => [
+    ...manifest.settings,
     ...Object.keys(channels).flatMap((name) => manifest.channels[name]?.fields ?? []),
     ...Object.keys(mcp).flatMap((name) => manifest.mcp[name]?.fields ?? []),
   ];

@@ -5,10 +5,10 @@ import type { Observation } from "../../agents/probe/proof/observation.js";
 import { Fault } from "../../errors.js";
 import type { Shell } from "../../remote/process.js";
 import { sharedShell } from "../../remote/shared-shell.js";
-import { type Agent, agentId, secretOwner } from "../../state/agents.js";
+import { type Agent, agentId } from "../../state/agents.js";
 import { mustPass } from "../checks-failed.js";
 import type { Session } from "../session.js";
-import { apiKeyOf, mustHaveOneKey } from "./api-key.js";
+import { apiKeyOf, keyPlace, mustHaveOneKey } from "./api-key.js";
 import { observe } from "./observe.js";
 import type { Proof } from "./prove.js";
 
@@ -42,7 +42,7 @@ export function mustBeReady(agent: Agent, verb: "start" | "restart"): void {
 export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ root: Shell; seen: Observation }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
-  const place = { instance: secretOwner(agent), name: manifest.api.secret };
+  const place = keyPlace(agent, manifest);
   mustHaveOneKey(session, place, agent.ref);
   const { key } = apiKeyOf(session, place);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { loadManifests } from "../../agents/manifest/registry.js";
 import { type DesiredState, desiredState } from "../../agents/plan/desired-state.js";
 import { readsOf } from "../../agents/plan/managed-file.js";
 import type { Plan, ServiceState } from "../../agents/plan/plan.js";
@@ -65,10 +66,12 @@ export async function prepare(
     import("../../agents/plan/plan.js"),
   ]);
   mustHaveAccount(before, observation);
+  const types = await loadManifests(session.configDir);
 
-  const port = portFor(session, agent, { manifest, record: drafted.record, seen: observation }, options.port);
+  const port = portFor(session, agent, { manifest, types, record: drafted.record, seen: observation }, options.port);
   const desired = await withPort(drafted, agent, port);
-  if (drafted.record !== agent.record) mustHaveOwnPorts(session, agent, { ...desired, manifest, seen: observation });
+  if (drafted.record !== agent.record)
+    mustHaveOwnPorts(session, agent, { ...desired, manifest, types, seen: observation });
   const down = ["inactive", "failed"].includes(observation.unit.ActiveState ?? "");
   const asked = options.serviceState ?? "up";
   const serviceState =

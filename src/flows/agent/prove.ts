@@ -10,12 +10,12 @@ import { agentType } from "../../agents/type.js";
 import type { Shell } from "../../remote/process.js";
 import { sharedShell } from "../../remote/shared-shell.js";
 import type { Secret } from "../../secret.js";
-import { type Agent, secretOwner } from "../../state/agents.js";
+import type { Agent } from "../../state/agents.js";
 import { redactedBody } from "../../text/redacted-json.js";
 import type { Progress } from "../../ui/ui.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { apiKeyOf } from "./api-key.js";
+import { apiKeyOf, keyPlace } from "./api-key.js";
 import { observe } from "./observe.js";
 
 export { isProven, type Proof } from "../../agents/probe/proof/proof.js";
@@ -54,7 +54,7 @@ export interface ProveResult {
 export async function proveAndObserve(session: Session, agent: Agent, options: ProveOptions): Promise<ProveResult> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
-  const { key } = apiKeyOf(session, { instance: secretOwner(agent), name: manifest.api.secret });
+  const { key } = apiKeyOf(session, keyPlace(agent, manifest));
   // What the agent says when it fails is told, and it knows more secrets than its own key.
   hideSecrets(session);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
@@ -182,8 +182,10 @@ function pauseAfter({ age = 0 }: Observation, proofs: Proof[]): number {
 }
 
 /** It is up and answers whatever it is asked: what it says now it will say later. */
-const answersAll = ({ answers: { health, none, wrong, own } }: Observation): boolean =>
-  Boolean(health && none && wrong && own);
+const answersAll = ({ answers }: Observation): boolean => {
+  const statuses = Object.values(answers);
+  return statuses.length > 0 && statuses.every((status) => status > 0);
+};
 
 /** What does not hold will not come to hold by waiting. */
 function isFinal(seen: Observation, first: Observation, proofs: Proof[]): boolean {

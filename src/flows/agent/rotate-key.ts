@@ -1,10 +1,20 @@
 import type { Change } from "../../agents/plan/change.js";
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
-import { type Agent, agentId, hostAndName, secretOwner } from "../../state/agents.js";
+import { type Agent, agentId, hostAndName } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
-import { isKey, type KeyPlace, keyDescription, newKey, nextName, promoteKey, rotateLine } from "./api-key.js";
+import {
+  isKey,
+  type KeyPlace,
+  keyDescription,
+  keyPlace,
+  mustHaveKey,
+  newKey,
+  nextName,
+  promoteKey,
+  rotateLine,
+} from "./api-key.js";
 import { applyChanged, isConfigured, prepareChanged } from "./apply-changed.js";
 import { observe } from "./observe.js";
 import { mustBeInstalled } from "./preconditions.js";
@@ -38,7 +48,8 @@ async function sayingHowToFinish<T>(session: Session, { agent, resolved }: Targe
   try {
     return await work();
   } catch (error) {
-    const begun = session.secrets.get(secretOwner(agent), nextName(resolved.manifest.api.secret)) !== undefined;
+    const place = keyPlace(agent, resolved.manifest);
+    const begun = place && session.secrets.get(place.instance, nextName(place.name)) !== undefined;
     const line = rotateLine(agent.ref);
     if (error instanceof Fault && begun && !error.next.includes(line)) error.next.push(line);
     throw error;
@@ -49,7 +60,7 @@ async function rotate(session: Session, target: Target): Promise<Rotated> {
   const { secrets, ui, gate } = session;
   const { agent, resolved } = target;
   mustBeInstalled(agent);
-  const place = { instance: secretOwner(agent), name: resolved.manifest.api.secret };
+  const place = mustHaveKey(agent, resolved.manifest);
   const begun = secrets.get(place.instance, nextName(place.name));
   const old = secrets.get(place.instance, place.name);
   for (const secret of [begun, old]) if (secret) ui.hide(secret);

@@ -1,10 +1,10 @@
 import { type Change, changesOf } from "../../agents/plan/change.js";
-import { type Agent, agentId, findAgent, hostAndName, secretOwner } from "../../state/agents.js";
+import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.js";
 import { installedOperations } from "../fleet/drift.js";
 import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
-import { apiKeyOf } from "./api-key.js";
+import { apiKeyOf, keyPlace } from "./api-key.js";
 import { apply } from "./apply.js";
 import { isConfigured } from "./apply-changed.js";
 import { desire } from "./desire.js";
@@ -51,7 +51,7 @@ async function sync(session: Session, word: string): Promise<Synced> {
 /** An agent that has not been configured yet is brought back to what install wrote. */
 async function asInstalled(session: Session, agent: Agent): Promise<Synced> {
   const { resolved } = await targetOf(session, hostAndName(agent));
-  const { key } = apiKeyOf(session, { instance: secretOwner(agent), name: resolved.manifest.api.secret });
+  const { key } = apiKeyOf(session, keyPlace(agent, resolved.manifest));
   const root = (await session.pool.connect(agent.host)).as("root");
   const seen = await observe(root, resolved, key, { planned: { salt: "", reads: { texts: {} } } }, session.signal);
   mustHaveAccount(resolved, seen);

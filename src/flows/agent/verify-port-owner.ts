@@ -8,9 +8,9 @@ import type { Connection } from "../../remote/connection.js";
 import { rootShellOf } from "../../remote/shared-shell.js";
 import { VerifiedPort } from "../../remote/verified-port.js";
 import type { Secret } from "../../secret.js";
-import { type Agent, secretOwner } from "../../state/agents.js";
+import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
-import { apiKeyOf, mustHaveOneKey } from "./api-key.js";
+import { apiKeyOf, mustHaveKey, mustHaveOneKey } from "./api-key.js";
 import { mustBeInstalled } from "./preconditions.js";
 
 /** An agent's API: its port, verified for every connection, and the key to send there. */
@@ -40,7 +40,7 @@ export async function verifyPortOwner(
   connecting.catch(() => {});
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
-  const place = { instance: secretOwner(agent), name: manifest.api.secret };
+  const place = mustHaveKey(agent, manifest);
   mustHaveOneKey(session, place, agent.ref);
   const { key } = apiKeyOf(session, place);
   const connection = await waitFor(connecting, { signal });

@@ -1,6 +1,6 @@
 import { isSessionId, mustBeSessionId, mustFit, newSessionId } from "../../agents/chat/message.js";
 import type { Piece, Streamed } from "../../agents/chat/stream.js";
-import { loadType } from "../../agents/manifest/registry.js";
+import { chatSettings, loadType } from "../../agents/manifest/registry.js";
 import { capability } from "../../agents/type.js";
 import { Fault, isFault } from "../../errors.js";
 import { quote } from "../../quote.js";
@@ -91,7 +91,7 @@ export class Talk {
 
   /** Throws, before anything is sent, when the agent would not read all of a message. */
   async mustFit(message: string): Promise<void> {
-    const { longest } = (await this.#manifest()).api.chat;
+    const { longest } = chatSettings(await this.#manifest());
     mustFit(message, longest);
     if (this.#system !== undefined) mustFit(this.#system, longest, "the text of --system");
   }

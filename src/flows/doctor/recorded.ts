@@ -45,11 +45,12 @@ function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: 
   const { record, ref } = agent;
   const id = "secrets";
   const instance = secretOwner(agent);
-  const key = secrets.get(instance, manifest.api.secret);
-  if (secrets.get(instance, nextName(manifest.api.secret)))
+  const { secret: keyName } = manifest.api;
+  const key = keyName && secrets.get(instance, keyName);
+  if (keyName && secrets.get(instance, nextName(keyName)))
     return { id, result: "warn", reason: "a change of its key was begun and is not finished", fix: rotateLine(ref) };
-  if (!key || !isKey(key)) {
-    const what = key ? `${manifest.api.secret} is not a key of 64 hex digits` : `${manifest.api.secret} is missing`;
+  if (keyName && (!key || !isKey(key))) {
+    const what = key ? `${keyName} is not a key of 64 hex digits` : `${keyName} is missing`;
     return { id, result: "fail", reason: what, fix: rotateLine(ref) };
   }
   const known = providers.read().providers;
@@ -68,7 +69,8 @@ function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: 
   });
   const [first] = bad;
   if (first) return { id, result: "fail", reason: bad.map(({ reason }) => reason).join("; "), fix: first.fix };
-  const names = [manifest.api.secret, ...wanted.map(({ name, of = "" }) => `${name}${of}`)];
+  const names = [...(keyName ? [keyName] : []), ...wanted.map(({ name, of = "" }) => `${name}${of}`)];
+  if (names.length === 0) return { id, result: "ok", reason: "it needs none" };
   return { id, result: "ok", reason: `${names.join(", ")} ${names.length > 1 ? "are" : "is"} there` };
 }
 

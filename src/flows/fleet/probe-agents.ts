@@ -14,10 +14,10 @@ import { asFault, Fault, isFault } from "../../errors.js";
 import { askHostPartially } from "../../remote/ask-host.js";
 import type { Shell } from "../../remote/process.js";
 import { providersOf } from "../../state/agent.js";
-import { type Agent, secretOwner } from "../../state/agents.js";
+import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import type { Ui } from "../../ui/ui.js";
-import { apiKeyOf } from "../agent/api-key.js";
+import { apiKeyOf, keyPlace } from "../agent/api-key.js";
 import { newSalt } from "../agent/prepare.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
@@ -225,8 +225,7 @@ async function lookedFor(
 /** An agent without a key is looked at all the same, and not asked with one. */
 function keyOf(session: Session, agent: Agent, { resolved }: ProbeTarget): { secret: string; key?: KeyTrouble } {
   try {
-    const name = resolved.manifest.api.secret;
-    const { key, pending } = apiKeyOf(session, { instance: secretOwner(agent), name });
+    const { key, pending } = apiKeyOf(session, keyPlace(agent, resolved.manifest));
     return { secret: key.reveal(), ...(pending && { key: "changing" }) };
   } catch {
     return { secret: "", key: "missing" };

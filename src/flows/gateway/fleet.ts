@@ -50,7 +50,7 @@ async function served(
   if (!dialect) return undefined;
   const resolved = resolvedAgent(manifest, agent);
   const proxy = proxyOf(resolved);
-  const key = secrets.get(secretOwner(agent), manifest.api.secret);
+  const key = manifest.api.secret ? secrets.get(secretOwner(agent), manifest.api.secret) : undefined;
   const connection = [
     host.address,
     host.port,

@@ -39,7 +39,7 @@ async function compareAgent(session: Session, agent: Agent): Promise<Compared[]>
     const root = (await session.pool.connect(host)).as("root");
     const state = await observeImported(root, resolved, salt, session.signal);
     const { variables, trouble } = await wouldSet(session, resolved, agent);
-    const key = session.secrets.get(secretOwner(agent), manifest.api.secret);
+    const key = manifest.api.secret && session.secrets.get(secretOwner(agent), manifest.api.secret);
     const samePort = Object.entries(host.agents).filter(
       ([other, record]) => other !== name && record.port === agent.record.port,
     );

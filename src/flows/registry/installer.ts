@@ -25,7 +25,7 @@ export type Fetching = Pick<Session, "ui" | "configDir" | "signal" | "argv"> & {
 /** The installer of a release: the bytes that were pinned, or a fault and nothing kept. */
 export async function fetchInstaller(
   session: Fetching,
-  { installer: pinned }: Release,
+  pinned: NonNullable<Release["installer"]>,
   options: FetchOptions = {},
 ): Promise<Installer> {
   const { configDir, ui, gate } = session;

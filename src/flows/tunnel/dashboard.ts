@@ -7,6 +7,7 @@ import {
   roomIn,
   roomScript,
 } from "../../agents/dashboard/dashboard.js";
+import { loadManifests } from "../../agents/manifest/registry.js";
 import { takenPorts } from "../../agents/plan/ports.js";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { type Observation, parseObservation } from "../../agents/probe/proof/observation.js";
@@ -53,7 +54,7 @@ async function dashboardEndpoint(session: Session, target: Target): Promise<Tunn
   return withProgress(session.ui, `start the dashboard of ${resolved.name} on ${agent.host.name}`, async (progress) => {
     const connection = await session.pool.connect(agent.host);
     const root = connection.as("root");
-    const place = placeIn(target, dashboard, await look(session, root, resolved, roomScript(resolved)));
+    const place = await placeIn(session, target, dashboard, await look(session, root, resolved, roomScript(resolved)));
     const hear = (line: string) => progress.output(line);
     const serving = await runDashboard(session, connection, target, { dashboard, place, hear });
     const started = { root, target, dashboard, place, serving };
@@ -68,8 +69,13 @@ async function dashboardEndpoint(session: Session, target: Target): Promise<Tunn
   });
 }
 
-function placeIn({ agent, resolved }: Target, dashboard: Dashboard, { ports }: Observation): Place {
-  const others = takenPorts(agent.host, agent.name, resolved.manifest);
+async function placeIn(
+  { configDir }: Session,
+  { agent, resolved }: Target,
+  dashboard: Dashboard,
+  { ports }: Observation,
+): Promise<Place> {
+  const others = takenPorts(agent.host, agent.name, await loadManifests(configDir));
   const port = roomIn(
     dashboard,
     [...ports, ...others, resolved].map((each) => each.port),

@@ -3,6 +3,7 @@ import type { ChatDialect } from "../../chat/dialect.js";
 import type { ServerEvent } from "../../chat/events.js";
 import { chatBody } from "../../chat/message.js";
 import { StreamReader, type ToolUse, WholeReader } from "../../chat/stream.js";
+import { chatSettings } from "../../manifest/registry.js";
 import { streamsText } from "../codex/runtime.js";
 import { hermesFailures } from "./failures.js";
 
@@ -14,7 +15,7 @@ const silence = { streamed: 120_000, whole: 900_000 };
 
 const chat: ChatDialect = {
   request(agent, { session, text, system, maxTokens }) {
-    const { path, model } = agent.manifest.api.chat;
+    const { path, model } = chatSettings(agent.manifest);
     const streams = maxTokens === undefined && streamsText(agent);
     const limit = maxTokens === undefined ? {} : { max_tokens: maxTokens };
     return {

@@ -18,7 +18,7 @@ export function codexFiles(agent: ResolvedAgent, env: ReadonlyMap<string, string
   const { runtime } = agent;
   if (!runtime || !runsOnCodex(agent)) return [];
   const { config, agents, ...mind } = codexPlaces(agent);
-  const closed = { mode: 0o600, directory: 0o700 };
+  const closed = { mode: 0o600, directories: [runtime.home] };
   return [
     {
       id: configId,

@@ -3,7 +3,7 @@ import { fill } from "../../files/template.js";
 import type { TomlTable } from "../../files/toml.js";
 import type { Tree } from "../../files/tree.js";
 import { inRange } from "../../manifest/versions.js";
-import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { mustHavePath, namedPaths, type ResolvedAgent } from "../../plan/resolved-agent.js";
 import { activeRuntime, type RuntimeType } from "../../plan/runtime.js";
 
 export type CodexType = RuntimeType;
@@ -51,21 +51,22 @@ export function runtimeEnv(agent: ResolvedAgent): Record<string, string> {
 }
 
 /** Codex' files, and what its instructions are made of. */
-export function codexPlaces({ runtime, paths }: ResolvedAgent) {
+export function codexPlaces(agent: ResolvedAgent) {
+  const { runtime, paths } = agent;
   const home = runtime?.home ?? "";
+  const memories = mustHavePath(agent, "memories");
   return {
     config: `${home}/config.toml`,
     agents: `${home}/AGENTS.md`,
     soul: `${paths.data}/SOUL.md`,
-    memory: `${paths.memories}/MEMORY.md`,
-    user: `${paths.memories}/USER.md`,
+    memory: `${memories}/MEMORY.md`,
+    user: `${memories}/USER.md`,
   };
 }
 
 /** A template of the manifest with the agent's places in it. */
 export function inPlaces({ paths, manifest }: ResolvedAgent, template: string): string {
-  const { path: _, ...named } = paths;
-  const filled = fill(template, named);
+  const filled = fill(template, namedPaths(paths));
   if (filled === undefined)
     throw new Fault("bad-input", `the manifest of ${manifest.type} names no place: ${template}`);
   return filled;

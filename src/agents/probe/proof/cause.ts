@@ -26,8 +26,9 @@ export function withCause(agent: ResolvedAgent, proofs: Proof[], words: string[]
 /** What the agent said last. Nothing when somebody stopped it: then there is nothing to explain. */
 function lastWord({ unit, manifest }: ResolvedAgent, words: string[]): string | undefined {
   // The agent notes the wrong keys that we try, and systemd what the unit took.
+  const { models } = manifest.api;
   const isNoise = (line: string) =>
-    line.trim() === "" || line.includes(manifest.api.models) || line.startsWith(`${unit}: `);
+    line.trim() === "" || (models !== undefined && line.includes(models)) || line.startsWith(`${unit}: `);
   const last = words.filter((line) => !isNoise(line)).at(-1);
   return last?.startsWith("Stopped ") ? undefined : last;
 }

@@ -1,4 +1,6 @@
+import { basename } from "node:path";
 import type { ChatDialect } from "../../chat/dialect.js";
+import { fill } from "../../files/template.js";
 import { privatePlaces } from "../../plan/private-paths.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { saysVersion, versionLine } from "../version-line.js";
@@ -50,7 +52,19 @@ export function judge(
     if (own.result !== "ok") return needs("auth.own-key");
     return seen.chat && chat ? judgeChat(agent, chat, seen.chat) : { result: "skipped", reason: "was not asked" };
   };
-  return [
+  const { manifest, serves } = agent;
+  const { models, chat: hasChat } = manifest.api;
+  // A type without versions, a key or a chat has nothing to prove there.
+  const applies: Partial<Record<ProofId, boolean>> = {
+    version: manifest.version !== undefined || !seen.account,
+    port: serves !== "none",
+    health: serves === "http",
+    "auth.no-key": models !== undefined,
+    "auth.wrong-key": models !== undefined,
+    "auth.own-key": models !== undefined,
+    chat: hasChat !== undefined,
+  };
+  const proofs: Proof[] = [
     { id: "version", ...judgeVersion(agent, seen) },
     { id: "files", ...judgeFiles(agent, seen) },
     { id: "unit", ...judgeUnit(agent, seen) },
@@ -65,6 +79,7 @@ export function judge(
     ...judgeChannels(agent, seen),
     ...judgeServers(agent, seen),
   ];
+  return proofs.filter(({ id }) => applies[id] ?? true);
 }
 
 /** What a person can type. */
@@ -100,8 +115,13 @@ function judgeFiles(agent: ResolvedAgent, { files }: Observation): Verdict {
     const wanted = mode.toString(8);
     return isMode === wanted ? [] : [`${path} has mode 0${isMode} and should have 0${wanted}`];
   });
-  return wrong.length > 0 ? fail(wrong.join("; "), again) : ok(".env and config.yaml are the agent's alone");
+  return wrong.length > 0
+    ? fail(wrong.join("; "), again)
+    : ok(`${fileNames(agent).join(" and ")} can be read by the agent alone`);
 }
+
+const fileNames = (agent: ResolvedAgent): string[] =>
+  privatePlaces(agent).flatMap(({ path, kind }) => (kind === "regular file" ? basename(path) : []));
 
 function judgeUnit(agent: ResolvedAgent, { unit }: Observation): Verdict {
   const { start, journal, install } = fixes(agent);
@@ -172,7 +192,7 @@ const hostPart = (hex: string): string => (hex.length > 8 ? `[${addressText(hex)
 const gave = (status: number): string => (status === 0 ? "gave no answer" : `gave ${status}`);
 
 function judgeHealth(agent: ResolvedAgent, status: number): Verdict {
-  const { health } = agent.manifest.api;
+  const health = fill(agent.manifest.api.health, agent.settings) ?? "";
   return status === 200 ? ok(`${health} gave 200`) : fail(`${health} ${gave(status)}`, fixes(agent).journal);
 }
 

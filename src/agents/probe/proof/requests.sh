@@ -29,7 +29,9 @@ read_status() {
 }
 
 ask_statuses() {
-  local names=(health none wrong ${key:+own}) connections=() at
+  local names=(health) connections=() at
+  # An API without a key has nothing that could be refused.
+  [ -z "$models" ] || names+=(none wrong ${key:+own})
   for at in "${!names[@]}"; do
     connected || break
     connections+=("$connection")

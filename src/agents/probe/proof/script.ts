@@ -2,7 +2,7 @@ import { sh } from "../../../quote.js";
 import type { ChatDialect, ChatRequest } from "../../chat/dialect.js";
 import type { FileReads } from "../../plan/managed-file.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import { filesCalls, type OwnPart, probeScript } from "../script.js";
+import { apiSettings, filesCalls, type OwnPart, probeScript, serviceCalls } from "../script.js";
 import { proofLibrary } from "./library.js";
 import { newProofSession } from "./session.js";
 
@@ -26,8 +26,6 @@ export const chatTimeout = 120_000;
 
 /** The script that looks at an agent. It holds nothing secret: the key is the first line on its stdin. */
 export function proofScript(agent: ResolvedAgent, sight: ProbeOptions): string {
-  const { manifest, port } = agent;
-  const { api } = manifest;
   const chat = sight.chat?.request(agent, { session: newProofSession(), text: question, maxTokens: 16 });
   const salt = sight.planned?.salt ?? "";
   const parts: OwnPart[] = ["version"];
@@ -35,7 +33,8 @@ export function proofScript(agent: ResolvedAgent, sight: ProbeOptions): string {
   if (sight.connections) parts.push("gateway");
   const files = filesCalls(agent, parts, { texts: sight.planned?.reads.texts });
   return probeScript(agent, proofLibrary, [
-    sh`port=${port} salt=${salt} health=${api.health} models=${api.models}`,
+    apiSettings(agent),
+    sh`salt=${salt}`,
     ...(chat ? chatVariables(chat) : ["chat= chat_path= chat_session= chat_body="]),
     // What comes next on stdin is for somebody else.
     "IFS= read -r key; exec </dev/null",
@@ -50,7 +49,7 @@ export function proofScript(agent: ResolvedAgent, sight: ProbeOptions): string {
           ...files.read,
           ...(sight.connections ? serverCalls(agent) : []),
           "probe_open_ports",
-          "probe_api",
+          ...serviceCalls(agent),
         ]),
   ]);
 }

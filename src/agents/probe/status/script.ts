@@ -6,7 +6,15 @@ import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { proxyUnit } from "../../proxy/proxy.js";
 import { proofLibrary } from "../proof/library.js";
 import { serverCalls } from "../proof/script.js";
-import { filesCalls, type OwnPart, probeLibrary, probeScriptForMany, settingsOf } from "../script.js";
+import {
+  apiSettings,
+  filesCalls,
+  type OwnPart,
+  probeLibrary,
+  probeScriptForMany,
+  serviceCalls,
+  settingsOf,
+} from "../script.js";
 import library from "./status.sh?raw";
 
 /** An agent to be looked at. */
@@ -62,14 +70,13 @@ const everyone = "everyone=$(stat -c %u:%n /proc/[0-9]* 2>/dev/null)";
 
 function section(looked: ProbeTarget, at: number): string {
   const { resolved: agent, planned } = looked;
-  const { manifest, port } = agent;
-  const { health, models } = manifest.api;
   const parts: OwnPart[] = ["version", "gateway", "error"];
   if (planned) parts.push("variable");
   const files = filesCalls(agent, parts, { texts: planned?.reads.texts, touched: true });
   return [
     settingsOf(agent),
-    sh`port=${port} health=${health} models=${models} chat='' salt=${planned?.salt ?? ""}`,
+    apiSettings(agent),
+    sh`chat='' salt=${planned?.salt ?? ""}`,
     `key=$key_${at}`,
     // An agent that hangs must not take all the time its host has to answer, or it is told as a host that does not.
     "answer_seconds=6",
@@ -86,7 +93,7 @@ function section(looked: ProbeTarget, at: number): string {
     ...serverCalls(agent),
     "probe_last_words",
     "probe_open_ports",
-    "probe_api",
+    ...serviceCalls(agent),
     "probe_reached",
     "wait",
     "probe_use cpu.last",
@@ -108,11 +115,11 @@ function truth({ resolved: agent, planned }: ProbeTarget): string {
 
 function glance(looked: ProbeTarget): string {
   const { resolved: agent, planned } = looked;
-  const { manifest, port } = agent;
   const files = filesCalls(agent, ["gateway"], { texts: planned?.reads.texts, touched: true });
   return [
     settingsOf(agent),
-    sh`port=${port} health=${manifest.api.health} answer_seconds=3`,
+    apiSettings(agent),
+    "answer_seconds=3",
     "probe_account",
     reaching(looked),
     files.look,
@@ -122,8 +129,8 @@ function glance(looked: ProbeTarget): string {
     "probe_room",
     ...files.read,
     "probe_open_ports",
-    "probe_port",
-    "probe_health",
+    ...(agent.serves === "none" ? [] : ["probe_port"]),
+    ...(agent.serves === "http" ? ["probe_health"] : []),
     "probe_reached",
   ].join("\n");
 }
@@ -132,7 +139,7 @@ const codexCall = (agent: ResolvedAgent): string[] => {
   const { codex } = agent.manifest.runtimes;
   if (!codex || !runsOnCodex(agent)) return [];
   return [
-    sh`search=${environmentOf(agent).PATH ?? ""} config=${agent.paths.config}`,
+    sh`search=${environmentOf(agent).PATH ?? ""} config=${agent.paths.config ?? ""}`,
     sh`probe_codex ${codex.program} ${codex.key} &`,
   ];
 };

@@ -15,6 +15,7 @@ import { mustBeServer, mustNotTell } from "./own-server.js";
  *     model: anthropic/claude-sonnet-4.5
  *     fallbacks: [gpu, {provider: work, model: claude-opus-4}]
  *     auxiliary: {vision: gpu/llava}
+ *     settings: {command: python3 bot.py, files: [bot.py]}
  *     channels:
  *       discord: {token: env:DISCORD_TOKEN, allowed_users: [123456789012345678]}
  *     mcp:
@@ -30,10 +31,10 @@ export async function answersIn(path: string, isSecret: SecretTest): Promise<Cha
   return answersFrom(text, path, isSecret);
 }
 
-/** Whether a field of a channel or server is a secret. */
-export type SecretTest = (kind: "channels" | "mcp", name: string, field: string) => boolean;
+/** Whether a field of a channel or server, or a setting, is a secret. */
+export type SecretTest = (kind: "settings" | "channels" | "mcp", name: string, field: string) => boolean;
 
-const known = ["provider", "model", "fallbacks", "auxiliary", "channels", "mcp", "port", "relaxed"];
+const known = ["provider", "model", "fallbacks", "auxiliary", "settings", "channels", "mcp", "port", "relaxed"];
 
 export function answersFrom(text: string, path: string, isSecret: SecretTest): Changes {
   let tree: unknown;
@@ -68,8 +69,8 @@ export function answersFrom(text: string, path: string, isSecret: SecretTest): C
     throw wrong(where, "it should be a map");
   };
 
-  const part = (kind: "channels" | "mcp", name: string, value: unknown): Part => {
-    const where = `${kind}.${name}`;
+  const part = (kind: "settings" | "channels" | "mcp", name: string, value: unknown): Part => {
+    const where = name === "" ? kind : `${kind}.${name}`;
     const answers = map(value, where);
     if (kind === "mcp" && Object.hasOwn(answers, "server")) {
       if (Object.keys(answers).length > 1) throw wrong(where, "a server of your own has nothing beside server");
@@ -105,6 +106,7 @@ export function answersFrom(text: string, path: string, isSecret: SecretTest): C
         each === null ? undefined : choice(each, `auxiliary.${task}`),
       ]),
     ),
+    settings: part("settings", "", tree.settings),
     channels: parts("channels", tree.channels),
     mcp: parts("mcp", tree.mcp),
     port: port as Changes["port"],

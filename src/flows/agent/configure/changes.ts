@@ -5,7 +5,9 @@ import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { findProvider, type Providers } from "../../../state/providers.js";
 import { didYouMean } from "../../../text/nearest.js";
+import { namedByOthers } from "../../../text/own-property.js";
 import type { SecretSource } from "../../secret-source.js";
+import { withAbsolutePaths } from "../uploads.js";
 
 /** A model of a provider; without a model, the provider's own. */
 export interface Choice {
@@ -35,10 +37,12 @@ export interface Changes {
   withoutChannels: string[];
   mcp: Record<string, Part>;
   withoutMcp: string[];
+  /** Answers to the settings of the agent's type. */
+  settings: Part;
   port?: number | "auto" | undefined;
   relaxed?: boolean | undefined;
   /** The stages that were gone through, and when: also one to which the answer was that nothing changes. */
-  answered?: { providers?: string; channels?: string };
+  answered?: { providers?: string; identity?: string; channels?: string };
 }
 
 export const noChanges = (): Changes => ({
@@ -47,14 +51,19 @@ export const noChanges = (): Changes => ({
   withoutChannels: [],
   mcp: {},
   withoutMcp: [],
+  settings: emptyPart(),
 });
 
+export const emptyPart = (): Part => ({ fields: namedByOthers(), secrets: namedByOthers() });
+
 /** Which questions the changes answer: of the two stages that ask, and of the agent as a whole. */
-export function answersGiven(changes: Changes): { providers: boolean; channels: boolean; agent: boolean } {
+export function answersGiven(changes: Changes): Record<"providers" | "identity" | "channels" | "agent", boolean> {
   const { provider, model, fallbacks, auxiliary, channels, withoutChannels, mcp, withoutMcp, port, relaxed } = changes;
+  const { fields, secrets } = changes.settings;
   const isGiven = (value: unknown): boolean => value !== undefined;
   return {
     providers: [provider, model, fallbacks].some(isGiven) || Object.keys(auxiliary).length > 0,
+    identity: Object.keys({ ...fields, ...secrets }).length > 0,
     channels: [channels, mcp, withoutChannels, withoutMcp].some((each) => Object.keys(each).length > 0),
     agent: [port, relaxed].some(isGiven),
   };
@@ -107,11 +116,12 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
     delete mcp[name];
   }
 
+  const settings = answeredPart("", manifest.settings, record.settings ?? {}, changes.settings, secrets);
   const { provider, model, fallbacks = record.fallbacks, relaxed = record.relaxed } = changes;
   const auxiliary = { ...record.auxiliary, ...changes.auxiliary };
   // A model's name means something to its own provider only.
   const sameProvider = provider === undefined || provider === record.provider;
-  const rest = without(record, ["model", "fallbacks", "auxiliary", "channels", "mcp", "relaxed"]);
+  const rest = without(record, ["model", "fallbacks", "auxiliary", "channels", "mcp", "settings", "relaxed"]);
   const kept = model ?? (sameProvider ? record.model : undefined);
   return {
     secrets,
@@ -123,6 +133,7 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
       ...unlessEmpty("auxiliary", defined(auxiliary)),
       ...unlessEmpty("channels", channels),
       ...unlessEmpty("mcp", mcp),
+      ...unlessEmpty("settings", settings),
       ...(relaxed && { relaxed }),
       onboarding: { ...record.onboarding, stages: gone(record.onboarding.stages, changes.answered) },
     },
@@ -137,6 +148,9 @@ function gone(before: Stages, answered: Changes["answered"] = {}): Stages {
   for (const [name, at] of Object.entries(answered)) stages[name] ??= { result: "complete", at };
   return stages;
 }
+
+/** `discord.token` of a channel, `command` of the agent itself. */
+export const titleOf = (part: string, field: string): string => (part === "" ? field : `${part}.${field}`);
 
 /** All of it but what has one of these names. */
 export function without<T extends object, K extends keyof T & string>(whole: T, names: K[]): Omit<T, K> {
@@ -177,21 +191,24 @@ function answeredPart(
   const answers = { ...before };
   for (const [key, text] of Object.entries(part.fields)) {
     const field = fieldOf(name, fields, key);
+    const title = titleOf(name, key);
     if (field.secret) {
-      throw new Fault("bad-input", `${name}.${key} is a secret, and a secret is never an argument`, {
-        why: `say where it is: --secret ${name}.${key}=env:VARIABLE`,
+      throw new Fault("bad-input", `${title} is a secret, and a secret is never an argument`, {
+        why: `say where it is: --secret ${title}=env:VARIABLE`,
       });
     }
     const answer = named(name, () => checkAnswer({ ...field, required: false }, text));
     if (answer === "") delete answers[key];
-    else answers[key] = answer;
+    else answers[key] = field.upload ? withAbsolutePaths(answer) : answer;
   }
   for (const [key, source] of Object.entries(part.secrets)) {
     const field = fieldOf(name, fields, key);
     if (!field.secret) {
-      throw new Fault("bad-input", `${name}.${key} is no secret`, { why: `use --set ${name}.${key}=VALUE` });
+      throw new Fault("bad-input", `${titleOf(name, key)} is no secret`, {
+        why: `use --set ${titleOf(name, key)}=VALUE`,
+      });
     }
-    secrets.push({ field, title: `${name}.${key}`, source });
+    secrets.push({ field, title: titleOf(name, key), source });
   }
   return answers;
 }
@@ -201,7 +218,7 @@ export function named<T>(name: string, check: () => T): T {
   try {
     return check();
   } catch (error) {
-    if (error instanceof Fault) error.message = `${name}.${error.message}`;
+    if (error instanceof Fault && name !== "") error.message = `${name}.${error.message}`;
     throw error;
   }
 }
@@ -211,5 +228,9 @@ function fieldOf(name: string, fields: Field[], key: string): Field {
   if (field) return field;
   const names = fields.map((each) => each.name);
   const hint = didYouMean(key, names, `it has ${names.join(", ") || "none"}`);
-  throw new Fault("bad-input", `${name} has no field called '${key}'`, hint);
+  throw new Fault(
+    "bad-input",
+    name === "" ? `there is no setting called '${key}'` : `${name} has no field called '${key}'`,
+    hint,
+  );
 }

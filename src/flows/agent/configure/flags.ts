@@ -1,7 +1,7 @@
 import { Fault } from "../../../errors.js";
 import { namedByOthers } from "../../../text/own-property.js";
 import { parseSource } from "../../secret-source.js";
-import { alwaysOn, type Changes, type Choice, noChanges, type Part } from "./changes.js";
+import { alwaysOn, type Changes, type Choice, emptyPart, noChanges, type Part, titleOf } from "./changes.js";
 
 /** What a command line says about an agent. */
 export interface Flags {
@@ -31,17 +31,21 @@ export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()):
   mustAgree("mcp", flags.mcp, flags.withoutMcp);
   const channels = namedByOthers(below.channels);
   const mcp = namedByOthers(below.mcp);
-  for (const name of flags.channel) if (!alwaysOn.includes(name)) channels[name] ??= empty();
-  for (const name of flags.mcp) mcp[name] ??= empty();
+  for (const name of flags.channel) if (!alwaysOn.includes(name)) channels[name] ??= emptyPart();
+  for (const name of flags.mcp) mcp[name] ??= emptyPart();
 
+  const settings = emptyPart();
+  Object.assign(settings.fields, below.settings.fields);
+  Object.assign(settings.secrets, below.settings.secrets);
   const partFor = (flag: string, name: string): Part => {
+    if (name === "") return settings;
     const parts = channels[name] || on.channels.includes(name) ? channels : mcp;
     if (parts === mcp && !mcp[name] && !on.mcp.includes(name)) {
       throw new Fault("bad-input", `${flag} ${name}.…: ${name} is not on`, {
         why: `add --channel ${name} (or --mcp ${name}) to have it`,
       });
     }
-    parts[name] ??= empty();
+    parts[name] ??= emptyPart();
     return parts[name];
   };
   for (const { name, field, value } of allDotted("--set", flags.set)) {
@@ -61,6 +65,7 @@ export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()):
     withoutChannels: [...below.withoutChannels, ...flags.withoutChannel],
     mcp,
     withoutMcp: [...below.withoutMcp, ...flags.withoutMcp],
+    settings,
     port: flags.port === undefined ? below.port : portFrom(flags.port),
   };
 }
@@ -69,8 +74,6 @@ function mustAgree(flag: string, wanted: string[], unwanted: string[]): void {
   const both = wanted.find((name) => unwanted.includes(name));
   if (both) throw new Fault("usage", `--${flag} ${both} and --without-${flag} ${both} contradict each other`);
 }
-
-const empty = (): Part => ({ fields: namedByOthers(), secrets: namedByOthers() });
 
 /** `PROVIDER` or `PROVIDER/MODEL`; a model's name may have slashes of its own. */
 export function choiceFrom(text: string): Choice {
@@ -113,16 +116,18 @@ function allDotted(flag: string, texts: string[]): ReturnType<typeof dotted>[] {
   const all = texts.map((text) => dotted(flag, text));
   mustDiffer(
     flag,
-    all.map(({ name, field }) => `${name}.${field}`),
+    all.map(({ name, field }) => titleOf(name, field)),
   );
   return all;
 }
 
 /** `discord.allowed_users=…`. Nothing of the value is in what is said about it: it may be a secret in the wrong place. */
 function dotted(flag: string, text: string): { name: string; field: string; value: string } {
-  const [, name, field, value] = /^([^.=]+)\.([^.=]+)=(.*)$/s.exec(text) ?? [];
-  if (name && field && value !== undefined) return { name, field, value };
-  throw new Fault("bad-input", `${flag} is written ${flag} CHANNEL.FIELD=…`, { why: `as ${flag} ${examples[flag]}` });
+  const [, name = "", field, value] = /^(?:([^.=]+)\.)?([^.=]+)=(.*)$/s.exec(text) ?? [];
+  if (field && value !== undefined) return { name, field, value };
+  throw new Fault("bad-input", `${flag} is written ${flag} CHANNEL.FIELD=… or ${flag} SETTING=…`, {
+    why: `as ${flag} ${examples[flag]}`,
+  });
 }
 
 const examples: Record<string, string> = {

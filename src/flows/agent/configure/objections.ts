@@ -36,6 +36,8 @@ export function mustNotDrop(agent: Agent, { files, observation }: Plan, dryRun: 
 /** What is asked of ports: the agent as it should be, and what was seen of its host. */
 interface Asked {
   manifest: Manifest;
+  /** Of every type: other agents of the host may be of another one. */
+  types: readonly Manifest[];
   record: AgentRecord;
   seen: Observation;
 }
@@ -44,12 +46,12 @@ interface Asked {
 export function portFor(
   { argv }: Session,
   { host, name, record }: Agent,
-  { manifest, record: draft, seen: { ports, uid } }: Asked,
+  { manifest, types, record: draft, seen: { ports, uid } }: Asked,
   wanted: number | "auto" | undefined,
 ): number {
   if (wanted === undefined || wanted === record.port) return record.port;
   const range = manifest.api.port;
-  const taken = [...takenPorts(host, name, manifest), ...channelPorts(manifest, draft), ...ownProxy(record)];
+  const taken = [...takenPorts(host, name, types), ...channelPorts(manifest, draft), ...ownProxy(record)];
   const question = { range, recorded: taken.map(({ port }) => port), listening: ports, uid };
   if (wanted === "auto") {
     // The one it has will do, unless somebody else listens there.
@@ -66,10 +68,10 @@ export function portFor(
  * A port that a channel listens on is nobody else's: not its own API's, nor another agent's of the host, running or not.
  * One that is new to the agent must be free on the host, too.
  */
-export function mustHaveOwnPorts({ argv }: Session, agent: Agent, { manifest, record, seen }: Asked): void {
+export function mustHaveOwnPorts({ argv }: Session, agent: Agent, { manifest, types, record, seen }: Asked): void {
   const { host, name } = agent;
   const { ports: listening, uid } = seen;
-  const taken = [{ agent: "its own API", port: record.port }, ...ownProxy(record), ...takenPorts(host, name, manifest)];
+  const taken = [{ agent: "its own API", port: record.port }, ...ownProxy(record), ...takenPorts(host, name, types)];
   const fresh = newPorts(agent, manifest, record).map(({ port }) => port);
   for (const { field, port } of channelPorts(manifest, record)) {
     const question = { range: manifest.api.port, recorded: [], listening, uid };

@@ -14,15 +14,21 @@ export interface StageResult {
 
 /** Which stages are gone through: the one that was named, or those that are open or have something new. */
 export function stagesTo(
+  { stages }: Manifest,
   { onboarding, provider }: AgentRecord,
   changes: Changes,
   stage: StageName | undefined,
-): { providers: boolean; channels: boolean } {
+): Record<"providers" | "identity" | "channels", boolean> {
   const given = answersGiven(changes);
-  const open = (name: "providers" | "channels") => stage === undefined && !onboarding.stages[name];
+  const isAsked = (name: "providers" | "identity" | "channels", must = false) => {
+    const isSkipped = stages.find((each) => each.name === name)?.skipped !== undefined;
+    const isOpen = stage === undefined && !onboarding.stages[name];
+    return !isSkipped && (stage === name || given[name] || isOpen || must);
+  };
   return {
-    providers: stage === "providers" || given.providers || open("providers") || provider === undefined,
-    channels: stage === "channels" || given.channels || open("channels"),
+    providers: isAsked("providers", provider === undefined),
+    identity: isAsked("identity"),
+    channels: isAsked("channels"),
   };
 }
 
@@ -76,9 +82,14 @@ export function stageResults(
     return {
       name,
       result,
-      reason: name === "providers" ? providerText(record, outcome) : channelText(record, outcome),
+      reason: stageText(name, record, outcome),
     };
   });
+}
+
+function stageText(name: Exclude<StageName, "validate">, record: AgentRecord, outcome: Outcome): string {
+  if (name === "providers") return providerText(record, outcome);
+  return name === "channels" ? channelText(record, outcome) : Object.keys(record.settings ?? {}).join(", ");
 }
 
 function validateResult({ onboarding }: AgentRecord, { proofs, dryRun }: Outcome): Omit<StageResult, "name"> {

@@ -30,7 +30,7 @@ export async function testAnswers(
   if (stages.providers) {
     const connection = await session.pool.connect(agent.host);
     for (const { provider, type, values } of [
-      answers.model,
+      ...(answers.model ? [answers.model] : []),
       ...answers.fallbacks,
       ...Object.values(answers.auxiliary),
     ]) {

@@ -3,9 +3,9 @@ import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { isProven, type Proof } from "../../../agents/probe/proof/proof.js";
 import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, hostAndName, secretOwner } from "../../../state/agents.js";
+import { type Agent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { mustHaveOneKey } from "../api-key.js";
+import { keyPlace, mustHaveOneKey } from "../api-key.js";
 import { desire } from "../desire.js";
 import { isMerelyStopped, proveAndObserve } from "../prove.js";
 import { recordProofs } from "./record.js";
@@ -20,7 +20,7 @@ export async function validate(
   { skipChat }: { skipChat: boolean },
 ): Promise<{ record: AgentRecord; proofs: Proof[]; resolved: ResolvedAgent }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
-  mustHaveOneKey(session, { instance: secretOwner(agent), name: manifest.api.secret }, agent.ref);
+  mustHaveOneKey(session, keyPlace(agent, manifest), agent.ref);
   const { resolved, digest, providers } = await desire(session, agent);
   if (agent.record.rendered?.digest !== digest) {
     const never = !agent.record.rendered?.digest;

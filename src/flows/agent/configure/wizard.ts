@@ -1,5 +1,6 @@
 import { checkAnswer } from "../../../agents/manifest/fields.js";
 import type { ChannelType, Field } from "../../../agents/manifest/manifest.js";
+import { loadManifests } from "../../../agents/manifest/registry.js";
 import { inRange } from "../../../agents/manifest/versions.js";
 import { takenPorts } from "../../../agents/plan/ports.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
@@ -12,13 +13,13 @@ import { findType } from "../../provider/types.js";
 import { secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
 import { goneFault, goneProviders } from "../gone-providers.js";
-import { answersGiven, type Changes, defined, named, type Part } from "./changes.js";
+import { answersGiven, type Changes, defined, named, type Part, titleOf } from "./changes.js";
 
 /** What is asked about: the stages that are to be gone through, and the one the user named. */
 export interface Interview {
   resolved: ResolvedAgent;
   record: AgentRecord;
-  stages: { providers: boolean; channels: boolean };
+  stages: Record<"providers" | "identity" | "channels", boolean>;
   /** The stage of `--stage`: its optional questions are asked even when it was gone through before. */
   named?: string | undefined;
 }
@@ -29,20 +30,28 @@ export interface Interview {
  * answer is for: `configure --provider echo` must end by itself on a terminal as it does in a script.
  */
 export async function interview(session: Session, changes: Changes, about: Interview): Promise<Changes> {
-  const asked: Changes = { ...changes, channels: { ...changes.channels }, mcp: { ...changes.mcp } };
+  const { fields, secrets } = changes.settings;
+  const settings = { fields: { ...fields }, secrets: { ...secrets } };
+  const asked: Changes = { ...changes, settings, channels: { ...changes.channels }, mcp: { ...changes.mcp } };
   const given = answersGiven(changes);
   if (about.stages.providers) {
     const again = about.named === "providers" && !given.providers;
     await askProvider(session, asked, about, { again: again && session.ui.interactive });
+  }
+  if (about.stages.identity) {
+    const { resolved, record, named } = about;
+    const type = { fields: resolved.manifest.settings };
+    const everything = session.ui.interactive && (named === "identity" || !record.settings) && !given.identity;
+    await complete(session, about, { name: "", part: asked.settings, type, before: record.settings, everything });
   }
   if (about.stages.channels) {
     const open = !about.record.onboarding.stages.channels && !Object.values(given).includes(true);
     const offer = about.named === "channels" ? !given.channels : open;
     await askChannels(session, asked, about, { offer: offer && session.ui.interactive });
   }
-  const { providers, channels } = about.stages;
   const at = session.now().toISOString();
-  return { ...asked, answered: { ...(providers && { providers: at }), ...(channels && { channels: at }) } };
+  const gone = Object.entries(about.stages).flatMap(([name, done]) => (done ? [[name, at]] : []));
+  return { ...asked, answered: Object.fromEntries(gone) };
 }
 
 /** `again`: also when there is a provider already. */
@@ -186,14 +195,18 @@ async function complete(
     const needed = field.required && field.default === undefined;
     if (mustLetIn(type.allow ?? [], field, part, before)) await askWhoMayTalk(session, unfinished, field);
     else if (needed || (everything && !field.flag))
-      await askField(session, name, suggested(session, agent, field), part);
+      await askField(session, name, await suggested(session, agent, field), part);
   }
 }
 
 /** A port that the channel listens on is offered only when no other agent of the host has it. */
-function suggested({ hosts }: Session, { manifest, host, name, port }: ResolvedAgent, field: Field): Field {
+async function suggested(
+  { hosts, configDir }: Session,
+  { host, name, port }: ResolvedAgent,
+  field: Field,
+): Promise<Field> {
   if (!field.listens || field.default === undefined) return field;
-  const others = takenPorts(findHost(hosts.read().hosts, host), name, manifest);
+  const others = takenPorts(findHost(hosts.read().hosts, host), name, await loadManifests(configDir));
   const taken = [port, ...others.map((each) => each.port)];
   let free = Number(field.default);
   while (taken.includes(free)) free++;
@@ -217,7 +230,7 @@ const mustLetIn = (allow: string[], { name, flag }: Field, part: Part, before: R
 
 async function askField(session: Session, name: string, field: Field, part: Part): Promise<void> {
   const { ui } = session;
-  const title = `${name}.${field.name}`;
+  const title = titleOf(name, field.name);
   if (field.help && ui.interactive) ui.note(`  ${field.help}`);
   if (field.secret) return askSecretField(session, name, field, part);
   const flag = `--set ${title}=…`;
@@ -235,7 +248,7 @@ async function askField(session: Session, name: string, field: Field, part: Part
 /** Asked at its place, so that a person knows what for; what will not do is asked again. */
 async function askSecretField(session: Session, name: string, field: Field, part: Part): Promise<void> {
   const { ui } = session;
-  const title = `${name}.${field.name}`;
+  const title = titleOf(name, field.name);
   const flag = `--secret ${title}=env:VARIABLE`;
   if (!field.required && !ui.interactive) return;
   if (!ui.interactive) throw unanswered(title, field, flag);

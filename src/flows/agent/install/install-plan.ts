@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
-import { defaultVersion, loadType, releaseOf } from "../../../agents/manifest/registry.js";
+import { defaultVersion, loadManifests, loadType, releaseOf } from "../../../agents/manifest/registry.js";
 import { freshRecord } from "../../../agents/plan/fresh.js";
 import { installerJob } from "../../../agents/plan/operations.js";
 import { accountComment } from "../../../agents/plan/owner-tag.js";
@@ -35,6 +35,8 @@ export interface InstallPlan {
   options: InstallOptions;
   host: Host;
   manifest: Manifest;
+  /** The manifests of every type. */
+  types: readonly Manifest[];
   /** How the user will name the agent. */
   ref: string;
   /** The record of an agent that is installed, or whose installation was begun. */
@@ -70,7 +72,8 @@ export async function planInstall(session: Session, options: InstallOptions): Pr
   const draft = { ...(before ?? fresh), ...(options.relaxed && { relaxed: true }) };
   if (options.port !== undefined) draft.port = options.port;
   const ref = refFor(fleet, host.name, name);
-  return { options, host, ref, manifest, ...(before && { before }), draft: draft as InstallPlan["draft"] };
+  const types = await loadManifests(session.configDir);
+  return { options, host, ref, manifest, types, ...(before && { before }), draft: draft as InstallPlan["draft"] };
 }
 
 /** An agent of that name exists, at least in part: only the same installation can continue. */
@@ -107,6 +110,7 @@ const taken = (what: string, full: string) =>
 
 /** The key is made once and kept. One that was damaged by hand is reported, not replaced. */
 function mustHaveValidKey({ secrets, ui }: Session, { type, api }: Manifest, { host, name }: InstallOptions): void {
+  if (api.secret === undefined) return;
   const key = secrets.get({ host, type, agent: name }, api.secret);
   if (key) ui.hide(key);
   if (!key || isKey(key)) return;
@@ -141,7 +145,7 @@ export function preflightRequest(plan: InstallPlan): PreflightRequest {
       comment,
       begun: before?.status === "installing",
       port: options.port ?? before?.port,
-      ports: { range: manifest.api.port, recorded: otherPorts(host, options.name, manifest) },
+      ports: { range: manifest.api.port, recorded: otherPorts(host, options.name, plan.types) },
       reach,
       packages: options.packages,
     },
@@ -156,5 +160,5 @@ export function preflightRequest(plan: InstallPlan): PreflightRequest {
 }
 
 /** The ports of the host's other agents, running or not. */
-export const otherPorts = (host: Host, name: string, manifest: Manifest): number[] =>
-  takenPorts(host, name, manifest).map(({ port }) => port);
+export const otherPorts = (host: Host, name: string, types: readonly Manifest[]): number[] =>
+  takenPorts(host, name, types).map(({ port }) => port);

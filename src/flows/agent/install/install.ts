@@ -88,11 +88,15 @@ export function installAgent(session: Session, options: InstallOptions): Promise
 }
 
 /** The host, and the installer unless the pinned release is there already. */
-async function checkHost(session: Session, plan: InstallPlan): Promise<{ ready: ReadyHost; installer?: Installer }> {
+async function checkHost(
+  session: Session,
+  plan: InstallPlan,
+): Promise<{ ready: ReadyHost; installer?: Installer | undefined }> {
   const { before, draft, options } = plan;
   const { release } = resolvedFrom(plan, draft);
-  const ran = before?.installer?.sha256 === release.installer.sha256;
-  const fetch = () => fetchInstaller(session, release, { file: options.installerFile });
+  const ran = before?.installer?.sha256 === release.installer?.sha256;
+  const fetch = async () =>
+    release.installer && fetchInstaller(session, release.installer, { file: options.installerFile });
   const fetched = ran && options.installerFile === undefined ? undefined : await fetch();
   const ready = await check(session, `check ${plan.host.name}`, () => preflight(session, preflightRequest(plan)));
   if (ran && (await isInstalled(session, plan, ready))) return { ready };
@@ -149,14 +153,14 @@ function finalOperations(plan: InstallPlan, record: AgentRecord, { facts }: Read
 /** Records that the installation begins, which port the agent has from now on, and how root is reached. */
 async function claim(
   { hosts }: Session,
-  { host, options: { name }, before, manifest }: InstallPlan,
+  { host, options: { name }, before, manifest, types }: InstallPlan,
   { expected, observation, facts }: ReadyHost,
   draft: AgentRecord,
 ): Promise<AgentRecord> {
   let record = draft;
   await hosts.update((fleet) => {
     const now = findHost(fleet.hosts, host.name);
-    const ports = { range: manifest.api.port, recorded: otherPorts(now, name, manifest) };
+    const ports = { range: manifest.api.port, recorded: otherPorts(now, name, types) };
     const question = portQuestion({ ...expected, ports }, observation);
     const port = expected.port ?? freePort(question);
     const objection = port === undefined ? "no port is left" : objectionTo(port, question);
@@ -173,10 +177,11 @@ const isSame = (a: AgentRecord, b: AgentRecord): boolean => JSON.stringify(a) ==
 
 async function makeKey({ secrets, ui }: Session, { host, manifest, options }: InstallPlan): Promise<void> {
   const owner = { host: host.name, type: manifest.type, agent: options.name };
-  if (secrets.get(owner, manifest.api.secret)) return;
+  const { secret } = manifest.api;
+  if (secret === undefined || secrets.get(owner, secret)) return;
   const key = newKey();
   ui.hide(key);
-  await secrets.set(owner, manifest.api.secret, key, keyDescription);
+  await secrets.set(owner, secret, key, keyDescription);
 }
 
 /** Packages change the host itself, not only the agent: they are installed only when the user agrees. */

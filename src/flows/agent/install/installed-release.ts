@@ -73,7 +73,7 @@ const timeout = 90;
 
 /** The first line the program prints; empty when it does not run. */
 async function firstLine({ signal, ui }: Session, root: Shell, agent: Agent, resolved: ResolvedAgent): Promise<string> {
-  const words = [resolved.paths.launcher, ...resolved.manifest.version.args];
+  const words = [resolved.paths.launcher, ...(resolved.manifest.version?.args ?? [])];
   const script = '"$@" | head -c 2000';
   const command = commandInSandbox(agent, resolved, { script, words, seconds: timeout });
   const { stdout } = await run(root, command, { timeout: (timeout + 10) * 1000, signal });

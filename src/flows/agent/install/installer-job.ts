@@ -89,7 +89,7 @@ async function followInstaller(
   { name, host, manifest }: ResolvedAgent,
   progress: Progress,
 ): Promise<string[]> {
-  const patterns = manifest.install.warnings.map((pattern) => new RegExp(pattern, "u"));
+  const patterns = (manifest.install?.warnings ?? []).map((pattern) => new RegExp(pattern, "u"));
   const warnings = new Set<string>();
   const last: string[] = [];
   const reader = new LineReader(
@@ -109,7 +109,7 @@ async function followInstaller(
   reader.end();
   if (end.result === "success") return [...warnings];
   const fault = end.result === "timeout" ? "remote-timeout" : "remote-failed";
-  const limit = manifest.install.timeout / 60_000;
+  const limit = (manifest.install?.timeout ?? 0) / 60_000;
   throw new Fault(fault, `the installer on ${host} ${endText(end, limit)}`, { why: last, data: { ...end } });
 }
 

@@ -10,6 +10,8 @@ import type { Session } from "../../session.js";
 export interface Claim {
   provider: string;
   manifest: Manifest;
+  /** The manifests of every type. */
+  types: readonly Manifest[];
   type: ProxyType;
   seen: Pick<ProxyObservation, "ports" | "listeners">;
 }
@@ -36,9 +38,9 @@ export const withProxy = (agent: Agent, claim: Claim): AgentRecord => ({
 });
 
 /** The one it has, unless somebody else took it meanwhile. */
-function portFor({ host, name, record }: Agent, { manifest, type, seen }: Claim): number {
+function portFor({ host, name, record }: Agent, { manifest, types, type, seen }: Claim): number {
   const { proxy, ...rest } = record;
-  const taken = [...takenPorts(host, name, manifest).map(({ port }) => port), ...portsOf(manifest, rest)];
+  const taken = [...takenPorts(host, name, types).map(({ port }) => port), ...portsOf(manifest, rest)];
   const isOwn = (port: number) => port === proxy?.port && seen.listeners.every(({ own }) => own);
   const heard = seen.ports.map(({ port }) => port).filter((port) => !isOwn(port));
   const port = proxyPort(type, proxy?.port, taken, heard);

@@ -1,3 +1,4 @@
+import { loadManifests } from "../../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../../agents/plan/change.js";
 import { mustBeOurs } from "../../../agents/plan/plan.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
@@ -64,7 +65,7 @@ export const enableProxy = (session: Session, ref: string, wanted: string | unde
       const proxy = proxyOf(planned) as AgentProxy;
       return { record, resolved: planned, proxy, operations: proxyOperations(planned, seen.systemd) };
     };
-    const claiming = { provider, manifest, type, seen };
+    const claiming = { provider, manifest, types: await loadManifests(session.configDir), type, seen };
     const first = planFor(withProxy(agent, claiming));
     const differs = changesOf(await converge(root, first.operations, { mode: "check", signal: session.signal }));
     const isSame = differs.length === 0 && recorded?.port === first.proxy.port && recorded.provider === provider;

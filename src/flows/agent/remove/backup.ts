@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { fill } from "../../../agents/files/template.js";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { loadType } from "../../../agents/manifest/registry.js";
-import { type AgentPaths, pathsFor } from "../../../agents/plan/resolved-agent.js";
+import { type AgentPaths, namedPaths, pathsFor } from "../../../agents/plan/resolved-agent.js";
 import { asFault, Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import { awaitExit } from "../../../remote/await-exit.js";
@@ -112,7 +112,7 @@ const stamp = (time: string): string => time.replace(/[-:]|\.\d+/g, "");
 /** The request to backup.py. */
 export function backupRequest({ backup }: Manifest, paths: AgentPaths, { bytes }: Pick<Limits, "bytes">): object {
   const { home, data } = paths;
-  const { path: _, ...named } = paths;
+  const named = namedPaths(paths);
   const inside = relative(home, data);
   return {
     largest: bytes,

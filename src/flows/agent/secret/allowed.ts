@@ -25,7 +25,8 @@ export function mustBeFree(session: Session, { agent, resolved }: Target, name: 
 
 /** The key itself, under its name here, the one it has while it is changed, or the one it has on the host. */
 const isApiKey = ({ manifest }: ResolvedAgent, name: string): boolean =>
-  name.startsWith(manifest.api.secret) || manifest.render.some(({ env }) => own(env, name)?.includes("{{api_key}}"));
+  (manifest.api.secret !== undefined && name.startsWith(manifest.api.secret)) ||
+  manifest.render.some(({ env }) => own(env, name)?.includes("{{api_key}}"));
 
 function waysTo(use: Use, agent: string, key: boolean, rendered: boolean): { why: string; next: string } | undefined {
   switch (use.kind) {

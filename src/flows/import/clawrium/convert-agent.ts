@@ -57,7 +57,7 @@ export function convertAgent(
   const attachments = attachmentsOf(conversion.old, manifest, old, ref);
   const { secrets, dropped } = ownSecrets(conversion, buckets, attachments);
   const models = modelsOf(conversion, old, providers);
-  const noKey = own(secrets, manifest.api.secret) ? [] : [`its API key is missing: clm agent rotate-key ${ref}`];
+  const noKey = own(secrets, manifest.api.secret ?? "") ? [] : [`its API key is missing: clm agent rotate-key ${ref}`];
   const owner = { host: place.name, type: manifest.type, agent: user };
   const target = Object.values(owner).join(":");
   return {

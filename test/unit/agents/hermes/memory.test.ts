@@ -31,6 +31,8 @@ function agent(version = "2026.7.1"): ResolvedAgent {
       adopted: false,
       channels: [],
       servers: [],
+      settings: {},
+      serves: "http" as const,
       port: 8642,
       relaxed: false,
       paths: pathsFor(manifest, "ada"),

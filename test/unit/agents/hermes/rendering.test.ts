@@ -84,6 +84,8 @@ function answersOf(from: Manifest, each: Partial<Case>): Answers {
       ...(server && { server }),
     })),
     extra: map(each.extra, (value) => new Secret(value)),
+    settings: {},
+    uploads: [],
   };
 }
 
@@ -92,7 +94,15 @@ function subjectFor(from: Manifest, version: string): ResolvedAgent {
   if (!release) throw new Error(`no version ${version}`);
   const places = pathsFor(from, "wolf");
   const names = { host: "den", name: "wolf", ref: "wolf", user: "wolf", unit: "hermes-wolf.service" };
-  const own = { port: 8643, relaxed: false, adopted: false, channels: [], servers: [] };
+  const own = {
+    port: 8643,
+    relaxed: false,
+    adopted: false,
+    channels: [],
+    servers: [],
+    settings: {},
+    serves: "http" as const,
+  };
   return { manifest: from, version, release, ...names, ...own, paths: places };
 }
 
@@ -252,7 +262,9 @@ describe("everything a version claims", () => {
   });
 
   test.each(versions)("%s installs with flags it knows", (version) => {
-    const args = all.install.arguments.filter(({ when }) => inRange(version, when)).flatMap((part) => part.args);
+    const args = (all.install?.arguments ?? [])
+      .filter(({ when }) => inRange(version, when))
+      .flatMap((part) => part.args);
     const page = ["--skip-setup", "--branch", "v{{version}}", "--hermes-home", "{{data}}", "--dir", "{{code}}"];
     const later = ["--non-interactive", "--commit", "{{commit}}"];
     expect(args).toEqual(inRange(version, ">=2026.6.5") ? [...page, ...later] : page);

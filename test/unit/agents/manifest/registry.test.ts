@@ -73,7 +73,7 @@ test("maps are merged, lists replaced, later file names win", async () => {
   expect(manifest.requires.memory_mb).toBe(2);
   expect(manifest.requires.systems).toEqual(["debian 13"]);
   expect(manifest.requires.arch).toEqual(["x86_64", "aarch64"]);
-  expect(await loadTypes(dir)).toHaveLength(1);
+  expect(await loadTypes(dir)).toHaveLength(2);
 });
 
 test("an overlay's values are gone with its file", async () => {
@@ -193,7 +193,7 @@ test("a whole type of the user's own", async () => {
   overlay("other.yaml", JSON.stringify(other));
   await expect(loadTypes(dir)).rejects.toMatchObject({ data: { path: "like" } });
   overlay("other.yaml", JSON.stringify({ ...other, like: "hermes" }));
-  expect((await loadTypes(dir)).map(({ manifest: { type } }) => type)).toEqual(["hermes", "other"]);
+  expect((await loadTypes(dir)).map(({ manifest: { type } }) => type)).toEqual(["hermes", "program", "other"]);
 });
 
 test("managed settings are expanded for each task", async () => {

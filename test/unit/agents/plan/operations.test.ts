@@ -28,6 +28,8 @@ function agent(version = manifest.default, more: Partial<ResolvedAgent> = {}): R
     adopted: false,
     channels: [],
     servers: [],
+    settings: {},
+    serves: "http" as const,
     user: "ada",
     unit: "hermes-ada.service",
     port: 8642,
@@ -37,7 +39,7 @@ function agent(version = manifest.default, more: Partial<ResolvedAgent> = {}): R
 }
 
 describe("a wish", () => {
-  const { env, config } = agent().paths;
+  const { env, config = "" } = agent().paths;
   const whole = { mode: 0o600, restarts: true, content: { merge: "whole" as const, text: "" } };
   const planned: PlannedFile[] = [
     { file: { id: "env", path: env, ...whole }, text: new Secret("hunter2"), notes: [] },

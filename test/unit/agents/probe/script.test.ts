@@ -119,6 +119,7 @@ describe("its version", () => {
   const constants = '"""Says which one it is."""\n__version__ = "0.18.0"\n__release_date__ = \'2026.7.1\'\n';
   const version = () => {
     const { manifest, paths } = agent();
+    if (!manifest.version) throw new Error("the manifest says nothing of versions");
     const own = { ...agent(), manifest: { ...manifest, version: { ...manifest.version, file: file() } }, paths };
     const out = parts(versionCall(own));
     return [all(out, "version"), all(out, "end")];

@@ -206,7 +206,13 @@ describe("a proxy's port", () => {
     const seen = { ports: [{ port: 8700, uid: 0 }], listeners: [] };
     const claimed = await Promise.all(
       ["ada", "ben"].map((name) =>
-        claim({ hosts }, findAgent(looked, name), { provider: "nous", manifest, type, seen: seen as never }),
+        claim({ hosts }, findAgent(looked, name), {
+          provider: "nous",
+          manifest,
+          types: [manifest],
+          type,
+          seen: seen as never,
+        }),
       ),
     );
     expect(claimed.map(({ proxy }) => proxy?.port).sort()).toEqual([8701, 8702]);
@@ -232,7 +238,7 @@ describe("a proxy's port", () => {
   it("is unique on its host", () => {
     const ben = sampleAgent("ben", { port: 8643, proxy: { provider: "nous", port: 8701 } });
     const host = { name: "wolf", agents: { ada: sampleAgent("ada"), ben } } as never;
-    expect(takenPorts(host, "ada", manifest)).toEqual([
+    expect(takenPorts(host, "ada", [manifest])).toEqual([
       { agent: "ben", port: 8643 },
       { agent: "ben", port: 8701 },
     ]);
@@ -248,13 +254,15 @@ describe("its own proxy's port", () => {
   if (!seen) throw new Error("the lines do not go to the end");
 
   it("is not given to its API", () => {
-    const fault = faultOf(() => portFor(session, agent, { manifest, record, seen }, 8700));
+    const fault = faultOf(() => portFor(session, agent, { manifest, types: [manifest], record, seen }, 8700));
     expect(fault.message).toBe("port 8700 belongs to an agent on this host; nothing was changed");
   });
 
   it("is not given to its channels", () => {
     const wanted = { ...record, channels: { webhook: { port: "8700" } } };
-    const fault = faultOf(() => mustHaveOwnPorts(session, agent, { manifest, record: wanted, seen }));
+    const fault = faultOf(() =>
+      mustHaveOwnPorts(session, agent, { manifest, types: [manifest], record: wanted, seen }),
+    );
     expect(fault.why).toEqual(["its own proxy has it on wolf"]);
   });
 });

@@ -15,6 +15,8 @@ const agent: ResolvedAgent = {
     adopted: true,
     channels: [],
     servers: [],
+    settings: {},
+    serves: "http" as const,
     unit: "hermes-h1.service",
     port: 8642,
     relaxed: false,

@@ -39,7 +39,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-const release = (url: string): Release => ({ reports: "0.1.0", standin: false, installer: { url, ...pinned } });
+const release = (url: string): NonNullable<Release["installer"]> => ({ url, ...pinned });
 const cache = () => join(dir, "cache", pinned.sha256);
 const kept = () => (existsSync(join(dir, "cache")) ? readdirSync(join(dir, "cache")) : []);
 

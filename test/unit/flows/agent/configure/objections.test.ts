@@ -85,7 +85,12 @@ describe("the ports that channels listen on", () => {
   ])("$about", ({ channels, before, others = {}, listening = [], refused }) => {
     const agent = agentBeside(others, recordOf(8642, before));
     const check = () =>
-      mustHaveOwnPorts(session, agent, { manifest, record: recordOf(8642, channels), seen: seenWith(listening) });
+      mustHaveOwnPorts(session, agent, {
+        manifest,
+        types: [manifest],
+        record: recordOf(8642, channels),
+        seen: seenWith(listening),
+      });
     if (!refused) return check();
     try {
       check();
@@ -104,8 +109,13 @@ describe("the ports that channels listen on", () => {
 
   it("are not given to an API", () => {
     const agent = agentBeside(ben({ webhook: { port: "8647" } }));
-    expect(takenPorts(agent.host, "ada", manifest).map(({ port }) => port)).toEqual([8643, 8647]);
-    const asked = { manifest, record: recordOf(8642, { webhook: { port: "8648" } }), seen: seenWith(["8642/0"]) };
+    expect(takenPorts(agent.host, "ada", [manifest]).map(({ port }) => port)).toEqual([8643, 8647]);
+    const asked = {
+      manifest,
+      types: [manifest],
+      record: recordOf(8642, { webhook: { port: "8648" } }),
+      seen: seenWith(["8642/0"]),
+    };
     expect(portFor(session, agent, asked, "auto")).toBe(8649);
     expect(() => portFor(session, agent, asked, 8647)).toThrow("port 8647 belongs to an agent");
   });

@@ -28,7 +28,7 @@ const session = {
 /** What a run of configure makes of the record before anything is rendered. */
 async function answered(record: AgentRecord, stage?: "providers" | "channels", said: Partial<Changes> = {}) {
   const changes = { ...noChanges(), ...said };
-  const stages = stagesTo(record, changes, stage);
+  const stages = stagesTo(manifest, record, changes, stage);
   const asked = await interview(session, changes, { resolved: agent, record, stages, named: stage });
   return withStages(draftOf(agent, providers as never, record, asked).record, manifest.stages, now);
 }

@@ -3,7 +3,7 @@ import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
 import { answersFor } from "../../../../../src/flows/agent/answers.js";
 import { type Changes, draftOf, noChanges } from "../../../../../src/flows/agent/configure/changes.js";
-import { interview } from "../../../../../src/flows/agent/configure/wizard.js";
+import { type Interview, interview } from "../../../../../src/flows/agent/configure/wizard.js";
 import type { Session } from "../../../../../src/flows/session.js";
 import { Secret } from "../../../../../src/secret.js";
 import type { AgentRecord } from "../../../../../src/state/agent.js";
@@ -53,13 +53,13 @@ function talk(answers?: (string | boolean)[]) {
 const ask = (
   session: Session,
   now: AgentRecord,
-  stages: { providers: boolean; channels: boolean },
+  stages: Interview["stages"],
   said: Partial<Changes> = {},
   named?: string,
 ) => interview(session, { ...noChanges(), ...said }, { resolved: agent, record: now, stages, named });
 
-const onlyProviders = { providers: true, channels: false };
-const onlyChannels = { providers: false, channels: true };
+const onlyProviders = { providers: true, identity: false, channels: false };
+const onlyChannels = { providers: false, identity: false, channels: true };
 
 describe("a provider that is gone", () => {
   const bereft: AgentRecord = {
@@ -138,7 +138,7 @@ describe("a channel", () => {
 });
 
 describe("optional questions", () => {
-  const both = { providers: true, channels: true };
+  const both = { providers: true, identity: false, channels: true };
   const withProvider: AgentRecord = { ...record, provider: "main" };
   const part = () => ({ fields: { allow_all_users: "true" }, secrets: { token: { kind: "env" as const, name: "T" } } });
   const [provider, channels] = ["Provider for wolf:", "Channels: the local API is always on. Another?"];
