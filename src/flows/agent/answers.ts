@@ -7,7 +7,7 @@ import type { AgentRecord } from "../../state/agent.js";
 import { providerValues } from "../provider/values.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, nextName } from "./api-key.js";
-import { goneFault, goneProviders } from "./gone-providers.js";
+import { missingProviders, missingProvidersFault } from "./missing-providers.js";
 import { uploadsFor } from "./uploads.js";
 
 /** Secrets of an agent that are not in secrets.json yet, by their name there; undefined for one that is about to be removed. */
@@ -34,8 +34,8 @@ export async function answersFor(
   const choose = (choice: { provider: string; model?: string | undefined }) => modelChoice(session, agent, choice);
   const needsProvider = manifest.stages.some(({ name: stage, skipped }) => stage === "providers" && !skipped);
   if (record.provider === undefined && needsProvider) throw noProvider(session, agent);
-  const gone = goneProviders(record, session.providers.read());
-  if (gone.length > 0) throw goneFault(agent, gone);
+  const gone = missingProviders(record, session.providers.read());
+  if (gone.length > 0) throw missingProvidersFault(agent, gone);
 
   const own = [...new Set([...session.secrets.names(instance), ...Object.keys(fresh)])];
   const keys = keyName === undefined ? [] : [keyName, nextName(keyName)];

@@ -5,7 +5,7 @@ import { withSilenceTimeout } from "../../remote/silence-timeout.js";
 import type { Agent } from "../../state/agents.js";
 import { lastLines, tailOf } from "../../text/last-lines.js";
 import type { Session } from "../session.js";
-import { commandInSandbox, notOurs } from "./as-agent.js";
+import { commandInSandbox, notOurs } from "./run-as-agent.js";
 import type { Target } from "./target.js";
 
 export interface RunOptions {

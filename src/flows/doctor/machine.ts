@@ -7,7 +7,7 @@ import { quote } from "../../quote.js";
 import { abandonedLocks } from "../../state/abandoned-locks.js";
 import { agentsOf, hostAndName } from "../../state/agents.js";
 import type { SecretOwner } from "../../state/secret-owner.js";
-import { goneProviders } from "../agent/gone-providers.js";
+import { missingProviders } from "../agent/missing-providers.js";
 import type { Session } from "../session.js";
 
 type Id = keyof typeof machineChecks;
@@ -114,7 +114,7 @@ function checkOrphans({ hosts, providers, secrets }: Session): Verdict {
 function checkProviders({ hosts, providers }: Session): Verdict {
   const known = providers.read();
   const without = agentsOf(hosts.read()).flatMap((agent) =>
-    goneProviders(agent.record, known).map(({ provider }) => ({ agent, provider })),
+    missingProviders(agent.record, known).map(({ provider }) => ({ agent, provider })),
   );
   const [first] = without;
   if (!first) return ok("every provider that an agent uses is known");

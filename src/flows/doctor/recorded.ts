@@ -5,7 +5,7 @@ import { providersOf } from "../../state/agent.js";
 import { type Agent, secretOwner } from "../../state/agents.js";
 import type { SecretOwner } from "../../state/secret-owner.js";
 import { isKey, nextName, rotateLine } from "../agent/api-key.js";
-import { goneProviders } from "../agent/gone-providers.js";
+import { missingProviders } from "../agent/missing-providers.js";
 import type { Session } from "../session.js";
 
 type Known = Pick<Session, "secrets" | "providers">;
@@ -99,7 +99,7 @@ const isNeeded = ({ secret, required }: Field): boolean => secret !== undefined 
 
 function checkProviders({ providers }: Known, { record, ref }: Agent): Check {
   const id = "provider";
-  const gone = goneProviders(record, providers.read());
+  const gone = missingProviders(record, providers.read());
   if (gone.length > 0) {
     const fix = `clm agent configure ${ref} ${[...new Set(gone.map(({ flag }) => flag))].join(" ")}`;
     const what = gone.map(({ provider, as }) => `${provider} as ${as}`).join(", ");

@@ -12,7 +12,7 @@ import { own } from "../../../text/own-property.js";
 import { findType } from "../../provider/types.js";
 import { secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
-import { goneFault, goneProviders } from "../gone-providers.js";
+import { missingProviders, missingProvidersFault } from "../missing-providers.js";
 import { answersGiven, type Changes, defined, named, type Part, titleOf } from "./changes.js";
 
 /** What is asked about: the stages that are to be gone through, and the one the user named. */
@@ -63,8 +63,8 @@ async function askProvider(
 ): Promise<void> {
   const { ui } = session;
   const known = session.providers.read();
-  const gone = goneProviders(recordWith(record, changes), known);
-  if (gone.length > 0 && !ui.interactive) throw goneFault(agent, gone);
+  const gone = missingProviders(recordWith(record, changes), known);
+  if (gone.length > 0 && !ui.interactive) throw missingProvidersFault(agent, gone);
   const lost = gone.some(({ provider }) => provider === record.provider) && changes.provider === undefined;
   if (lost) ui.warn(`${agent.name} has ${record.provider} as its provider, which is gone`);
   if ((changes.provider ?? record.provider) === undefined || lost || again) {
@@ -107,10 +107,10 @@ async function askWithout(
   { resolved: agent, record }: Pick<Interview, "resolved" | "record">,
 ): Promise<void> {
   const known = providers.read();
-  const gone = goneProviders(recordWith(record, changes), known);
+  const gone = missingProviders(recordWith(record, changes), known);
   for (const each of gone) {
     const message = `${agent.name} has ${each.provider} as ${each.as}, which is gone. Go on without it?`;
-    if (!(await ui.confirm({ message, flag: each.flag }))) throw goneFault(agent, gone);
+    if (!(await ui.confirm({ message, flag: each.flag }))) throw missingProvidersFault(agent, gone);
   }
   if (gone.length === 0) return;
   const isThere = ({ provider }: { provider: string }) => Object.hasOwn(known.providers, provider);

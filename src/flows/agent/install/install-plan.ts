@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { defaultVersion, loadManifests, loadType, releaseOf } from "../../../agents/manifest/registry.js";
-import { freshRecord } from "../../../agents/plan/fresh.js";
+import { newRecord } from "../../../agents/plan/new-record.js";
 import { installerJob } from "../../../agents/plan/operations.js";
 import { accountComment } from "../../../agents/plan/owner-tag.js";
 import { takenPorts } from "../../../agents/plan/ports.js";
@@ -61,7 +61,7 @@ export async function planInstall(session: Session, options: InstallOptions): Pr
   mustHaveValidKey(session, manifest, options);
 
   const { name } = options;
-  const fresh = freshRecord(manifest, {
+  const fresh = newRecord(manifest, {
     name,
     version,
     port: options.port ?? manifest.api.port.first,

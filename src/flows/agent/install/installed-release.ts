@@ -7,9 +7,9 @@ import { run } from "../../../remote/run.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { commandInSandbox } from "../as-agent.js";
 import type { ReadyHost } from "../preflight/preflight.js";
 import { probeRelease, type Release } from "../preflight/preflight-probe.js";
+import { commandInSandbox } from "../run-as-agent.js";
 import { agentFrom, type InstallPlan, preflightRequest, resolvedFrom } from "./install-plan.js";
 
 /** Whether the pinned version is installed. A busy host may not have answered, so it is read again before the installer is run. */

@@ -5,7 +5,7 @@ import { capability } from "../../../agents/type.js";
 import { Fault } from "../../../errors.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
-import { asAgent } from "../as-agent.js";
+import { runAsAgent } from "../run-as-agent.js";
 import { type Target, targetOf } from "../target.js";
 import script from "./memory-files.sh?raw";
 
@@ -40,7 +40,7 @@ export async function memoryTarget(session: Session, ref: string): Promise<Memor
 export async function readFiles(session: Session, target: MemoryTarget, files: MemoryFile[]): Promise<MemoryCopy[]> {
   const { agent } = target;
   const words = ["look", ...files.map(({ path }) => path)];
-  const lines = await asAgent(session, agent, { script, words, about: memoryOf(agent) });
+  const lines = await runAsAgent(session, agent, { script, words, about: memoryOf(agent) });
   return files.map((file, index) => parseCopy(target, file, lines[index] ?? ""));
 }
 
@@ -79,7 +79,7 @@ export async function replaceFile(
   const bytes = Buffer.from(text ?? "");
   const now = text === undefined ? absent : digestOf(bytes);
   const words = text === undefined ? ["delete", file.path, lock, digest] : ["write", file.path, lock, digest, now];
-  const [answer = ""] = await asAgent(session, agent, { script, words, stdin: bytes, about: memoryOf(agent) });
+  const [answer = ""] = await runAsAgent(session, agent, { script, words, stdin: bytes, about: memoryOf(agent) });
   const [result, ...rest] = answer.split(" ");
   if (result === "done") return now;
   throw refusal(agent, file, result ?? "", rest.join(" "));

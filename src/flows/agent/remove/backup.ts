@@ -16,7 +16,7 @@ import { removeIfThere, sweepTemps, syncDirectory, tempName } from "../../../sta
 import { openSubdirectory } from "../../../state/config-dir.js";
 import { lastLines, tailOf } from "../../../text/last-lines.js";
 import type { Session } from "../../session.js";
-import { commandInSandbox } from "../as-agent.js";
+import { commandInSandbox } from "../run-as-agent.js";
 import script from "./backup.py?raw";
 import { tarMembers } from "./tar.js";
 

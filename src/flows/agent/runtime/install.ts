@@ -9,7 +9,7 @@ import { hostAndName } from "../../../state/agents.js";
 import { lastLines } from "../../../text/last-lines.js";
 import { own } from "../../../text/own-property.js";
 import { withProgress } from "../../with-progress.js";
-import { asAgent, commandInSandbox, notOurs } from "../as-agent.js";
+import { commandInSandbox, notOurs, runAsAgent } from "../run-as-agent.js";
 import script from "./install.sh?raw";
 import { type Package, type Pin, packageFor, pinFor } from "./package.js";
 import type { Scene } from "./scene.js";
@@ -62,7 +62,7 @@ export async function keepOnly(scene: Scene, { version = scene.type.default }: P
 function there(scene: Scene, action: string, words: string[]): Promise<string[]> {
   const { session, agent } = scene;
   const { place, launcher } = whereIn(scene);
-  return asAgent(session, agent, { script, words: [action, place, launcher, ...words], about: place });
+  return runAsAgent(session, agent, { script, words: [action, place, launcher, ...words], about: place });
 }
 
 /** Where it is, and where it is called from. */

@@ -2,20 +2,23 @@ import { Fault } from "../../errors.js";
 import type { AgentRecord } from "../../state/agent.js";
 import type { Providers } from "../../state/providers.js";
 
-/** A provider that an agent has and that was forgotten, and what it was for. */
-export interface Gone {
+/** A provider that an agent uses and that was removed. */
+export interface MissingProvider {
   provider: string;
   /** Completes "as …": `its provider`, `a fallback`, `auxiliary vision`. */
   as: string;
-  /** What does without it. */
+  /** The flag that replaces it. */
   flag: string;
 }
 
-type Named = Pick<AgentRecord, "provider" | "fallbacks" | "auxiliary">;
+type ProviderNames = Pick<AgentRecord, "provider" | "fallbacks" | "auxiliary">;
 
-/** What an agent has of providers that are no more: `clm provider remove --force` leaves it so. */
-export function goneProviders({ provider, fallbacks = [], auxiliary = {} }: Named, { providers }: Providers): Gone[] {
-  const all: Gone[] = [
+/** `clm provider remove --force` leaves agents with a provider that does not exist. */
+export function missingProviders(
+  { provider, fallbacks = [], auxiliary = {} }: ProviderNames,
+  { providers }: Providers,
+): MissingProvider[] {
+  const all: MissingProvider[] = [
     ...(provider === undefined ? [] : [{ provider, as: "its provider", flag: "--provider NAME" }]),
     ...fallbacks.map((each) => ({ provider: each.provider, as: "a fallback", flag: "--fallback none" })),
     ...Object.entries(auxiliary).map(([task, each]) => ({
@@ -27,8 +30,7 @@ export function goneProviders({ provider, fallbacks = [], auxiliary = {} }: Name
   return all.filter((each) => !Object.hasOwn(providers, each.provider));
 }
 
-/** All of it together: one command mends it. */
-export function goneFault({ name, ref }: { name: string; ref: string }, gone: Gone[]): Fault {
+export function missingProvidersFault({ name, ref }: { name: string; ref: string }, gone: MissingProvider[]): Fault {
   const [first] = gone;
   const flags = [...new Set(gone.map(({ flag }) => flag))];
   const what = gone.map(({ provider, as }) => `${provider} as ${as}`);

@@ -4,7 +4,7 @@ import { fill } from "../files/template.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { pathsFor } from "./resolved-agent.js";
 
-export interface Newcomer {
+export interface NewAgent {
   name: string;
   version: string;
   port: number;
@@ -12,8 +12,8 @@ export interface Newcomer {
   relaxed: boolean;
 }
 
-/** The record of an agent that is about to be installed: its name is its user's, and part of its unit's. */
-export function freshRecord(manifest: Manifest, { name, version, port, mark, relaxed }: Newcomer): AgentRecord {
+/** The record of an agent that is about to be installed. Its name is that of its user, and part of its unit's name. */
+export function newRecord(manifest: Manifest, { name, version, port, mark, relaxed }: NewAgent): AgentRecord {
   const unit = fill(manifest.unit.name, { name });
   if (unit === undefined) throw new Fault("bug", `the manifest of ${manifest.type} names its unit by more than a name`);
   return {

@@ -7,7 +7,7 @@ import { type Agent, agentId } from "../../state/agents.js";
 import { lastLines } from "../../text/last-lines.js";
 import type { Session } from "../session.js";
 
-// The account is looked at first: one that clm did not make is somebody else's, whatever its name.
+// An account that clm did not make is somebody else's, whatever its name.
 const check = `
 user=$1 comment=$2
 shift 2
@@ -27,22 +27,22 @@ exec timeout "$seconds" setpriv --reuid "$uid" --regid "$gid" --init-groups --no
   PATH=/usr/local/bin:/usr/bin:/bin /bin/sh -c "$script" clm "$@"
 `;
 
-export interface Errand {
+export interface AgentScript {
   script: string;
   words: string[];
   stdin?: Uint8Array;
-  /** What could not be reached, when it fails. */
+  /** Named as what could not be reached, when it fails. */
   about: string;
 }
 
 /**
- * Runs a script on the host with the rights of the agent's user, in one exec. Root lends its hands only to become that
- * user: in a directory of the agent's, root could be led anywhere by a link. Returns the lines it answered. The script runs outside the
- * agent's sandbox, so it may call programs of the system only, never one that the agent owns: those take `commandInSandbox`.
+ * Runs a script on the host with the rights of the agent's user, in one exec, and returns its lines. Not as root, which a
+ * link in a directory of the agent could lead anywhere. The script runs outside the agent's sandbox, so it may call programs
+ * of the system, but none that the agent owns: for those there is `commandInSandbox`.
  */
-export async function asAgent(session: Session, agent: Agent, errand: Errand): Promise<string[]> {
+export async function runAsAgent(session: Session, agent: Agent, program: AgentScript): Promise<string[]> {
   const { host } = agent;
-  const { script, words, stdin, about } = errand;
+  const { script, words, stdin, about } = program;
   const connection = await session.pool.connect(host);
   const { code, stdout, stderr } = await run(connection.as("root"), commandAs(agent, { script, words }), {
     stdin: Buffer.from(stdin ?? ""),
@@ -59,20 +59,21 @@ export async function asAgent(session: Session, agent: Agent, errand: Errand): P
   });
 }
 
-function commandAs({ record }: Agent, { script, words }: Pick<Errand, "script" | "words">): string {
+function commandAs({ record }: Agent, { script, words }: Pick<AgentScript, "script" | "words">): string {
   return sh`/bin/sh -c ${drop} drop ${record.user} ${commentOf(record)} ${record.home} 60 ${script} ${words}`;
 }
 
 const commentOf = ({ mark }: Agent["record"]): string => (mark ? accountComment(mark) : "");
 
 /**
- * The command of root's that runs a script as the agent's user in the sandbox of its service, with the system's PATH. It answers
- * `no-user` or `stranger` when the account is missing or not the agent's. Everything it started is killed when it ends, or after so many seconds.
+ * A command for root that runs a script as the agent's user in the sandbox of its service, with the system's PATH. It prints
+ * `no-user` or `stranger` when the account is missing or not the agent's. Everything it started is killed when it ends, and
+ * at the latest after so many seconds.
  */
 export function commandInSandbox(
   { record }: Agent,
   resolved: RunAs,
-  { script, words, seconds }: Pick<Errand, "script" | "words"> & { seconds: number },
+  { script, words, seconds }: Pick<AgentScript, "script" | "words"> & { seconds: number },
 ): string {
   const variables = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C" };
   const unit = oneShotUnit(resolved, { words: ["/bin/sh", "-c", script, "clm", ...words], seconds, variables });
