@@ -1,7 +1,7 @@
 /**
  * Everything that can go wrong, in one table: who must act, the stable code, and the exit code.
  *
- * A `Fault` is thrown where the trouble is seen and printed once, at the top. It says what happened, why we think so,
+ * A `Fault` is thrown where the problem is found and printed once, at the top. It says what happened, why we think so,
  * and the exact command to type next.
  */
 
@@ -15,32 +15,42 @@ interface FaultKind {
 }
 
 export const faults = {
-  usage: { code: "CLM-1001", who: "user", exit: 2, meaning: "the command line is not one clm understands" },
-  "not-found": { code: "CLM-1002", who: "user", exit: 4, meaning: "no host or other thing has that name" },
+  usage: { code: "CLM-1001", who: "user", exit: 2, meaning: "the command line is not valid" },
+  "not-found": {
+    code: "CLM-1002",
+    who: "user",
+    exit: 4,
+    meaning: "there is no host, agent or other thing of that name",
+  },
   "already-exists": { code: "CLM-1003", who: "user", exit: 5, meaning: "the name is taken" },
   "in-use": { code: "CLM-1004", who: "user", exit: 5, meaning: "something still depends on it" },
-  "needs-answer": { code: "CLM-1005", who: "user", exit: 6, meaning: "a question had to be asked and nobody is there" },
+  "needs-answer": {
+    code: "CLM-1005",
+    who: "user",
+    exit: 6,
+    meaning: "a question had to be asked, and there is no terminal",
+  },
   declined: { code: "CLM-1006", who: "user", exit: 6, meaning: "the question was answered with no" },
   "bad-input": { code: "CLM-1007", who: "user", exit: 2, meaning: "a value is not allowed" },
   "local-setup": { code: "CLM-1008", who: "user", exit: 7, meaning: "this machine lacks something the command needs" },
-  conflict: { code: "CLM-1009", who: "user", exit: 5, meaning: "it has changed since it was read" },
-  "not-ready": { code: "CLM-1010", who: "user", exit: 8, meaning: "a step that comes first has not been done" },
+  conflict: { code: "CLM-1009", who: "user", exit: 5, meaning: "it was changed by someone else since it was read" },
+  "not-ready": { code: "CLM-1010", who: "user", exit: 8, meaning: "an earlier step is missing" },
 
   "check-failed": { code: "CLM-2001", who: "host", exit: 1, meaning: "at least one check failed" },
-  unreachable: { code: "CLM-2002", who: "host", exit: 10, meaning: "nothing answers at the host's address" },
+  unreachable: { code: "CLM-2002", who: "host", exit: 10, meaning: "no connection to the host's address" },
   "auth-refused": { code: "CLM-2003", who: "host", exit: 11, meaning: "the host refused the user or the key" },
-  "sudo-refused": { code: "CLM-2004", who: "host", exit: 13, meaning: "root could not be had on the host" },
-  "connection-lost": { code: "CLM-2005", who: "host", exit: 14, meaning: "the host stopped answering in the middle" },
+  "sudo-refused": { code: "CLM-2004", who: "host", exit: 13, meaning: "clm could not become root on the host" },
+  "connection-lost": { code: "CLM-2005", who: "host", exit: 14, meaning: "the connection to the host was lost" },
   "host-full": { code: "CLM-2006", who: "host", exit: 15, meaning: "a disk on the host is full" },
   unsupported: { code: "CLM-2007", who: "host", exit: 17, meaning: "the host lacks something clm needs" },
-  differs: { code: "CLM-2008", who: "host", exit: 3, meaning: "something on a host is not as it was configured" },
+  differs: { code: "CLM-2008", who: "host", exit: 3, meaning: "something on a host differs from its configuration" },
 
-  "remote-failed": { code: "CLM-3001", who: "remote", exit: 16, meaning: "something clm ran on the host failed" },
+  "remote-failed": { code: "CLM-3001", who: "remote", exit: 16, meaning: "a command on the host failed" },
   "remote-timeout": {
     code: "CLM-3002",
     who: "remote",
     exit: 18,
-    meaning: "something clm ran on the host took too long",
+    meaning: "a command on the host took too long",
   },
 
   "host-key-unknown": { code: "CLM-4001", who: "trust", exit: 12, meaning: "the host's key has not been pinned" },
@@ -48,25 +58,30 @@ export const faults = {
     code: "CLM-4002",
     who: "trust",
     exit: 12,
-    meaning: "the host shows another key than the pinned one",
+    meaning: "the host's key is not the pinned one",
   },
-  "host-key-revoked": { code: "CLM-4003", who: "trust", exit: 12, meaning: "the host shows a key that was revoked" },
+  "host-key-revoked": { code: "CLM-4003", who: "trust", exit: 12, meaning: "the host's key was revoked" },
 
   "state-readonly": { code: "CLM-5001", who: "user", exit: 20, meaning: "the config directory cannot be written" },
   "state-corrupt": {
     code: "CLM-5002",
     who: "user",
     exit: 21,
-    meaning: "a state file cannot be read as what it should be",
+    meaning: "a state file is not valid",
   },
   "state-newer": { code: "CLM-5003", who: "user", exit: 22, meaning: "a state file was written by a newer clm" },
-  "state-exposed": { code: "CLM-5004", who: "user", exit: 23, meaning: "a secret file can be read by others" },
-  locked: { code: "CLM-5005", who: "lock", exit: 24, meaning: "another clm is at work and did not finish in time" },
+  "state-exposed": { code: "CLM-5004", who: "user", exit: 23, meaning: "a file with secrets is accessible to others" },
+  locked: {
+    code: "CLM-5005",
+    who: "lock",
+    exit: 24,
+    meaning: "another clm process holds the lock and did not finish in time",
+  },
 
-  integrity: { code: "CLM-6001", who: "integrity", exit: 30, meaning: "bytes are not the bytes that were promised" },
+  integrity: { code: "CLM-6001", who: "integrity", exit: 30, meaning: "bytes do not match their pinned digest" },
 
   interrupted: { code: "CLM-7001", who: "interrupted", exit: 130, meaning: "stopped by the user" },
-  bug: { code: "CLM-9001", who: "bug", exit: 70, meaning: "clm did something it should not be able to do" },
+  bug: { code: "CLM-9001", who: "bug", exit: 70, meaning: "a bug in clm" },
 } as const satisfies Record<string, FaultKind>;
 
 export type FaultName = keyof typeof faults;
@@ -122,14 +137,14 @@ export class Fault extends Error {
   }
 }
 
-/** What a program reads of a fault that did not end the command. */
+/** A fault that did not end the command, for a program. */
 export const errorOf = ({ code, message, why, next }: Fault) => ({ code, message, why, next });
 
 export function isFault(error: unknown, ...names: FaultName[]): error is Fault {
   return error instanceof Fault && (names.length === 0 || names.includes(error.fault));
 }
 
-/** Whatever was thrown, as a fault: what nobody expected is a bug of ours. */
+/** Any thrown value as a fault: an unexpected one is a bug of ours. */
 export function asFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   const message = error instanceof Error ? error.message : String(error);

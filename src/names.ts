@@ -3,13 +3,13 @@ import { Fault } from "./errors.js";
 declare const brand: unique symbol;
 type Branded<Brand extends string> = string & { readonly [brand]: Brand };
 
-/** A name that was checked: only such a one becomes a record. */
+/** A checked name: only such a name can become a record. */
 export type HostName = Branded<"HostName">;
 export type AgentName = Branded<"AgentName">;
-/** `HOST/NAME`: means one agent, whatever other hosts have. */
+/** `HOST/NAME`: unique in the fleet. */
 export type AgentRef = Branded<"AgentRef">;
 
-// A host's name becomes part of a secret's key (`<host>:hermes:<agent>`), a known_hosts line and file names.
+// A host's name becomes part of a secret's key (`<host>:<type>:<agent>`), a known_hosts line and file names.
 const hostName = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
 export function hostNameFrom(text: string): HostName {
@@ -19,7 +19,7 @@ export function hostNameFrom(text: string): HostName {
   });
 }
 
-// An agent's name is its Unix user's, and useradd of Debian takes no more than this. Ours never start with a digit.
+// An agent's name is its Unix user's; Debian's useradd allows this, and a leading digit, which clm does not.
 const agentName = /^[a-z][a-z0-9-]{0,30}$/;
 
 export function agentNameFrom(text: string): AgentName {

@@ -1,4 +1,4 @@
-/** At most `most` pieces of work at once; the others wait their turn, first come first served. */
+/** Runs at most `most` at once; the others wait, first come first served. */
 export type Limit = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function limit(most: number): Limit {
@@ -11,7 +11,7 @@ export function limit(most: number): Limit {
     try {
       return await work();
     } finally {
-      // The place is handed over, not given back, so that nobody can slip in between.
+      // The slot is handed over, not given back, so that no other caller can slip in between.
       const next = waiting.shift();
       if (next) next();
       else running--;

@@ -3,12 +3,12 @@ import type { Fault } from "../errors.js";
 
 export interface ReadOptions {
   signal: AbortSignal;
-  /** Bytes that are kept; with more it is `tooMuch`. */
+  /** Throws `tooMuch` above this. */
   maxBytes: number;
   tooMuch: () => Fault;
 }
 
-/** Everything a stream brings, which whoever says stop ends. */
+/** Reads a stream to its end, or until `signal` aborts. */
 export async function readAll(stream: Readable, { signal, maxBytes: most, tooMuch }: ReadOptions): Promise<Buffer> {
   const stop = () => stream.destroy();
   signal.addEventListener("abort", stop, { once: true });

@@ -1,14 +1,14 @@
 export interface WaitOptions<T> {
   /** Milliseconds. */
   timeout?: number;
-  /** What is thrown after that time. */
+  /** Makes the error to throw after that time. */
   late?: () => Error;
   signal?: AbortSignal | undefined;
-  /** Gets a result that came after nobody waited for it any more, to close it. */
+  /** Gets a result that came too late, to close it. */
   drop?: (result: T) => void;
 }
 
-/** Waits for a host, but not longer than `timeout`, and not at all once `signal` is aborted. */
+/** Waits for `work`, at most `timeout` and until `signal` aborts. */
 export function waitFor<T>(work: Promise<T>, { timeout, late, signal, drop }: WaitOptions<T>): Promise<T> {
   return new Promise((done, failed) => {
     let over = false;

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import type { LockOwner } from "./lock-file.js";
 import { isAlive } from "./process-id.js";
 
-/** A lock whose owner ended without letting go of it. */
+/** A lock whose owner ended without releasing it. */
 export interface AbandonedLock {
   name: string;
   owner: LockOwner;
 }
 
-/** Locks that killed processes left behind. Nobody has to do anything about them: the next who wants one takes it. */
+/** Locks of killed processes. They need no repair: the next taker gets them. */
 export function abandonedLocks(configDir: string): AbandonedLock[] {
   const root = join(configDir, "locks");
   return namesIn(root).flatMap((name): AbandonedLock[] => {

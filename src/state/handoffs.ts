@@ -7,44 +7,44 @@ const handoff = object({
   id: text,
   from: object({ host: text, agent: text, session: text }),
   to: object({ host: text, agent: text }),
-  /** A digest of everything that was asked for: the same command again gives the same one. */
+  /** A digest of the request: the same command gives the same one. */
   asked: text,
-  /** The note that is planted for the proof. */
+  /** The note added for the proof. */
   planted: text,
-  /** Until it is `proven` nothing of it may stay on the target; then it only has to be finished. */
+  /** Before `proven` it is removed from the target when cleaned up; after, it only has to be finished. */
   stage: oneOf("begun", "seeded", "proven"),
-  /** Of what moves. Known when it is seeded. */
+  /** Digest of the transcript, once it is seeded. */
   moved: optional(object({ hash: text, messages: whole(0, 2 ** 40), calls: whole(0, 2 ** 40) })),
-  /** The source is to be closed, if this is still its last message. */
+  /** Close the source, if this is still its last message. */
   close: optional(object({ last: nullable(number) })),
-  /** The gateway key in whose name it is done. */
+  /** The gateway key it is done for. */
   as: optional(text),
   at: text,
 });
 
-/** A session that was taken away from a target. A turn of it that nobody hears any more may still write it down again. */
+/** A session removed from a target. A turn that is still running there may write it again. */
 const removed = object({ to: object({ host: text, agent: text }), at: text });
 
 const handoffs = object({ handoffs: record(handoff), removed: optional(record(removed)) });
 
-/** A handoff that is under way, or was cut short. */
+/** A handoff in progress, or one that was interrupted. */
 export type Handoff = TypeOf<typeof handoff>;
 export type Handoffs = TypeOf<typeof handoffs>;
 
-/** `handoffs.json`: handoffs that are not at their end. What was said is not in it. */
+/** `handoffs.json`: unfinished handoffs, without their messages. */
 export interface OpenHandoffs {
   all(): Handoff[];
   put(handoff: Handoff): Promise<void>;
   drop(id: string): Promise<void>;
-  /** Its session, or one that was made for it, is not on the target any more. The handoff itself is dropped with it. */
+  /** Its session, or one made for it, was removed from the target. Drops the handoff too. */
   remove(id: string, to: Handoff["to"], at: Date): Promise<void>;
-  /** What was removed from a target, and is looked for again by who hands something to it. */
+  /** Sessions removed from a target; the next handoff to it checks for them again. */
   removed(to: Handoff["to"]): string[];
-  /** They were looked for again. Those that nothing can write any more are not remembered any longer. */
+  /** They were checked again. Drops those that no turn can write any more. */
   swept(ids: readonly string[], at: Date): Promise<void>;
 }
 
-/** Milliseconds that a turn may go on for when nobody hears it any more. */
+/** Milliseconds a turn may run on after its connection ended. */
 const maxTurnMs = 15 * 60_000;
 
 export function openHandoffs(dir: string, lock: LockOptions = {}): OpenHandoffs {

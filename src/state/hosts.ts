@@ -42,9 +42,9 @@ const fleet = object({
   }),
 });
 
-/** A host as it is recorded. No secret is ever part of it. */
+/** A recorded host. Contains no secret. */
 export type Host = TypeOf<typeof host>;
-/** What a host said of itself at `seen_at`. */
+/** Facts about a host, read at `seen_at`. */
 export type HostFacts = TypeOf<typeof facts>;
 export type Fleet = TypeOf<typeof fleet>;
 
@@ -53,19 +53,17 @@ export function hostStore(dir: string, lock: LockOptions = {}): Store<Fleet> {
   return jsonStore<Fleet>({ dir, file: "hosts.json", version: 1, shape: fleet, empty: () => ({ hosts: [] }), lock });
 }
 
-/** The host of that name, or a fault that offers the one that was probably meant. */
 export function findHost(hosts: readonly Host[], name: string): Host {
   const found = hosts.find((host) => host.name === name);
   if (!found) throw noHost(hosts, `no host is called '${name}'`, name);
   return found;
 }
 
-/** Tells whether a host has all of the labels. */
 export function hasLabels(labels: readonly Label[]): (host: Host) => boolean {
   return (host) => labels.every(([key, value]) => own(host.labels, key) === value);
 }
 
-/** The fault for a word that means no host. */
+/** The fault for a word that matches no host. */
 export function noHost(hosts: readonly Host[], what: string, word = ""): Fault {
   const names = hosts.map(({ name }) => name);
   const none = names.length === 0;

@@ -5,11 +5,11 @@ import { openConfigDir } from "./config-dir.js";
 import { object, optional, record, type TypeOf, text, whole } from "./shape.js";
 import { readStateFile } from "./state-file.js";
 
-const sighting = object({ at: text, state: text, reason: optional(text), version: optional(text) });
-const file = object({ version: whole(1, 1), agents: record(sighting) });
+const lastStatus = object({ at: text, state: text, reason: optional(text), version: optional(text) });
+const file = object({ version: whole(1, 1), agents: record(lastStatus) });
 
-/** How an agent was when its host last told: nothing of it is secret. */
-export type LastStatus = TypeOf<typeof sighting>;
+/** An agent's status when its host last answered. Contains no secret. */
+export type LastStatus = TypeOf<typeof lastStatus>;
 
 /** By `host:type:agent`. */
 export type LastStatuses = Record<string, LastStatus>;
@@ -17,8 +17,8 @@ export type LastStatuses = Record<string, LastStatus>;
 const pathIn = (dir: string): string => join(dir, "sightings.json");
 
 /**
- * What was last seen of each agent. It is worth nothing but a line for a person, so a file that cannot be read or is not
- * what it should be is no file: the next look writes it anew.
+ * The last known status of each agent. Only shown to people, so an unreadable or invalid file counts as missing: the next
+ * probe writes a new one.
  */
 export function readLastStatuses(dir: string): LastStatuses {
   try {
@@ -31,12 +31,12 @@ export function readLastStatuses(dir: string): LastStatuses {
 }
 
 /**
- * Adds what was seen now, and forgets agents that `isThere` does not know. Without a lock: of two looks at once the later
- * may win, and what it lost is seen again by the next. Says whether it could be written.
+ * Adds statuses, and drops agents that `exists` does not know. Takes no lock: of two at once the later wins, and the next
+ * probe restores the rest. Returns false when it could not be written.
  */
-export function saveLastStatuses(dir: string, seen: LastStatuses, isThere: (key: string) => boolean): boolean {
-  const all = Object.entries({ ...readLastStatuses(dir), ...seen });
-  const agents = Object.fromEntries(all.filter(([key]) => isThere(key)));
+export function saveLastStatuses(dir: string, statuses: LastStatuses, exists: (key: string) => boolean): boolean {
+  const all = Object.entries({ ...readLastStatuses(dir), ...statuses });
+  const agents = Object.fromEntries(all.filter(([key]) => exists(key)));
   try {
     writeAtomic(pathIn(openConfigDir(dir)), `${JSON.stringify({ version: 1, agents }, null, 2)}\n`);
     return true;

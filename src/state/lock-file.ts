@@ -43,15 +43,15 @@ export interface LockOwner extends ProcessId {
   since: string;
 }
 
-/** A lock as one look found it. */
+/** A lock's state when it was read. */
 export interface LockState {
   generation: number;
   free: boolean;
   /** Missing when a power cut left the file without content. */
   owner?: LockOwner;
-  /** When the owner last said that it is alive, by the file system's clock. */
+  /** The owner's last heartbeat, by the file system's clock. */
   heartbeat: number;
-  /** Tells this file from another of the same number. */
+  /** Distinguishes this file from another with the same number. */
   text: string;
 }
 
@@ -65,13 +65,13 @@ export interface Claim {
 
 export interface ClaimOptions {
   owner: LockOwner;
-  /** Milliseconds without a heartbeat after which an owner that cannot be seen from here counts as gone. */
+  /** Milliseconds without a heartbeat after which an owner on another machine counts as gone. */
   expiry: number;
-  /** Whether an owner that runs here has been silent for so long that it must be stuck. */
+  /** Whether an owner on this machine has been silent for so long that it must be stuck. */
   isStuck(seen: LockState): boolean;
 }
 
-/** Tries once to take the lock: a claim, or who holds it, or nothing when it changed hands while we looked. */
+/** Tries once to take the lock: a claim, the current holder, or undefined when it changed hands meanwhile. */
 export function tryToTake(directory: string, terms: ClaimOptions): Claim | LockState | undefined {
   const seen = look(directory);
   if (!seen) return undefined;
@@ -105,7 +105,7 @@ function claimOn(fd: number, directory: string, generation: number): Claim {
     try {
       writeSync(fd, state, 0);
     } catch {
-      // A disk that fails now is found by whoever writes state; the lock itself ends with this process at the latest.
+      // The next write to state reports a failing disk; the lock ends with this process at the latest.
     }
   };
   return {

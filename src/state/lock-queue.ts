@@ -1,9 +1,9 @@
 import { Fault } from "../errors.js";
 
-// Within one process, those who want the same lock line up here; only the first goes to the disk and polls.
+// Within one process, waiters for the same lock queue here; only the first polls the disk.
 const lines = new Map<string, (() => void)[]>();
 
-/** Waits for our turn at `key`, first come first served. What it gives back ends the turn. */
+/** Waits for our turn at `key`, first come first served. Call the result to end the turn. */
 export async function takeTurn(
   key: string,
   until: number,

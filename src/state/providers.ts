@@ -8,11 +8,11 @@ import { jsonStore, type Store } from "./store.js";
 const provider = object({
   /** One of the manifest's providers. */
   type: text,
-  /** The answers that are no secrets: `endpoint`, `region`. */
+  /** Non-secret fields: `endpoint`, `region`. */
   fields: record(text),
-  /** For agents that name none of their own. */
+  /** For agents without a model of their own. */
   model: optional(text),
-  /** Where a secret is fetched from each time it is needed, instead of secrets.json: `env:NAME`, `file:PATH`, `cmd:…`. */
+  /** Secrets fetched from elsewhere at each use, not from secrets.json: `env:NAME`, `file:PATH`, `cmd:…`. */
   references: optional(record(text)),
   added_at: text,
   updated_at: text,
@@ -20,11 +20,11 @@ const provider = object({
 
 const providers = object({ providers: record(provider) });
 
-/** A provider as it is recorded. Its secrets are in secrets.json under `provider:<name>`. */
+/** A recorded provider. Its secrets are in secrets.json under `provider:<name>`. */
 export type Provider = TypeOf<typeof provider>;
 export type Providers = TypeOf<typeof providers>;
 
-/** `providers.json`: who answers for the models. */
+/** `providers.json`: the model providers. */
 export function providerStore(dir: string, lock: LockOptions = {}): Store<Providers> {
   return jsonStore<Providers>({
     dir,
@@ -36,13 +36,12 @@ export function providerStore(dir: string, lock: LockOptions = {}): Store<Provid
   });
 }
 
-/** The model that answers for an agent: its own, or its provider's. */
+/** An agent's model: its own, or its provider's default. */
 export const modelOf = (
   { providers }: Providers,
   { model, provider }: { model?: string | undefined; provider?: string | undefined },
 ): string | undefined => model ?? own(providers, provider ?? "")?.model;
 
-/** The provider of that name, or a fault that offers the one that was probably meant. */
 export function findProvider({ providers }: Providers, name: string): Provider {
   const found = Object.hasOwn(providers, name) ? providers[name] : undefined;
   if (found) return found;

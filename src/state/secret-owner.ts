@@ -1,12 +1,12 @@
 import { Fault } from "../errors.js";
 
-/** Whose a secret is: an agent's on a host, a provider's, or the gateway's: a key of it by its id, or `keys` for all. */
+/** The owner of a secret: an agent on a host, a provider, or the gateway (a key's id, or `keys` for all). */
 export type SecretOwner = { host: string; type: string; agent: string } | { provider: string } | { gateway: string };
 
-// What a part may hold. A colon would make the key mean something else.
+// A colon in a part would make the key ambiguous.
 const part = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** `wolf-i:hermes:hermes-test`, `provider:openrouter` or `gateway:keys`: how `secrets.json` names whose a secret is. */
+/** `wolf-i:hermes:hermes-test`, `provider:openrouter` or `gateway:keys`: the owner's key in secrets.json. */
 export function ownerKey(instance: SecretOwner): string {
   const parts = partsOf(instance);
   const bad = parts.find((text) => !part.test(text));
@@ -22,7 +22,7 @@ function partsOf(instance: SecretOwner): string[] {
   return [instance.host, instance.type, instance.agent];
 }
 
-/** What a key says; nothing when it is not one of ours. */
+/** Undefined when it is not an owner's key. */
 export function parseOwnerKey(key: string): SecretOwner | undefined {
   const parts = key.split(":");
   if (!parts.every((text) => part.test(text))) return undefined;

@@ -20,7 +20,7 @@ export interface SecretInfo {
   description: string;
 }
 
-/** A secret that comes from another file, with what was known about it there. */
+/** A secret from another file, with its dates and description. */
 export interface ImportedSecret {
   instance: SecretOwner;
   name: string;
@@ -33,29 +33,28 @@ export interface ImportedSecret {
 export interface Secrets {
   readonly path: string;
   get(instance: SecretOwner, name: string): Secret | undefined;
-  /** The names of an instance's secrets. */
   names(instance: SecretOwner): string[];
-  /** What may be told of an instance's secrets. */
+  /** The owner's secrets, without their values. */
   described(instance: SecretOwner): SecretInfo[];
-  /** Whose secrets there are. */
+  /** Everyone who has a secret. */
   instances(): SecretOwner[];
-  /** Every secret there is, for whoever must keep them from showing. */
+  /** Every secret, to be redacted. */
   all(): Secret[];
   /** Stores a secret; the same value again changes nothing. */
   set(instance: SecretOwner, name: string, value: Secret, description: string): Promise<void>;
-  /** Stores many in one write, and drops the keys they stood under before. */
+  /** Stores many in one write, and drops their former keys. */
   adopt(secrets: ImportedSecret[], gone: string[]): Promise<void>;
-  /** Forgets one secret of an instance, in the backups too. */
+  /** Removes one secret, from the backups too. */
   unset(instance: SecretOwner, name: string): Promise<void>;
-  /** Forgets all secrets of an instance, in the backups too. */
+  /** Removes all secrets of an owner, from the backups too. */
   remove(instance: SecretOwner): Promise<void>;
-  /** Forgets the secrets of every agent on a host, in the backups too. */
+  /** Removes the secrets of every agent on a host, from the backups too. */
   removeHost(host: string): Promise<void>;
   /** Moves the secrets of every agent on a host to the host's new name. */
   renameHost(from: string, to: string): Promise<void>;
 }
 
-/** `secrets.json`: the only place a secret is kept, closed to everybody but its owner. */
+/** `secrets.json`: the only file with secrets, readable by its owner alone. */
 export function openSecrets(dir: string, options: LockOptions & { now?: () => Date } = {}): Secrets {
   const { now = () => new Date(), ...lock } = options;
   const store = secretStore(dir, lock);
@@ -142,14 +141,14 @@ function secretStore(dir: string, lock: LockOptions = {}): Store<SecretsFile> {
   });
 }
 
-/** The same secrets under other keys; those without a key are gone. */
+/** The secrets under new keys; those without a new key are dropped. */
 function rekey(content: SecretsFile, keyFor: (key: string) => string | undefined): SecretsFile {
   const result: SecretsFile = {};
   for (const [key, secrets] of Object.entries(content)) {
     const target = keyFor(key);
     if (target === undefined) continue;
     if (own(result, target) || (target !== key && own(content, target))) {
-      throw new Fault("already-exists", `there are secrets for ${target} already`, {
+      throw new Fault("already-exists", `secrets of ${target} exist already`, {
         why: `those of ${key} would replace them`,
       });
     }
@@ -163,7 +162,7 @@ function hostOf(key: string): string | undefined {
   return instance && "host" in instance ? instance.host : undefined;
 }
 
-// Names come from outside; `constructor` and the like must not find what every object has.
+// Names come from outside: `constructor` must not find Object's.
 const own = <V>(record: Record<string, V>, key: string): V | undefined =>
   Object.hasOwn(record, key) ? record[key] : undefined;
 

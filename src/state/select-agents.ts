@@ -5,7 +5,7 @@ import { type Agent, agentsOf, findAgent, hostAndName, isSpeakable } from "./age
 import type { Fleet } from "./hosts.js";
 import { selectHosts } from "./select-hosts.js";
 
-/** Which agents a command is about. */
+/** A selection of agents. */
 export interface AgentChoice {
   /** `NAME`, `HOST/NAME`, and patterns of either: `web-*`, `rack-?/*`. */
   words: readonly string[];
@@ -13,19 +13,18 @@ export interface AgentChoice {
   hosts: readonly string[];
   labels: readonly Label[];
   type?: string | undefined;
-  /** Every one there is. */
   all: boolean;
 }
 
 /**
- * The agents that were chosen, by host and name, each once. Whatever was named must be there: a word that means nothing
- * is a typing error more often than not, and nobody wants to learn that from what was left out.
+ * The selected agents, sorted by host and name, each once. Throws for a word that matches nothing: it is usually a typing
+ * error.
  */
 export function selectAgents(fleet: Fleet, { words, hosts, labels, type, all }: AgentChoice): Agent[] {
   const narrowed = hosts.length > 0 || labels.length > 0 || type !== undefined;
   if (all && (words.length > 0 || narrowed)) {
     throw new Fault("usage", "--all cannot be combined with names, --host, --label or --type", {
-      why: "it means every agent there is",
+      why: "it selects every agent",
     });
   }
   if (!all && words.length === 0 && !narrowed) {
@@ -35,7 +34,7 @@ export function selectAgents(fleet: Fleet, { words, hosts, labels, type, all }: 
   const possible = agentsOf(fleet).filter(
     ({ host, record }) => (!narrowed || among.has(host.name)) && (type === undefined || record.type === type),
   );
-  const named = new Set(words.flatMap((word) => meantBy(fleet, possible, word)));
+  const named = new Set(words.flatMap((word) => refsFor(fleet, possible, word)));
   const chosen = words.length === 0 ? possible : possible.filter((agent) => named.has(hostAndName(agent)));
   if (chosen.length > 0) return chosen.sort(byHostAndName);
   const none = type === undefined ? "no agent is on such a host" : `no agent there is of type ${type}`;
@@ -50,8 +49,8 @@ const byHostAndName = (a: Agent, b: Agent): number => {
   return inOrder(a.host.name, b.host.name) || inOrder(a.name, b.name);
 };
 
-/** As `HOST/NAME`. A plain name that several have is not guessed; a pattern means all that match. */
-function meantBy(fleet: Fleet, possible: Agent[], word: string): string[] {
+/** References of the agents a word selects. An ambiguous plain name throws; a pattern selects all that match. */
+function refsFor(fleet: Fleet, possible: Agent[], word: string): string[] {
   if (!isGlob(word)) {
     const agent = findAgent(fleet, word);
     if (possible.some((each) => hostAndName(each) === hostAndName(agent))) return [hostAndName(agent)];

@@ -4,7 +4,7 @@ import { type Host, hasLabels, noHost } from "./hosts.js";
 
 /**
  * The hosts that match any of the patterns (`wolf-i`, `lab-*`, `gpu-?`) and have all of the labels, in the fleet's order.
- * No pattern means any name. A pattern that matches nothing is a fault: it is a typing error more often than not.
+ * No pattern means any name. A pattern that matches nothing is a fault: it is usually a typing error.
  */
 export function selectHosts(
   hosts: readonly Host[],

@@ -6,15 +6,15 @@ import { errnoOf } from "./disk-fault.js";
 
 export interface StateFile {
   text: string;
-  /** Tells whether the file is still the one that was read. */
+  /** Changes when the file does. */
   identity: string;
 }
 
-/** Reads a state file; nothing when there is none. A secret one must be closed to everybody else. */
+/** Reads a state file; undefined when there is none. A secret file must be private. */
 export function readStateFile(path: string, secret: boolean): StateFile | undefined {
   let fd: number;
   try {
-    // Without O_NONBLOCK a named pipe in the file's place would hold us for ever.
+    // Without O_NONBLOCK, opening a named pipe in the file's place would block forever.
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return undefined;
@@ -34,7 +34,7 @@ export function readStateFile(path: string, secret: boolean): StateFile | undefi
 export const identityOf = (stat: Stats | undefined): string =>
   stat ? `${stat.ino} ${stat.mtimeMs} ${stat.size}` : "none";
 
-/** Another text when one of them is another file than it was, or is open to others. */
+/** Differs when the file was replaced, changed or made readable by others. */
 export const stampOf = (paths: string[]): string =>
   paths
     .map((path) => lstatSync(path, { throwIfNoEntry: false }))
@@ -43,20 +43,20 @@ export const stampOf = (paths: string[]): string =>
 
 function exposed(path: string, stat: Stats): Fault {
   const mode = (stat.mode & 0o777).toString(8);
-  return new Fault("state-exposed", `${path} holds secrets and others can get at it`, {
+  return new Fault("state-exposed", `${path} contains secrets and is accessible to others`, {
     why: `its mode is ${mode}; only its owner may read or write it (600)`,
     next: `chmod 600 ${quote(path)}`,
     data: { path, mode },
   });
 }
 
-/** What to throw when `path` could not be opened to be read. */
+/** The error to throw when `path` could not be opened. */
 export function unreadable(path: string, error: unknown): unknown {
   const code = errnoOf(error);
   if (!code) return error;
   if (code === "ELOOP") return symlinkFault(path);
   return new Fault("state-corrupt", `${path} cannot be read`, {
-    why: code === "EACCES" ? "it belongs to somebody else (EACCES)" : `the system says ${code}`,
+    why: code === "EACCES" ? "permission denied (EACCES)" : `the system says ${code}`,
     next: `ls -l ${quote(path)}`,
     data: { path, errno: code },
     cause: error,

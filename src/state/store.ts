@@ -12,33 +12,32 @@ import { identityOf, readStateFile } from "./state-file.js";
 import { InvalidContent, ListContent, type Migration, migrateTo, parseObject } from "./versions.js";
 
 export interface StoreSpec<T> {
-  /** The config directory. */
   dir: string;
   /** The file's name in it: `hosts.json`. */
   file: string;
-  /** The version this clm writes. It stands in the file as `"version"`, beside the content. */
+  /** The version this clm writes, as `"version"` beside the content. */
   version: number;
-  /** What the content must be. What it does not know is kept as it is. */
+  /** Checks the content. Unknown members are kept. */
   shape: Shape<T>;
   empty: () => T;
-  /** `migrations[n]` brings version n to n + 1. A file without a version is version 0, where there is a migration for it. */
+  /** `migrations[n]` converts version n to n + 1. A file without a version is version 0 if there is a `migrations[0]`. */
   migrations?: Record<number, Migration>;
-  /** Refuse to work with the file while others can read it. */
+  /** Refuse the file while others can read it. */
   secret?: boolean;
   lock?: LockOptions;
 }
 
 export interface Store<T> {
   readonly path: string;
-  /** What is in the file now, or what an empty one would hold. Creates nothing. */
+  /** The current content, or the empty one. Creates nothing. */
   read(): T;
   /**
-   * Reads, and writes what `change` makes of the content, all under the file's lock. Nothing is written when nothing
-   * changed or `change` throws. Gives back the new content. With `forget`, what was taken out is gone from the backups too.
+   * Changes the content under the file's lock and returns it. Writes nothing when nothing changed or `change` throws.
+   * `forget` drops removed content from the backups too.
    */
   update(change: (content: T) => T, options?: { forget?: boolean }): Promise<T>;
-  /** Puts `content` in the place of a file of Clawrium's that still reads `foreign`. Whoever calls it has kept a copy. */
-  takeOver(content: T, foreign: string): Promise<void>;
+  /** Replaces a file of Clawrium's whose text is still `foreign`. The caller has made a backup. */
+  replaceForeign(content: T, foreign: string): Promise<void>;
 }
 
 interface Snapshot<T> {
@@ -49,7 +48,7 @@ interface Snapshot<T> {
   text: string;
 }
 
-/** A file of JSON that is never half-written, never lost and never misread. */
+/** A JSON file with a version, a lock, atomic writes and backups. */
 export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
   const { dir, file, version, shape } = spec;
   const path = join(dir, file);
@@ -94,8 +93,8 @@ export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
         const changed = change(content);
         const after = serialise(changed);
         if (after === text) return changed;
-        // Mostly the parts that did not change are the same objects, and this is quick. If it finds no difference, the
-        // content was altered in place, or it is the same and only laid out differently in the file.
+        // Quick, because unchanged parts are mostly the same objects. No difference means that the content was changed in
+        // place, or that only the layout of the file differs.
         if (isDeepStrictEqual(changed, content) && after === serialise(load().content)) return changed;
         const objection = shape.objection(changed);
         if (objection) throw wouldBreak(path, objectionText(objection));
@@ -108,7 +107,7 @@ export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
               keepBackup(path, backupDirectory, file);
             }
             lock.mustBeMine();
-            // An editor takes no lock. What it saved meanwhile is not ours to overwrite.
+            // An editor takes no lock: do not overwrite what it saved meanwhile.
             if (identityOf(lstatSync(path, { throwIfNoEntry: false })) !== identity) throw editedMeanwhile(path);
           },
         });
@@ -116,7 +115,7 @@ export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
         return changed;
       });
     },
-    async takeOver(content, foreign) {
+    async replaceForeign(content, foreign) {
       const objection = shape.objection(content);
       if (objection) throw wouldBreak(path, objectionText(objection));
       await withLock(dir, basename(file, ".json"), spec.lock ?? {}, (lock) =>
@@ -134,14 +133,14 @@ export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
 const ofClawrium = ["hosts.json", "providers.json"];
 
 const clawriums = (path: string, dir: string) =>
-  new Fault("state-corrupt", `${path} is Clawrium's`, {
-    why: "it holds a list, as Clawrium writes it; it was left as it is",
+  new Fault("state-corrupt", `${path} is a file of Clawrium's`, {
+    why: "it contains a list, as Clawrium writes it; it was not changed",
     next: `clm import clawrium --config-dir ${quote(dir)}`,
     data: { path, reason: "clawrium" },
   });
 
 function corrupt(path: string, { message: reason }: InvalidContent, backup: string | undefined): Fault {
-  return new Fault("state-corrupt", `${path} cannot be read as what it should be`, {
+  return new Fault("state-corrupt", `${path} is not valid`, {
     why: backup ? reason : [reason, "there is no good backup of it"],
     next: backup ? `cp ${quote(backup)} ${quote(path)}` : `\${EDITOR:-vi} ${quote(path)}`,
     data: { path, reason, backup },
@@ -150,18 +149,18 @@ function corrupt(path: string, { message: reason }: InvalidContent, backup: stri
 
 const newer = (path: string, found: number, known: number) =>
   new Fault("state-newer", `${path} was written by a newer clm`, {
-    why: `it has version ${found}, and this clm knows up to ${known}; it was left as it is`,
+    why: `it has version ${found}, and this clm knows up to ${known}; it was not changed`,
     next: "the same command with the newer clm, or with another --config-dir",
     data: { path, found, known },
   });
 
 const wouldBreak = (path: string, reason: string) =>
-  new Fault("bug", `clm was about to write something wrong to ${path}`, {
-    why: `${reason}; the file was left as it is`,
+  new Fault("bug", `clm was about to write invalid content to ${path}`, {
+    why: `${reason}; the file was not changed`,
   });
 
 const editedMeanwhile = (path: string) =>
-  new Fault("locked", `${path} was changed by something else just now`, {
-    why: "clm had read it before that change, and left it as it is",
+  new Fault("locked", `${path} was changed by another program just now`, {
+    why: "clm had read it before that change, and wrote nothing",
     next: "the same command again",
   });

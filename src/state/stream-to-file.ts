@@ -7,13 +7,12 @@ import { cannotWrite, errnoOf } from "./disk-fault.js";
 
 export interface Place {
   path: string;
-  /** What is there already may go. */
+  /** Overwrite an existing file. */
   force: boolean;
 }
 
 /**
- * Writes texts that come one after the other to a file that nobody else can read. It is there when all of them are in it,
- * and not before.
+ * Streams texts to a private file, which appears only when it is complete.
  */
 export async function intoFile(
   { path, force }: Place,
@@ -33,7 +32,7 @@ export async function intoFile(
     file = undefined;
     if (force) renameSync(temp, path);
     else {
-      // A rename would take the place of a file that came meanwhile.
+      // A rename would replace a file created meanwhile.
       linkSync(temp, path);
       removeIfThere(temp);
     }
@@ -51,4 +50,4 @@ function mustBeFree(path: string): void {
 }
 
 const taken = (path: string): Fault =>
-  new Fault("already-exists", `${path} is there already`, { why: "--force puts another in its place" });
+  new Fault("already-exists", `${path} exists already`, { why: "--force overwrites it" });

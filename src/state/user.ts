@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 
-/** The name of the user who runs clm; its number where the system knows no name for it. */
+/** The name of the user who runs clm, or the uid without one. */
 export function userName(): string {
   try {
     return userInfo().username;

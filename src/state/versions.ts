@@ -3,16 +3,15 @@ import { jsonErrorPosition } from "./json-error-position.js";
 
 type Json = Record<string, unknown>;
 
-/** What one version's content becomes in the next. Pure. */
+/** Converts one version's content to the next. Pure. */
 export type Migration = (content: Json) => Json;
 
-/** What is wrong with a file's content. It never tells the content, which may be secret. */
+/** A file's content is invalid. The message never quotes it: it may be secret. */
 export class InvalidContent extends Error {}
 
-/** The file holds a list. clm never wrote one; Clawrium keeps its hosts and its providers so. */
+/** The file is a list. clm never wrote one; Clawrium's hosts and providers are lists. */
 export class ListContent extends InvalidContent {}
 
-/** The object a file's text stands for. */
 export function parseObject(text: string): Json {
   let value: unknown;
   try {
@@ -23,13 +22,13 @@ export function parseObject(text: string): Json {
     throw new InvalidContent(`line ${line}, column ${column}: this is not JSON`);
   }
   if (isRecord(value)) return value;
-  if (Array.isArray(value)) throw new ListContent("the file should hold an object, and holds a list");
-  throw new InvalidContent(`the file should hold an object, and holds a ${typeof value}`);
+  if (Array.isArray(value)) throw new ListContent("the file should contain an object, not a list");
+  throw new InvalidContent(`the file should contain an object, not a ${typeof value}`);
 }
 
 /**
- * The content as version `to` has it, and the version it came from. A file without a version is version 0, where there
- * is a migration for that; content that is newer than `to` is given back as it is.
+ * The content in version `to`, and its original version. A file without a version is version 0 if there is a migration for
+ * it; newer content is returned unchanged.
  */
 export function migrateTo(
   raw: Json,
@@ -44,11 +43,11 @@ export function migrateTo(
   let content: Json = rest;
   for (let version = from; version < to; version++) {
     const migrate = migrations[version];
-    if (!migrate) throw new InvalidContent(`version ${from} is one this clm never wrote`);
+    if (!migrate) throw new InvalidContent(`version ${from} is not a version of this file`);
     try {
       content = migrate(content);
     } catch {
-      throw new InvalidContent(`it says version ${from}, and cannot be read as that`);
+      throw new InvalidContent(`it is not valid as version ${from}`);
     }
   }
   return { from, content };

@@ -1,13 +1,13 @@
-/** What a JSON text may hold. Parsing takes memory and time by the number of its values, of which a byte can begin one. */
+/** Limits for a JSON text. Parsing costs memory and time per value, and every byte can begin one. */
 export interface JsonLimits {
   depth: number;
-  /** Arrays, objects and members of objects: each costs many times the bytes that spell it. */
+  /** Arrays, objects and members: each costs many times its bytes. */
   nodes: number;
   /** Elements of arrays and members of objects. */
   values: number;
 }
 
-/** Far above what people, models and tools say to each other, and parsed in some 100 ms at worst. */
+/** Far above real messages, and parsed in about 100 ms at worst. */
 export const usualLimits: JsonLimits = { depth: 128, nodes: 100_000, values: 500_000 };
 
 export type JsonExcess = "too-deep" | "too-many";
@@ -15,9 +15,9 @@ export type JsonExcess = "too-deep" | "too-many";
 const [quote, comma, colon, backslash] = [0x22, 0x2c, 0x3a, 0x5c];
 const [openList, closeList, openMap, closeMap] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Which limit a text passes, found in one pass without making anything of it. Whether it is JSON is not judged. */
+/** The limit that a text exceeds, found in one pass. Does not check whether it is JSON. */
 export function jsonExcess(text: string, limits: JsonLimits = usualLimits): JsonExcess | undefined {
-  // Shorter than what it takes to pass any limit.
+  // Too short to exceed any limit.
   if (text.length < limits.depth) return undefined;
   let depth = 0;
   let nodes = 0;
@@ -47,10 +47,10 @@ export function jsonExcess(text: string, limits: JsonLimits = usualLimits): Json
   return undefined;
 }
 
-// Characters after which a search by the engine itself is faster than a loop.
+// Characters after which indexOf is faster than a loop.
 const short = 64;
 
-/** Where the string that begins here ends. */
+/** The end of the string that begins at `begin`. */
 function stringEnd(text: string, begin: number): number {
   for (let from = begin + 1; from < text.length; ) {
     for (const until = Math.min(from + short, text.length); from < until; from++) {

@@ -1,11 +1,11 @@
 import { jsonExcess } from "./json-limits.js";
 
 /**
- * The object, or the list, that a text spells as JSON; nothing when it spells none. Whoever wrote it may have written anything,
- * so that a text of millions of nested lists is not parsed either.
+ * Parses a JSON object or list; undefined for anything else. The text is not trusted: one that exceeds the limits (millions
+ * of nested lists) is not parsed.
  */
 export function objectFrom<T extends object>(text: string): T | undefined {
-  // Most of what is none is found without an exception, which takes as long as parsing some kilobytes.
+  // Avoids most exceptions, each of which costs as much as parsing some kilobytes.
   if (!/^\s*[[{]/.test(text) || jsonExcess(text) !== undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);

@@ -1,7 +1,7 @@
-/** Lines around a change that are shown with it. */
+/** Lines of context around a change. */
 const around = 2;
 
-/** How one text becomes another, as lines that begin with a blank, `-` or `+`; what is far from any change is left out as `…`. */
+/** A diff: lines that begin with a blank, `-` or `+`; unchanged lines far from any change become `…`. */
 export function lineDiff(before: string, after: string): string[] {
   const lines = steps(linesOf(before), linesOf(after));
   const near = lines.map((_, at) =>
@@ -12,7 +12,7 @@ export function lineDiff(before: string, after: string): string[] {
 
 const linesOf = (text: string): string[] => (text === "" ? [] : text.replace(/\n$/, "").split("\n"));
 
-/** By the longest common part. Both are files of a few hundred lines at most. */
+/** By the longest common subsequence; quadratic, for files of a few hundred lines. */
 function steps(before: string[], after: string[]): string[] {
   const common = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0));
   const at = (row: number, column: number): number => common[row]?.[column] ?? 0;

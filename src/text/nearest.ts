@@ -1,4 +1,4 @@
-/** The candidate a mistyped word most likely meant, in whatever case; nothing when none is close. */
+/** The candidate closest to a mistyped word, ignoring case; undefined when none is close. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const most = Math.max(1, Math.floor(word.length / 3));
   let best: { candidate: string; distance: number } | undefined;
@@ -10,7 +10,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best?.candidate;
 }
 
-/** The details of a fault about a word that means nothing; `otherwise` is said when no candidate is close. */
+/** Fault details for an unknown word: the closest candidate, or `otherwise` when none is close. */
 export function didYouMean(
   word: string,
   candidates: Iterable<string>,
@@ -20,7 +20,7 @@ export function didYouMean(
   return guess === undefined ? { why: otherwise, data: {} } : { why: `did you mean '${guess}'?`, data: { guess } };
 }
 
-/** How many letters must be added, removed, replaced or swapped with their neighbour to make `a` into `b`. */
+/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -1,13 +1,13 @@
 const before = 40;
 const after = 100;
 
-/** The part of a text that has the first of these words in it, on one line. */
+/** The part of a text around the first of these words, on one line. */
 export function snippetOf(text: string, terms: readonly string[]): string {
   const line = text.replace(/\s+/g, " ").trim();
   const lower = line.toLowerCase();
   const paths = terms.map((term) => lower.indexOf(term.toLowerCase())).filter((at) => at >= 0);
   const at = Math.max(0, Math.min(...(paths.length > 0 ? paths : [0])) - before);
-  // Not in the middle of a word, when one begins near enough.
+  // Starts at a word, if one begins near enough.
   const space = at === 0 ? -1 : line.indexOf(" ", at);
   const start = space >= 0 && space < at + 20 ? space + 1 : at;
   const end = start + before + after;
@@ -20,5 +20,5 @@ export const beginningOf = (text: string, length: number): string => {
   return line.length > length ? `${wholeCharacters(line.slice(0, length))}…` : line;
 };
 
-/** Without the half of a pair of surrogates that a cut leaves. */
+/** Without half a surrogate pair left by a cut. */
 const wholeCharacters = (text: string): string => text.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");

@@ -1,6 +1,6 @@
 /**
- * About how many tokens so many bytes of UTF-8 are. Nobody here knows a model's tokenizer: four are taken for one. Bytes and not
- * characters, for a character of most scripts is more than one byte and about a token by itself.
+ * Estimates the tokens of UTF-8 text, at four bytes each: the model's tokenizer is not known here. Bytes, not characters: in
+ * most scripts a character is several bytes and about one token.
  */
 export const tokensInBytes = (bytes: number): number => Math.ceil(bytes / bytesPerToken);
 

@@ -43,6 +43,6 @@ async function writeInto<T extends object>(
   foreign: string | undefined,
   change: (content: T) => T,
 ): Promise<void> {
-  if (foreign !== undefined) await store.takeOver(change(empty), foreign);
+  if (foreign !== undefined) await store.replaceForeign(change(empty), foreign);
   else await store.update(change);
 }

@@ -45,7 +45,7 @@ export const writeUsageFile = (dir: string, content: string): Promise<void> =>
   writeAtomicAsync(usagePath(dir), content);
 
 const damaged = (path: string, reason: string) =>
-  new Fault("state-corrupt", `${path} cannot be read as what it should be`, {
+  new Fault("state-corrupt", `${path} is not valid`, {
     why: [reason, "without it, totals are made again of as much of the gateway's audit log as there is"],
     next: `mv ${quote(path)} ${quote(`${path}.bad`)}`,
     data: { path, reason },

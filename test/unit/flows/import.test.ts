@@ -226,7 +226,7 @@ describe("a command that finds Clawrium's files in the config directory", () => 
       ["agent", "list"],
     ]) {
       const { code, stderr } = await clm(home, ...words);
-      expect([code, stderr]).toEqual([21, expect.stringContaining("is Clawrium's")]);
+      expect([code, stderr]).toEqual([21, expect.stringContaining("is a file of Clawrium's")]);
       expect(stderr).toContain(`clm import clawrium --config-dir ${home}`);
     }
     expect((await run(["import", "clawrium", "--config-dir", home, "--no-check", "--yes"])).code).toBe(0);

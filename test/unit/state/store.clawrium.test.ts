@@ -29,9 +29,9 @@ it("a file of Clawrium's is replaced only while it still reads as it did", async
   const path = join(dir, "hosts.json");
   writeFileSync(path, "[1]", { mode: 0o600 });
   const store = hostStore(dir);
-  expect(await faultOf(() => store.takeOver({ hosts: [] }, "[]"))).toMatchObject({ fault: "locked" });
+  expect(await faultOf(() => store.replaceForeign({ hosts: [] }, "[]"))).toMatchObject({ fault: "locked" });
   expect(readFileSync(path, "utf8")).toBe("[1]");
-  await store.takeOver({ hosts: [] }, "[1]");
+  await store.replaceForeign({ hosts: [] }, "[1]");
   expect(store.read()).toEqual({ hosts: [] });
 });
 
