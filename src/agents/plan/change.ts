@@ -38,12 +38,15 @@ export class EntryDifference {
   }
 }
 
+/** Where a change keeps the id of its file: for code, and in no output. */
+export const fileId = Symbol("file");
+
 /** What is different, or would be, in one thing. */
 export interface Change {
   what: string;
   differences: Difference[];
-  /** The id of the managed file it is about. */
-  file?: string;
+  /** The id of the managed file it is about. Not printed. */
+  [fileId]?: string;
   /** The same with what may be shown of the values, for a reader who wants all of it. */
   details?: string[];
 }

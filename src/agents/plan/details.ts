@@ -1,7 +1,7 @@
 import { Secret } from "../../secret.js";
 import { mayHoldSecret, mayNameSecret, nameHint, opaqueWord, replaceTokens, urlUserinfo } from "../../secret-shapes.js";
 import { lineDiff } from "../../text/line-diff.js";
-import type { Change, Difference, EntryDifference } from "./change.js";
+import { type Change, type Difference, type EntryDifference, fileId } from "./change.js";
 import { leavesIn, lineDigests } from "./differences.js";
 import type { Plan } from "./plan.js";
 import type { PlannedFile } from "./plan-files.js";
@@ -22,7 +22,7 @@ export interface DetailOptions {
  */
 export function withDetails(change: Change, plan: Plan, options: DetailOptions): Change {
   if (plan.salt === "") return change;
-  const planned = plan.files.find(({ file }) => file.id === change.file);
+  const planned = plan.files.find(({ file }) => file.id === change[fileId]);
   const details = planned ? fileDetails(change, plan, planned, options) : unitDetails(change, plan, options);
   return details ? { ...change, details } : change;
 }

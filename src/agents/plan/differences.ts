@@ -4,7 +4,7 @@ import type { Report } from "../../remote/operations/converge.js";
 import { Secret } from "../../secret.js";
 import { isRecord } from "../../text/record.js";
 import { leavesOf } from "../files/tree.js";
-import { type Change, changesOf, EntryDifference } from "./change.js";
+import { type Change, changesOf, EntryDifference, fileId } from "./change.js";
 import type { Plan } from "./plan.js";
 import type { PlannedFile } from "./plan-files.js";
 
@@ -15,7 +15,7 @@ export function changesIn(plan: Plan, report: Pick<Report, "results">): Change[]
     if (!planned) return change;
     const entries = entriesIn(plan, planned);
     const rest = entries.length > 0 ? change.differences.filter(({ kind }) => kind !== "content") : change.differences;
-    return { ...change, file: planned.file.id, differences: [...rest, ...entries] };
+    return { ...change, [fileId]: planned.file.id, differences: [...rest, ...entries] };
   });
 }
 

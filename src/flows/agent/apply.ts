@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Change } from "../../agents/plan/change.js";
+import { type Change, fileId } from "../../agents/plan/change.js";
 import { unwantedFiles } from "../../agents/plan/managed-file.js";
 import type { Plan } from "../../agents/plan/plan.js";
 import { activeRuntime } from "../../agents/plan/runtime.js";
@@ -119,7 +119,9 @@ async function write(
 /** The program that runs its turns got new settings. Whether it accepts them is for another command to find out. */
 function tellRuntime({ ui }: Session, { ref }: Agent, { agent, files }: Plan, changes: Change[]): void {
   const title = activeRuntime(agent)?.title;
-  const changed = files.filter(({ file, made }) => made !== undefined && changes.some((each) => each.file === file.id));
+  const changed = files.filter(
+    ({ file, made }) => made !== undefined && changes.some((each) => each[fileId] === file.id),
+  );
   if (!title || changed.length === 0) return;
   for (const note of changed.flatMap(({ notes }) => notes)) ui.warn(`${title}: ${note}`);
   ui.note(`${title} got new settings; to check that it accepts them: clm agent runtime status ${ref}`);
@@ -155,7 +157,7 @@ async function proofsOf(
   const changed = changes.length > 0;
   const rendered = files.filter(({ file }) => file.content.merge !== "derived").map(({ file }) => file.id);
   // Another owner or mode of a file is nothing that the model notices.
-  const isRendered = ({ file = "", differences }: Change) =>
+  const isRendered = ({ [fileId]: file = "", differences }: Change) =>
     rendered.includes(file) && differences.some(({ kind }) => ["entry", "content", "missing"].includes(kind));
   const restarted = options.skipChatIfUnchanged ? changes.some(isRendered) : changed;
   // An earlier answer counts for nothing once the model has failed to answer.

@@ -14,7 +14,7 @@ import type { Session } from "../session.js";
 import { withAgentLock } from "./agent-lock.js";
 import type { NewSecrets } from "./answers.js";
 import { apply } from "./apply.js";
-import { type Changes, type Draft, draftOf, named } from "./configure/changes.js";
+import { answersGiven, type Changes, type Draft, draftOf, named } from "./configure/changes.js";
 import { mustNotDrop } from "./configure/objections.js";
 import { withDown } from "./configure/record.js";
 import { type StageResult, stageResults, stagesTo, withProvider, withStages } from "./configure/stages.js";
@@ -134,10 +134,8 @@ function updatedSince({ providers }: Session, { rendered }: AgentRecord, draft: 
 
 /** Validate proves what is there: an answer given with it would be lost. */
 function mustSayNothing(asked: Changes, { validate }: ConfigureRequest): void {
-  const isSaid = (value: unknown) =>
-    value !== undefined && (typeof value !== "object" || Object.keys(value ?? {}).length > 0);
   if (!validate) throw new Fault("usage", "--stage validate and --no-validate contradict each other");
-  if (!Object.values(asked).some(isSaid)) return;
+  if (!Object.values(answersGiven(asked)).includes(true)) return;
   throw new Fault("usage", "--stage validate takes no answers", {
     why: "it proves what is there and changes nothing; without --stage it is proven after the change",
   });

@@ -3,7 +3,7 @@ import { examine } from "../../agents/doctor/examine.js";
 import { symptomsScript } from "../../agents/doctor/script.js";
 import { type Clock, clockFrom, type Symptoms, symptomsFrom } from "../../agents/doctor/symptoms.js";
 import { loadType } from "../../agents/manifest/registry.js";
-import type { Change } from "../../agents/plan/change.js";
+import { type Change, fileId } from "../../agents/plan/change.js";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { atMost } from "../../async/limit.js";
 import { asFault, type Fault, isFault } from "../../errors.js";
@@ -124,7 +124,7 @@ const faultCheck = (id: string, { message, why, next }: Fault): Check => ({
 });
 
 /** Variables in `.env` that clm did not put there, and files that override the unit, go with a sync. */
-function takesAway({ record }: Agent, { file, differences }: Change): boolean {
+function takesAway({ record }: Agent, { [fileId]: file, differences }: Change): boolean {
   const ours = new Set(ownedNames(record).env);
   return differences.some(
     (each) =>

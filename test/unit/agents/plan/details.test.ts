@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type Change, EntryDifference, HostDifference } from "../../../../src/agents/plan/change.js";
+import { type Change, EntryDifference, fileId, HostDifference } from "../../../../src/agents/plan/change.js";
 import { withDetails } from "../../../../src/agents/plan/details.js";
 import type { Plan } from "../../../../src/agents/plan/plan.js";
 import { Secret } from "../../../../src/secret.js";
@@ -30,7 +30,7 @@ function changed(what: string, differences: string[], id?: string): Change {
     const [, sign, name = ""] = /^([+~-]) (.*)$/.exec(text) ?? [];
     return sign ? new EntryDifference(sign as "+", name) : new HostDifference(text);
   });
-  return { what, differences: parsed, ...(id && { file: id }) };
+  return { what, differences: parsed, ...(id && { [fileId]: id }) };
 }
 
 describe("the details of a change", () => {
