@@ -150,7 +150,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     const [other] = JSON.parse((await clm(["ps", name, "-o", "json"], { home })).stdout);
     expect(other).toMatchObject({ state: "degraded", runtime: { setting: "auto" } });
     const doctor = await clm(["agent", "doctor", name, "-o", "json"], { home });
-    expect(doctor.stdout).toContain("its turns should be Codex', and its config.yaml says auto");
+    expect(doctor.stdout).toContain("config.yaml does not select the Codex runtime, but auto");
     expect((await runtime([name])).code).toBe(1);
     await must("agent", "sync", name);
     await must("agent", "diff", name);

@@ -6,6 +6,8 @@ export interface ChatDialect {
   request(agent: ResolvedAgent, message: ChatMessage): ChatRequest;
   /** The session that an answer's headers name: the agent may continue a long conversation in another one. */
   sessionIn(headers: Record<string, string>): string | undefined;
+  /** The header in which the text of a failure may come. */
+  readonly errorHeader?: string;
   /** Reads the body of an answer with HTTP 200, and detects failures that look like answers. */
   reader(agent: ResolvedAgent, options: ReaderOptions): AnswerReader;
 }

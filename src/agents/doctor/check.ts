@@ -36,7 +36,7 @@ export const agentChecks = {
   secrets: "the keys and tokens it needs are in secrets.json",
   provider: "its providers are known",
   "provider.reach": "its provider can be reached from its host",
-  runtime: "Codex is there to run its turns, when it is to",
+  runtime: "the program that runs its turns, when another one does, is there and selected",
   disk: "there is room where it lives",
   clock: "its host's clock agrees with ours",
   errors: "it noted no error since it was started",

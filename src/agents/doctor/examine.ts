@@ -1,17 +1,18 @@
 import type { Check } from "../check.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import { activeRuntime } from "../plan/runtime.js";
 import { causeOf } from "../probe/proof/cause.js";
 import { channelTrouble, lostServers } from "../probe/proof/connections.js";
 import { brief, judge, restartsOf, span, times } from "../probe/proof/judge.js";
 import { isOutside, type Proof } from "../probe/proof/proof.js";
 import type { StatusObservation } from "../probe/status/observation.js";
 import {
-  codexTrouble,
   type Intent,
   isDownAsIntended,
   isStarting,
   type KeyTrouble,
   reachTroubles,
+  runtimeTrouble,
   strayFix,
   strayTrouble,
   withKeyTrouble,
@@ -137,13 +138,13 @@ function judgeReach({ resolved: agent, sight }: ExamineInput): Check[] {
   return sight.reach ? [{ id, result: "ok", reason: "its provider answers" }] : [];
 }
 
-/** Only of one whose turns are to be Codex'. */
 function judgeRuntime({ resolved: agent, sight }: ExamineInput): Check[] {
-  if (!sight.codex) return [];
+  if (!sight.runtime) return [];
   const id = "runtime";
-  const reason = codexTrouble(agent, sight);
-  if (reason === undefined) return [{ id, result: "ok", reason: `its turns are Codex', ${sight.codex.version}` }];
-  const fix = sight.codex.version === "" ? `clm agent runtime status ${agent.ref}` : `clm agent sync ${agent.ref}`;
+  const reason = runtimeTrouble(agent, sight);
+  if (reason === undefined)
+    return [{ id, result: "ok", reason: `${activeRuntime(agent)?.title} ${sight.runtime.version}` }];
+  const fix = sight.runtime.version === "" ? `clm agent runtime status ${agent.ref}` : `clm agent sync ${agent.ref}`;
   return [{ id, result: "fail", reason, fix }];
 }
 

@@ -49,7 +49,7 @@ function symptomsOf(text: string): Symptoms | undefined {
   };
 }
 
-/** `1700000000.123456 wolf-i hermes[700]: text`, and what follows on lines of its own. */
+/** `1700000000.123456 wolf-i ada[700]: text`, and what follows on lines of its own. */
 function journalWords(lines: string[]): LogLine[] {
   let at = 0;
   return lines.flatMap((line): LogLine[] => {

@@ -333,8 +333,9 @@ export const manifestSchema = z.strictObject({
         when: range,
         /** What the rendered model.provider must be. */
         provider: word,
-        /** The setting below `model` that hands turns over. */
+        /** The setting below `model` that hands turns over, and the value it then has. */
         key: word,
+        setting: word.optional(),
         /** What it is called on the service's PATH. */
         program: word,
         /** Of the program: what the agent asks for, what is known to work, what clm installs. */

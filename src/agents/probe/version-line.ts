@@ -2,7 +2,7 @@ import { fill } from "../files/template.js";
 import { plainVersion } from "../manifest/versions.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 
-/** The first line the launcher must print, for a person: `Hermes Agent v0.13.0 (2026.5.7)`. */
+/** The first line the launcher must print, for a person: `Agent v0.13.0 (2026.5.7)`. */
 export function versionLine({ manifest, release, version }: ResolvedAgent): string {
   return fill(manifest.version?.line ?? "", { reports: release.reports, version: plainVersion(version) }) ?? "";
 }

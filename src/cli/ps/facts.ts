@@ -29,7 +29,11 @@ export function identityOfKey({ proofs, observation: sight }: AgentStatus): "pro
 function runtimeOf({ agent, observation: sight }: AgentStatus): object | null {
   const { runtime } = agent.record;
   return runtime
-    ? { kind: runtime.kind, setting: sight?.codex?.setting || null, codex: sight?.codex?.version || null }
+    ? {
+        kind: runtime.kind,
+        setting: sight?.runtime?.setting || null,
+        [runtime.kind]: sight?.runtime?.version || null,
+      }
     : null;
 }
 

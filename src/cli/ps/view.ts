@@ -111,9 +111,8 @@ export function versionOf({ observation: sight, resolved }: AgentStatus): string
   return resolved && said && saysVersion(resolved, said) ? versionText(resolved.version) : said;
 }
 
-/** Only of one whose turns are Codex'. */
-export const runtimeText = ({ observation: sight }: AgentStatus): string | undefined =>
-  sight?.codex && `codex ${sight.codex.version || "?"}`.trim();
+export const runtimeText = ({ agent, observation: sight }: AgentStatus): string | undefined =>
+  sight?.runtime && `${agent.record.runtime?.kind} ${sight.runtime.version || "?"}`;
 
 function channelsText(found: AgentStatus): string | undefined {
   const { connected, total } = channelsOf(found);

@@ -82,7 +82,7 @@ async function watch(
   const missing = chat ? `${resolved.manifest.type} agents have no chat` : (noChat ?? "not asked for");
   const skipped = dialect ? undefined : missing;
   const look = async (sight: Parameters<typeof observe>[3]) =>
-    withoutSecrets(ui, resolved, await observe(root, resolved, key, sight, signal));
+    withoutSecrets(ui, resolved, await observe(root, resolved, key, sight, signal), dialect?.errorHeader);
   const progress = options.progress ?? ui.progress(`validate ${resolved.name}`);
   const began = Date.now();
   let first: Observation | undefined;
@@ -141,16 +141,17 @@ export function isMerelyStopped({ proofs, seen }: ProveResult): boolean {
   return proofs.every(({ id, result }) => result !== "fail" || id === "unit" || id === "port");
 }
 
-/** The one header whose text is shown. The others are compared, and a secret may be any word. */
-const shownHeader = "x-hermes-error";
-
-/** What the agent and its model said. Hidden before it is shortened: of half a secret nobody could tell what it is. */
+/**
+ * Takes secrets out of what the agent and its model said, before it is shortened: half a secret is not recognised. Of the
+ * headers only the one that is shown: the others are compared, and a secret may be any word.
+ */
 function withoutSecrets(
   ui: Session["ui"],
   resolved: ResolvedAgent,
   { words, chat, ...seen }: Observation,
+  errorHeader: string | undefined,
 ): Observation {
-  const shown = (name: string, value: string) => (name === shownHeader ? ui.redact(value) : value);
+  const shown = (name: string, value: string) => (name === errorHeader ? ui.redact(value) : value);
   const headers = Object.entries(chat?.headers ?? {}).map(([name, value]) => [name, shown(name, value)]);
   return {
     ...seen,

@@ -19,7 +19,7 @@ export type Operation =
   | JobOperation;
 
 interface OperationBase {
-  /** What a person reads: `file /home/x/.hermes/.env`. */
+  /** What a person reads: `file /home/x/.env`. */
   readonly id: string;
 }
 

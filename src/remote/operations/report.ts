@@ -7,7 +7,7 @@ export type Status = "ok" | "would-change" | "changed" | "failed" | "skipped";
 export interface Result {
   /** Its place in the list. */
   index: number;
-  /** Its name for people: `file /home/x/.hermes/.env`. */
+  /** Its name for people: `file /home/x/.env`. */
   id: string;
   /** Of an operation that removes something: what. */
   removes?: string;

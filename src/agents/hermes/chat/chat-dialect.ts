@@ -30,6 +30,7 @@ const chat: ChatDialect = {
       silence: streams ? silence.streamed : silence.whole,
     };
   },
+  errorHeader: "x-hermes-error",
   sessionIn: (headers) => headers[sessionHeader.toLowerCase()],
   reader({ manifest }, { streams, headers, onPiece }) {
     const options = { headers, onPiece, signs: hermesFailures(manifest), toolUse };

@@ -11,7 +11,7 @@ export interface ChannelState {
   updated?: number;
 }
 
-/** An MCP server that the agent gave up, by its log: no file or API of Hermes tells of it. */
+/** An MCP server that the agent gave up, by its log: no file or API tells of it. */
 export interface LostServer {
   name: string;
   why: string;
@@ -25,7 +25,7 @@ export function startedAt({ unit }: Pick<Observation, "unit">): number | undefin
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** The entries that this process wrote: Hermes keeps those of earlier processes in the same file. */
+/** The entries that this process wrote: those of earlier processes stay in the file. */
 export function currentChannels(
   seen: Pick<Observation, "unit" | "channels">,
 ): Record<string, Omit<ChannelState, "updated">> {
@@ -38,7 +38,7 @@ export function currentChannels(
   return Object.fromEntries(current.map(([name, { updated: _, ...entry }]) => [name, entry]));
 }
 
-// The states of a channel that Hermes writes, as far as they are known.
+// The states of a channel, as far as they are known.
 const channelStates = new Set(["connecting", "connected", "retrying", "disconnected", "fatal"]);
 
 /**

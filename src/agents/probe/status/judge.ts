@@ -4,12 +4,12 @@ import { judge, restartsOf, settled, times } from "../proof/judge.js";
 import type { Proof, ProofId } from "../proof/proof.js";
 import type { StatusObservation } from "./observation.js";
 import {
-  codexTrouble,
   type Intent,
   isDownAsIntended,
   isStarting,
   type KeyTrouble,
   reachTroubles,
+  runtimeTrouble,
   strayTrouble,
   withKeyTrouble,
 } from "./troubles.js";
@@ -117,7 +117,7 @@ function amissIn(agent: ResolvedAgent, sight: StatusObservation, proofs: Proof[]
     ...unproven.map(({ id, reason }) => (again(id) ? `${reason}, restarted ${times(restartsOf(seen))}` : reason)),
     ...(full ? [full === "blocks" ? "its disk is full" : "its disk has no inodes left"] : []),
     ...reachTroubles(sight),
-    ...[codexTrouble(agent, sight) ?? []].flat(),
+    ...[runtimeTrouble(agent, sight) ?? []].flat(),
     ...[strayTrouble(agent, sight) ?? []].flat(),
     ...(unanswered ? [unanswered] : []),
     ...(key === "changing" ? ["a change of its key is not finished"] : []),

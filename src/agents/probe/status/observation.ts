@@ -25,8 +25,8 @@ export interface StatusObservation {
   reach?: Reach;
   /** The same of providers it falls back to, and of those for single tasks, by name. */
   others?: Record<string, Reach>;
-  /** Of one whose turns are to be Codex': what its config.yaml says of that, and what its Codex says of itself. */
-  codex?: { setting: string; version: string };
+  /** When another program runs its turns: the runtime that config.yaml selects, and the version of the program. */
+  runtime?: { setting: string; version: string };
   /** Processes of its user that run outside its units: the first of them, and how many there are. */
   strays: { count: number; first: Stray[] };
   /** Changes when a file it rests on does. */
@@ -77,12 +77,14 @@ function statusObservationFrom(text: string): StatusObservation | undefined {
     ...(lastError && { lastError }),
     ...(reach && { reach }),
     ...(others.length > 0 && { others: Object.fromEntries(others) }),
-    ...(said.has("codex") && { codex: { setting: said.get("runtime") ?? "", version: versionIn(said.get("codex")) } }),
+    ...(said.has("runtime-version") && {
+      runtime: { setting: said.get("runtime") ?? "", version: versionIn(said.get("runtime-version")) },
+    }),
     ...(touched && { touched }),
   };
 }
 
-/** Empty when Codex is not installed; `unknown` when it is and its version cannot be read. */
+/** Empty when the program is not installed; `unknown` when it is and its version cannot be read. */
 const versionIn = (text = ""): string => (text === "unknown" ? text : (/\d+\.\d+\.\d+/.exec(text)?.[0] ?? ""));
 
 /** What a look for strays found; nothing when it broke off. */

@@ -1,8 +1,8 @@
 import { sh } from "../../../quote.js";
-import { runsOnCodex } from "../../hermes/codex/runtime.js";
 import { environmentOf } from "../../plan/environment.js";
 import type { FileReads } from "../../plan/managed-file.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { activeRuntime } from "../../plan/runtime.js";
 import { proxyUnit } from "../../proxy/proxy.js";
 import { proofLibrary } from "../proof/library.js";
 import { serverCalls } from "../proof/script.js";
@@ -82,7 +82,7 @@ function section(looked: ProbeTarget, at: number): string {
     "answer_seconds=6",
     "probe_account",
     reaching(looked),
-    ...codexCall(agent),
+    ...runtimeCall(agent),
     ...(planned ? ["probe_rendered"] : []),
     files.look,
     "probe_unit",
@@ -135,12 +135,12 @@ function glance(looked: ProbeTarget): string {
   ].join("\n");
 }
 
-const codexCall = (agent: ResolvedAgent): string[] => {
-  const { codex } = agent.manifest.runtimes;
-  if (!codex || !runsOnCodex(agent)) return [];
+const runtimeCall = (agent: ResolvedAgent): string[] => {
+  const runtime = activeRuntime(agent);
+  if (!runtime) return [];
   return [
     sh`search=${environmentOf(agent).PATH ?? ""} config=${agent.paths.config ?? ""}`,
-    sh`probe_codex ${codex.program} ${codex.key} &`,
+    sh`probe_runtime ${runtime.program} ${runtime.key} &`,
   ];
 };
 

@@ -75,16 +75,16 @@ probe_reached() {
   done
 }
 
-# probe_codex PROGRAM KEY: who runs its turns, by its settings, and the version of the Codex that its service would find on `search`, by
-# the package that the program is in. The program is the agent's, and is not run.
-probe_codex() {
+# probe_runtime PROGRAM KEY: the runtime that config.yaml selects, and the version of the program that its service would find on `search`,
+# by the package that the program is in. The program is the agent's, and is not run.
+probe_runtime() {
   [ -n "$uid" ] || return 0
   say runtime "$(contents "$config" | sed -n "/^[[:space:]]*#/d; s/.*[{,[:space:]]$2:[[:space:]]*[\"']\{0,1\}\([A-Za-z_]*\).*/\1/p" | head -n 1)"
-  say codex "$(ask_agent 10 /bin/sh -c "$codex_package" sh "$1" "$search" | at_most 100000 |
+  say runtime-version "$(ask_agent 10 /bin/sh -c "$package_of" sh "$1" "$search" | at_most 100000 |
     sed -n 's/.*"version"[[:space:]]*:[[:space:]]*"\([0-9A-Za-z.+-]\{1,60\}\)".*/\1/p; s/^unknown$/&/p' | head -n 1)"
 }
 
-codex_package='PATH=/usr/bin:/bin IFS=:
+package_of='PATH=/usr/bin:/bin IFS=:
 for folder in $2; do
   [ -f "$folder/$1" ] && [ -x "$folder/$1" ] || continue
   place=$(readlink -f -- "$folder/$1")

@@ -1,6 +1,6 @@
-import { runtimeSettings } from "../../hermes/codex/runtime.js";
 import { compareVersions } from "../../manifest/versions.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { activeRuntime } from "../../plan/runtime.js";
 import { brief, restartsOf } from "../proof/judge.js";
 import type { Observation } from "../proof/observation.js";
 import type { Proof } from "../proof/proof.js";
@@ -38,22 +38,16 @@ export const reachTroubles = ({ reach, others = {} }: Pick<StatusObservation, "r
     ...Object.entries(others).map(([name, each]) => reachTrouble(each, `its provider ${name}`)),
   ].filter((text) => text !== undefined);
 
-/** What keeps Codex from running the turns of an agent that is to run on it. */
-export function codexTrouble(
-  {
-    manifest: {
-      runtimes: { codex: type },
-    },
-  }: ResolvedAgent,
-  { codex }: StatusObservation,
-): string | undefined {
-  if (!codex || !type) return undefined;
-  if (codex.setting !== runtimeSettings.codex) {
-    return `its turns should be Codex', and its config.yaml says ${codex.setting || "nothing of that"}`;
-  }
-  if (codex.version === "") return `its turns are Codex', and no ${type.program} works on its PATH`;
-  if (codex.version === "unknown" || compareVersions(codex.version, type.least) >= 0) return undefined;
-  return `its turns are Codex', and ${codex.version} is older than the ${type.least} that takes`;
+/** What keeps another program from running the turns of an agent that is to run on it. */
+export function runtimeTrouble(agent: ResolvedAgent, { runtime }: StatusObservation): string | undefined {
+  const type = activeRuntime(agent);
+  if (!runtime || !type) return undefined;
+  const { title, program, least } = type;
+  if (type.setting && runtime.setting !== type.setting)
+    return `config.yaml does not select the ${title} runtime, but ${runtime.setting || "none"}`;
+  if (runtime.version === "") return `the ${title} runtime needs ${program}, and none is on its PATH`;
+  if (runtime.version === "unknown" || compareVersions(runtime.version, least) >= 0) return undefined;
+  return `${title} ${runtime.version} is too old: the ${title} runtime needs ${least} or newer`;
 }
 
 /**

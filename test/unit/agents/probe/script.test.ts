@@ -148,7 +148,10 @@ describe("its version", () => {
 
 describe("its Codex", () => {
   const codex = () =>
-    all(parts(`config=/nowhere search=${quote(bin)}:/usr/bin`, "probe_codex codex openai_runtime"), "codex");
+    all(
+      parts(`config=/nowhere search=${quote(bin)}:/usr/bin`, "probe_runtime codex openai_runtime"),
+      "runtime-version",
+    );
   const install = (version: string) => {
     const place = join(home, "lib/codex/1");
     mkdirSync(join(place, "vendor/bin"), { recursive: true });
