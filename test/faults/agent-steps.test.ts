@@ -40,13 +40,13 @@ beforeAll(async () => {
     const copy = await copyOfHome(fleet);
     paths.push({ host, ...copy });
     const endpoint = ["--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo"];
-    wellEnded(await clm(["provider", "add", "echo", ...endpoint], { home: copy.home }));
+    mustSucceed(await clm(["provider", "add", "echo", ...endpoint], { home: copy.home }));
   }
   const [place] = paths;
   if (!place) throw new Error("no place");
   for (const verb of order) {
     const list = join(scratch, `${verb}.json`);
-    wellEnded(await disturbed(place, verb, { CLM_STEPS_TO: list }));
+    mustSucceed(await disturbed(place, verb, { CLM_STEPS_TO: list }));
     steps[verb] = JSON.parse(readFileSync(list, "utf8"));
     ends[verb] = await endOf(place);
     if (process.env.CLM_TEST_SHOW_STEPS) console.log(verb, steps[verb]);
@@ -62,7 +62,7 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true });
 });
 
-function wellEnded(result: Result): void {
+function mustSucceed(result: Result): void {
   if (result.code !== 0) throw new Error(`ended with ${result.code}:\n${result.stdout}\n${result.stderr}`);
 }
 

@@ -51,8 +51,8 @@ describe("a broken config directory", () => {
     const { code, stderr } = await clm(label, { home });
     expect([code, stderr]).toEqual([21, expect.stringContaining("CLM-5002")]);
     expect(readFileSync(path("hosts.json"), "utf8")).toBe(torn);
-    const mend = /next: (cp .*)/.exec(stderr)?.[1] ?? "false";
-    execFileSync("sh", ["-c", mend]);
+    const repair = /next: (cp .*)/.exec(stderr)?.[1] ?? "false";
+    execFileSync("sh", ["-c", repair]);
     expect((await clm(["host", "list", "-o", "name"], { home })).stdout).toContain("trial-1");
   });
 

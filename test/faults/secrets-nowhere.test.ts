@@ -117,7 +117,7 @@ channels:
 `;
 
 /** Runs clm, and records its output and arguments. */
-async function see(args: string[], { input = "", unwatched = false } = {}): Promise<Result> {
+async function record(args: string[], { input = "", unwatched = false } = {}): Promise<Result> {
   const result = await clm(args, {
     home,
     env: { ...variables, TMPDIR: join(scratch, "tmp") },
@@ -130,13 +130,13 @@ async function see(args: string[], { input = "", unwatched = false } = {}): Prom
 }
 
 async function must(args: string[], input = ""): Promise<Result> {
-  const result = await see(args, { input });
+  const result = await record(args, { input });
   if (result.code !== 0) throw new Error(`clm ${args.join(" ")} ended with ${result.code}:\n${result.stderr}`);
   return result;
 }
 
 async function mustFail(args: string[], options: { input?: string; unwatched?: boolean } = {}): Promise<Result> {
-  const result = await see(args, options);
+  const result = await record(args, options);
   if (result.code === 0) throw new Error(`clm ${args.join(" ")} should have failed:\n${result.stdout}`);
   return result;
 }
@@ -225,7 +225,7 @@ describe("with providers", () => {
 });
 
 /** Every command for an installed agent. */
-async function live({ name, words }: (typeof agents)[number]): Promise<void> {
+async function useEverything({ name, words }: (typeof agents)[number]): Promise<void> {
   const agent = (verb: string, args: string[] = [], input = "") =>
     must(["agent", ...verb.split(" "), name, ...args, ...words], input);
   const refuse = (verb: string, args: string[]) => mustFail(["agent", ...verb.split(" "), name, ...args, ...words]);
@@ -291,11 +291,11 @@ for n in $(seq 100); do grep -qs api_server gateway_state.json && break; sleep 0
   for (const verb of ["memory show", "memory info", "secret list", "show"]) await agent(verb);
   await must(["agent", "memory", "read", name]);
   await must(["agent", "list", ...words]);
-  await lookInto({ name, words });
+  await showEverything({ name, words });
 }
 
 /** Every command that shows logs, sessions and files of an agent, while all of them contain secrets. */
-async function lookInto({ name, words }: Pick<(typeof agents)[number], "name" | "words">): Promise<void> {
+async function showEverything({ name, words }: Pick<(typeof agents)[number], "name" | "words">): Promise<void> {
   const data = `/home/${name}/.hermes`;
   const unit = `hermes-${name}.service`;
   // Secrets from a command are not fetched to show logs.
@@ -339,12 +339,12 @@ async function lookInto({ name, words }: Pick<(typeof agents)[number], "name" | 
       `${given.bot.value}\n`,
     );
     for (const looking of [["ps"], ["agent", "status"], ["agent", "doctor"], ["agent", "diff"]]) {
-      const { stdout, stderr } = await see([...looking, name, ...words]);
+      const { stdout, stderr } = await record([...looking, name, ...words]);
       expect(`${stdout}${stderr}`).toContain(name);
-      await see([...looking, name, "--debug", ...words]);
+      await record([...looking, name, "--debug", ...words]);
     }
-    await see(["agent", "sync", name, "--dry-run", ...words]);
-    await see(["doctor", "--verbose", ...words]);
+    await record(["agent", "sync", name, "--dry-run", ...words]);
+    await record(["doctor", "--verbose", ...words]);
   } finally {
     await inHost(
       host,
@@ -362,7 +362,7 @@ describe("with agents", () => {
   });
 
   it("used by every command", { timeout: 300_000 }, async () => {
-    await Promise.all(agents.map(live));
+    await Promise.all(agents.map(useEverything));
   });
 });
 

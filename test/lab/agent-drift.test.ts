@@ -50,7 +50,7 @@ const damages: Record<string, { what: string; script: string; keeps?: "not-confi
   disabled: { what: `unit ${service}`, script: `systemctl disable ${service}` },
   "not in what comes up at boot": { what: `unit ${service}`, script: `rm -f ${link}` },
   masked: { what: `unit ${service}`, script: `ln -sfn /dev/null ${unitPath}; systemctl daemon-reload` },
-  "masked, and nobody was told": { what: `unit ${service}`, script: `ln -sfn /dev/null ${unitPath}` },
+  "masked without a daemon-reload": { what: `unit ${service}`, script: `ln -sfn /dev/null ${unitPath}` },
   "masked until boot": { what: `unit ${service}`, script: `systemctl mask --runtime ${service}` },
   "a drop-in": {
     what: `unit ${service}`,
@@ -97,7 +97,7 @@ afterAll(async () => {
   );
 });
 
-interface Told {
+interface DriftReport {
   result: string;
   changes: { what: string; differences: string[]; details?: string[] }[];
   lost: object[];
@@ -105,21 +105,21 @@ interface Told {
 
 let key = "";
 /** Runs clm, and checks that its output has no secret. */
-async function told(...words: string[]) {
+async function reportOf(...words: string[]) {
   const { code, stdout, stderr } = await clm(words, { home });
   key ||= JSON.parse(await readFile(join(home, "secrets.json"), "utf8"))[`${host}:hermes:${name}`].HERMES_API_SERVER_KEY
     .value;
   for (const secret of [ours, foreign, key]) expect(stdout + stderr).not.toContain(secret);
   return { code, stdout, stderr };
 }
-const diff = async (): Promise<Told & { code: number | null }> => {
-  const { code, stdout } = await told("agent", "diff", name, "-o", "json");
+const diff = async (): Promise<DriftReport & { code: number | null }> => {
+  const { code, stdout } = await reportOf("agent", "diff", name, "-o", "json");
   return { code, ...JSON.parse(stdout) };
 };
 const sync = async () => {
-  const { code, stdout, stderr } = await told("agent", "sync", name, "-o", "json");
+  const { code, stdout, stderr } = await reportOf("agent", "sync", name, "-o", "json");
   expect([code, stderr.includes("error:")], stderr).toEqual([0, false]);
-  return JSON.parse(stdout) as Told & { proofs: { id: string; result: string; reason: string }[] };
+  return JSON.parse(stdout) as DriftReport & { proofs: { id: string; result: string; reason: string }[] };
 };
 
 /** Pseudo-random numbers from a seed. */
@@ -172,9 +172,9 @@ describe("diff and sync", () => {
       const things = found.changes.map(({ what }) => what);
       for (const each of hand) expect(things, each).toContain(damages[each]?.what);
 
-      const mended = await sync();
-      expect(mended.changes.map(({ what }) => what)).toEqual(expect.arrayContaining(things));
-      expect(mended.proofs.filter(({ result }) => result === "fail")).toEqual([]);
+      const repaired = await sync();
+      expect(repaired.changes.map(({ what }) => what)).toEqual(expect.arrayContaining(things));
+      expect(repaired.proofs.filter(({ result }) => result === "fail")).toEqual([]);
       expect(await diff()).toMatchObject({ code: 0, result: "same", changes: [], lost: [] });
 
       const pid = await pidOf(host, name);
@@ -193,7 +193,7 @@ describe("diff and sync", () => {
   it("show variables by name, settings by value, and the unit by its lines", async () => {
     const kinds = ["an edited .env", "one variable more", "an edited config.yaml", "an edited unit"];
     await inHost(host, kinds.map((each) => damages[each]?.script).join("\n"));
-    const { code, stdout, stderr } = await told("diff", name);
+    const { code, stdout, stderr } = await reportOf("diff", name);
     expect(code).toBe(3);
     const lines = stdout.split("\n").map((line) => line.trim());
     expect(lines).toContain('~ model.default ("another-model" -> "echo-1")');
@@ -202,7 +202,7 @@ describe("diff and sync", () => {
     expect(lines).toEqual(expect.arrayContaining(["-NoNewPrivileges=no", "-Environment=…"]));
     expect(stderr.trim().split("\n").slice(-2)).toEqual([`next: clm agent sync ${name}`, "0 as configured, 1 differs"]);
     // A dry run shows the same, and changes nothing.
-    expect((await told("agent", "sync", name, "--dry-run")).stderr).toContain("- EXTRA_KEY");
+    expect((await reportOf("agent", "sync", name, "--dry-run")).stderr).toContain("- EXTRA_KEY");
     expect((await diff()).code).toBe(3);
     // The settings of the model were wrong, so the model is asked.
     expect((await sync()).proofs.at(-1)).toMatchObject({ id: "chat", result: "ok" });
@@ -234,22 +234,22 @@ describe("diff and sync", () => {
     const mark = (await inHost(host, `getent passwd ${name} | cut -d: -f5`)).trim();
     await inHost(host, `usermod -c somebody -s /bin/bash ${name}`);
     expect(await diff()).toMatchObject({ code: 3, changes: [], lost: [{ what: `user ${name}` }] });
-    expect((await told("agent", "sync", name)).code).toBe(5);
+    expect((await reportOf("agent", "sync", name)).code).toBe(5);
     expect(await inHost(host, `getent passwd ${name} | cut -d: -f5,7`)).toBe("somebody:/bin/bash\n");
     await inHost(host, `usermod -c '${mark}' -s /usr/sbin/nologin ${name}`);
 
     // A foreign file is not removed to make the path readable.
     await inHost(host, `cp -p ${config} /root/kept; echo 'a: [' >> ${config}`);
     expect(await diff()).toMatchObject({ code: 3, changes: [], lost: [{ what: `file ${config}` }] });
-    expect((await told("agent", "sync", name)).code).toBe(2);
+    expect((await reportOf("agent", "sync", name)).code).toBe(2);
     await inHost(host, `tail -n 1 ${config} | grep -x 'a: \\['; mv /root/kept ${config}`);
 
     const status = (now: "installed" | "installing") =>
       recordAgent(hostStore(home), { host, name }, (record) => record && { ...record, status: now });
     await status("installing");
-    const { code, stdout } = await told("diff");
+    const { code, stdout } = await reportOf("diff");
     expect([code, stdout]).toEqual([8, expect.stringContaining("its installation was interrupted")]);
     await status("installed");
-    expect((await told("diff", "-o", "name")).stdout).toBe("");
+    expect((await reportOf("diff", "-o", "name")).stdout).toBe("");
   });
 });

@@ -21,7 +21,7 @@ async function handed(from: Party, to: Party, ...more: string[]) {
   return JSON.parse(stdout);
 }
 
-interface Said {
+interface TranscriptMessage {
   role: string;
   content: unknown;
   tool_calls: unknown;
@@ -31,11 +31,11 @@ interface Said {
 }
 
 /** A session as the agent exports it, message by message. 0.13 names a tool only in its call, not beside the result. */
-async function parseLines({ name }: Party, id: string): Promise<Said[]> {
+async function messagesIn({ name }: Party, id: string): Promise<TranscriptMessage[]> {
   const { stdout } = await lab.must("agent", "sessions", "export", name, id);
-  const rows: Said[] = JSON.parse(stdout).messages;
+  const rows: TranscriptMessage[] = JSON.parse(stdout).messages;
   const calls = rows.flatMap(({ tool_calls }) => (tool_calls ?? []) as { id: string; function: { name: string } }[]);
-  const toolOf = (row: Said) => calls.find((call) => call.id === row.tool_call_id)?.function.name ?? null;
+  const toolOf = (row: TranscriptMessage) => calls.find((call) => call.id === row.tool_call_id)?.function.name ?? null;
   return rows.map((row) => ({
     ...{ role: row.role, content: row.content || "", tool_calls: row.tool_calls ?? null },
     ...{ tool_call_id: row.tool_call_id, tool_name: row.tool_name ?? toolOf(row), timestamp: row.timestamp },
@@ -84,14 +84,14 @@ describe.each([
 ])("from $version to another", (from, to) => {
   it("keeps every message of the transcript, and the target answers from it", async () => {
     const id = await conversation(from, `talk-${from.name}`);
-    const meant = await parseLines(from, id);
+    const meant = await messagesIn(from, id);
     const before = await query(from, `SELECT * FROM sessions WHERE id = '${id}'`);
     const chats = readFileSync(join(home, "chats.json"), "utf8");
     const { done, messages, tools } = await handed(from, to, "--session", id);
     expect(done).toMatchObject({ messages: meant.length, from: { session: id }, to: { session: done.id } });
     expect(done.id).toMatch(/^handoff-[0-9a-f]{12}$/);
     expect([messages, tools]).toMatchObject([{ user: 3, tool: 1, all: meant.length }, { terminal: 1 }]);
-    expect(await parseLines(to, done.id)).toEqual(meant);
+    expect(await messagesIn(to, done.id)).toEqual(meant);
     expect(await query(from, `SELECT * FROM sessions WHERE id = '${id}'`)).toBe(before);
     expect(readFileSync(join(home, "chats.json"), "utf8")).toBe(chats);
     // Three turns of the source and this one: the planted secret is gone.
@@ -106,7 +106,7 @@ describe.each([
     const id = await conversation(from, `back-${from.name}`);
     const there = await handed(from, to, "--session", id);
     const back = await handed(to, from, "--session", there.done.id);
-    expect(await parseLines(from, back.done.id)).toEqual(await parseLines(from, id));
+    expect(await messagesIn(from, back.done.id)).toEqual(await messagesIn(from, id));
     expect(back.done.hash).toBe(there.done.hash);
   });
 });
@@ -134,7 +134,7 @@ describe("withheld content", () => {
     await chat(old, id, `so it is ${secret}, is it`);
     const { done, taken } = await handed(old, young, "--session", id, "--deny-tool", "web,term*");
     expect(taken).toMatchObject({ outputs: 1 });
-    const said = await parseLines(young, done.id);
+    const said = await messagesIn(young, done.id);
     expect(said.find(({ role }) => role === "tool")?.content).toBe("[the output of terminal was not handed over]");
     expect(await bytesHold(old, secret)).toBe(true);
     expect(await bytesHold(young, secret)).toBe(false);
@@ -145,7 +145,7 @@ describe("withheld content", () => {
     const key = "sk-proj-0123456789abcdef0123456789";
     await chat(old, id, `my key is ${key}`);
     const { done } = await handed(old, young, "--session", id, "--redact", "--no-tools", "--only-last", "3");
-    const said = await parseLines(young, done.id);
+    const said = await messagesIn(young, done.id);
     expect(said.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant", "user", "assistant"]);
     expect(said.at(-2)?.content).toBe("my key is [secret]");
     expect(await bytesHold(young, key)).toBe(false);
@@ -165,17 +165,17 @@ describe("a small context window", () => {
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/does not fit[\s\S]*--fit trim/)]);
     expect(await idsOf(young)).toEqual(ids);
     const trimmed = await handed(old, young, "--session", id, "--fit", "trim");
-    const [first, noted, ...rest] = await parseLines(young, trimmed.done.id);
+    const [first, noted, ...rest] = await messagesIn(young, trimmed.done.id);
     expect(first).toMatchObject({
       role: "user",
       content: expect.stringMatching(/^\[\d+ earlier messages .* left out/),
     });
     expect(noted).toMatchObject({ role: "assistant", content: "Noted." });
     expect(rest.length).toBeGreaterThan(1);
-    expect(rest).toEqual((await parseLines(old, id)).slice(-rest.length));
+    expect(rest).toEqual((await messagesIn(old, id)).slice(-rest.length));
     writeFileSync(overlay(), "models:\n  ollama:\n    echo-1: { context: 400 }\n");
     const summed = await handed(old, young, "--session", id, "--fit", "summarise");
-    const [summary] = await parseLines(young, summed.done.id);
+    const [summary] = await messagesIn(young, summed.done.id);
     expect(summary).toMatchObject({
       role: "user",
       content: expect.stringMatching(/^\[summary of \d+ earlier messages/),
@@ -231,7 +231,7 @@ describe("preconditions", () => {
     expect(await query(old, `SELECT ended_at > 0, end_reason FROM sessions WHERE id = '${id}'`)).toContain(
       "(1, 'handed_over')",
     );
-    expect(await parseLines(young, done.id)).toEqual(await parseLines(old, id));
+    expect(await messagesIn(young, done.id)).toEqual(await messagesIn(old, id));
   });
 });
 
@@ -242,7 +242,7 @@ describe("killed or cut at any step, and run again", () => {
 
   it("ends with one complete session", async () => {
     const id = await conversation(old, "killed");
-    const meant = await parseLines(old, id);
+    const meant = await messagesIn(old, id);
     const args = ["handoff", old.name, young.name, "--session", id, "--yes"];
     const list = join(scratch, "steps.json");
     const undisturbed = await disturbed(args, { CLM_STEPS_TO: list });
@@ -271,7 +271,7 @@ describe("killed or cut at any step, and run again", () => {
       if (added.length !== (ended ? 2 : 1) || !added.includes(done.id))
         failures.push(`${name}: added ${added.join(", ")}`);
       for (const each of added) {
-        const said = await parseLines(young, each);
+        const said = await messagesIn(young, each);
         if (JSON.stringify(said) !== JSON.stringify(meant)) failures.push(`${name}: ${each} is not what was meant`);
       }
       const open = (await run(["handoff", "--list", "-o", "json"])).stdout.trim();

@@ -12,7 +12,7 @@ import { labFixture } from "./fixture.js";
 const host = "trial-1";
 const folder = "/home/ada/.hermes/logs";
 
-interface Said {
+interface LogLine {
   time: string;
   agent: string;
   host: string;
@@ -24,7 +24,7 @@ interface Said {
 
 const logs = (...words: string[]) => clm(["agent", "logs", ...words], { home });
 
-async function said(...words: string[]): Promise<Said[]> {
+async function logLines(...words: string[]): Promise<LogLine[]> {
   const { code, stdout, stderr } = await logs(...words, "-o", "json");
   expect(code, stderr).toBe(0);
   return stdout
@@ -33,7 +33,7 @@ async function said(...words: string[]): Promise<Said[]> {
     .map((line) => JSON.parse(line));
 }
 
-const messages = (all: Said[]) => all.map(({ message }) => message);
+const messages = (all: LogLine[]) => all.map(({ message }) => message);
 
 /** Writes to a log file as the agent does. */
 const write = (file: string, text: string) =>
@@ -71,7 +71,7 @@ describe("past log entries", () => {
     await write("errors.log", `${two} ERROR tools.x: two\nTraceback (most recent call last):\n  File "x.py"\n`);
     await write("gateway.log", `${one} INFO gateway.run: one\n${three} WARNING [s1] gateway.run: three\n`);
     await write("mcp-stderr.log", `\n===== [${stamp(25).slice(0, 19)}] starting MCP server 'm' =====\nfrom m\n`);
-    const all = await said("ada", "--since", "1h");
+    const all = await logLines("ada", "--since", "1h");
     expect(all.map(({ time }) => time)).toEqual(all.map(({ time }) => time).sort());
     expect(all.filter(({ source }) => source !== "journal")).toMatchObject([
       { agent: "ada", host, level: "info", source: "agent", logger: "gateway.run", message: "one" },
@@ -91,34 +91,34 @@ describe("past log entries", () => {
     await write("agent.log.1", lines.slice(0, 150).join(""));
     await write("agent.log", `${lines.slice(150).join("")}${stamp(60)} INFO a: New\n`);
     const file = ["--source", "agent"];
-    expect(await said("ada", ...file)).toHaveLength(100);
-    expect(messages(await said("ada", ...file, "--lines", "2"))).toEqual(["line 299", "New"]);
-    expect(messages(await said("ada", ...file, "--lines", "2", "--level", "warning"))).toEqual([
+    expect(await logLines("ada", ...file)).toHaveLength(100);
+    expect(messages(await logLines("ada", ...file, "--lines", "2"))).toEqual(["line 299", "New"]);
+    expect(messages(await logLines("ada", ...file, "--lines", "2", "--level", "warning"))).toEqual([
       "line 280",
       "line 290",
     ]);
-    expect(messages(await said("ada", ...file, "--grep", "LINE 1.$"))).toEqual([]);
-    expect(messages(await said("ada", ...file, "--grep", "line 1.$", "--lines", "3"))).toEqual([
+    expect(messages(await logLines("ada", ...file, "--grep", "LINE 1.$"))).toEqual([]);
+    expect(messages(await logLines("ada", ...file, "--grep", "line 1.$", "--lines", "3"))).toEqual([
       "line 17",
       "line 18",
       "line 19",
     ]);
-    expect(messages(await said("ada", ...file, "--grep", "new"))).toEqual(["New"]);
-    expect(await said("ada", ...file, "--since", "3h")).toHaveLength(301);
-    expect(messages(await said("ada", ...file, "--since", "10m"))).toEqual(["New"]);
-    expect(messages(await said("ada", ...file, "--since", "3h", "--until", "10m", "--lines", "1"))).toEqual([
+    expect(messages(await logLines("ada", ...file, "--grep", "new"))).toEqual(["New"]);
+    expect(await logLines("ada", ...file, "--since", "3h")).toHaveLength(301);
+    expect(messages(await logLines("ada", ...file, "--since", "10m"))).toEqual(["New"]);
+    expect(messages(await logLines("ada", ...file, "--since", "3h", "--until", "10m", "--lines", "1"))).toEqual([
       "line 299",
     ]);
-    expect(new Set((await said("ada", "--since", "1h", "--source", "journal")).map(({ source }) => source))).toEqual(
-      new Set(["journal"]),
-    );
+    expect(
+      new Set((await logLines("ada", "--since", "1h", "--source", "journal")).map(({ source }) => source)),
+    ).toEqual(new Set(["journal"]));
   });
 
   it("have the time that the host's clock means", async () => {
     await inHost(host, "cp -P /etc/localtime /root/localtime; ln -sf /usr/share/zoneinfo/Etc/GMT-5 /etc/localtime");
     try {
       await write("agent.log", "2026-01-01 05:00:00,250 INFO a: happy new year\n");
-      expect(await said("ada", "--source", "agent")).toMatchObject([{ time: "2026-01-01T00:00:00.250Z" }]);
+      expect(await logLines("ada", "--source", "agent")).toMatchObject([{ time: "2026-01-01T00:00:00.250Z" }]);
       const { stdout } = await logs("ada", "--source", "agent", "--utc");
       expect(stdout).toBe("2026-01-01T00:00:00Z INFO    a: happy new year\n");
     } finally {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
-interface Entry {
+interface LockEntry {
   version?: string;
   integrity?: string;
   hasInstallScript?: boolean;
@@ -11,7 +11,7 @@ const read = (path: string) => JSON.parse(readFileSync(path, "utf8"));
 
 describe.each([".", "test/clients"])("the lockfile in %s", (folder) => {
   const text = readFileSync(`${folder}/package-lock.json`, "utf8");
-  const packages = Object.entries<Entry>(JSON.parse(text).packages).filter(([path]) => path !== "");
+  const packages = Object.entries<LockEntry>(JSON.parse(text).packages).filter(([path]) => path !== "");
 
   it("names no registry", () => expect(text).not.toMatch(/"resolved"|https?:\/\/registry/));
 
@@ -22,7 +22,7 @@ describe.each([".", "test/clients"])("the lockfile in %s", (folder) => {
 
 describe("package.json", () => {
   it("lets no dependency run a script at install", () => {
-    const scripts = Object.entries<Entry>(read("package-lock.json").packages)
+    const scripts = Object.entries<LockEntry>(read("package-lock.json").packages)
       .filter(([, { hasInstallScript }]) => hasInstallScript)
       .map(([path]) => path.replace(/^.*node_modules\//, ""));
     expect(read("package.json").allowScripts).toEqual(Object.fromEntries(scripts.map((name) => [name, false])));

@@ -8,7 +8,7 @@ import { Secret } from "../../../src/secret.js";
 import { localShells } from "../remote/operations/local-shell.js";
 import { faultOf, scratchDirectories } from "../state/scratch.js";
 import { inSession } from "./in-session.js";
-import { type Asked, vendors } from "./vendor.js";
+import { type VendorRequest, vendors } from "./vendor.js";
 
 const scratch = scratchDirectories();
 const vendor = vendors();
@@ -71,7 +71,9 @@ describe.each(roads)("asked from %s", (_, from) => {
     });
   });
 
-  it.each<[string, Partial<ServiceRequest>, (response: ServerResponse, asked: Asked) => unknown, string, RegExp]>([
+  it.each<
+    [string, Partial<ServiceRequest>, (response: ServerResponse, asked: VendorRequest) => unknown, string, RegExp]
+  >([
     [
       "a key refused",
       {},

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterEach } from "vitest";
 
-export interface Asked {
+export interface VendorRequest {
   method: string;
   path: string;
   headers: IncomingMessage["headers"];
@@ -14,18 +14,18 @@ export interface Vendor {
   host: string;
   url: string;
   /** Every question so far. */
-  asked: Asked[];
+  asked: VendorRequest[];
   close(): Promise<void>;
 }
 
 /** A vendor of models on this machine's loopback, closed after each test. */
-export function vendors(): (answer: (asked: Asked, response: ServerResponse) => unknown) => Promise<Vendor> {
+export function vendors(): (answer: (asked: VendorRequest, response: ServerResponse) => unknown) => Promise<Vendor> {
   const open: Vendor[] = [];
   afterEach(async () => {
     for (const vendor of open.splice(0)) await vendor.close();
   });
   return async (answer) => {
-    const asked: Asked[] = [];
+    const asked: VendorRequest[] = [];
     const server = createServer(async (request, response) => {
       let body = "";
       for await (const chunk of request) body += chunk;

@@ -5,7 +5,7 @@ import type { GatewayKey } from "../../../src/gateway/keys/key.js";
 import { usageInMemory } from "./allowance/no-usage.js";
 import { betweens } from "./between.js";
 import { agentThatClaims, agentWithHistory, burst, type Sent } from "./hostile.js";
-import { chat, type DoorOptions, keyOf, served, talk } from "./test-gateway.js";
+import { chat, keyOf, served, type TestGatewayOptions, talk } from "./test-gateway.js";
 
 const { between } = betweens();
 
@@ -16,7 +16,7 @@ const dear: ModelFacts = { input: 1000, output: 1000 };
 function limited(key: Partial<GatewayKey>, facts: ModelFacts = dear) {
   const usage = usageInMemory();
   const allowance = new Allowance({ models: () => ({ of: () => facts }), usage, now: () => new Date() });
-  const options: DoorOptions = { keys: { good: keyOf(key) }, agents: [served()], parts: { allowance } };
+  const options: TestGatewayOptions = { keys: { good: keyOf(key) }, agents: [served()], parts: { allowance } };
   return { usage, options };
 }
 

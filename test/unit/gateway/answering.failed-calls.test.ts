@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Standin, standins } from "../../../src/lab/standin.js";
 import { manifestFailures } from "../agents/chat/forms.js";
 import { startEcho, startStandin } from "../lab/standin-process.js";
-import { ask, type Door, door, served } from "./test-gateway.js";
+import { ask, door, served, type TestGateway } from "./test-gateway.js";
 
 // A real gateway in front of the lab's stand-in Hermes, whose provider fails in every possible way.
 
@@ -23,7 +23,7 @@ const ways = paths.flatMap((path) => [false, true].map((stream) => ({ path, stre
 
 describe.each(Object.keys(standins) as Standin[])("Hermes %s", (version) => {
   let agent: Awaited<ReturnType<typeof startStandin>>;
-  let gateway: Door;
+  let gateway: TestGateway;
   beforeAll(async () => {
     agent = await startStandin(version, echo.port);
     const key = "0123456789abcdef".repeat(4);

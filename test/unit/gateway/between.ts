@@ -1,5 +1,12 @@
 import { afterEach } from "vitest";
-import { type Answering, type Door, type DoorOptions, door, type Upstream, upstream } from "./test-gateway.js";
+import {
+  door,
+  type Responder,
+  type TestGateway,
+  type TestGatewayOptions,
+  type Upstream,
+  upstream,
+} from "./test-gateway.js";
 
 /** Opens real gateways between callers and real servers, and closes them after each test. */
 export function betweens() {
@@ -10,7 +17,10 @@ export function betweens() {
     await Promise.all(open.splice(0).map((each) => each.stop()));
   });
 
-  async function between(answering: Answering, options: DoorOptions = {}): Promise<{ up: Upstream; gateway: Door }> {
+  async function between(
+    answering: Responder,
+    options: TestGatewayOptions = {},
+  ): Promise<{ up: Upstream; gateway: TestGateway }> {
     const up = await upstream(answering);
     ups.push(up);
     const gateway = await door({ port: up.port, proxyPort: up.port, ...options });

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import type { Gateway } from "../../../src/gateway/server.js";
-import { type Answering, completion } from "./test-gateway.js";
+import { completion, type Responder } from "./test-gateway.js";
 
 /** Agents and callers that do what none should, for tests of what that does to the others. */
 
@@ -15,7 +15,7 @@ const usageOf = (input: unknown, output: unknown) => ({
 const message = { type: "message", role: "assistant", content: [{ type: "output_text", text: "hello" }] };
 
 /** An agent whose sessions, responses and conversations have this many tokens each, which every call loads. */
-export function agentWithHistory(tokens: number, wait = 5): Answering {
+export function agentWithHistory(tokens: number, wait = 5): Responder {
   let count = 0;
   return (response, { url, body }) => {
     const { stream } = JSON.parse(body) as { stream?: boolean };
@@ -48,7 +48,7 @@ export function agentWithHistory(tokens: number, wait = 5): Answering {
 
 /** An agent that claims any usage. */
 export const agentThatClaims =
-  (input: unknown, output: unknown): Answering =>
+  (input: unknown, output: unknown): Responder =>
   (response) => {
     response.writeHead(200, json);
     response.end(completion("hello", { usage: usageOf(input, output) }));
@@ -56,7 +56,7 @@ export const agentThatClaims =
 
 /** An agent that repeats something as fast as it is read, without an end. */
 export const agentThatRepeats =
-  (text: string): Answering =>
+  (text: string): Responder =>
   (response) => {
     response.writeHead(200, events);
     const block = Buffer.from(text.repeat(Math.ceil(65_536 / text.length)));

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { Refusal } from "../../../src/gateway/refusal.js";
 import { betweens } from "./between.js";
 import { agentThatRepeats, burst } from "./hostile.js";
-import { ask, begin, chat, type Door, keyOf, says, served, talk } from "./test-gateway.js";
+import { ask, begin, chat, keyOf, says, served, type TestGateway, talk } from "./test-gateway.js";
 
 const { between } = betweens();
 
 const two = { good: keyOf({ id: "aaaaaaaa" }), other: keyOf({ id: "bbbbbbbb", name: "other" }) };
 
 /** The longest call of another key meanwhile. */
-async function slowest(gateway: Door, count: number, model = "ben"): Promise<number> {
+async function slowest(gateway: TestGateway, count: number, model = "ben"): Promise<number> {
   let most = 0;
   for (let n = 0; n < count; n++) {
     const began = performance.now();

@@ -8,7 +8,6 @@ import type { GatewayParts } from "../../../src/gateway/gateway-parts.js";
 import { Refusal } from "../../../src/gateway/refusal.js";
 import { betweens } from "./between.js";
 import {
-  type Answering,
   ask,
   bearer,
   begin,
@@ -16,6 +15,7 @@ import {
   completion,
   door,
   keyOf,
+  type Responder,
   says,
   served,
   talk,
@@ -619,7 +619,7 @@ describe("answers of the agent that are failures", () => {
   });
 
   describe("an answer without a length, ended by its connection", () => {
-    const unmeasured = (type: string, body: string, end: (finish: () => void) => void): Answering => {
+    const unmeasured = (type: string, body: string, end: (finish: () => void) => void): Responder => {
       return (response) => {
         response.shouldKeepAlive = false;
         response.removeHeader("transfer-encoding");
@@ -1005,7 +1005,7 @@ describe("tools that an agent runs itself", () => {
     added,
     sse("response.completed", { response }),
   ].join("");
-  const answering: Answering = (up, { body }) => {
+  const answering: Responder = (up, { body }) => {
     const streams = body.includes("stream");
     up.writeHead(200, { "content-type": streams ? "text/event-stream" : "application/json" });
     up.end(streams ? stream : JSON.stringify(response));

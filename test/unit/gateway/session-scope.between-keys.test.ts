@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Standin, standins } from "../../../src/lab/standin.js";
 import { startEcho, startStandin } from "../lab/standin-process.js";
 import { betweens } from "./between.js";
-import { ask, type Door, door, keyOf, says, served } from "./test-gateway.js";
+import { ask, door, keyOf, says, served, type TestGateway } from "./test-gateway.js";
 
 // Keys at one agent never see each other's sessions, unless they share a group.
 
@@ -29,7 +29,7 @@ afterAll(() => echo.stop());
 
 describe.each(Object.keys(standins) as Standin[])("Hermes %s", (version) => {
   let agent: Awaited<ReturnType<typeof startStandin>>;
-  let gateway: Door;
+  let gateway: TestGateway;
   beforeAll(async () => {
     agent = await startStandin(version, echo.port);
     const bearer = "0123456789abcdef".repeat(4);

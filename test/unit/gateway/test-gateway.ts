@@ -40,10 +40,10 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-export type Answering = (response: ServerResponse, asked: { url: string; body: string }) => void;
+export type Responder = (response: ServerResponse, asked: { url: string; body: string }) => void;
 
 /** A real server in the place of an agent. */
-export async function upstream(answering: Answering): Promise<Upstream> {
+export async function upstream(answering: Responder): Promise<Upstream> {
   const asked: Upstream["asked"] = [];
   const sockets = new Set<Socket>();
   const server = createServer(async (incoming, response) => {
@@ -79,13 +79,13 @@ export const completion = (content: string, more: object = {}): string =>
   });
 
 export const says =
-  (content: string): Answering =>
+  (content: string): Responder =>
   (response) => {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(completion(content));
   };
 
-export interface Door extends Gateway {
+export interface TestGateway extends Gateway {
   lines: { call: GatewayCall; ending: CallOutcome }[];
   settled: (Tokens | "released")[];
   /** Sees each line before it is written. */
@@ -96,7 +96,7 @@ export interface Door extends Gateway {
   opened(): (readonly [string, number])[];
 }
 
-export interface DoorOptions {
+export interface TestGatewayOptions {
   port?: number;
   proxyPort?: number;
   keys?: Record<string, GatewayKey>;
@@ -127,10 +127,10 @@ export async function door({
   bearerNow = () => bearer,
   find = async () => {},
   most = 64,
-}: DoorOptions): Promise<Door> {
-  const lines: Door["lines"] = [];
-  const settled: Door["settled"] = [];
-  const self = { found: 0, connected: true, onWrite: (() => {}) as Door["onWrite"] };
+}: TestGatewayOptions): Promise<TestGateway> {
+  const lines: TestGateway["lines"] = [];
+  const settled: TestGateway["settled"] = [];
+  const self = { found: 0, connected: true, onWrite: (() => {}) as TestGateway["onWrite"] };
   const forward = async (to: number) => {
     const socket = connect(to, "127.0.0.1");
     await once(socket, "connect");
@@ -208,7 +208,7 @@ export async function door({
   });
 }
 
-export interface Asked {
+export interface TestRequest {
   method?: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
@@ -224,7 +224,11 @@ export interface Answer {
 }
 
 /** Sends a request; returns the head of the answer, and its body as a stream. */
-export async function begin({ port }: Gateway, path: string, { method, headers, body, key = "good" }: Asked = {}) {
+export async function begin(
+  { port }: Gateway,
+  path: string,
+  { method, headers, body, key = "good" }: TestRequest = {},
+) {
   const asked = request({
     ...{ port, host: "127.0.0.1", path, method: method ?? (body === undefined ? "GET" : "POST"), agent: false },
     headers: {
@@ -240,7 +244,7 @@ export async function begin({ port }: Gateway, path: string, { method, headers, 
   return { asked, answer };
 }
 
-export async function ask(gateway: Gateway, path: string, asked: Asked = {}): Promise<Answer> {
+export async function ask(gateway: Gateway, path: string, asked: TestRequest = {}): Promise<Answer> {
   const { answer } = await begin(gateway, path, asked);
   const chunks: Buffer[] = [];
   answer.on("data", (chunk) => chunks.push(chunk));
@@ -255,5 +259,5 @@ export async function ask(gateway: Gateway, path: string, asked: Asked = {}): Pr
 export const chat = (more: object = {}): string =>
   JSON.stringify({ model: "ada", messages: [{ role: "user", content: "hello you" }], ...more });
 
-export const talk = (gateway: Gateway, asked: Asked & { path?: string } = {}): Promise<Answer> =>
+export const talk = (gateway: Gateway, asked: TestRequest & { path?: string } = {}): Promise<Answer> =>
   ask(gateway, asked.path ?? "/v1/chat/completions", { body: chat(), ...asked });

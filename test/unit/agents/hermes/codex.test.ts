@@ -42,7 +42,7 @@ const healthy: CodexSight = {
   warnings: [],
 };
 
-interface Seen {
+interface CodexCase {
   case: string;
   seen?: Partial<CodexSight>;
   without?: (keyof CodexSight)[];
@@ -50,7 +50,7 @@ interface Seen {
 }
 
 /** Read as a host's answer is: a case with a field that the program on the host does not send fails. */
-function sightOf({ seen = {}, without = [] }: Seen): CodexSight {
+function sightOf({ seen = {}, without = [] }: CodexCase): CodexSight {
   const all = Object.entries({ ...healthy, ...seen }).filter(([key]) => !without.some((each) => each === key));
   const sight = codexSightFrom(`CLM-CODEX ${JSON.stringify(Object.fromEntries(all))}`);
   if (!sight) throw new Error("the case is not an answer that a host could give");
@@ -66,7 +66,7 @@ function amiss(checks: Check[]): Record<string, string> {
 }
 
 describe("before anything is changed", () => {
-  type Before = Seen & { provider?: string; permissions?: string; migrated?: boolean };
+  type Before = CodexCase & { provider?: string; permissions?: string; migrated?: boolean };
   it.each(read<Before>("preflight"))("$case", ({ provider, permissions, migrated, ...given }) => {
     const checks = judgeBefore({
       ...{ resolved: agent, type, sight: sightOf(given), migrated: migrated ?? false },
@@ -93,7 +93,7 @@ describe("before anything is changed", () => {
 });
 
 describe("what Codex makes of its files", () => {
-  type After = Seen & { permissions?: string; logins?: string[] };
+  type After = CodexCase & { permissions?: string; logins?: string[] };
   it.each(read<After>("proof"))("$case", ({ permissions = ":workspace", logins = [], ...given }) => {
     const plugins = [{ name: "demo", marketplace: "local", enabled: true }];
     const runtime: Runtime = { kind: "codex", home: "/home/ada/.codex", permissions, mirror: false, plugins };

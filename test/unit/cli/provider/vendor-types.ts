@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import type { AgentRecord } from "../../../../src/state/agent.js";
 import { hostStore } from "../../../../src/state/hosts.js";
 import { encodings } from "../../../../src/ui/encodings.js";
-import type { Asked } from "../../flows/vendor.js";
+import type { VendorRequest } from "../../flows/vendor.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 import { clm } from "../world.js";
 
@@ -12,7 +12,7 @@ export const goodKey = "sk-planted/GOOD+0123456789";
 export const newKey = "sk-planted/NEW+9876543210==";
 
 /** What the vendor of type `trial` takes. */
-export const takes = (key: string, { headers }: Asked): boolean => headers.authorization === `Bearer ${key}`;
+export const takes = (key: string, { headers }: VendorRequest): boolean => headers.authorization === `Bearer ${key}`;
 
 /** Types of providers for tests: `trial`, whose service is at `url`, and `placed`, whose address is a field. */
 export function addTypes(dir: string, url: string): void {

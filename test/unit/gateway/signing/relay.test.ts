@@ -66,7 +66,7 @@ const codeOf = async (answer: IncomingMessage): Promise<[number | undefined, str
   JSON.parse(await text(answer)).error.code,
 ];
 
-interface Seen {
+interface ReceivedRequest {
   method: string | undefined;
   url: string | undefined;
   headers: IncomingHttpHeaders;
@@ -75,11 +75,11 @@ interface Seen {
 
 /** Tells what came. */
 const tells: Answer = ({ method, url, headers }, body, response) => {
-  const seen: Seen = { method, url, headers, bytes: body.length };
+  const seen: ReceivedRequest = { method, url, headers, bytes: body.length };
   response.writeHead(201, { "content-type": "application/json", "x-request-id": "req-1" }).end(JSON.stringify(seen));
 };
 
-const seenBy = async (answer: IncomingMessage): Promise<Seen> => JSON.parse(await text(answer));
+const seenBy = async (answer: IncomingMessage): Promise<ReceivedRequest> => JSON.parse(await text(answer));
 
 describe("a tool's request", () => {
   it("arrives signed, as it was sent, and the answer comes back as it was given", async () => {

@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { expect, it } from "vitest";
 import { betweens } from "../between.js";
-import { type Answering, ask, completion, type Door, served } from "../test-gateway.js";
+import { ask, completion, type Responder, served, type TestGateway } from "../test-gateway.js";
 
 // On the Codex runtime Hermes streams no text: the agent is asked for a whole answer, and the caller gets a stream.
 
@@ -15,7 +15,7 @@ const usage = { input_tokens: 40, output_tokens: 6, total_tokens: 46 };
 const response = { id: "resp_1", object: "response", created_at: 1, model: "ada", status: "completed" };
 const whole = { ...response, output: [{ ...message, content: [part] }], usage };
 /** As the real one: a stream is one without text. */
-const answering: Answering = (up, { url, body }) => {
+const answering: Responder = (up, { url, body }) => {
   if (JSON.parse(body).stream) {
     up.writeHead(200, { "content-type": "text/event-stream" });
     up.end(
@@ -26,7 +26,7 @@ const answering: Answering = (up, { url, body }) => {
   up.writeHead(200, { "content-type": "application/json", "x-hermes-session-id": "s-1" });
   up.end(url === "/v1/responses" ? JSON.stringify(whole) : completion(text));
 };
-const clientOf = ({ url }: Door) => new OpenAI({ baseURL: `${url}/v1`, apiKey: "good", maxRetries: 0 });
+const clientOf = ({ url }: TestGateway) => new OpenAI({ baseURL: `${url}/v1`, apiKey: "good", maxRetries: 0 });
 const chat = { model: "ada", messages: [{ role: "user" as const, content: "hi" }], stream: true as const };
 
 it("a chat that is asked for as a stream comes as one", async () => {
@@ -62,7 +62,7 @@ it("a request without stream gets a plain answer", async () => {
 
 it("a waiting caller gets keepalives, and a later failure is an event", async () => {
   let fails = false;
-  const slow: Answering = (up, asked) => {
+  const slow: Responder = (up, asked) => {
     setTimeout(() => {
       if (!fails) return answering(up, asked);
       up.writeHead(200, { "content-type": "application/json" });

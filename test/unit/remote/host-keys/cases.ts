@@ -12,12 +12,12 @@ const load = <T>(name: string): T => parse(readFileSync(new URL(name, folder), "
 export const keys = load<Record<string, { line: string; fingerprint: string }>>("keys.yaml");
 
 /** `[line, key]` or `[line, key, marker]`. */
-export type Found = [line: number, key: string, marker?: string];
+export type ExpectedKey = [line: number, key: string, marker?: string];
 
 export interface Lookup {
   name: string;
   text: string;
-  ask: Record<string, Found[]>;
+  ask: Record<string, ExpectedKey[]>;
   ignored?: number[];
   differs?: string;
   unhashable?: string;

@@ -9,23 +9,24 @@ import {
   matches,
   parseKnownHosts,
 } from "../../../../src/remote/host-keys/known-hosts.js";
-import { type Found, keyName, keys, lookups, scratch, sshKeygen, withKeys } from "./cases.js";
+import { type ExpectedKey, keyName, keys, lookups, scratch, sshKeygen, withKeys } from "./cases.js";
 
-const look = (text: string, name: string): Found[] =>
+const look = (text: string, name: string): ExpectedKey[] =>
   parseKnownHosts(text, "known_hosts")
     .entries.filter((entry) => matches(entry.hosts, name))
     .map(
-      (entry: KnownHostsEntry) => [entry.line, keyName(entry.blob), ...(entry.marker ? [entry.marker] : [])] as Found,
+      (entry: KnownHostsEntry) =>
+        [entry.line, keyName(entry.blob), ...(entry.marker ? [entry.marker] : [])] as ExpectedKey,
     );
 
 const markers: Record<string, string> = { REVOKED: "revoked", CA: "cert-authority" };
 
 /** The same answer from the real thing: `-l` makes ssh-keygen parse the keys of the lines it finds. */
-function lookWithOpenSsh(path: string, name: string): Found[] {
+function lookWithOpenSsh(path: string, name: string): ExpectedKey[] {
   const output = sshKeygen("-l", "-F", name, "-f", path);
   return [...output.matchAll(/found: line (\d+) (\w*)\n.*(SHA256:\S+)/g)].map(([, line, marker = "", print]) => {
     const key = Object.keys(keys).find((each) => keys[each]?.fingerprint === print) ?? "another key";
-    return [Number(line), key, ...(markers[marker] ? [markers[marker]] : [])] as Found;
+    return [Number(line), key, ...(markers[marker] ? [markers[marker]] : [])] as ExpectedKey;
   });
 }
 
@@ -59,7 +60,7 @@ describe.each(lookups)("$name", ({ text: template, ask, ignored = [], differs, u
     sshKeygen("-q", "-H", "-f", path);
     const hashed = readFileSync(path, "utf8");
     for (const [name, found] of Object.entries(ask)) {
-      const without = (all: Found[]) => all.map(([, key, marker]) => [key, marker]);
+      const without = (all: ExpectedKey[]) => all.map(([, key, marker]) => [key, marker]);
       expect(without(look(hashed, name))).toEqual(without(found));
     }
   });

@@ -15,9 +15,9 @@ import { userInfo } from "node:os";
 import { join, relative } from "node:path";
 
 /** What stands under a directory, as a case writes it: names, and for each its content, mode and owner. */
-export type Tree = Record<string, Entry>;
+export type Tree = Record<string, TreeEntry>;
 
-type Entry = ({ file: string; mode: string } | { dir: string } | { link: string }) & {
+type TreeEntry = ({ file: string; mode: string } | { dir: string } | { link: string }) & {
   /** `user:group`; without it, ours. */
   owner?: string;
 };
@@ -42,7 +42,7 @@ export function survey(root: string): Tree {
   return Object.fromEntries(names.map((name) => [name, entryAt(join(root, name))]));
 }
 
-function entryAt(path: string): Entry {
+function entryAt(path: string): TreeEntry {
   const stat = lstatSync(path);
   const mode = (stat.mode & 0o7777).toString(8).padStart(4, "0");
   const owner = ownerOf(stat);
