@@ -117,7 +117,7 @@ export type Format = "table" | "json" | "yaml" | "name";
 
 type Args = Record<string, ArgSpec>;
 type Options = Record<string, OptionSpec>;
-type Values<S> = { [K in keyof S]: S[K] extends Spec<infer V> ? V : never };
+export type OptionValues<S> = { [K in keyof S]: S[K] extends Spec<infer V> ? V : never };
 
 export interface Command<A extends Args = Args, O extends Options = Options> {
   /** The words after `clm`, e.g. `host add`. */
@@ -142,8 +142,8 @@ export interface Command<A extends Args = Args, O extends Options = Options> {
 }
 
 export interface Input<A, O> {
-  args: Values<A>;
-  options: Values<O>;
+  args: OptionValues<A>;
+  options: OptionValues<O>;
 }
 
 /** The type of a command's `run`, as in `export const run: Handler<typeof add> = async ({ args, options }, clm) => …` */

@@ -10,13 +10,12 @@ import { selectAgents } from "../state/select-agents.js";
 import { isGlob } from "../text/wildcard.js";
 import { printResult } from "./agent/print-result.js";
 import { identityOf } from "./agent/view.js";
-import type { Command, Context, Input } from "./command.js";
+import type { Command, Context, OptionValues } from "./command.js";
 import { agentFilters, type batchOptions } from "./shared-options.js";
 import { longOption } from "./spelling.js";
 
-type Values<S extends Command["options"]> = Input<Record<never, never>, S>["options"];
-type AgentFilters = Values<typeof agentFilters>;
-type BatchOptions = Values<typeof batchOptions>;
+type AgentFilters = OptionValues<typeof agentFilters>;
+type BatchOptions = OptionValues<typeof batchOptions>;
 
 export function chooseAgents({ configDir }: Context, words: string[], filters: AgentFilters): Agent[] {
   const { all, host, label, type } = filters;

@@ -6,63 +6,40 @@ import { flagFor, type KnownType, keyField, secretFields } from "../../flows/pro
 import { parseSource, referenceOf, type SecretSource, secretFrom } from "../../flows/secret-source.js";
 import type { Session } from "../../flows/session.js";
 import { Secret } from "../../secret.js";
+import type { OptionValues } from "../command.js";
 import { usage } from "../usage.js";
+import type { answerOptions } from "./commands.js";
 
-interface ProviderOptions {
+/** The answers on the command line, not yet checked against the type. */
+export interface AnswerOptions {
+  /** `clm provider add`, for errors. */
+  path: string;
   model: string | undefined;
-  endpoint: string | undefined;
-  region: string | undefined;
-  set: string[];
-  keyStdin: boolean;
-  keyFile: string | undefined;
-  keyRef: string | undefined;
-  secret: string[];
-  secretRef: string[];
+  /** By field. */
+  fields: [string, string][];
+  /** By field; `key` stands for the secret of a type that has only one. */
+  secrets: [string | typeof key, SecretSource][];
+  /** Secrets that are read each time instead of being stored. */
+  references: [string | typeof key, SecretSource][];
 }
 
-export function answersFrom(path: string, options: ProviderOptions): AnswerOptions {
+const key = Symbol("the key of the type");
+
+export function answersFrom(path: string, options: OptionValues<typeof answerOptions>): AnswerOptions {
   const { model, endpoint, region, set, keyFile, keyRef, keyStdin, secret, secretRef } = options;
   if ([keyStdin, keyFile, keyRef].filter(Boolean).length > 1) {
     throw usage(path, "use only one of --key-stdin, --key-file and --key-ref");
   }
-  const pairs = set.map((text) => assignment("--set", text));
-  if (endpoint !== undefined) pairs.push(["endpoint", endpoint]);
-  if (region !== undefined) pairs.push(["region", region]);
-  if (pairs.some(([name]) => name === "model")) throw usage(path, "set the model with --model");
-  return {
-    model,
-    fields: onceEach(path, pairs),
-    secrets: onceEach(
-      path,
-      secret.map((text) => sourceAssignment("--secret", text)),
-    ),
-    references: onceEach(
-      path,
-      secretRef.map((text) => sourceAssignment("--secret-ref", text)),
-    ),
-    key: keyStdin ? { kind: "stdin" } : keyFile === undefined ? undefined : parseSource(`file:${keyFile}`),
-    keyReference: keyRef === undefined ? undefined : parseSource(keyRef),
-  };
-}
-
-function onceEach<V extends string | SecretSource>(path: string, pairs: [string, V][]): Record<string, V> {
-  const twice = pairs.find(([name], at) => pairs.findIndex(([other]) => other === name) < at);
-  if (twice) throw usage(path, `${twice[0]} is given twice`);
-  return Object.fromEntries(pairs);
-}
-
-/** The answers on the command line, not yet checked against the type. */
-export interface AnswerOptions {
-  model?: string | undefined;
-  /** By field. */
-  fields: Record<string, string>;
-  /** By field. */
-  secrets: Record<string, SecretSource>;
-  /** The secret of a type that has only one. */
-  key?: SecretSource | undefined;
-  /** By field: secrets that are fetched each time instead of being stored. */
-  references: Record<string, SecretSource>;
-  keyReference?: SecretSource | undefined;
+  const fields = set.map((text) => assignment("--set", text));
+  if (endpoint !== undefined) fields.push(["endpoint", endpoint]);
+  if (region !== undefined) fields.push(["region", region]);
+  if (fields.some(([name]) => name === "model")) throw usage(path, "set the model with --model");
+  const secrets: AnswerOptions["secrets"] = secret.map((text) => sourceAssignment("--secret", text));
+  if (keyStdin) secrets.push([key, { kind: "stdin" }]);
+  if (keyFile !== undefined) secrets.push([key, parseSource(`file:${keyFile}`)]);
+  const references: AnswerOptions["references"] = secretRef.map((text) => sourceAssignment("--secret-ref", text));
+  if (keyRef !== undefined) references.push([key, parseSource(keyRef)]);
+  return { path, model, fields, secrets, references };
 }
 
 /** The same, checked against the type, with the secrets read. */
@@ -77,26 +54,32 @@ export interface Answers {
 }
 
 /** Checks every answer before anything is fetched or asked. */
-export async function checkAnswers(session: Session, type: KnownType, given: AnswerOptions): Promise<Answers> {
-  const sources = withKey(type, given.secrets, given.key);
-  const references = withKey(type, given.references, given.keyReference);
-  for (const name of Object.keys({ ...sources, ...references })) mustBeSecret(type, name);
-  const twice = Object.keys(sources).find((name) => Object.hasOwn(references, name));
-  if (twice) throw new Fault("usage", `${twice} is given twice`, { next: "clm provider add --help" });
-  const fields = Object.fromEntries(
-    Object.entries(given.fields).map(([name, text]) => [name, checkPlain(type, name, text)]),
-  );
-  const fetch = async (all: Record<string, SecretSource>) => {
-    const found: Record<string, Secret> = {};
-    for (const [name, source] of Object.entries(all)) found[name] = await secretOf(session, type, name, source);
-    return found;
+export async function checkAnswers(session: Session, type: KnownType, options: AnswerOptions): Promise<Answers> {
+  const named = (pairs: AnswerOptions["secrets"]) =>
+    pairs.map(([name, source]): [string, SecretSource] => [name === key ? keyName(type) : name, source]);
+  const [secrets, references] = [named(options.secrets), named(options.references)];
+  for (const [name] of [...secrets, ...references]) mustBeSecret(type, name);
+  const names = [...options.fields, ...secrets, ...references].map(([name]) => name);
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice) throw usage(options.path, `${twice} is given twice`);
+  const fields = options.fields.map(([name, text]) => [name, checkPlain(type, name, text)]);
+  const read = async (pairs: [string, SecretSource][]) => {
+    const values: Record<string, Secret> = {};
+    for (const [name, source] of pairs) values[name] = await secretOf(session, type, name, source);
+    return values;
   };
   return {
-    fields,
-    secrets: await fetch(sources),
-    fetched: await fetch(references),
-    references: Object.fromEntries(Object.entries(references).map(([name, source]) => [name, spelled(source)])),
+    fields: Object.fromEntries(fields),
+    secrets: await read(secrets),
+    fetched: await read(references),
+    references: Object.fromEntries(references.map(([name, source]) => [name, spelled(source)])),
   };
+}
+
+function keyName(type: KnownType): string {
+  const field = keyField(type);
+  if (field) return field.name;
+  throw new Fault("bad-input", `${type.name} takes no key`, { next: "clm provider types" });
 }
 
 /** Prompts for required fields that were not given. */
@@ -105,14 +88,12 @@ export async function askMissing(session: Session, type: KnownType, known: Answe
   const secrets = { ...known.secrets };
   for (const field of type.fields.filter((each) => each.required && each.default === undefined)) {
     const { name } = field;
-    if ([fields, secrets, known.fetched].some((given) => Object.hasOwn(given, name))) continue;
+    if ([fields, secrets, known.fetched].some((answers) => Object.hasOwn(answers, name))) continue;
     if (field.secret) secrets[name] = await secretOf(session, type, name, { kind: "prompt" });
-    else
-      fields[name] = checkPlain(
-        type,
-        name,
-        await session.ui.ask({ message: `${field.ask}:`, flag: flagFor(type, field) }),
-      );
+    else {
+      const text = await session.ui.ask({ message: `${field.ask}:`, flag: flagFor(type, field) });
+      fields[name] = checkPlain(type, name, text);
+    }
   }
   return { ...known, fields, secrets };
 }
@@ -146,18 +127,6 @@ function mustBeSecret(type: KnownType, name: string): void {
   if (!field.secret) {
     throw new Fault("bad-input", `${name} of ${type.name} is not a secret`, { why: `use ${flagFor(type, field)}` });
   }
-}
-
-function withKey(
-  type: KnownType,
-  sources: Record<string, SecretSource>,
-  key: SecretSource | undefined,
-): Record<string, SecretSource> {
-  if (!key) return sources;
-  const field = keyField(type);
-  if (!field) throw new Fault("bad-input", `${type.name} takes no key`, { next: "clm provider types" });
-  if (Object.hasOwn(sources, field.name)) throw new Fault("usage", `${field.name} is given twice`);
-  return { [field.name]: key, ...sources };
 }
 
 async function secretOf(session: Session, type: KnownType, name: string, source: SecretSource): Promise<Secret> {

@@ -1,7 +1,7 @@
 import { command, flag, list as repeated, required, text, type Verbs } from "../command.js";
 
 // A key is never an argument: every user of a machine can read the arguments of every process on it.
-const answers = {
+export const answerOptions = {
   model: text("MODEL", "default model, for agents that set none"),
   endpoint: text("URL", "base URL of the API, for types that need one"),
   region: text("REGION", "region, for types that need one"),
@@ -36,7 +36,11 @@ localhost means the agent's own host; it is tested from there by 'clm agent conf
 
 Keys are stored only in secrets.json. With --key-ref the key is not stored, but read each time it is needed.`,
   args: { name: required("name for the provider") },
-  options: { type: text("TYPE", "one of clm provider types", { completes: "provider-type" }), ...answers, noTest },
+  options: {
+    type: text("TYPE", "one of clm provider types", { completes: "provider-type" }),
+    ...answerOptions,
+    noTest,
+  },
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [
@@ -85,7 +89,11 @@ export const update = command({
   description: `Everything that no option changes stays. A new endpoint or key is tested before it is stored. Agents
 that use the provider go back to the stage validate: run clm agent configure to apply the change on their hosts.`,
   args: { name: required("the provider", "provider") },
-  options: { ...answers, unset: repeated("FIELD", "remove the value of a field, or of model (repeatable)"), noTest },
+  options: {
+    ...answerOptions,
+    unset: repeated("FIELD", "remove the value of a field, or of model (repeatable)"),
+    noTest,
+  },
   formats: ["table", "json", "yaml", "name"],
   mutates: true,
   examples: [
