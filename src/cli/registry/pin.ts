@@ -1,3 +1,6 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isCollection, parseDocument } from "yaml";
 import type { Manifest, Release } from "../../agents/manifest/manifest.js";
 import { loadType } from "../../agents/manifest/registry.js";
 import { compareVersions, isVersion, plainVersion } from "../../agents/manifest/versions.js";
@@ -6,9 +9,11 @@ import { type Digest, digestOf, digestText, sameDigest, takeScript } from "../..
 import { keepInCache } from "../../flows/registry/cache.js";
 import { type FetchOptions, fetchFrom } from "../../flows/registry/installer.js";
 import { type Session, withSession } from "../../flows/session.js";
+import { writeAtomic } from "../../state/atomic-file.js";
+import { openSubdirectory } from "../../state/config-dir.js";
+import { withLock } from "../../state/lock.js";
 import type { Handler } from "../command.js";
 import type { pin } from "./commands.js";
-import { manifestFile, type Pin, writePin } from "./pin-file.js";
 
 export const run: Handler<typeof pin> = async ({ args, options: { installerFile, ...options } }, clm) => {
   const pinned = await withSession(clm, (session) =>
@@ -23,6 +28,8 @@ export const run: Handler<typeof pin> = async ({ args, options: { installerFile,
       : `${type} ${version} is already pinned to ${digest}`,
   );
 };
+
+type Pin = Pick<Release, "reports" | "commit"> & { installer: NonNullable<Release["installer"]> };
 
 interface PinRequest extends FetchOptions {
   type: string;
@@ -144,3 +151,31 @@ const isSame = (before: Release, pin: Pin): boolean =>
   before.commit === pin.commit &&
   before.installer?.url === pin.installer.url &&
   sameDigest(before.installer, pin.installer);
+
+const manifestFile = (configDir: string, type: string): string => join(configDir, "manifests", `${type}.yaml`);
+
+const empty = (type: string): string =>
+  `# Your own versions, added to the built-in ones. clm registry pin writes here; you may edit it.\ntype: ${type}\n`;
+
+/** Writes a pin into the user's manifest and keeps everything else in it, comments too. */
+async function writePin(
+  { configDir, signal }: Pick<Session, "configDir" | "signal">,
+  { type, version, reports, commit, installer }: Pin & { type: string; version: string },
+): Promise<void> {
+  await withLock(configDir, "manifests", { what: "clm registry pin", signal }, (lock) => {
+    openSubdirectory(configDir, "manifests");
+    const file = manifestFile(configDir, type);
+    const document = parseDocument(existsSync(file) ? readFileSync(file, "utf8") : empty(type));
+    const other = document.get("type");
+    if (other !== type) {
+      throw new Fault("bad-input", `${file} is about '${other}', not ${type}`, { why: "rename that file" });
+    }
+    if (!isCollection(document.get("versions"))) document.set("versions", document.createNode({}));
+    const set = (path: string[], value: unknown) => document.setIn(["versions", version, ...path], value);
+    // Key by key, to keep other settings of the same version.
+    set(["reports"], reports);
+    if (commit) set(["commit"], commit);
+    for (const [key, value] of Object.entries(installer)) set(["installer", key], value);
+    writeAtomic(file, document.toString({ lineWidth: 0 }), { beforeRename: lock.mustBeMine });
+  });
+}
