@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 
-/** Whoever does not read keeps an answer in memory, after its request has ended: the connection is cut when nothing moves. */
+/** An answer that its caller does not read stays in memory after the request has ended: cuts the connection when it stalls. */
 export function cutUnreadResponse(response: ServerResponse, timeout: number): void {
   const { socket } = response;
-  // Mostly the system has taken all of it by now.
+  // Usually the kernel has taken all of it by now.
   if (!socket || socket.writableLength === 0) return;
   let left = socket.writableLength;
   const timer = setInterval(() => {

@@ -9,18 +9,18 @@ import { isOurs, leavesLine, MethodRefusal } from "./routes.js";
 import type { SessionIds } from "./session-ids.js";
 import type { Traffic } from "./traffic.js";
 
-/** Whoever asked is not there any more. */
+/** The caller has closed the connection. */
 export const clientGone = new Refusal(499, "client_gone", "The caller went away.");
 
-/** One request and what becomes of it. Whatever happens, it ends once, with one line in the audit log if it is to leave one. */
+/** One request and its answer. Whatever happens, it ends once, with at most one line in the audit log. */
 export class Exchange {
   readonly call: GatewayCall;
-  /** When something last came from where it was sent on to. */
+  /** When the last byte came from upstream. */
   heard = Date.now();
   reservation: Reservation | undefined;
-  /** Under which ids the agent stored its answer, as far as it says. */
+  /** The ids under which the agent stored its answer, if it names any. */
   stored: SessionIds | undefined;
-  /** Something of the answer has come. */
+  /** The head of the answer has come. */
   answering = false;
   /** Only when bodies are logged. */
   asked: string | undefined;
@@ -50,15 +50,15 @@ export class Exchange {
     response.on("error", () => {});
     const gone = () => this.stop(clientGone);
     response.once("close", gone);
-    // Behind another one on the same connection, it is not told of that one's end before its turn comes.
+    // A request that waits behind another one on its connection hears of the connection's end only from the socket.
     if (!response.socket) {
       socket.once("close", gone);
       response.once("close", () => socket.off("close", gone));
     }
-    parts.metrics.began(this.call);
+    parts.metrics.began();
   }
 
-  /** Aborted, with the Refusal that says why, when it is not to be answered any more. */
+  /** Aborted with a Refusal when the request is not to be answered any more. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
@@ -67,24 +67,23 @@ export class Exchange {
     if (!this.#over) this.#stop.abort(why);
   }
 
-  /** What it takes from others until it has ended. */
-  holds(giveBack: () => void): void {
-    this.#held.push(giveBack);
+  /** Called by `giveBack`, at the end. */
+  holds(release: () => void): void {
+    this.#held.push(release);
   }
 
-  /** It has ended, and keeps nothing. */
   giveBack(): void {
     for (const each of this.#held.splice(0)) each();
   }
 
-  /** The first byte of an answer's body has come. */
+  /** The first byte of the answer's body has come. */
   begun(): void {
     this.#first ??= performance.now() - this.#began;
   }
 
   /**
-   * Writes the one line, and settles what was reserved, or gives it back when no tokens were used. Returns why the answer may
-   * not be given: nothing is answered that is not in the log.
+   * Writes the request's line, and settles or releases what was reserved. Returns a refusal when the line cannot be written: then
+   * the answer may not be given.
    */
   async conclude(ending: Omit<CallOutcome, "took" | "first">, answered?: string): Promise<Refusal | undefined> {
     this.#over = true;
@@ -107,14 +106,13 @@ export class Exchange {
     return trouble;
   }
 
-  /** What is counted of what was used, and what that costs. */
   #settled(tokens: CallOutcome["tokens"], took: number): Pick<CallOutcome, "tokens" | "usd"> {
     if (tokens) return this.reservation?.settle(tokens, { took, ids: this.stored }) ?? {};
     this.reservation?.release();
     return {};
   }
 
-  /** Answers whole, when its line is written. */
+  /** Sends a whole answer, after its line is written. */
   async answer(
     ending: Omit<CallOutcome, "took" | "first">,
     headers: OutgoingHttpHeaders,
@@ -140,14 +138,13 @@ export class Exchange {
     } else await this.answer(ending, headersOf(refusal), refusal.body());
   }
 
-  /** What is logged of a body, without what must not show. */
   keepAsked(body: Buffer): void {
     this.asked = this.#loggable(body.toString());
   }
 
   #loggable(text: string): string {
     if (text.length <= longestLogged) return this.parts.redact(text);
-    // A secret that is cut through would not be known: the end, where that may be, is left out afterwards.
+    // A secret that is cut in two is not recognised, so the end, where one may be, is left out afterwards.
     const shown = this.parts.redact(text.slice(0, longestLogged + longestSecret));
     return `${shown.slice(0, Math.min(longestLogged, Math.max(0, shown.length - longestSecret)))}…`;
   }
@@ -155,8 +152,8 @@ export class Exchange {
   #send(status: number, headers: OutgoingHttpHeaders, body: string | Buffer): void {
     const { request, response } = this;
     if (response.destroyed || response.headersSent) return;
-    // Who is still sending hears of it only when all was sent: on a socket closed before that, the answer would be lost. Who
-    // waits to be told to send must not take this connection for another request.
+    // A caller that is still sending reads the answer only afterwards, so the socket stays open. One that waits for a 100 must not
+    // use this connection for another request.
     if (!request.complete) response.shouldKeepAlive = request.headers.expect === undefined;
     response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
     response.end(body);
@@ -164,14 +161,14 @@ export class Exchange {
   }
 }
 
-/** A path goes into the log; one that is none of ours may be anything that somebody pasted. */
+/** A path goes into the log, and an unknown one may be anything, such as a key. */
 const speakable = (path: string, { redact }: GatewayParts): string => (isOurs(path) ? path : redact(path));
 
-// Characters: an image would make a line of millions.
+// Characters. An image would make a line of millions.
 const longestLogged = 65_536;
 const longestSecret = 8192;
 
-/** Characters of an answer that are sure to have all that is logged of it. */
+/** Characters of an answer that contain all that is logged of it. */
 export const mostForLog = longestLogged + longestSecret;
 
 function headersOf(refusal: Refusal): OutgoingHttpHeaders {
@@ -181,10 +178,10 @@ function headersOf(refusal: Refusal): OutgoingHttpHeaders {
   return headers;
 }
 
-/** What nobody expected may say anything, so it says nothing to the caller; nor does a cause. */
+/** The message of an unexpected error may contain anything, so callers do not see it, nor the cause of a refusal. */
 function asRefusal(error: unknown, parts: GatewayParts): Refusal {
   const known = error instanceof Refusal;
   if (!known || error.cause !== undefined) parts.trouble(error);
   if (known) return error;
-  return new Refusal(500, "internal_error", "The gateway failed. Its own output says more.");
+  return new Refusal(500, "internal_error", "The gateway failed. Its own output says why.");
 }

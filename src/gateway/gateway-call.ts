@@ -4,15 +4,15 @@ import type { SessionReach } from "./session-scope.js";
 export interface Tokens {
   input: number;
   output: number;
-  /** The agent did not tell; counted from the length of what was said. */
+  /** Not reported by the agent, but estimated by length. */
   estimated?: true;
-  /** What the agent claimed, where no agent can have used that much: `input` and `output` are the most that is possible. */
+  /** What the agent reported, where that is impossible: `input` and `output` are the possible maximum. */
   claimed?: { input: number; output: number };
 }
 
-/** One request, from the moment somebody asked until its line is in the audit log. */
+/** One request, as it goes into the audit log. */
 export interface GatewayCall {
-  /** Ours, told to the caller as `x-request-id`. */
+  /** The `x-request-id` of the answer. */
   id: string;
   /** Milliseconds since 1970. */
   at: number;
@@ -21,23 +21,23 @@ export interface GatewayCall {
   path: string;
   /** The address it came from. */
   from: string;
-  /** Who asked, once that is known. */
+  /** Once it is known. */
   key?: GatewayKey;
-  /** `host/agent`, or `host/agent/proxy`, once that is known. */
+  /** `host/agent`, or `host/agent/proxy`, once it is known. */
   target?: string;
-  /** As it was asked for. */
+  /** As the caller asked for it. */
   model?: string;
   /** Of a signed request. */
   nonce?: string;
   streamed?: true;
-  /** How far the sessions of the key reach, where that is more than its own. */
+  /** Whose sessions the key may use, when not only its own. */
   sessions?: SessionReach;
 }
 
 /** How it ended. */
 export interface CallOutcome {
   status: number;
-  /** A refusal's or an upstream error's code; `client_gone` when nobody waited for the end. */
+  /** Of a refusal or an upstream error; `client_gone` when the caller left before the end. */
   code?: string;
   tokens?: Tokens;
   usd?: number;

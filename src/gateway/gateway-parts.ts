@@ -45,10 +45,10 @@ export interface GatewayParts {
     sent(sent: InFlightCall): void;
     write(call: GatewayCall, ending: CallOutcome): Promise<void>;
   };
-  metrics: Metrics;
+  metrics: Pick<Metrics, "began" | "ended" | "render">;
   /** The agents as they are recorded now. */
   fleet(): Directory | Promise<Directory>;
-  upstreamPool(place: UpstreamTarget): UpstreamPool;
+  upstreamPool(target: UpstreamTarget): UpstreamPool;
   /** Milliseconds between keep-alive comments in the stream of an agent that does not stream. */
   keepalive?: number;
   /** Removes secrets from a text. */

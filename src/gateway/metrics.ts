@@ -1,13 +1,6 @@
 import type { CallOutcome, GatewayCall } from "./gateway-call.js";
 
-export interface Metrics {
-  began(call: GatewayCall): void;
-  ended(call: GatewayCall, ending: CallOutcome): void;
-  /** What was counted so far, as Prometheus reads it (text format 0.0.4): all of it, or what somebody may see. */
-  render(view?: View): string;
-}
-
-/** What somebody may see: some targets, and the name of one key; other keys are one. */
+/** What a caller may see: some targets, and the name of one key; all other keys are counted as one. */
 export interface View {
   key: string;
   target(target: string): boolean;
@@ -15,79 +8,78 @@ export interface View {
 
 export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-export interface MetricsSources {
-  /** How many connections are open to each host. */
-  pools?: () => Iterable<readonly [host: string, open: number]>;
-}
-
-/** Seconds. Agents take from a few milliseconds to say no to minutes to think. */
+/** Seconds. Agents take from a few milliseconds to refuse a request to minutes to answer it. */
 const steps = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 /**
- * What the gateway counts. A label holds only what is known here: the agent and the key that a call was found to mean, never what
- * somebody typed. Keys come and go, so each metric has room for so many different ones, and what is more is counted as `other`.
+ * The gateway's counters. Labels are agents and keys that the gateway knows, never what a caller typed. Keys come and go, so each
+ * metric keeps a limited number of different labels, and counts further ones as `other`.
  */
-export function createMetrics({ pools = () => [] }: MetricsSources = {}): Metrics {
-  const requests = counted(["target", "key", "status"]);
-  const refusals = counted(["code"]);
-  const tokens = counted(["target", "key", "direction"]);
-  const usd = counted(["target", "key"]);
-  const took = timed();
-  const first = timed();
-  let inFlight = 0;
+export class Metrics {
+  readonly #requests = counted(["target", "key", "status"]);
+  readonly #refusals = counted(["code"]);
+  readonly #tokens = counted(["target", "key", "direction"]);
+  readonly #usd = counted(["target", "key"]);
+  readonly #took = timed();
+  readonly #first = timed();
+  #inFlight = 0;
 
-  return {
-    began() {
-      inFlight++;
-    },
-    ended({ key, target = none }, { status, code, tokens: used, usd: cost, took: ms, first: firstMs }) {
-      inFlight--;
-      const name = key?.name ?? none;
-      requests.add([target, name, String(status)], 1);
-      if (code !== undefined) refusals.add([wellFormed(code)], 1);
-      if (used) {
-        tokens.add([target, name, "input"], used.input);
-        tokens.add([target, name, "output"], used.output);
-      }
-      if (cost !== undefined) usd.add([target, name], cost);
-      took.add(target, ms / 1000);
-      if (firstMs !== undefined) first.add(target, firstMs / 1000);
-    },
-    render(view) {
-      const hosts = new Set(requests.targets(view).map((target) => target.split("/")[0]));
-      const open = [...pools()]
-        .filter(([host]) => !view || hosts.has(host))
-        .map(([host, count]) => sample({ host }, count));
-      const families: [name: string, type: string, help: string, lines: Line[]][] = [
-        ["clm_gateway_requests_total", "counter", "Requests that have ended.", requests.lines(view)],
-        ["clm_gateway_refusals_total", "counter", "Requests that ended with an error, by its code.", refusals.lines()],
-        ["clm_gateway_tokens_total", "counter", "Tokens used.", tokens.lines(view)],
-        ["clm_gateway_usd_total", "counter", "US dollars spent, by the prices that are known.", usd.lines(view)],
-        ["clm_gateway_in_flight", "gauge", "Requests that have not ended.", [sample({}, inFlight)]],
-        ["clm_gateway_request_seconds", "histogram", "Seconds until an answer's last byte.", took.lines(view)],
-        ["clm_gateway_first_byte_seconds", "histogram", "Seconds until an answer's first byte.", first.lines(view)],
-        ["clm_gateway_roads_open", "gauge", "Connections that are open to a host.", open],
-        ["process_start_time_seconds", "gauge", "When the process began, since 1970.", [sample({}, startedAt)]],
-        ["process_resident_memory_bytes", "gauge", "Memory in use.", [sample({}, process.memoryUsage.rss())]],
-      ];
-      return families
-        .map(([name, type, help, lines]) =>
-          [
-            `# HELP ${name} ${help}`,
-            `# TYPE ${name} ${type}`,
-            ...lines.map(({ suffix, text }) => `${name}${suffix}${text}`),
-            "",
-          ].join("\n"),
-        )
-        .join("");
-    },
-  };
+  /** `pools` counts the open connections to each host. */
+  constructor(private readonly sources: { pools?: () => Iterable<readonly [host: string, open: number]> } = {}) {}
+
+  began(): void {
+    this.#inFlight++;
+  }
+
+  ended({ key, target = none }: GatewayCall, { status, code, tokens, usd, took, first }: CallOutcome): void {
+    this.#inFlight--;
+    const name = key?.name ?? none;
+    this.#requests.add([target, name, String(status)], 1);
+    if (code !== undefined) this.#refusals.add([wellFormed(code)], 1);
+    if (tokens) {
+      this.#tokens.add([target, name, "input"], tokens.input);
+      this.#tokens.add([target, name, "output"], tokens.output);
+    }
+    if (usd !== undefined) this.#usd.add([target, name], usd);
+    this.#took.add(target, took / 1000);
+    if (first !== undefined) this.#first.add(target, first / 1000);
+  }
+
+  /** All counters, or those that a view allows, in the Prometheus text format 0.0.4. */
+  render(view?: View): string {
+    const hosts = new Set(this.#requests.targets(view).map((target) => target.split("/")[0]));
+    const open = [...(this.sources.pools?.() ?? [])]
+      .filter(([host]) => !view || hosts.has(host))
+      .map(([host, count]) => sample({ host }, count));
+    const families: [name: string, type: string, help: string, lines: Line[]][] = [
+      ["clm_gateway_requests_total", "counter", "Requests that have ended.", this.#requests.lines(view)],
+      ["clm_gateway_refusals_total", "counter", "Requests that ended with an error, by code.", this.#refusals.lines()],
+      ["clm_gateway_tokens_total", "counter", "Tokens used.", this.#tokens.lines(view)],
+      ["clm_gateway_usd_total", "counter", "US dollars spent, by known prices.", this.#usd.lines(view)],
+      ["clm_gateway_in_flight", "gauge", "Requests that have not ended.", [sample({}, this.#inFlight)]],
+      ["clm_gateway_request_seconds", "histogram", "Seconds to the last byte of an answer.", this.#took.lines(view)],
+      ["clm_gateway_first_byte_seconds", "histogram", "Seconds to its first byte.", this.#first.lines(view)],
+      ["clm_gateway_roads_open", "gauge", "Open connections to a host.", open],
+      ["process_start_time_seconds", "gauge", "Start of the process, since 1970.", [sample({}, startedAt)]],
+      ["process_resident_memory_bytes", "gauge", "Memory in use.", [sample({}, process.memoryUsage.rss())]],
+    ];
+    return families
+      .map(([name, type, help, lines]) =>
+        [
+          `# HELP ${name} ${help}`,
+          `# TYPE ${name} ${type}`,
+          ...lines.map(({ suffix, text }) => `${name}${suffix}${text}`),
+          "",
+        ].join("\n"),
+      )
+      .join("");
+  }
 }
 
 const none = "none";
 const startedAt = Math.round(performance.timeOrigin) / 1000;
 
-// A code of an agent's own is its word, not ours.
+// An agent's own code may be any text.
 const wellFormed = (code: string): string => (/^[a-z][a-z0-9_]{0,63}$/.test(code) ? code : "other");
 
 interface Line {
@@ -103,10 +95,10 @@ const sample = (labels: Record<string, string>, value: number, suffix = ""): Lin
 
 const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 
-/** Different labels that a metric has room for. */
+/** Different labels that one metric keeps. */
 const most = 2000;
 
-/** What is kept for labels; `other` when there is no room for more of them. */
+/** A value for each combination of labels; `other` when there are too many. */
 function kept<Kept>(labels: readonly string[], make: () => Kept) {
   const all = new Map<string, { values: readonly string[]; kept: Kept }>();
   const find = (values: readonly string[]): Kept => {
@@ -126,7 +118,6 @@ function kept<Kept>(labels: readonly string[], make: () => Kept) {
   return { find, list };
 }
 
-/** What has no target is of nobody in particular. */
 const isSeen = (target: string | undefined, view: View | undefined): boolean =>
   !view || target === undefined || target === none || view.target(target);
 

@@ -3,18 +3,17 @@ import { isRecord } from "../text/record.js";
 import { bytesPerToken, tokensInBytes } from "../text/tokens.js";
 import { Refusal } from "./refusal.js";
 
-/** What must be known of a request to send it on. */
+/** The members of a request that decide how it is passed on. */
 export interface ModelRequest {
   model: string;
-  /** Tokens, by the length of what is said. */
+  /** Tokens, estimated by length. */
   input: number;
-  /** Tokens the answer may have at most, if the caller said so. */
+  /** The maximum tokens of the answer, if the caller set one. */
   output?: number;
-  /** The body's members. */
   members: Readonly<Record<string, unknown>>;
-  /** The same for another model. */
+  /** The body for another model. */
   withModel(model: string): Buffer;
-  /** The same with other members. */
+  /** The body with other members. */
   withMembers(changes: object): Buffer;
 }
 
@@ -42,18 +41,18 @@ export function parseModelRequest(body: Buffer): ModelRequest {
   };
 }
 
-// Characters. It is looked up, logged and kept while its call is under way.
+// Characters. The name is looked up, logged and kept while its call is in flight.
 const longestModel = 512;
 
-/** The members that reach a model. */
+/** The members that a model reads. */
 const spokenIn = ["messages", "input", "instructions", "prompt", "tools", "conversation_history"];
 
-// Tokens. No answer is as long; what is reserved by a number that a double cannot count would never be given back whole.
+// Tokens. No answer is as long, and a number beyond what a double counts exactly could not be released again.
 const longestOutput = 10_000_000;
 
 const excesses = { "too-deep": "is nested too deeply", "too-many": "has too many values" };
 
-/** How much there is to parse is judged before: the loop stands still for all others meanwhile. */
+/** Refuses JSON that takes long to parse: all other requests would wait. */
 function parsed(body: Buffer): Record<string, unknown> {
   const text = body.toString("utf8");
   const excess = jsonExcess(text);
@@ -62,7 +61,7 @@ function parsed(body: Buffer): Record<string, unknown> {
   try {
     said = JSON.parse(text);
   } catch {
-    // Why it is none would repeat a part of it.
+    // The parser's message would repeat a part of it.
     throw new Refusal(400, "invalid_json", "The body is not JSON.");
   }
   if (isRecord(said)) return said;
@@ -71,10 +70,10 @@ function parsed(body: Buffer): Record<string, unknown> {
 
 const isCount = (value: unknown): value is number => typeof value === "number" && Number.isInteger(value) && value > 0;
 
-// An image is one to a model however many bytes it has.
+// An image costs a model the same however many bytes it has.
 const imageBytes = 4000;
 
-/** Bytes of text anywhere inside, and so many for each image. A number may be a token that the caller made himself. */
+/** Bytes of all texts in a value, and so many for each image. A number may be a token that the caller encoded. */
 function bytesIn(value: unknown): number {
   if (typeof value === "string") return Buffer.byteLength(value);
   if (typeof value === "number") return bytesPerToken;
@@ -88,7 +87,7 @@ function bytesIn(value: unknown): number {
   return sum;
 }
 
-/** A part of a message, as chat completions and responses have it. A text is none, whatever it begins with. */
+/** An image part of a message, as in chat completions and responses. */
 function isImage(value: { type?: unknown; image_url?: unknown }): value is { image_url: unknown } {
   const { type, image_url: image } = value;
   if (type !== "image_url" && type !== "input_image") return false;

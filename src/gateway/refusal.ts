@@ -1,17 +1,17 @@
 import type { GatewayCall } from "./gateway-call.js";
 
-/** Why a request is not answered, in the shape that clients of OpenAI understand. Never holds what the caller sent as a credential. */
+/** Why a request is refused, in OpenAI's shape. Never contains the caller's credentials. */
 export class Refusal extends Error {
   readonly type: string;
   readonly param: string | null;
-  /** Seconds after which it may be worth to ask again. */
+  /** Seconds after which the caller may try again. */
   readonly retryAfter: number | undefined;
-  /** Who was refused, where that is certain all the same. For the audit log: the caller is told nothing of it. */
+  /** The caller, if known, for the audit log alone. */
   by?: Pick<GatewayCall, "key" | "nonce">;
 
   constructor(
     readonly status: number,
-    /** Stable; clients and the audit log tell refusals apart by it. */
+    /** Stable: clients and the audit log identify refusals by it. */
     readonly code: string,
     message: string,
     {
@@ -27,7 +27,6 @@ export class Refusal extends Error {
     this.retryAfter = retryAfter;
   }
 
-  /** The body that OpenAI would send. */
   body(): string {
     const { message, type, param, code } = this;
     return JSON.stringify({ error: { message, type, param, code } });

@@ -1,13 +1,13 @@
 import { Refusal } from "./refusal.js";
 
-// Milliseconds without it, after which it is news again.
+// Milliseconds after which the same refusal is reported again.
 const quiet = 60_000;
 
 /**
- * What a caller is not told is told to who runs the gateway. A refusal that has a cause here (a full disk, say) comes at every
- * request, so it is told once for as long as it goes on.
+ * Reports what callers are not shown. A refusal that is the gateway's own fault, such as a full disk, comes with every request, so it
+ * is reported once while it lasts.
  */
-export function reportOnce(tell: (error: unknown) => void, now: () => number = Date.now): (error: unknown) => void {
+export function reportOnce(report: (error: unknown) => void, now: () => number = Date.now): (error: unknown) => void {
   const met = new Map<string, number>();
   return (error) => {
     if (error instanceof Refusal) {
@@ -15,6 +15,6 @@ export function reportOnce(tell: (error: unknown) => void, now: () => number = D
       met.set(error.code, now());
       if (before !== undefined && Math.abs(now() - before) < quiet) return;
     }
-    tell(error);
+    report(error);
   };
 }

@@ -5,24 +5,24 @@ import type { Duplex } from "node:stream";
 import { answer } from "./answering.js";
 import { Exchange } from "./exchange.js";
 import type { GatewayParts } from "./gateway-parts.js";
-import { modelsOf } from "./models.js";
+import { Models } from "./models.js";
 import { Refusal, shuttingDown } from "./refusal.js";
 import { reportOnce } from "./report-once.js";
-import { type TrafficLimits, trafficWith } from "./traffic.js";
+import { Traffic, type TrafficLimits } from "./traffic.js";
 
 export interface ServerSettings {
   address: string;
   /** 0 for any that is free. */
   port: number;
   tls?: { cert: Buffer; key: Buffer };
-  /** How many there may be at once; those beyond are closed. As many as there are when it is not said. */
+  /** How many there may be at once; further ones are closed. Unlimited by default. */
   connections?: number;
-  /** Milliseconds that requests may go on when it is to stop. */
+  /** Milliseconds that requests have to end when the gateway stops. */
   drain: number;
-  /** Milliseconds an agent may say nothing in the middle of an answer, and before it (as long when it is not said). */
+  /** Milliseconds without a byte in the middle of an answer, and before it (the same by default). */
   silence: number;
   firstByte?: number;
-  /** Milliseconds from a request to the end of its answer; an hour when it is not said. */
+  /** Milliseconds from a request to the end of its answer; an hour by default. */
   total?: number;
   logBodies: boolean;
   traffic?: TrafficLimits;
@@ -33,11 +33,11 @@ export interface Gateway {
   readonly port: number;
   /** Requests that have no answer yet. */
   readonly underWay: number;
-  /** Takes nothing new, lets what is under way come to its end, and cuts what does not. Resolves when every line is written. */
+  /** Refuses new requests, lets current ones end and cuts those that do not. Resolves when every line is written. */
   stop(): Promise<void>;
 }
 
-// Milliseconds. Who opens a connection must say what they want; how long an answer takes is another matter.
+// Milliseconds, for requests; answers may take longer.
 const timeouts = {
   headersTimeout: 15_000,
   requestTimeout: 120_000,
@@ -45,15 +45,15 @@ const timeouts = {
   connectionsCheckingInterval: 5000,
   handshakeTimeout: 15_000,
 };
-// Without it Node would refuse who names no host by itself, with nothing in its answer.
+// Otherwise Node would refuse a request without a Host by itself, with an empty answer.
 const options = { ...timeouts, requireHostHeader: false };
 
-/** The door: listens, and answers each request by what its parts say. */
+/** Listens, and answers requests by means of its parts. */
 export async function openGateway(given: GatewayParts, settings: ServerSettings): Promise<Gateway> {
   const parts: GatewayParts = { ...given, trouble: reportOnce(given.trouble) };
   const exchanges = new Set<Exchange>();
-  const models = modelsOf(parts);
-  const traffic = trafficWith(settings.traffic);
+  const models = new Models(parts);
+  const traffic = new Traffic(settings.traffic);
   let stopping = false;
   let emptied = () => {};
 
@@ -82,19 +82,19 @@ export async function openGateway(given: GatewayParts, settings: ServerSettings)
   const { tls, drain, silence, firstByte = silence, total = usualTotal } = settings;
   const server = tls ? createTlsServer({ ...options, ...tls }, onRequest) : createServer(options, onRequest);
   if (settings.connections !== undefined) server.maxConnections = settings.connections;
-  // A body that would be refused is not asked for.
+  // Not to ask for a body that would be refused.
   server.on("checkContinue", onRequest);
-  // Node would answer whoever expects something else by itself, without a line.
+  // Otherwise Node would answer by itself, without a line in the log.
   server.on("checkExpectation", onRequest);
-  server.on("connect", (_request, socket) => tell(socket, "405 Method Not Allowed", noTunnel));
+  server.on("connect", (_request, socket) => refuseOn(socket, "405 Method Not Allowed", noTunnel));
   server.on("clientError", notHttp);
-  // Also those that have not come to the end of their handshake, of which Node's own list knows nothing.
+  // With those in their TLS handshake, which Node's own list does not have.
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  // Each request that waits behind another one on a connection listens for its end.
+  // Each request that waits behind another one on a connection listens for the connection's end.
   server.on(tls ? "secureConnection" : "connection", (socket: Socket) => void socket.setMaxListeners(0));
   await listen(server, settings);
   const port = (server.address() as AddressInfo).port;
@@ -110,7 +110,7 @@ export async function openGateway(given: GatewayParts, settings: ServerSettings)
     Math.min(silence / 4, firstByte / 4, total / 4, 5000),
   ).unref();
 
-  /** Resolves when nothing is under way, or after so many milliseconds. */
+  /** Resolves when all requests have ended, or after so many milliseconds. */
   const empty = (within: number) =>
     new Promise<void>((resolve) => {
       if (exchanges.size === 0) return resolve();
@@ -136,7 +136,7 @@ export async function openGateway(given: GatewayParts, settings: ServerSettings)
       for (const exchange of exchanges) exchange.stop(shuttingDown());
       await empty(lastLines);
       clearInterval(sweep);
-      // What was written last is on its way to who reads it.
+      // The last bytes are still on their way.
       setTimeout(() => {
         for (const socket of sockets) socket.destroy();
       }, 100);
@@ -147,7 +147,7 @@ export async function openGateway(given: GatewayParts, settings: ServerSettings)
 
 const usualTotal = 3_600_000;
 
-// Milliseconds for the lines of those that were cut.
+// Milliseconds for the lines of requests that were cut.
 const lastLines = 2000;
 
 function listen(server: Server, { address, port }: ServerSettings): Promise<void> {
@@ -155,7 +155,7 @@ function listen(server: Server, { address, port }: ServerSettings): Promise<void
     server.once("error", failed);
     server.listen({ host: address, port, exclusive: true }, () => {
       server.off("error", failed);
-      // Too many open files, say: whoever wanted to connect is told by the system.
+      // For example too many open files; the client's connection fails.
       server.on("error", () => {});
       listens();
     });
@@ -163,14 +163,14 @@ function listen(server: Server, { address, port }: ServerSettings): Promise<void
 }
 
 const silent = (milliseconds: number): Refusal =>
-  new Refusal(504, "upstream_timeout", `The agent has said nothing for ${milliseconds / 1000} s.`);
+  new Refusal(504, "upstream_timeout", `The agent has sent nothing for ${milliseconds / 1000} s.`);
 
 const endless = (milliseconds: number): Refusal =>
-  new Refusal(504, "answer_deadline", `The answer did not come to its end within ${milliseconds / 1000} s.`);
+  new Refusal(504, "answer_deadline", `The answer did not end within ${milliseconds / 1000} s.`);
 
-/** What is not HTTP is no request: it is told so, in the shape that callers know, and has no line. */
+/** Bytes that are not HTTP get an error in OpenAI's shape, and have no line in the log. */
 function notHttp(error: NodeJS.ErrnoException, socket: Socket): void {
-  // Who does not come to an end with TLS cannot be told anything, and would be waited for.
+  // Nothing can be sent to a client that has not finished its TLS handshake.
   const isHttp = /^(HPE_|ERR_HTTP_)/.test(error.code ?? "");
   if (!isHttp || !socket.writable) return void socket.destroy();
   const [status, code]: [string, string] =
@@ -179,22 +179,22 @@ function notHttp(error: NodeJS.ErrnoException, socket: Socket): void {
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? ["408 Request Timeout", "request_timeout"]
         : ["400 Bad Request", "invalid_http"];
-  tell(socket, status, new Refusal(400, code, "This is not a request that can be read."));
+  refuseOn(socket, status, new Refusal(400, code, "The request cannot be parsed."));
 }
 
-const noTunnel = new Refusal(405, "method_not_allowed", "This is no proxy: CONNECT is not answered.");
+const noTunnel = new Refusal(405, "method_not_allowed", "The gateway is not an HTTP proxy: CONNECT is not supported.");
 
-/** To who has a connection and no request that Node would let us answer. */
-function tell(socket: Duplex, status: string, refusal: Refusal): void {
+/** Refuses on the bare connection, where Node gives no response object. */
+function refuseOn(socket: Duplex, status: string, refusal: Refusal): void {
   const body = refusal.body();
   socket.on("error", () => {});
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
-  // Who is told may not hang up, and nobody else looks after it any more.
+  // The client may not hang up, and nothing else watches this connection.
   socket.resume();
-  setTimeout(() => socket.destroy(), hearing).unref();
+  setTimeout(() => socket.destroy(), refusedTimeout).unref();
 }
 
 // Milliseconds.
-const hearing = 1000;
+const refusedTimeout = 1000;

@@ -5,21 +5,20 @@ import { Refusal } from "./refusal.js";
 import type { SessionIdKind, SessionIds } from "./session-ids.js";
 
 /**
- * The names that one key, or one group of keys, has for what agents keep. An agent knows no keys: whoever names a session there
- * continues it. So a name that a caller chose becomes a keyed hash, and an id that an agent chose is given out sealed.
+ * The session names of one key, or of one group of keys. An agent knows no keys: any caller who names a session continues it. So a
+ * name that a caller chose becomes a keyed hash, and an id that an agent chose is given out sealed.
  */
 export interface SessionScope {
-  /** The ids as the agent is sent them, for those that a caller sent. Throws a Refusal for a response that is not of this scope. */
+  /** The agent's ids for those of a caller. Throws a Refusal for a response of another scope. */
   upstream(ids: SessionIds): SessionIds;
-  /** A session that nobody has used yet. */
   newSession(): string;
-  /** An id that the agent chose, as the caller is told it: only this scope can send it back. */
+  /** An id that the agent chose, as the caller gets it: only this scope can send it back. */
   seal(kind: SealedKind, id: string): string;
 }
 
 type SealedKind = Extract<SessionIdKind, "session" | "previousResponse">;
 
-/** How far the sessions of a key reach, for lists and the audit log. */
+/** Whose sessions a key may use, for lists and the audit log. */
 export type SessionReach = "own" | "all" | `group:${string}`;
 
 export const reachOf = ({
@@ -28,7 +27,7 @@ export const reachOf = ({
 }: Pick<GatewayKey, "all_sessions" | "session_group">): SessionReach =>
   all_sessions ? "all" : session_group !== undefined ? `group:${session_group}` : "own";
 
-/** The scope of each key; nothing for a key that was given all sessions, whose ids are the agent's own. */
+/** The scope of each key; undefined for a key that may use all sessions, with the agent's own ids. */
 export function scopesWith(secret: Secret): (key: GatewayKey) => SessionScope | undefined {
   const known = new WeakMap<GatewayKey, SessionScope>();
   return (key) => {
@@ -62,7 +61,7 @@ export function sessionScope(secret: Secret, scope: string): SessionScope {
   function earlier(text: string): string {
     const id = opened("previousResponse", text);
     if (id !== undefined) return id;
-    // The same for what is another key's and for what is not there.
+    // The same for another key's response and one that does not exist.
     throw new Refusal(404, "previous_response_not_found", "There is no response with this `previous_response_id`.", {
       param: "previous_response_id",
     });

@@ -1,18 +1,6 @@
-import { type FairQueue, type FairQueueOptions, fairQueue } from "./fair-queue.js";
-import { type LoopShare, type LoopShareOptions, loopShare } from "./loop-share.js";
-import { type PendingOptions, type PendingRequests, pendingRequests } from "./pending-requests.js";
-
-/** What keeps one key or agent from taking all there is: memory, an agent's connections, the gateway's own thread. */
-export interface Traffic {
-  pending: PendingRequests;
-  queue: FairQueue;
-  share: LoopShare;
-  /** Bytes of one answer that comes whole, which are held in memory; and of one that is streamed. */
-  answerBytes: number;
-  streamBytes: number;
-  /** Milliseconds without progress after which an answer that nobody reads is dropped. */
-  unread: number;
-}
+import { FairQueue, type FairQueueOptions } from "./fair-queue.js";
+import { LoopShare, type LoopShareOptions } from "./loop-share.js";
+import { type PendingOptions, PendingRequests } from "./pending-requests.js";
 
 export interface TrafficLimits extends PendingOptions, FairQueueOptions, LoopShareOptions {
   answerBytes?: number;
@@ -20,8 +8,23 @@ export interface TrafficLimits extends PendingOptions, FairQueueOptions, LoopSha
   unread?: number;
 }
 
-export function trafficWith(limits: TrafficLimits = {}): Traffic {
-  const { answerBytes = 16 * 1024 * 1024, streamBytes = 256 * 1024 * 1024, unread = 60_000 } = limits;
-  const [pending, queue, share] = [pendingRequests(limits), fairQueue(limits), loopShare(limits)];
-  return { pending, queue, share, answerBytes, streamBytes, unread };
+/** Keeps one key or agent from taking all of something: memory, an agent's connections, the gateway's own thread. */
+export class Traffic {
+  readonly pending: PendingRequests;
+  readonly queue: FairQueue;
+  readonly share: LoopShare;
+  /** Bytes of one whole answer, which is held in memory, and of one that is streamed. */
+  readonly answerBytes: number;
+  readonly streamBytes: number;
+  /** Milliseconds without progress after which an answer that the caller does not read is dropped. */
+  readonly unread: number;
+
+  constructor(limits: TrafficLimits = {}) {
+    this.pending = new PendingRequests(limits);
+    this.queue = new FairQueue(limits);
+    this.share = new LoopShare(limits);
+    this.answerBytes = limits.answerBytes ?? 16 * 1024 * 1024;
+    this.streamBytes = limits.streamBytes ?? 256 * 1024 * 1024;
+    this.unread = limits.unread ?? 60_000;
+  }
 }

@@ -7,7 +7,6 @@ import { type Verdict, verifyRequestLog } from "../../gateway/audit/verify.js";
 import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
 import { matchesPattern } from "../../text/wildcard.js";
 
-/** Which requests somebody wants to see. */
 export interface RequestFilter {
   /** A key's name or id. */
   key?: string | undefined;
@@ -21,50 +20,50 @@ export interface RequestFilter {
 
 const dirOf = (configDir: string): string => join(configDir, "gateway");
 
-/** The last requests that are wanted, oldest first. */
+/** The last matching requests, oldest first. */
 export async function lastRequests(configDir: string, filter: RequestFilter, limit?: number): Promise<RequestLine[]> {
-  const found = await lastRequestLines(dirOf(configDir), { limit, since: filter.since, matches: wantedBy(filter) });
-  // One that was typed wrongly would else look like one that nobody used.
+  const found = await lastRequestLines(dirOf(configDir), { limit, since: filter.since, matches: matcherOf(filter) });
+  // A mistyped key would otherwise look like an unused one.
   if (found.length === 0 && filter.key !== undefined) findGatewayKey(gatewayKeyStore(configDir).read(), filter.key);
   return found;
 }
 
-/** The last ones, and then each that ends, until somebody says stop. */
+/** The last matching requests, and then each one that ends. */
 export async function* followRequests(
   configDir: string,
   filter: RequestFilter,
   { limit, signal }: { limit?: number | undefined; signal: AbortSignal },
 ): AsyncGenerator<RequestLine[]> {
-  // Where the log ends is known before it is searched, so that nothing that comes meanwhile is passed over.
+  // The end of the log is determined before it is searched, so that no line written meanwhile is skipped.
   const [newest] = await lastRequestLines(dirOf(configDir), { limit: 1 });
   const end = newest?.seq ?? 0;
-  const matches = wantedBy(filter);
+  const matches = matcherOf(filter);
   const isOld = (line: RequestLine) => line.seq <= end && matches(line);
   yield await lastRequestLines(dirOf(configDir), { limit, since: filter.since, matches: isOld });
   for await (const line of followRequestLines(dirOf(configDir), { from: end + 1, signal }))
     if (matches(line)) yield [line];
 }
 
-/** Whether the log is as it was written; a fault that names the place when it is not. */
+/** Throws a fault with the place where the log was changed. */
 export async function verifyRequests(configDir: string): Promise<Verdict> {
-  // Before the log is read: a gateway that runs counts lines after it wrote them.
+  // Read before the log: a running gateway counts lines after writing them.
   const counted = readUsageFile(dirOf(configDir)).seq;
   const verdict = await verifyRequestLog(dirOf(configDir));
   const { ok, entries, last, firstBad } = verdict;
   if (ok && counted <= last) return verdict;
   if (ok) {
-    throw new Fault("integrity", "the gateway's audit log has lost its end", {
+    throw new Fault("integrity", "the end of the gateway's audit log is missing", {
       why: `usage.json counts ${counted} lines, and the log ends with ${last === 0 ? "none" : `line ${last}`}`,
       data: { entries, last, counted },
     });
   }
-  throw new Fault("integrity", "the gateway's audit log is not as it was written", {
+  throw new Fault("integrity", "the gateway's audit log was changed", {
     why: firstBad ? `${firstBad.file}${firstBad.line > 0 ? ` line ${firstBad.line}` : ""}: ${firstBad.reason}` : [],
     data: { entries, ...firstBad },
   });
 }
 
-function wantedBy({ key, agent, status }: RequestFilter): (line: RequestLine) => boolean {
+function matcherOf({ key, agent, status }: RequestFilter): (line: RequestLine) => boolean {
   const hasStatus = status === undefined ? () => true : statusIs(status);
   return (line) =>
     (key === undefined || line.key?.name === key || line.key?.id === key) &&
@@ -81,7 +80,7 @@ function statusIs(word: string): (line: RequestLine) => boolean {
   if (/^[1-5]xx$/.test(word)) return ({ status }) => String(status)[0] === word[0];
   if (/^[1-5]\d\d$/.test(word)) return ({ status }) => String(status) === word;
   if (/^[a-z]+(_[a-z]+)*$/.test(word)) return ({ code }) => code === word;
-  throw new Fault("bad-input", `--status ${word} is no status`, {
+  throw new Fault("bad-input", `--status ${word} is not a status`, {
     why: "it can be 429, 4xx, or a refusal's code such as invalid_api_key",
   });
 }

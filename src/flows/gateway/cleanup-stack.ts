@@ -1,7 +1,7 @@
-/** What must be closed, the last opened first. */
+/** Closes what was opened, the last one first. */
 export interface CleanupStack {
   add(close: () => unknown): void;
-  /** Closes all of it, also when one fails; then throws what the first that failed said. */
+  /** Closes all, even if one fails; then throws the first error. */
   all(): Promise<void>;
 }
 

@@ -74,23 +74,23 @@ type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 const given = <T extends object>(values: T): Given<T> =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Given<T>;
 
-/** Reads members, and names the one that is wrong by its path. */
+/** Checks members, and names a wrong one by its path. */
 function reader(path: string) {
   const wrong = (where: string, should: string) =>
-    new Fault("bad-input", `${where} in ${path} is not right`, { why: should, data: { path, member: where } });
+    new Fault("bad-input", `${where} in ${path} is invalid`, { why: should, data: { path, member: where } });
   return {
     map(value: unknown, where: string, known: string[]): Record<string, unknown> {
       if (typeof value !== "object" || value === null || Array.isArray(value)) {
-        throw wrong(where || "what stands", `it should be a map with ${known.join(", ")}`);
+        throw wrong(where || "the top level", `it should be a map with ${known.join(", ")}`);
       }
       const odd = Object.keys(value).find((name) => !known.includes(name));
-      if (odd !== undefined) throw wrong(where ? `${where}.${odd}` : odd, `there are ${known.join(", ")}`);
+      if (odd !== undefined) throw wrong(where ? `${where}.${odd}` : odd, `the known members are ${known.join(", ")}`);
       return value as Record<string, unknown>;
     },
     text(value: unknown, where: string, must = false): string | undefined {
       if (value === undefined && !must) return undefined;
       if (typeof value === "string" && value !== "") return value;
-      throw wrong(where, "it should be a text");
+      throw wrong(where, "it should be a string");
     },
     truth(value: unknown, where: string): boolean | undefined {
       if (value === undefined || typeof value === "boolean") return value;

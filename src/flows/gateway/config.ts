@@ -2,9 +2,8 @@ import { isIP } from "node:net";
 import { Fault } from "../../errors.js";
 import { defaultPort } from "./defaults.js";
 
-/** How a gateway is to run. */
 export interface Settings {
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   port: number;
   address: string;
   /** Files. */
@@ -17,13 +16,13 @@ export interface Settings {
   /** Seconds to the first byte of an answer, and to its last. */
   firstByte: number;
   total: number;
-  /** Bytes of an answer that comes whole, and of one that is streamed. */
+  /** Bytes of a whole answer, and of a streamed one. */
   answerBytes?: number;
   streamBytes?: number;
   audit: { maxBytes?: number; keep?: number };
 }
 
-/** What was typed; it wins over the file. */
+/** Flags override the file. */
 export interface Flags {
   port?: number | undefined;
   config?: string | undefined;
@@ -34,17 +33,17 @@ export interface Flags {
   logBodies?: boolean | undefined;
 }
 
-/** Old files of the audit log, of 64 MiB each: whoever can connect can make lines, and must not fill the disk with them. */
-const usualKeep = 20;
+// Old files of the audit log, of 64 MiB each: anybody who can connect can cause lines, and must not fill the disk.
+const defaultKeep = 20;
 
 export async function settingsFor(flags: Flags): Promise<Settings> {
-  // YAML is read only by who has a file.
+  // The YAML parser is loaded only when there is a file.
   const file = flags.config === undefined ? {} : await (await import("./config-file.js")).settingsIn(flags.config);
   const cert = flags.tlsCert ?? file.tls?.cert;
   const key = flags.tlsKey ?? file.tls?.key;
   if ((cert === undefined) !== (key === undefined)) {
     throw new Fault("bad-input", "TLS needs a certificate and its key", {
-      why: `${cert === undefined ? "--tls-cert" : "--tls-key"} was not given`,
+      why: `${cert === undefined ? "--tls-cert" : "--tls-key"} is missing`,
     });
   }
   const settings: Settings = {
@@ -59,7 +58,7 @@ export async function settingsFor(flags: Flags): Promise<Settings> {
     total: file.total ?? 3600,
     ...(file.answerBytes !== undefined && { answerBytes: file.answerBytes }),
     ...(file.streamBytes !== undefined && { streamBytes: file.streamBytes }),
-    audit: { keep: usualKeep, ...file.audit },
+    audit: { keep: defaultKeep, ...file.audit },
   };
   mustBeSafe(settings);
   return settings;
@@ -68,21 +67,21 @@ export async function settingsFor(flags: Flags): Promise<Settings> {
 export const isLoopback = (address: string): boolean =>
   address === "localhost" || address === "::1" || (isIP(address) === 4 && address.startsWith("127."));
 
-/** Keys and conversations would pass in clear over whatever is between here and who asks. */
+/** Without TLS, keys and conversations would be readable on the network. */
 function mustBeSafe({ address, tls, exposed }: Settings): void {
   if (address !== "localhost" && isIP(address) === 0) {
-    throw new Fault("bad-input", `'${address}' is no address to listen at`, {
-      why: "it is an IP address of this machine, as 127.0.0.1",
+    throw new Fault("bad-input", `'${address}' is not an address to listen on`, {
+      why: "use an IP address of this machine, such as 127.0.0.1",
       flag: "--listen",
     });
   }
   if (isLoopback(address) || (tls && exposed)) return;
-  throw new Fault("bad-input", `the gateway does not listen at ${address} like this`, {
+  throw new Fault("bad-input", `the gateway does not listen on ${address} without more options`, {
     why: [
-      "others on the network could reach it there",
+      "others on the network could reach it",
       tls
-        ? "--expose-to-network says that you want that"
-        : "that takes TLS (--tls-cert, --tls-key), and --expose-to-network, which says that you want it",
+        ? "confirm that with --expose-to-network"
+        : "that needs TLS (--tls-cert, --tls-key), and --expose-to-network to confirm it",
     ],
     next: "clm gateway serve --help",
     flag: "--listen",

@@ -1,16 +1,13 @@
 import { Fault } from "../../errors.js";
 import type { Ui } from "../../ui/ui.js";
 
-/**
- * A person is asked for passwords until the gateway is ready, and never after: a request would wait for somebody who may
- * not be there. What was answered is known for as long as it runs.
- */
+/** Prompts for passwords until the gateway is ready, and never after: a request would wait for somebody who may not be there. */
 export function promptUntilReady(ui: Ui): { ui: Ui; ready(): void } {
   let isReady = false;
   const asking: Pick<Ui, "askSecret"> = {
     askSecret(question) {
       if (!isReady) return ui.askSecret(question);
-      throw new Fault("needs-answer", `nobody is asked in the middle of a request: ${question.message}`, {
+      throw new Fault("needs-answer", `no prompt while the gateway serves: ${question.message}`, {
         next: "clm gateway serve",
       });
     },

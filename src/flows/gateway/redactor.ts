@@ -3,7 +3,7 @@ import { stampOf } from "../../state/state-file.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 
-/** Hides secrets, and takes them out of texts, also those that another command stored a moment ago, and keys of the gateway. */
+/** Removes secrets from texts, also those that another command has just stored, and gateway keys. */
 export function redactor(session: Session): (text: string) => string {
   const { ui, secrets, providers } = session;
   const stamp = () => stampOf([secrets.path, providers.path]);
@@ -15,7 +15,7 @@ export function redactor(session: Session): (text: string) => string {
       if (now !== seen) hideSecrets(session);
       seen = now;
     } catch {
-      // Who asks next is refused, because keys cannot be read either; what is under way is cleaned of what is known.
+      // New requests are refused, because keys cannot be read either; current ones are redacted with the known secrets.
     }
     return keyless(ui.redact(text));
   };

@@ -6,9 +6,9 @@ import { Usage } from "../../gateway/allowance/usage.js";
 import { RequestLog } from "../../gateway/audit/log.js";
 import { readRequestLines } from "../../gateway/audit/read.js";
 import type { GatewayParts } from "../../gateway/gateway-parts.js";
-import { openKeyring } from "../../gateway/keys/keyring.js";
+import { Keyring } from "../../gateway/keys/keyring.js";
 import { mayUse, mustMay } from "../../gateway/keys/rights.js";
-import { createMetrics } from "../../gateway/metrics.js";
+import { Metrics } from "../../gateway/metrics.js";
 import { Refusal } from "../../gateway/refusal.js";
 import { type Gateway, openGateway } from "../../gateway/server.js";
 import { Nonces } from "../../gateway/signing/nonces.js";
@@ -28,18 +28,18 @@ import { type HostEvent, upstreamPoolsFor } from "./upstream-pools.js";
 export type GatewayEvent =
   | { event: "ready"; url: string; agents: number }
   | HostEvent
-  /** So many requests are under way. */
+  /** So many requests have not ended. */
   | { event: "stopping"; requests: number }
   | { event: "stopped" };
 
 export interface ServeOptions {
   settings: Settings;
   tell: (happening: GatewayEvent) => void;
-  /** Called before the first request is taken: from now on nobody is asked anything. */
+  /** Called before the first request: from then on there are no prompts. */
   ready: () => void;
 }
 
-/** Serve: one door to every agent, until somebody says stop. */
+/** Serves an OpenAI-compatible API to every agent, until it is stopped. */
 export async function serveGateway(session: Session, serving: ServeOptions): Promise<void> {
   const lock = { what: "clm gateway serve", wait: 500, signal: session.signal };
   const serve = (held: Lock) => whileLocked(session, serving, held);
@@ -64,7 +64,7 @@ async function whileLocked(session: Session, { settings, tell, ready }: ServeOpt
     const histories = new Histories({ dir });
     opened.add(() => histories.close());
     const allowance = new Allowance({ models: await livePrices(session), usage, histories, now });
-    const keyring = openKeyring(configDir, session.secrets, now);
+    const keyring = new Keyring(configDir, session.secrets, now);
     const covered = await signatureCovers();
     const fleet = await servedFleet(session);
     await reachHosts(session);
@@ -72,14 +72,12 @@ async function whileLocked(session: Session, { settings, tell, ready }: ServeOpt
     opened.add(() => pools.close());
 
     const parts: GatewayParts = {
-      ...{
-        keyring,
-        mustMay,
-        mayUse,
-        allowance,
-        fleet,
-        metrics: createMetrics({ pools: () => pools.openConnections() }),
-      },
+      keyring,
+      mustMay,
+      mayUse,
+      allowance,
+      fleet,
+      metrics: new Metrics({ pools: () => pools.openConnections() }),
       scopeOf: (key) => keyring.scopeOf(key),
       mustBeSignable: (headers) => void mustBeSignable(headers, { keyring, now }),
       signed: (request) => mustBeSigned(request, { keyring, nonces, covered, now }),
@@ -91,10 +89,7 @@ async function whileLocked(session: Session, { settings, tell, ready }: ServeOpt
           if (seq === undefined) return;
           const { at, key, target } = call;
           const { status, tokens, usd } = ending;
-          usage.take({
-            ...{ seq, at, status, ...(key && { key }), ...(target !== undefined && { target }) },
-            ...{ ...(tokens && { tokens }), ...(usd !== undefined && { usd }) },
-          });
+          usage.take({ seq, at, status, key, target, tokens, usd });
         },
       },
       upstreamPool: (place) => pools.poolFor(place),
@@ -114,16 +109,16 @@ async function whileLocked(session: Session, { settings, tell, ready }: ServeOpt
   lock.mustBeMine();
 }
 
-/** The caller was told what a refusal says; what is behind it is for who runs the gateway. */
+/** Callers see only the refusal; its cause is for the gateway's own output. */
 function troubleIn(error: unknown): string {
   if (!(error instanceof Refusal)) return `a request failed: ${asFault(error).message}`;
   return `requests are refused (${error.code}): ${asFault(error.cause).message}`;
 }
 
-// Milliseconds between two looks whether the lock is still ours: a suspended gateway may wake up beside another one.
-const beat = 1000;
+// Milliseconds between two checks of the lock: a suspended gateway may wake up beside another one.
+const lockInterval = 1000;
 
-/** Resolves when somebody says stop, or another gateway has taken this one's place. */
+/** Resolves when the session is stopped, or another gateway has taken the lock. */
 function stopped(signal: AbortSignal, lock: Lock): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
@@ -133,7 +128,7 @@ function stopped(signal: AbortSignal, lock: Lock): Promise<void> {
     };
     const timer = setInterval(() => {
       if (!lock.stillMine()) end();
-    }, beat);
+    }, lockInterval);
     if (signal.aborted) end();
     signal.addEventListener("abort", end);
   });
@@ -150,8 +145,8 @@ async function tlsOf({ tls }: Settings): Promise<Tls> {
   return { cert: await read(tls.cert), key: await read(tls.key) };
 }
 
-// As many as one machine's tools never have, and few enough that strangers cannot take all of this one's memory.
-const mostConnections = 1000;
+// More than tools need, and few enough that strangers cannot fill the memory.
+const maxConnections = 1000;
 
 async function listen(parts: GatewayParts, settings: Settings, tls: Tls): Promise<Gateway> {
   const { address, port, drain, silence, firstByte, total, logBodies, answerBytes, streamBytes } = settings;
@@ -163,7 +158,7 @@ async function listen(parts: GatewayParts, settings: Settings, tls: Tls): Promis
   try {
     return await openGateway(parts, {
       ...{ address, port, logBodies, traffic, ...times, ...(tls && { tls }) },
-      ...(!isLoopback(address) && { connections: mostConnections }),
+      ...(!isLoopback(address) && { connections: maxConnections }),
     });
   } catch (error) {
     throw notOpened(settings, error as NodeJS.ErrnoException);
@@ -171,29 +166,30 @@ async function listen(parts: GatewayParts, settings: Settings, tls: Tls): Promis
 }
 
 function notOpened({ address, port, tls }: Settings, error: NodeJS.ErrnoException): Fault {
-  const cause = { cause: error };
   if (error.code === "EADDRINUSE") {
     return new Fault("in-use", `port ${port} of ${address} is taken`, {
-      ...{ why: "another program listens there", next: "clm gateway serve --port 0", ...cause },
+      why: "another program listens there",
+      next: "clm gateway serve --port 0",
+      cause: error,
       flag: "--port",
       data: { port },
     });
   }
   if (tls && error.code?.startsWith("ERR_OSSL")) {
-    return new Fault("bad-input", `${tls.cert} and ${tls.key} are no certificate and its key`, {
+    return new Fault("bad-input", `${tls.cert} and ${tls.key} are not a certificate and its key`, {
       why: error.message,
-      ...cause,
+      cause: error,
     });
   }
-  return new Fault("bad-input", `the gateway cannot listen at ${address} port ${port}`, {
+  return new Fault("bad-input", `the gateway cannot listen on ${address} port ${port}`, {
     why: error.code === "EADDRNOTAVAIL" ? "this machine does not have that address" : error.message,
-    ...cause,
+    cause: error,
   });
 }
 
 const another = ({ why, data }: Fault): Fault =>
-  new Fault("locked", "another gateway serves from this config directory", {
+  new Fault("locked", "another gateway is running with this config directory", {
     why: why[0] ?? [],
-    next: "clm gateway serve   # when that one has been stopped",
+    next: "clm gateway serve   # after stopping that one",
     data,
   });

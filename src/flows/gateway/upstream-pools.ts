@@ -2,7 +2,7 @@ import { asFault, Fault } from "../../errors.js";
 import type { UpstreamTarget } from "../../gateway/gateway-parts.js";
 import { Refusal } from "../../gateway/refusal.js";
 import type { VerifiedEndpoint } from "../../gateway/upstream-pool/upstream-pool.js";
-import { openUpstreamPools, type UpstreamPools } from "../../gateway/upstream-pool/upstream-pools.js";
+import { UpstreamPools } from "../../gateway/upstream-pool/upstream-pools.js";
 import type { Connection } from "../../remote/connection.js";
 import { findAgent } from "../../state/agents.js";
 import { verifyProxyPort } from "../agent/proxy/verify-port.js";
@@ -41,7 +41,7 @@ export function upstreamPoolsFor(session: Session, tell: (event: HostEvent) => v
     return { connection, port: api.port, open: () => api.open(), ...("key" in rest && { bearer: rest.key }) };
   }
 
-  return openUpstreamPools({
+  return new UpstreamPools({
     connect,
     onAttempt(host, error) {
       if (error !== undefined) lose(host, error instanceof Refusal ? unreachable(error, host) : asFault(error));

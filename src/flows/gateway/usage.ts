@@ -30,17 +30,16 @@ export interface UsageAnswer {
   total: Totals;
 }
 
-/** The totals as they are now, whether a gateway runs or not. */
+/** The current totals, whether a gateway runs or not. */
 export function usageIn(configDir: string): Promise<Tally> {
   const dir = join(configDir, "gateway");
   return readUsage(dir, (from) => readRequestLines(dir, { from }));
 }
 
-/** Usage: what went through the gateway, and what it cost. */
 export async function usageOf(configDir: string, question: UsageQuery): Promise<UsageAnswer> {
   const keys = gatewayKeyStore(configDir).read();
   const all = (await usageIn(configDir)).rows();
-  const rows = all.filter(chosen(configDir, keys, all, question));
+  const rows = all.filter(filterFor(configDir, keys, all, question));
   const groups = new Map<string, UsageRow[]>();
   for (const row of rows) {
     const group = { key: row.key, agent: row.target, day: row.day }[question.by];
@@ -50,20 +49,20 @@ export async function usageOf(configDir: string, question: UsageQuery): Promise<
   return { rows: used.sort((a, b) => inOrder(a.of, b.of)), total: sumOf(rows) };
 }
 
-/** Which rows are asked for. What was named must be there or have been. */
-function chosen(configDir: string, keys: GatewayKeys, all: UsageRow[], { key, agent, since }: UsageQuery) {
+/** Throws for a key or an agent that does not exist and never did. */
+function filterFor(configDir: string, keys: GatewayKeys, all: UsageRow[], { key, agent, since }: UsageQuery) {
   const id = key === undefined ? undefined : findGatewayKey(keys, key).id;
   const first = since && dayOf(since);
-  const isIts = ({ target }: UsageRow) => agent === undefined || isTarget(agent, target);
-  // Removed agents have used something too; a word that never meant anything is a typing error.
-  if (agent !== undefined && !isGlob(agent) && !all.some(isIts)) findAgent(hostStore(configDir).read(), agent);
+  const isOfAgent = ({ target }: UsageRow) => agent === undefined || isTarget(agent, target);
+  // Removed agents have usage too; a name without any usage is probably mistyped.
+  if (agent !== undefined && !isGlob(agent) && !all.some(isOfAgent)) findAgent(hostStore(configDir).read(), agent);
   return (row: UsageRow): boolean =>
     (id === undefined || row.key === id) &&
     (first === undefined || (row.day !== before && row.day >= first)) &&
-    isIts(row);
+    isOfAgent(row);
 }
 
-/** `host/agent/proxy` is the agent's too. */
+/** `host/agent/proxy` counts for the agent. */
 function isTarget(word: string, target: string): boolean {
   const [host = "", name = ""] = target.split("/");
   return target !== none && matchesPattern(word, word.includes("/") ? `${host}/${name}` : name);

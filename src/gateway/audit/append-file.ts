@@ -18,22 +18,22 @@ import { type ChainLink, unseal } from "../../state/audit/hash-chain.js";
 import { errnoOf } from "../../state/disk-fault.js";
 import { current, oldFiles, oldName } from "./files.js";
 
-/** The open file that lines are added to. Lines go out synchronously: that takes microseconds, and keeps their order. */
+/** The open file that lines are appended to. They are written synchronously: that takes microseconds, and keeps their order. */
 export interface AppendFile {
   fd: number;
   ino: number;
   dev: number;
   size: number;
-  /** The seq of its first line, when it has one. */
+  /** The seq of its first line, if it has one. */
   first: number | undefined;
   last: ChainLink | undefined;
-  /** Bytes of an unfinished line that were found at its end, and cut. */
+  /** Bytes of an unfinished line that were cut from its end. */
   torn: number;
-  /** Lines that were refused, and could not be taken out again, begin here. */
+  /** Where refused lines begin that could not be removed again. */
   refusedFrom?: number;
 }
 
-/** Opens the file, makes it when it is missing, and cuts what a killed writer left unfinished. */
+/** Opens or creates the file, and cuts an unfinished line that a killed writer left. */
 export function openAppendFile(dir: string, before?: AppendFile): AppendFile {
   const path = join(dir, current);
   const fd = openPlain(path);
@@ -70,7 +70,7 @@ function firstIn(fd: number): number | undefined {
   return seq === undefined ? undefined : Number(seq);
 }
 
-// Somebody put something at the end that is no line of ours. It stays, to be seen, and no seq is given twice for it.
+// The end of the file is not a line of the log: it stays as evidence, and no seq is used twice because of it.
 function lastWhole(path: string): ChainLink | undefined {
   const lines = readFileSync(path, "utf8").split("\n");
   for (const line of lines.reverse()) {
@@ -91,7 +91,7 @@ export function lastOf(dir: string, name: string): ChainLink | undefined {
   }
 }
 
-/** Throws when the path leads somewhere else than to the file we write to: nobody would ever see its lines again. */
+/** Throws when the path leads to another file than the one that is written: its lines would be lost. */
 export function mustBeThere(dir: string, { ino, dev }: AppendFile): { size: number } {
   const seen = lstatSync(join(dir, current));
   if (seen.ino !== ino || seen.dev !== dev)
@@ -99,7 +99,7 @@ export function mustBeThere(dir: string, { ino, dev }: AppendFile): { size: numb
   return seen;
 }
 
-/** Adds whole lines, all of them or none. */
+/** Appends all lines or none. */
 export function append(dir: string, file: AppendFile, bytes: Buffer): void {
   const { size } = mustBeThere(dir, file);
   try {
@@ -111,7 +111,7 @@ export function append(dir: string, file: AppendFile, bytes: Buffer): void {
   }
 }
 
-/** Whether it can grow by a few lines, found out by doing it. Killed in between, it leaves an unfinished line as any other. */
+/** Tries to append a few kilobytes, and removes them. Killed in between, they are an unfinished line like any other. */
 export function tryToGrow(file: AppendFile): void {
   try {
     writeAll(file.fd, Buffer.alloc(4096, " "), file.size);
@@ -130,8 +130,8 @@ function takeBack(file: AppendFile, size: number): void {
 }
 
 /**
- * Puts the file among the old ones; gives false when that name is taken, and it must go on as it is. It is on the disk before the
- * next one begins, so that a power cut never leaves a hole between two files.
+ * Renames the file to an old one; returns false when that name is taken. It is on the disk before the next one begins, so that a
+ * power cut never leaves a gap between two files.
  */
 export function putAway(dir: string, file: AppendFile, first: number): boolean {
   const name = oldName(first);

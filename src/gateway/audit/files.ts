@@ -1,10 +1,10 @@
 import { readdirSync } from "node:fs";
 import { errnoOf } from "../../state/disk-fault.js";
 
-/** The file that lines are added to. */
+/** The file that lines are appended to. */
 export const current = "audit.jsonl";
 
-/** An older one, named after its first line. */
+/** An older file, named after its first line. */
 export interface OldFile {
   name: string;
   first: number;

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { current } from "./files.js";
-import { type LineReader, lineReader, requestIn, seqOf } from "./line-reader.js";
+import { LogReader, requestIn, seqOf } from "./log-reader.js";
 import type { RequestLine } from "./request-line.js";
 import { inodeOf, type LogFile, snapshotOf } from "./snapshot.js";
 
 /**
- * The lines from a seq on, oldest first, without holding more than a piece of a file. What is no line of the log is passed over
- * (`verifyRequestLog` names it), and so is an end that is being written.
+ * The lines from a seq on, oldest first, read in pieces. Damaged lines are skipped (`verifyRequestLog` reports them), and so is a
+ * line that is being written.
  */
 export async function* readRequestLines(
   dir: string,
@@ -19,7 +19,7 @@ export async function* readRequestLines(
       const handle = await snapshot.open(file);
       if (!handle) continue;
       try {
-        yield* linesFrom(lineReader(handle), from);
+        yield* linesFrom(new LogReader(handle), from);
       } finally {
         if (file.name !== current) await handle.close();
       }
@@ -29,13 +29,13 @@ export async function* readRequestLines(
   }
 }
 
-/** Those that may hold the seq or a later one: an old file ends where the next begins. */
+/** The files that may have the seq or a later one: an old file ends where the next begins. */
 function since(files: LogFile[], from: number): LogFile[] {
   const next = (index: number) => files[index + 1]?.first ?? Number.POSITIVE_INFINITY;
   return files.filter((_, index) => next(index) > from);
 }
 
-async function* linesFrom(reader: LineReader, from: number): AsyncGenerator<RequestLine> {
+async function* linesFrom(reader: LogReader, from: number): AsyncGenerator<RequestLine> {
   for (let lines = await reader.more(); lines; lines = await reader.more()) {
     for (const line of lines) {
       if (seqOf(line) < from) continue;
@@ -46,14 +46,14 @@ async function* linesFrom(reader: LineReader, from: number): AsyncGenerator<Requ
 }
 
 export interface LineQuery {
-  /** The last so many; without it, all. */
+  /** The last so many; all by default. */
   limit?: number | undefined;
-  /** Those that were asked at this time (milliseconds since 1970) or later. */
+  /** Requests that began at this time (milliseconds since 1970) or later. */
   since?: number | undefined;
   matches?: ((line: RequestLine) => boolean) | undefined;
 }
 
-/** The newest lines that are wanted, oldest first. Goes through the files from the newest, and no further back than it must. */
+/** The newest matching lines, oldest first. Reads the files from the newest, and no more of them than needed. */
 export async function lastRequestLines(
   dir: string,
   { limit = Number.POSITIVE_INFINITY, since: asked, matches = () => true }: LineQuery,
@@ -68,14 +68,14 @@ export async function lastRequestLines(
       try {
         const here: RequestLine[] = [];
         let first: RequestLine | undefined;
-        for await (const line of linesFrom(lineReader(handle), 1)) {
+        for await (const line of linesFrom(new LogReader(handle), 1)) {
           first ??= line;
           if ((asked !== undefined && Date.parse(line.at) < asked) || !matches(line)) continue;
           here.push(line);
           if (here.length >= 2 * limit) here.splice(0, here.length - limit);
         }
         found = [...here, ...found];
-        // What stands in an older file had ended when this one began.
+        // Requests in older files had ended when this file began.
         const over = first && asked !== undefined && Date.parse(first.at) + first.ms < asked;
         if (found.length >= limit || over) break;
       } finally {
@@ -88,10 +88,10 @@ export async function lastRequestLines(
   }
 }
 
-/** Milliseconds between two looks for new lines. */
-const pace = 200;
+// Milliseconds between two checks for new lines.
+const interval = 200;
 
-/** The lines from a seq on and those that come, through files that are put away, until somebody says stop. */
+/** The lines from a seq on, and new ones as they are written, across files that are put away. */
 export async function* followRequestLines(
   dir: string,
   { from, signal }: { from: number; signal: AbortSignal },
@@ -104,16 +104,16 @@ export async function* followRequestLines(
         const handle = await snapshot.open(file);
         if (!handle) continue;
         try {
-          const reader = lineReader(handle);
+          const reader = new LogReader(handle);
           const { ino } = await handle.stat();
-          // Asked before reading: what was written until the file was put away is read once more after it.
-          for (let goesOn = true; goesOn && !signal.aborted; ) {
-            goesOn = file.name === current && (await inodeOf(join(dir, current))) === ino;
+          // Checked before reading, so that lines written until the file was put away are read once more.
+          for (let isCurrent = true; isCurrent && !signal.aborted; ) {
+            isCurrent = file.name === current && (await inodeOf(join(dir, current))) === ino;
             for await (const line of linesFrom(reader, next)) {
               next = line.seq + 1;
               yield line;
             }
-            if (goesOn) await paused(signal);
+            if (isCurrent) await paused(signal);
           }
         } finally {
           if (file.name !== current) await handle.close();
@@ -122,9 +122,9 @@ export async function* followRequestLines(
     } finally {
       await snapshot.close();
     }
-    // Between putting a file away and beginning the next there is none.
+    // Between putting a file away and starting the next there is none.
     if (snapshot.files.at(-1)?.name !== current) await paused(signal);
   }
 }
 
-const paused = (signal: AbortSignal): Promise<void> => sleep(pace, undefined, { signal }).catch(() => undefined);
+const paused = (signal: AbortSignal): Promise<void> => sleep(interval, undefined, { signal }).catch(() => undefined);

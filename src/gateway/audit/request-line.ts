@@ -4,7 +4,7 @@ import { keyless } from "../keys/mint.js";
 /** One line of the gateway's audit log: a request and how it ended. */
 export interface RequestLine {
   seq: number;
-  /** When it was asked. Lines are in the order in which the requests ended. */
+  /** When the request came. Lines are in the order in which requests ended. */
   at: string;
   id: string;
   key?: { id: string; name: string };
@@ -21,27 +21,26 @@ export interface RequestLine {
   first_ms?: number;
   nonce?: string;
   streamed?: true;
-  /** `all` or `group:NAME`, of a key whose sessions are not its own alone. */
+  /** `all` or `group:NAME`, for a key that may use not only its own sessions. */
   sessions?: string;
   bodies?: { asked: string; answered: string };
-  /** Bytes of an unfinished line that were cut before this one was written: its writer was killed. */
+  /** Bytes of an unfinished line, left by a killed gateway, that were cut before this line was written. */
   cut_bytes?: number;
-  /** Requests since the line before that have none, all of them refused: it could not be written, or too many came without a key. */
+  /** Refused requests since the line before without a line: it could not be written, or too many came without a key. */
   unwritten?: number;
-  /** `audit.head` was missing or unreadable when this was written: what was cut off before it cannot be known. */
+  /** `audit.head` was missing or unreadable when this was written: lines before it may be missing. */
   head_lost?: true;
   hash: string;
 }
 
-/** A line before it has its place in the chain. */
+/** A line before it is sealed in the chain. */
 export type OpenLine = Omit<RequestLine, "seq" | "hash">;
 
-const longestWord = 200;
+const maxText = 200;
 
 /**
- * What is written down of a call. There is no field that a secret belongs in: no headers, no query, no text of an error. Bodies
- * are given only when somebody wants them kept, and whoever gives them has taken the secrets he knows out of them: here nobody
- * knows any, only what a key of the gateway looks like.
+ * The line of a call. No field is meant for a secret: no headers, no query, no error text. Bodies are present only with --log-bodies,
+ * and known secrets were removed from them; here only gateway keys are recognised, by their shape.
  */
 export function requestLine(call: GatewayCall, ending: CallOutcome): OpenLine {
   const { id, at, key, from, method, path, target, model, nonce, streamed, sessions } = call;
@@ -70,7 +69,7 @@ export function requestLine(call: GatewayCall, ending: CallOutcome): OpenLine {
   };
 }
 
-/** What somebody else chose the words of: short, and never a key of ours. */
-const typed = (text: string): string => keyless(text.slice(0, 2 * longestWord)).slice(0, longestWord);
+/** A text that a caller chose: cut, and without gateway keys. */
+const typed = (text: string): string => keyless(text.slice(0, 2 * maxText)).slice(0, maxText);
 
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 100) / 100;

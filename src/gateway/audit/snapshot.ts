@@ -5,22 +5,21 @@ import { errnoOf } from "../../state/disk-fault.js";
 import { unreadable } from "../../state/state-file.js";
 import { current, oldFiles } from "./files.js";
 
-/** A file of the log. */
 export interface LogFile {
   name: string;
-  /** The seq of its first line as its name says it; nothing for the one that lines are added to. */
+  /** The seq of its first line, by its name; undefined for the current file. */
   first: number | undefined;
 }
 
-/** The files as of one moment, oldest first, whatever the gateway does with them meanwhile. */
+/** The files at one moment, oldest first, whatever the gateway does with them meanwhile. */
 export interface Snapshot {
   files: LogFile[];
-  /** Gives its content, or nothing when it is gone. */
+  /** Undefined when it was removed meanwhile. */
   open(file: LogFile): Promise<FileHandle | undefined>;
   close(): Promise<void>;
 }
 
-/** Takes hold of the newest file first: when it is put away before the others are listed, it is known by its inode. */
+/** Opens the newest file first: if it is put away before the others are listed, its inode identifies it. */
 export async function snapshotOf(dir: string): Promise<Snapshot> {
   const newest = await openIfThere(join(dir, current));
   const files: LogFile[] = [];
@@ -46,7 +45,7 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** Nothing when there is no such file. */
+/** Undefined when there is no such file. */
 export async function inodeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).ino;

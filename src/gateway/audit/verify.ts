@@ -2,22 +2,22 @@ import { isDeepStrictEqual } from "node:util";
 import { beginning, type ChainLink, entriesText, objectionTo, objectionToEnd } from "../../state/audit/hash-chain.js";
 import { current } from "./files.js";
 import { type Head, readHead } from "./head.js";
-import { lineReader, unsealed } from "./line-reader.js";
+import { LogReader, unsealed } from "./log-reader.js";
 import { type LogFile, type Snapshot, snapshotOf } from "./snapshot.js";
 
-/** Where the log is not as it was written, and why we think so. */
+/** The place where the log was changed, and the evidence. */
 export interface BadPlace {
   file: string;
-  /** As an editor counts; 0 when there is none. */
+  /** From 1 on; 0 when there is none. */
   line: number;
-  /** What the line says of itself. */
+  /** The number that the line itself has. */
   seq?: number;
   reason: string;
 }
 
 export interface Verdict {
   ok: boolean;
-  /** Lines that were looked at, and the files they are in. */
+  /** Lines that were checked, and their files. */
   entries: number;
   files: number;
   /** The number of the last line; 0 when there never was one. */
@@ -25,7 +25,7 @@ export interface Verdict {
   firstBad?: BadPlace;
 }
 
-/** Whether every line is there, unchanged and in its place. Takes no lock, creates nothing, and may be asked while a gateway writes. */
+/** Whether every line is there, unchanged and in order. Takes no lock, creates nothing, and works while a gateway writes. */
 export async function verifyRequestLog(dir: string): Promise<Verdict> {
   let before: Verdict | undefined;
   for (let tries = 1; ; tries++) {
@@ -33,8 +33,8 @@ export async function verifyRequestLog(dir: string): Promise<Verdict> {
     const snapshot = await snapshotOf(dir);
     try {
       const verdict = await judge(snapshot, head);
-      // When the gateway moved on while we read, what looks wrong may be a file that it removed, or a refused line that it took
-      // back. What is really wrong stays where it is.
+      // If the gateway wrote meanwhile, an apparent error may be a file that it removed or a refused line that it took back; a real
+      // one is found again.
       const isSure = verdict.ok || isDeepStrictEqual(verdict.firstBad, before?.firstBad) || tries >= 100;
       if (isSure || !(await hasMoved(dir, head, snapshot))) return verdict;
       before = verdict;
@@ -53,7 +53,7 @@ async function hasMoved(dir: string, head: Head | undefined, { files }: Snapshot
 
 async function judge(snapshot: Snapshot, head: Head | undefined): Promise<Verdict> {
   const after = head?.after ?? beginning;
-  // What was to be removed is no part of the log any more, also when there was no time to do it.
+  // Files up to `after` were to be removed, and may still be there after a crash.
   const files = snapshot.files.filter(({ first }) => first === undefined || first > after.seq);
   let previous: ChainLink = after;
   let entries = 0;
@@ -69,7 +69,7 @@ async function judge(snapshot: Snapshot, head: Head | undefined): Promise<Verdic
       if (reason) firstBad ??= { file: file.name, line: count, ...(seq !== undefined && { seq }), reason };
     };
     try {
-      const reader = lineReader(handle);
+      const reader = new LogReader(handle);
       for (let lines = await reader.more(); lines; lines = await reader.more()) {
         for (const bytes of lines) {
           count++;
@@ -81,7 +81,7 @@ async function judge(snapshot: Snapshot, head: Head | undefined): Promise<Verdic
         }
       }
       // Only the newest file has an end that is being written.
-      if (file.name !== current && reader.torn() > 0) {
+      if (file.name !== current && reader.torn > 0) {
         count++;
         bad("its end is missing");
       }
@@ -91,7 +91,7 @@ async function judge(snapshot: Snapshot, head: Head | undefined): Promise<Verdic
     entries += count;
     if (count > 0) end = { file: file.name, line: count, seq: previous.seq, reason: "" };
   }
-  // Before the first line there is nothing to be missed.
+  // A log without any line and head was never written to.
   const missing = !head && entries === 0 ? undefined : endObjection(previous, head, entries);
   if (missing) firstBad ??= { ...end, reason: missing };
   return { ok: !firstBad, entries, files: files.length, last: previous.seq, ...(firstBad && { firstBad }) };

@@ -2,7 +2,6 @@ import { matchesPattern } from "../../text/wildcard.js";
 import { Refusal } from "../refusal.js";
 import type { GatewayKey, Role } from "./key.js";
 
-/** What somebody wants of the gateway: see which models there are, talk with one, read the metrics. */
 export type Right = "models" | "talk" | "metrics";
 
 const rights: Record<Role, readonly Right[]> = {
@@ -13,7 +12,7 @@ const rights: Record<Role, readonly Right[]> = {
 
 const words: Record<Right, string> = {
   models: "list models",
-  talk: "talk with agents",
+  talk: "use models",
   metrics: "read metrics",
 };
 
@@ -24,11 +23,11 @@ export function mustMay(key: GatewayKey, right: Right): void {
   throw new Refusal(
     403,
     "role_not_allowed",
-    `The role of this key is ${key.role}, which may not ${words[right]}. It takes a key made with: clm gateway key create --role ${able.replace(/ or .*/, "")} (${able})`,
+    `The role of this key is ${key.role}, which may not ${words[right]}. Create a key that may with: clm gateway key create --role ${able.replace(/ or .*/, "")} (${able})`,
   );
 }
 
-/** What a key may use or not: an agent, or the login that an agent lends. */
+/** An agent, or its proxy. */
 export interface Usable {
   host: string;
   name: string;
@@ -38,8 +37,8 @@ export interface Usable {
 const ofProxy = "/proxy";
 
 /**
- * A pattern without a host means the agent's name, on whatever host. What an agent lends is paid by somebody's subscription, and
- * may come long after the key: it is only for who has a pattern that says so, `ada/proxy`.
+ * A pattern without a host matches the agent's name on any host. A proxy spends somebody's subscription and may be added long after
+ * the key was created, so it needs a pattern of its own: `ada/proxy`.
  */
 export const mayUse = ({ agents }: GatewayKey, { host, name, proxied = false }: Usable): boolean =>
   agents.some((pattern) => {

@@ -5,16 +5,15 @@ import { syncDirectory } from "../../state/atomic-file.js";
 
 /** A file of whole lines that grows at its end. */
 export interface NonceFile {
-  /** Resolves when the lines are on the disk. After a failure it is as if they had never come. */
+  /** Resolves when the lines are on the disk. A failure leaves none of them. */
   append(lines: string): Promise<void>;
-  /** Nothing of it is needed any more; its name stays. */
   empty(): Promise<void>;
   close(): Promise<void>;
 }
 
 const newline = 10;
 
-/** Opens a file, or makes it, and hands every line of it over. What a killed writer left behind the last whole line is cut. */
+/** Opens or creates a file, and reads its lines. An unfinished line that a killed writer left is cut. */
 export async function openNonceFile(path: string, line: (text: string) => void): Promise<NonceFile> {
   const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants;
   const file = await open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
@@ -26,13 +25,13 @@ export async function openNonceFile(path: string, line: (text: string) => void):
       size = end + 1;
     }
     let torn = size < bytes.length;
-    // A name that is not on the disk would take its lines with it.
+    // If the file's name were lost in a power cut, its lines would be too.
     if (bytes.length === 0) syncDirectory(dirname(path));
 
     return {
       async append(lines) {
         const more = Buffer.from(lines, "latin1");
-        // What follows half a line would be read as a part of it.
+        // Lines after an unfinished one would be read as part of it.
         if (torn) await file.truncate(size);
         torn = true;
         for (let written = 0; written < more.length; ) {

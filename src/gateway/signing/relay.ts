@@ -27,7 +27,7 @@ export interface RelayOptions {
   now: () => Date;
 }
 
-/** Signs whatever tools send and passes it to a gateway, and its answers back as they come. It does not listen yet. */
+/** A server that signs the requests of tools, passes them to a gateway and streams the answers back. It does not listen yet. */
 export function relay(relaying: RelayOptions): Server {
   const send = sender(relaying);
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
@@ -35,7 +35,7 @@ export function relay(relaying: RelayOptions): Server {
     response.once("close", () => gone.abort());
     try {
       mustBeTool(request, relaying.local);
-      // Signed is what the body is, so it must be here as a whole.
+      // The signature covers the whole body.
       const body = await readBody(request, response, gone.signal);
       const answer = await send(request, body, gone.signal);
       response.writeHead(answer.statusCode ?? 502, passedOn(answer.headers));
@@ -75,8 +75,7 @@ function sender({ signer: { id, secret }, to, now, covered }: RelayOptions) {
           done(answer);
         });
         sent.on("error", (error: NodeJS.ErrnoException) => {
-          // A connection that had served before may have been closed just then. Its nonce makes it safe to send the same once
-          // more: a gateway that has seen it refuses it.
+          // A kept-alive connection may have been closed just then. The nonce makes it safe to send the request again.
           if (again && !answered && sent.reusedSocket && error.code === "ECONNRESET") once(false).then(done, failed);
           else failed(unreachable(to, error));
         });
@@ -86,12 +85,12 @@ function sender({ signer: { id, secret }, to, now, covered }: RelayOptions) {
   };
 }
 
-/** Of the connection and not of the request, by RFC 9110. */
+/** Headers of the connection, not of the request (RFC 9110). */
 const ofConnection = new Set([
   ...["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer"],
   ...["transfer-encoding", "upgrade"],
 ]);
-/** Of the tool and this relay alone, or set anew. */
+/** Headers that end here, or are replaced. */
 const isOurs = (name: string): boolean =>
   ["authorization", "host", "expect"].includes(name) || name.startsWith("x-clm-");
 
@@ -103,20 +102,19 @@ function passedOn(headers: IncomingHttpHeaders, without?: (name: string) => bool
 }
 
 function mustBeTool({ headers, url = "" }: IncomingMessage, local: Secret | undefined): void {
-  if (!url.startsWith("/"))
-    throw new Refusal(400, "bad_target", "This signs for one gateway, and is no proxy to others.");
+  if (!url.startsWith("/")) throw new Refusal(400, "bad_target", "This proxy signs requests to one gateway only.");
   if (local) {
     const [, bearer = ""] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "") ?? [];
     if (timingSafeEqual(digest(bearer), digest(local.reveal()))) return;
     throw new Refusal(
       401,
       "local_key_invalid",
-      "clm gateway sign-proxy takes its own local key as the bearer: the one it showed when it started.",
+      "Send the local key of clm gateway sign-proxy as the bearer: the one that it printed when it started.",
     );
   }
-  // A page in a browser here can send to every port of this machine, from wherever it came.
+  // Any web page in a browser on this machine can send requests to its ports.
   if (headers.origin !== undefined || headers["sec-fetch-site"] !== undefined || !isHere(headers.host)) {
-    throw new Refusal(403, "browser_refused", "This signs for tools on this machine, and not for pages in a browser.");
+    throw new Refusal(403, "browser_refused", "This proxy signs for tools on this machine, not for web pages.");
   }
 }
 
@@ -133,12 +131,12 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   }
   const answer = () => response.writeHead(refusal.status, { "content-type": "application/json" }).end(refusal.body());
   if (request.headers.expect !== undefined) {
-    // Nothing was sent yet, and need not be; what is sent all the same is no next request.
+    // The body was not sent yet; if the tool sends it all the same, it must not be read as the next request.
     response.shouldKeepAlive = false;
     answer();
   } else if (request.readableEnded) answer();
   else {
-    // Who is still sending would take the end of the connection for the answer.
+    // A tool that is still sending would take the end of the connection for the answer.
     request.once("end", answer).resume();
   }
 }
@@ -147,5 +145,5 @@ const unreachable = ({ origin }: URL, { code, message }: NodeJS.ErrnoException):
   new Refusal(
     502,
     "gateway_unreachable",
-    `The gateway at ${origin} does not answer (${code ?? message}). It is started with: clm gateway serve`,
+    `The gateway at ${origin} does not answer (${code ?? message}). Start it with: clm gateway serve`,
   );

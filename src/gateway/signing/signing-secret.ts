@@ -4,15 +4,12 @@ import { partsIn } from "../keys/mint.js";
 
 /** What signs a key's requests. */
 export interface Signer {
-  /** The key's, which is public. */
+  /** The key's id, which is public. */
   id: string;
   secret: Secret;
 }
 
-/**
- * Who a whole key, `clm_<id>_<secret>`, is and what signs for it; nothing when it is no key. Both ends derive the signing
- * secret, so that the gateway need not keep the key to verify what it signed.
- */
+/** Undefined when it is not a gateway key. Both ends derive the signing secret, so that the gateway need not store the key. */
 export function signerOf(key: Secret): Signer | undefined {
   const parts = partsIn(key.reveal());
   if (!parts) return undefined;

@@ -20,7 +20,6 @@ export interface Request {
   /** As on the request line. */
   url: string;
   headers: IncomingHttpHeaders;
-  /** All of it, as it came. */
   body: Buffer;
 }
 
@@ -31,27 +30,24 @@ interface VerifierParts {
   now: () => Date;
 }
 
-// A header that came twice reads `a, b` and has no such shape.
+// A header that was sent twice reads `a, b`, which matches none.
 const shapes = {
   key: /^[a-z0-9]{8}$/,
   stamp: /^(0|[1-9][0-9]{0,11})$/,
   nonce: /^[A-Za-z0-9_-]{16,64}$/,
-  // One spelling only: capitals would be another signature for the same request.
+  // Lower case only, so that a request has one signature.
   signature: /^v[12]=[0-9a-f]{64}$/,
 };
 
 type Part = keyof typeof shapes;
 const partNames = Object.keys(shapes) as Part[];
 
-/** What a request says of its signature, and the key that it names. */
+/** The signature headers of a request, and the key that they name. */
 interface SignatureClaim extends Signing {
   said: Record<Part, string>;
 }
 
-/**
- * Whether one of our keys may have signed this, as far as can be told without its body. Whatever key is named, who cannot sign
- * for it learns nothing of it.
- */
+/** Checks what can be checked without the body. A caller who cannot sign for a key learns nothing about it. */
 export function mustBeSignable(
   headers: IncomingHttpHeaders,
   { keyring, now }: Pick<VerifierParts, "keyring" | "now">,
@@ -64,8 +60,8 @@ export function mustBeSignable(
 }
 
 /**
- * Who signed a request, which is then known to be as it was signed, recent, and here for the first time. A nonce is used up
- * by a right signature alone: else whoever has seen one could use up those of others.
+ * The key that signed a request, which is then known to be unchanged, recent and no replay. Only a valid signature uses its nonce up;
+ * otherwise anybody could use up the nonces of others.
  */
 export async function mustBeSigned(
   request: Request,
@@ -97,7 +93,7 @@ function partsOf(headers: IncomingHttpHeaders): Record<Part, string> {
     throw new Refusal(
       401,
       "signature_missing",
-      `This request must be signed, and lacks ${missing.join(", ")}. 'clm gateway sign-proxy' signs for tools that cannot.`,
+      `This request must be signed, and lacks ${missing.join(", ")}. For tools that cannot sign: clm gateway sign-proxy`,
     );
   }
   if (!given.every(([part, value]) => typeof value === "string" && shapes[part].test(value))) throw invalid();
@@ -111,16 +107,16 @@ function mustHaveNone(covered: CoveredHeaders, headers: IncomingHttpHeaders): vo
   throw new Refusal(
     401,
     "signature_incomplete",
-    `A signature of version 1 does not cover ${unsigned.join(", ")}. Sign with version 2 (docs/gateway.md), or send it without.`,
+    `A signature of version 1 does not cover ${unsigned.join(", ")}. Sign with version 2 (docs/gateway.md), or omit it.`,
   );
 }
 
-// What of it is wrong is told to nobody: who has the key can sign again, and who has not should not learn.
+// Does not say what is wrong: a caller who has the key can sign again, and others should not learn it.
 const invalid = (): Refusal =>
   new Refusal(
     401,
     "signature_invalid",
-    "The signature of this request is not right. Which keys there are, and which sign, is shown by: clm gateway key list",
+    "The signature of this request is invalid. List the keys, and which of them sign, with: clm gateway key list",
   );
 
 function mustBeRecent(stamp: number, now: number): void {
@@ -130,7 +126,7 @@ function mustBeRecent(stamp: number, now: number): void {
   throw new Refusal(
     401,
     "signature_stale",
-    `This request was signed ${Math.abs(apart)} s ${which} the gateway's time, and ${window} s is the most: ` +
-      "either it waited for long, or the clocks differ.",
+    `This request was signed ${Math.abs(apart)} s ${which} the gateway's time; at most ${window} s are accepted: ` +
+      "either it was delayed, or the clocks differ.",
   );
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../text/defined.js";
 import type { UpstreamTarget } from "../gateway-parts.js";
 import { Breaker } from "./breaker.js";
 import { UpstreamPool, type UpstreamPoolOptions } from "./upstream-pool.js";
@@ -11,54 +12,53 @@ export type UpstreamPoolsOptions = Pick<UpstreamPoolOptions, "maxConnections" | 
   onAttempt?(host: string, error: unknown): void;
 };
 
-export interface UpstreamPools {
-  /** The pool of a target; renewed when the target's mark has changed. */
-  poolFor(target: UpstreamTarget): UpstreamPool;
-  /** Open connections by host. */
-  openConnections(): Iterable<readonly [host: string, count: number]>;
-  close(): void;
-}
-
 /** One pool for each agent and each proxy, made on first use. */
-export function openUpstreamPools({ connect, onAttempt, ...options }: UpstreamPoolsOptions): UpstreamPools {
-  const pools = new Map<string, UpstreamPool>();
-  const marks = new Map<string, string | undefined>();
-  const byHost = new Map<string, UpstreamPool[]>();
-  const breakers = new Map<string, Breaker>();
-  const breakerOf = (host: string) => {
-    const breaker = breakers.get(host) ?? new Breaker();
-    breakers.set(host, breaker);
-    return breaker;
-  };
-  const sweep = setInterval(() => {
-    for (const pool of pools.values()) pool.closeIdle();
+export class UpstreamPools {
+  readonly #pools = new Map<string, { host: string; pool: UpstreamPool; mark: string | undefined }>();
+  readonly #breakers = new Map<string, Breaker>();
+  readonly #sweep = setInterval(() => {
+    for (const { pool } of this.#pools.values()) pool.closeIdle();
   }, sweepInterval).unref();
 
-  return {
-    poolFor(target) {
-      const { host, name, proxy, mark, idleTimeout } = target;
-      const key = `${host}/${name}${proxy ? "/proxy" : ""}`;
-      const known = pools.get(key);
-      if (known && marks.get(key) !== mark) known.renew();
-      marks.set(key, mark);
-      if (known) return known;
-      const pool = new UpstreamPool({
-        ...options,
-        ...(idleTimeout !== undefined && { idleTimeout }),
-        title: `${name} on ${host}`,
-        hostBreaker: breakerOf(host),
-        connect: (stop) => connect({ host, name, proxy }, stop),
-        onAttempt: (error) => onAttempt?.(host, error),
-      });
-      pools.set(key, pool);
-      byHost.set(host, [...(byHost.get(host) ?? []), pool]);
-      return pool;
-    },
-    openConnections: () =>
-      [...byHost].map(([host, pools]) => [host, pools.reduce((sum, { open }) => sum + open, 0)] as const),
-    close() {
-      clearInterval(sweep);
-      for (const pool of pools.values()) pool.close();
-    },
-  };
+  constructor(private readonly options: UpstreamPoolsOptions) {}
+
+  /** The pool of a target; renewed when the target's mark has changed. */
+  poolFor({ host, name, proxy, mark, idleTimeout }: UpstreamTarget): UpstreamPool {
+    const key = `${host}/${name}${proxy ? "/proxy" : ""}`;
+    const known = this.#pools.get(key);
+    if (known) {
+      if (known.mark !== mark) known.pool.renew();
+      known.mark = mark;
+      return known.pool;
+    }
+    const { connect, onAttempt, ...options } = this.options;
+    const pool = new UpstreamPool({
+      ...options,
+      ...defined({ idleTimeout }),
+      title: `${name} on ${host}`,
+      hostBreaker: this.#breakerOf(host),
+      connect: (stop) => connect({ host, name, proxy }, stop),
+      onAttempt: (error) => onAttempt?.(host, error),
+    });
+    this.#pools.set(key, { host, pool, mark });
+    return pool;
+  }
+
+  /** Open connections by host. */
+  openConnections(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { host, pool } of this.#pools.values()) counts.set(host, (counts.get(host) ?? 0) + pool.open);
+    return counts;
+  }
+
+  close(): void {
+    clearInterval(this.#sweep);
+    for (const { pool } of this.#pools.values()) pool.close();
+  }
+
+  #breakerOf(host: string): Breaker {
+    const breaker = this.#breakers.get(host) ?? new Breaker();
+    this.#breakers.set(host, breaker);
+    return breaker;
+  }
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type FairQueue, fairQueue, type Leave } from "../../../src/gateway/fair-queue.js";
-import { loopShare } from "../../../src/gateway/loop-share.js";
-import { pendingRequests } from "../../../src/gateway/pending-requests.js";
+import { FairQueue, type Leave } from "../../../src/gateway/fair-queue.js";
+import { LoopShare } from "../../../src/gateway/loop-share.js";
+import { PendingRequests } from "../../../src/gateway/pending-requests.js";
 import { Refusal } from "../../../src/gateway/refusal.js";
 
 const still = new AbortController().signal;
@@ -36,14 +36,14 @@ function calls(queue: FairQueue) {
 
 describe("a fair queue", () => {
   it("lets keys take turns, however many calls each of them has", async () => {
-    const { begun, call, leave } = calls(fairQueue({ slots: 1 }));
+    const { begun, call, leave } = calls(new FairQueue({ slots: 1 }));
     for (const name of ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]) call(name);
     for (let at = 0; at < 7; at++) await leave(begun[at] ?? "");
     expect(begun).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
   });
 
   it("keeps a key to its own number, and gives the others the rest", async () => {
-    const { begun, call, leave } = calls(fairQueue({ slots: 3, perKey: 2 }));
+    const { begun, call, leave } = calls(new FairQueue({ slots: 3, perKey: 2 }));
     for (const name of ["a1", "a2", "a3", "b1", "b2"]) call(name);
     expect(begun).toEqual(["a1", "a2", "b1"]);
     await leave("b1");
@@ -54,14 +54,14 @@ describe("a fair queue", () => {
   });
 
   it("keeps agents apart", () => {
-    const { begun, call } = calls(fairQueue({ slots: 1 }));
+    const { begun, call } = calls(new FairQueue({ slots: 1 }));
     call("a1", undefined, "ada");
     call("a2", undefined, "ben");
     expect(begun).toEqual(["a1", "a2"]);
   });
 
   it("drops callers that leave while waiting", async () => {
-    const queue = fairQueue({ slots: 1 });
+    const queue = new FairQueue({ slots: 1 });
     const first = queue.enter("ada", keyOf("a"), still) as Leave;
     const leaving = new AbortController();
     const gone = queue.enter("ada", keyOf("a"), leaving.signal);
@@ -78,7 +78,7 @@ describe("a fair queue", () => {
     ["the key has as many as it may have", 1, [429, "concurrency_exceeded", 5]],
   ] as const)("does not let wait for ever: %s", async (_about, concurrency, refused) => {
     vi.useFakeTimers();
-    const queue = fairQueue({ slots: 1, timeout: 1000 });
+    const queue = new FairQueue({ slots: 1, timeout: 1000 });
     queue.enter("ada", keyOf(concurrency === 1 ? "a" : "b"), still);
     const waiting = queue.enter("ada", keyOf("a", concurrency), still) as Promise<Leave>;
     const why = waiting.catch((error: unknown) => error);
@@ -90,7 +90,7 @@ describe("a fair queue", () => {
 
 describe("what waits in memory", () => {
   it("is no more than a key may have, and is given back once", () => {
-    const pending = pendingRequests({ requests: 2, bytes: 100, bytesOfAll: 150 });
+    const pending = new PendingRequests({ requests: 2, bytes: 100, bytesOfAll: 150 });
     const first = pending.enter("a", 60);
     expect(() => pending.enter("a", 41)).toThrow(Refusal);
     const second = pending.enter("a", 40);
@@ -105,7 +105,7 @@ describe("what waits in memory", () => {
   });
 
   it("has room for one request, however large", () => {
-    const pending = pendingRequests({ requests: 1, bytes: 10, bytesOfAll: 10 });
+    const pending = new PendingRequests({ requests: 1, bytes: 10, bytesOfAll: 10 });
     pending.enter("a", 100).leave();
     pending.enter("a", 100);
   });
@@ -113,7 +113,7 @@ describe("what waits in memory", () => {
 
 it("an agent rests for as long as it took more than its share", () => {
   let now = 0;
-  const share = loopShare({ share: 0.25, burst: 50, now: () => now });
+  const share = new LoopShare({ share: 0.25, burst: 50, now: () => now });
   expect(share.used("ada", 50)).toBe(0);
   expect(share.used("ada", 10)).toBe(40);
   expect(share.used("ben", 10)).toBe(0);

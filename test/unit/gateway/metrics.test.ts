@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createMetrics } from "../../../src/gateway/metrics.js";
+import { Metrics } from "../../../src/gateway/metrics.js";
 import { call, ending, key } from "./audit/calls.js";
 
 interface Sample {
@@ -49,8 +49,8 @@ function parsed(text: string) {
 }
 
 test("requests, refusals, tokens and money are counted by agent and key", () => {
-  const metrics = createMetrics();
-  for (let n = 0; n < 3; n++) metrics.began(call(n));
+  const metrics = new Metrics();
+  for (let n = 0; n < 3; n++) metrics.began();
   metrics.ended(call(1), ending());
   metrics.ended(call(2), ending({ status: 429, code: "rate_limit_exceeded" }));
   const { of, types } = parsed(metrics.render());
@@ -80,7 +80,7 @@ test("requests, refusals, tokens and money are counted by agent and key", () => 
 });
 
 test("a histogram's steps grow up to the count of all", () => {
-  const metrics = createMetrics();
+  const metrics = new Metrics();
   for (const took of [1, 5, 30, 700, 1_000_000]) metrics.ended(call(1), ending({ took, first: took / 10 }));
   const { of } = parsed(metrics.render());
   const steps = of("clm_gateway_request_seconds_bucket");
@@ -93,7 +93,7 @@ test("a histogram's steps grow up to the count of all", () => {
 });
 
 test("nothing that a caller typed is a label", () => {
-  const metrics = createMetrics();
+  const metrics = new Metrics();
   const {
     key: _key,
     target: _target,
@@ -121,7 +121,7 @@ test("nothing that a caller typed is a label", () => {
 });
 
 test.each(['a"b', "a\\b", "a\nb", "a\\nb", '"}', "grüße 日本", "\\"])("a key may be called %j", (name) => {
-  const metrics = createMetrics({
+  const metrics = new Metrics({
     pools: () => [
       ["wolf-i", 2],
       [name, 1],
@@ -137,7 +137,7 @@ test.each(['a"b', "a\\b", "a\nb", "a\\nb", '"}', "grüße 日本", "\\"])("a key
 });
 
 test("a restricted key sees only its own agents, and no other key's name", () => {
-  const metrics = createMetrics({
+  const metrics = new Metrics({
     pools: () => [
       ["wolf-i", 2],
       ["wolf-j", 3],
@@ -169,7 +169,7 @@ test("a restricted key sees only its own agents, and no other key's name", () =>
 });
 
 test("however many keys come and go, it stays small and loses no count", () => {
-  const metrics = createMetrics();
+  const metrics = new Metrics();
   for (let n = 0; n < 10_000; n++) metrics.ended(call(1, { key: { ...key, name: `key-${n}` } }), ending({ usd: 1 }));
   const { of } = parsed(metrics.render());
   const spent = of("clm_gateway_usd_total");

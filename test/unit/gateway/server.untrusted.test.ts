@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { Refusal } from "../../../src/gateway/refusal.js";
 import type { UpstreamPool } from "../../../src/gateway/upstream-pool/upstream-pool.js";
-import { openUpstreamPools } from "../../../src/gateway/upstream-pool/upstream-pools.js";
+import { UpstreamPools } from "../../../src/gateway/upstream-pool/upstream-pools.js";
 import { betweens } from "./between.js";
 import { ask, chat, keyOf, says, served, talk } from "./test-gateway.js";
 
@@ -17,7 +17,7 @@ function slowlyClosing(port: number) {
     socket.destroy = () => socket.end();
     return socket;
   };
-  return openUpstreamPools({ connect: async () => ({ connection: { open: true }, port, open }) });
+  return new UpstreamPools({ connect: async () => ({ connection: { open: true }, port, open }) });
 }
 
 const post = (body: string): string =>

@@ -10,7 +10,7 @@ import { mayUse, mustMay } from "../../../src/gateway/keys/rights.js";
 import { Refusal } from "../../../src/gateway/refusal.js";
 import { type Gateway, openGateway, type ServerSettings } from "../../../src/gateway/server.js";
 import { scopesWith } from "../../../src/gateway/session-scope.js";
-import { openUpstreamPools } from "../../../src/gateway/upstream-pool/upstream-pools.js";
+import { UpstreamPools } from "../../../src/gateway/upstream-pool/upstream-pools.js";
 import { Secret } from "../../../src/secret.js";
 import { manifestFailures } from "../agents/chat/forms.js";
 
@@ -136,7 +136,7 @@ export async function door({
     await once(socket, "connect");
     return socket;
   };
-  const pools = openUpstreamPools({
+  const pools = new UpstreamPools({
     maxConnections: most,
     async connect({ proxy }) {
       self.found++;

@@ -11,20 +11,20 @@ export const run: Handler<typeof audit> = async ({ options }, clm) => {
   if (checks) {
     const others = { follow: follow || undefined, limit, key, agent, status, since: options.since };
     const [given] = Object.entries(others).filter(([, value]) => value !== undefined);
-    if (given) throw new Fault("usage", `--verify looks at the whole log, and --${given[0]} at a part of it`);
+    if (given) throw new Fault("usage", `--verify checks the whole log and cannot be combined with --${given[0]}`);
     return verify(clm);
   }
   const since =
     options.since === undefined ? undefined : parseTimeAsSeconds("--since", options.since, clm.now()) * 1000;
   const filter: RequestFilter = { key, agent, status, since };
   const most = limit ?? (since === undefined ? (follow ? 10 : 50) : undefined);
-  if (follow) return followed(clm, filter, most);
+  if (follow) return followLog(clm, filter, most);
   const isAll = Object.values(filter).every((value) => value === undefined);
-  const nothingYet = { ...view, empty: "Nothing went through the gateway yet." };
+  const nothingYet = { ...view, empty: "No requests yet." };
   clm.list(await lastRequests(clm.configDir, filter, most), isAll ? nothingYet : view);
 };
 
-async function followed(clm: Context, filter: RequestFilter, limit: number | undefined): Promise<number> {
+async function followLog(clm: Context, filter: RequestFilter, limit: number | undefined): Promise<number> {
   clm.untilStopped();
   const row = requestRow(clm);
   for await (const lines of followRequests(clm.configDir, filter, { limit, signal: clm.signal })) {
@@ -37,5 +37,5 @@ async function followed(clm: Context, filter: RequestFilter, limit: number | und
 async function verify(clm: Context): Promise<undefined> {
   const { ok, entries, files } = await verifyRequests(clm.configDir);
   const where = files > 1 ? ` in ${files} files` : "";
-  clm.show({ ok, entries, files }, () => `the gateway's audit log is whole: ${entries} lines${where}`);
+  clm.show({ ok, entries, files }, () => `the gateway's audit log is intact: ${entries} lines${where}`);
 }

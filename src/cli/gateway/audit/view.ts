@@ -28,13 +28,13 @@ const columns: (Column<RequestLine> & { room: number })[] = [
 export const view: View<RequestLine> = {
   columns,
   name: ({ id }) => id,
-  empty: "There is no such request.",
+  empty: "No matching requests.",
 };
 
 const tokensText = ({ input, output, estimated, claimed }: NonNullable<RequestLine["tokens"]>): string =>
   `${estimated ? "~" : claimed ? "!" : ""}${input}+${output}`;
 
-/** A request on a line of its own, for those that come one after the other. */
+/** One request per line, for --follow. */
 export function requestRow({ screen }: Context): (line: RequestLine) => string {
   const dyed = (style: keyof Paint | undefined, text: string) => (screen && style ? screen.paint[style](text) : text);
   return (line) =>

@@ -35,7 +35,7 @@ const viewAt = (now: Date): View<KeySummary> => ({
     spent: { tokens: spent.tokens, usd: spent.nano / 1e9 },
   }),
   name: ({ name }) => name,
-  empty: "No gateway keys yet. Make one with: clm gateway key create --name NAME --agents PATTERNS",
+  empty: "No gateway keys yet. Create one with: clm gateway key create --name NAME --agents PATTERNS",
 });
 
 const stateCell = ({ state, former_until }: KeySummary): string =>

@@ -8,6 +8,6 @@ export const run: Handler<typeof revoke> = async ({ args }, clm) => {
   if (clm.dryRun && !already) return undefined;
   const { id, name, revoked_at } = key;
   clm.show({ id, name, revoked_at, already }, () =>
-    already ? `${name} (${id}) was revoked at ${revoked_at}` : `${name} (${id}) opens nothing any more`,
+    already ? `${name} (${id}) was revoked at ${revoked_at}` : `${name} (${id}) is revoked`,
   );
 };

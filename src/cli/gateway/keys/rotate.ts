@@ -12,7 +12,7 @@ export const run: Handler<typeof rotate> = async ({ args, options }, clm) => {
       handOutKey(clm, record, key);
       if (clm.format === "json") return;
       const { former } = record;
-      clm.ui.note(former ? `the old one works until ${former.until}` : "the old one opens nothing any more");
+      clm.ui.note(former ? `the old key is valid until ${former.until}` : "the old key is not valid any more");
     }),
   );
 };

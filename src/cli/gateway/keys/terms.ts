@@ -2,16 +2,14 @@ import { Fault } from "../../../errors.js";
 import type { GatewayKey } from "../../../state/gateway-keys.js";
 import { parseTime } from "../../parse-time.js";
 
-/** What is typed of times and money for a key. */
-
 /** Milliseconds; 90s, 30m, 1h, 2d, 1w or some of them in a row. */
 export function lengthFrom(option: string, text: string, now: Date): number {
   const moment = /^[\dsmhdw]+$/.test(text) ? soon(option, text, now) : undefined;
   if (moment && "ago" in moment && moment.ago > 0) return moment.ago * 1000;
-  throw new Fault("bad-input", `${option} ${text} is no length of time`, { why: "it can be 30m, 1h, 2d or 1w" });
+  throw new Fault("bad-input", `${option} ${text} is not a duration`, { why: "it can be 30m, 1h, 2d or 1w" });
 }
 
-/** So long from now, or a day, or a day and a time. */
+/** A duration from now, a date, or a date and a time. */
 export function endFrom(option: string, text: string, now: Date): Date {
   const moment = soon(option, text, now);
   const end = "ago" in moment ? now.getTime() + moment.ago * 1000 : moment.at * 1000;
@@ -32,12 +30,12 @@ const noEnd = (option: string, text: string) =>
     why: "it can be 12h, 30d (from now), 2027-01-01, '2027-01-01 09:30' or 2027-01-01T09:30:00Z",
   });
 
-/** `20` in all, `5/day` or `50/month`. */
+/** `20` in total, `5/day` or `50/month`. */
 export function budgetFrom(text: string): NonNullable<GatewayKey["budget"]> {
   const [, amount, per = "ever"] = /^\$?(\d{1,9}(?:\.\d{1,6})?)(?:\/(day|month))?$/.exec(text) ?? [];
   const usd = Number(amount);
   if (usd > 0) return { usd, per: per as "day" | "month" | "ever" };
-  throw new Fault("bad-input", `--budget-usd ${text} is no budget`, {
-    why: "it is an amount above 0: 20 for as long as the key lives, 5/day or 50/month",
+  throw new Fault("bad-input", `--budget-usd ${text} is not a budget`, {
+    why: "it is an amount above 0: 20 in total, 5/day or 50/month",
   });
 }

@@ -10,7 +10,7 @@ export const run: Handler<typeof usage> = async ({ options }, clm) => {
   const from = since === undefined ? undefined : dateOf(since, clm.now());
   const { rows, total } = await usageOf(clm.configDir, { key, agent, since: from, by });
   if (clm.format !== "table") {
-    clm.show({ by, rows: rows.map((row) => ({ ...named(row, by), ...told(row) })), total: told(total) });
+    clm.show({ by, rows: rows.map((row) => ({ ...named(row, by), ...asData(row) })), total: asData(total) });
     return undefined;
   }
   clm.list(rows.length === 0 ? [] : [...rows, { of: "total", ...total }], {
@@ -23,11 +23,11 @@ export const run: Handler<typeof usage> = async ({ options }, clm) => {
       { title: "cost", value: ({ nano }) => dollars(nano) },
     ],
     name: ({ of }) => of,
-    empty: `Nothing went through the gateway ${since === undefined ? "yet" : "in that time"}.`,
+    empty: `No requests ${since === undefined ? "yet" : "in that time"}.`,
   });
 };
 
-/** Totals are of days in UTC, so a day that is typed is one too. */
+/** Totals are by UTC days, so dates are in UTC too. */
 function dateOf(since: string, now: Date): Date {
   const moment = parseTime("--since", since, { now, utc: true });
   return new Date("at" in moment ? moment.at * 1000 : now.getTime() - moment.ago * 1000);
@@ -35,6 +35,10 @@ function dateOf(since: string, now: Date): Date {
 
 const named = ({ of, id }: UsageGroup, by: string) => ({ [by]: of, ...(id !== undefined && { id }) });
 
-const told = ({ requests, errors, input, output, nano }: Totals) => ({
-  ...{ requests, errors, input, output, usd: nano / 1e9 },
+const asData = ({ requests, errors, input, output, nano }: Totals) => ({
+  requests,
+  errors,
+  input,
+  output,
+  usd: nano / 1e9,
 });

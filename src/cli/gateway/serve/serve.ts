@@ -33,19 +33,19 @@ function tellPerson({ ui }: Context, happening: GatewayEvent): void {
   if (happening.event === "ready") {
     const { url, agents } = happening;
     ui.out(`${url}/v1\n`);
-    ui.note(`the gateway to ${agents} agent${agents === 1 ? "" : "s"} is open here until Ctrl-C`);
-    ui.note("  make a key:           clm gateway key create --name NAME --agents '*' --role chat");
+    ui.note(`the gateway serves ${agents} agent${agents === 1 ? "" : "s"} until Ctrl-C`);
+    ui.note("  create a key:         clm gateway key create --name NAME --agents '*' --role chat");
     ui.note(`  settings for a tool:  clm gateway env KEY${url === defaultGatewayUrl ? "" : ` --url ${url}`}`);
   } else if (happening.event === "lost") {
     const { message, code, why } = happening.why;
-    ui.warn(`${message}; tried again when it is asked for [${code}]`);
+    ui.warn(`${message}; retried with the next request [${code}]`);
     for (const line of why) ui.note(`  ${line}`);
   } else if (happening.event === "back") ui.note(`${happening.host} is back`);
   else if (happening.event === "stopping") {
     const { requests } = happening;
     if (requests > 0)
-      ui.note(`${requests} request${requests === 1 ? " is" : "s are"} let end; Ctrl-C again cuts them off`);
-  } else ui.note("the gateway is closed");
+      ui.note(`waiting for ${requests} request${requests === 1 ? "" : "s"} to end; Ctrl-C again cuts them off`);
+  } else ui.note("the gateway has stopped");
 }
 
 function machine({ now }: Context, happening: GatewayEvent): object {

@@ -7,11 +7,11 @@ import { gatewayKeyNameFrom } from "../../../names.js";
 import type { Secret } from "../../../secret.js";
 import { type Agent, agentsOf } from "../../../state/agents.js";
 import type { GatewayKeys } from "../../../state/gateway-keys.js";
+import { defined } from "../../../text/defined.js";
 import type { Session } from "../../session.js";
 import { keepSigning, pepperOf, tidySigning } from "./secrets.js";
 import { keyStoreOf } from "./stores.js";
 
-/** What a new key is to be. */
 export type KeyOptions = Pick<
   GatewayKey,
   "name" | "agents" | "role" | "rpm" | "concurrency" | "tokens_per_day" | "budget" | "signed"
@@ -21,28 +21,32 @@ export type KeyOptions = Pick<
 const groupForm = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const patternForm = /^[a-z0-9*?._-]+(?:\/[a-z0-9*?._-]+)?(?:\/proxy)?$/;
 
-/** Create: a key that is handed out this once. That it was made is in the audit log before anybody can use it. */
+/** Creates a key and hands it out, once. It is in the audit log before it can be used. */
 export async function createKey(
   session: Session,
-  wish: KeyOptions,
+  options: KeyOptions,
   handOut: (record: GatewayKey, key: Secret) => void,
 ): Promise<void> {
   const { gate, ui, now } = session;
   const store = keyStoreOf(session);
-  const name = gatewayKeyNameFrom(wish.name);
-  const agents = patternsFrom(wish.agents);
-  if (wish.expires && !(wish.expires > now())) {
-    throw new Fault("bad-input", `--expires ${wish.expires.toISOString()} is past`, {
-      why: "the key would open nothing",
+  const name = gatewayKeyNameFrom(options.name);
+  const agents = patternsFrom(options.agents);
+  if (options.expires && !(options.expires > now())) {
+    throw new Fault("bad-input", `--expires ${options.expires.toISOString()} is past`, {
+      why: "the key would never be valid",
     });
   }
   mustBeFree(store.read(), name);
-  mustBeOneReach(wish);
-  warnOfNobody(session, agents);
-  const { role, signed, rpm, concurrency, tokens_per_day, budget, session_group, all_sessions } = wish;
-  const reach = reachOf(wish);
+  mustBeOneReach(options);
+  warnOfUnmatched(session, agents);
+  const { role, signed, rpm, concurrency, tokens_per_day, budget, session_group, all_sessions } = options;
+  const reach = reachOf(options);
   const sessions = reach === "own" ? "" : `, sessions: ${reach}`;
-  const action = { verb: "gateway key create", target: name, summary: `make gateway key ${name} (${role}${sessions})` };
+  const action = {
+    verb: "gateway key create",
+    target: name,
+    summary: `create gateway key ${name} (${role}${sessions})`,
+  };
   await gate.pass(action, () =>
     session.withFleetLock(async () => {
       const before = store.read();
@@ -54,13 +58,21 @@ export async function createKey(
       const hash = hashOf(pepper, key.reveal()).toString("hex");
       if (signed) await keepSigning(session, { id, hash, key });
       const record: GatewayKey = {
-        ...{ id, name, hash, agents, role, signed, created_at: now().toISOString() },
-        ...(wish.expires && { expires_at: wish.expires.toISOString() }),
-        ...(rpm !== undefined && { rpm }),
-        ...(concurrency !== undefined && { concurrency }),
-        ...(tokens_per_day !== undefined && { tokens_per_day }),
-        ...(budget && { budget }),
-        ...(session_group !== undefined && { session_group }),
+        id,
+        name,
+        hash,
+        agents,
+        role,
+        signed,
+        created_at: now().toISOString(),
+        ...defined({
+          expires_at: options.expires?.toISOString(),
+          rpm,
+          concurrency,
+          tokens_per_day,
+          budget,
+          session_group,
+        }),
         ...(all_sessions && { all_sessions }),
       };
       const after = await store.update(({ keys, ...rest }) => ({ ...rest, keys: { ...keys, [id]: record } }));
@@ -74,12 +86,12 @@ function mustBeOneReach({ session_group, all_sessions }: KeyOptions): void {
   if (session_group === undefined) return;
   if (all_sessions) {
     throw new Fault("usage", "--share-sessions and --all-sessions exclude each other", {
-      why: "a key with all sessions has those of every group too",
+      why: "a key with all sessions may use those of every group too",
     });
   }
   if (!groupForm.test(session_group)) {
-    throw new Fault("bad-input", "--share-sessions needs the name of a group", {
-      why: "a name has up to 63 of a-z 0-9 . _ - and begins with a letter or a digit",
+    throw new Fault("bad-input", "--share-sessions needs a group name", {
+      why: "a name has up to 63 characters of a-z 0-9 . _ - and begins with a letter or a digit",
     });
   }
 }
@@ -88,11 +100,11 @@ function patternsFrom(texts: string[]): string[] {
   const patterns = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ""))];
   const bad = patterns.findIndex((pattern) => !patternForm.test(pattern));
   if (patterns.length === 0 || bad >= 0) {
-    const which = bad < 0 ? "--agents names none" : `pattern ${bad + 1} of --agents is none`;
+    const which = bad < 0 ? "--agents is empty" : `pattern ${bad + 1} of --agents is invalid`;
     throw new Fault("bad-input", which, {
       why: [
-        "patterns are NAME or HOST/NAME with * and ?, parted by commas: 'web-*,lab-1/ada'; '*' is every agent",
-        "with /proxy behind it, a pattern means the subscriptions that agents lend: 'ada,ada/proxy'",
+        "patterns are NAME or HOST/NAME with * and ?, separated by commas: 'web-*,lab-1/ada'; '*' is every agent",
+        "a pattern that ends with /proxy is for the proxies of agents: 'ada,ada/proxy'",
       ],
       next: "clm agent list",
     });
@@ -103,20 +115,20 @@ function patternsFrom(texts: string[]): string[] {
 function mustBeFree({ keys }: GatewayKeys, name: string): void {
   const taken = Object.values(keys).find((key) => key.name === name && key.revoked_at === undefined);
   if (!taken) return;
-  throw new Fault("already-exists", `there is a gateway key called ${name}`, {
+  throw new Fault("already-exists", `there is already a gateway key called ${name}`, {
     why: `its id is ${taken.id}`,
     next: [`clm gateway key rotate ${name}`, `clm gateway key revoke ${name}`],
   });
 }
 
-/** The agent may come later, and a typing error is found now. */
-function warnOfNobody({ hosts, ui }: Session, agents: string[]): void {
+/** Only a warning: the agent may be installed later. */
+function warnOfUnmatched({ hosts, ui }: Session, agents: string[]): void {
   const all = agentsOf(hosts.read());
   for (const pattern of agents) {
     const probe = { agents: [pattern] } as GatewayKey;
     const fits = (agent: Agent, proxied: boolean) =>
       mayUse(probe, { host: agent.host.name, name: agent.name, proxied });
-    if (!all.some((agent) => fits(agent, false) || fits(agent, true))) ui.warn(`no agent matches '${pattern}' now`);
+    if (!all.some((agent) => fits(agent, false) || fits(agent, true))) ui.warn(`no agent matches '${pattern}' yet`);
   }
 }
 

@@ -6,11 +6,11 @@ import { keyStoreOf } from "./stores.js";
 
 export interface RevokeResult {
   key: GatewayKey;
-  /** It was before, and nothing was done. */
+  /** It was revoked before. */
   already: boolean;
 }
 
-/** Revoke: the key opens nothing from the next request on. Its record stays, for whoever reads the audit log. */
+/** The key is invalid from the next request on. Its record stays, because the audit log refers to it. */
 export async function revokeKey(session: Session, word: string): Promise<RevokeResult> {
   const store = keyStoreOf(session);
   const found = findGatewayKey(store.read(), word);
@@ -20,12 +20,12 @@ export async function revokeKey(session: Session, word: string): Promise<RevokeR
     verb: "gateway key revoke",
     target: name,
     summary: `revoke gateway key ${name} (${id})`,
-    question: `Revoke gateway key ${name}? Whoever uses it is refused from the next request on.`,
+    question: `Revoke gateway key ${name}? It is refused from the next request on.`,
   };
   const after = await session.gate.pass(action, () =>
     session.withFleetLock(async () => {
       const revoked_at = session.now().toISOString();
-      // Also in the backups: one that is put back must not let anybody in again.
+      // Also in the backups: restoring one must not make the key valid again.
       const changed = await store.update(
         ({ keys, ...rest }) => {
           const { former: _, ...key } = findGatewayKey({ keys }, id);

@@ -8,8 +8,8 @@ import { keepSigning, pepperOf, tidySigning } from "./secrets.js";
 import { keyStoreOf } from "./stores.js";
 
 /**
- * Rotate: another secret for the same key, which stays who it is: name, limits and what it used. The old secret ends at once, or
- * after the grace. One that was in its grace already ends now.
+ * Gives a key another secret; its name, limits and usage stay. The old secret ends at once, or after the grace period; one from an
+ * earlier rotation ends now.
  */
 export async function rotateGatewayKey(
   session: Session,
@@ -37,12 +37,14 @@ export async function rotateGatewayKey(
       if (old.signed) await keepSigning(session, { id, hash, key });
       const { former: _, ...kept } = old;
       const record: GatewayKey = {
-        ...{ ...kept, hash, rotated_at: now().toISOString() },
+        ...kept,
+        hash,
+        rotated_at: now().toISOString(),
         ...(grace !== undefined && {
           former: { hash: old.hash, until: endOf(old, new Date(now().getTime() + grace)) },
         }),
       };
-      // Also in the backups: one that is put back must not open to the old secret.
+      // Also in the backups: restoring one must not make the old secret valid again.
       const after = await store.update(
         ({ keys, ...rest }) => {
           mustBeActive(findGatewayKey({ keys }, id), now());
@@ -56,6 +58,6 @@ export async function rotateGatewayKey(
   );
 }
 
-/** No secret of a key works longer than the key. */
+/** No secret is valid longer than its key. */
 const endOf = ({ expires_at }: GatewayKey, until: Date): string =>
   expires_at !== undefined && Date.parse(expires_at) < until.getTime() ? expires_at : until.toISOString();

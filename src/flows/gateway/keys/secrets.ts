@@ -5,12 +5,10 @@ import type { Secret } from "../../../secret.js";
 import type { GatewayKeys } from "../../../state/gateway-keys.js";
 import type { Session } from "../../session.js";
 
-/**
- * What keys need of secrets.json is there before the record that uses it, and goes after the record that used it: a command
- * that is killed in between leaves a secret that opens nothing, which the next one puts away.
- */
+// A secret is stored before the key's record that uses it, and removed after it. A command that is killed in between leaves an unused
+// secret, which the next one removes.
 
-/** The pepper of all keys: made with the first one. */
+/** The pepper of all keys, created with the first one. */
 export async function pepperOf({ secrets, ui }: Session, keys: GatewayKey[], now: Date): Promise<Secret> {
   const { instance, name } = pepperPlace;
   const found = secrets.get(instance, name);
@@ -19,15 +17,13 @@ export async function pepperOf({ secrets, ui }: Session, keys: GatewayKey[], now
   if (found) return found;
   const lost = keys.filter((key) => stateOf(key, now) === "active").map((key) => key.name);
   if (lost.length > 0) {
-    ui.warn(
-      `${secrets.path} has lost what these keys were hashed with; they open nothing until rotated: ${lost.join(", ")}`,
-    );
+    ui.warn(`${secrets.path} has lost the pepper of these keys; they are invalid until rotated: ${lost.join(", ")}`);
   }
-  await secrets.set(instance, name, pepper, "what gateway keys are hashed with");
+  await secrets.set(instance, name, pepper, "pepper of gateway keys");
   return pepper;
 }
 
-/** Keeps what a signed key signs with, under the hash that the record will have. */
+/** Stores the signing secret, under the hash that the record will have. */
 export async function keepSigning(
   { secrets, ui }: Session,
   { id, hash, key }: { id: string; hash: string; key: Secret },
@@ -35,10 +31,10 @@ export async function keepSigning(
   const signer = signerOf(key);
   if (!signer) return;
   ui.hide(signer.secret);
-  await secrets.set({ gateway: id }, signingName(hash), signer.secret, "what a gateway key signs with");
+  await secrets.set({ gateway: id }, signingName(hash), signer.secret, "signing secret of a gateway key");
 }
 
-/** Forgets what no key signs with any more. */
+/** Removes unused signing secrets. */
 export async function tidySigning({ secrets }: Session, { keys }: GatewayKeys, now: Date): Promise<void> {
   for (const instance of secrets.instances()) {
     if (!("gateway" in instance) || instance.gateway === "keys") continue;
@@ -49,7 +45,7 @@ export async function tidySigning({ secrets }: Session, { keys }: GatewayKeys, n
 }
 
 function usedBy(key: GatewayKey, now: Date): string[] {
-  // Also when it is revoked: only who signs rightly is told so.
+  // Also of a revoked key: only a caller with a valid signature is told that it is revoked.
   if (!key.signed) return [];
   return [key.hash, ...(key.former && formerOpens(key, now) ? [key.former.hash] : [])].map(signingName);
 }

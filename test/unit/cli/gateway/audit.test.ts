@@ -98,10 +98,10 @@ describe("clm gateway audit", () => {
   });
 
   it.each([
-    [["--status", "4XX!"], "--status 4XX! is no status"],
+    [["--status", "4XX!"], "--status 4XX! is not a status"],
     [["--since", "soon"], "--since soon is not a time"],
-    [["--verify", "--key", "codex"], "--verify looks at the whole log, and --key at a part of it"],
-    [["--verify", "-f"], "--verify looks at the whole log, and --follow at a part of it"],
+    [["--verify", "--key", "codex"], "--verify checks the whole log and cannot be combined with --key"],
+    [["--verify", "-f"], "--verify checks the whole log and cannot be combined with --follow"],
   ])("refuses %j", async (options, why) => {
     const { code, stderr } = await audit(...options);
     expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
@@ -109,13 +109,13 @@ describe("clm gateway audit", () => {
 
   it("reports an empty log", async () => {
     const { code, stdout, stderr } = await clm(["gateway", "audit", "--config-dir", join(dir, "missing")]);
-    expect([code, stdout, stderr]).toEqual([0, "", "Nothing went through the gateway yet.\n"]);
+    expect([code, stdout, stderr]).toEqual([0, "", "No requests yet.\n"]);
   });
 
   it("verifies, also while the gateway runs, and names the place that was changed", async () => {
     expect(await audit("--verify")).toEqual({
       code: 0,
-      stdout: "the gateway's audit log is whole: 4 lines\n",
+      stdout: "the gateway's audit log is intact: 4 lines\n",
       stderr: "",
     });
     const before = readFileSync(file, "utf8");
@@ -123,7 +123,7 @@ describe("clm gateway audit", () => {
     try {
       const { code, stderr } = await audit("--verify");
       expect(code).toBe(30);
-      expect(stderr).toContain("the gateway's audit log is not as it was written [CLM-6001]");
+      expect(stderr).toContain("the gateway's audit log was changed [CLM-6001]");
       expect(stderr).toContain("audit.jsonl line 1: it was changed, or the line before it was");
       const { data } = JSON.parse((await audit("--verify", "-o", "json")).stderr).error;
       expect(data).toMatchObject({ entries: 4, file: "audit.jsonl", line: 1, seq: 1 });

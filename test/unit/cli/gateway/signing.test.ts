@@ -123,8 +123,8 @@ describe("gateway env", () => {
     ["a revoked key", ["old"], 8, "gateway key old is revoked"],
     ["an expired key", ["late"], 8, "gateway key late has expired"],
     ["a key for agents that are not there", ["none"], 8, "may use none of the agents"],
-    ["an open way", ["ci", "--url", "http://gw.example"], 2, "readable over the network"],
-    ["a password", ["ci", "--url", "https://u:hunter2@gw.example"], 2, "no address of a gateway"],
+    ["an open way", ["ci", "--url", "http://gw.example"], 2, "unencrypted over the network"],
+    ["a password", ["ci", "--url", "https://u:hunter2@gw.example"], 2, "not the URL of a gateway"],
     ["a path", ["ci", "--url", "https://gw.example/clm/v1"], 2, "has a path"],
     ["a tool that nobody knows", ["ci", "--tool", "emacs"], 2, "--tool"],
   ])("refuses %s", async (_, words, exit, told) => {
@@ -336,8 +336,8 @@ describe("gateway sign-proxy", () => {
   });
 
   it.each([
-    ["a gateway elsewhere without TLS", ["--to", "http://gw.example:4141"], 2, "readable over the network"],
-    ["a password in the address", ["--to", "https://u:hunter2@gw.example"], 2, "no address of a gateway"],
+    ["a gateway elsewhere without TLS", ["--to", "http://gw.example:4141"], 2, "unencrypted over the network"],
+    ["a password in the address", ["--to", "https://u:hunter2@gw.example"], 2, "not the URL of a gateway"],
     ["a key for a variable", ["--key-env", key], 2, "a key is never an argument"],
     ["a key for a file", ["--key-file", key], 2, "a key is never an argument"],
     ["what is no variable", ["--key-env", "hunter2 hunter2"], 2, "a key is never an argument"],

@@ -37,10 +37,10 @@ audit: {max_bytes: 8192, keep: 3}
     ["max_answer_bytes: 1", "max_answer_bytes"],
     ["log_bodies: maybe", "log_bodies"],
     ["listen: 5", "listen"],
-    ["- a", "what stands"],
+    ["- a", "the top level"],
   ];
   it.each(wrong)("%s is not right", (text, member) => {
-    expect(() => settingsFrom(text, "f.yaml")).toThrow(`${member} in f.yaml is not right`);
+    expect(() => settingsFrom(text, "f.yaml")).toThrow(`${member} in f.yaml is invalid`);
   });
 
   it("that is not YAML", () => {
@@ -67,6 +67,6 @@ describe("where it listens", () => {
     }
     expect(await settingsFor({ listen: "0.0.0.0", ...tls, exposeToNetwork: true })).toMatchObject({ exposed: true });
     await expect(settingsFor({ listen: "example.com" })).rejects.toMatchObject({ fault: "bad-input" });
-    await expect(settingsFor({ tlsCert: "c" })).rejects.toMatchObject({ why: ["--tls-key was not given"] });
+    await expect(settingsFor({ tlsCert: "c" })).rejects.toMatchObject({ why: ["--tls-key is missing"] });
   });
 });

@@ -3,7 +3,7 @@ import { createKey } from "../../../../src/flows/gateway/keys/create.js";
 import { revokeKey } from "../../../../src/flows/gateway/keys/revoke.js";
 import { rotateGatewayKey } from "../../../../src/flows/gateway/keys/rotate.js";
 import type { Session } from "../../../../src/flows/session.js";
-import { openKeyring } from "../../../../src/gateway/keys/keyring.js";
+import { Keyring } from "../../../../src/gateway/keys/keyring.js";
 import { signerOf } from "../../../../src/gateway/signing/signing-secret.js";
 import { gatewayKeyStore } from "../../../../src/state/gateway-keys.js";
 import { openSecrets } from "../../../../src/state/secrets.js";
@@ -12,7 +12,7 @@ import { inSession } from "../in-session.js";
 
 const directory = scratchDirectories();
 const now = () => new Date("2026-01-01T00:00:00Z");
-const ringOf = (dir: string) => openKeyring(dir, openSecrets(dir), now);
+const ringOf = (dir: string) => new Keyring(dir, openSecrets(dir), now);
 const recordsOf = (dir: string) => Object.values(gatewayKeyStore(dir).read().keys);
 
 class Killed extends Error {}

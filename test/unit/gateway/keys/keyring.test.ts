@@ -2,7 +2,7 @@ import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { GatewayKey } from "../../../../src/gateway/keys/key.js";
-import { type Keyring, openKeyring } from "../../../../src/gateway/keys/keyring.js";
+import { Keyring } from "../../../../src/gateway/keys/keyring.js";
 import {
   hashOf,
   idIn,
@@ -35,7 +35,7 @@ beforeEach(async () => {
   secrets = openSecrets(dir);
   await secrets.set(pepperPlace.instance, pepperPlace.name, pepper, "");
   await record({});
-  ring = openKeyring(dir, secrets, () => now);
+  ring = new Keyring(dir, secrets, () => now);
 });
 
 /** Requests come in other turns of the event loop than changes of the files. */

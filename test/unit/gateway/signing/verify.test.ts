@@ -157,7 +157,7 @@ describe("is refused", () => {
     // Always the same words, whatever is wrong.
     expect([refusal.status, refusal.code, refusal.message]).toEqual([
       ...[401, "signature_invalid"],
-      "The signature of this request is not right. Which keys there are, and which sign, is shown by: clm gateway key list",
+      "The signature of this request is invalid. List the keys, and which of them sign, with: clm gateway key list",
     ]);
     expect(checking.used).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { Fault, type FaultDetails, type FaultName } from "../../../../src/errors
 import { Breaker } from "../../../../src/gateway/upstream-pool/breaker.js";
 import { connectFailure } from "../../../../src/gateway/upstream-pool/connect-failure.js";
 import { UpstreamPool } from "../../../../src/gateway/upstream-pool/upstream-pool.js";
-import { openUpstreamPools } from "../../../../src/gateway/upstream-pool/upstream-pools.js";
+import { UpstreamPools } from "../../../../src/gateway/upstream-pool/upstream-pools.js";
 
 describe("why an upstream cannot be reached", () => {
   const cases: [fault: FaultName, details: FaultDetails, code: string, ofHost: boolean][] = [
@@ -195,7 +195,7 @@ describe("an upstream pool", () => {
 
     it("when the place it leads to has another mark", async () => {
       const ports = [1, 2, 3];
-      const pools = openUpstreamPools({
+      const pools = new UpstreamPools({
         connect: async () => ({
           ...{ connection: { open: true }, port: ports.shift() ?? 0 },
           open: async () => nowhere(),
