@@ -68,3 +68,7 @@ export function installerOf(type: string, { installer }: Release): NonNullable<R
     next: "clm agent install --help",
   });
 }
+
+/** Whether agents of the type are served by a model provider. */
+export const needsProvider = ({ stages }: Manifest): boolean =>
+  stages.some(({ name, skipped }) => name === "providers" && skipped === undefined);

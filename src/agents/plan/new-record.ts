@@ -16,6 +16,7 @@ export interface NewAgent {
 export function newRecord(manifest: Manifest, { name, version, port, mark, relaxed }: NewAgent): AgentRecord {
   const unit = fill(manifest.unit.name, { name });
   if (unit === undefined) throw new Fault("bug", `the manifest of ${manifest.type} names its unit by more than a name`);
+  const first = manifest.stages.find(({ skipped }) => skipped === undefined);
   return {
     type: manifest.type,
     version,
@@ -26,6 +27,6 @@ export function newRecord(manifest: Manifest, { name, version, port, mark, relax
     unit,
     port,
     ...(relaxed && { relaxed }),
-    onboarding: { state: "providers", stages: {} },
+    onboarding: { state: first?.name ?? "validate", stages: {} },
   };
 }

@@ -1,4 +1,5 @@
 import type { Field } from "../../agents/manifest/manifest.js";
+import { needsProvider } from "../../agents/manifest/registry.js";
 import { extraNames } from "../../agents/manifest/secret-names.js";
 import type { Answers, ModelChoice, ResolvedAgent, Values } from "../../agents/plan/resolved-agent.js";
 import { Fault } from "../../errors.js";
@@ -32,8 +33,7 @@ export async function answersFor(
     return found;
   };
   const choose = (choice: { provider: string; model?: string | undefined }) => modelChoice(session, agent, choice);
-  const needsProvider = manifest.stages.some(({ name: stage, skipped }) => stage === "providers" && !skipped);
-  if (record.provider === undefined && needsProvider) throw noProvider(session, agent);
+  if (record.provider === undefined && needsProvider(manifest)) throw noProvider(session, agent);
   const gone = missingProviders(record, session.providers.read());
   if (gone.length > 0) throw missingProvidersFault(agent, gone);
 

@@ -1,5 +1,6 @@
 import type { Check } from "../../agents/check.js";
 import type { Field, Manifest } from "../../agents/manifest/manifest.js";
+import { needsProvider } from "../../agents/manifest/registry.js";
 import type { Secret } from "../../secret.js";
 import { providersOf } from "../../state/agent.js";
 import { type Agent, secretOwner } from "../../state/agents.js";
@@ -12,7 +13,11 @@ type Known = Pick<Session, "secrets" | "providers">;
 
 /** The checks of an agent that no host need be asked for. */
 export function checkRecorded(known: Known, manifest: Manifest, agent: Agent): Check[] {
-  return [checkOnboarding(agent), checkSecrets(known, manifest, agent), checkProviders(known, agent)];
+  return [
+    checkOnboarding(agent),
+    checkSecrets(known, manifest, agent),
+    ...(needsProvider(manifest) ? [checkProviders(known, agent)] : []),
+  ];
 }
 
 function checkOnboarding({ name, ref, host, record }: Agent): Check {

@@ -2,7 +2,7 @@ import { type FrameHandlers, frameReader } from "../../agents/logs/frame-reader.
 import { Fault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
 import { beating } from "../../remote/leash.js";
-import { commandFor } from "../../remote/operations/conversation.js";
+import { scriptShell } from "../../remote/operations/conversation.js";
 import { withSilenceTimeout } from "../../remote/silence-timeout.js";
 import { lastLines, tailOf } from "../../text/last-lines.js";
 
@@ -21,7 +21,7 @@ export async function listen(
   signal: AbortSignal,
 ): Promise<void> {
   // A session of its own can be ended as one: root's processes are out of reach for our signals.
-  const process = await connection.as("root").spawn(`setsid -w ${commandFor(script)}`, { signal });
+  const process = await connection.as("root").spawn(`exec setsid -w ${scriptShell(script)}`, { signal });
   const { name: host } = connection.target;
   let ended = false;
   const read = frameReader({

@@ -88,9 +88,11 @@ export async function converse(
  * The command line is tiny and means the same to any login shell. The script is the first bytes of stdin, and dd
  * takes not one more: what follows is for the script (busybox's `head -c` reads ahead).
  */
-export function commandFor(script: string): string {
-  return `exec /bin/sh -c 'eval "$(dd bs=${Buffer.byteLength(script)} count=1 iflag=fullblock status=none)"'`;
-}
+export const scriptShell = (script: string): string =>
+  `/bin/sh -c 'eval "$(dd bs=${Buffer.byteLength(script)} count=1 iflag=fullblock status=none)"'`;
+
+/** The same in the place of the login shell. */
+export const commandFor = (script: string): string => `exec ${scriptShell(script)}`;
 
 function brokenOff(end: Exit | Fault, complaint: string): Fault {
   if (end instanceof Fault) return end;
