@@ -5,12 +5,12 @@ import { Secret } from "../secret.js";
 import type { Setting } from "./session.js";
 
 /**
- * Passwords and passphrases come from a person at a hidden prompt, asked once each. For scripts the sudo password may
- * stand in a file or in $CLM_SUDO_PASSWORD. None is ever an argument, and none is kept on disk by us.
+ * Passwords and passphrases, from a hidden prompt, asked once each. Scripts may have the sudo password in a file or in
+ * $CLM_SUDO_PASSWORD. None is ever an argument, and clm stores none.
  */
 export function askingPerson({ ui, env, sudoPasswordFile }: Setting): ConnectOptions["credentials"] {
   const answers = new Map<string, Promise<Secret | undefined>>();
-  // Questions for many hosts at once come one after the other.
+  // Prompts for several hosts come one after the other.
   let turn: Promise<unknown> = Promise.resolve();
 
   const once = (key: string, get: () => Promise<Secret | undefined>): Promise<Secret | undefined> => {

@@ -5,8 +5,8 @@ import { parseSource } from "./secret-source.js";
 import type { Session } from "./session.js";
 
 /**
- * Hides every secret that clm can have without asking anybody: whatever an agent says, keeps or is told may hold any of
- * them. What a `cmd:` would give is not fetched for it, which may ask a person; it is hidden where it is used. Returns them.
+ * Redacts, from now on, every secret that clm can read without a prompt, and returns them: anything an agent prints may
+ * contain them. Secrets of `cmd:` sources are not fetched for this; they are hidden where they are used.
  */
 export function hideSecrets({ secrets, providers, env, ui }: Session): Secret[] {
   const references = Object.values(providers.read().providers).flatMap((each) => Object.values(each.references ?? {}));
@@ -15,10 +15,10 @@ export function hideSecrets({ secrets, providers, env, ui }: Session): Secret[] 
   return all;
 }
 
-// No key is that long.
+// No secret is that long.
 const largest = 64 * 1024;
 
-/** Nothing where there is none: whoever needs it will say so. */
+/** Undefined when there is none: the code that needs it reports that. */
 function valueBehind(reference: string, env: NodeJS.ProcessEnv): Secret | undefined {
   try {
     const source = parseSource(reference);

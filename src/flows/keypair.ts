@@ -14,7 +14,7 @@ export interface KeyPair {
   publicKey: string;
 }
 
-/** An SSH key of clm's own, made the first time it is asked for. */
+/** One of clm's own SSH keys, created on first use. */
 export async function keyPair(configDir: string, name: OwnKey): Promise<KeyPair> {
   const identity = keyPath(configDir, name);
   openSubdirectory(configDir, "keys");
@@ -22,14 +22,14 @@ export async function keyPair(configDir: string, name: OwnKey): Promise<KeyPair>
     if (!existsSync(identity)) {
       writeAtomic(identity, newPrivateKey(name), { mode: 0o600 });
     }
-    // The public half is always that of the private one, which hosts may know already and which is never made anew.
+    // Derived from the private key, which is never replaced: hosts may know it already.
     const publicKey = publicHalf(identity, name);
     if (!existsSync(`${identity}.pub`)) writeAtomic(`${identity}.pub`, `${publicKey}\n`, { mode: 0o600 });
     return { identity, publicKey };
   });
 }
 
-/** Of 256 keys that ssh2 makes one cannot be read: it drops the zero that its public half begins with (seen with 1.17). */
+/** One of 256 keys from ssh2 is unreadable: it drops a leading zero of the public half (seen with 1.17). */
 export function newPrivateKey(comment: string): string {
   for (;;) {
     const made = utils.generateKeyPairSync("ed25519", { comment }).private;

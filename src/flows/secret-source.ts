@@ -9,42 +9,42 @@ import { own } from "../text/own-property.js";
 import { programOf } from "./gate.js";
 import type { Session } from "./session.js";
 
-/** Where a secret is to be had. */
+/** Where a secret comes from. */
 export type SecretSource =
   | { kind: "env"; name: string }
   | { kind: "file"; path: string }
   | { kind: "cmd"; command: string }
   | { kind: "stdin" }
   | { kind: "prompt" }
-  /** Somebody was asked for it already. */
+  /** Entered already. */
   | { kind: "given"; secret: Secret };
 
-/** The secret that is wanted. */
-export interface Wanted {
-  /** As it is called within a sentence: `the key of openai`. */
+/** How a secret is called in messages. */
+export interface SecretLabel {
+  /** Within a sentence: `the key of openai`. */
   what: string;
-  /** Gives it without a question. */
+  /** The flag that provides it without a prompt. */
   flag: string;
-  /** The question, when there is a better one than `what`. */
+  /** The prompt, instead of `what`. */
   ask?: string;
 }
 
-const something: Wanted = { what: "the secret", flag: "--secret NAME=env:VARIABLE" };
+const unnamed: SecretLabel = { what: "the secret", flag: "--secret NAME=env:VARIABLE" };
 
-// No key is that long, and what else a file may be must not fill the memory.
+// Bytes: no secret is longer.
 const largest = 64 * 1024;
-const commandPatience = 60_000;
+const commandTimeout = 60_000;
 
-/** `env:NAME`, `file:PATH`, `cmd:COMMAND`, `-` or `prompt`. What else is given may be the secret itself, and is not repeated. */
+/** `env:NAME`, `file:PATH`, `cmd:COMMAND`, `-` or `prompt`. Anything else may be the secret itself and is not quoted. */
 export function parseSource(text: string): SecretSource {
   if (text === "-") return { kind: "stdin" };
   if (text === "prompt") return { kind: "prompt" };
   const [, kind, rest = ""] = /^(env|file|cmd):(.+)$/s.exec(text) ?? [];
   if (kind === "env" && /^[A-Za-z_][A-Za-z0-9_]*$/.test(rest)) return { kind, name: rest };
-  // Kept as a reference it must mean the same from every directory.
+  // A stored reference must not depend on the working directory.
   if (kind === "file") return { kind, path: resolve(rest.replace(/^~(?=\/)/, process.env.HOME ?? "~")) };
   if (kind === "cmd" && rest.trim() !== "") return { kind, command: rest };
-  if (kind === "env") throw new Fault("bad-input", "what follows env: is not a variable's name", { why: sources });
+  if (kind === "env") throw new Fault("bad-input", "env: needs the name of a variable", { why: sources });
   throw new Fault("bad-input", "a secret is never an argument", {
     why: ["every user of this machine can read the arguments of every process", sources],
   });
@@ -52,15 +52,19 @@ export function parseSource(text: string): SecretSource {
 
 const sources = "say where it is: env:NAME, file:PATH, cmd:COMMAND, - for stdin, or prompt";
 
-/** The source as it is typed, for one that can be asked again later; nothing for one that cannot. */
+/** The source as typed, if it can be read again later. */
 export function referenceOf(source: SecretSource): string | undefined {
   if (source.kind === "env") return `env:${source.name}`;
   if (source.kind === "file") return `file:${source.path}`;
   return source.kind === "cmd" ? `cmd:${source.command}` : undefined;
 }
 
-/** The secret, fetched now and hidden from all output from now on. */
-export async function secretFrom(session: Session, source: SecretSource, wanted: Wanted = something): Promise<Secret> {
+/** Fetches the secret, and redacts it from now on. */
+export async function secretFrom(
+  session: Session,
+  source: SecretSource,
+  wanted: SecretLabel = unnamed,
+): Promise<Secret> {
   const text = await textFrom(session, source, wanted);
   const secret = new Secret(text);
   session.ui.hide(secret);
@@ -75,19 +79,19 @@ const control = /[\u0000-\u001f\u007f]/;
 function troubleWith(text: string): string | undefined {
   if (text.trim() === "") return "is empty";
   if (/[\r\n]/.test(text)) return "has more than one line";
-  if (control.test(text)) return "holds a control character";
+  if (control.test(text)) return "contains a control character";
   return text.includes("\ufffd") ? "is not text" : undefined;
 }
 
 function nameOf(source: SecretSource): string {
   if (source.kind === "env") return `the variable ${source.name}`;
   if (source.kind === "file") return source.path;
-  // A command line may hold anything: only its program is named.
+  // A command line may contain secrets: only its program is named.
   if (source.kind === "cmd") return `the command ${programOf([source.command])}`;
   return source.kind === "stdin" ? "stdin" : "the prompt";
 }
 
-async function textFrom(session: Session, source: SecretSource, wanted: Wanted): Promise<string> {
+async function textFrom(session: Session, source: SecretSource, wanted: SecretLabel): Promise<string> {
   switch (source.kind) {
     case "env":
       return fromVariable(session, source.name, wanted);
@@ -108,16 +112,16 @@ const withoutNewline = (text: string): string => text.replace(/\r?\n$/, "");
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const ask = async ({ ui }: Session, { what, flag, ask: question = capital(what) }: Wanted): Promise<string> =>
+const ask = async ({ ui }: Session, { what, flag, ask: question = capital(what) }: SecretLabel): Promise<string> =>
   (await ui.askSecret({ message: `${question}:`, flag })).reveal();
 
-function fromVariable({ env }: Session, name: string, { what }: Wanted): string {
+function fromVariable({ env }: Session, name: string, { what }: SecretLabel): string {
   const value = own(env, name);
   if (value !== undefined) return value;
   throw new Fault("bad-input", `${what} should be in $${name}, which is not set`, { next: `export ${name}` });
 }
 
-async function fromFile({ ui }: Session, path: string, { what }: Wanted): Promise<string> {
+async function fromFile({ ui }: Session, path: string, { what }: SecretLabel): Promise<string> {
   try {
     const file = await open(path, "r");
     try {
@@ -139,7 +143,7 @@ async function fromFile({ ui }: Session, path: string, { what }: Wanted): Promis
 
 const readAlready = new WeakSet<Session>();
 
-async function fromStdin(session: Session, wanted: Wanted): Promise<string> {
+async function fromStdin(session: Session, wanted: SecretLabel): Promise<string> {
   if (readAlready.has(session)) {
     throw new Fault("bad-input", `stdin was read already, and ${wanted.what} should come from there too`, {
       why: "one secret comes from stdin; give the other one as env:NAME, file:PATH or cmd:COMMAND",
@@ -147,7 +151,7 @@ async function fromStdin(session: Session, wanted: Wanted): Promise<string> {
   }
   readAlready.add(session);
   const stdin = session.stdin();
-  // What is typed at a terminal would show.
+  // On a terminal the input would be visible.
   if (stdin.isTTY) return ask(session, wanted);
   const stop = () => stdin.destroy();
   session.signal.addEventListener("abort", stop, { once: true });
@@ -160,16 +164,15 @@ async function fromStdin(session: Session, wanted: Wanted): Promise<string> {
 }
 
 /**
- * What a command says on stdout. What it says on stderr is shown when it has ended and the secret is known: until then
- * nobody could tell whether the secret is in it.
+ * The stdout of a command. Its stderr is printed after it ended, when the secret is known and can be redacted from it.
  */
-async function fromCommand({ ui, env, signal }: Session, command: string, { what }: Wanted): Promise<string> {
+async function fromCommand({ ui, env, signal }: Session, command: string, { what }: SecretLabel): Promise<string> {
   const program = programOf([command]);
   const child = spawn("/bin/sh", ["-c", command], { env, stdio: ["ignore", "pipe", "pipe"] });
-  const late = AbortSignal.timeout(commandPatience);
+  const late = AbortSignal.timeout(commandTimeout);
   const stop = () => {
     child.kill();
-    // What it started may hold these open for ever.
+    // A child of it may hold these open forever.
     child.stdout.destroy();
     child.stderr.destroy();
   };
@@ -190,8 +193,8 @@ async function fromCommand({ ui, env, signal }: Session, command: string, { what
     if (secret !== "") ui.hide(new Secret(secret));
     if (stderr !== "") ui.say(withoutNewline(stderr));
     if (exit === 0) return stdout;
-    throw new Fault("local-setup", `${what} could not be had: the command ${program} failed`, {
-      why: late.aborted ? `it did not end within ${commandPatience / 1000} s` : `it ended with ${exit}`,
+    throw new Fault("local-setup", `${what} could not be read: the command ${program} failed`, {
+      why: late.aborted ? `it did not end within ${commandTimeout / 1000} s` : `it ended with ${exit}`,
     });
   } finally {
     either.removeEventListener("abort", stop);
@@ -210,11 +213,11 @@ async function collect(stream: Readable, tooMuch: () => Fault): Promise<string> 
       chunks.push(bytes);
     }
   } catch (error) {
-    // Destroyed by us: what came of it is told by who did that.
+    // We destroyed it: the caller reports why.
     if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
 const tooLong = (what: string, where: string): Fault =>
-  new Fault("bad-input", `${what} cannot be read from ${where}`, { why: "there is far more than a secret would have" });
+  new Fault("bad-input", `${what} cannot be read from ${where}`, { why: "it is far longer than a secret" });

@@ -6,36 +6,38 @@ import { Fault } from "../errors.js";
 import type { Connection } from "../remote/connection.js";
 import { Secret } from "../secret.js";
 import { redactedBody } from "../text/redacted-json.js";
-import { askFromHere } from "./service/from-here.js";
-import { askFromHost } from "./service/from-host.js";
-import { type Question, usualTimeout } from "./service/question.js";
-import { verdictOn } from "./service/verdict.js";
+import { requestFromHere } from "./service/from-here.js";
+import { requestFromHost } from "./service/from-host.js";
+import { judgeResponse } from "./service/judge-response.js";
+import { defaultTimeout, type ServiceQuery } from "./service/query.js";
 import type { Session } from "./session.js";
 
 /**
- * Asks a service whether what was answered is right: from the control machine, or, given a connection, from that host.
- * What comes back names the service's host and nothing else of the address.
+ * Checks values by a request to the service: from the control machine or, given a connection, from that host. The result
+ * names the service's host and nothing else of the URL.
  */
 export async function askService(
   { ui, signal }: Pick<Session, "ui" | "signal">,
   request: ServiceRequest,
   values: Values,
   from?: Connection,
-  { timeout = usualTimeout }: { timeout?: number } = {},
+  { timeout = defaultTimeout }: { timeout?: number } = {},
 ): Promise<Check> {
   const id = "service";
   for (const value of Object.values(values)) if (value instanceof Secret) ui.hide(value);
-  const question = questionFrom(request, values);
-  if (!question) return { id, result: "skipped", reason: "not everything is known that the question needs" };
-  const heard = await (from ? askFromHost(from, question, signal, timeout) : askFromHere(question, signal, timeout));
-  // A service may repeat the key. Hidden before anything is cut: of half a key nobody could tell what it is.
-  const answer = "body" in heard ? { ...heard, body: redactedBody(heard.body, ui.redact) } : heard;
-  const { reason, ...verdict } = verdictOn(question, request, answer);
+  const query = queryFrom(request, values);
+  if (!query) return { id, result: "skipped", reason: "a value that the request needs is not set" };
+  const response = await (from
+    ? requestFromHost(from, query, signal, timeout)
+    : requestFromHere(query, signal, timeout));
+  // A service may echo the key. Redacted before anything is cut: half a key would not be recognised.
+  const answer = "body" in response ? { ...response, body: redactedBody(response.body, ui.redact) } : response;
+  const { reason, ...verdict } = judgeResponse(query, request, answer);
   return { id, ...verdict, reason: ui.redact(reason) };
 }
 
-/** Nothing when the address names something nobody gave. A header or a part of the body that does is left out. */
-function questionFrom({ method, url, headers, body }: ServiceRequest, values: Values): Question | undefined {
+/** Undefined when the URL needs a value that is not set. Headers and parts of the body that do are left out. */
+function queryFrom({ method, url, headers, body }: ServiceRequest, values: Values): ServiceQuery | undefined {
   const plain = Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
   );
@@ -57,9 +59,9 @@ function questionFrom({ method, url, headers, body }: ServiceRequest, values: Va
 function urlFrom(address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url && (url.protocol === "http:" || url.protocol === "https:") && url.hostname !== "") return url;
-  // Not shown: it may hold a key.
-  throw new Fault("bad-input", "what was given does not make an address", {
-    why: "an address is http://… or https://…",
+  // Not quoted: it may contain a key.
+  throw new Fault("bad-input", "not a valid URL", {
+    why: "it must start with http:// or https://",
   });
 }
 
@@ -68,11 +70,11 @@ function headersFrom(headers: Record<string, string>, values: Record<string, str
     const value = fill(template, values);
     return value === undefined ? [] : [[name.toLowerCase(), value] as const];
   });
-  // A line break would begin another header.
+  // A line break would start another header.
   const bad = filled.find(([, value]) => /[^\t\x20-\x7e]/.test(value));
   if (!bad) return Object.fromEntries(filled);
-  throw new Fault("bad-input", `what was given cannot be sent as ${bad[0]}`, {
-    why: "a header takes plain characters",
+  throw new Fault("bad-input", `the value for the header ${bad[0]} is not valid`, {
+    why: "a header takes printable ASCII",
   });
 }
 

@@ -1,5 +1,5 @@
 import { errorOf, Fault } from "../../errors.js";
-import { type Answer, execOnHosts, type Listener, worst } from "../../flows/host/exec.js";
+import { type ExecListener, execOnHosts, type HostResult, worst } from "../../flows/host/exec.js";
 import { withSession } from "../../flows/session.js";
 import { plain } from "../../ui/plain.js";
 import type { Context, Handler } from "../command.js";
@@ -26,7 +26,7 @@ export const run: Handler<typeof exec> = async ({ args, options }, clm) => {
 };
 
 /** One host: prints its output as it arrives. */
-function streamed({ ui }: Context, raw: boolean): Listener {
+function streamed({ ui }: Context, raw: boolean): ExecListener {
   return {
     stdout: (chunk) => ui.pass("stdout", chunk, { raw }),
     stderr: (chunk) => ui.pass("stderr", chunk, { raw }),
@@ -35,7 +35,7 @@ function streamed({ ui }: Context, raw: boolean): Listener {
 }
 
 /** Many hosts: prints the output of each as a block when it is complete. */
-function grouped({ ui }: Context, raw: boolean): Listener {
+function grouped({ ui }: Context, raw: boolean): ExecListener {
   const clean = ui.watched && !raw ? plain : (text: string) => text;
   return {
     answer: (answer) => {
@@ -48,14 +48,14 @@ function grouped({ ui }: Context, raw: boolean): Listener {
   };
 }
 
-function printEnd(ui: Context["ui"], { host, code, signal, fault }: Answer): void {
+function printEnd(ui: Context["ui"], { host, code, signal, fault }: HostResult): void {
   if (fault) {
     ui.warn(`${host}: ${fault.message} [${fault.code}]`);
     for (const line of [...fault.why, ...fault.next.map((next) => `next: ${next}`)]) ui.say(`  ${line}`);
   } else if (code !== 0) ui.warn(`${host}: ended with ${code ?? signal ?? "a signal"}`);
 }
 
-function answerData({ fault, ...answer }: Answer) {
+function answerData({ fault, ...answer }: HostResult) {
   return {
     ...answer,
     ...(fault && { error: errorOf(fault) }),

@@ -6,7 +6,7 @@ import { run } from "../../remote/run.js";
 import type { Host } from "../../state/hosts.js";
 import type { Session } from "../session.js";
 
-/** Check: everything an agent will need of this host, seen on the host just now. */
+/** Checks everything an agent needs of this host, on the host. */
 export async function checkHost(session: Session, host: Host): Promise<Check[]> {
   try {
     const connection = await session.pool.connect(host);
@@ -22,13 +22,13 @@ export async function checkHost(session: Session, host: Host): Promise<Check[]> 
 /** The checks of a host that was reached. */
 export const reachedChecks = ({ address }: Host, { user }: Facts): Check[] => [
   { id: "ssh.reach", result: "ok", reason: `${address} answers` },
-  { id: "ssh.key", result: "ok", reason: "shows the key that is trusted" },
-  { id: "ssh.login", result: "ok", reason: `${user} is let in` },
+  { id: "ssh.key", result: "ok", reason: "its key is trusted" },
+  { id: "ssh.login", result: "ok", reason: `${user} can log in` },
 ];
 
 const sshChecks = ["ssh.reach", "ssh.key", "ssh.login"] as const;
 
-/** The checks of the road up to where it ended; what lies behind was not seen and is not judged. */
+/** Checks up to the one that failed; the rest is skipped. */
 function stoppedBy(fault: Fault): Check[] {
   const failed = fault.who === "trust" ? "ssh.key" : fault.fault === "unreachable" ? "ssh.reach" : "ssh.login";
   const at = sshChecks.indexOf(failed);
@@ -47,7 +47,7 @@ async function checkSudo(connection: Connection, facts: Facts, signal: AbortSign
   const id = "sudo";
   if (facts.sudo === "root") return { id, result: "ok", reason: "logs in as root" };
   try {
-    // The record may be older than the host: ask the way the host says is right today.
+    // Not as recorded: the host's sudo settings may have changed.
     const { stdout } = await run(connection.as("root", facts.sudo), "id -u", { timeout: 60_000, signal });
     if (stdout.trim() === "0") return { id, result: "ok", reason: `${facts.user} becomes root (${facts.sudo})` };
     return { id, result: "fail", reason: `sudo gave uid ${stdout.trim()}` };
@@ -58,7 +58,7 @@ async function checkSudo(connection: Connection, facts: Facts, signal: AbortSign
   }
 }
 
-/** What a host needs; an agent type may ask for more than clm. */
+/** Requirements for a host; an agent type may have more than clm. */
 export interface HostRequirements {
   /** `debian 12` */
   systems: string[];
@@ -92,7 +92,7 @@ const factChecks: FactCheck[] = [
     judge: ({ os, os_version, os_name }, { systems }) =>
       systems.includes(`${os} ${os_version}`)
         ? ok(os_name)
-        : warn(`${os_name || "an unknown system"} is not one that was tested`, `use one of ${systems.join(", ")}`),
+        : warn(`${os_name || "an unknown system"} is not a tested system`, `use one of ${systems.join(", ")}`),
   },
   {
     id: "system.arch",
@@ -107,7 +107,7 @@ const factChecks: FactCheck[] = [
       systemd >= requires.systemd
         ? ok(`systemd ${systemd}`)
         : fail(
-            systemd ? `systemd ${systemd} is too old` : "systemd is not there",
+            systemd ? `systemd ${systemd} is too old` : "there is no systemd",
             `systemd ${requires.systemd} or newer is needed`,
           ),
   },
@@ -146,6 +146,6 @@ const factChecks: FactCheck[] = [
   },
 ];
 
-/** The facts of a host, checked against what it needs. */
+/** Checks a host's facts. */
 export const judge = (facts: Facts, requires = ownRequirements): Check[] =>
   factChecks.map(({ id, judge }) => ({ id, ...judge(facts, requires) }));

@@ -8,21 +8,21 @@ import { cleanCut } from "../clean-cut.js";
 import { programOf } from "../gate.js";
 import type { Session } from "../session.js";
 
-export interface Answer {
+export interface HostResult {
   host: string;
-  /** The command's exit code; null when it did not get to one. */
+  /** The command's exit code; null without one. */
   code: number | null;
   /** The signal that ended it. */
   signal?: string;
-  /** All it said, also when it did not come to its end; nothing of what a listener got as it came. */
+  /** Its output, also when it was cut short; empty when a listener got it. */
   stdout: string;
   stderr: string;
   /** Why there is no exit code. */
   fault?: Fault;
 }
 
-export interface Question {
-  /** One word is read by the host's shell, several are passed on as they are. */
+export interface ExecOptions {
+  /** One word is parsed by the host's shell; several are passed as they are. */
   command: string[];
   sudo: boolean;
   /** Milliseconds. */
@@ -30,24 +30,24 @@ export interface Question {
   parallel: number;
 }
 
-/** Told of what a host says while it says it, and of its whole answer. */
-export interface Listener {
+/** Gets the output of a host as it comes, and its result. */
+export interface ExecListener {
   stdout?: OnOutput;
   stderr?: OnOutput;
-  answer: (answer: Answer) => void;
+  answer: (answer: HostResult) => void;
 }
 
-/** Exec: one command on many hosts at once. Every host answers; a host that cannot is an answer too. */
+/** Runs one command on many hosts at once. A host that fails gives a result too. */
 export async function execOnHosts(
   session: Session,
   hosts: Host[],
-  { command, sudo, timeout, parallel }: Question,
-  listener: Listener,
-): Promise<Answer[]> {
+  { command, sudo, timeout, parallel }: ExecOptions,
+  listener: ExecListener,
+): Promise<HostResult[]> {
   const words = command.length === 1 ? (command[0] ?? "") : sh`${command}`;
   const cut = cleanCut(session);
 
-  async function ask(host: Host): Promise<Answer> {
+  async function ask(host: Host): Promise<HostResult> {
     const kept = { stdout: keepOutput(cut), stderr: keepOutput(cut) };
     const hear = (stream: "stdout" | "stderr") => listener[stream] ?? kept[stream].add;
     const heard = () => ({ host: host.name, stdout: kept.stdout.text(), stderr: kept.stderr.text() });
@@ -68,7 +68,7 @@ export async function execOnHosts(
     }
   }
 
-  async function askAndTell(host: Host): Promise<Answer> {
+  async function askAndTell(host: Host): Promise<HostResult> {
     const answer = await ask(host);
     listener.answer(answer);
     return answer;
@@ -80,14 +80,14 @@ export async function execOnHosts(
     target: names.join(","),
     summary: `run ${programOf(command)} on ${names.join(", ")}`,
   };
-  // Nobody waits for the other hosts when a person has said stop at a prompt.
+  // A prompt that was declined ends it without waiting for the other hosts.
   const everyone = () => Promise.all(atMost(parallel, hosts, askAndTell));
   return (await session.gate.pass(action, everyone, outcomeOf)) ?? [];
 }
 
 /**
- * A command of root's is out of reach for our signals, so it is held by its stdin: when that ends, because we left or the
- * connection died, the host ends it and all it started.
+ * Our signals do not reach a root process, so a dead man's switch on stdin ends the command and everything it started when
+ * clm stops or the connection is lost.
  */
 function leashed(command: string): string {
   return sh`exec 3<&0
@@ -109,7 +109,7 @@ exit $code`;
 // Bytes of each stream: a command may never stop, and there may be a hundred hosts.
 const mostKept = 8 << 20;
 
-/** Keeps the beginning of what a command says. `clean` makes text of which the end is missing fit to be shown. */
+/** Keeps the beginning of a command's output. `clean` redacts text whose end is missing. */
 export function keepOutput(clean: (text: string, cut: boolean) => string, room = mostKept) {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -119,7 +119,7 @@ export function keepOutput(clean: (text: string, cut: boolean) => string, room =
       const taken = chunk.subarray(0, room - size);
       isCut ||= taken.length < chunk.length;
       if (taken.length === 0) return;
-      // A copy: a part of a chunk would keep all of it.
+      // A copy: a part of a chunk keeps all of it in memory.
       chunks.push(taken.length < chunk.length ? Buffer.from(taken) : taken);
       size += taken.length;
     },
@@ -130,16 +130,16 @@ export function keepOutput(clean: (text: string, cut: boolean) => string, room =
   };
 }
 
-// As a shell says it, where the host does not tell the number.
+// As in a shell, where the signal's number is not known.
 const endedBySignal = 128;
 
-/** The exit code of one host: what it said, or what kept it from saying anything. */
-export const exitOf = ({ code, fault }: Answer): number => fault?.exit ?? code ?? endedBySignal;
+/** The exit code of one host: the command's, or the fault's. */
+export const exitOf = ({ code, fault }: HostResult): number => fault?.exit ?? code ?? endedBySignal;
 
 /** The worst exit code of all. */
-export const worst = (answers: Answer[]): number => Math.max(0, ...answers.map(exitOf));
+export const worst = (answers: HostResult[]): number => Math.max(0, ...answers.map(exitOf));
 
-function outcomeOf(answers: Answer[]): Outcome {
+function outcomeOf(answers: HostResult[]): Outcome {
   const bad = answers.find((answer) => exitOf(answer) !== 0);
   if (!bad) return { result: "ok" };
   return { result: "failed", ...(bad.fault && { fault: bad.fault.code }) };

@@ -3,13 +3,13 @@ import { loadTypes } from "../../agents/manifest/registry.js";
 import { Fault } from "../../errors.js";
 import { didYouMean } from "../../text/nearest.js";
 
-/** A type of provider, with the agent type whose manifest has it. */
+/** A provider type, with the agent type whose manifest has it. */
 export interface KnownType extends ProviderType {
   name: string;
   agent: string;
 }
 
-/** Every type of provider there is. One that several agent types know is asked about as the first of them says. */
+/** Every provider type. One that several manifests have is defined by the first. */
 export async function providerTypes(configDir: string): Promise<KnownType[]> {
   const found = new Map<string, KnownType>();
   for (const { manifest } of await loadTypes(configDir)) {
@@ -20,7 +20,7 @@ export async function providerTypes(configDir: string): Promise<KnownType[]> {
   return [...found.values()];
 }
 
-/** The type that `word` names, by its own name or another that it goes by. */
+/** The type with that name or alias. */
 export async function findType(configDir: string, word: string): Promise<KnownType> {
   const types = await providerTypes(configDir);
   const found = types.find(({ name }) => name === word) ?? types.find(({ aliases }) => aliases.includes(word));
@@ -32,19 +32,19 @@ export async function findType(configDir: string, word: string): Promise<KnownTy
   });
 }
 
-/** A field that is kept in secrets.json, under the name it has there. */
+/** A field stored in secrets.json, with its name there. */
 export type SecretField = Field & { secret: string };
 
 export const secretFields = ({ fields }: KnownType): SecretField[] =>
   fields.filter((field): field is SecretField => field.secret !== undefined);
 
-/** The secret that `--key-stdin` and its like are about. */
+/** The secret that `--key-stdin` and the like set. */
 export const keyField = (type: KnownType): SecretField | undefined => {
   const secrets = secretFields(type);
   return secrets.find(({ required }) => required) ?? secrets[0];
 };
 
-/** The flag that answers a field without a question. */
+/** The flag that sets a field. */
 export function flagFor(type: KnownType, field: Field): string {
   if (field.secret) return field === keyField(type) ? "--key-stdin" : `--secret ${field.name}=env:VARIABLE`;
   if (field.name === "endpoint") return "--endpoint URL";

@@ -7,14 +7,14 @@ import { parseSource, secretFrom } from "../secret-source.js";
 import type { Session } from "../session.js";
 import { findType, flagFor, type KnownType, type SecretField, secretFields } from "./types.js";
 
-/** A provider as a rendering or a test needs it. */
+/** A provider with its values, for rendering and tests. */
 export interface ProviderValues {
   type: string;
   values: Values;
   model?: string;
 }
 
-/** The provider's fields and secrets; secrets that are references are fetched now. */
+/** The provider's fields and secrets; referenced secrets are fetched now. */
 export async function providerValues(session: Session, name: string): Promise<ProviderValues> {
   const provider = findProvider(session.providers.read(), name);
   const type = await findType(session.configDir, provider.type);
@@ -23,11 +23,11 @@ export async function providerValues(session: Session, name: string): Promise<Pr
   return { type: type.name, values, ...(provider.model && { model: provider.model }) };
 }
 
-/** The answers with the defaults of what was not answered. */
+/** Fields with defaults filled in. */
 export const valuesOf = (type: KnownType, fields: Record<string, string>, secrets: Record<string, Secret>): Values =>
   answered(type.fields, { ...fields, ...secrets });
 
-/** By field, every secret that is kept or can be fetched. */
+/** By field, every secret that is stored or can be fetched. */
 export async function secretsOf(
   session: Session,
   name: string,
@@ -47,7 +47,7 @@ export async function secretsOf(
   return found;
 }
 
-// An agent may name a provider several times, and a command may ask its user for a fingerprint each time.
+// An agent may use a provider several times, and a `cmd:` may ask for a fingerprint each time.
 const known = new WeakMap<Session, Map<string, Promise<Secret>>>();
 
 function fetched(session: Session, name: string, field: SecretField, reference: string): Promise<Secret> {

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { Fault } from "../../errors.js";
 import { CutShort, type Opened } from "./open.js";
 
-/** What bytes are known by. */
 export interface Digest {
   size: number;
   sha256: string;
@@ -15,29 +14,29 @@ export const digestOf = (bytes: Uint8Array): Digest => ({
 
 export const sameDigest = (a: Digest, b: Digest): boolean => a.size === b.size && a.sha256 === b.sha256;
 
-/** `62237 bytes, sha256 b343…`: how digests are told to people. */
+/** `62237 bytes, sha256 b343…` */
 export const digestText = ({ size, sha256 }: Digest): string => `${size} bytes, sha256 ${sha256}`;
 
 type OnBytes = (count: number) => void;
 
-/** Takes what streams in for as long as it can still be the bytes that were pinned; the first byte too many ends it. */
+/** Reads the pinned bytes; stops at the first byte too many. */
 export async function takePinned(from: string, opened: Opened, pinned: Digest, onBytes: OnBytes): Promise<Buffer> {
   const { bytes, trouble } = await take(opened, pinned.size, onBytes);
   const seen = digestOf(bytes);
   if (!trouble && sameDigest(seen, pinned)) return bytes;
   const remark = isWebPage(bytes) ? "it is a web page, not a script" : trouble;
-  throw new Fault("integrity", `what comes from ${from} is not the installer that was pinned`, {
+  throw new Fault("integrity", `${from} did not return the pinned installer`, {
     why: [`pinned: ${digestText(pinned)}`, `seen:   ${digestText(seen)}`, ...(remark ? [remark] : [])],
     data: { from, expected: { size: pinned.size, sha256: pinned.sha256 }, seen },
   });
 }
 
-/** Takes a script of which nothing is known yet. */
+/** Reads a script that is not pinned yet. */
 export async function takeScript(from: string, opened: Opened, most: number, onBytes: OnBytes): Promise<Buffer> {
   const { bytes, trouble } = await take(opened, most, onBytes);
   const wrong = trouble ?? whyNoScript(bytes);
   if (!wrong) return bytes;
-  throw new Fault("integrity", `what comes from ${from} is no installer`, {
+  throw new Fault("integrity", `${from} did not return a shell script`, {
     why: wrong,
     data: { from, seen: digestOf(bytes) },
   });
@@ -60,8 +59,7 @@ async function take(opened: Opened, most: number, onBytes: OnBytes): Promise<{ b
       chunks.push(chunk);
       count += chunk.length;
       onBytes(count);
-      if (count > most)
-        return { bytes: Buffer.concat(chunks), trouble: `more than ${most} bytes came; it was stopped` };
+      if (count > most) return { bytes: Buffer.concat(chunks), trouble: `it is longer than ${most} bytes` };
     }
   } catch (error) {
     if (!(error instanceof CutShort)) throw error;

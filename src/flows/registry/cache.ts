@@ -4,10 +4,10 @@ import { writeAtomic } from "../../state/atomic-file.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { type Digest, digestOf, sameDigest } from "./bytes.js";
 
-/** `cache/<sha256>`: installers that were checked. It is no state: what is gone is fetched again. */
+/** `cache/<sha256>`: checked installers. A missing one is fetched again. */
 export const cachePath = (configDir: string, sha256: string): string => join(configDir, "cache", sha256);
 
-/** What is kept under a digest, hashed again just now. */
+/** The cached bytes, if their digest is still right. */
 export type Kept = { is: "there"; bytes: Buffer } | { is: "damaged" } | { is: "missing" };
 
 export function readCache(configDir: string, pinned: Digest): Kept {

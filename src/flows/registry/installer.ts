@@ -9,20 +9,20 @@ import { cachePath, dropFromCache, keepInCache, readCache } from "./cache.js";
 import { type Opened, openSource, type Timeouts } from "./open.js";
 
 export interface Installer {
-  /** Where it is kept; whoever sends it to a host sends `bytes`, which are the ones that were checked. */
+  /** Its path in the cache. `bytes`, which were checked, are what is sent to a host. */
   path: string;
   bytes: Buffer;
   sha256: string;
 }
 
 export interface FetchOptions extends Partial<Timeouts> {
-  /** The user's own copy, for machines without internet. It is checked like any other. */
+  /** The user's own copy, for machines without internet. Checked like any other. */
   file?: string | undefined;
 }
 
 export type Fetching = Pick<Session, "ui" | "configDir" | "signal" | "argv"> & { gate: { dryRun: boolean } };
 
-/** The installer of a release: the bytes that were pinned, or a fault and nothing kept. */
+/** The pinned bytes of a release's installer; otherwise throws and caches nothing. */
 export async function fetchInstaller(
   session: Fetching,
   pinned: NonNullable<Release["installer"]>,
@@ -46,7 +46,7 @@ export async function fetchInstaller(
   return { path, bytes, sha256 };
 }
 
-/** Opens the user's copy or the URL, and shows what comes. */
+/** Opens the user's copy or the URL, with progress. */
 export async function fetchFrom(
   { ui, signal, argv }: Fetching,
   url: string,
@@ -70,7 +70,7 @@ export async function fetchFrom(
   }
 }
 
-/** Whatever the network did, a copy fetched elsewhere will do: it must have the same digest. */
+/** A copy fetched elsewhere works too, because its digest is checked. */
 function withWayOut(fault: Fault, argv: string[], file: string | undefined, url: string): Fault {
   if (file !== undefined && fault.fault === "unreachable") {
     return new Fault("not-found", `${file} cannot be read`, { why: fault.why, data: fault.data, cause: fault });

@@ -7,21 +7,20 @@ import { Fault } from "../../errors.js";
 export interface Timeouts {
   /** Milliseconds without a byte. */
   idle: number;
-  /** Milliseconds for all of it. */
+  /** Milliseconds in total. */
   whole: number;
 }
 
-/** Something that has begun to stream in. */
+/** An open stream of bytes. */
 export interface Opened {
-  /** Throws `CutShort` when it ends before its end. */
+  /** Throws `CutShort` when it ends early. */
   chunks: AsyncIterable<Buffer>;
-  /** Nothing more is wanted, or it has ended. */
   close(): void;
 }
 
 export class CutShort extends Error {}
 
-/** Opens a URL. Throws `unreachable` when nothing begins to come from there. */
+/** Opens a URL. Throws `unreachable` when there is no response. */
 export async function openSource(from: URL, timeout: Timeouts, signal: AbortSignal): Promise<Opened> {
   const stop = new AbortController();
   const late = (why: string) => () => stop.abort(new Error(why));
@@ -33,11 +32,11 @@ export async function openSource(from: URL, timeout: Timeouts, signal: AbortSign
     clearTimeout(whole);
     stop.abort(new Error("no more was wanted"));
   };
-  /** Node only says that it was aborted; why, we know. */
+  /** Node reports only that it was aborted. */
   const reason = (error: unknown): string => {
     signal.throwIfAborted();
     const why = stop.signal.aborted ? stop.signal.reason : error;
-    // A name with several addresses fails with a code and no words.
+    // For a name with several addresses the error has a code and no message.
     return why instanceof Error ? why.message || String((why as NodeJS.ErrnoException).code) : String(why);
   };
 
@@ -60,7 +59,7 @@ export async function openSource(from: URL, timeout: Timeouts, signal: AbortSign
     try {
       if (error instanceof Fault) throw error;
       const details = { why: reason(error), data: { url: from.href }, cause: error };
-      throw new Fault("unreachable", `nothing comes from ${from.href}`, details);
+      throw new Fault("unreachable", `${from.href} cannot be read`, details);
     } finally {
       close();
     }
@@ -68,7 +67,7 @@ export async function openSource(from: URL, timeout: Timeouts, signal: AbortSign
 }
 
 async function readFrom(path: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
-  // Opening a pipe that nobody writes to would wait for ever.
+  // Opening a named pipe without a writer would block forever.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   if (!(await file.stat()).isFile()) {
     await file.close();
@@ -80,7 +79,7 @@ async function readFrom(path: string, signal: AbortSignal): Promise<AsyncIterabl
 async function ask(url: URL, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
   const { request } = url.protocol === "https:" ? await import("node:https") : await import("node:http");
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    // A connection of its own, so that nothing is left open when it ends.
+    // No shared agent: no connection stays open.
     const headers = { "accept-encoding": "identity", "user-agent": "clm" };
     request(url, { signal, agent: false, headers }, resolve).on("error", reject).end();
   });
@@ -91,15 +90,15 @@ async function ask(url: URL, signal: AbortSignal): Promise<AsyncIterable<Buffer>
   return response;
 }
 
-/** A redirect is refused wherever it leads: the address that was pinned is the one that is asked. */
+/** Every redirect is refused: only the pinned URL is used. */
 function mustBeItself(url: URL, { statusCode: status = 0, statusMessage, headers }: IncomingMessage): void {
   if (status === 200) return;
   const { location } = headers;
   const data = { url: url.href, status, ...(location && { location }) };
   if (status >= 300 && status < 400) {
-    const why = `it answered ${status}, a redirect${location ? ` to ${location}` : ""}; clm follows none`;
-    throw new Fault("integrity", `${url.href} does not give the installer itself`, { why, data });
+    const why = `it answered ${status}, a redirect${location ? ` to ${location}` : ""}; clm does not follow it`;
+    throw new Fault("integrity", `${url.href} redirects elsewhere`, { why, data });
   }
   const why = `it answered ${status} ${statusMessage ?? ""}`.trim();
-  throw new Fault("unreachable", `${url.href} does not give the installer`, { why, data });
+  throw new Fault("unreachable", `${url.href} did not return the installer`, { why, data });
 }

@@ -1,22 +1,22 @@
 import { once } from "node:events";
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
-import { type Answer, longest, type Question, type Silence } from "./question.js";
+import { maxBytes, type ServiceFailure, type ServiceQuery, type ServiceResponse } from "./query.js";
 
-/** Asks from the control machine. */
-export async function askFromHere(
-  { method, url, headers, body }: Question,
+/** Sends the request from the control machine. */
+export async function requestFromHere(
+  { method, url, headers, body }: ServiceQuery,
   signal: AbortSignal,
   timeout: number,
-): Promise<Answer | Silence> {
+): Promise<ServiceResponse | ServiceFailure> {
   const late = AbortSignal.timeout(timeout);
   const { request } = url.protocol === "https:" ? https : http;
   try {
-    // An agent of its own: none of our connections is left open for the next question.
+    // No shared agent: no connection stays open.
     const asked = request(url, { method, headers, agent: false, signal: AbortSignal.any([signal, late]) });
     asked.end(body);
     const [answer] = (await once(asked, "response")) as [IncomingMessage];
-    // Until it has been read, its end may be an error too, and one that nobody hears would end the program.
+    // An error while the body is read, without a listener, would end the program.
     asked.on("error", () => {});
     const text = await bodyOf(answer);
     if (text === undefined) return { trouble: "too-long" };
@@ -24,7 +24,7 @@ export async function askFromHere(
     return { status: answer.statusCode ?? 0, body: text, ...(location && { location }) };
   } catch (error) {
     signal.throwIfAborted();
-    return late.aborted ? { trouble: "timeout" } : silenceOf(error as NodeJS.ErrnoException);
+    return late.aborted ? { trouble: "timeout" } : failureOf(error as NodeJS.ErrnoException);
   }
 }
 
@@ -33,7 +33,7 @@ async function bodyOf(answer: IncomingMessage): Promise<string | undefined> {
   let size = 0;
   for await (const chunk of answer) {
     size += chunk.length;
-    if (size > longest) return undefined;
+    if (size > maxBytes) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
@@ -41,7 +41,7 @@ async function bodyOf(answer: IncomingMessage): Promise<string | undefined> {
 
 const tls = /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_|ERR_SSL_|EPROTO$|HOSTNAME_MISMATCH|INVALID_CA)/;
 
-function silenceOf({ code = "", message }: NodeJS.ErrnoException): Silence {
+function failureOf({ code = "", message }: NodeJS.ErrnoException): ServiceFailure {
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return { trouble: "name" };
   if (code === "ECONNREFUSED") return { trouble: "refused" };
   if (code === "ETIMEDOUT") return { trouble: "timeout" };
@@ -50,6 +50,6 @@ function silenceOf({ code = "", message }: NodeJS.ErrnoException): Silence {
   return { trouble: "unreachable", detail: code || message };
 }
 
-/** OpenSSL's own lines (`C0D7…:error:0A00010B:SSL routines:…`) end with the part that a person can read. */
+/** OpenSSL's lines (`C0D7…:error:0A00010B:SSL routines:…`) end with the readable part. */
 const tlsReason = (code: string, message: string): string =>
   message.includes(":error:") ? (/:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1] ?? code) : message;

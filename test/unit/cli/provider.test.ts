@@ -209,7 +209,7 @@ describe("clm provider add", () => {
       "a key in an address",
       ["--type", "placed", "--endpoint", `http://u:${goodKey}@a/`],
       2,
-      /holds a password|not a provider's/,
+      /holds a password|not a valid provider URL/,
     ],
     ["a key behind an address", ["--type", "placed", "--endpoint", "http://a/?key=planted"], 2, /before any \?/],
   ])("refuses %s", async (_, words, code, message) => {

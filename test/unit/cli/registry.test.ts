@@ -138,7 +138,7 @@ describe("clm registry verify", () => {
   });
 
   it.each<[Way, number, RegExp]>([
-    ["a flipped bit", 30, /2027\.1\.1: what comes from http.* is not the installer that was pinned; pinned: /],
+    ["a flipped bit", 30, /2027\.1\.1: http.* did not return the pinned installer; pinned: /],
     ["302 to the right bytes", 30, /2027\.1\.1: http.* it answered 302, a redirect to \/right/],
     ["404", 10, /2027\.1\.1: http.* it answered 404/],
   ])("%s ends with %i", async (way, code, told) => {
@@ -274,7 +274,7 @@ versions:
     ["empty", /it is empty/],
     ["302 to the right bytes", /redirect to \/right/],
     ["cut short, and says it is whole", /it was cut short/],
-    ["no end", /more than 8388608 bytes came/],
+    ["no end", /longer than 8388608 bytes/],
   ])("refuses %s", async (way, told) => {
     expect(await pin(way, "--yes")).toMatchObject({ code: 30, stderr: expect.stringMatching(told) });
     expect([existsSync(mine()), kept(), audited()]).toEqual([false, [], ""]);

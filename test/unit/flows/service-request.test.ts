@@ -82,11 +82,17 @@ describe.each(roads)("asked from %s", (_, from) => {
       /refused the key \(401, invalid_api_key\)/,
     ],
     ["a key not let in", {}, json(403, {}), "fail", /refused the key \(403\)/],
-    ["a wrong address", {}, json(404, "nothing here"), "fail", /knows no such address \(404\)/],
-    ["no credit", {}, json(402, {}), "fail", /wants to be paid/],
-    ["too many questions", {}, json(429, { error: "rate_limited" }), "warn", /slow down \(429, rate_limited\)/],
-    ["trouble over there", {}, json(503, {}), "fail", /is in trouble \(503\)/],
-    ["an odd answer", {}, json(418, {}), "fail", /does not take the question \(418\)/],
+    ["a wrong address", {}, json(404, "nothing here"), "fail", /has nothing at that path \(404\)/],
+    ["no credit", {}, json(402, {}), "fail", /requires payment/],
+    [
+      "too many questions",
+      {},
+      json(429, { error: "rate_limited" }),
+      "warn",
+      /limits the request rate \(429, rate_limited\)/,
+    ],
+    ["trouble over there", {}, json(503, {}), "fail", /has an error \(503\)/],
+    ["an odd answer", {}, json(418, {}), "fail", /did not accept the request \(418\)/],
     ["a web page", {}, (response) => response.end("<html>Welcome</html>"), "fail", /not with JSON/],
     ["nothing at all, which is no trouble", { expect: [204] }, json(204), "ok", /answers \(204\)/],
     ["another status that is expected", { expect: [200, 400] }, json(400, {}), "ok", /answers \(400\)/],
@@ -96,7 +102,7 @@ describe.each(roads)("asked from %s", (_, from) => {
       { says: "ok" },
       json(200, { ok: false, error: "invalid_auth" }),
       "fail",
-      /says no: invalid_auth/,
+      /rejected the request: invalid_auth/,
     ],
     ["not quite yes", { says: "ok" }, json(200, { ok: "true" }), "fail", /ok is not true/],
     ["a page instead of yes", { says: "ok" }, (response) => response.end(""), "fail", /not with JSON/],
@@ -124,7 +130,7 @@ describe.each(roads)("asked from %s", (_, from) => {
     const check = await ask(request({ url }), from);
     expect(check).toMatchObject({
       result: "fail",
-      reason: expect.stringContaining(`sends us on to ${elsewhere.host} (302)`),
+      reason: expect.stringContaining(`redirects to ${elsewhere.host} (302)`),
     });
     expect(elsewhere.asked).toEqual([]);
   });
@@ -133,12 +139,12 @@ describe.each(roads)("asked from %s", (_, from) => {
     const { url, host, asked } = await vendor((_, response) => json(404, {})(response));
     const check = await ask(request({ url: `${url}/bot{{token}}/getMe` }), from, { token: new Secret("123:planted") });
     expect(asked[0]?.path).toBe("/bot123:planted/getMe");
-    expect(check.reason).toBe(`${host} knows no such address (404)`);
+    expect(check.reason).toBe(`${host} has nothing at that path (404)`);
   });
 
   it("an unknown name", async () => {
     const check = await ask(request({ url: "http://no-such-name.invalid/" }), from);
-    expect(check).toMatchObject({ result: "fail", reason: "the name no-such-name.invalid is not found" });
+    expect(check).toMatchObject({ result: "fail", reason: "the name no-such-name.invalid does not resolve" });
   });
 
   it("a port without a listener", async () => {
@@ -181,7 +187,7 @@ describe.each(roads)("asked from %s", (_, from) => {
     const { url, asked } = await vendor((_, response) => response.end("{}"));
     const question = request({ url, headers: { Authorization: "{{api_key}}" } });
     const fault = await faultOf(() => ask(question, from, { api_key: new Secret("a\r\nX-Evil: 1") }));
-    expect(fault.message).toBe("what was given cannot be sent as authorization");
+    expect(fault.message).toBe("the value for the header authorization is not valid");
     expect(asked).toEqual([]);
   });
 });
@@ -194,7 +200,7 @@ it("a host without curl is reported", async () => {
   const { shells: bare, close: forget } = localShells({ wrap: (command) => `PATH=/nowhere; ${command}` });
   const check = await ask(request({ url: "http://127.0.0.1:1/" }), bare[0] as unknown as Connection);
   forget();
-  expect(check).toMatchObject({ result: "fail", reason: "curl is not on the host" });
+  expect(check).toMatchObject({ result: "fail", reason: "curl is not installed on the host" });
 });
 
 function json(status: number, body?: unknown) {

@@ -71,7 +71,7 @@ describe("the reason has the observed value", () => {
     ["system.os", { os: "fedora", os_name: "Fedora 41" }, "Fedora 41 is not"],
     ["system.os", { os: "", os_name: "" }, "an unknown system is not"],
     ["system.systemd", { systemd: 247 }, "systemd 247 is too old"],
-    ["system.systemd", { systemd: 0 }, "systemd is not there"],
+    ["system.systemd", { systemd: 0 }, "there is no systemd"],
     ["system.state", { system_state: "degraded" }, "systemd says degraded"],
     ["system.state", { system_state: "" }, "systemd says nothing"],
     ["memory", { memory_mb: 1000, memory_free_mb: 100 }, "100 MB free of 1000 MB"],

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { Fault } from "../../../../src/errors.js";
-import { type Answer, worst } from "../../../../src/flows/host/exec.js";
+import { type HostResult, worst } from "../../../../src/flows/host/exec.js";
 
-const said = (code: number | null): Answer => ({ host: "wolf-i", code, stdout: "", stderr: "" });
-const silent = (fault: Fault): Answer => ({ ...said(null), fault });
+const said = (code: number | null): HostResult => ({ host: "wolf-i", code, stdout: "", stderr: "" });
+const silent = (fault: Fault): HostResult => ({ ...said(null), fault });
 const unreachable = new Fault("unreachable", "nobody there");
 const late = new Fault("remote-timeout", "too long");
 const bug = new Fault("bug", "ours");
 
 describe("the worst exit code", () => {
-  it.each<[string, Answer[], number]>([
+  it.each<[string, HostResult[], number]>([
     ["nobody was asked", [], 0],
     ["all went well", [said(0), said(0)], 0],
     ["one failed", [said(0), said(7), said(0)], 7],

@@ -1,51 +1,56 @@
 import type { Check } from "../../agents/check.js";
 import type { ServiceRequest } from "../../agents/manifest/manifest.js";
 import { isRecord } from "../../text/record.js";
-import type { Answer, Question, Silence } from "./question.js";
+import type { ServiceFailure, ServiceQuery, ServiceResponse } from "./query.js";
 
 type Verdict = Omit<Check, "id">;
 
 const fail = (reason: string, fix?: string): Verdict => ({ result: "fail", reason, ...(fix && { fix }) });
 
-/** What an answer says about the key and the address. The address itself may hold a key: only its host is named. */
-export function verdictOn({ url }: Question, { expect, says }: ServiceRequest, answer: Answer | Silence): Verdict {
+/** Judges key and address by the response. The URL may contain a key: only its host is named. */
+export function judgeResponse(
+  { url }: ServiceQuery,
+  { expect, says }: ServiceRequest,
+  answer: ServiceResponse | ServiceFailure,
+): Verdict {
   const host = url.host;
-  if ("trouble" in answer) return silent(host, answer);
+  if ("trouble" in answer) return judgeFailure(host, answer);
   const { status } = answer;
   const body = parsed(answer.body);
-  const words = ownWords(body);
+  const words = errorTextIn(body);
   const seen = words ? `${status}, ${words}` : `${status}`;
 
   if (!expect.includes(status)) return unexpected(host, answer, seen);
   if (body === undefined && (says !== undefined || answer.body.trim() !== "")) {
-    return fail(`${host} answers, but not with JSON`, "check the address: something else lives there");
+    return fail(`${host} answers, but not with JSON`, "check the address: another service answers there");
   }
   if (says !== undefined && member(body, says) !== true) {
-    return fail(`${host} says no: ${words ?? `${says} is not true`}`, "check the key");
+    return fail(`${host} rejected the request: ${words ?? `${says} is not true`}`, "check the key");
   }
   return { result: "ok", reason: `${host} answers (${status})` };
 }
 
-function unexpected(host: string, { status, location }: Answer, seen: string): Verdict {
+function unexpected(host: string, { status, location }: ServiceResponse, seen: string): Verdict {
   if (status === 401 || status === 403) return fail(`${host} refused the key (${seen})`, "check the key");
-  if (status === 404) return fail(`${host} knows no such address (${seen})`, "check the address");
-  if (status === 402) return fail(`${host} wants to be paid (${seen})`, "look at the account's credit there");
-  // Who is told to wait was let in.
-  if (status === 429) return { result: "warn", reason: `${host} asks to slow down (${seen})`, fix: "try again later" };
+  if (status === 404) return fail(`${host} has nothing at that path (${seen})`, "check the address");
+  if (status === 402) return fail(`${host} requires payment (${seen})`, "check the account's credit");
+  // A rate limit means that the key was accepted.
+  if (status === 429)
+    return { result: "warn", reason: `${host} limits the request rate (${seen})`, fix: "try again later" };
   if (status >= 300 && status < 400) {
     const elsewhere = location && URL.canParse(location) ? new URL(location).host : undefined;
     const to = elsewhere && elsewhere !== host ? ` to ${elsewhere}` : "";
-    return fail(`${host} sends us on${to} (${status}), and keys are not carried elsewhere`, "give the final address");
+    return fail(`${host} redirects${to} (${status}), and keys are not sent elsewhere`, "use the final address");
   }
-  if (status >= 500) return fail(`${host} is in trouble (${seen})`, "try again later");
-  return fail(`${host} does not take the question (${seen})`, "check the address and the fields");
+  if (status >= 500) return fail(`${host} has an error (${seen})`, "try again later");
+  return fail(`${host} did not accept the request (${seen})`, "check the address and the fields");
 }
 
-function silent(host: string, { trouble, detail }: Silence): Verdict {
+function judgeFailure(host: string, { trouble, detail }: ServiceFailure): Verdict {
   const because = detail ? `: ${detail}` : "";
   switch (trouble) {
     case "name":
-      return fail(`the name ${host} is not found`, "check the address, and the name server");
+      return fail(`the name ${host} does not resolve`, "check the address, and the name server");
     case "refused":
       return fail(`connection refused at ${host}`, "check the port, and that the service runs");
     case "unreachable":
@@ -55,11 +60,11 @@ function silent(host: string, { trouble, detail }: Silence): Verdict {
     case "tls":
       return fail(`no secure connection to ${host}${because}`, "check http or https, and the certificate");
     case "not-http":
-      return fail(`what answers at ${host} does not speak HTTP${because}`, "check http or https, and the port");
+      return fail(`${host} does not speak HTTP${because}`, "check http or https, and the port");
     case "too-long":
-      return fail(`${host} answers with more than 1 MB`, "check the address: something else lives there");
+      return fail(`${host} answers with more than 1 MB`, "check the address: another service answers there");
     case "no-curl":
-      return fail("curl is not on the host", "on the host: apt-get install curl");
+      return fail("curl is not installed on the host", "on the host: apt-get install curl");
   }
 }
 
@@ -74,8 +79,8 @@ function parsed(text: string): unknown {
 const member = (body: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((at, key) => (isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined), body);
 
-/** The service's own word for what is wrong: Slack's `error`, OpenAI's `error.code`, Telegram's `description` and so on. */
-function ownWords(body: unknown): string | undefined {
+/** The service's own error text: Slack's `error`, OpenAI's `error.code`, Telegram's `description` and so on. */
+function errorTextIn(body: unknown): string | undefined {
   const paths = ["error", "error.code", "error.status", "error.type", "error.message", "description", "message"];
   for (const place of [...paths, "detail", "code"]) {
     const found = member(body, place);
