@@ -18,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 /** The host's output, and whether units may still start. */
 async function held(timeout: number, then: (stdin: Writable, stdout: Readable) => void) {
   const sign = join(folder, "run", "sign");
-  const here = `nonce=n patience=${timeout}; systemctl() { echo "systemctl $*" >'${join(folder, "ended")}'; }; hold '${sign}' 'units-*'`;
+  const here = `nonce=n silence=${timeout}; systemctl() { echo "systemctl $*" >'${join(folder, "ended")}'; }; hold '${sign}' 'units-*'`;
   const child = spawn("/bin/sh", ["-c", `${beat}${library}${here}`], { stdio: ["pipe", "pipe", "ignore"] });
   let said = "";
   child.stdout.on("data", (chunk) => {
