@@ -11,28 +11,18 @@ export interface Globals {
   noColor: boolean;
 }
 
-const everywhere: Record<string, OptionSpec> = {
+/** The global options of a command: `-o` if it has formats, `--dry-run` if it changes something. */
+export const globalsOf = ({ formats, mutates }: Pick<Command, "formats" | "mutates">): Record<string, OptionSpec> => ({
   configDir: text("DIR", "directory of clm's state (default: $CLM_HOME or ~/.config/clawrium)", {
     completes: "directory",
   }),
+  ...(formats && { output: choice("FORMAT", formats, "output format", { short: "o" }) }),
+  ...(mutates && { dryRun: flag("show what would be done and change nothing") }),
   yes: flag("confirm destructive actions without asking", { short: "y" }),
   quiet: flag("print only results, warnings and errors", { short: "q" }),
   debug: flag("print every step, and the stack trace of an error"),
   noColor: flag("disable colours"),
-};
-
-/** The global options of a command: `-o` if it has formats, `--dry-run` if it changes something. */
-export function globalsOf(command: Pick<Command, "formats" | "mutates">): Record<string, OptionSpec> {
-  const { configDir, ...others } = everywhere;
-  return {
-    ...(configDir && { configDir }),
-    ...(command.formats && {
-      output: choice("FORMAT", command.formats, "output format", { short: "o" }),
-    }),
-    ...(command.mutates && { dryRun: flag("show what would be done and change nothing") }),
-    ...others,
-  };
-}
+});
 
 /** Accepted before the command's name; `parse` checks later whether the command has them. */
 export const globalsAnywhere = globalsOf({ formats: ["table", "json", "yaml", "name"], mutates: true });

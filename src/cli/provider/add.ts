@@ -1,4 +1,3 @@
-import type { Check } from "../../agents/check.js";
 import { Fault } from "../../errors.js";
 import { tryProvider } from "../../flows/provider/test.js";
 import { findType } from "../../flows/provider/types.js";
@@ -17,37 +16,26 @@ export const run: Handler<typeof add> = async ({ args, options }, clm) => {
   const answers = answersFrom("clm provider add", options);
   await withSession(clm, async (session) => {
     const type = options.type ?? (await clm.ui.ask({ message: "Type (see clm provider types):", flag: "--type TYPE" }));
-    const { provider, check } = await addProvider(session, { ...answers, name, type, test: !options.noTest });
+    const { provider, check } = await addProvider(session, name, type, answers, !options.noTest);
     printCheck(clm.ui, check);
     clm.list([rowOf(name, provider, { fleet: session.hosts.read(), secrets: session.secrets })], providerView);
   });
 };
 
-interface NewProvider extends AnswerOptions {
-  name: string;
-  /** A type's name or one of its aliases. */
-  type: string;
-  test: boolean;
-}
-
-async function addProvider(session: Session, newProvider: NewProvider): Promise<{ provider: Provider; check?: Check }> {
-  const { name } = newProvider;
+async function addProvider(session: Session, name: string, typeName: string, options: AnswerOptions, test: boolean) {
   mustBeFree(session.providers.read(), name);
-  const type = await findType(session.configDir, newProvider.type);
-  const { fields, secrets, fetched, references } = await askMissing(
-    session,
-    type,
-    await checkAnswers(session, type, newProvider),
-  );
+  const type = await findType(session.configDir, typeName);
+  const answers = await askMissing(session, type, await checkAnswers(session, type, options));
+  const { fields, secrets, fetched, references } = answers;
   const values = valuesOf(type, fields, { ...secrets, ...fetched });
-  const check = newProvider.test ? await tryProvider(session, name, type, values) : undefined;
+  const check = test ? await tryProvider(session, name, type, values) : undefined;
   if (check?.result === "fail") throw testFailed(session, `provider ${name} was not added`, check);
 
   const at = session.now().toISOString();
   const provider: Provider = {
     type: type.name,
     fields,
-    ...(newProvider.model && { model: newProvider.model }),
+    ...(options.model && { model: options.model }),
     ...(Object.keys(references).length > 0 && { references }),
     added_at: at,
     updated_at: at,
@@ -64,7 +52,7 @@ async function addProvider(session: Session, newProvider: NewProvider): Promise<
       }));
     }),
   );
-  return { provider, ...(check && { check }) };
+  return { provider, check };
 }
 
 function mustBeFree({ providers }: Providers, name: string): void {

@@ -6,7 +6,6 @@ import { findType, flagFor, type KnownType } from "../../flows/provider/types.js
 import { secretsOf, valuesOf } from "../../flows/provider/values.js";
 import { type Session, withSession } from "../../flows/session.js";
 import type { Secret } from "../../secret.js";
-import type { Agent } from "../../state/agents.js";
 import { findProvider, type Provider } from "../../state/providers.js";
 import type { Handler } from "../command.js";
 import { usage } from "../usage.js";
@@ -42,15 +41,8 @@ interface ProviderChange extends AnswerOptions {
   test: boolean;
 }
 
-interface UpdateResult {
-  provider: Provider;
-  changed: boolean;
-  /** Agents that use the provider and must be configured again. */
-  agents: Agent[];
-  check?: Check;
-}
-
-async function updateProvider(session: Session, name: string, change: ProviderChange): Promise<UpdateResult> {
+/** Returns the agents that use the provider and must be configured again. */
+async function updateProvider(session: Session, name: string, change: ProviderChange) {
   const before = findProvider(session.providers.read(), name);
   const type = await findType(session.configDir, before.type);
   mayBeUnset(type, change.unset);
@@ -96,7 +88,7 @@ async function updateProvider(session: Session, name: string, change: ProviderCh
       }));
     }),
   );
-  return { provider: { ...after, updated_at }, changed: true, agents, ...(check && { check }) };
+  return { provider: { ...after, updated_at }, changed: true, agents, check };
 }
 
 async function testAgain(

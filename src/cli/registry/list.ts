@@ -23,22 +23,10 @@ export const run: Handler<typeof list> = async (_, clm) => {
   clm.list(entries, view);
 };
 
-/** One version that can be installed. */
-export interface RegistryEntry {
-  type: string;
-  version: string;
-  /** The version number the program itself prints. */
-  reports: string;
-  /** A test double for lab hosts. */
-  standin: boolean;
-  /** Whether it is the default: `yes`, `no`, `on lab hosts`. */
-  default: string;
-  /** `built in`, or the user's manifest that pins it. */
-  pinned_by: string;
-  cached: "yes" | "no" | "damaged";
-}
+/** A version that can be installed. */
+type RegistryEntry = ReturnType<typeof entryOf>;
 
-export function entryOf(configDir: string, { manifest, sources }: Loaded, version: string): RegistryEntry {
+export function entryOf(configDir: string, { manifest, sources }: Loaded, version: string) {
   const { reports, standin, installer } = releaseOf(manifest, version);
   const labels = Object.entries(manifest.default_by_label).filter(([, preset]) => preset === version);
   const where = [...(manifest.default === version ? ["yes"] : []), ...labels.map(([label]) => `on ${label} hosts`)];
@@ -46,7 +34,9 @@ export function entryOf(configDir: string, { manifest, sources }: Loaded, versio
   return {
     type: manifest.type,
     version,
+    /** The version number the program itself prints. */
     reports,
+    /** A test double for lab hosts. */
     standin,
     default: where.join(", ") || "no",
     pinned_by: sources[version] ?? "built in",

@@ -41,19 +41,11 @@ interface PinRequest extends FetchOptions {
   replace: boolean;
 }
 
-interface PinResult extends Pin {
-  type: string;
-  version: string;
-  /** The user's manifest that holds the pin. */
-  file: string;
-  changed: boolean;
-}
-
 /** Installers of known versions are far smaller. */
 const maxBytes = 8 * 1024 * 1024;
 
 /** Fetches a version's installer, shows its digest, asks, and writes the pin to the user's manifest. */
-async function pinInstaller(session: Session, request: PinRequest): Promise<PinResult> {
+async function pinInstaller(session: Session, request: PinRequest) {
   const { configDir, ui, gate } = session;
   const { type, version } = request;
   mustBeVersion(version);

@@ -72,6 +72,11 @@ describe("accepted input", () => {
     expect((await run(["host", "exec", "--all", "--", "df -h | tail -1"])).args.command).toEqual(["df -h | tail -1"]);
   });
 
+  it.each(["agent start ada --continue", "agent exec ada --continue -- ls", "chat ada --new"])(
+    "flags of older versions that name the default: %s",
+    async (line) => expect((await run(line)).path).toBe(line.split(" ada")[0]),
+  );
+
   it("words that look like options, after --", async () => {
     expect((await run("host show -- -x")).args).toEqual({ name: "-x" });
   });
@@ -100,6 +105,7 @@ describe("refused input", () => {
       "host list -o jsn",
       "--output is one of table, json, yaml, name, not 'jsn' | did you mean 'json'? | → clm host list --help",
     ],
+    ["host exec --sudo=yes --all -- ls", "--sudo takes no value | → clm host exec --help"],
     ["host add", "clm host add needs NAME | → clm host add --help"],
     ["host rename a", "clm host rename needs NEW-NAME | → clm host rename --help"],
     ["host show a b", "clm host show takes NAME and no more words | → clm host show --help"],
