@@ -3,8 +3,8 @@ import { Fault } from "../errors.js";
 
 const seconds: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 const duration = /^(?:\d+[smhdw])+$/;
-const clockTime = /^(\d\d?):(\d\d)(?::(\d\d))?$/;
-const date = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
+const clock = "(?:[01]?\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d+)?)?";
+const pattern = new RegExp(`^(?:(${clock})|(\\d{4}-\\d\\d-\\d\\d)(?:[ T](${clock})(Z|[+-]\\d\\d:?\\d\\d)?)?)$`);
 
 /**
  * Parses `15m` (ago), `09:30` (today), a date, or a date and a time. The default time zone is this machine's, or UTC. A time
@@ -31,31 +31,13 @@ export function parseTimeAsSeconds(option: string, text: string, now: Date): num
 }
 
 function timeIn(text: string, now: Date, utc: boolean): number | undefined {
-  const [, hour, minute, second = "0"] = clockTime.exec(text) ?? [];
-  if (hour !== undefined) {
-    const day = utc
-      ? [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
-      : [now.getFullYear(), now.getMonth(), now.getDate()];
-    return millisecondsOf([...day, Number(hour), Number(minute), Number(second)], utc);
-  }
-  const [, year, month, day, hours = "0", minutes = "0", rest = "0", zone] = date.exec(text) ?? [];
-  if (year === undefined) return undefined;
-  const parts = [year, month, day, hours, minutes, rest].map(Number);
-  const at = millisecondsOf([parts[0] ?? 0, (parts[1] ?? 0) - 1, ...parts.slice(2)], utc || zone !== undefined);
-  return at === undefined ? undefined : at - zoneOffset(zone);
-}
-
-/** Undefined for a time that does not exist, such as 30 February: `Date` would take it for another one. */
-function millisecondsOf([year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0]: number[], utc: boolean) {
-  if (hour > 23 || minute > 59 || second > 59) return undefined;
-  const real = new Date(Date.UTC(year, month, day));
-  if (real.getUTCMonth() !== month || real.getUTCDate() !== day) return undefined;
-  return utc
-    ? Date.UTC(year, month, day, hour, minute, second)
-    : new Date(year, month, day, hour, minute, second).getTime();
-}
-
-function zoneOffset(zone: string | undefined): number {
-  const [, sign, hours, minutes] = /^([+-])(\d\d):?(\d\d)$/.exec(zone ?? "") ?? [];
-  return (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * (sign === "-" ? -60_000 : 60_000);
+  const [match, today, date, time = today ?? "00:00", zone] = pattern.exec(text) ?? [];
+  if (match === undefined) return undefined;
+  const day = date ?? new Date(now.getTime() - (utc ? 0 : now.getTimezoneOffset() * 60_000)).toISOString().slice(0, 10);
+  // Date.parse takes 30 February for 2 March.
+  const midnight = Date.parse(`${day}T00:00Z`);
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return undefined;
+  const offset = zone?.replace(/(\d\d):?(\d\d)$/, "$1:$2") ?? (utc ? "Z" : "");
+  const at = Date.parse(`${day}T${time.replace(/^\d:/, "0$&")}${offset}`);
+  return Number.isNaN(at) ? undefined : at;
 }
