@@ -1,6 +1,5 @@
 import { Fault } from "../../errors.js";
-import type { answersIn, SecretTest } from "../../flows/agent/configure/answers-file.js";
-import type { Configured, ConfigureRequest, StageResult } from "../../flows/agent/configure.js";
+import type { ConfigureResult, StageResult } from "../../flows/agent/configure/configure.js";
 import { agentId, findAgent } from "../../state/agents.js";
 import type { Context, Handler, View } from "../command.js";
 import { runOnAgents } from "../run-on-agents.js";
@@ -12,25 +11,14 @@ export const run: Handler<typeof configure> = async ({ args, options }, clm) => 
   const { file, stage, noTest, noValidate, skipChat, allowRemoval, noRelaxed, ...flags } = options;
   if (flags.relaxed && noRelaxed) throw new Fault("usage", "--relaxed and --no-relaxed contradict each other");
   const relaxed = flags.relaxed ? true : noRelaxed ? false : undefined;
-  const flows = () => import("../../flows/agent/configure.js");
-
-  const changes: ConfigureRequest["changes"] = async ({ manifest }, record) => {
-    const { changesFrom } = await import("../../flows/agent/configure/flags.js");
-    const isSecret: SecretTest = (kind, name, field) => {
-      const fields = kind === "settings" ? manifest.settings : (manifest[kind][name]?.fields ?? []);
-      return fields.some((each) => each.name === field && each.secret !== undefined);
-    };
-    const below = file === undefined ? undefined : await answersFrom(file, isSecret);
-    const on = { channels: Object.keys(record.channels ?? {}), mcp: Object.keys(record.mcp ?? {}) };
-    return changesFrom({ ...flags, relaxed }, on, below);
-  };
+  const flows = () => import("../../flows/agent/configure/configure.js");
+  const request = { stage, file, test: !noTest, validate: !noValidate, skipChat, allowRemoval };
 
   return runOnAgents(configure, { args, options }, clm, {
     run: async (session, ref) => {
-      // Loading what reads manifests takes about as long as the handshake: both at once.
+      // Loading code that reads manifests takes about as long as the handshake: both at once.
       session.pool.connect(findAgent(session.hosts.read(), ref).host).catch(() => {});
-      const how = { stage, test: !noTest, validate: !noValidate, skipChat, allowRemoval };
-      return (await flows()).configure(session, ref, { changes, ...how });
+      return (await flows()).configureAgent(session, ref, { ...request, flags: { ...flags, relaxed } });
     },
     json: ({ agent: _, ...seen }) => seen,
     lines: (done) => (clm.dryRun || done.proofs.some(({ result }) => result === "fail") ? [] : stateLines(done)),
@@ -38,10 +26,6 @@ export const run: Handler<typeof configure> = async ({ args, options }, clm) => 
     print: (done) => tables(clm, done),
   });
 };
-
-/** Read with YAML, which takes its time to load. */
-const answersFrom: typeof answersIn = async (...words) =>
-  (await import("../../flows/agent/configure/answers-file.js")).answersIn(...words);
 
 const stageView: View<StageResult> = {
   columns: [
@@ -52,7 +36,7 @@ const stageView: View<StageResult> = {
   name: (row) => row.name,
 };
 
-function tables(clm: Context, { stages, changes, proofs, afterwards }: Configured): void {
+function tables(clm: Context, { stages, changes, proofs, afterwards }: ConfigureResult): void {
   clm.list(stages, stageView);
   const lines = changes.map((change) => `${clm.dryRun ? "would change" : "changed"} ${changeText(change)}\n`);
   clm.ui.out(`\n${lines.length > 0 ? lines.join("") : `nothing ${clm.dryRun ? "would change" : "was changed"}\n`}`);
@@ -64,7 +48,7 @@ function tables(clm: Context, { stages, changes, proofs, afterwards }: Configure
 }
 
 /** Where it stands now, and what comes next when that is not the end. */
-function stateLines({ agent }: Configured): string[] {
+function stateLines({ agent }: ConfigureResult): string[] {
   const { state } = agent.record.onboarding;
   return state === "ready"
     ? [`${agentId(agent)} is ready`]

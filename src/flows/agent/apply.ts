@@ -5,17 +5,17 @@ import type { Plan } from "../../agents/plan/plan.js";
 import { activeRuntime } from "../../agents/plan/runtime.js";
 import { judge, span } from "../../agents/probe/proof/judge.js";
 import { isProven, type Proof } from "../../agents/probe/proof/proof.js";
-import { Fault } from "../../errors.js";
 import type { Operation } from "../../remote/operations/operation.js";
 import { type AgentRecord, ownedNames } from "../../state/agent.js";
 import { type Agent, hostAndName, secretOwner } from "../../state/agents.js";
-import type { Executor } from "../gate.js";
+import type { Progress } from "../../ui/ui.js";
+import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import type { NewSecrets } from "./answers.js";
 import { keyPlace, promoteKey } from "./api-key.js";
 import { changeRecord, recordProofs, withAnswers, withState } from "./configure/record.js";
 import type { Prepared } from "./prepare.js";
-import { prove } from "./prove.js";
+import { prove as proveAgent } from "./prove.js";
 
 export interface ApplyOptions {
   verb: string;
@@ -45,7 +45,6 @@ export interface Applied {
 
 /** Brings the host to a prepared plan, restarts the agent when that changed something, proves it, and records both. */
 export async function apply(session: Session, prepared: Prepared, options: ApplyOptions): Promise<Applied> {
-  const { gate } = session;
   const { agent, desired, root, plan } = prepared;
   const { changesIn } = await import("../../agents/plan/plan.js");
   const operations = options.restart ? plan.operations.map(restarting(agent.record.unit)) : plan.operations;
@@ -54,21 +53,39 @@ export async function apply(session: Session, prepared: Prepared, options: Apply
     target: hostAndName(agent),
     summary: `configure ${agent.name} on ${agent.host.name}`,
   };
-  if (gate.dryRun) {
-    const changes = changesIn(plan, await gate.converge(action, root, operations));
+  if (session.gate.dryRun) {
+    const changes = changesIn(plan, await session.gate.converge(action, root, operations));
     return { record: desired.record, changes, proofs: [] };
   }
-  const change = async (executor: Executor) => changesIn(plan, await executor.converge(root, operations));
-  const applied = await gate.pass(
-    action,
-    (executor) => write(session, prepared, options, () => change(executor)),
-    ({ proofs }) => ({ result: proofs.length === 0 || isProven(proofs) ? "ok" : "failed" }),
-  );
-  if (!applied) throw new Fault("bug", "the change gate returned no result");
-  if (desired.keyPending && isProven(applied.proofs)) {
-    await promoteKey(session, keyPlace(agent, plan.agent.manifest));
-  }
-  return applied;
+  return flow(session, action, async ({ change, prove, record }) => {
+    await record("new secrets", () => storeSecrets(session, agent, options.secrets));
+    const owned = ownedAfter(agent, plan);
+    const begun = (await record("answers", () => recordAnswers(session, prepared, owned))) ?? agent.record;
+
+    const changes = changesIn(plan, await change(`configure ${agent.name}`, { root, operations }));
+    const rendered = { owned, digest: desired.digest, at: session.now().toISOString() };
+    const current = { ...agent, record: begun };
+    const written =
+      (await record("what is on the host", () => recordRendered(session, current, plan, rendered, changes))) ?? begun;
+    await record("removed secrets", () => forgetSecrets(session, agent, options.forget));
+    if (options.tellRuntime ?? true) tellRuntime(session, agent, plan, changes);
+    if (!(options.validate ?? shouldRun(plan))) return { record: written, changes, proofs: [] };
+
+    const configured = { ...agent, record: written };
+    const proofs =
+      provenAlready(session, configured, plan, options, changes) ??
+      (await prove(
+        `validate ${agent.name}`,
+        (progress) => proofsOf(session, configured, plan, options, changes, progress),
+        isProven,
+      )) ??
+      [];
+    const proven = await record("proofs", () => recordProofs(session, configured, desired, proofs));
+    if (desired.keyPending && isProven(proofs)) {
+      await record("the new key", () => promoteKey(session, keyPlace(agent, plan.agent.manifest)));
+    }
+    return { record: proven ?? written, changes, proofs };
+  });
 }
 
 const restarting =
@@ -76,44 +93,48 @@ const restarting =
   (each: Operation): Operation =>
     each.kind === "unit" && each.name === name && each.state === "started" ? { ...each, state: "restarted" } : each;
 
-async function write(
-  session: Session,
-  { agent, desired, plan }: Prepared,
-  options: ApplyOptions,
-  change: () => Promise<Change[]>,
-): Promise<Applied> {
-  const { digest, providers } = desired;
-  const instance = secretOwner(agent);
-  for (const [name, secret] of Object.entries(options.secrets ?? {})) {
-    if (secret) await session.secrets.set(instance, name, secret, `for ${agent.name}`);
+async function storeSecrets(session: Session, agent: Agent, secrets: NewSecrets = {}): Promise<void> {
+  for (const [name, secret] of Object.entries(secrets)) {
+    if (secret) await session.secrets.set(secretOwner(agent), name, secret, `for ${agent.name}`);
   }
+}
+
+async function forgetSecrets(session: Session, agent: Agent, names: string[] = []): Promise<void> {
+  for (const name of names) await session.secrets.unset(secretOwner(agent), name);
+}
+
+/** Before the host changes. Killed from here on, it has some of the old names and some of the new, and all are clm's. */
+function recordAnswers(
+  session: Session,
+  { agent, desired }: Prepared,
+  owned: Record<string, string[]>,
+): Promise<AgentRecord> {
   const before = agent.record.rendered;
-  const owned = ownedAfter(agent, plan);
-  const at = session.now().toISOString();
-  // Killed from here on, the host has some of the old names and some of the new, and all of them are clm's.
-  const either = { owned: union(ownedNames(agent.record), owned), digest: before?.digest ?? "", at: before?.at ?? at };
-  const begun = await changeRecord(session, agent, (now) => {
+  const rendered = {
+    owned: union(ownedNames(agent.record), owned),
+    digest: before?.digest ?? "",
+    at: before?.at ?? session.now().toISOString(),
+  };
+  return changeRecord(session, agent, (now) => {
     const draft = withAnswers(now, desired.record);
-    return before?.digest === digest ? draft : { ...withState(draft, "validate"), rendered: either };
+    return before?.digest === desired.digest ? draft : { ...withState(draft, "validate"), rendered };
   });
+}
 
-  const changes = await change();
-  const rendered = { owned, digest, at };
+async function recordRendered(
+  session: Session,
+  agent: Agent,
+  { serviceState, desired }: Plan,
+  rendered: NonNullable<AgentRecord["rendered"]>,
+  changes: Change[],
+): Promise<AgentRecord> {
+  const before = agent.record.rendered;
   // What was proven of an agent that is down holds for as long as its settings are the same.
-  const same = before?.digest === digest && (changes.length === 0 || plan.serviceState === "down");
-  const recorded = same && isDeepStrictEqual(ownedNames(agent.record), owned);
-  const written = recorded
-    ? begun
-    : await changeRecord(session, { ...agent, record: begun }, (now) =>
-        same ? { ...now, rendered } : withState({ ...now, rendered }, "validate"),
-      );
-  for (const name of options.forget ?? []) await session.secrets.unset(instance, name);
-  if (options.tellRuntime ?? true) tellRuntime(session, agent, plan, changes);
-
-  const current = { ...agent, record: written };
-  if (!(options.validate ?? shouldRun(plan))) return { record: written, changes, proofs: [] };
-  const proofs = await proofsOf(session, current, plan, options, changes);
-  return { record: await recordProofs(session, current, { digest, providers }, proofs), changes, proofs };
+  const same = before?.digest === desired.digest && (changes.length === 0 || serviceState === "down");
+  if (same && isDeepStrictEqual(ownedNames(agent.record), rendered.owned)) return agent.record;
+  return changeRecord(session, agent, (now) =>
+    same ? { ...now, rendered } : withState({ ...now, rendered }, "validate"),
+  );
 }
 
 /** The program that runs its turns got new settings. Whether it accepts them is for another command to find out. */
@@ -145,33 +166,54 @@ function union(a: Record<string, string[]>, b: Record<string, string[]>): Record
 const shouldRun = ({ serviceState, observation }: Plan): boolean =>
   serviceState === "up" || (serviceState === "as-is" && observation.unit.ActiveState === "active");
 
-async function proofsOf(
+/** Why the model is not asked; undefined when it is. */
+function whyNoChat(
   session: Session,
-  agent: Agent,
-  { agent: resolved, desired: { digest }, observation, files }: Plan,
+  { record: { proven, failed } }: Agent,
+  { desired: { digest }, files }: Plan,
   options: ApplyOptions,
   changes: Change[],
-): Promise<Proof[]> {
-  const { proven, failed } = agent.record;
-  const ago = span((session.now().getTime() - Date.parse(proven?.at ?? "")) / 1000);
-  const changed = changes.length > 0;
+): string | undefined {
+  if (options.skipChat) return "not asked (--skip-chat)";
   const rendered = files.filter(({ file }) => file.content.merge !== "derived").map(({ file }) => file.id);
   // Another owner or mode of a file is nothing that the model notices.
   const isRendered = ({ [fileId]: file = "", differences }: Change) =>
     rendered.includes(file) && differences.some(({ kind }) => ["entry", "content", "missing"].includes(kind));
-  const restarted = options.skipChatIfUnchanged ? changes.some(isRendered) : changed;
+  const restarted = options.skipChatIfUnchanged ? changes.some(isRendered) : changes.length > 0;
   // An earlier answer counts for nothing once the model has failed to answer.
-  const known =
-    proven?.digest === digest && proven.chat && !failed?.proofs.includes("chat") && !restarted && !options.restart;
-  const noChat = options.skipChat
-    ? "not asked (--skip-chat)"
-    : known
-      ? `proven ${ago} ago, unchanged since`
-      : undefined;
-  if (!changed && noChat !== undefined) {
-    const proofs = judge(resolved, observation, { noChat });
-    if (isProven(proofs)) return proofs;
-  }
+  const holds = proven?.digest === digest && proven.chat && !failed?.proofs.includes("chat");
+  if (!holds || restarted || options.restart) return undefined;
+  return `proven ${span((session.now().getTime() - Date.parse(proven.at)) / 1000)} ago, unchanged since`;
+}
+
+/** The proofs by what the probe before the change saw, when that is enough: nothing changed and the model need not be asked. */
+function provenAlready(
+  session: Session,
+  agent: Agent,
+  plan: Plan,
+  options: ApplyOptions,
+  changes: Change[],
+): Proof[] | undefined {
+  const noChat = whyNoChat(session, agent, plan, options, changes);
+  if (changes.length > 0 || noChat === undefined) return undefined;
+  const proofs = judge(plan.agent, plan.observation, { noChat });
+  return isProven(proofs) ? proofs : undefined;
+}
+
+function proofsOf(
+  session: Session,
+  agent: Agent,
+  plan: Plan,
+  options: ApplyOptions,
+  changes: Change[],
+  progress: Progress,
+): Promise<Proof[]> {
+  const noChat = whyNoChat(session, agent, plan, options, changes);
   const { connections = false } = options;
-  return prove(session, agent, { chat: noChat === undefined, connections, ...(noChat !== undefined && { noChat }) });
+  return proveAgent(session, agent, {
+    chat: noChat === undefined,
+    connections,
+    progress,
+    ...(noChat !== undefined && { noChat }),
+  });
 }

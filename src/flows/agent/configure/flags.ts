@@ -1,6 +1,9 @@
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
+import type { AgentRecord } from "../../../state/agent.js";
 import { namedByOthers } from "../../../text/own-property.js";
 import { parseSource } from "../../secret-source.js";
+import type { SecretTest } from "./answers-file.js";
 import { alwaysOn, type Changes, type Choice, emptyPart, noChanges, type Part, titleOf } from "./changes.js";
 
 /** What a command line says about an agent. */
@@ -17,6 +20,21 @@ export interface Flags {
   secret: string[];
   port?: string | undefined;
   relaxed?: boolean | undefined;
+}
+
+/** The answers given on the command line and in a file. */
+export async function givenChanges(
+  { manifest }: ResolvedAgent,
+  { channels = {}, mcp = {} }: AgentRecord,
+  { flags, file }: { flags: Flags; file?: string | undefined },
+): Promise<Changes> {
+  const isSecret: SecretTest = (kind, name, field) => {
+    const fields = kind === "settings" ? manifest.settings : (manifest[kind][name]?.fields ?? []);
+    return fields.some((each) => each.name === field && each.secret !== undefined);
+  };
+  // The YAML parser takes long to load.
+  const below = file === undefined ? undefined : await (await import("./answers-file.js")).answersIn(file, isSecret);
+  return changesFrom(flags, { channels: Object.keys(channels), mcp: Object.keys(mcp) }, below);
 }
 
 /** What is on already, for answers to parts that were not named anew. */

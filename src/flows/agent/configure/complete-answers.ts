@@ -1,0 +1,107 @@
+import type { Check } from "../../../agents/check.js";
+import { checkAnswer } from "../../../agents/manifest/fields.js";
+import type { StageName } from "../../../agents/manifest/manifest.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import type { Secret } from "../../../secret.js";
+import { type AgentRecord, providersOf } from "../../../state/agent.js";
+import { type Agent, hostAndName, recordAgent } from "../../../state/agents.js";
+import { type SecretSource, secretFrom } from "../../secret-source.js";
+import type { Session } from "../../session.js";
+import type { NewSecrets } from "../answers.js";
+import { type Desired, desire } from "../desire.js";
+import { type Changes, type Draft, draftOf, named } from "./changes.js";
+import { stagesTo, withProvider } from "./stages.js";
+import { testAnswers } from "./tests.js";
+import { interview } from "./wizard.js";
+
+export interface CompleteAnswers {
+  /** With the provider recorded, if a person has just chosen it. */
+  agent: Agent;
+  changes: Changes;
+  desired: Desired;
+  secrets: NewSecrets;
+  /** Providers and channels that were asked whether the answers are right. */
+  tests: Record<string, Check>;
+}
+
+type Stages = ReturnType<typeof stagesTo>;
+
+/** What was given with flags and a file, completed by asking, fetched, tested and rendered. */
+export async function completeAnswers(
+  session: Session,
+  agent: Agent,
+  resolved: ResolvedAgent,
+  given: Changes,
+  request: { stage?: StageName | undefined; test: boolean },
+): Promise<CompleteAnswers> {
+  // What was given is checked before anybody is asked for the rest.
+  draftOf(resolved, session.providers.read(), agent.record, given);
+  const stages = stagesTo(resolved.manifest, agent.record, given, request.stage);
+  const fetch = secretFetcher(session);
+
+  const complete = async (current: Agent, which: Stages): Promise<CompleteAnswers> => {
+    const { record } = current;
+    const changes = await interview(session, given, { resolved, record, stages: which, named: request.stage });
+    const draft = draftOf(resolved, session.providers.read(), record, changes);
+    const secrets = await fetch(draft);
+    const desired = await desire(session, current, { record: draft.record, secrets });
+    const isProven = request.stage === undefined && holds(record, desired.digest);
+    const isStale =
+      desired.digest !== record.rendered?.digest && hasNewerProvider(session, record.rendered?.at, draft.record);
+    const about = { changes, stages: { ...which, providers: (which.providers && !isProven) || isStale } };
+    const tests = request.test ? await testAnswers(session, current, desired.resolved, desired.answers, about) : {};
+    return { agent: current, changes, desired, secrets, tests };
+  };
+
+  const asksBoth = stages.providers && stages.channels && session.ui.interactive && !session.gate.dryRun;
+  if (!asksBoth) return complete(agent, stages);
+  // A person who leaves at a question about channels need not choose the provider again.
+  const first = await complete(agent, { providers: true, identity: false, channels: false });
+  const kept = await keepProvider(session, agent, first.desired.record);
+  const rest = await complete(kept, { ...stages, providers: false });
+  return { ...rest, tests: { ...first.tests, ...rest.tests } };
+}
+
+/** The agent was proven with these answers, its model's answer included: there is nothing to test. */
+const holds = ({ proven, failed, onboarding }: AgentRecord, digest: string): boolean =>
+  onboarding.state === "ready" && proven?.chat === true && proven.digest === digest && !failed;
+
+/** A provider was changed after the host got its settings, so earlier tests say nothing about it. */
+function hasNewerProvider({ providers }: Session, renderedAt: string | undefined, draft: AgentRecord): boolean {
+  const known = providers.read().providers;
+  return providersOf(draft).some((name) => renderedAt && (known[name]?.updated_at ?? "") > renderedAt);
+}
+
+async function keepProvider(session: Session, agent: Agent, draft: AgentRecord): Promise<Agent> {
+  const at = { host: agent.host.name, name: agent.name };
+  const { provider, model, fallbacks, auxiliary } = draft;
+  const action = {
+    verb: "agent configure",
+    target: hostAndName(agent),
+    summary: `record the provider of ${agent.name}`,
+  };
+  const record = await session.gate.pass(action, () =>
+    recordAgent(
+      session.hosts,
+      at,
+      (now) => now && withProvider(now, { provider, model, fallbacks, auxiliary }, session.now()),
+    ),
+  );
+  return record ? { ...agent, record } : agent;
+}
+
+/** Fetches the secrets that a draft names, by their name in secrets.json. Each source is read once, however often it is named. */
+function secretFetcher(session: Session): (draft: Draft) => Promise<NewSecrets> {
+  const known = new Map<SecretSource, Secret>();
+  return async ({ secrets }) => {
+    const found: NewSecrets = {};
+    for (const { field, title, source } of secrets) {
+      const asking = { what: title, flag: `--secret ${title}=env:VARIABLE` };
+      const secret = known.get(source) ?? (await secretFrom(session, source, asking));
+      known.set(source, secret);
+      named(title.includes(".") ? (title.split(".")[0] ?? "") : "", () => checkAnswer(field, secret.reveal()));
+      if (field.secret) found[field.secret] = secret;
+    }
+    return found;
+  };
+}

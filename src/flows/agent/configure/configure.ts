@@ -1,0 +1,125 @@
+import type { StageName } from "../../../agents/manifest/manifest.js";
+import type { Change } from "../../../agents/plan/change.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import type { Proof } from "../../../agents/probe/proof/proof.js";
+import { Fault } from "../../../errors.js";
+import type { AgentRecord } from "../../../state/agent.js";
+import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
+import type { Session } from "../../session.js";
+import { withLockedAgent } from "../agent-lock.js";
+import { apply } from "../apply.js";
+import { mustBeInstalled, mustHold } from "../preconditions.js";
+import { prepare } from "../prepare.js";
+import { targetOf } from "../target.js";
+import { answersGiven, type Changes } from "./changes.js";
+import { completeAnswers } from "./complete-answers.js";
+import { type Flags, givenChanges } from "./flags.js";
+import { mustNotDrop } from "./objections.js";
+import { withDown } from "./record.js";
+import { type StageResult, stageResults, withStages } from "./stages.js";
+import { validate } from "./validate.js";
+
+export type { StageResult } from "./stages.js";
+
+export interface ConfigureRequest {
+  flags: Flags;
+  /** A YAML file with answers; flags win. */
+  file?: string | undefined;
+  /** Only this stage, and what follows from it. */
+  stage?: StageName | undefined;
+  /** Ask providers and channels whether the answers are right. */
+  test: boolean;
+  validate: boolean;
+  skipChat: boolean;
+  allowRemoval: boolean;
+}
+
+export interface ConfigureResult {
+  /** As it is now. */
+  agent: Agent;
+  stages: StageResult[];
+  changes: Change[];
+  proofs: Proof[];
+  /** What is left for a person to do. */
+  afterwards: string[];
+}
+
+const verb = "agent configure";
+
+/**
+ * Configure: an agent has the provider, channels and files that were answered, runs with them, and that is proven. Everything
+ * that can be refused is refused before anything changes; run again, it goes on from where it was.
+ */
+export const configureAgent = (session: Session, ref: string, request: ConfigureRequest): Promise<ConfigureResult> =>
+  withLockedAgent(session, ref, async (locked) => {
+    mustBeInstalled(locked);
+    const { resolved } = await targetOf(session, hostAndName(locked));
+    const { manifest } = resolved;
+    const given = await givenChanges(resolved, locked.record, request);
+    if (request.stage === "validate") return validateOnly(session, locked, given, request);
+
+    const { agent, changes, desired, secrets, tests } = await completeAnswers(
+      session,
+      locked,
+      resolved,
+      given,
+      request,
+    );
+    const record = withStages(withDown(desired.record, false), manifest.stages, session.now());
+    const prepared = await prepare(session, agent, { ...desired, record }, { port: changes.port, connections: true });
+    if (!request.allowRemoval) mustNotDrop(agent, prepared.plan, session.gate.dryRun ? session.ui : undefined);
+    const { validate: validates, skipChat } = request;
+    const forget = forgotten(resolved, agent.record, record);
+    const applied = await apply(session, prepared, {
+      verb,
+      secrets,
+      forget,
+      validate: validates,
+      skipChat,
+      connections: true,
+    });
+
+    const { dryRun } = session.gate;
+    const outcome = { was: agent.record, tests, proofs: applied.proofs, dryRun };
+    return {
+      agent: dryRun ? agent : { ...agent, record: applied.record },
+      stages: stageResults(resolved, applied.record, outcome),
+      changes: applied.changes,
+      proofs: applied.proofs,
+      afterwards: Object.keys(changes.channels).flatMap((channel) => manifest.channels[channel]?.afterwards ?? []),
+    };
+  });
+
+/** Validate proves what is there: an answer given with it would be lost. */
+async function validateOnly(
+  session: Session,
+  agent: Agent,
+  given: Changes,
+  request: ConfigureRequest,
+): Promise<ConfigureResult> {
+  if (!request.validate) throw new Fault("usage", "--stage validate and --no-validate contradict each other");
+  if (Object.values(answersGiven(given)).includes(true)) {
+    throw new Fault("usage", "--stage validate takes no answers", {
+      why: "it proves what is there and changes nothing; without --stage it is proven after the change",
+    });
+  }
+  const { record, proofs, resolved } = await validate(session, agent, { skipChat: request.skipChat });
+  const outcome = { was: record, tests: {}, proofs, dryRun: session.gate.dryRun };
+  const stages = stageResults(resolved, record, outcome).filter(({ name }) => name === "validate");
+  return { agent: { ...agent, record }, stages, changes: [], proofs, afterwards: [] };
+}
+
+/** Called after everything was printed. */
+export const mustBeProven = ({ agent, proofs }: ConfigureResult): void =>
+  mustHold(proofs, `${agentId(agent)} does not answer as it should (state=${agent.record.onboarding.state})`);
+
+/** Secrets of channels and servers that were removed. */
+function forgotten({ manifest }: ResolvedAgent, before: AgentRecord, after: AgentRecord): string[] {
+  const fieldsIn = ({ channels = {}, mcp = {} }: AgentRecord) => [
+    ...manifest.settings,
+    ...Object.keys(channels).flatMap((name) => manifest.channels[name]?.fields ?? []),
+    ...Object.keys(mcp).flatMap((name) => manifest.mcp[name]?.fields ?? []),
+  ];
+  const kept = new Set(fieldsIn(after).map(({ secret }) => secret));
+  return fieldsIn(before).flatMap(({ secret }) => (secret && !kept.has(secret) ? [secret] : []));
+}
