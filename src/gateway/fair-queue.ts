@@ -5,7 +5,6 @@ import { Refusal } from "./refusal.js";
 export type Leave = () => void;
 
 export interface FairQueueOptions {
-  /** Calls to one agent at once, of all keys. */
   slots?: number;
   /** Calls of one key to one agent at once, by default. Below `slots`, so that no key alone can take all of them. */
   perKey?: number;

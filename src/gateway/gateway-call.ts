@@ -21,7 +21,6 @@ export interface GatewayCall {
   path: string;
   /** The address it came from. */
   from: string;
-  /** Once it is known. */
   key?: GatewayKey;
   /** `host/agent`, or `host/agent/proxy`, once it is known. */
   target?: string;

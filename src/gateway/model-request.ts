@@ -44,7 +44,6 @@ export function parseModelRequest(body: Buffer): ModelRequest {
 // Characters. The name is looked up, logged and kept while its call is in flight.
 const longestModel = 512;
 
-/** The members that a model reads. */
 const spokenIn = ["messages", "input", "instructions", "prompt", "tools", "conversation_history"];
 
 // Tokens. No answer is as long, and a number beyond what a double counts exactly could not be released again.

@@ -4,7 +4,6 @@ import type { SessionScope } from "./session-scope.js";
 
 /** The ids of one request as the agent gets them, and the ids of its answer as the caller gets them. */
 export interface ScopedIds {
-  /** Headers to send. */
   headers: Record<string, string>;
   /** Members of the body that differ from the caller's. */
   members: Record<string, string>;

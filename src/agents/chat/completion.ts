@@ -22,7 +22,6 @@ export interface Completion {
 
 export const completionFrom = (body: string): Completion | undefined => objectFrom<Completion>(body);
 
-/** The text of the error that it reports, if any. */
 export function errorText({ error }: Completion): string {
   const text = typeof error === "object" ? error?.message : error;
   return typeof text === "string" ? text : "";
@@ -43,7 +42,6 @@ export function reportsNoTokens(usage: TokenUsage | null | undefined): boolean {
   return reported.length > 0 && reported.every((count) => count === 0);
 }
 
-/** All that tells an answer from a failure. */
 export interface WholeAnswer {
   text: string;
   finish: unknown;

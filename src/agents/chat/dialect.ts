@@ -13,7 +13,6 @@ export interface ChatDialect {
 }
 
 export interface ChatMessage {
-  /** The conversation it belongs to. */
   session: string;
   text: string;
   /** Instructions for the model beside the message. */
@@ -33,9 +32,7 @@ export interface ChatRequest {
 }
 
 export interface ReaderOptions {
-  /** Whether a stream was asked for. */
   streams: boolean;
-  /** Of the answer. */
   headers: Record<string, string>;
   onPiece: (piece: Piece) => void;
 }

@@ -1,7 +1,6 @@
 import { ByteBuffer } from "../../text/byte-buffer.js";
 import { objectFrom } from "../../text/json-object.js";
 
-/** One server-sent event, parsed. */
 export interface ServerEvent {
   /** `message` when it has no name of its own. */
   name: string;
@@ -86,7 +85,6 @@ export class EventSplitter {
     return false;
   }
 
-  /** After the last chunk. */
   end(): void {
     if (this.#held.length > 0) this.#close(this.#closing);
   }
@@ -123,7 +121,6 @@ export function parseEvent(event: Buffer): ServerEvent | undefined {
   return data === undefined ? undefined : { name: name || "message", data };
 }
 
-/** The JSON object that an event holds, if any. */
 export const objectIn = <T extends object>(event: Buffer): T | undefined =>
   objectFrom<T>(parseEvent(event)?.data ?? "");
 

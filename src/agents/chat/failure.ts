@@ -27,7 +27,6 @@ export interface ErrorExtension {
   text(answer: { said: Completion; headers: Record<string, string> }): string;
 }
 
-/** The forms that a manifest lists. */
 export const failureForms = ({ api: { chat } }: Pick<Manifest, "api">): FailureForms => ({
   always: chat?.failures ?? [],
   withoutUsage: chat?.failures_without_usage ?? [],
@@ -71,7 +70,6 @@ export function failureInText(text: string, unused: boolean, forms: FailureForms
   return isFailure ? { ...failureSaying(trimmed, forms), asAnswer: true } : undefined;
 }
 
-/** A known failure, with the cause that its text names. */
 export function failureSaying(text: string, forms: FailureForms): AnswerFailure {
   const status = statusIn(text, forms);
   return { cause: causeFor(status), ...(status !== undefined && { status }), text, asAnswer: false };

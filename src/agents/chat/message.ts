@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Fault } from "../../errors.js";
 
-/** A text file that goes with a message. */
 export interface Attachment {
   name: string;
   text: string;

@@ -10,7 +10,6 @@ export interface ResponseObject {
   usage?: TokenUsage | null;
 }
 
-/** The assistant's text in it. */
 export function textOfResponse({ output }: ResponseObject): string {
   if (!Array.isArray(output)) return "";
   return output.map((item) => (item?.type === "message" ? textOf(item.content) : "")).join("");

@@ -29,11 +29,9 @@ export interface ReadOptions {
   toolUse?: (event: ServerEvent) => ToolUse | undefined;
 }
 
-/** Reads an answer as its bytes come. */
 export interface AnswerReader {
   /** Returns whether to go on reading: not when an answer is too long. */
   push(chunk: Buffer): boolean;
-  /** After the last byte. */
   end(): Streamed;
 }
 

@@ -34,7 +34,6 @@ export type UpstreamPath = "chat" | "responses";
 
 /** The headers by which a caller names a session, in lower case. */
 export interface SessionHeaders {
-  /** A stored conversation. */
   session?: string;
   /** Scopes the agent's long-term memory. */
   sessionKey?: string;

@@ -52,7 +52,6 @@ export async function bodyText(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The model call failed, or its answer is empty. */
 export function noAnswer({ name, ref }: ResolvedAgent, session: string, { cause, status, text }: AnswerFailure): Fault {
   const meaning = meanings[cause];
   return new Fault("remote-failed", `${name} got no answer from its model`, {
@@ -69,7 +68,6 @@ const meanings: Partial<Record<FailureCause, string>> = {
   "request-refused": "the provider refuses the request: the model may be unknown to it",
 };
 
-/** The API rejected the message. */
 export function refused({ name, ref }: ResolvedAgent, session: string, status: number, body: string): Fault {
   const next: Record<number, string> = {
     401: `clm agent configure ${ref}`,

@@ -13,7 +13,6 @@ export async function attachment(path: string, signal: AbortSignal): Promise<Att
   return { name: basename(path), text: await textIn(createReadStream(path, { signal }), path, signal) };
 }
 
-/** All of a stream, as text. */
 export async function textIn(stream: Readable, what: string, signal: AbortSignal): Promise<string> {
   const tooMuch = () => new Fault("bad-input", `${what} is larger than 1 MB`, { why: "nothing was sent" });
   const bytes = await readAll(stream, { signal, maxBytes, tooMuch }).catch((error) => {

@@ -30,7 +30,6 @@ export interface SayOptions {
 
 export interface Answer extends Pick<Streamed, "text" | "cut" | "tokens"> {
   session: string;
-  /** The tools it used, in order. */
   tools: { tool: string; label: string }[];
   seconds: number;
 }
@@ -38,7 +37,6 @@ export interface Answer extends Pick<Streamed, "text" | "cut" | "tokens"> {
 interface Opening {
   api: Promise<VerifiedApi>;
   isOpen: boolean;
-  /** Stops the attempt to connect. */
   stop: AbortController;
 }
 
@@ -109,7 +107,6 @@ export class Talk {
     }
   }
 
-  /** Starts another conversation. */
   reset(): void {
     this.#id = newSessionId(this.session.now());
   }

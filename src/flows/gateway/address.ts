@@ -28,5 +28,4 @@ export function gatewayFrom(flag: string, text: string): URL {
   return new URL(url.origin);
 }
 
-/** The base URL for tools. */
 export const baseOf = ({ origin }: URL): string => `${origin}/v1`;

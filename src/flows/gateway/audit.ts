@@ -8,7 +8,6 @@ import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
 import { matchesPattern } from "../../text/wildcard.js";
 
 export interface RequestFilter {
-  /** A key's name or id. */
   key?: string | undefined;
   /** NAME or HOST/NAME of an agent, or a pattern of one. */
   agent?: string | undefined;

@@ -1,4 +1,3 @@
-/** Closes what was opened, the last one first. */
 export interface CleanupStack {
   add(close: () => unknown): void;
   /** Closes all, even if one fails; then throws the first error. */

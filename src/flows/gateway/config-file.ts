@@ -1,105 +1,72 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
+import * as z from "zod";
 import { Fault } from "../../errors.js";
+import { defined } from "../../text/defined.js";
 import type { Settings } from "./config.js";
 
-type FromFile = Partial<Settings>;
+const whole = (min: number, max: number) =>
+  z.int(`it should be a whole number from ${min} to ${max}`).min(min).max(max).optional();
+const text = z.string("it should be a string").min(1);
+const flag = z.boolean("it should be true or false").optional();
 
-export async function settingsIn(path: string): Promise<FromFile> {
-  const text = await readFile(path, "utf8").catch((error: Error) => {
+/** The members of the file, with times in seconds. */
+const schema = z.strictObject({
+  port: whole(0, 65_535),
+  listen: text.optional(),
+  tls: z.strictObject({ cert: text, key: text }).optional(),
+  expose_to_network: flag,
+  log_bodies: flag,
+  drain: whole(0, 3600),
+  silence: whole(1, 86_400),
+  first_byte: whole(1, 86_400),
+  total: whole(1, 604_800),
+  max_answer_bytes: whole(4096, 2 ** 30),
+  max_stream_bytes: whole(4096, 2 ** 40),
+  audit: z.strictObject({ max_bytes: whole(4096, 2 ** 40), keep: whole(1, 1_000_000) }).optional(),
+});
+
+export async function settingsIn(path: string): Promise<Partial<Settings>> {
+  const content = await readFile(path, "utf8").catch((error: Error) => {
     throw new Fault("bad-input", `${path} cannot be read`, { why: error.message, cause: error });
   });
-  return settingsFrom(text, path);
+  return settingsFrom(content, path);
 }
 
-/**
- * Settings from a YAML file:
- *
- *     port: 4141
- *     listen: 192.168.1.5
- *     tls: {cert: /etc/clm/cert.pem, key: /etc/clm/key.pem}
- *     expose_to_network: true
- *     log_bodies: false
- *     drain: 10
- *     silence: 900
- *     first_byte: 900
- *     total: 3600
- *     max_answer_bytes: 67108864
- *     max_stream_bytes: 268435456
- *     audit: {max_bytes: 67108864, keep: 20}
- */
-export function settingsFrom(text: string, path: string): FromFile {
-  let tree: unknown;
+export function settingsFrom(content: string, path: string): Partial<Settings> {
+  const { data, error } = schema.safeParse(treeIn(content, path));
+  // An unknown member first: it may be a misspelled one that is missing elsewhere.
+  if (error) throw invalid(error.issues.find(({ code }) => code === "unrecognized_keys") ?? error.issues[0], path);
+  const { audit } = data;
+  return defined({
+    port: data.port,
+    address: data.listen,
+    tls: data.tls,
+    exposed: data.expose_to_network,
+    logBodies: data.log_bodies,
+    drain: data.drain,
+    silence: data.silence,
+    firstByte: data.first_byte,
+    total: data.total,
+    answerBytes: data.max_answer_bytes,
+    streamBytes: data.max_stream_bytes,
+    audit: audit && defined({ maxBytes: audit.max_bytes, keep: audit.keep }),
+  });
+}
+
+function treeIn(content: string, path: string): unknown {
   try {
-    tree = parse(text, { logLevel: "error" }) ?? {};
+    return parse(content, { logLevel: "error" }) ?? {};
   } catch (error) {
     throw new Fault("bad-input", `${path} is not YAML`, { why: (error as Error).message.split("\n")[0] ?? "" });
   }
-  const read = reader(path);
-  const top = read.map(tree, "", topMembers);
-  const tls = top.tls === undefined ? undefined : read.map(top.tls, "tls", ["cert", "key"]);
-  const audit = top.audit === undefined ? undefined : read.map(top.audit, "audit", ["max_bytes", "keep"]);
-  return {
-    ...given({
-      port: read.whole(top.port, "port", 0, 65_535),
-      address: read.text(top.listen, "listen"),
-      exposed: read.truth(top.expose_to_network, "expose_to_network"),
-      logBodies: read.truth(top.log_bodies, "log_bodies"),
-      drain: read.whole(top.drain, "drain", 0, 3600),
-      silence: read.whole(top.silence, "silence", 1, 86_400),
-      firstByte: read.whole(top.first_byte, "first_byte", 1, 86_400),
-      total: read.whole(top.total, "total", 1, 604_800),
-      answerBytes: read.whole(top.max_answer_bytes, "max_answer_bytes", 4096, 2 ** 30),
-      streamBytes: read.whole(top.max_stream_bytes, "max_stream_bytes", 4096, 2 ** 40),
-    }),
-    ...(tls && {
-      tls: { cert: read.text(tls.cert, "tls.cert", true) ?? "", key: read.text(tls.key, "tls.key", true) ?? "" },
-    }),
-    ...(audit && {
-      audit: given({
-        maxBytes: read.whole(audit.max_bytes, "audit.max_bytes", 4096, 2 ** 40),
-        keep: read.whole(audit.keep, "audit.keep", 1, 1_000_000),
-      }),
-    }),
-  };
 }
 
-const topMembers = [
-  ...["port", "listen", "tls", "expose_to_network", "log_bodies", "drain", "silence", "first_byte", "total"],
-  ...["max_answer_bytes", "max_stream_bytes", "audit"],
-];
-
-type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-const given = <T extends object>(values: T): Given<T> =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Given<T>;
-
-/** Checks members, and names a wrong one by its path. */
-function reader(path: string) {
-  const wrong = (where: string, should: string) =>
-    new Fault("bad-input", `${where} in ${path} is invalid`, { why: should, data: { path, member: where } });
-  return {
-    map(value: unknown, where: string, known: string[]): Record<string, unknown> {
-      if (typeof value !== "object" || value === null || Array.isArray(value)) {
-        throw wrong(where || "the top level", `it should be a map with ${known.join(", ")}`);
-      }
-      const odd = Object.keys(value).find((name) => !known.includes(name));
-      if (odd !== undefined) throw wrong(where ? `${where}.${odd}` : odd, `the known members are ${known.join(", ")}`);
-      return value as Record<string, unknown>;
-    },
-    text(value: unknown, where: string, must = false): string | undefined {
-      if (value === undefined && !must) return undefined;
-      if (typeof value === "string" && value !== "") return value;
-      throw wrong(where, "it should be a string");
-    },
-    truth(value: unknown, where: string): boolean | undefined {
-      if (value === undefined || typeof value === "boolean") return value;
-      throw wrong(where, "it should be true or false");
-    },
-    whole(value: unknown, where: string, min: number, max: number): number | undefined {
-      if (value === undefined) return undefined;
-      if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
-      throw wrong(where, `it should be a whole number from ${min} to ${max}`);
-    },
-  };
+function invalid(issue: z.core.$ZodIssue | undefined, path: string): Fault {
+  const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
+  const member = [...(issue?.path ?? []), ...unknown].join(".") || "the top level";
+  return new Fault("bad-input", `${member} in ${path} is invalid`, {
+    why: issue?.message ?? "",
+    data: { path, member },
+  });
 }

@@ -14,7 +14,6 @@ export interface EnvOptions {
   model?: string | undefined;
 }
 
-/** Where a tool sends its requests. */
 export interface ToolTarget {
   /** With `/v1`. */
   base: string;

@@ -2,7 +2,6 @@ import { asFault } from "../../errors.js";
 import { stampOf } from "../../state/state-file.js";
 
 export interface FileSource<T> {
-  /** The files it is read from. */
   paths: () => string[];
   read: () => Promise<T>;
   onChange?: () => void;

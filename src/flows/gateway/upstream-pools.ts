@@ -17,7 +17,6 @@ const probeTimeout = 5000;
 /** The pools of every agent and proxy, over the session's SSH connections. */
 export function upstreamPoolsFor(session: Session, tell: (event: HostEvent) => void): UpstreamPools {
   const lost = new Set<string>();
-  /** The current connection of each host. */
   const watched = new Map<string, Connection>();
 
   function lose(host: string, why: Fault): void {

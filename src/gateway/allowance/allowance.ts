@@ -33,11 +33,9 @@ export interface Reservation {
   cost(tokens: Tokens): { usd?: number };
   /** Counts what was used. Returns what is counted when that is less than reported: an agent may report anything. */
   settle(tokens: Tokens, answer?: AnswerFacts): { usd?: number; tokens?: Tokens };
-  /** Nothing was used. */
   release(): void;
 }
 
-/** What is known when an answer has ended. */
 export interface AnswerFacts {
   /** Milliseconds that the agent worked. */
   took: number;
@@ -46,7 +44,6 @@ export interface AnswerFacts {
 }
 
 export interface AllowanceParts {
-  /** As they are now. */
   models: () => Pick<Models, "of"> | Promise<Pick<Models, "of">>;
   usage: Pick<Usage, "owe" | "spent" | "largest">;
   histories?: Histories;

@@ -50,7 +50,6 @@ export class InFlightCalls {
     this.recreate();
   }
 
-  /** Before the request is sent on. Throws when it cannot be written. */
   begin({ call, tokens, usd }: InFlightCall): void {
     const { key, ...rest } = call;
     // The key as in a line of the log, without its hash.

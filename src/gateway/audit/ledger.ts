@@ -68,7 +68,6 @@ export class Ledger {
     private readonly state: LedgerState,
   ) {}
 
-  /** The number of the last line. */
   get last(): number {
     return this.state.link.seq;
   }

@@ -45,7 +45,6 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** Undefined when there is no such file. */
 export async function inodeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).ino;

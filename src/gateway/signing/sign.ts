@@ -72,7 +72,6 @@ export interface UnsignedRequest {
   now: Date;
   /** 16 to 64 of A-Z a-z 0-9 _ -, never used before with this key. */
   nonce: string;
-  /** The other headers of the request, in lower case. */
   headers?: IncomingHttpHeaders;
   covered: CoveredHeaders;
 }

@@ -54,7 +54,6 @@ export class UpstreamPool {
   readonly #idle: PooledConnection[] = [];
   readonly #waiting: Waiter[] = [];
   readonly #connections = new Set<PooledConnection>();
-  /** Includes connections that are being opened. */
   #count = 0;
   #endpoint: VerifiedEndpoint | undefined;
   #connecting: Promise<OpenedEndpoint> | undefined;

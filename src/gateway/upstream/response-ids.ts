@@ -21,7 +21,6 @@ export const withResponseIds =
     return withObject(event, { ...said, response: { ...response, id } });
   };
 
-/** The same for an answer that is not streamed. */
 export function withResponseId(body: Buffer, rename: RenameId): Buffer {
   const said = objectFrom<Response>(body.toString());
   if (typeof said?.id !== "string") return body;

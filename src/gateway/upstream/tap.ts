@@ -146,7 +146,6 @@ export class StreamTap {
   }
 }
 
-/** The same for an answer that is not streamed. */
 export class WholeTap {
   readonly response: string | undefined;
   readonly #text: string;

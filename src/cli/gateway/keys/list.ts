@@ -1,14 +1,47 @@
-import { type KeySummary, listKeys } from "../../../flows/gateway/keys/list.js";
+import { usageIn } from "../../../flows/gateway/usage.js";
+import { type Amount, dayOf, type Tally } from "../../../gateway/allowance/totals.js";
+import { formerOpens, type GatewayKey, type KeyState, stateOf } from "../../../gateway/keys/key.js";
 import { reachOf } from "../../../gateway/session-scope.js";
+import { byName } from "../../../names.js";
+import { gatewayKeyStore } from "../../../state/gateway-keys.js";
 import { duration } from "../../../ui/time.js";
 import type { Handler, View } from "../../command.js";
 import type { list } from "./commands.js";
 import { dollars } from "./money.js";
 
+/** A key without its hash, with its state and usage. */
+interface KeySummary extends Omit<GatewayKey, "hash" | "former"> {
+  state: KeyState;
+  /** Until when the secret from before a rotation is valid. */
+  former_until?: string;
+  today: Amount;
+  /** In the period of its budget. */
+  spent: Amount;
+}
+
 export const run: Handler<typeof list> = async (_input, clm) => {
   const now = clm.now();
-  clm.list(await listKeys(clm.configDir, now), viewAt(now));
+  const keys = Object.values(gatewayKeyStore(clm.configDir).read().keys);
+  const usage = await usageIn(clm.configDir);
+  const order: KeyState[] = ["active", "expired", "revoked"];
+  const summaries = keys
+    .map((key) => summaryOf(key, usage, now))
+    .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || byName(a, b));
+  clm.list(summaries, viewAt(now));
 };
+
+function summaryOf(key: GatewayKey, usage: Tally, now: Date): KeySummary {
+  const { hash: _, former, ...shown } = key;
+  const day = dayOf(now);
+  const period = { day, month: day.slice(0, 7), ever: "ever" }[key.budget?.per ?? "ever"];
+  return {
+    ...shown,
+    state: stateOf(key, now),
+    ...(former && formerOpens(key, now) && { former_until: former.until }),
+    today: usage.spent(key.id, day),
+    spent: usage.spent(key.id, period),
+  };
+}
 
 const viewAt = (now: Date): View<KeySummary> => ({
   columns: [

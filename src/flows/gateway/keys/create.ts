@@ -1,6 +1,6 @@
 import { Fault } from "../../../errors.js";
 import type { GatewayKey } from "../../../gateway/keys/key.js";
-import { hashOf, newId, newKeyFor } from "../../../gateway/keys/mint.js";
+import { newId } from "../../../gateway/keys/mint.js";
 import { mayUse } from "../../../gateway/keys/rights.js";
 import { reachOf } from "../../../gateway/session-scope.js";
 import { gatewayKeyNameFrom } from "../../../names.js";
@@ -9,8 +9,7 @@ import { type Agent, agentsOf } from "../../../state/agents.js";
 import type { GatewayKeys } from "../../../state/gateway-keys.js";
 import { defined } from "../../../text/defined.js";
 import type { Session } from "../../session.js";
-import { keepSigning, pepperOf, tidySigning } from "./secrets.js";
-import { keyStoreOf } from "./stores.js";
+import { keyStoreOf, newSecretFor, tidySigning } from "./secrets.js";
 
 export type KeyOptions = Pick<
   GatewayKey,
@@ -27,7 +26,7 @@ export async function createKey(
   options: KeyOptions,
   handOut: (record: GatewayKey, key: Secret) => void,
 ): Promise<void> {
-  const { gate, ui, now } = session;
+  const { gate, now } = session;
   const store = keyStoreOf(session);
   const name = gatewayKeyNameFrom(options.name);
   const agents = patternsFrom(options.agents);
@@ -39,7 +38,7 @@ export async function createKey(
   mustBeFree(store.read(), name);
   mustBeOneReach(options);
   warnOfUnmatched(session, agents);
-  const { role, signed, rpm, concurrency, tokens_per_day, budget, session_group, all_sessions } = options;
+  const { expires, all_sessions, role, signed, ...limits } = options;
   const reach = reachOf(options);
   const sessions = reach === "own" ? "" : `, sessions: ${reach}`;
   const action = {
@@ -52,12 +51,9 @@ export async function createKey(
       const before = store.read();
       mustBeFree(before, name);
       const id = freeId(before);
-      const key = newKeyFor(id);
-      ui.hide(key);
-      const pepper = await pepperOf(session, Object.values(before.keys), now());
-      const hash = hashOf(pepper, key.reveal()).toString("hex");
-      if (signed) await keepSigning(session, { id, hash, key });
+      const { key, hash } = await newSecretFor(session, { id, signed }, Object.values(before.keys));
       const record: GatewayKey = {
+        ...defined({ ...limits, expires_at: expires?.toISOString() }),
         id,
         name,
         hash,
@@ -65,14 +61,6 @@ export async function createKey(
         role,
         signed,
         created_at: now().toISOString(),
-        ...defined({
-          expires_at: options.expires?.toISOString(),
-          rpm,
-          concurrency,
-          tokens_per_day,
-          budget,
-          session_group,
-        }),
         ...(all_sessions && { all_sessions }),
       };
       const after = await store.update(({ keys, ...rest }) => ({ ...rest, keys: { ...keys, [id]: record } }));

@@ -1,12 +1,10 @@
 import type { GatewayKey } from "../../../gateway/keys/key.js";
 import { findGatewayKey } from "../../../state/gateway-keys.js";
 import type { Session } from "../../session.js";
-import { tidySigning } from "./secrets.js";
-import { keyStoreOf } from "./stores.js";
+import { keyStoreOf, tidySigning } from "./secrets.js";
 
 export interface RevokeResult {
   key: GatewayKey;
-  /** It was revoked before. */
   already: boolean;
 }
 

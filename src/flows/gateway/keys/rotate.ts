@@ -1,11 +1,9 @@
 import type { GatewayKey } from "../../../gateway/keys/key.js";
-import { hashOf, newKeyFor } from "../../../gateway/keys/mint.js";
 import type { Secret } from "../../../secret.js";
 import { findGatewayKey } from "../../../state/gateway-keys.js";
 import type { Session } from "../../session.js";
 import { mustBeActive } from "../active-key.js";
-import { keepSigning, pepperOf, tidySigning } from "./secrets.js";
-import { keyStoreOf } from "./stores.js";
+import { keyStoreOf, newSecretFor, tidySigning } from "./secrets.js";
 
 /**
  * Gives a key another secret; its name, limits and usage stay. The old secret ends at once, or after the grace period; one from an
@@ -17,7 +15,7 @@ export async function rotateGatewayKey(
   { grace }: { grace: number | undefined },
   handOut: (record: GatewayKey, key: Secret) => void,
 ): Promise<void> {
-  const { gate, ui, now } = session;
+  const { gate, now } = session;
   const store = keyStoreOf(session);
   const { id, name } = mustBeActive(findGatewayKey(store.read(), word), now());
   const action = {
@@ -29,12 +27,8 @@ export async function rotateGatewayKey(
     session.withFleetLock(async () => {
       const { keys } = store.read();
       const old = mustBeActive(findGatewayKey({ keys }, id), now());
-      const key = newKeyFor(id);
-      ui.hide(key);
       const others = Object.values(keys).filter((each) => each.id !== id);
-      const pepper = await pepperOf(session, others, now());
-      const hash = hashOf(pepper, key.reveal()).toString("hex");
-      if (old.signed) await keepSigning(session, { id, hash, key });
+      const { key, hash } = await newSecretFor(session, old, others);
       const { former: _, ...kept } = old;
       const record: GatewayKey = {
         ...kept,

@@ -1,15 +1,19 @@
 import { formerOpens, type GatewayKey, stateOf } from "../../../gateway/keys/key.js";
-import { newPepper, pepperPlace, signingName } from "../../../gateway/keys/mint.js";
+import { hashOf, newKeyFor, newPepper, pepperPlace, signingName } from "../../../gateway/keys/mint.js";
 import { signerOf } from "../../../gateway/signing/signing-secret.js";
 import type { Secret } from "../../../secret.js";
-import type { GatewayKeys } from "../../../state/gateway-keys.js";
+import { type GatewayKeys, gatewayKeyStore } from "../../../state/gateway-keys.js";
+import type { Store } from "../../../state/store.js";
 import type { Session } from "../../session.js";
+
+export const keyStoreOf = ({ configDir, argv, signal }: Session): Store<GatewayKeys> =>
+  gatewayKeyStore(configDir, { what: `clm ${argv.slice(0, 3).join(" ")}`, signal });
 
 // A secret is stored before the key's record that uses it, and removed after it. A command that is killed in between leaves an unused
 // secret, which the next one removes.
 
 /** The pepper of all keys, created with the first one. */
-export async function pepperOf({ secrets, ui }: Session, keys: GatewayKey[], now: Date): Promise<Secret> {
+async function pepperOf({ secrets, ui }: Session, keys: GatewayKey[], now: Date): Promise<Secret> {
   const { instance, name } = pepperPlace;
   const found = secrets.get(instance, name);
   const pepper = found ?? newPepper();
@@ -23,15 +27,23 @@ export async function pepperOf({ secrets, ui }: Session, keys: GatewayKey[], now
   return pepper;
 }
 
-/** Stores the signing secret, under the hash that the record will have. */
-export async function keepSigning(
-  { secrets, ui }: Session,
-  { id, hash, key }: { id: string; hash: string; key: Secret },
-) {
-  const signer = signerOf(key);
-  if (!signer) return;
-  ui.hide(signer.secret);
-  await secrets.set({ gateway: id }, signingName(hash), signer.secret, "signing secret of a gateway key");
+/** A new secret for a key, with its hash; its signing secret is stored under that hash. `others` are all other keys. */
+export async function newSecretFor(
+  session: Session,
+  { id, signed }: Pick<GatewayKey, "id" | "signed">,
+  others: GatewayKey[],
+): Promise<{ key: Secret; hash: string }> {
+  const { secrets, ui, now } = session;
+  const key = newKeyFor(id);
+  ui.hide(key);
+  const pepper = await pepperOf(session, others, now());
+  const hash = hashOf(pepper, key.reveal()).toString("hex");
+  const signer = signed ? signerOf(key) : undefined;
+  if (signer) {
+    ui.hide(signer.secret);
+    await secrets.set({ gateway: id }, signingName(hash), signer.secret, "signing secret of a gateway key");
+  }
+  return { key, hash };
 }
 
 /** Removes unused signing secrets. */
