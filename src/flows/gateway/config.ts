@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { Fault } from "../../errors.js";
+import { defined } from "../../text/defined.js";
 import { defaultPort } from "./defaults.js";
 
 export interface Settings {
@@ -33,8 +34,18 @@ export interface Flags {
   logBodies?: boolean | undefined;
 }
 
-// Old files of the audit log, of 64 MiB each: anybody who can connect can cause lines, and must not fill the disk.
-const defaultKeep = 20;
+const defaults = {
+  port: defaultPort,
+  address: "127.0.0.1",
+  exposed: false,
+  logBodies: false,
+  drain: 10,
+  silence: 900,
+  firstByte: 900,
+  total: 3600,
+  // Files of 64 MiB each: anybody who can connect can cause lines, and must not fill the disk.
+  audit: { keep: 20 },
+};
 
 export async function settingsFor(flags: Flags): Promise<Settings> {
   // The YAML parser is loaded only when there is a file.
@@ -47,18 +58,16 @@ export async function settingsFor(flags: Flags): Promise<Settings> {
     });
   }
   const settings: Settings = {
-    port: flags.port ?? file.port ?? defaultPort,
-    address: flags.listen ?? file.address ?? "127.0.0.1",
-    ...(cert !== undefined && key !== undefined && { tls: { cert, key } }),
-    exposed: flags.exposeToNetwork || (file.exposed ?? false),
-    logBodies: flags.logBodies || (file.logBodies ?? false),
-    drain: file.drain ?? 10,
-    silence: file.silence ?? 900,
-    firstByte: file.firstByte ?? 900,
-    total: file.total ?? 3600,
-    ...(file.answerBytes !== undefined && { answerBytes: file.answerBytes }),
-    ...(file.streamBytes !== undefined && { streamBytes: file.streamBytes }),
-    audit: { keep: defaultKeep, ...file.audit },
+    ...defaults,
+    ...file,
+    ...defined({
+      port: flags.port,
+      address: flags.listen,
+      exposed: flags.exposeToNetwork || undefined,
+      logBodies: flags.logBodies || undefined,
+      tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
+    }),
+    audit: { ...defaults.audit, ...file.audit },
   };
   mustBeSafe(settings);
   return settings;

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { current } from "./files.js";
-import { LogReader, requestIn, seqOf } from "./log-reader.js";
+import { type LogReader, requestIn, seqOf } from "./log-reader.js";
 import type { RequestLine } from "./request-line.js";
-import { inodeOf, type LogFile, snapshotOf } from "./snapshot.js";
+import { inodeOf, type LogFile, openFiles } from "./snapshot.js";
 
 /**
  * The lines from a seq on, oldest first, read in pieces. Damaged lines are skipped (`verifyRequestLog` reports them), and so is a
@@ -13,24 +13,11 @@ export async function* readRequestLines(
   dir: string,
   { from = 1 }: { from?: number } = {},
 ): AsyncGenerator<RequestLine> {
-  const snapshot = await snapshotOf(dir);
-  try {
-    for (const file of since(snapshot.files, from)) {
-      const handle = await snapshot.open(file);
-      if (!handle) continue;
-      try {
-        yield* linesFrom(new LogReader(handle), from);
-      } finally {
-        if (file.name !== current) await handle.close();
-      }
-    }
-  } finally {
-    await snapshot.close();
-  }
+  for await (const { reader } of openFiles(dir, (files) => since(files, from))) yield* linesFrom(reader, from);
 }
 
 /** The files that may have the seq or a later one: an old file ends where the next begins. */
-function since(files: LogFile[], from: number): LogFile[] {
+function since(files: readonly LogFile[], from: number): LogFile[] {
   const next = (index: number) => files[index + 1]?.first ?? Number.POSITIVE_INFINITY;
   return files.filter((_, index) => next(index) > from);
 }
@@ -59,33 +46,22 @@ export async function lastRequestLines(
   { limit = Number.POSITIVE_INFINITY, since: asked, matches = () => true }: LineQuery,
 ): Promise<RequestLine[]> {
   if (limit === 0) return [];
-  const snapshot = await snapshotOf(dir);
-  try {
-    let found: RequestLine[] = [];
-    for (const file of snapshot.files.reverse()) {
-      const handle = await snapshot.open(file);
-      if (!handle) continue;
-      try {
-        const here: RequestLine[] = [];
-        let first: RequestLine | undefined;
-        for await (const line of linesFrom(new LogReader(handle), 1)) {
-          first ??= line;
-          if ((asked !== undefined && Date.parse(line.at) < asked) || !matches(line)) continue;
-          here.push(line);
-          if (here.length >= 2 * limit) here.splice(0, here.length - limit);
-        }
-        found = [...here, ...found];
-        // Requests in older files had ended when this file began.
-        const over = first && asked !== undefined && Date.parse(first.at) + first.ms < asked;
-        if (found.length >= limit || over) break;
-      } finally {
-        if (file.name !== current) await handle.close();
-      }
+  let found: RequestLine[] = [];
+  for await (const { reader } of openFiles(dir, (files) => files.toReversed())) {
+    const here: RequestLine[] = [];
+    let first: RequestLine | undefined;
+    for await (const line of linesFrom(reader, 1)) {
+      first ??= line;
+      if ((asked !== undefined && Date.parse(line.at) < asked) || !matches(line)) continue;
+      here.push(line);
+      if (here.length >= 2 * limit) here.splice(0, here.length - limit);
     }
-    return found.slice(-limit);
-  } finally {
-    await snapshot.close();
+    found = [...here, ...found];
+    // Requests in older files had ended when this file began.
+    const over = first && asked !== undefined && Date.parse(first.at) + first.ms < asked;
+    if (found.length >= limit || over) break;
   }
+  return found.slice(-limit);
 }
 
 // Milliseconds between two checks for new lines.
@@ -98,32 +74,25 @@ export async function* followRequestLines(
 ): AsyncGenerator<RequestLine> {
   let next = from;
   while (!signal.aborted) {
-    const snapshot = await snapshotOf(dir);
-    try {
-      for (const file of since(snapshot.files, next)) {
-        const handle = await snapshot.open(file);
-        if (!handle) continue;
-        try {
-          const reader = new LogReader(handle);
-          const { ino } = await handle.stat();
-          // Checked before reading, so that lines written until the file was put away are read once more.
-          for (let isCurrent = true; isCurrent && !signal.aborted; ) {
-            isCurrent = file.name === current && (await inodeOf(join(dir, current))) === ino;
-            for await (const line of linesFrom(reader, next)) {
-              next = line.seq + 1;
-              yield line;
-            }
-            if (isCurrent) await paused(signal);
-          }
-        } finally {
-          if (file.name !== current) await handle.close();
+    let hasCurrent = false;
+    const select = (files: readonly LogFile[]) => {
+      hasCurrent = files.at(-1)?.name === current;
+      return since(files, next);
+    };
+    for await (const { file, handle, reader } of openFiles(dir, select)) {
+      const { ino } = await handle.stat();
+      // Checked before reading, so that lines written until the file was put away are read once more.
+      for (let isCurrent = true; isCurrent && !signal.aborted; ) {
+        isCurrent = file.name === current && (await inodeOf(join(dir, current))) === ino;
+        for await (const line of linesFrom(reader, next)) {
+          next = line.seq + 1;
+          yield line;
         }
+        if (isCurrent) await paused(signal);
       }
-    } finally {
-      await snapshot.close();
     }
     // Between putting a file away and starting the next there is none.
-    if (snapshot.files.at(-1)?.name !== current) await paused(signal);
+    if (!hasCurrent) await paused(signal);
   }
 }
 

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { beginning, type ChainLink, entriesText, objectionTo, objectionToEnd } from "../../state/audit/hash-chain.js";
 import { current } from "./files.js";
 import { type Head, readHead } from "./head.js";
-import { LogReader, unsealed } from "./log-reader.js";
-import { type LogFile, type Snapshot, snapshotOf } from "./snapshot.js";
+import { unsealed } from "./log-reader.js";
+import { type LogFile, Snapshot } from "./snapshot.js";
 
 /** The place where the log was changed, and the evidence. */
 export interface BadPlace {
@@ -30,7 +30,7 @@ export async function verifyRequestLog(dir: string): Promise<Verdict> {
   let before: Verdict | undefined;
   for (let tries = 1; ; tries++) {
     const head = readHead(dir);
-    const snapshot = await snapshotOf(dir);
+    const snapshot = await Snapshot.of(dir);
     try {
       const verdict = await judge(snapshot, head);
       // If the gateway wrote meanwhile, an apparent error may be a file that it removed or a refused line that it took back; a real
@@ -45,9 +45,9 @@ export async function verifyRequestLog(dir: string): Promise<Verdict> {
 }
 
 async function hasMoved(dir: string, head: Head | undefined, { files }: Snapshot): Promise<boolean> {
-  const now = await snapshotOf(dir);
+  const now = await Snapshot.of(dir);
   await now.close();
-  const names = (all: LogFile[]) => all.map(({ name }) => name);
+  const names = (all: readonly LogFile[]) => all.map(({ name }) => name);
   return !isDeepStrictEqual([readHead(dir), names(now.files)], [head, names(files)]);
 }
 
@@ -61,32 +61,25 @@ async function judge(snapshot: Snapshot, head: Head | undefined): Promise<Verdic
   let end: BadPlace = { file: current, line: 0, reason: "" };
   const isKnown = ({ seq, hash }: ChainLink) => seq !== head?.seq || hash === head.hash;
 
-  for (const file of files) {
-    const handle = await snapshot.open(file);
-    if (!handle) continue;
+  for await (const { file, reader } of snapshot.open(files)) {
     let count = 0;
     const bad = (reason: string | undefined, seq?: number) => {
       if (reason) firstBad ??= { file: file.name, line: count, ...(seq !== undefined && { seq }), reason };
     };
-    try {
-      const reader = new LogReader(handle);
-      for (let lines = await reader.more(); lines; lines = await reader.more()) {
-        for (const bytes of lines) {
-          count++;
-          const line = unsealed(bytes);
-          bad(objectionTo(line, previous) ?? nameObjection(file, count, line?.link), line?.link.seq);
-          if (!line) continue;
-          if (!isKnown(line.link)) bad("it is not the line that audit.head knows", line.link.seq);
-          previous = line.link;
-        }
-      }
-      // Only the newest file has an end that is being written.
-      if (file.name !== current && reader.torn > 0) {
+    for (let lines = await reader.more(); lines; lines = await reader.more()) {
+      for (const bytes of lines) {
         count++;
-        bad("its end is missing");
+        const line = unsealed(bytes);
+        bad(objectionTo(line, previous) ?? nameObjection(file, count, line?.link), line?.link.seq);
+        if (!line) continue;
+        if (!isKnown(line.link)) bad("it is not the line that audit.head knows", line.link.seq);
+        previous = line.link;
       }
-    } finally {
-      if (file.name !== current) await handle.close();
+    }
+    // Only the newest file may have a line that is being written.
+    if (file.name !== current && reader.torn > 0) {
+      count++;
+      bad("its end is missing");
     }
     entries += count;
     if (count > 0) end = { file: file.name, line: count, seq: previous.seq, reason: "" };
