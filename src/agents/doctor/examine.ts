@@ -1,9 +1,9 @@
-import type { Check } from "../check.js";
+import { type Check, fail, ok, skipped, type Verdict, warn } from "../check.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { activeRuntime } from "../plan/runtime.js";
 import { causeOf } from "../probe/proof/cause.js";
-import { channelTrouble, lostServers } from "../probe/proof/connections.js";
-import { brief, judge, restartsOf, span, times } from "../probe/proof/judge.js";
+import { channelsOff, lostServers } from "../probe/proof/connections.js";
+import { brief, fixes, judge, restartsOf, span, times } from "../probe/proof/judge.js";
 import { isOutside, type Proof } from "../probe/proof/proof.js";
 import type { StatusObservation } from "../probe/status/observation.js";
 import {
@@ -45,8 +45,7 @@ export function examine(patient: ExamineInput): Check[] {
     judgeMemory(patient),
     ...judgeReach(patient),
     ...judgeRuntime(patient),
-    ...judgeChannels(patient),
-    ...judgeServers(patient),
+    ...judgeConnections(patient),
     ...judgeAnswer(patient),
     judgeDisk(patient),
     ...judgeClock(patient),
@@ -79,7 +78,7 @@ const needsUnit = { result: "skipped", reason: "needs unit" } as const;
 
 /** The agent's own log says more than the journal alone. */
 const plainer = (agent: ResolvedAgent, proof: Proof): Proof =>
-  proof.fix?.includes(" journalctl ") ? { ...proof, fix: logsOf(agent) } : proof;
+  proof.fix === fixes(agent).journal ? { ...proof, fix: logsOf(agent) } : proof;
 
 function asDown({ wanted, sight }: ExamineInput, proof: Proof): Check {
   const { id, result, reason } = proof;
@@ -102,19 +101,18 @@ const asStarting = (proof: Proof): Proof =>
     : proof;
 
 function judgeStrays({ resolved: agent, sight }: ExamineInput): Check {
-  const id = "strays";
   const reason = strayTrouble(agent, sight);
-  return reason ? { id, result: "fail", reason, fix: strayFix(agent.ref) } : { id, result: "ok", reason: "none" };
+  return { id: "strays", ...(reason ? fail(reason, strayFix(agent.ref)) : ok("none")) };
 }
 
-/** So many restarts are not a mishap any more. */
+/** So many restarts are no accident. */
 const tooMany = 5;
 
 function judgeRestarts({ resolved: agent, sight: { basics: seen } }: ExamineInput): Check {
   const restarts = restartsOf(seen);
   const id = "restarts";
-  if (restarts < tooMany) return { id, result: "ok", reason: restarts === 0 ? "none" : times(restarts) };
-  return { id, result: "warn", reason: `${times(restarts)} by itself`, fix: logsOf(agent) };
+  if (restarts < tooMany) return { id, ...ok(restarts === 0 ? "none" : times(restarts)) };
+  return { id, ...warn(`${times(restarts)} by itself`, logsOf(agent)) };
 }
 
 const logsOf = ({ ref }: ResolvedAgent): string => `clm agent logs ${ref} --level warning`;
@@ -122,62 +120,55 @@ const logsOf = ({ ref }: ResolvedAgent): string => `clm agent logs ${ref} --leve
 function judgeMemory({ resolved: agent, symptoms, clock, now }: ExamineInput): Check {
   const id = "memory";
   const fix = `clm host check ${agent.host}`;
-  if (symptoms.result === "oom-kill")
-    return { id, result: "fail", reason: "the system ended it for want of memory", fix };
-  if (symptoms.outOfMemory === undefined) return { id, result: "ok", reason: "was not ended for want of memory" };
+  if (symptoms.result === "oom-kill") return { id, ...fail("the system ended it for want of memory", fix) };
+  if (symptoms.outOfMemory === undefined) return { id, ...ok("was not ended for want of memory") };
   const ago = span(Math.max(0, now / 1000 + (clock?.ahead ?? 0) - symptoms.outOfMemory / 1000));
-  return { id, result: "warn", reason: `the system ended it or a process of it for want of memory ${ago} ago`, fix };
+  return { id, ...warn(`the system ended it or a process of it for want of memory ${ago} ago`, fix) };
 }
 
-/** Its own provider it cannot do without; the others it can, for a while. */
+/** An agent cannot do without its own provider; without the others it can, for a while. */
 function judgeReach({ resolved: agent, sight }: ExamineInput): Check[] {
   const id = "provider.reach";
-  const fix = `clm agent configure ${agent.ref} --stage providers`;
   const reason = reachTroubles(sight).join("; ");
-  if (reason) return [{ id, result: sight.reach && "trouble" in sight.reach ? "fail" : "warn", reason, fix }];
-  return sight.reach ? [{ id, result: "ok", reason: "its provider answers" }] : [];
+  if (!reason) return sight.reach ? [{ id, ...ok("its provider answers") }] : [];
+  const judge = sight.reach && "trouble" in sight.reach ? fail : warn;
+  return [{ id, ...judge(reason, `clm agent configure ${agent.ref} --stage providers`) }];
 }
 
 function judgeRuntime({ resolved: agent, sight }: ExamineInput): Check[] {
   if (!sight.runtime) return [];
   const id = "runtime";
   const reason = runtimeTrouble(agent, sight);
-  if (reason === undefined)
-    return [{ id, result: "ok", reason: `${activeRuntime(agent)?.title} ${sight.runtime.version}` }];
+  if (reason === undefined) return [{ id, ...ok(`${activeRuntime(agent)?.title} ${sight.runtime.version}`) }];
   const fix = sight.runtime.version === "" ? `clm agent runtime status ${agent.ref}` : `clm agent sync ${agent.ref}`;
-  return [{ id, result: "fail", reason, fix }];
+  return [{ id, ...fail(reason, fix) }];
 }
 
-/** Only those that it was configured to have. */
-function judgeChannels({ resolved: agent, sight }: ExamineInput): Check[] {
+/** The proofs of channels and MCP servers, one check for each. */
+function judgeConnections({ resolved: agent, sight: { basics: seen } }: ExamineInput): Check[] {
   const fix = `clm agent configure ${agent.ref} --stage channels`;
-  return agent.channels.map((name): Check => {
-    const id = `channel.${name}`;
-    if (sight.basics.age === undefined) return { id, result: "skipped", reason: "it does not run" };
-    const how = channelTrouble(sight.channels, name);
-    if (how === undefined) return { id, result: "ok", reason: "connected" };
-    if (isStarting(agent, sight.basics)) return { id, result: "warn", reason: "not connected yet: it is starting" };
-    const result = agent.manifest.channels[name]?.pairing ? "warn" : "fail";
-    return { id, result, reason: `it is ${how}`, fix };
-  });
+  const down = seen.age === undefined ? skipped("it does not run") : undefined;
+  const off = new Map(channelsOff(agent, seen).map((each) => [each.name, each]));
+  const lost = new Map(lostServers(agent, seen).map((each) => [each.name, each]));
+  const channel = (name: string): Verdict => {
+    const found = off.get(name);
+    if (!found) return ok("connected");
+    if (isStarting(agent, seen)) return warn("not connected yet: it is starting");
+    return (found.isPairing ? warn : fail)(`it is ${found.how}`, fix);
+  };
+  const server = (name: string): Verdict => {
+    const found = lost.get(name);
+    return found ? fail(brief(found.why), fix) : ok("not given up");
+  };
+  return [
+    ...agent.channels.map((name) => ({ id: `channel.${name}`, ...(down ?? channel(name)) })),
+    ...agent.servers.map((name) => ({ id: `mcp.${name}`, ...(down ?? server(name)) })),
+  ];
 }
 
-/** Only those that it was configured to have. */
-function judgeServers({ resolved: agent, sight }: ExamineInput): Check[] {
-  const fix = `clm agent configure ${agent.ref} --stage channels`;
-  const lost = lostServers(agent, sight.basics);
-  return agent.servers.map((name): Check => {
-    const id = `mcp.${name}`;
-    if (sight.basics.age === undefined) return { id, result: "skipped", reason: "it does not run" };
-    const found = lost.find((each) => each.name === name);
-    return found ? { id, result: "fail", reason: brief(found.why), fix } : { id, result: "ok", reason: "not given up" };
-  });
-}
-
-/** The model is not asked by the doctor; that it did not answer is known from the last proof. */
+/** The doctor does not ask the model; that it did not answer is known from the last proof. */
 function judgeAnswer({ resolved: { ref }, unanswered }: ExamineInput): Check[] {
-  if (!unanswered) return [];
-  return [{ id: "chat", result: "fail", reason: unanswered, fix: `clm agent configure ${ref} --stage validate` }];
+  return unanswered ? [{ id: "chat", ...fail(unanswered, `clm agent configure ${ref} --stage validate`) }] : [];
 }
 
 const megabyte = 1024;
@@ -185,14 +176,14 @@ const megabyte = 1024;
 function judgeDisk({ resolved: agent, sight, symptoms: { space } }: ExamineInput): Check {
   const id = "disk";
   const fix = `clm host exec ${agent.host} -- df -h ${agent.paths.home}`;
-  if (sight.full === "inodes") return { id, result: "fail", reason: "its disk has no inodes left", fix };
-  if (sight.full === "blocks") return { id, result: "fail", reason: "its disk is full", fix };
-  if (!space) return { id, result: "skipped", reason: "could not be seen" };
+  if (sight.full === "inodes") return { id, ...fail("its disk has no inodes left", fix) };
+  if (sight.full === "blocks") return { id, ...fail("its disk is full", fix) };
+  if (!space) return { id, ...skipped("could not be seen") };
   const seen = `${Math.floor(space.free / megabyte)} MB free where it lives`;
-  if (space.free < 200 * megabyte) return { id, result: "fail", reason: seen, fix };
+  if (space.free < 200 * megabyte) return { id, ...fail(seen, fix) };
   if (space.inodes > 0 && space.freeInodes < space.inodes / 100)
-    return { id, result: "warn", reason: `${space.freeInodes} of ${space.inodes} inodes left where it lives`, fix };
-  return space.free < 1024 * megabyte ? { id, result: "warn", reason: seen, fix } : { id, result: "ok", reason: seen };
+    return { id, ...warn(`${space.freeInodes} of ${space.inodes} inodes left where it lives`, fix) };
+  return { id, ...(space.free < 1024 * megabyte ? warn(seen, fix) : ok(seen)) };
 }
 
 /** Seconds a clock may be wrong before services notice, and before they refuse. */
@@ -204,19 +195,20 @@ function judgeClock({ resolved: agent, clock }: ExamineInput): Check[] {
   const off = Math.abs(clock.ahead);
   const sure = Math.max(0, off - clock.within);
   const within = `to within ${clock.within < 1 ? "a second" : `${Math.ceil(clock.within)} s`}`;
-  if (sure <= 2) return [{ id, result: "ok", reason: `agrees with ours, ${within}` }];
+  if (sure <= 2) return [{ id, ...ok(`agrees with ours, ${within}`) }];
   const reason = `${Math.round(off)} s ${clock.ahead > 0 ? "ahead of" : "behind"} ours, ${within}`;
-  if (sure <= noticed) return [{ id, result: "ok", reason }];
-  const fix = `clm host exec ${agent.host} --sudo -- timedatectl set-ntp true`;
-  return [{ id, result: sure > refused ? "fail" : "warn", reason, fix }];
+  if (sure <= noticed) return [{ id, ...ok(reason) }];
+  return [
+    { id, ...(sure > refused ? fail : warn)(reason, `clm host exec ${agent.host} --sudo -- timedatectl set-ntp true`) },
+  ];
 }
 
-/** The last line of level ERROR. Told for an hour; what is known to go wrong is told by itself. */
+/** The last line of level ERROR, for an hour; a line with a known cause has a check of its own. */
 function judgeErrors({ resolved: agent, symptoms, clock, now }: ExamineInput): Check {
   const id = "errors";
   const last = symptoms.words.findLast(({ level, text }) => level === "error" && !causeOf(agent, [text]));
-  if (!last) return { id, result: "ok", reason: "none since its start that is not known" };
+  if (!last) return { id, ...ok("none since its start that is not known") };
   const ago = Math.max(0, now / 1000 + (clock?.ahead ?? 0) - last.at / 1000);
   const reason = `${span(ago)} ago: ${brief(last.text)}`;
-  return ago > 3600 ? { id, result: "ok", reason } : { id, result: "warn", reason, fix: logsOf(agent) };
+  return { id, ...(ago > 3600 ? ok(reason) : warn(reason, logsOf(agent))) };
 }

@@ -1,6 +1,20 @@
 import { clockOf } from "../logs/clock.js";
 import { fileEntry, type Level, type Clock as Telling } from "../logs/entry.js";
-import { parseLines, splitSections } from "../probe/script.js";
+import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import proofs from "../probe/proof/proof.sh?raw";
+import { parseLines, probeScriptForMany, settingsOf, splitSections } from "../probe/script.js";
+import library from "./symptoms.sh?raw";
+
+/**
+ * The script that asks for the symptoms of all of a host's agents at once. It holds nothing secret and changes nothing. The
+ * host's clock is the first thing it tells: the sooner, the surer.
+ */
+export const symptomsScript = (agents: readonly ResolvedAgent[]): string =>
+  probeScriptForMany(
+    proofs + library,
+    ['say clock "$(date +%s.%N)"'],
+    agents.map((agent) => [settingsOf(agent), "probe_account", "probe_symptoms", "probe_room"].join("\n")),
+  );
 
 /** One line of what an agent said, or systemd about it. */
 export interface LogLine {

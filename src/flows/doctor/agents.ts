@@ -1,7 +1,6 @@
-import type { Check } from "../../agents/check.js";
+import { type Check, fail, ok, skipped } from "../../agents/check.js";
 import { examine } from "../../agents/doctor/examine.js";
-import { symptomsScript } from "../../agents/doctor/script.js";
-import { type Clock, clockFrom, type Symptoms, symptomsFrom } from "../../agents/doctor/symptoms.js";
+import { type Clock, clockFrom, type Symptoms, symptomsFrom, symptomsScript } from "../../agents/doctor/symptoms.js";
 import { loadType } from "../../agents/manifest/registry.js";
 import { type Change, fileId } from "../../agents/plan/change.js";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
@@ -66,15 +65,8 @@ async function askSymptoms(session: Session, host: Host, resolvedAgents: Resolve
     const heard = () => {
       answered ??= session.now().getTime();
     };
-    const { text, fault } = await askHostPartially(root, script, {
-      ...{
-        host: host.name,
-        what: "what its agents went through",
-        timeout: timeout,
-        signal: session.signal,
-        onData: heard,
-      },
-    });
+    const asking = { host: host.name, what: "what its agents went through", timeout, signal: session.signal };
+    const { text, fault } = await askHostPartially(root, script, { ...asking, onData: heard });
     const symptoms = symptomsFrom(text, resolvedAgents.length).map((each) => each && withoutSecrets(session, each));
     return { symptoms, clock: clockFrom(text, asked, answered ?? asked), fault };
   } catch (error) {
@@ -101,7 +93,7 @@ async function checksOf(
   const trouble = found.fault ?? (symptoms ? undefined : fault);
   if (trouble || !sight || !resolved || !symptoms)
     return [trouble ? faultCheck("host", trouble) : brokenOff(agent), ...recorded];
-  const here: Check = { id: "host", result: "ok", reason: `${agent.host.name} answers` };
+  const here: Check = { id: "host", ...ok(`${agent.host.name} answers`) };
   // Of one that is not all there, or is being taken away, nothing else can be asked.
   if (record.status !== "installed") return [here, ...recorded];
   const proven = record.proven && { at: Date.parse(record.proven.at), chat: record.proven.chat };
@@ -114,13 +106,13 @@ async function checksOf(
 }
 
 const brokenOff = ({ host }: Agent): Check => ({
-  ...{ id: "host", result: "fail", reason: `${host.name} broke off in the middle of its answer` },
-  fix: `clm host check ${host.name}`,
+  id: "host",
+  ...fail(`${host.name} broke off in the middle of its answer`, `clm host check ${host.name}`),
 });
 
 const faultCheck = (id: string, { message, why, next }: Fault): Check => ({
-  ...{ id, result: "fail", reason: [message, ...why].join(": ") },
-  ...(next[0] && { fix: next[0] }),
+  id,
+  ...fail([message, ...why].join(": "), next[0]),
 });
 
 /** Variables in `.env` that clm did not put there, and files that override the unit, go with a sync. */
@@ -135,17 +127,17 @@ function takesAway({ record }: Agent, { [fileId]: file, differences }: Change): 
 
 function driftCheck({ agent, drift }: AgentStatus): Check {
   const id = "drift";
-  if (!drift) return { id, result: "skipped", reason: "was not asked" };
+  if (!drift) return { id, ...skipped("was not asked") };
   if ("unknown" in drift) return { ...faultCheck(id, drift.fault), result: "warn" };
   if (drift.changes.length > 0) {
     const reason = drift.changes
       .map(({ what, differences }) => `${what} (${differences.map(({ text }) => text).join(", ")})`)
       .join("; ");
     // What somebody else wrote there is nowhere else: whether it may go is a person's decision.
-    const fix = drift.changes.some((change) => takesAway(agent, change)) ? "diff" : "sync";
-    return { id, result: "fail", reason: `not as configured: ${reason}`, fix: `clm agent ${fix} ${agent.ref}` };
+    const isManual = drift.changes.some((change) => takesAway(agent, change));
+    const fix = `clm agent ${isManual ? "diff" : "sync"} ${agent.ref}`;
+    return { id, ...fail(`not as configured: ${reason}`, fix), ...(!isManual && { cause: "sync-fixes" }) };
   }
   const [lost] = drift.lost;
-  if (lost) return { id, result: "fail", reason: `${lost.what}: ${lost.reason}`, ...(lost.fix && { fix: lost.fix }) };
-  return { id, result: "ok", reason: "as it was configured" };
+  return { id, ...(lost ? fail(`${lost.what}: ${lost.reason}`, lost.fix) : ok("as it was configured")) };
 }

@@ -1,6 +1,6 @@
 import { accessSync, constants, readdirSync, type Stats, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import type { Check } from "../../agents/check.js";
+import { type Check, fail, ok, skipped, type Verdict, warn } from "../../agents/check.js";
 import type { machineChecks } from "../../agents/doctor/check.js";
 import { asFault } from "../../errors.js";
 import { quote } from "../../quote.js";
@@ -11,11 +11,6 @@ import { missingProviders } from "../agent/missing-providers.js";
 import type { Session } from "../session.js";
 
 type Id = keyof typeof machineChecks;
-type Verdict = Omit<Check, "id">;
-
-const ok = (reason: string): Verdict => ({ result: "ok", reason });
-const warn = (reason: string, fix?: string): Verdict => ({ result: "warn", reason, ...(fix && { fix }) });
-const fail = (reason: string, fix?: string): Verdict => ({ result: "fail", reason, ...(fix && { fix }) });
 
 /** The checks of this machine: what clm keeps here, and what it needs. No host is asked. */
 export function checkMachine(session: Session): Check[] {
@@ -88,7 +83,7 @@ function unlessBroken(session: Session, check: (session: Session) => Verdict): V
   try {
     return check(session);
   } catch {
-    return { result: "skipped", reason: "needs config.state" };
+    return skipped("needs config.state");
   }
 }
 

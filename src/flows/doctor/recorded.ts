@@ -1,4 +1,4 @@
-import type { Check } from "../../agents/check.js";
+import { type Check, fail, ok, warn } from "../../agents/check.js";
 import type { Field, Manifest } from "../../agents/manifest/manifest.js";
 import { needsProvider } from "../../agents/manifest/registry.js";
 import type { Secret } from "../../secret.js";
@@ -24,13 +24,12 @@ function checkOnboarding({ name, ref, host, record }: Agent): Check {
   const id = "onboarding";
   if (record.status === "installing") {
     const fix = `clm agent install --host ${host.name} --name ${name}`;
-    return { id, result: "fail", reason: "its installation did not come to its end", fix };
+    return { id, ...fail("its installation did not come to its end", fix) };
   }
   if (record.status === "removing")
-    return { id, result: "fail", reason: "its removal did not come to its end", fix: `clm agent remove ${ref}` };
+    return { id, ...fail("its removal did not come to its end", `clm agent remove ${ref}`) };
   const { state } = record.onboarding;
-  if (state === "ready") return { id, result: "ok", reason: "ready" };
-  return { id, result: "warn", reason: `it stands at ${state}`, fix: `clm agent configure ${ref}` };
+  return { id, ...(state === "ready" ? ok("ready") : warn(`it stands at ${state}`, `clm agent configure ${ref}`)) };
 }
 
 /** A word that stands where a key should, as examples have it. */
@@ -111,11 +110,6 @@ function checkProviders({ providers }: Known, { record, ref }: Agent): Check {
     return { id, result: "fail", reason: `it has ${what}, and clm knows no such provider any more`, fix };
   }
   if (record.provider === undefined)
-    return {
-      id,
-      result: "warn",
-      reason: "it has no provider yet",
-      fix: `clm agent configure ${ref} --stage providers`,
-    };
-  return { id, result: "ok", reason: record.provider };
+    return { id, ...warn("it has no provider yet", `clm agent configure ${ref} --stage providers`) };
+  return { id, ...ok(record.provider) };
 }

@@ -26,15 +26,16 @@ export function repairFor(finding: Finding): "sync" | "start" | undefined {
   const check = (id: string) => finding.checks.find((each) => each.id === id);
   if (record.status !== "installed" || check("version")?.result === "fail") return undefined;
   // A stranger on its port would keep it from coming up: nothing is gained by trying.
-  if (check("port")?.reason.startsWith("another process")) return undefined;
+  if (check("port")?.cause === "foreign-listener") return undefined;
   // It runs though clm stopped it: whether it should, somebody else must say.
   if (record.down && check("unit")?.result === "warn") return undefined;
   const drift = check("drift");
-  if (drift?.result === "fail" && drift.fix?.startsWith("clm agent sync ")) return "sync";
+  if (drift?.cause === "sync-fixes") return "sync";
   const unit = check("unit");
   // One that systemd is about to start again needs nobody to start it.
-  const isDown = unit?.result === "fail" && / is (stopped|failed) ?/.test(unit.reason);
-  return isDown && !record.down && record.onboarding.state === "ready" ? "start" : undefined;
+  return unit?.result === "fail" && unit.cause === "down" && !record.down && record.onboarding.state === "ready"
+    ? "start"
+    : undefined;
 }
 
 /** Mends what can be mended of agents, each through the flow that a person would use. One that fails stops no other. */

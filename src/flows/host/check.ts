@@ -1,4 +1,4 @@
-import type { Check } from "../../agents/check.js";
+import { type Check, fail, ok, warn } from "../../agents/check.js";
 import { type Fault, isFault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
 import { type Facts, readFacts } from "../../remote/facts.js";
@@ -81,10 +81,6 @@ const ownRequirements: HostRequirements = {
 };
 
 type FactCheck = { id: string; judge: (facts: Facts, requires: HostRequirements) => Omit<Check, "id"> };
-
-const ok = (reason: string) => ({ result: "ok" as const, reason });
-const warn = (reason: string, fix: string) => ({ result: "warn" as const, reason, fix });
-const fail = (reason: string, fix: string) => ({ result: "fail" as const, reason, fix });
 
 const factChecks: FactCheck[] = [
   {

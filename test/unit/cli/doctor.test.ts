@@ -231,32 +231,21 @@ describe("an agent's record", () => {
 
 describe("repairs", () => {
   const ready = { onboarding: { state: "ready" as const, stages: {} } };
-  const drift: Check = { id: "drift", result: "fail", reason: "not as configured", fix: "clm agent sync ada" };
-  const stopped: Check = { id: "unit", result: "fail", reason: "hermes-ada.service is stopped" };
+  const drift: Check = { id: "drift", result: "fail", reason: "not as configured", cause: "sync-fixes" };
+  const stopped: Check = { id: "unit", result: "fail", reason: "stopped", cause: "down" };
 
   it.each<[about: string, record: Partial<AgentRecord>, checks: Check[], repair: string | undefined]>([
     ["nothing is wrong", ready, [], undefined],
     ["not as configured", ready, [drift, stopped], "sync"],
     ["stopped", ready, [stopped], "start"],
-    ["failed for good", ready, [{ ...stopped, reason: "hermes-ada.service is failed (failed, exit-code 1)" }], "start"],
-    [
-      "systemd starts it again",
-      ready,
-      [{ ...stopped, reason: "hermes-ada.service is activating (auto-restart)" }],
-      undefined,
-    ],
+    ["systemd starts it again", ready, [{ id: "unit", result: "fail", reason: "activating" }], undefined],
     ["clm stopped it", { ...ready, down: true }, [stopped], undefined],
     ["clm stopped it, and it runs", { ...ready, down: true }, [{ ...stopped, result: "warn" }, drift], undefined],
     ["never configured", {}, [stopped], undefined],
     ["not all there", { ...ready, status: "installing" }, [drift], undefined],
     ["its program is gone", ready, [{ ...drift, id: "version" }, drift], undefined],
-    ["what differs is lost", ready, [{ ...drift, fix: "clm agent install --host wolf" }], undefined],
-    [
-      "a stranger has its port",
-      ready,
-      [{ ...stopped, id: "port", reason: "another process has port 1" }, stopped],
-      undefined,
-    ],
+    ["what differs is lost", ready, [{ ...drift, cause: "lost" }], undefined],
+    ["a stranger has its port", ready, [{ ...stopped, id: "port", cause: "foreign-listener" }, stopped], undefined],
   ])("%s", (_about, record, checks, repair) => {
     const agent = { name: "ada", ref: "ada", host: { name: "wolf" } as never, record: sampleAgent("ada", record) };
     expect(repairFor({ about: { agent }, checks })).toBe(repair);

@@ -64,11 +64,15 @@ export function withoutSecretsIn(
   };
 }
 
-/** How a channel is when it is not connected. */
-export function channelTrouble(channels: Record<string, ChannelState>, name: string): string | undefined {
-  const entry = Object.hasOwn(channels, name) ? channels[name] : undefined;
-  if (!entry) return "not connected yet";
-  return entry.state === "connected" ? undefined : `${entry.state}${entry.error ? `: ${brief(entry.error)}` : ""}`;
+/** The configured channels that are not connected, and how they are. One with pairing cannot connect until a person has paired it. */
+export function channelsOff(agent: ResolvedAgent, seen: Observation) {
+  const channels = currentChannels(seen);
+  return agent.channels.flatMap((name) => {
+    const { state = "not connected yet", error } = Object.hasOwn(channels, name) ? (channels[name] ?? {}) : {};
+    if (state === "connected") return [];
+    const isPairing = agent.manifest.channels[name]?.pairing === true;
+    return [{ name, state, how: `${state}${error ? `: ${brief(error)}` : ""}`, isPairing }];
+  });
 }
 
 /** The proof that every configured channel is connected; none when they were not asked for, or there are none. */
@@ -77,18 +81,13 @@ export function judgeChannels(agent: ResolvedAgent, seen: Observation): Proof[] 
   if (seen.channels === undefined || names.length === 0) return [];
   const id = "channels";
   if (seen.age === undefined) return [{ id, result: "skipped", reason: "needs unit" }];
-  const channels = currentChannels(seen);
-  const off = names.flatMap((name) => {
-    const how = channelTrouble(channels, name);
-    return how === undefined ? [] : [{ name, how, state: channels[name]?.state }];
-  });
+  const off = channelsOff(agent, seen);
   if (off.length === 0) return [{ id, result: "ok", reason: `${names.join(", ")} connected` }];
   const reason = off.map(({ name, how }) => `${name} is ${how}`).join("; ");
   const fix = `clm agent configure ${agent.ref} --stage channels`;
-  // Until a person has paired it on the host, such a channel cannot connect.
-  if (off.every(({ name }) => agent.manifest.channels[name]?.pairing)) return [{ id, result: "warn", reason, fix }];
-  const refused = off.some(({ state }) => state === "fatal");
-  return [{ id, result: "fail", reason, cause: refused ? "refused" : "connecting", fix }];
+  if (off.every(({ isPairing }) => isPairing)) return [{ id, result: "warn", reason, fix }];
+  const isRefused = off.some(({ state }) => state === "fatal");
+  return [{ id, result: "fail", reason, cause: isRefused ? "refused" : "connecting", fix }];
 }
 
 /** The proof that the agent gave up none of its configured MCP servers. */

@@ -128,9 +128,10 @@ function judgeUnit(agent: ResolvedAgent, { unit }: Observation): Verdict {
   const { LoadState, ActiveState = "", SubState = "", Result, ExecMainStatus } = unit;
   if (LoadState === "not-found") return fail(`there is no unit ${agent.unit}`, install);
   if (ActiveState === "active" && SubState === "running") return ok(`${agent.unit} is active`);
-  if (ActiveState === "inactive") return fail(`${agent.unit} is stopped`, start);
+  if (ActiveState === "inactive") return fail(`${agent.unit} is stopped`, start, "down");
   const how = Result && Result !== "success" ? `, ${Result} ${ExecMainStatus}` : "";
-  return fail(`${agent.unit} is ${ActiveState} (${SubState}${how})`, journal);
+  const cause = ActiveState === "failed" ? "down" : undefined;
+  return fail(`${agent.unit} is ${ActiveState} (${SubState}${how})`, journal, cause);
 }
 
 function judgeSteady(agent: ResolvedAgent, seen: Observation, first: Observation): Verdict {

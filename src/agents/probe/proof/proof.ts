@@ -9,6 +9,8 @@ export interface Proof extends Check<ProofId> {
 export type ProofCause =
   /** The process has not been up for long enough yet. */
   | "young"
+  /** The unit is stopped or failed, and nothing will start it. */
+  | "down"
   | "no-listener"
   | "foreign-listener"
   /** A channel is not connected and may still be. */

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { symptomsScript } from "../../../../src/agents/doctor/script.js";
+import { symptomsScript } from "../../../../src/agents/doctor/symptoms.js";
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { proofLibrary } from "../../../../src/agents/probe/proof/library.js";

@@ -224,3 +224,14 @@ describe("causes", () => {
     expect(withCause(agent, open, ["Port 8642 already in use"])).toEqual(open);
   });
 });
+
+it.each([
+  ["inactive", "dead", "down"],
+  ["failed", "failed", "down"],
+  ["activating", "auto-restart", undefined],
+])("a unit that is %s (%s) stays down until somebody starts it: %s", (active, sub, cause) => {
+  const lines = [...healthyLines("2026.7.1"), `unit.ActiveState=${active}`, `unit.SubState=${sub}`, "end=yes", ""];
+  const proofs = judge(subjectFor("2026.7.1"), parseObservation(lines.join("\n")) as Observation);
+  expect(proofs.find(({ id }) => id === "unit")).toMatchObject({ result: "fail", ...(cause && { cause }) });
+  expect(proofs.find(({ id }) => id === "unit")?.cause).toBe(cause);
+});
