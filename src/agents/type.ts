@@ -1,3 +1,5 @@
+import { own } from "../text/own-property.js";
+import type { AgentRuntime } from "./agent-runtime.js";
 import type { ChatDialect } from "./chat/dialect.js";
 import type { UpstreamDialect } from "./chat/upstream.js";
 import type { HandoffStore } from "./handoff/store.js";
@@ -23,11 +25,13 @@ export interface AgentType {
   readonly handoff?: Load<HandoffStore>;
   readonly memory?: Load<MemoryFormat>;
   readonly sessions?: Load<SessionStore>;
+  /** Programs that can run the turns of an agent, by the name they have in the manifest. */
+  readonly runtimes?: Readonly<Record<string, Load<AgentRuntime>>>;
   /** What the agent's files should say. */
   renderer: Load<Renderer>;
 }
 
-export type Capability = Exclude<keyof AgentType, "name">;
+export type Capability = Exclude<keyof AgentType, "name" | "runtimes">;
 
 type Loaded<K extends Capability> = Awaited<ReturnType<NonNullable<AgentType[K]>>>;
 
@@ -44,6 +48,13 @@ export async function capability<K extends Capability>(manifest: Manifest, name:
   const load = (await agentType(manifest))[name] as Load<Loaded<K>> | undefined;
   if (load) return load();
   throw noCapability(manifest, name);
+}
+
+/** A program that can run the turns of an agent. */
+export async function agentRuntime(manifest: Manifest, name: string): Promise<AgentRuntime> {
+  const load = own((await agentType(manifest)).runtimes, name);
+  if (load) return load();
+  throw noCapability(manifest, `runtime ${name}`);
 }
 
 /** Capabilities for which the manifest says everything. */

@@ -51,7 +51,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     expect(stderr).toContain("there is no codex on the PATH of its service");
     expect(stderr).toContain("login.agent");
     expect(stderr).toContain("nothing was changed");
-    expect(stderr).toContain(`clm agent runtime ${name} login`);
+    expect(stderr).toContain(`clm agent runtime login ${name}`);
     expect(await digests(host, name)).toBe(before);
   });
 
@@ -190,7 +190,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     const own = `/home/${name}/.hermes/codex`;
     const { code, stderr } = await runtime([name, "codex", "--codex-home", "own"]);
     expect(code).toBe(8);
-    expect(stderr).toContain(`clm agent runtime ${name} login --codex-home own`);
+    expect(stderr).toContain(`clm agent runtime login ${name} --codex-home own`);
     expect(await inHost(host, `ls -d ${own} 2>&1 || true`)).toContain("No such file");
     const login = await runtime([name, "login", "--with-api-key", "--codex-home", "own"], "sk-planted-own\n");
     expect(login.code, login.stderr).toBe(0);
@@ -209,7 +209,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
   it.runIf(codex === "0.130.0")("keeps the installed Codex when another cannot be used", async () => {
     const words = [name, "codex", "--install-codex", "--codex-version", "0.166.0", "--permissions", ":no-such"];
     const { code, stderr } = await runtime(words);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("what was there before is there again")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("undone: install Codex 0.166.0")]);
     expect((await codexCommand("--version")).stdout).toContain(codex);
     expect(await chat(name, "still here")).toContain("echo: still here");
   });
@@ -266,7 +266,7 @@ describe.each(cases)("$name on $host, with Codex $codex", ({ name, host, codex, 
     const { code, stderr } = await runtime([name, "codex", "--permissions", "read-only"]);
     expect(code).toBe(1);
     expect(stderr).toMatch(/config\.toml:2:\d+/);
-    expect(stderr).toContain("what was there before is there again");
+    expect(stderr).toContain("undone: give Codex its files");
     expect(await files()).toBe(before);
     expect(recorded(name)?.permissions).toBe(":workspace");
     await give(host, name, toml, good);
@@ -353,7 +353,7 @@ describe("several agents", () => {
     expect(code).toBe(8);
     expect(told.map(({ result }: { result: string }) => result)).toEqual(["failed", "not-begun"]);
     expect(stderr).toContain(
-      `again: clm agent runtime ${names.map((name, at) => `${cases[at]?.host}/${name}`).join(" ")} codex`,
+      `again: clm agent runtime codex ${names.map((name, at) => `${cases[at]?.host}/${name}`).join(" ")}`,
     );
   });
 });

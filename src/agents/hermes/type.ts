@@ -7,6 +7,7 @@ const hermes: AgentType = {
   handoff: () => import("./handoff/handoff.js"),
   memory: () => import("./memory.js"),
   sessions: () => import("./sessions/sessions.js"),
+  runtimes: { codex: () => import("./codex/codex.js") },
   renderer: () => import("./rendering.js"),
 };
 

@@ -1,9 +1,15 @@
+import { Fault } from "../../errors.js";
+import { fill } from "../files/template.js";
 import type { Manifest } from "../manifest/manifest.js";
+import { noCapability } from "../manifest/no-capability.js";
 import { inRange } from "../manifest/versions.js";
-import type { ResolvedAgent } from "./resolved-agent.js";
+import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 
 /** Another program that can run an agent's turns, as the manifest describes it. */
 export type RuntimeType = Manifest["runtimes"][string];
+
+/** The runtime in an agent's record. */
+export type RuntimeRecord = NonNullable<ResolvedAgent["runtime"]>;
 
 /** The program that runs the agent's turns; undefined when the agent does so itself, or its version cannot hand them over. */
 export function activeRuntime({
@@ -14,4 +20,30 @@ export function activeRuntime({
   const { kind = "" } = runtime ?? {};
   const type = Object.hasOwn(manifest.runtimes, kind) ? manifest.runtimes[kind] : undefined;
   return type && inRange(version, type.when) ? type : undefined;
+}
+
+/** The name of the runtime an agent is set to, or of the one it could have. */
+export function runtimeName({ manifest, runtime }: Pick<ResolvedAgent, "manifest" | "runtime">): string {
+  const names = Object.keys(manifest.runtimes);
+  const name = names.find((each) => each === runtime?.kind) ?? names[0];
+  if (name === undefined) throw noCapability(manifest, "runtimes");
+  return name;
+}
+
+/** The manifest's description; a fault when the agent's version cannot hand its turns over. */
+export function runtimeTypeOf({ manifest, name, version }: ResolvedAgent, runtime: string): RuntimeType {
+  const type = Object.hasOwn(manifest.runtimes, runtime) ? manifest.runtimes[runtime] : undefined;
+  if (!type) throw noCapability(manifest, `runtime ${runtime}`);
+  if (inRange(version, type.when)) return type;
+  throw new Fault("unsupported", `${name} cannot run on ${type.title}`, {
+    why: `${manifest.title} ${version} cannot; versions ${type.when} can`,
+    next: `clm registry show ${manifest.type}`,
+  });
+}
+
+/** A template of the manifest with the agent's paths filled in. */
+export function fillPaths({ paths, manifest }: Pick<ResolvedAgent, "paths" | "manifest">, template: string): string {
+  const filled = fill(template, namedPaths(paths));
+  if (filled !== undefined) return filled;
+  throw new Fault("bad-input", `the manifest of ${manifest.type} names no path: ${template}`);
 }

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { codexLook, codexSightFrom } from "../../../src/agents/hermes/codex/sight.js";
+import { parseReport, probeCommand } from "../../../src/agents/hermes/codex/report.js";
 import { loadType } from "../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../src/agents/plan/resolved-agent.js";
 import { sampleAgent } from "../state/sample-agent.js";
@@ -44,9 +44,9 @@ async function found(auth: string) {
   const agent = resolvedAgent(manifest, {
     ...{ name: "ada", ref: "ada", host: { name: "wolf-i" } as never, record: sampleAgent("ada") },
   });
-  const { words, input } = codexLook(agent, type, asked);
+  const { words, input } = probeCommand(agent, type, asked);
   const { stdout } = spawnSync("python3", words.slice(1), { input, encoding: "utf8" });
-  return codexSightFrom(stdout);
+  return parseReport(stdout);
 }
 
 describe("a login that is kept", () => {

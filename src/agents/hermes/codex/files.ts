@@ -3,9 +3,10 @@ import { environmentOf } from "../../plan/environment.js";
 import type { Derived, ManagedFile, Sources } from "../../plan/managed-file.js";
 import type { Plan } from "../../plan/plan.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { type RuntimeRecord, runtimeTypeOf } from "../../plan/runtime.js";
 import { type Migrated, migrate } from "./migration.js";
 import { type Mind, mirrored, unmirrored } from "./mirror.js";
-import { callbackOf, codexPlaces, codexTypeOf, type Runtime, runsOnCodex } from "./runtime.js";
+import { callbackOf, codexPlaces, runsOnCodex } from "./runtime.js";
 import type { Variables } from "./servers.js";
 import { settingIn } from "./settings.js";
 
@@ -44,7 +45,7 @@ export function codexFiles(agent: ResolvedAgent, env: ReadonlyMap<string, string
 
 function codexConfig(
   agent: ResolvedAgent,
-  { permissions, plugins }: Runtime,
+  { permissions, plugins }: RuntimeRecord,
   env: ReadonlyMap<string, string | Secret>,
   { read, planned, owned }: Sources,
 ): Derived {
@@ -54,14 +55,14 @@ function codexConfig(
     permissions,
     plugins,
     former: owned,
-    callback: callbackOf(agent, codexTypeOf(agent)),
+    callback: callbackOf(agent, runtimeTypeOf(agent, "codex")),
   });
   const { text, servers, notes } = migrated;
   return { text, owned: servers, notes, made: migrated };
 }
 
 /** AGENTS.md tells Codex who the agent is and what it remembers, if that is wanted. */
-function codexAgents(agent: ResolvedAgent, { mirror }: Runtime, read: Sources["read"]): Derived {
+function codexAgents(agent: ResolvedAgent, { mirror }: RuntimeRecord, read: Sources["read"]): Derived {
   const before = read(agentsId);
   const text = mirror ? mirrored(before, mindOf(agent, read)) : before && unmirrored(before);
   return { text, leave: text === before };

@@ -4,11 +4,11 @@ import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import type { Plugin } from "./block.js";
 import { titleOfPlugin } from "./block.js";
 import { reachOf } from "./permissions.js";
+import { type CodexReport, faultIn, refusalIn } from "./report.js";
 import { type CodexType, runtimeEnv } from "./runtime.js";
-import { type CodexSight, faultIn, refusalIn } from "./sight.js";
 
 /** An agent before its turns are handed over, and what its host says of Codex. */
-export interface Before {
+export interface PreflightInput {
   resolved: ResolvedAgent;
   type: CodexType;
   /** What the rendered config.yaml says of its model's provider. */
@@ -17,11 +17,11 @@ export interface Before {
   permissions: string;
   /** Its config.toml has a part that would be written anew. */
   migrated: boolean;
-  sight: CodexSight;
+  report: CodexReport;
 }
 
 /** Everything that must hold before anything is changed, and what is worth knowing. */
-export function judgeBefore(before: Before): Check[] {
+export function judgePreflight(before: PreflightInput): Check[] {
   const { resolved: agent, type, provider } = before;
   return [
     { id: "version", result: "ok", reason: `${agent.manifest.title} ${agent.version} can hand its turns over` },
@@ -38,12 +38,12 @@ export function judgeBefore(before: Before): Check[] {
     judgeProgram(before),
     judgeHermesLogin(before),
     judgeCwd(before),
-    ...(before.sight.version ? [judgeCodexLogin(before), judgeSandbox(before), ...judgeSettings(before)] : []),
+    ...(before.report.version ? [judgeCodexLogin(before), judgeSandbox(before), ...judgeSettings(before)] : []),
   ];
 }
 
-function judgeProgram({ resolved: agent, type, sight }: Before): Check {
-  const { program, version, broken } = sight;
+function judgeProgram({ resolved: agent, type, report }: PreflightInput): Check {
+  const { program, version, broken } = report;
   const id = "codex";
   const fix = `clm agent runtime codex ${agent.ref} --install-codex`;
   if (!program) {
@@ -66,11 +66,11 @@ const loginOf = ({ resolved: agent }: { resolved: ResolvedAgent }): string => {
   return `clm agent runtime login ${agent.ref}${own}`;
 };
 
-function judgeHermesLogin(before: Before): Check {
-  const { resolved: agent, type, sight } = before;
+function judgeHermesLogin(before: PreflightInput): Check {
+  const { resolved: agent, type, report } = before;
   const id = "login.agent";
-  if (sight.hermes) return { id, result: "ok", reason: `${agent.manifest.title} has a login at ${type.provider}` };
-  const { hermes_expired: ended } = sight;
+  if (report.hermes) return { id, result: "ok", reason: `${agent.manifest.title} has a login at ${type.provider}` };
+  const { hermes_expired: ended } = report;
   const reason = ended
     ? `the login of ${agent.manifest.title} itself at ${type.provider} expired at ${new Date(ended * 1000).toISOString()}, and it has no refresh token`
     : `${agent.manifest.title} itself has no login at ${type.provider}`;
@@ -78,10 +78,10 @@ function judgeHermesLogin(before: Before): Check {
 }
 
 /** Of a Codex that takes its settings: else it goes by other ones, and what it needs is another login. */
-export function judgeCodexLogin(before: { resolved: ResolvedAgent; sight: CodexSight }): Check {
-  const { account, settings, server_fault } = before.sight;
+export function judgeCodexLogin(before: { resolved: ResolvedAgent; report: CodexReport }): Check {
+  const { account, settings, server_fault } = before.report;
   const id = "login.codex";
-  if (refusalIn(before.sight) !== undefined) return { id, result: "skipped", reason: "needs settings" };
+  if (refusalIn(before.report) !== undefined) return { id, result: "skipped", reason: "needs settings" };
   const trouble = server_fault ?? faultIn(account);
   if (trouble !== undefined) return { id, result: "fail", reason: `its app-server does not tell: ${trouble}` };
   const { kind, needed = true } = account && "needed" in account ? account : {};
@@ -91,7 +91,7 @@ export function judgeCodexLogin(before: { resolved: ResolvedAgent; sight: CodexS
   return { id, result: "ok", reason: `not needed: its model provider is ${own ?? "your own"}` };
 }
 
-function judgeCwd({ resolved: agent, sight: { cwd }, permissions }: Before): Check {
+function judgeCwd({ resolved: agent, report: { cwd }, permissions }: PreflightInput): Check {
   const id = "cwd";
   const fix = `clm agent sync ${agent.ref}`;
   if (!cwd.there) return { id, result: "fail", reason: `${cwd.path}, where it works, is not there`, fix };
@@ -100,11 +100,11 @@ function judgeCwd({ resolved: agent, sight: { cwd }, permissions }: Before): Che
   return { id, result: "fail", reason: `${cwd.path}, where it works, is not its own to write in`, fix };
 }
 
-function judgeSandbox({ resolved: agent, permissions, sight }: Before): Check {
+function judgeSandbox({ resolved: agent, permissions, report }: PreflightInput): Check {
   const id = "sandbox";
-  const { sandbox_trial: trial } = sight;
+  const { sandbox_trial: trial } = report;
   // Codex makes none then, and what it says is told elsewhere.
-  if (refusalIn(sight) !== undefined) return { id, result: "skipped", reason: "needs settings" };
+  if (refusalIn(report) !== undefined) return { id, result: "skipped", reason: "needs settings" };
   if (reachOf(permissions) === "everything") {
     return { id, result: "warn", reason: "none: with this profile Codex' tools may do all that the agent's user may" };
   }
@@ -114,9 +114,9 @@ function judgeSandbox({ resolved: agent, permissions, sight }: Before): Check {
   return { id, result: "fail", reason, fix: `clm host check ${agent.host}` };
 }
 
-function judgeSettings({ sight, migrated }: Before): Check[] {
-  const { plugins, home, config } = sight;
-  const refused = refusalIn(sight);
+function judgeSettings({ report, migrated }: PreflightInput): Check[] {
+  const { plugins, home, config } = report;
+  const refused = refusalIn(report);
   const said: Check[] = [
     refused === undefined
       ? { id: "settings", result: "ok", reason: `${home}/config.toml ${config ? "can be read" : "is not there yet"}` }
@@ -143,7 +143,7 @@ const isLeftOut = ({ availability }: { availability?: string | null | undefined 
   Boolean(availability) && availability !== "AVAILABLE";
 
 /** The plugins that are there to be used. */
-export function pluginsIn({ plugins }: Pick<CodexSight, "plugins">): Plugin[] {
+export function pluginsIn({ plugins }: Pick<CodexReport, "plugins">): Plugin[] {
   if (!plugins || !("listed" in plugins)) return [];
   return plugins.listed
     .filter((each) => each.installed && !isLeftOut(each))

@@ -1,39 +1,39 @@
 import type { Check } from "../../check.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import type { RuntimeRecord } from "../../plan/runtime.js";
 import { titleOfPlugin } from "./block.js";
 import type { Migrated } from "./migration.js";
 import { reachOf, sandboxOf } from "./permissions.js";
 import { judgeCodexLogin, pluginsIn } from "./preflight.js";
-import type { Runtime } from "./runtime.js";
-import { type CodexSight, faultIn, refusalIn } from "./sight.js";
+import { type CodexReport, faultIn, refusalIn } from "./report.js";
 
 /** What Codex should say of itself. */
 export interface Expected {
   resolved: ResolvedAgent;
-  runtime: Runtime;
+  runtime: RuntimeRecord;
   migrated: Pick<Migrated, "servers" | "permissions" | "logins">;
 }
 
 /** What Codex makes of its files: the wished profile and sandbox, every MCP server with its tools, every plugin. */
-export function judgeCodex(sight: CodexSight, expected: Expected): Check[] {
-  const refused = sight.server_fault ?? refusalIn(sight);
-  if (refused !== undefined || !sight.settings || !sight.thread) {
+export function judgeCodex(report: CodexReport, expected: Expected): Check[] {
+  const refused = report.server_fault ?? refusalIn(report);
+  if (refused !== undefined || !report.settings || !report.thread) {
     return [{ id: "config", result: "fail", reason: `Codex refuses it: ${refused ?? "it says nothing"}` }];
   }
   return [
-    { id: "config", result: "ok", reason: `${sight.home}/config.toml is read` },
-    ...(sight.warnings ?? []).map(({ summary, details }): Check => {
+    { id: "config", result: "ok", reason: `${report.home}/config.toml is read` },
+    ...(report.warnings ?? []).map(({ summary, details }): Check => {
       return { id: "config", result: "warn", reason: [summary, details].filter(Boolean).join(": ") };
     }),
     // That it has one was told before, unless its settings could not be read then.
-    ...[judgeCodexLogin({ resolved: expected.resolved, sight })].filter(({ result }) => result === "fail"),
-    judgePermissions(sight, expected),
-    ...judgeServers(sight, expected),
-    ...judgePlugins(sight, expected),
+    ...[judgeCodexLogin({ resolved: expected.resolved, report })].filter(({ result }) => result === "fail"),
+    judgePermissions(report, expected),
+    ...judgeServers(report, expected),
+    ...judgePlugins(report, expected),
   ];
 }
 
-function judgePermissions({ thread, home, cwd }: CodexSight, { runtime, migrated }: Expected): Check {
+function judgePermissions({ thread, home, cwd }: CodexReport, { runtime, migrated }: Expected): Check {
   const id = "permissions";
   const { profile, sandbox } = thread && "profile" in thread ? thread : {};
   const wished = migrated.permissions ?? runtime.permissions;
@@ -46,7 +46,7 @@ function judgePermissions({ thread, home, cwd }: CodexSight, { runtime, migrated
   return { id, result: "fail", reason: `${seen}; it should be ${wished}${other}` };
 }
 
-function judgeServers({ servers }: CodexSight, { resolved: agent, migrated }: Expected): Check[] {
+function judgeServers({ servers }: CodexReport, { resolved: agent, migrated }: Expected): Check[] {
   const trouble = faultIn(servers);
   if (trouble !== undefined) return [{ id: "mcp", result: "fail", reason: trouble }];
   const seen = Array.isArray(servers) ? servers : [];
@@ -74,8 +74,8 @@ function judgeServers({ servers }: CodexSight, { resolved: agent, migrated }: Ex
 const toolsText = (tools: string[]): string =>
   `${tools.length} ${tools.length === 1 ? "tool" : "tools"}: ${tools.slice(0, 4).join(", ")}${tools.length > 4 ? ", …" : ""}`;
 
-function judgePlugins(sight: CodexSight, { runtime }: Expected): Check[] {
-  const on = new Set(pluginsIn(sight).flatMap((each) => (each.enabled ? titleOfPlugin(each) : [])));
+function judgePlugins(report: CodexReport, { runtime }: Expected): Check[] {
+  const on = new Set(pluginsIn(report).flatMap((each) => (each.enabled ? titleOfPlugin(each) : [])));
   return runtime.plugins
     .filter(({ enabled }) => enabled)
     .map(titleOfPlugin)

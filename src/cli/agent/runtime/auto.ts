@@ -9,8 +9,8 @@ export const run: Handler<typeof auto> = ({ args, options }, clm) =>
   runOnAgents(auto, { args, options }, clm, {
     pace: canaryPace(options),
     run: (session, ref) => returnToAuto(session, ref, options),
-    json: ({ agent: _, ...result }) => result,
-    lines: ({ switched, changes, proofs, notes }, subject) => {
+    json: ({ agent: _, title: __, ...result }) => result,
+    lines: ({ title, switched, changes, proofs, notes }, subject) => {
       const already = `${subject}runs its turns itself already`;
       if (clm.dryRun)
         return [
@@ -19,7 +19,7 @@ export const run: Handler<typeof auto> = ({ args, options }, clm) =>
           ...(changes.length > 0 ? [] : [`${already}; nothing would change`]),
         ];
       if (changes.length === 0) return [`${already}; nothing was changed`];
-      if (!switched) return [...notes, `${already}; Codex' files are clean`];
+      if (!switched) return [...notes, `${already}; ${title}' files are clean`];
       const how = hasAnswered(proofs) ? ", and answers" : "";
       return [...notes, `${subject}runs its turns itself again, from the next session on${how}`];
     },

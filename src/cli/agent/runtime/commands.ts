@@ -1,4 +1,5 @@
-import { choice, command, flag, list, type Noun, text } from "../../command.js";
+import { Fault } from "../../../errors.js";
+import { choice, command, flag, type Input, list, type Noun, text } from "../../command.js";
 import { agentFilters, agentNames, batchOptions, sudoOption } from "../../shared-options.js";
 
 const formats = ["table", "json", "yaml", "name"] as const;
@@ -50,6 +51,25 @@ ${order}`,
   load: () => import("./enable.js"),
 });
 
+/** What `agent runtime codex` asks for, in words that every runtime has. */
+export function enableOptions(options: Input<Record<never, never>, NonNullable<typeof enable.options>>["options"]) {
+  const { codexVersion: version, codexFile: file, codexHome: home, mirror, noMirror, installCodex } = options;
+  const { permissions, auxiliary, skipChat } = options;
+  if (mirror && noMirror) throw new Fault("usage", "--mirror and --no-mirror contradict each other");
+  if (!installCodex && (version ?? file) !== undefined) {
+    throw new Fault("usage", `${file ? "--codex-file" : "--codex-version"} goes with --install-codex`);
+  }
+  return {
+    name: "codex",
+    home,
+    permissions,
+    auxiliary,
+    skipChat,
+    mirror: mirror ? true : noMirror ? false : undefined,
+    install: installCodex ? { version, file } : undefined,
+  };
+}
+
 export const auto = command({
   path: "agent runtime auto",
   summary: "run an agent's turns by the agent itself",
@@ -81,6 +101,8 @@ export const login = command({
   examples: ["clm agent runtime login hermes-test"],
   load: () => import("./login.js"),
 });
+
+export const loginHome = ({ codexHome }: { codexHome: "shared" | "own" | undefined }) => codexHome;
 
 export const status = command({
   path: "agent runtime status",

@@ -1,14 +1,14 @@
-import { loginForCodex } from "../../../flows/agent/runtime/login.js";
+import { loginRuntime } from "../../../flows/agent/runtime/login.js";
 import { secretFrom } from "../../../flows/secret-source.js";
 import type { Session } from "../../../flows/session.js";
 import type { Secret } from "../../../secret.js";
 import type { Handler } from "../../command.js";
 import { runOnAgents } from "../../run-on-agents.js";
-import { login } from "./commands.js";
+import { login, loginHome } from "./commands.js";
 import { canaryPace } from "./view.js";
 
 export const run: Handler<typeof login> = ({ args, options }, clm) => {
-  const { withApiKey, codexHome: home } = options;
+  const { withApiKey } = options;
   let key: Promise<Secret> | undefined;
   // Read once, for all agents.
   const keyFrom = (session: Session) => {
@@ -21,15 +21,26 @@ export const run: Handler<typeof login> = ({ args, options }, clm) => {
     pace,
     run: async (session, ref) => {
       const apiKey = withApiKey ? await keyFrom(session) : undefined;
-      return loginForCodex(session, ref, { apiKey, home, hear: (line) => session.ui.note(line) });
+      return loginRuntime(session, ref, {
+        apiKey,
+        home: loginHome(options),
+        onLine: (line) => session.ui.note(line),
+      });
     },
-    json: ({ agent: _, ...result }) => result,
-    lines: ({ agent, codex, needless, hermes }, subject) => {
+    json: ({ agent, name, program, needless, agentLogin, done }) => ({
+      [name]: program,
+      needless,
+      [agent.record.type]: agentLogin,
+      done,
+    }),
+    lines: ({ agent, title, program, needless, agentLogin }, subject) => {
       if (clm.dryRun) return [];
       const without = needless ? "needs no login: its model provider is your own" : "is not logged in";
       return [
-        codex ? `${subject}has a Codex that is logged in (${codex})` : `${subject}has a Codex that ${without}`,
-        hermes
+        program
+          ? `${subject}has a ${title} that is logged in (${program})`
+          : `${subject}has a ${title} that ${without}`,
+        agentLogin
           ? `${subject}is logged in itself`
           : `${subject}itself has no login: clm agent runtime login ${agent.ref}`,
       ];

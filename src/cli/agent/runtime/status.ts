@@ -9,14 +9,18 @@ export const run: Handler<typeof status> = ({ args, options }, clm) =>
   runOnAgents(status, { args, options }, clm, {
     pace: { parallel: options.parallel },
     run: (session, ref) => runtimeStatus(session, ref),
-    json: ({ agent: _, codex: { home, program, version }, ...result }) => ({
-      ...result,
-      codex: { home, program, version },
+    json: ({ name, runtime, setting, permissions, mirror, checks, report: { home, program, version } }) => ({
+      runtime,
+      mirror,
+      permissions,
+      ...(setting !== undefined && { setting }),
+      [name]: { home, program, version },
+      checks,
     }),
     verify: mustRun,
     lines: (result, subject) => (subject === "" ? [inBrief(result)] : []),
     print: (result) => {
       clm.ui.out(`${describeStatus(result).join("\n")}\n\n`);
-      clm.list(result.checks, result.runtime === "codex" ? briefCheckView : checkView);
+      clm.list(result.checks, result.enabled ? briefCheckView : checkView);
     },
   });

@@ -1,4 +1,3 @@
-import { runtimeSettings } from "../../../agents/hermes/codex/runtime.js";
 import type { Change } from "../../../agents/plan/change.js";
 import type { Proof } from "../../../agents/probe/proof/proof.js";
 import { Fault } from "../../../errors.js";
@@ -9,36 +8,35 @@ import type { Context } from "../../command.js";
 import { batchPace } from "../../run-on-agents.js";
 import { changeText } from "../print-result.js";
 
-/** Hermes may have switched it on itself. */
-const isCodexs = ({ runtime, setting }: RuntimeStatus): boolean =>
-  runtime === "codex" || setting === runtimeSettings.codex;
+/** The agent may have selected it itself. */
+const isOn = ({ enabled, setting, type }: RuntimeStatus): boolean => enabled || setting === type.setting;
 
-const whoRuns = (status: RuntimeStatus): string => {
-  if (!isCodexs(status)) return "the agent's own";
-  return status.runtime === "codex" ? "Codex" : "Codex, by its config.yaml; not switched on here";
-};
+function runtimeText(status: RuntimeStatus): string {
+  if (!isOn(status)) return "the agent's own";
+  return status.enabled ? status.type.title : `${status.type.title}, by its config.yaml; not enabled by clm`;
+}
 
 export function describeStatus(status: RuntimeStatus): string[] {
-  const { setting, codex, permissions, mirror } = status;
+  const { setting, type, report, permissions, mirror } = status;
   const lines: [string, string | undefined][] = [
-    ["Runtime", whoRuns(status)],
+    ["Runtime", runtimeText(status)],
     ["config.yaml", setting ?? "does not set it"],
-    ["Codex", codex.version && `${codex.version} (${codex.program})`],
-    ["Settings", `${codex.home}/config.toml`],
+    [type.title, report.version && `${report.version} (${report.program})`],
+    ["Settings", report.home],
     ["Permissions", permissions],
-    ["AGENTS.md", mirror ? "kept current" : "left alone"],
+    ["Memory", mirror ? "copied to it" : "not copied"],
   ];
   return lines.map(([title, value]) => `${`${title}:`.padEnd(13)}${value || "-"}`);
 }
 
 /** In one line, for a list of many. */
 export function inBrief(status: RuntimeStatus): string {
-  const { codex, checks } = status;
+  const { type, report, checks } = status;
   const missing = checks.filter(({ result }) => result === "fail").map(({ id, reason }) => `${id}: ${reason}`);
-  const version = codex.version ? ` ${codex.version}` : "";
-  const who = isCodexs(status) ? `runs on Codex${version}` : "runs its turns itself";
-  if (missing.length > 0) return `${who}; for Codex it lacks: ${missing.join("; ")}`;
-  return isCodexs(status) ? who : `${who}; could run on Codex${version}`;
+  const title = `${type.title}${report.version ? ` ${report.version}` : ""}`;
+  const now = isOn(status) ? `runs on ${title}` : "runs its turns itself";
+  if (missing.length > 0) return `${now}; for ${type.title} it lacks: ${missing.join("; ")}`;
+  return isOn(status) ? now : `${now}; could run on ${title}`;
 }
 
 export const hasAnswered = (proofs: Proof[]): boolean =>
@@ -63,12 +61,12 @@ export function canaryPace(options: { continue: boolean; maxFail: number | undef
   return { ...pace, canary: true, ...(!options.continue && { maxFail }) };
 }
 
-export function mustRun({ agent, runtime, setting, checks }: RuntimeStatus): void {
-  if (runtime !== "codex") return;
+export function mustRun({ agent, enabled, setting, type, checks }: RuntimeStatus): void {
+  if (!enabled) return;
   const failed = checks.filter(({ result }) => result === "fail");
-  const other = setting !== runtimeSettings.codex ? [`config.yaml on its host says ${setting ?? "nothing of it"}`] : [];
+  const other = setting === type.setting ? [] : [`config.yaml on its host selects ${setting ?? "no runtime"}`];
   if (failed.length + other.length === 0) return;
-  throw new Fault("check-failed", `${agentId(agent)} should run on Codex, and cannot`, {
+  throw new Fault("check-failed", `${agentId(agent)} should run on ${type.title}, and cannot`, {
     why: [...other, ...failed.map(({ id, reason }) => `${id}: ${reason}`)],
     next: [
       ...new Set([

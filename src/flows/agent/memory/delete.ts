@@ -2,8 +2,8 @@ import { lengthOf, type MemoryFile, onlyLists } from "../../../agents/memory/mem
 import { Fault } from "../../../errors.js";
 import { agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
+import { mirrorMemory } from "../runtime/mirror.js";
 import { type MemoryCopy, type MemoryTarget, memoryTarget, readFiles, replaceFile } from "./memory-files.js";
-import { tellCodex } from "./tell-codex.js";
 
 /** Deletes one memory file, or all of them when none is named. Returns the names of those that existed. */
 export async function deleteMemory(session: Session, ref: string, name: string | undefined): Promise<string[]> {
@@ -20,7 +20,7 @@ export async function deleteMemory(session: Session, ref: string, name: string |
   };
   await session.gate.pass(action, async () => {
     for (const copy of existing) await replaceFile(session, agent, copy, undefined);
-    await tellCodex(session, agent);
+    await mirrorMemory(session, target);
   });
   return names;
 }

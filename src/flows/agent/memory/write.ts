@@ -2,6 +2,7 @@ import { lengthOf, type MemoryFile, mustFit, normalizeText } from "../../../agen
 import { Fault } from "../../../errors.js";
 import { agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
+import { mirrorMemory } from "../runtime/mirror.js";
 import { isBlank, keepRejected } from "./keep-rejected.js";
 import {
   absent,
@@ -12,7 +13,6 @@ import {
   readFile,
   replaceFile,
 } from "./memory-files.js";
-import { tellCodex } from "./tell-codex.js";
 
 export interface WriteResult {
   agent: string;
@@ -62,11 +62,12 @@ export function checkedText({ ui }: Session, target: MemoryTarget, file: MemoryF
 
 export async function replaceIfChanged(
   session: Session,
-  { agent }: MemoryTarget,
+  target: MemoryTarget,
   copy: MemoryCopy,
   text: string,
   verb: string,
 ): Promise<WriteResult> {
+  const { agent } = target;
   const { file, content } = copy;
   const result = { agent: agentId(agent), file: file.name, length: lengthOf(text), limit: file.limit };
   if (content?.bytes.equals(Buffer.from(text))) return { ...result, digest: copy.digest, changed: false };
@@ -77,7 +78,7 @@ export async function replaceIfChanged(
     summary: `${content ? "replace" : "create"} ${file.name} of ${agentId(agent)} (${size})`,
   };
   const digest = await session.gate.pass(action, () => replaceFile(session, agent, copy, text));
-  if (digest !== undefined) await tellCodex(session, agent);
+  if (digest !== undefined) await mirrorMemory(session, target);
   return { ...result, digest: digest ?? copy.digest, changed: digest !== undefined };
 }
 

@@ -1,280 +1,307 @@
+import { isDeepStrictEqual } from "node:util";
+import type { RuntimeReport } from "../../../agents/agent-runtime.js";
 import type { Check } from "../../../agents/check.js";
-import { agentsId, configId, migratedIn } from "../../../agents/hermes/codex/files.js";
-import { isSameProfile, profileFor } from "../../../agents/hermes/codex/permissions.js";
-import { pluginsIn } from "../../../agents/hermes/codex/preflight.js";
-import { judgeCodex } from "../../../agents/hermes/codex/proof.js";
-import { codexTypeOf, inPlaces, type Runtime, runsOnCodex } from "../../../agents/hermes/codex/runtime.js";
-import type { CodexSight } from "../../../agents/hermes/codex/sight.js";
 import { inRange } from "../../../agents/manifest/versions.js";
-import type { Change } from "../../../agents/plan/change.js";
-import type { Plan } from "../../../agents/plan/plan.js";
+import { type Change, changesOf } from "../../../agents/plan/change.js";
+import { type Plan, recordedServiceState } from "../../../agents/plan/plan.js";
 import { fileOperations } from "../../../agents/plan/plan-files.js";
-import type { Proof } from "../../../agents/probe/proof/proof.js";
+import { activeRuntime, fillPaths, runtimeTypeOf } from "../../../agents/plan/runtime.js";
+import { isProven, type Proof } from "../../../agents/probe/proof/proof.js";
 import { asFault, Fault } from "../../../errors.js";
-import { quote } from "../../../quote.js";
+import { absent, file, type Operation, unit } from "../../../remote/operations/operation.js";
 import type { AgentRecord } from "../../../state/agent.js";
-import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
+import { type Agent, agentId, findAgent, hostAndName } from "../../../state/agents.js";
+import { check, flow } from "../../flow.js";
+import type { Executor } from "../../gate.js";
 import type { Session } from "../../session.js";
-import { withProgress } from "../../with-progress.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { apply } from "../apply.js";
-import { bring } from "../bring.js";
 import { draftOf, noChanges } from "../configure/changes.js";
 import { auxiliaryFrom } from "../configure/flags.js";
 import { mustNotDrop } from "../configure/objections.js";
+import { changeRecord, withState } from "../configure/record.js";
+import type { Desired } from "../desire.js";
 import { mustHold } from "../preconditions.js";
 import { prepare } from "../prepare.js";
+import { prove as proveAgent } from "../prove.js";
 import { targetOf } from "../target.js";
-import { exactly } from "./exactly.js";
-import { installCodex, keepOnly, type Package } from "./install.js";
-import { lookAtCodex } from "./look.js";
-import { mustBeKnown } from "./package.js";
-import { type Begun, orPutBack } from "./put-back.js";
-import { codexBefore, planIn, runtimeOf, type Scene, sceneOf, secondsFor, type Wanted, wantedBy } from "./scene.js";
+import { installation, installRuntime, keepOnly, switchTo } from "./install.js";
+import { mustBePinned, type PackageChoice } from "./package.js";
+import { probeRuntime } from "./probe.js";
+import {
+  desireFor,
+  enableCommand,
+  filesIn,
+  planIn,
+  preflight,
+  preview,
+  type RuntimeTarget,
+  runtimeTarget,
+} from "./runtime-target.js";
 
-export interface EnableRequest {
+export interface EnableOptions {
+  /** The runtime's name in the manifest. */
+  name: string;
   home?: "shared" | "own" | undefined;
   /** A word for a permission profile, or its name. */
   permissions?: string | undefined;
-  /** Codex is told who the agent is and what it remembers; asked when nothing is said. */
+  /** Copy the agent's memory to the runtime; asked when undefined. */
   mirror?: boolean | undefined;
   /** `TASK=PROVIDER[/MODEL]` */
   auxiliary: string[];
-  /** Codex is brought there, unless that very version is. */
-  install?: Package | undefined;
+  /** Install the program, unless that version is there. */
+  install?: PackageChoice | undefined;
   skipChat: boolean;
 }
 
-export interface Enabled {
+export interface EnableResult {
   agent: Agent;
-  /** What had to hold before, and what Codex says of itself afterwards. */
+  title: string;
+  /** The preconditions, and what the program reports afterwards. */
   checks: Check[];
-  /** None when it was so already. */
+  /** None when it was enabled before. */
   changes: Change[];
-  /** None in a dry run, and of an agent that is down. */
+  /** None in a dry run. */
   proofs: Proof[];
-  /** What a person should know. */
   notes: string[];
 }
 
 const verb = "agent runtime";
 
 /**
- * Enable: Codex runs an agent's turns. What must hold is checked first; then Codex gets its files, and has to accept them and
- * start everything in them before the agent hears of it; then the agent must answer by it. What fails is put back.
+ * Enable: another program runs the agent's turns. It gets its files first, and must accept them and start everything in them
+ * before the agent is restarted to use it; then the agent must answer.
  */
-export function enableCodex(session: Session, ref: string, request: EnableRequest): Promise<Enabled> {
-  return withLockedAgent(session, ref, (agent) => enable(session, hostAndName(agent), request));
-}
+export const enableRuntime = (session: Session, ref: string, options: EnableOptions): Promise<EnableResult> =>
+  withLockedAgent(session, ref, async (found) => {
+    const full = hostAndName(found);
+    const choice = { name: options.name, home: options.home };
+    const type = runtimeTypeOf((await targetOf(session, full)).resolved, options.name);
+    const { title } = type;
+    if (options.install) mustBePinned(type, options.install);
+    const before = await check(session, `look at ${ref}`, () => runtimeTarget(session, full, choice));
+    const { agent, runtime } = before;
+    mustNotBeStopped(agent);
+    const asked = await desireFor(before, draftFor(before, options));
+    const fitting = () => check(session, `check that ${title} can run here`, () => preflight(before, asked));
+    const first = await fitting();
+    const version = options.install && (options.install.version ?? type.default);
+    const installs = version !== undefined && version !== first.report.version;
+    // Another version may answer the other checks otherwise.
+    const checks = installs ? first.checks.filter(({ id }) => !runtime.programChecks.has(id)) : first.checks;
+    mustBeFit(before, checks, "nothing was changed");
+    if (installs) mustGetPermissions(before, planIn(before, asked), options);
+    const installing = installs ? await installation(before, { ...options.install, version }) : undefined;
 
-async function enable(session: Session, ref: string, request: EnableRequest): Promise<Enabled> {
-  const type = codexTypeOf((await targetOf(session, ref)).resolved);
-  if (request.install) mustBeKnown(type, request.install);
-  const scene = await withProgress(session.ui, `look at ${ref}`, () => sceneOf(session, ref, request.home));
-  mustNotBeStopped(scene.agent);
-  const asked = await wantedBy(scene, draftFor(scene, request));
-  const before = await look(scene, asked);
-  const installs = request.install && before.sight.version !== (request.install.version ?? scene.type.default);
-  if (!installs) {
-    mustBeFit(scene, before.checks, "nothing was changed");
-    const begun: Begun = { scene, installed: false };
-    return orPutBack(begun, () => switchOn(begun, asked.record, { ...before, changes: [] }, request));
-  }
-  // Another Codex may answer the rest otherwise.
-  const others = before.checks.filter(({ id }) => !ofCodex.has(id));
-  mustBeFit(scene, others, "nothing was changed");
-  // What cannot be kept is refused before anything is sent.
-  mustCount(planIn(scene, asked), request);
-  const { changes, launcher } = await installCodex(scene, request.install ?? {});
-  const unseen = [...ofCodex].map((id): Check => ({ id, result: "skipped", reason: "seen once that Codex is there" }));
-  const fit = { ...before, checks: [...others, ...unseen], changes };
-  // Where there was none, it stays, whatever comes of it: the same command goes on from there.
-  const begun: Begun = { scene, installed: true, ...(before.sight.program && { launcher: launcher ?? "" }) };
-  return orPutBack(begun, async () => {
-    // In a dry run there is nothing that could be looked at.
-    if (session.gate.dryRun) return switchOn(begun, asked.record, fit, request);
-    const after = await look(scene, asked);
-    mustBeFit(scene, after.checks, begun.launcher === undefined ? "Codex is there now; nothing else was changed" : "");
-    return switchOn(begun, asked.record, { ...after, changes }, request);
+    if (session.gate.dryRun) {
+      const skipped = (id: string): Check => ({ id, result: "skipped", reason: `checked once ${title} is installed` });
+      const { plan, notes } = await switching(before, asked.record, first.report, options);
+      const changes = [...(installing?.changes ?? []), ...(await preview(before, plan))];
+      const all = installs ? [...checks, ...[...runtime.programChecks].map(skipped)] : checks;
+      return { agent, title, checks: all, changes, proofs: [], notes };
+    }
+
+    const action = { verb, target: full, summary: `run ${agentId(agent)} on ${title}` };
+    return flow(session, action, async ({ change, prove }) => {
+      const hadProgram = first.report.program !== undefined;
+      if (installing) {
+        // Without a program before, the new one stays whatever happens: the same command goes on from there.
+        const undo = async (executor: Executor, previous: string | undefined) => {
+          await switchTo(before, previous ?? "");
+          return restoreAgent(before, executor, true);
+        };
+        await change(
+          `install ${title} ${version}`,
+          (_, progress) => installRuntime(before, installing, progress),
+          hadProgram ? { undo } : {},
+        );
+      }
+      const fit = installing ? await fitting() : first;
+      mustBeFit(before, fit.checks, hadProgram ? "" : `${title} is installed now; nothing else was changed`);
+
+      const { target, desired, plan, notes } = await switching(before, asked.record, fit.report, options);
+      const { root, resolved } = target;
+      const restart = activeRuntime(resolved) !== undefined;
+      const files = filesIn(target, plan);
+      const operations = fileOperations(plan.agent, files, { restart });
+      const given = await change(
+        `give ${title} its files`,
+        { root, operations },
+        {
+          undo: async (executor) => {
+            await executor.converge(root, await filesBefore(target, plan));
+            return installing && hadProgram ? undefined : restoreAgent(target, executor, installs);
+          },
+        },
+      );
+      const accepted = await prove(`check that ${title} accepts them`, () => acceptance(target, desired, plan));
+      mustBeAccepted(target, accepted ?? []);
+      const applied = await change(
+        `switch ${agent.name} to ${title}`,
+        async () => {
+          const prepared = await prepare(session, agent, desired, { serviceState: "as-recorded" });
+          const how = { verb, skipChat: options.skipChat, restart: installs, tellRuntime: false };
+          const result = await apply(session, prepared, how);
+          mustHold(result.proofs, `${agentId(agent)} does not answer on ${title} as it should`);
+          return result;
+        },
+        { undo: async (executor) => void (await executor.converge(root, await agentBefore(target, plan))) },
+      );
+      if (!applied) throw new Error("only a dry run changes nothing");
+      if (version) await keepOnly(target, version).catch((error) => oldVersionsLeft(target, error));
+      return {
+        agent: { ...agent, record: applied.record },
+        title,
+        checks: [...fit.checks, ...(accepted ?? [])],
+        changes: [...(installing?.changes ?? []), ...changesOf(given), ...applied.changes],
+        proofs: applied.proofs,
+        notes,
+      };
+    });
   });
-}
 
-const look = (scene: Scene, asked: Wanted) =>
-  withProgress(scene.session.ui, "check that Codex can run here", () => codexBefore(scene, asked, { thread: false }));
-
-/** Checks that another Codex may answer otherwise. */
-const ofCodex = new Set(["codex", "sandbox", "settings", "plugins", "login.codex"]);
-
-interface Fit {
-  sight: CodexSight;
-  checks: Check[];
-  /** What was brought there for it. */
-  changes: Change[];
-}
-
-/** All that had to hold holds. What is changed here is in `begun`, for whoever puts it back. */
-async function switchOn(begun: Begun, asked: AgentRecord, fit: Fit, request: EnableRequest): Promise<Enabled> {
-  const { session, agent } = begun.scene;
-  const { gate, ui } = session;
-  const draft = await settled(begun.scene, asked, fit, request);
-  // Somebody may have been asked since, and a hundred megabytes sent: what was seen before may be old.
-  const scene = await sceneOf(session, hostAndName(agent), request.home);
-  const wanted = await wantedBy(scene, draft);
-  const plan = planIn(scene, wanted);
-  mustCount(plan, request);
-  mustNotDrop(agent, plan, gate.dryRun ? ui : undefined);
-  const told = { notes: notesOf(scene, wanted, plan) };
-  if (gate.dryRun) {
-    const changes = [...fit.changes, ...(await exactly(scene, plan))];
-    return { ...told, agent, checks: fit.checks, changes, proofs: [] };
-  }
-  Object.assign(begun, { scene, plan });
-  const given = await giveToCodex(scene, plan);
-  const accepted = await withProgress(ui, "see what Codex makes of it", () => askCodex(scene, wanted, plan));
-  mustBeAccepted(scene, accepted);
-  begun.applied = true;
-  const prepared = await prepare(session, agent, wanted, { serviceState: "as-recorded" });
-  const how = { verb, skipChat: request.skipChat, restart: begun.installed, tellRuntime: false };
-  const applied = await apply(session, prepared, how);
-  mustHold(applied.proofs, `${agentId(agent)} does not answer on Codex as it should`);
-  if (request.install) await keepOnly(scene, request.install).catch((error) => warnOf(session, error));
+/** The record with the options; those that are not given stay as they were. */
+function draftFor(
+  { session, agent, resolved, name, type, runtime }: RuntimeTarget,
+  options: EnableOptions,
+): AgentRecord {
+  const { home, permissions, mirror } = options;
+  const changes = { ...noChanges(), auxiliary: auxiliaryFrom(options.auxiliary) };
   return {
-    ...{ ...told, agent: { ...agent, record: applied.record }, proofs: applied.proofs },
-    ...{ checks: [...fit.checks, ...accepted], changes: [...fit.changes, ...given, ...applied.changes] },
-  };
-}
-
-/** What was proven holds, whatever is left lying about. */
-function warnOf({ signal, ui }: Session, error: unknown): void {
-  signal.throwIfAborted();
-  ui.warn(`versions of Codex from before are still there: ${asFault(error).message}`);
-}
-
-/** Who asks for a profile must get it, and the user's own counts before ours. */
-function mustCount(plan: Plan, { permissions }: EnableRequest): void {
-  const counts = migratedIn(plan)?.permissions;
-  if (permissions === undefined || counts === undefined || isSameProfile(permissions, counts)) return;
-  const { host, ref } = plan.agent;
-  const path = codexFilesIn(plan).find(({ file }) => file.id === configId)?.file.path ?? "";
-  throw new Fault("conflict", `${path} on ${host} has default_permissions of its own: ${counts}`, {
-    why: `that counts, and --permissions ${permissions} would not`,
-    next: `clm agent exec ${ref} -- grep -n default_permissions ${quote(path)}`,
-  });
-}
-
-export const codexFilesIn = ({ files }: Plan) => files.filter(({ file }) => [configId, agentsId].includes(file.id));
-
-/** What cannot be proven is not begun: and an agent that is told something else has to be proven before it is started. */
-export function mustNotBeStopped({ name, ref, record }: Agent): void {
-  if (!record.down) return;
-  throw new Fault("not-ready", `${name} is stopped, and nobody could see whether it answers; nothing was changed`, {
-    next: `clm agent start ${ref}`,
-  });
-}
-
-/** The record with what was asked for; what nobody said is as it was. */
-function draftFor({ session, agent, resolved, type }: Scene, request: EnableRequest): AgentRecord {
-  const { home, permissions, mirror } = request;
-  const before = runtimeOf(resolved, type);
-  const runtime: Runtime = {
-    ...{ ...before, kind: "codex" },
-    ...(home && { home: inPlaces(resolved, type.homes[home]) }),
-    ...(permissions !== undefined && { permissions }),
-    ...(mirror !== undefined && { mirror }),
-  };
-  const changes = { ...noChanges(), auxiliary: auxiliaryFrom(request.auxiliary) };
-  return { ...draftOf(resolved, session.providers.read(), agent.record, changes).record, runtime };
-}
-
-function mustBeFit({ agent }: Scene, checks: Check[], what: string): void {
-  const failed = checks.filter(({ result }) => result === "fail");
-  if (failed.length === 0) return;
-  throw new Fault("not-ready", `${agentId(agent)} cannot run on Codex yet${what && `; ${what}`}`, {
-    why: failed.map(({ id, reason }) => `${id}: ${reason}`),
-    next: [...new Set(failed.flatMap(({ fix }) => fix ?? []))],
-    data: { checks },
-  });
-}
-
-/** The record, with what only the host could tell, and what only a person can. */
-async function settled(
-  { session, type, resolved }: Scene,
-  record: AgentRecord,
-  { sight }: Fit,
-  { mirror, install }: EnableRequest,
-): Promise<AgentRecord> {
-  const { ui, gate } = session;
-  const { runtime } = record;
-  if (!runtime) throw new Error("a record without a runtime is no draft of one");
-  // In a dry run the one that would be brought is not there to tell what it calls its profiles.
-  const wished = install ? (install.version ?? type.default) : undefined;
-  const [version, profiles] =
-    wished === undefined || wished === sight.version ? [sight.version ?? type.default, sight.profiles] : [wished, null];
-  const asks = mirror === undefined && !resolved.runtime && ui.interactive && !gate.dryRun;
-  return {
-    ...record,
+    ...draftOf(resolved, session.providers.read(), agent.record, changes).record,
     runtime: {
-      ...runtime,
-      permissions: profileFor(runtime.permissions, version, profiles),
-      plugins: pluginsIn(sight),
-      ...(asks && { mirror: await ui.confirm({ message: offer, flag: "--mirror or --no-mirror" }) }),
+      ...runtime.recordOf(resolved, type),
+      kind: name,
+      ...(home && { home: fillPaths(resolved, type.homes[home]) }),
+      ...(permissions !== undefined && { permissions }),
+      ...(mirror !== undefined && { mirror }),
     },
   };
 }
 
-const offer =
-  "Codex is told nothing of SOUL.md, MEMORY.md and USER.md. Write them to its AGENTS.md, and keep that current?";
+/** The plan with what only the program and the user can tell. Observed again: a package may have been sent meanwhile. */
+async function switching(before: RuntimeTarget, asked: AgentRecord, report: RuntimeReport, options: EnableOptions) {
+  const { session, agent, resolved, type, name, runtime } = before;
+  const { ui, gate } = session;
+  if (!asked.runtime) throw new Error("a draft without a runtime");
+  const version = (options.install && (options.install.version ?? type.default)) ?? report.version ?? type.default;
+  const settled = runtime.settled(asked.runtime, version, report);
+  const asks = options.mirror === undefined && !resolved.runtime && ui.interactive && !gate.dryRun;
+  const mirror = asks
+    ? await ui.confirm({ message: runtime.mirrorQuestion, flag: "--mirror or --no-mirror" })
+    : settled.mirror;
+  const target = await runtimeTarget(session, hostAndName(agent), { name, home: options.home });
+  const desired = await desireFor(target, { ...asked, runtime: { ...settled, mirror } });
+  const plan = planIn(target, desired);
+  mustGetPermissions(target, plan, options);
+  mustNotDrop(agent, plan, gate.dryRun ? ui : undefined);
+  return { target, desired, plan, notes: notesOf(target, desired, plan) };
+}
 
 /** What is not as somebody may expect. */
-function notesOf({ type, resolved }: Scene, { record }: Wanted, plan: Plan): string[] {
+function notesOf({ type, resolved, runtime }: RuntimeTarget, { record }: Desired, plan: Plan): string[] {
+  const { title, lost, untold } = type;
   const tasks = resolved.manifest.auxiliary
     .filter(({ name, when }) => inRange(resolved.version, when) && !record.auxiliary?.[name])
     .map(({ name }) => name);
   const former = resolved.runtime && resolved.runtime.home !== record.runtime?.home ? resolved.runtime.home : undefined;
   return [
-    ...(migratedIn(plan)?.notes ?? []),
-    ...(former
-      ? [`what Codex was given in ${former} stays there; auto --clean, before this, would have taken it out`]
-      : []),
-    ...type.lost.map((each) => `without: ${each}`),
-    ...(record.runtime?.mirror ? [] : [`without: ${type.untold}; --mirror writes them to Codex' AGENTS.md`]),
+    ...runtime.notesIn(plan),
+    ...(former ? [`${title}' files in ${former} stay there; auto --clean, before this, would have cleaned them`] : []),
+    ...lost.map((each) => `without: ${each}`),
+    ...(record.runtime?.mirror ? [] : [`without: ${untold}; --mirror writes them to ${title}' instructions`]),
     ...(tasks.length > 0
       ? [`tasks that use the subscription too: ${tasks.join(", ")}; --auxiliary TASK=PROVIDER gives one another model`]
       : []),
   ];
 }
 
-/**
- * Codex' files first, while the agent still runs without it. One that runs on Codex already has them in use, and is restarted
- * for them when its own turn comes.
- */
-async function giveToCodex({ session, agent, resolved: now, root }: Scene, plan: Plan): Promise<Change[]> {
-  const files = codexFilesIn(plan);
-  const action = { verb, target: hostAndName(agent), summary: `write Codex' files on ${agent.host.name}` };
-  const wish = fileOperations(plan.agent, files, { restart: runsOnCodex(now) });
-  return bring(session, action, { root, wish, title: "give Codex its files" });
+function mustGetPermissions({ runtime }: RuntimeTarget, plan: Plan, { permissions }: EnableOptions): void {
+  if (permissions !== undefined) runtime.mustGetPermissions(plan, permissions);
 }
 
-async function askCodex({ session, agent }: Scene, { resolved }: Wanted, plan: Plan): Promise<Check[]> {
-  const { runtime } = resolved;
-  const migrated = migratedIn(plan);
-  if (!migrated || !runtime) throw new Error("a plan for Codex has no files of Codex'");
-  const sight = await lookAtCodex(
-    session,
-    { agent, resolved },
-    {
-      ...{ server: true, still: false, thread: secondsFor(migrated), sandbox: false },
-    },
+async function acceptance(target: RuntimeTarget, { resolved }: Desired, plan: Plan): Promise<Check[]> {
+  const { agent, runtime, type } = target;
+  const command = runtime.probe(resolved, type, plan, { purpose: "accept", session: true });
+  return runtime.accepted(resolved, plan, await probeRuntime(target, { agent, resolved }, command));
+}
+
+/** The runtime's files with every byte that was observed. */
+async function filesBefore({ resolved, runtime, ...target }: RuntimeTarget, plan: Plan): Promise<Operation[]> {
+  const inUse = activeRuntime(resolved) !== undefined;
+  const { user: owner, unit: service } = resolved;
+  const files = filesIn({ runtime }, plan).filter(({ before, text }) => before !== text);
+  const back = files.map(({ file: { path }, before }) => {
+    const how = { owner, mode: 0o600, ...(inUse && { restarts: service }) };
+    return before === undefined ? absent({ path }) : file(path, { ...how, content: before });
+  });
+  if (!inUse) return back;
+  const recorded = planIn(
+    { resolved, runtime, ...target },
+    await desireFor({ resolved, runtime, ...target }, target.agent.record),
   );
-  return judgeCodex(sight, { resolved, runtime, migrated });
+  return [...back, ...recorded.operations.filter((each) => each.kind === "unit" && each.name === service)];
 }
 
-function mustBeAccepted({ agent }: Scene, checks: Check[]): void {
+/** The agent as recorded, and its configuration, which others write to as well, with every byte that was observed. */
+async function agentBefore(target: RuntimeTarget, plan: Plan): Promise<Operation[]> {
+  const { agent, resolved, observation } = target;
+  const back = planIn(target, await desireFor(target, agent.record));
+  // Files of the runtime are the other undo's. In another directory they were not observed, and not changed.
+  const own = [...filesIn(target, plan), ...filesIn(target, back)].map(({ file: { path } }) => path);
+  return back.operations.flatMap((each): Operation[] => {
+    if (each.kind === "absent") return own.includes(each.name) ? [] : [each];
+    if (each.kind !== "file") return [each];
+    if (own.includes(each.path)) return [];
+    return each.path === resolved.paths.config ? [{ ...each, content: observation.texts.config?.text ?? "" }] : [each];
+  });
+}
+
+/** The last part of a rollback: the record, and the proof that the agent answers as before. */
+async function restoreAgent(target: RuntimeTarget, executor: Executor, restart: boolean): Promise<string | undefined> {
+  const { session, agent, resolved, root } = target;
+  const inUse = activeRuntime(resolved) !== undefined;
+  const now = findAgent(session.hosts.read(), hostAndName(agent));
+  if (!inUse && isDeepStrictEqual(now.record, agent.record)) return undefined;
+  const isUp = recordedServiceState(agent.record) === "up";
+  if (inUse && restart && isUp) await executor.converge(root, [unit(resolved.unit, { state: "restarted" })]);
+  const record = await changeRecord(session, now, ({ status }) => ({ ...agent.record, status }));
+  if (!isUp) return undefined;
+  const proofs = await proveAgent(session, { ...agent, record }, { chat: false, noChat: "answered before" });
+  if (isProven(proofs)) return undefined;
+  await changeRecord(session, { ...agent, record }, (each) => withState(each, "validate"));
+  return `it does not answer; next: clm agent doctor ${agent.ref}`;
+}
+
+/** A stopped agent cannot prove that it answers. */
+export function mustNotBeStopped({ name, ref, record }: Agent): void {
+  if (!record.down) return;
+  throw new Fault("not-ready", `${name} is stopped, so it could not be proven that it answers; nothing was changed`, {
+    next: `clm agent start ${ref}`,
+  });
+}
+
+function mustBeFit({ agent, type }: RuntimeTarget, checks: Check[], what: string): void {
   const failed = checks.filter(({ result }) => result === "fail");
   if (failed.length === 0) return;
-  throw new Fault("check-failed", `Codex does not accept what ${agentId(agent)} would give it`, {
+  throw new Fault("not-ready", `${agentId(agent)} cannot run on ${type.title} yet${what && `; ${what}`}`, {
     why: failed.map(({ id, reason }) => `${id}: ${reason}`),
-    next: `clm agent runtime codex ${agent.ref} --dry-run`,
+    next: [...new Set(failed.flatMap(({ fix }) => fix ?? []))],
+    data: { checks },
+  });
+}
+
+function mustBeAccepted({ agent, type, name }: RuntimeTarget, checks: Check[]): void {
+  const failed = checks.filter(({ result }) => result === "fail");
+  if (failed.length === 0) return;
+  throw new Fault("check-failed", `${type.title} does not accept its files for ${agentId(agent)}`, {
+    why: failed.map(({ id, reason }) => `${id}: ${reason}`),
+    next: enableCommand(name, agent, "--dry-run"),
     data: { checks: failed },
   });
+}
+
+function oldVersionsLeft({ session: { signal, ui }, type }: RuntimeTarget, error: unknown): void {
+  signal.throwIfAborted();
+  ui.warn(`earlier versions of ${type.title} are still there: ${asFault(error).message}`);
 }

@@ -1,11 +1,11 @@
-# Codex beside what else the agent's user has. POSIX sh, run as that user: install, switch or prune. What is there stays until the
-# new one is whole, and said its version.
+# Installs the program of a runtime for the agent's user. POSIX sh, run as that user: install, switch or prune. The old version
+# stays until the new one is complete and has printed its version.
 set -eu
 umask 022
 action=$1 place=$2 launcher=$3
 shift 3
 
-# What the launcher leads to; nothing when there is none. One that is not ours is nobody's to change.
+# The target of the launcher, if there is one. A launcher that clm did not make is not changed.
 target_of() {
   [ -e "$launcher" ] || [ -L "$launcher" ] || return 0
   target=$(readlink -- "$launcher" || true)
@@ -20,12 +20,12 @@ lead_to() {
   mv -fT -- "$launcher.new" "$launcher"
 }
 
-# VERSION PROGRAM DIGEST SIZE, and on stdin the package, and then a word to go on: who was interrupted does not say it.
+# VERSION PROGRAM DIGEST SIZE HOME_VARIABLE; on stdin the package, and then the word to go on, which an interrupted clm does not send.
 install() {
-  version=$1 program=$2 digest=$3 size=$4
+  version=$1 program=$2 digest=$3 size=$4 variable=$5
   [ "$(target_of)" != foreign ] || { echo foreign; return; }
   mkdir -p -- "$place" "${launcher%/*}"
-  # One that was interrupted may be at its end.
+  # An interrupted installation may still be ending.
   exec 9>"$place/.lock"
   flock -w 120 9 || { echo busy; return; }
   before=$(target_of)
@@ -38,9 +38,9 @@ install() {
   [ "${arrived%% *}" = "$digest" ] || { echo damaged; return; }
   mkdir -- "$new"
   tar -xzf "$new.tgz" -C "$new" --strip-components=1 --no-same-owner
-  # Codex makes itself a home for whatever it is asked.
+  # The program creates the directory of its settings, whatever it is asked.
   mkdir -- "$home"
-  CODEX_HOME=$home "$new/$program" --version >/dev/null
+  env "$variable=$home" "$new/$program" --version >/dev/null
   echo ready
   read -r go || go=
   [ "$go" = go ] || { echo interrupted; return; }
@@ -50,7 +50,7 @@ install() {
   echo "installed $before"
 }
 
-# TARGET, or nothing: as it was before.
+# TARGET: the former target; without one, removes the launcher.
 switch() {
   if [ -n "$1" ]; then
     [ -x "$1" ] || { echo gone; return; }
@@ -60,7 +60,7 @@ switch() {
   echo switched
 }
 
-# VERSION: the others have had their time.
+# VERSION: removes the others.
 prune() {
   case $(target_of) in "$place/$1"/*) ;; *) echo pruned; return ;; esac
   for other in "$place"/*; do

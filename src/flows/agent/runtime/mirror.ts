@@ -1,26 +1,36 @@
-import { agentsId } from "../../../agents/hermes/codex/files.js";
 import { fileOperations } from "../../../agents/plan/plan-files.js";
+import { activeRuntime } from "../../../agents/plan/runtime.js";
 import { asFault } from "../../../errors.js";
-import { type Agent, hostAndName } from "../../../state/agents.js";
+import { hostAndName } from "../../../state/agents.js";
+import { flow } from "../../flow.js";
 import type { Session } from "../../session.js";
-import { bring } from "../bring.js";
-import { planIn, sceneOf, wantedBy } from "./scene.js";
+import type { Target } from "../target.js";
+import { desireFor, enableCommand, planIn, runtimeTarget } from "./runtime-target.js";
 
-/** Tells Codex anew what the agent remembers. That it was written down is so whatever becomes of this. */
-export async function keepMirror(session: Session, agent: Agent): Promise<void> {
+/** Copies changed memory to the runtime that runs the agent's turns. The memory is written already, so a failure is a warning. */
+export async function mirrorMemory(session: Session, { agent, resolved }: Target): Promise<void> {
+  const { ui, signal } = session;
+  const { runtime } = agent.record;
+  const title = activeRuntime(resolved)?.title;
+  if (!runtime || !title) return;
+  if (!runtime.mirror) {
+    const next = enableCommand(runtime.kind, agent, "--mirror");
+    ui.warn(`${agent.name} runs on ${title}, which does not read its memory: ${next}`);
+    return;
+  }
   const action = {
     verb: "agent runtime",
     target: hostAndName(agent),
-    summary: `tell Codex anew what ${agent.name} remembers`,
+    summary: `copy the memory of ${agent.name} to ${title}`,
   };
   try {
-    const scene = await sceneOf(session, hostAndName(agent));
-    const { agent: resolved, files } = planIn(scene, await wantedBy(scene, scene.agent.record));
-    const mirror = files.filter(({ file }) => file.id === agentsId);
-    const wish = fileOperations(resolved, mirror, { restart: false });
-    await bring(session, action, { root: scene.root, wish, title: "tell Codex of it" });
+    const target = await runtimeTarget(session, hostAndName(agent));
+    const plan = planIn(target, await desireFor(target, target.agent.record));
+    const files = plan.files.filter(({ file }) => file.id === target.runtime.mirrorId);
+    const operations = fileOperations(plan.agent, files, { restart: false });
+    await flow(session, action, ({ change }) => change(action.summary, { root: target.root, operations }));
   } catch (error) {
-    session.signal.throwIfAborted();
-    session.ui.warn(`Codex is not told of it yet: ${asFault(error).message}; next: clm agent sync ${agent.ref}`);
+    signal.throwIfAborted();
+    ui.warn(`${title} does not have it yet: ${asFault(error).message}; next: clm agent sync ${agent.ref}`);
   }
 }

@@ -3,70 +3,80 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { CodexType } from "../../../agents/hermes/codex/runtime.js";
+import type { RuntimeType } from "../../../agents/plan/runtime.js";
 import { Fault } from "../../../errors.js";
 import { openSubdirectory } from "../../../state/config-dir.js";
 import { lastLines, tailOf } from "../../../text/last-lines.js";
 import type { Session } from "../../session.js";
 
-/** Which Codex, and where from. */
-export interface Package {
-  /** Without it, the one the manifest has for who says nothing. */
+export interface PackageChoice {
+  /** Default: the manifest's. */
   version?: string | undefined;
-  /** The user's own copy. It is checked like any other. */
+  /** A local copy, which must have the pinned bytes too. */
   file?: string | undefined;
 }
 
 /** A version for one kind of machine, pinned. */
 export interface Pin {
-  codex: string;
-  /** As the registry calls it. */
+  release: string;
+  /** In the registry. */
   version: string;
   integrity: string;
   program: string;
 }
 
-/** Whether there is such a version at all can be told before anybody looks at a host. */
-export function mustBeKnown({ versions, default: usual }: CodexType, { version = usual }: Package): void {
+/** Checked before any host is asked. */
+export function mustBePinned(
+  { title, versions, default: usual }: RuntimeType,
+  { version = usual }: PackageChoice,
+): void {
   if (Object.hasOwn(versions, version)) return;
   const known = Object.keys(versions);
-  throw new Fault("bad-input", `Codex ${version} is not pinned`, {
+  throw new Fault("bad-input", `${title} ${version} is not pinned`, {
     why: `there are ${known.join(", ")}`,
     data: { versions: known },
   });
 }
 
-/** What the manifest pins for such a machine, or a fault that says what it does. */
-export function pinFor({ versions, default: usual }: CodexType, { version = usual }: Package, arch: string): Pin {
+export function pinFor(
+  { title, versions, default: usual }: RuntimeType,
+  { version = usual }: PackageChoice,
+  arch: string,
+): Pin {
   const pin = versions[version]?.[arch];
-  if (pin) return { codex: version, ...pin };
+  if (pin) return { release: version, ...pin };
   const known = Object.keys(versions).filter((each) => versions[each]?.[arch]);
-  throw new Fault("bad-input", `Codex ${version} is not pinned for ${arch}`, {
-    why: known.length > 0 ? `there are ${known.join(", ")}` : "none is, for such a machine",
+  throw new Fault("bad-input", `${title} ${version} is not pinned for ${arch}`, {
+    why: known.length > 0 ? `there are ${known.join(", ")}` : "none is, for this architecture",
     data: { versions: known },
   });
 }
 
-/** A file with the pinned bytes, or a fault and nothing kept. */
+interface PinnedPackage {
+  name: string;
+  type: RuntimeType;
+  pin: Pin;
+}
+
+/** A file with the pinned bytes; otherwise a fault, and nothing is kept. */
 export async function packageFor(
   session: Session,
-  { package: name }: CodexType,
-  pin: Pin,
-  { file }: Package,
+  { name, type, pin }: PinnedPackage,
+  { file }: PackageChoice,
 ): Promise<string> {
-  const spec = `${name}@${pin.version}`;
+  const spec = `${type.package}@${pin.version}`;
   if (file !== undefined) {
-    await mustBePinned(file, pin, file);
+    await mustHaveBytes(file, type, pin, file);
     return file;
   }
   const directory = openSubdirectory(session.configDir, "cache");
-  const kept = join(directory, `codex-${pin.version}.tgz`);
+  const kept = join(directory, `${name}-${pin.version}.tgz`);
   if (await isPinned(kept, pin).catch(() => false)) return kept;
-  const packed = await mkdtemp(join(directory, "codex-"));
+  const packed = await mkdtemp(join(directory, `${name}-`));
   try {
-    await pack(session, spec, packed);
+    await pack(session, name, spec, packed);
     const [found = ""] = await readdir(packed);
-    await mustBePinned(join(packed, found), pin, spec);
+    await mustHaveBytes(join(packed, found), type, pin, spec);
     await rename(join(packed, found), kept);
     return kept;
   } finally {
@@ -84,19 +94,19 @@ async function digestIn(path: string, encoding: "base64" | "hex"): Promise<strin
   return hash.digest(encoding);
 }
 
-async function mustBePinned(path: string, pin: Pin, from: string): Promise<void> {
+async function mustHaveBytes(path: string, { title }: RuntimeType, pin: Pin, from: string): Promise<void> {
   const seen = await digestIn(path, "base64").catch((error: NodeJS.ErrnoException) => {
     throw new Fault("not-found", `${from} cannot be read`, { why: error.code ?? error.message });
   });
   if (`sha512-${seen}` === pin.integrity) return;
-  throw new Fault("integrity", `${from} is not the Codex that was pinned`, {
+  throw new Fault("integrity", `${from} is not the ${title} that was pinned`, {
     why: [`pinned: ${pin.integrity}`, `seen:   sha512-${seen}`],
     data: { expected: pin.integrity, seen: `sha512-${seen}` },
   });
 }
 
-/** Lets npm fetch it on this machine, with whatever registry the person here has set. Nothing of the package is run. */
-function pack({ signal, env }: Session, spec: string, directory: string): Promise<void> {
+/** Fetches it with npm on this machine, from the registry that is set here. Nothing of the package is run. */
+function pack({ signal, env }: Session, name: string, spec: string, directory: string): Promise<void> {
   const words = ["pack", spec, "--pack-destination", directory, "--silent", "--ignore-scripts"];
   return new Promise((done, failed) => {
     const child = spawn("npm", words, { stdio: ["ignore", "ignore", "pipe"], env, signal, cwd: directory });
@@ -105,7 +115,7 @@ function pack({ signal, env }: Session, spec: string, directory: string): Promis
       signal.throwIfAborted();
       throw new Fault("local-setup", `npm could not fetch ${spec}`, {
         why,
-        next: `npm pack ${spec}   # where there is a way; then again with --codex-file FILE`,
+        next: `npm pack ${spec}   # on a machine with access; then again with --${name}-file FILE`,
       });
     };
     const end = (why?: string) => {

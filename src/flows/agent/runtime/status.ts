@@ -1,60 +1,72 @@
+import type { RuntimeReport } from "../../../agents/agent-runtime.js";
 import type { Check } from "../../../agents/check.js";
-import { migratedIn } from "../../../agents/hermes/codex/files.js";
-import { judgeCodex } from "../../../agents/hermes/codex/proof.js";
-import { codexTypeOf } from "../../../agents/hermes/codex/runtime.js";
-import type { CodexSight } from "../../../agents/hermes/codex/sight.js";
 import { type ManualDifference, orManualFix } from "../../../agents/plan/manual-fix.js";
 import { changesIn, type Plan } from "../../../agents/plan/plan.js";
+import { type RuntimeType, runtimeTypeOf } from "../../../agents/plan/runtime.js";
 import { converge } from "../../../remote/operations/converge.js";
 import type { Agent } from "../../../state/agents.js";
+import { check } from "../../flow.js";
 import type { Session } from "../../session.js";
-import { withProgress } from "../../with-progress.js";
-import { codexBefore, planIn, runtimeOf, runtimeSettingIn, type Scene, sceneOf, wantedBy } from "./scene.js";
+import { desireFor, planIn, preflight, type RuntimeTarget, runtimeTarget, settingOf } from "./runtime-target.js";
 
 export interface RuntimeStatus {
   agent: Agent;
-  /** What is recorded. */
+  /** The runtime it is set to, or could have. */
+  name: string;
+  type: RuntimeType;
+  /** It is set to that runtime. */
+  enabled: boolean;
+  /** The runtime in the record. */
   runtime: string;
-  /** What its config.yaml says on the host; nothing when it says nothing. */
+  /** The runtime that its configuration on the host selects, if any. */
   setting?: string;
-  /** What Codex says of itself there. */
-  codex: Pick<CodexSight, "home" | "program" | "version">;
+  report: RuntimeReport;
   permissions: string;
   mirror: boolean;
   checks: Check[];
 }
 
-/** Status: who runs an agent's turns, by its config.yaml on the host, and how Codex is there. Changes nothing. */
-export async function runtimeStatus(session: Session, word: string): Promise<RuntimeStatus> {
-  const scene = await sceneOf(session, word);
-  const { agent, resolved } = scene;
-  const type = codexTypeOf(resolved);
-  const runtime = runtimeOf(resolved, type);
-  const on = runtime.kind === "codex";
-  // Of one that does not run on it, what is told is how it would be.
-  const wanted = await wantedBy(scene, { ...agent.record, runtime: { ...runtime, kind: "codex" } });
-  const { sight, checks } = await withProgress(session.ui, "ask Codex", () =>
-    codexBefore(scene, wanted, { thread: on }),
+/** What runs an agent's turns, by its configuration on the host, and how the runtime's program is there. */
+export async function runtimeStatus(session: Session, ref: string): Promise<RuntimeStatus> {
+  const target = await runtimeTarget(session, ref);
+  const { agent, resolved, name, runtime } = target;
+  const type = runtimeTypeOf(resolved, name);
+  const record = runtime.recordOf(resolved, type);
+  const enabled = record.kind === name;
+  // For an agent without the runtime: how it would be with it.
+  const desired = await desireFor(target, { ...agent.record, runtime: { ...record, kind: name } });
+  const { report, checks } = await check(session, `ask ${type.title}`, () =>
+    preflight(target, desired, { session: enabled }),
   );
-  const said = runtimeSettingIn(scene);
-  const plan = orManualFix(() => planIn(scene, wanted));
-  const codex = "files" in plan ? migratedIn(plan) : undefined;
-  const accepted = on && codex && sight.version ? judgeCodex(sight, { resolved, runtime, migrated: codex }) : [];
+  const setting = settingOf(target);
+  const found = orManualFix(() => planIn(target, desired));
+  const plan = "files" in found ? found : undefined;
+  const accepted = enabled && plan && report.version ? runtime.accepted(desired.resolved, plan, report) : [];
   return {
-    ...{ agent, runtime: runtime.kind, mirror: runtime.mirror },
-    permissions: codex?.permissions ?? runtime.permissions,
-    ...(said !== undefined && { setting: said }),
-    codex: sight,
-    checks: [...checks, ...accepted, ...(on ? await driftIn(scene, plan) : [])],
+    agent,
+    name,
+    type,
+    enabled,
+    runtime: record.kind,
+    mirror: record.mirror,
+    permissions: (plan && runtime.permissionsIn(plan)) ?? record.permissions,
+    ...(setting !== undefined && { setting }),
+    report,
+    checks: [...checks, ...accepted, ...(enabled ? await driftIn(target, found) : [])],
   };
 }
 
-/** Whether what Codex and the agent were given is there still, and what they were not given at all. */
-async function driftIn({ session, agent, root }: Scene, plan: Plan | ManualDifference): Promise<Check[]> {
+/** Whether the runtime and the agent still have their files, and what the runtime does not get at all. */
+async function driftIn(target: RuntimeTarget, plan: Plan | ManualDifference): Promise<Check[]> {
+  const { session, agent, root, runtime, type } = target;
   const id = "drift";
   if ("reason" in plan) return [{ id, result: "fail", reason: plan.reason, ...(plan.fix && { fix: plan.fix }) }];
-  const skipped = Object.entries(migratedIn(plan)?.skipped ?? {}).map(
-    ([name, reason]): Check => ({ id: `mcp.${name}`, result: "warn", reason: `Codex does not get it: ${reason}` }),
+  const skipped = Object.entries(runtime.skippedIn(plan)).map(
+    ([name, reason]): Check => ({
+      id: `mcp.${name}`,
+      result: "warn",
+      reason: `${type.title} does not get it: ${reason}`,
+    }),
   );
   const changes = changesIn(plan, await converge(root, plan.operations, { mode: "check", signal: session.signal }));
   if (changes.length === 0) return skipped;

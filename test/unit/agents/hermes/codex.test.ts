@@ -6,12 +6,12 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { Check } from "../../../../src/agents/check.js";
 import { profileFor, reachOf } from "../../../../src/agents/hermes/codex/permissions.js";
-import { judgeBefore, pluginsIn } from "../../../../src/agents/hermes/codex/preflight.js";
+import { judgePreflight, pluginsIn } from "../../../../src/agents/hermes/codex/preflight.js";
 import { judgeCodex } from "../../../../src/agents/hermes/codex/proof.js";
-import { codexTypeOf, type Runtime } from "../../../../src/agents/hermes/codex/runtime.js";
-import { type CodexSight, codexLook, codexSightFrom } from "../../../../src/agents/hermes/codex/sight.js";
+import { type CodexReport, parseReport, probeCommand } from "../../../../src/agents/hermes/codex/report.js";
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
+import { type RuntimeRecord, runtimeTypeOf } from "../../../../src/agents/plan/runtime.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 
 const { manifest } = await loadType("/nonexistent", "hermes");
@@ -19,13 +19,13 @@ const agent = resolvedAgent(manifest, {
   ...{ name: "ada", ref: "ada", host: { name: "wolf-i" } as never },
   record: sampleAgent("ada", { version: "2026.7.1" }),
 });
-const type = codexTypeOf(agent);
+const type = runtimeTypeOf(agent, "codex");
 
 const read = <T>(name: string): T[] => parse(readFileSync(`test/cases/codex/${name}.yaml`, "utf8"));
 const demo = { name: "demo", marketplace: "local", installed: true, enabled: true, availability: "AVAILABLE" };
 
 /** A Codex that has all it needs. */
-const healthy: CodexSight = {
+const healthy: CodexReport = {
   home: "/home/ada/.codex",
   cwd: { path: "/home/ada", there: true, readable: true, writable: true },
   config: true,
@@ -44,17 +44,17 @@ const healthy: CodexSight = {
 
 interface CodexCase {
   case: string;
-  seen?: Partial<CodexSight>;
-  without?: (keyof CodexSight)[];
+  seen?: Partial<CodexReport>;
+  without?: (keyof CodexReport)[];
   checks: Record<string, string>;
 }
 
 /** Read as a host's answer is: a case with a field that the program on the host does not send fails. */
-function sightOf({ seen = {}, without = [] }: CodexCase): CodexSight {
+function reportOf({ seen = {}, without = [] }: CodexCase): CodexReport {
   const all = Object.entries({ ...healthy, ...seen }).filter(([key]) => !without.some((each) => each === key));
-  const sight = codexSightFrom(`CLM-CODEX ${JSON.stringify(Object.fromEntries(all))}`);
-  if (!sight) throw new Error("the case is not an answer that a host could give");
-  return sight;
+  const report = parseReport(`CLM-CODEX ${JSON.stringify(Object.fromEntries(all))}`);
+  if (!report) throw new Error("the case is not an answer that a host could give");
+  return report;
 }
 
 /** What is not simply well, by id. */
@@ -68,8 +68,8 @@ function amiss(checks: Check[]): Record<string, string> {
 describe("before anything is changed", () => {
   type Before = CodexCase & { provider?: string; permissions?: string; migrated?: boolean };
   it.each(read<Before>("preflight"))("$case", ({ provider, permissions, migrated, ...given }) => {
-    const checks = judgeBefore({
-      ...{ resolved: agent, type, sight: sightOf(given), migrated: migrated ?? false },
+    const checks = judgePreflight({
+      ...{ resolved: agent, type, report: reportOf(given), migrated: migrated ?? false },
       ...{ provider: provider ?? "openai-codex", permissions: permissions ?? "workspace" },
     });
     expect(amiss(checks)).toEqual(given.checks);
@@ -96,8 +96,8 @@ describe("what Codex makes of its files", () => {
   type After = CodexCase & { permissions?: string; logins?: string[] };
   it.each(read<After>("proof"))("$case", ({ permissions = ":workspace", logins = [], ...given }) => {
     const plugins = [{ name: "demo", marketplace: "local", enabled: true }];
-    const runtime: Runtime = { kind: "codex", home: "/home/ada/.codex", permissions, mirror: false, plugins };
-    const checks = judgeCodex(sightOf(given), {
+    const runtime: RuntimeRecord = { kind: "codex", home: "/home/ada/.codex", permissions, mirror: false, plugins };
+    const checks = judgeCodex(reportOf(given), {
       resolved: agent,
       runtime,
       migrated: { servers: ["files"], permissions, logins },
@@ -144,9 +144,9 @@ describe("the host's answer", () => {
       writeFileSync(program, '#!/bin/sh\ncase "$1" in --version) echo codex-cli 0.166.0;; esac\n', { mode: 0o755 });
       const asked = { server: false, thread: false, still: false, sandbox: "read" } as const;
       const resolved = { ...agent, paths: { ...agent.paths, home } };
-      const { words, input } = codexLook(resolved, { ...type, program }, asked);
+      const { words, input } = probeCommand(resolved, { ...type, program }, asked);
       const { stdout } = spawnSync("python3", words.slice(1), { input, encoding: "utf8" });
-      expect(codexSightFrom(stdout)).toMatchObject({ version: "0.166.0", sandbox_trial: { works: true, why: "" } });
+      expect(parseReport(stdout)).toMatchObject({ version: "0.166.0", sandbox_trial: { works: true, why: "" } });
     } finally {
       rmSync(home, { recursive: true });
     }
@@ -158,7 +158,7 @@ describe("the host's answer", () => {
     ["alone", line],
     ["with words of others around it", `a plugin says hello\n\n${line}\nbye\n`],
   ])("is read %s", (_, text) => {
-    expect(codexSightFrom(text)).toEqual(healthy);
+    expect(parseReport(text)).toEqual(healthy);
   });
 
   it.each([
@@ -166,6 +166,6 @@ describe("the host's answer", () => {
     ["half of it", line.slice(0, 200)],
     ["another thing", "CLM-CODEX {}"],
   ])("is none when it is %s", (_, text) => {
-    expect(codexSightFrom(text)).toBeUndefined();
+    expect(parseReport(text)).toBeUndefined();
   });
 });

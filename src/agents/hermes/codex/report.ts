@@ -1,13 +1,14 @@
 import { z } from "zod";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
-import program from "./look.py?raw";
-import { type CodexType, codexHome, inPlaces } from "./runtime.js";
+import { fillPaths } from "../../plan/runtime.js";
+import program from "./report.py?raw";
+import { type CodexType, codexHome } from "./runtime.js";
 
 const fault = z.object({ fault: z.string() });
 const text = z.string().nullish();
 
 /** What Codex says of itself on an agent's host; what it refused to tell is a fault in its own words. */
-const sight = z.object({
+const report = z.object({
   home: z.string(),
   cwd: z.object({ path: z.string(), there: z.boolean(), readable: z.boolean(), writable: z.boolean() }),
   /** There is a config.toml. */
@@ -84,9 +85,9 @@ const sight = z.object({
   warnings: z.array(z.object({ summary: z.string(), details: z.string() })).optional(),
 });
 
-export type CodexSight = z.infer<typeof sight>;
+export type CodexReport = z.infer<typeof report>;
 
-export interface Looking {
+export interface ProbeOptions {
   /** Ask its server. */
   server: boolean;
   /** Begin a thread, and wait so many seconds for its MCP servers. */
@@ -98,28 +99,32 @@ export interface Looking {
 }
 
 /** What a host runs, and tells it, to look at Codex as an agent's service would see it. Nothing of it is secret. */
-export function codexLook(agent: ResolvedAgent, type: CodexType, looking: Looking): { words: string[]; input: string } {
+export function probeCommand(
+  agent: ResolvedAgent,
+  type: CodexType,
+  options: ProbeOptions,
+): { words: string[]; input: string } {
   const { paths } = agent;
   const asked = {
     program: type.program,
     cwd: paths.home,
     env: codexHome(agent),
-    auth: inPlaces(agent, type.logins),
+    auth: fillPaths(agent, type.logins),
     provider: type.provider,
-    ...looking,
+    ...options,
   };
   // The agent has a Python of its own; the host may have none.
-  return { words: [inPlaces(agent, type.callback.command), "-c", program], input: `${JSON.stringify(asked)}\n` };
+  return { words: [fillPaths(agent, type.callback.command), "-c", program], input: `${JSON.stringify(asked)}\n` };
 }
 
 const mark = "CLM-CODEX ";
 
 /** What it said; nothing when it broke off. Whatever else is run there may have written beside it. */
-export function codexSightFrom(said: string): CodexSight | undefined {
+export function parseReport(said: string): CodexReport | undefined {
   const line = said.split("\n").findLast((each) => each.startsWith(mark));
   if (line === undefined) return undefined;
   try {
-    return sight.parse(JSON.parse(line.slice(mark.length)));
+    return report.parse(JSON.parse(line.slice(mark.length)));
   } catch {
     return undefined;
   }
@@ -129,7 +134,7 @@ export const faultIn = (told: object | undefined | null): string | undefined =>
   told && "fault" in told && typeof told.fault === "string" ? told.fault : undefined;
 
 /** Why Codex does not take its config.toml, with the place in the file where one of its answers has it. */
-export function refusalIn({ settings, thread, plugins, warnings = [] }: CodexSight): string | undefined {
+export function refusalIn({ settings, thread, plugins, warnings = [] }: CodexReport): string | undefined {
   const refused = faultIn(settings) ?? faultIn(thread);
   if (refused === undefined) return undefined;
   const said = [settings, thread, plugins].flatMap((each) => faultIn(each) ?? []);

@@ -1,0 +1,169 @@
+import { Fault } from "../../../errors.js";
+import { quote } from "../../../quote.js";
+import type { AgentRuntime, RuntimeProbe } from "../../agent-runtime.js";
+import type { Plan } from "../../plan/plan.js";
+import { textOf } from "../../plan/plan-files.js";
+import type { ResolvedAgent } from "../../plan/resolved-agent.js";
+import { fillPaths } from "../../plan/runtime.js";
+import { opening, titleOfPlugin } from "./block.js";
+import { agentsId, configId, migratedIn } from "./files.js";
+import { callback, unmigrate } from "./migration.js";
+import { unmirrored } from "./mirror.js";
+import { isSameProfile, profileFor, reachOf } from "./permissions.js";
+import { judgePreflight, pluginsIn } from "./preflight.js";
+import { judgeCodex } from "./proof.js";
+import { type CodexReport, type ProbeOptions, probeCommand } from "./report.js";
+import { codexHome, codexPlaces } from "./runtime.js";
+import { settingIn as settingsIn } from "./settings.js";
+
+export { parseReport } from "./report.js";
+
+/** The Codex CLI as a runtime of Hermes. */
+
+export const fileIds: AgentRuntime["fileIds"] = [configId, agentsId];
+export const mirrorId: AgentRuntime["mirrorId"] = agentsId;
+export const homeVariable: AgentRuntime["homeVariable"] = "CODEX_HOME";
+export const programChecks: AgentRuntime["programChecks"] = new Set([
+  "codex",
+  "sandbox",
+  "settings",
+  "plugins",
+  "login.codex",
+]);
+
+export const mirrorQuestion: AgentRuntime["mirrorQuestion"] =
+  "Codex does not read SOUL.md, MEMORY.md and USER.md. Write them to its AGENTS.md, and keep that current?";
+
+export const recordOf: AgentRuntime["recordOf"] = (agent, { homes }) =>
+  agent.runtime ?? {
+    kind: "auto",
+    home: fillPaths(agent, homes.shared),
+    permissions: ":workspace",
+    mirror: false,
+    plugins: [],
+  };
+
+export const reads: AgentRuntime["reads"] = (agent) => {
+  const { config, agents, ...mind } = codexPlaces(agent);
+  return { [configId]: config, [agentsId]: agents, ...mind };
+};
+
+export const settingIn: AgentRuntime["settingIn"] = (config, { key }) => {
+  const model = settingsIn(config, "model");
+  const setting = model instanceof Map ? model.get(key) : undefined;
+  return setting && "text" in setting ? setting.text : undefined;
+};
+
+export const providerIn: AgentRuntime["providerIn"] = (files) => {
+  const content = files.find(({ id }) => id === "config")?.content;
+  const model = content?.merge === "yaml" ? (content.tree.model as { provider?: unknown } | undefined) : undefined;
+  return String(model?.provider ?? "nobody");
+};
+
+/** The user's own permissions in config.toml take precedence. */
+const permissionsOf = (agent: ResolvedAgent, plan: Plan | undefined): string =>
+  (plan && migratedIn(plan)?.permissions) ?? agent.runtime?.permissions ?? "";
+
+/** Seconds for MCP servers to get ready: more when one of them is configured with more. */
+const serverSeconds = (plan: Plan | undefined): number =>
+  Math.min(600, Math.max(60, (plan && migratedIn(plan)?.timeout) ?? 0));
+
+export const probe: AgentRuntime["probe"] = (agent, type, plan, { purpose, session }) => {
+  const thread = session && serverSeconds(plan);
+  const command = probeCommand(agent, type, { ...probeOptions[purpose](agent, plan), thread });
+  return { ...command, seconds: thread || 0 };
+};
+
+const probeOptions: Record<
+  RuntimeProbe["purpose"],
+  (agent: ResolvedAgent, plan: Plan | undefined) => Omit<ProbeOptions, "thread">
+> = {
+  inspect: () => ({ server: true, still: true, sandbox: false }),
+  preflight: (agent, plan) => {
+    const reach = reachOf(permissionsOf(agent, plan));
+    return { server: true, still: true, sandbox: reach === "everything" ? false : reach === "read" ? "read" : "write" };
+  },
+  accept: () => ({ server: true, still: false, sandbox: false }),
+};
+
+type Preflight = Omit<Parameters<AgentRuntime["preflight"]>[0], "report"> & { report: CodexReport };
+
+export const preflight = ({ resolved, type, provider, plan, observation, report }: Preflight) =>
+  judgePreflight({
+    resolved,
+    type,
+    provider,
+    permissions: permissionsOf(resolved, plan),
+    migrated: observation.texts[configId]?.text?.includes(opening) ?? false,
+    report,
+  });
+
+export function accepted(resolved: ResolvedAgent, plan: Plan, report: CodexReport) {
+  const migrated = migratedIn(plan);
+  const { runtime } = resolved;
+  if (!migrated || !runtime) throw new Error("a plan for Codex without its files");
+  return judgeCodex(report, { resolved, runtime, migrated });
+}
+
+export const settled = (
+  runtime: NonNullable<ResolvedAgent["runtime"]>,
+  version: string,
+  report: CodexReport,
+): NonNullable<ResolvedAgent["runtime"]> => ({
+  ...runtime,
+  // A version that is not installed yet cannot tell the names of its profiles.
+  permissions: profileFor(runtime.permissions, version, version === report.version ? report.profiles : null),
+  plugins: pluginsIn(report),
+});
+
+export const mustGetPermissions: AgentRuntime["mustGetPermissions"] = (plan, permissions) => {
+  const own = permissionsIn(plan);
+  if (own === undefined || isSameProfile(permissions, own)) return;
+  const { host, ref } = plan.agent;
+  const path = plan.files.find(({ file }) => file.id === configId)?.file.path ?? "";
+  throw new Fault("conflict", `${path} on ${host} has default_permissions of its own: ${own}`, {
+    why: `that takes precedence over --permissions ${permissions}`,
+    next: `clm agent exec ${ref} -- grep -n default_permissions ${quote(path)}`,
+  });
+};
+
+export const permissionsIn: AgentRuntime["permissionsIn"] = (plan) => migratedIn(plan)?.permissions;
+
+export const notesIn: AgentRuntime["notesIn"] = (plan) => migratedIn(plan)?.notes ?? [];
+
+export const skippedIn: AgentRuntime["skippedIn"] = (plan) => migratedIn(plan)?.skipped ?? {};
+
+export const cleaned: AgentRuntime["cleaned"] = (agent, type, owned, texts) => {
+  const paths = codexPlaces({ ...agent, runtime: recordOf(agent, type) });
+  const servers = settingsIn(texts.config?.text ?? "", "mcp_servers");
+  const plugins = agent.runtime && new Set(agent.runtime.plugins.map(titleOfPlugin));
+  const config = textOf(agent, paths.config, texts[configId]);
+  const agents = textOf(agent, paths.agents, texts[agentsId]);
+  const { text, notes } =
+    config === undefined
+      ? { notes: [] }
+      : unmigrate(config, {
+          server: (name) =>
+            name === callback || owned?.includes(name) === true || (servers instanceof Map && servers.has(name)),
+          // Plugins that Hermes itself put there are recorded nowhere.
+          plugin: (title) => plugins?.has(title) ?? true,
+          whole: owned !== undefined,
+        });
+  const instructions = agents === undefined ? undefined : unmirrored(agents);
+  const files = [
+    { path: paths.config, before: config, text },
+    { path: paths.agents, before: agents, text: instructions },
+  ];
+  return { files: files.filter((file) => file.text !== file.before), notes };
+};
+
+export const loginState = ({ account, hermes }: CodexReport) => ({
+  program: (account && "kind" in account ? account.kind : undefined) ?? undefined,
+  needed: !account || !("needed" in account) || account.needed,
+  agent: hermes,
+});
+
+export const loginWords: AgentRuntime["loginWords"] = (agent, type, how) => {
+  const environment = Object.entries(codexHome(agent)).map(([name, value]) => `${name}=${value}`);
+  return ["env", ...environment, type.program, ...(how === "api-key" ? ["login", "--with-api-key"] : type.login)];
+};

@@ -1,0 +1,51 @@
+import { Readable } from "node:stream";
+import type { ProbeCommand, RuntimeReport } from "../../../agents/agent-runtime.js";
+import { Fault } from "../../../errors.js";
+import { lastLines } from "../../../text/last-lines.js";
+import { execIn } from "../exec/exec.js";
+import { leashOn } from "../exec/leash.js";
+import type { Target } from "../target.js";
+import type { RuntimeTarget } from "./runtime-target.js";
+
+/** Seconds: more than everything the probe waits for together, except MCP servers. */
+const timeout = 300;
+/** Characters of output that are kept. */
+const maxOutput = 4_000_000;
+
+/** Asks a runtime's program on the host, as the service of the target would run it: its user, `.env` and sandbox. */
+export async function probeRuntime(
+  { session, runtime, type }: Pick<RuntimeTarget, "session" | "runtime" | "type">,
+  target: Target,
+  { words, input, seconds }: ProbeCommand,
+): Promise<RuntimeReport> {
+  const { agent } = target;
+  const leash = await leashOn(session, await session.pool.connect(agent.host), [target]);
+  const output = { stdout: "", stderr: "" };
+  const decoder = { stdout: new TextDecoder(), stderr: new TextDecoder() };
+  let how: "done" | "stop" = "stop";
+  try {
+    const { code } = await execIn(session, target, leash, {
+      command: words,
+      input: Readable.from([Buffer.from(input)]),
+      properties: [`RuntimeMaxSec=${timeout + seconds}`],
+      // For a host that does not end it.
+      timeout: (timeout + seconds + 30) * 1000,
+      onOutput: (_, stream, bytes) => {
+        output[stream] = (output[stream] + decoder[stream].decode(bytes, { stream: true })).slice(-maxOutput);
+      },
+    });
+    how = "done";
+    const report = runtime.parseReport(output.stdout);
+    if (report) return redacted(session.ui.redact, report);
+    throw new Fault("remote-failed", `${agent.host.name} could not report on ${type.title}`, {
+      why: lastLines(output.stderr, 1, `the probe ended with ${code}`).map(session.ui.redact),
+      next: `clm agent doctor ${agent.ref}`,
+    });
+  } finally {
+    await leash.end(how);
+  }
+}
+
+/** The program may repeat secrets it was given. */
+const redacted = (redact: (text: string) => string, report: RuntimeReport): RuntimeReport =>
+  JSON.parse(JSON.stringify(report), (_, value) => (typeof value === "string" ? redact(value) : value));

@@ -1,0 +1,117 @@
+import type { AgentRuntime, RuntimeReport } from "../../../agents/agent-runtime.js";
+import type { Check } from "../../../agents/check.js";
+import type { Change } from "../../../agents/plan/change.js";
+import { withDetails } from "../../../agents/plan/details.js";
+import { orManualFix } from "../../../agents/plan/manual-fix.js";
+import { changesIn, mustBeOurs, type Plan, planFor, recordedServiceState } from "../../../agents/plan/plan.js";
+import { mustHavePath, type ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import { fillPaths, type RuntimeType, runtimeName } from "../../../agents/plan/runtime.js";
+import type { Observation } from "../../../agents/probe/proof/observation.js";
+import { agentRuntime, agentType } from "../../../agents/type.js";
+import { converge } from "../../../remote/operations/converge.js";
+import type { Shell } from "../../../remote/process.js";
+import { sharedShell } from "../../../remote/shared-shell.js";
+import type { AgentRecord } from "../../../state/agent.js";
+import type { Agent } from "../../../state/agents.js";
+import { hideSecrets } from "../../hide-secrets.js";
+import type { Session } from "../../session.js";
+import { apiKeyOf, keyPlace } from "../api-key.js";
+import { mustBeConfigured } from "../apply-changed.js";
+import { type Desired, desire } from "../desire.js";
+import { observe } from "../observe.js";
+import { mustBeInstalled } from "../preconditions.js";
+import { mustHaveAccount, newSalt } from "../prepare.js";
+import { targetOf } from "../target.js";
+import { probeRuntime } from "./probe.js";
+
+/** An agent, a runtime it has or could have, and an observation of both. */
+export interface RuntimeTarget {
+  session: Session;
+  agent: Agent;
+  /** As recorded. */
+  resolved: ResolvedAgent;
+  name: string;
+  type: RuntimeType;
+  runtime: AgentRuntime;
+  root: Shell;
+  observation: Observation;
+  salt: string;
+}
+
+export interface RuntimeChoice {
+  /** By default the one it is set to, or could be. */
+  name?: string;
+  /** By default the directory in the record. */
+  home?: keyof RuntimeType["homes"] | undefined;
+}
+
+/** Observes the agent in one exec, with every file that its runtime's files could be made of. */
+export async function runtimeTarget(
+  session: Session,
+  ref: string,
+  { name: chosen, home }: RuntimeChoice = {},
+): Promise<RuntimeTarget> {
+  hideSecrets(session);
+  const { agent, resolved } = await targetOf(session, ref);
+  mustBeInstalled(agent);
+  mustBeConfigured(agent);
+  const name = chosen ?? runtimeName(resolved);
+  const runtime = await agentRuntime(resolved.manifest, name);
+  const type = resolved.manifest.runtimes[name] as RuntimeType;
+  const { key } = apiKeyOf(session, keyPlace(agent, resolved.manifest));
+  const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
+  const salt = newSalt();
+  const record = { ...runtime.recordOf(resolved, type), kind: name, mirror: true };
+  const full = home ? { ...record, home: fillPaths(resolved, type.homes[home]) } : record;
+  const { env } = resolved.paths;
+  const texts = { config: mustHavePath(resolved, "config"), ...runtime.reads({ ...resolved, runtime: full }) };
+  const planned = { salt, reads: { variables: env, texts } };
+  const observation = await observe(root, resolved, key, { planned }, session.signal);
+  mustHaveAccount(resolved, observation);
+  mustBeOurs(resolved, observation, agent.record.mark);
+  return { session, agent, resolved, name, type, runtime, root, observation, salt };
+}
+
+/** The command that enables a runtime. */
+export const enableCommand = (name: string, { ref }: Agent, ...flags: string[]): string =>
+  ["clm agent runtime", name, ref, ...flags].join(" ");
+
+/** The runtime that its configuration on the host selects. */
+export const settingOf = ({ runtime, observation, type }: RuntimeTarget): string | undefined =>
+  runtime.settingIn(observation.texts.config?.text ?? "", type);
+
+export const desireFor = ({ session, agent }: RuntimeTarget, record: AgentRecord): Promise<Desired> =>
+  desire(session, agent, { record });
+
+/** The plan, from what was observed. */
+export const planIn = ({ observation, salt }: RuntimeTarget, desired: Desired): Plan =>
+  planFor(desired, observation, { salt, serviceState: recordedServiceState(desired.record) });
+
+export const filesIn = ({ runtime }: Pick<RuntimeTarget, "runtime">, { files }: Plan) =>
+  files.filter(({ file }) => runtime.fileIds.includes(file.id));
+
+/** The changes of a plan, without making them: settings files line by line. */
+export async function preview({ session, root }: RuntimeTarget, plan: Plan): Promise<Change[]> {
+  const report = await converge(root, plan.operations, { mode: "check", signal: session.signal });
+  const details = { redact: session.ui.redact, secrets: hideSecrets(session), lines: true };
+  return changesIn(plan, report).map((change) => withDetails(change, plan, details));
+}
+
+/** What must hold before anything is changed, in the unit that the agent will have. */
+export async function preflight(
+  target: RuntimeTarget,
+  desired: Desired,
+  { session = false }: { session?: boolean } = {},
+): Promise<{ report: RuntimeReport; checks: Check[] }> {
+  const { agent, runtime, type, observation } = target;
+  const { resolved, answers } = desired;
+  const found = orManualFix(() => planIn(target, desired));
+  const plan = "files" in found ? found : undefined;
+  const command = runtime.probe(resolved, type, plan, { purpose: "preflight", session });
+  const report = await probeRuntime(target, { agent, resolved }, command);
+  // Rendered without the runtime: whether the provider can serve it is for the checks to say.
+  const { runtime: _, ...itself } = resolved;
+  const renderer = await (await agentType(resolved.manifest)).renderer();
+  const provider = runtime.providerIn(renderer.files(itself, answers));
+  return { report, checks: runtime.preflight({ resolved, type, provider, plan, observation, report }) };
+}
