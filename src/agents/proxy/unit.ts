@@ -12,9 +12,8 @@ import { type AgentProxy, type ProxyType, proxyOf, proxyProviders } from "./prox
 const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
 
 /**
- * The proxy's unit: up, and up again after a boot. It lends a login that is the agent's and needs nothing else of it, so
- * it does not go down when the agent does. Nothing is wished for that the agent's version cannot run: it may be an earlier one
- * than that of the record.
+ * The proxy's unit: enabled and running, also while the agent is stopped, as it needs nothing but the agent's login. None when the
+ * agent's version cannot run it, which may be an earlier one than that of the record.
  */
 export function proxyOperations(agent: ResolvedAgent, systemd: number): UnitOperation[] {
   const proxy = proxyOf(agent);
@@ -24,7 +23,7 @@ export function proxyOperations(agent: ResolvedAgent, systemd: number): UnitOper
   return [unit(proxy.unit, { content: unitFile(agent, proxy, type, systemd), enabled: true, state: "started" })];
 }
 
-/** As closed in as the agent; that of one with more room too, for neither a browser nor Codex runs in it. */
+/** In the full sandbox, also for an agent with a weaker one: neither a browser nor another runtime runs in it. */
 function unitFile(
   { runtime: _, ...agent }: ResolvedAgent,
   { provider, port }: AgentProxy,

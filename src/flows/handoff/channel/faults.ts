@@ -14,7 +14,8 @@ export interface ChannelHandoff extends Target {
 const again = ({ agent, session }: ChannelHandoff, channel: string, more: string[] = []): string =>
   sh`clm handoff ${agent.ref} --to-channel ${channel} --session ${session} ${more}`.trimEnd();
 
-const neverGivenUp = "Hermes never gives up by itself what its process left in the middle";
+const neverGivenUp = ({ resolved }: ChannelHandoff): string =>
+  `${resolved.manifest.title} never gives up a request that its process left in the middle`;
 
 /** Why no request may be made of a session as it stands, unless it is reset. */
 export function inTheWay(
@@ -25,7 +26,7 @@ export function inTheWay(
   const where = platform ?? "a channel";
   if (state === "running") {
     return new Fault("conflict", `session ${session} is being handed to ${where}`, {
-      why: ["either the agent is at work on it, or it ended in the middle of it", neverGivenUp],
+      why: ["either the agent is at work on it, or it ended in the middle of it", neverGivenUp(asked)],
       next: again(asked, channel, ["--reset"]),
     });
   }
@@ -77,7 +78,7 @@ export function failureIn(asked: ChannelHandoff, { ended = "replaced", error, ..
         "remote-timeout",
         `${name} began to hand session ${session} to ${channel} and did not end in ${wait} s`,
         {
-          why: [neverGivenUp, "until it is reset, this session can be handed to no channel"],
+          why: [neverGivenUp(asked), "until it is reset, this session can be handed to no channel"],
           next: again(asked, channel, ["--reset"]),
         },
       ),

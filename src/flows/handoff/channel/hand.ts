@@ -11,7 +11,7 @@ import { type ChannelHandoff, failureIn, inTheWay } from "./faults.js";
 import { mustBeUp, mustHaveChannel } from "./possible.js";
 
 export interface ChannelOptions {
-  /** As Hermes calls it: `discord`. */
+  /** Its name in the manifest: `discord`. */
   channel: string;
   /** Its id, or how that begins; without it the one that was used last. */
   session?: string | undefined;
