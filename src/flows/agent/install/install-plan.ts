@@ -2,19 +2,17 @@ import { randomBytes } from "node:crypto";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { defaultVersion, loadManifests, loadType, releaseOf } from "../../../agents/manifest/registry.js";
 import { newRecord } from "../../../agents/plan/new-record.js";
-import { installerJob } from "../../../agents/plan/operations.js";
 import { accountComment } from "../../../agents/plan/owner-tag.js";
 import { takenPorts } from "../../../agents/plan/ports.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
 import type { AgentName } from "../../../names.js";
-import { unitOf } from "../../../remote/operations/jobs.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, refFor } from "../../../state/agents.js";
 import { findHost, type Host } from "../../../state/hosts.js";
 import type { Session } from "../../session.js";
 import { isKey } from "../api-key.js";
-import type { PreflightRequest } from "../preflight/preflight.js";
+import type { Installation } from "../preflight/preflight-probe.js";
 
 export interface InstallOptions {
   /** Without it, the type of an installation that was begun. */
@@ -130,32 +128,17 @@ export const agentFrom = ({ host, options: { name }, ref }: InstallPlan, record:
 export const resolvedFrom = (plan: InstallPlan, record: AgentRecord): ResolvedAgent =>
   resolvedAgent(plan.manifest, agentFrom(plan, record));
 
-export function preflightRequest(plan: InstallPlan): PreflightRequest {
-  const { manifest, host, before, draft, options } = plan;
-  const agent = resolvedFrom(plan, draft);
-  const comment = before?.mark && accountComment(before.mark);
-  const reach = agent.release.reach ?? manifest.requires.reach;
+export function installationFrom(plan: InstallPlan): Installation {
+  const { manifest, host, before, options } = plan;
+  const agent = resolvedFrom(plan, plan.draft);
   return {
-    host,
-    expected: {
-      requires: manifest.requires,
-      user: agent.user,
-      home: agent.paths.home,
-      unit: agent.unit,
-      comment,
-      begun: before?.status === "installing",
-      port: options.port ?? before?.port,
-      ports: { range: manifest.api.port, recorded: otherPorts(host, options.name, plan.types) },
-      reach,
-      packages: options.packages,
-    },
-    probe: {
-      resolved: agent,
-      comment: comment ?? "",
-      job: unitOf(installerJob(agent.name)),
-      programs: Object.keys(manifest.requires.programs),
-      reach,
-    },
+    agent,
+    comment: before?.mark && accountComment(before.mark),
+    begun: before?.status === "installing",
+    port: options.port ?? before?.port,
+    ports: { range: manifest.api.port, recorded: otherPorts(host, options.name, plan.types) },
+    reach: agent.release.reach ?? manifest.requires.reach,
+    packages: options.packages,
   };
 }
 

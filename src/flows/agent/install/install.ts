@@ -20,9 +20,9 @@ import {
   agentFrom,
   type InstallOptions,
   type InstallPlan,
+  installationFrom,
   otherPorts,
   planInstall,
-  preflightRequest,
   resolvedFrom,
 } from "./install-plan.js";
 import { isInstalled, mustBeStopped } from "./installed-release.js";
@@ -98,8 +98,10 @@ async function checkHost(
   const fetch = async () =>
     release.installer && fetchInstaller(session, release.installer, { file: options.installerFile });
   const fetched = ran && options.installerFile === undefined ? undefined : await fetch();
-  const ready = await check(session, `check ${plan.host.name}`, () => preflight(session, preflightRequest(plan)));
-  if (ran && (await isInstalled(session, plan, ready))) return { ready };
+  const ready = await check(session, `check ${plan.host.name}`, () =>
+    preflight(session, plan.host, installationFrom(plan)),
+  );
+  if (ran && (await isInstalled(session, ready))) return { ready };
   mustBeStopped(plan, ready);
   return { ready, installer: fetched ?? (await fetch()) };
 }
@@ -154,15 +156,15 @@ function finalOperations(plan: InstallPlan, record: AgentRecord, { facts }: Read
 async function claim(
   { hosts }: Session,
   { host, options: { name }, before, manifest, types }: InstallPlan,
-  { expected, observation, facts }: ReadyHost,
+  { installation, observation, facts }: ReadyHost,
   draft: AgentRecord,
 ): Promise<AgentRecord> {
   let record = draft;
   await hosts.update((fleet) => {
     const now = findHost(fleet.hosts, host.name);
     const ports = { range: manifest.api.port, recorded: otherPorts(now, name, types) };
-    const question = portQuestion({ ...expected, ports }, observation);
-    const port = expected.port ?? freePort(question);
+    const question = portQuestion({ ...installation, ports }, observation);
+    const port = installation.port ?? freePort(question);
     const objection = port === undefined ? "no port is left" : objectionTo(port, question);
     if (port === undefined || objection) throw new Fault("in-use", objection ?? "no port is left");
     record = { ...draft, port };

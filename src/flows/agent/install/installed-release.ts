@@ -10,13 +10,13 @@ import type { Session } from "../../session.js";
 import type { ReadyHost } from "../preflight/preflight.js";
 import { probeRelease, type Release } from "../preflight/preflight-probe.js";
 import { commandInSandbox } from "../run-as-agent.js";
-import { agentFrom, type InstallPlan, preflightRequest, resolvedFrom } from "./install-plan.js";
+import { agentFrom, type InstallPlan, resolvedFrom } from "./install-plan.js";
 
 /** Whether the pinned version is installed. A busy host may not have answered, so it is read again before the installer is run. */
-export async function isInstalled({ signal }: Session, plan: InstallPlan, ready: ReadyHost): Promise<boolean> {
-  const resolved = resolvedFrom(plan, plan.draft);
-  if (saysVersion(resolved, ready.observation.version ?? "")) return true;
-  return saysVersion(resolved, (await probeRelease(ready.root, preflightRequest(plan).probe, signal)).version);
+export async function isInstalled({ signal }: Session, ready: ReadyHost): Promise<boolean> {
+  const { agent } = ready.installation;
+  if (saysVersion(agent, ready.observation.version ?? "")) return true;
+  return saysVersion(agent, (await probeRelease(ready.root, ready.installation, signal)).version);
 }
 
 /** The installer replaces the programs of the agent, which must not run meanwhile. */
@@ -40,8 +40,8 @@ export async function mustBePinnedRelease(
   record: AgentRecord,
 ): Promise<void> {
   const resolved = resolvedFrom(plan, record);
-  const comment = accountComment(plan.draft.mark);
-  const release = await probeRelease(root, { ...preflightRequest(plan).probe, resolved, comment }, session.signal);
+  const account = { agent: resolved, comment: accountComment(plan.draft.mark) };
+  const release = await probeRelease(root, account, session.signal);
   const wrong =
     objectionTo(resolved, release) ??
     objectionTo(resolved, { ...release, version: await firstLine(session, root, agentFrom(plan, record), resolved) });

@@ -1,59 +1,43 @@
 import type { Check } from "../../../agents/check.js";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
+import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import type { Facts } from "../../../remote/facts.js";
 import { judge } from "../../host/check.js";
 import { freePort, objectionTo, type PortQuestion } from "./free-port.js";
-import type { PreflightObservation } from "./preflight-probe.js";
-
-/** What the agent needs of the host, and what is recorded of it here. */
-export interface ExpectedHost {
-  requires: Manifest["requires"];
-  user: string;
-  home: string;
-  unit: string;
-  /** The comment of the account that clm made; undefined when it made none. */
-  comment?: string | undefined;
-  /** An installation was begun, and may have been killed anywhere. */
-  begun?: boolean | undefined;
-  /** The port given by the user or the record; without it, the first free one. */
-  port?: number | undefined;
-  ports: Pick<PortQuestion, "range" | "recorded">;
-  /** Addresses the installer needs. */
-  reach: string[];
-  /** Missing packages may be installed. */
-  packages: boolean;
-}
+import type { Installation, PreflightObservation } from "./preflight-probe.js";
 
 const ok = (id: string, reason: string): Check => ({ id, result: "ok", reason });
 const warn = (id: string, reason: string, fix: string): Check => ({ id, result: "warn", reason, fix });
 const fail = (id: string, reason: string, fix: string): Check => ({ id, result: "fail", reason, fix });
 
 /** Everything that must hold before the first change. */
-export function preflightChecks(expected: ExpectedHost, facts: Facts, seen: PreflightObservation): Check[] {
+export function preflightChecks(installation: Installation, facts: Facts, seen: PreflightObservation): Check[] {
+  const { agent } = installation;
   return [
-    ...judgeSystem(expected, facts),
-    ...Object.keys(expected.requires.programs).map((program) => judgeProgram(expected, seen, program)),
-    judgeUser(expected, seen),
-    judgeUnit(expected, seen),
-    judgePort(expected, seen),
-    judgeReach(expected, seen),
+    ...judgeSystem(agent, facts),
+    ...Object.keys(agent.manifest.requires.programs).map((program) => judgeProgram(installation, seen, program)),
+    judgeUser(installation, seen),
+    judgeUnit(installation, seen),
+    judgePort(installation, seen),
+    judgeReach(installation, seen),
   ];
 }
 
 /** The same without root: checks that need it are skipped. */
-export function checksWithoutRoot(expected: ExpectedHost, facts: Facts): Check[] {
-  const programs = Object.keys(expected.requires.programs).map((program) => `program.${program}`);
+export function checksWithoutRoot({ agent }: Installation, facts: Facts): Check[] {
+  const programs = Object.keys(agent.manifest.requires.programs).map((program) => `program.${program}`);
   const skipped = [...programs, "user", "unit", "port", "reach"];
   return [
-    ...judgeSystem(expected, facts),
+    ...judgeSystem(agent, facts),
     ...skipped.map((id): Check => ({ id, result: "skipped", reason: "needs sudo" })),
   ];
 }
 
-const judgeSystem = ({ requires }: ExpectedHost, facts: Facts): Check[] =>
+const judgeSystem = ({ manifest: { requires } }: ResolvedAgent, facts: Facts): Check[] =>
   judge(facts, { ...requires, disk_min_mb: requires.disk_mb / 8 }).filter(({ id }) => id !== "system.state");
 
-function judgeProgram({ requires, packages }: ExpectedHost, seen: PreflightObservation, program: string): Check {
+function judgeProgram({ agent, packages }: Installation, seen: PreflightObservation, program: string): Check {
+  const { requires } = agent.manifest;
   const id = `program.${program}`;
   if (seen.programs.includes(program)) return ok(id, "there");
   const name = requires.programs[program] ?? program;
@@ -70,7 +54,7 @@ export function missingPackages({ programs }: Manifest["requires"], seen: Prefli
 export const aptCommand = (packages: string[]): string => `sudo apt-get install -y ${packages.join(" ")}`;
 
 function judgeUser(
-  { user, home, comment, begun }: ExpectedHost,
+  { agent: { user, paths }, comment, begun }: Installation,
   { account, group, home: homeThere }: PreflightObservation,
 ): Check {
   const id = "user";
@@ -86,11 +70,12 @@ function judgeUser(
       : // Probably left of a removed account, but the user has to decide.
         fail(id, `${what}; nobody is in it, and clm cannot tell whose it is`, `sudo groupdel ${user}`);
   }
-  if (homeThere) return fail(id, `there is no account ${user}, but ${home} exists`, "choose another name with --name");
+  if (homeThere)
+    return fail(id, `there is no account ${user}, but ${paths.home} exists`, "choose another name with --name");
   return ok(id, `${user} is free`);
 }
 
-function judgeUnit({ user, unit, comment }: ExpectedHost, seen: PreflightObservation): Check {
+function judgeUnit({ agent: { user, unit }, comment }: Installation, seen: PreflightObservation): Check {
   const id = "unit";
   if (!seen.unit) return ok(id, `${unit} is free`);
   // The record says that clm made one here, and the file is for this user.
@@ -98,12 +83,12 @@ function judgeUnit({ user, unit, comment }: ExpectedHost, seen: PreflightObserva
   return fail(id, `${seen.unit.path} is a unit that this clm has no record of`, "choose another name with --name");
 }
 
-function judgePort(expected: ExpectedHost, seen: PreflightObservation): Check {
+function judgePort(installation: Installation, seen: PreflightObservation): Check {
   const id = "port";
-  const question = portQuestion(expected, seen);
-  if (expected.port !== undefined) {
-    const objection = objectionTo(expected.port, question);
-    return objection ? fail(id, objection, "choose another with --port") : ok(id, `${expected.port} is free`);
+  const question = portQuestion(installation, seen);
+  if (installation.port !== undefined) {
+    const objection = objectionTo(installation.port, question);
+    return objection ? fail(id, objection, "choose another with --port") : ok(id, `${installation.port} is free`);
   }
   const port = freePort(question);
   const { first, last } = question.range;
@@ -114,14 +99,14 @@ function judgePort(expected: ExpectedHost, seen: PreflightObservation): Check {
 
 /** The ports in use, apart from those of the agent itself. */
 export function portQuestion(
-  { ports, comment }: ExpectedHost,
+  { ports, comment }: Installation,
   { account, listening }: PreflightObservation,
 ): PortQuestion {
   return { ...ports, listening, ...(account && account.comment === comment && { uid: account.uid }) };
 }
 
 /** A warning at most: the host may have a proxy or a mirror that clm does not know. */
-function judgeReach({ reach }: ExpectedHost, seen: PreflightObservation): Check {
+function judgeReach({ reach }: Installation, seen: PreflightObservation): Check {
   const id = "reach";
   if (reach.length === 0) return { id, result: "skipped", reason: "the installer needs nothing from elsewhere" };
   const asked = reach.filter((url) => seen.reach[url] !== undefined);

@@ -1,9 +1,11 @@
+import { installerJob } from "../../../agents/plan/operations.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { parseLines, probeScript, versionCall } from "../../../agents/probe/script.js";
-import { Fault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
+import { askHost } from "../../../remote/ask-host.js";
+import { unitOf } from "../../../remote/operations/jobs.js";
 import type { Shell } from "../../../remote/process.js";
-import { run } from "../../../remote/run.js";
+import type { PortQuestion } from "./free-port.js";
 import library from "./preflight.sh?raw";
 
 /** What a host answered about an agent that is to be installed there, or already is. */
@@ -35,28 +37,34 @@ export interface Listener {
   uid: number;
 }
 
-export interface ProbeTarget {
-  resolved: ResolvedAgent;
-  /** The comment of the account, when clm made it. */
-  comment: string;
-  /** The unit of the installer's job. */
-  job: string;
-  programs: string[];
+/** An agent that is about to be installed, or installed again. */
+export interface Installation {
+  agent: ResolvedAgent;
+  /** The comment of the account that clm made; undefined when it made none. */
+  comment?: string | undefined;
+  /** An installation was begun, and may have been killed anywhere. */
+  begun?: boolean | undefined;
+  /** The port given by the user or the record; without it, the first free one. */
+  port?: number | undefined;
+  ports: Pick<PortQuestion, "range" | "recorded">;
+  /** Addresses the installer needs. */
   reach: string[];
+  /** Missing packages may be installed. */
+  packages: boolean;
 }
 
 /** Probes the host in one exec. The shell must be root's. */
-export async function probeHost(root: Shell, target: ProbeTarget, signal?: AbortSignal): Promise<PreflightObservation> {
-  const parts = [
-    sh`probe_programs ${target.programs}`,
+export function probeHost(root: Shell, installation: Installation, signal: AbortSignal): Promise<PreflightObservation> {
+  const { agent, reach } = installation;
+  return ask(root, installation, signal, [
+    sh`probe_programs ${Object.keys(agent.manifest.requires.programs)}`,
     "probe_account",
     "probe_unit",
     "probe_ports",
-    `${ourVersion(target.resolved)} &`,
-    ...(target.reach.length > 0 ? [sh`probe_reach ${target.reach}`] : []),
+    `${ourVersion(agent)} &`,
+    ...(reach.length > 0 ? [sh`probe_reach ${reach}`] : []),
     "wait",
-  ];
-  return ask(root, target, parts, signal);
+  ]);
 }
 
 /** The installed release, read from its files. */
@@ -67,28 +75,23 @@ export interface Release {
   commit: string;
 }
 
+type Account = Pick<Installation, "agent" | "comment">;
+
 /** Reads the installed release in one exec. */
-export async function probeRelease(root: Shell, target: ProbeTarget, signal?: AbortSignal): Promise<Release> {
-  const { resolved: agent } = target;
+export async function probeRelease(root: Shell, account: Account, signal: AbortSignal): Promise<Release> {
+  const { agent } = account;
   const parts = [ourVersion(agent), sh`probe_commit ${agent.paths.code}`];
-  const { version = "", commit = "" } = await ask(root, target, parts, signal);
+  const { version = "", commit = "" } = await ask(root, account, signal, parts);
   return { version, commit };
 }
 
 const ourVersion = (agent: ResolvedAgent): string => versionCall(agent, "probe_our_version");
 
-async function ask(root: Shell, { resolved: agent, comment, job }: ProbeTarget, parts: string[], signal?: AbortSignal) {
+function ask(root: Shell, { agent, comment = "" }: Account, signal: AbortSignal, parts: string[]) {
+  const job = unitOf(installerJob(agent.name));
   const script = probeScript(agent, library, [sh`job=${job} mark=${comment}`, ...parts]);
-  const { stdout, stderr } = await run(root, "/bin/sh -s", {
-    stdin: script,
-    timeout: 120_000,
-    ...(signal && { signal }),
-  });
-  const observation = parsePreflight(stdout);
-  if (observation) return observation;
-  throw new Fault("unsupported", "the host could not be probed", {
-    why: stderr.trim() || "its output is incomplete",
-  });
+  const query = { host: agent.host, what: `whether it is ready for ${agent.name}`, timeout: 120_000, signal };
+  return askHost(root, script, query, parsePreflight);
 }
 
 /** Parses the output of preflight.sh; undefined when it is incomplete. */

@@ -6,8 +6,8 @@ import type { Host } from "../../../state/hosts.js";
 import { ChecksFailed, mustPass } from "../../checks-failed.js";
 import { reachedChecks } from "../../host/check.js";
 import type { Session } from "../../session.js";
-import { checksWithoutRoot, type ExpectedHost, missingPackages, preflightChecks } from "./preflight-checks.js";
-import { type PreflightObservation, type ProbeTarget, probeHost } from "./preflight-probe.js";
+import { checksWithoutRoot, missingPackages, preflightChecks } from "./preflight-checks.js";
+import { type Installation, type PreflightObservation, probeHost } from "./preflight-probe.js";
 
 /** A host that passed its checks. */
 export interface ReadyHost {
@@ -15,22 +15,16 @@ export interface ReadyHost {
   root: Shell;
   facts: Facts;
   observation: PreflightObservation;
-  expected: ExpectedHost;
+  installation: Installation;
   /** Debian packages with the missing programs. */
   missing: string[];
-}
-
-export interface PreflightRequest {
-  host: Host;
-  expected: ExpectedHost;
-  probe: ProbeTarget;
 }
 
 /**
  * Checks everything that must hold before the first change, in two execs. An unreachable host is a fault of its own; all
  * other problems are reported together.
  */
-export async function preflight(session: Session, { host, expected, probe }: PreflightRequest): Promise<ReadyHost> {
+export async function preflight(session: Session, host: Host, installation: Installation): Promise<ReadyHost> {
   const { now, signal, pool } = session;
   const refusal = `${host.name} is not ready for this agent; nothing was changed`;
   const connection = await pool.connect(host);
@@ -38,19 +32,20 @@ export async function preflight(session: Session, { host, expected, probe }: Pre
   // The recorded way to root may be outdated: the host says which one works today.
   const root = connection.as("root", facts.sudo);
   const reached = reachedChecks(host, facts);
-  const observation = await probeHost(root, probe, signal).catch((error) => {
+  const observation = await probeHost(root, installation, signal).catch((error) => {
     if (!isFault(error, "sudo-refused")) throw error;
     const [fix] = error.next;
     const reason = [error.message, ...error.why].join(": ");
     const sudo: Check = { id: "sudo", result: "fail", reason, ...(fix && { fix }) };
-    throw new ChecksFailed(refusal, [...reached, sudo, ...checksWithoutRoot(expected, facts)]);
+    throw new ChecksFailed(refusal, [...reached, sudo, ...checksWithoutRoot(installation, facts)]);
   });
   const how = facts.sudo === "root" ? "logs in as root" : `${facts.user} becomes root (${facts.sudo})`;
   const checks = [
     ...reached,
     { id: "sudo", result: "ok", reason: how } as const,
-    ...preflightChecks(expected, facts, observation),
+    ...preflightChecks(installation, facts, observation),
   ];
   mustPass(checks, refusal);
-  return { checks, root, facts, observation, expected, missing: missingPackages(expected.requires, observation) };
+  const missing = missingPackages(installation.agent.manifest.requires, observation);
+  return { checks, root, facts, observation, installation, missing };
 }

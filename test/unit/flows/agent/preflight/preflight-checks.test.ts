@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import type { ResolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
 import { freePort, type PortQuestion } from "../../../../../src/flows/agent/preflight/free-port.js";
+import { checksWithoutRoot, preflightChecks } from "../../../../../src/flows/agent/preflight/preflight-checks.js";
 import {
-  checksWithoutRoot,
-  type ExpectedHost,
-  preflightChecks,
-} from "../../../../../src/flows/agent/preflight/preflight-checks.js";
-import { type PreflightObservation, parsePreflight } from "../../../../../src/flows/agent/preflight/preflight-probe.js";
+  type Installation,
+  type PreflightObservation,
+  parsePreflight,
+} from "../../../../../src/flows/agent/preflight/preflight-probe.js";
 import type { Facts } from "../../../../../src/remote/facts.js";
 import { sampleFacts } from "../../../remote/sample-facts.js";
 
@@ -16,19 +17,19 @@ const load = (name: string) =>
 
 const range = { first: 8642, last: 8648, avoid: [8644, 8645, 8646] };
 
-const expected: ExpectedHost = {
-  requires: {
-    systems: ["debian 12", "debian 13"],
-    arch: ["x86_64", "aarch64"],
-    systemd: 249,
-    memory_mb: 512,
-    disk_mb: 4096,
-    programs: { rg: "ripgrep", ffmpeg: "ffmpeg", git: "git", curl: "curl", python3: "python3" },
-    reach: [],
-  },
-  user: "ada",
-  home: "/home/ada",
-  unit: "hermes-ada.service",
+const requires = {
+  systems: ["debian 12", "debian 13"],
+  arch: ["x86_64", "aarch64"],
+  systemd: 249,
+  memory_mb: 512,
+  disk_mb: 4096,
+  programs: { rg: "ripgrep", ffmpeg: "ffmpeg", git: "git", curl: "curl", python3: "python3" },
+  reach: [],
+};
+const agent = { user: "ada", unit: "hermes-ada.service", paths: { home: "/home/ada" }, manifest: { requires } };
+
+const expected: Installation = {
+  agent: agent as unknown as ResolvedAgent,
   ports: { range, recorded: [] },
   reach: ["https://github.com", "https://astral.sh"],
   packages: true,
@@ -52,7 +53,7 @@ const ids = [
 interface Case {
   name: string;
   facts?: Partial<Facts>;
-  expected?: Partial<Omit<ExpectedHost, "ports">> & { ports?: Partial<ExpectedHost["ports"]> };
+  expected?: Partial<Omit<Installation, "ports">> & { ports?: Partial<Installation["ports"]> };
   seen?: Partial<PreflightObservation>;
   not_ok: Record<string, { result: string; text?: string; fix?: string }>;
 }
