@@ -158,7 +158,7 @@ describe("two agents on two hosts", () => {
     const { code, stderr } = await clm(["gateway", "serve", "--port", "0"], { home });
     expect([code, stderr]).toEqual([
       24,
-      expect.stringMatching(/another gateway serves[\s\S]*clm gateway serve \(pid \d+/),
+      expect.stringMatching(/another gateway is running[\s\S]*clm gateway serve \(pid \d+/),
     ]);
   });
 });
