@@ -11,11 +11,19 @@ type Specs = Record<string, OptionSpec>;
 /** A part of a command line; `raw` is the word as typed. */
 export type Token = ReturnType<typeof tokenize>[number];
 
-const builtIn: Specs = { help: flag("show help", { short: "h" }), version: flag("print the version of clm") };
+const builtIn: Specs = {
+  help: flag("show help", { short: "h" }),
+  version: { ...flag("print the version of clm"), hidden: true },
+};
 
 /** The options of a command, or those accepted before the command is known. */
-export const optionsAt = (command: Command | undefined): Specs =>
-  command ? { ...builtIn, ...globalsOf(command), ...command.options } : { ...builtIn, ...globalsAnywhere };
+export const optionsAt = (command: Command | undefined): Specs => ({
+  ...command?.options,
+  ...(command ? globalsOf(command) : globalsAnywhere),
+  ...builtIn,
+  // `--version` of `agent install` is its own.
+  ...command?.options,
+});
 
 /** Splits words into options and positionals. Unknown options and missing values are left to the caller. */
 export function tokenize(args: string[], specs: Specs) {

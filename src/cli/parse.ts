@@ -33,6 +33,8 @@ export async function parse(argv: readonly string[], width = 80): Promise<Parsed
     const { helpText } = await import("./help.js");
     return { kind: "print", text: helpText(command ?? noun, width) };
   }
+  const missing = dashesMissing(command, tokens);
+  if (missing) throw missing;
   const values = optionValues(command, options, tokens);
   const args = argumentValues(command, tokens);
   const own = Object.keys(command.options ?? {}).map((key) => [key, values[key]]);
@@ -67,7 +69,7 @@ function optionValues(command: Command, before: Token[], after: Token[]): Record
     if (token.kind !== "option") continue;
     const key = keys.get(token.name) ?? "";
     const spec = specs[key];
-    if (!spec) throw dashesMissing(command, after, token) ?? unknownOption(path, token, keys.keys());
+    if (!spec) throw dashesMissing(command, after, token) ?? unknownOption(path, token, specs);
     values.set(key, optionValue(path, key, spec, token, values.get(key)));
   }
   return Object.fromEntries(Object.entries(specs).map(([key, spec]) => [key, values.get(key) ?? unset(spec)]));
@@ -115,8 +117,6 @@ function argumentValues(command: Command, tokens: Token[]): Record<string, unkno
   const dashes = tokens.findIndex(({ kind }) => kind === "option-terminator");
   const split = takesCommandLine(command) && dashes >= 0 ? dashes : tokens.length;
   const words = positionals(tokens.slice(0, split));
-  const fault = dashes < 0 ? dashesMissing(command, tokens) : undefined;
-  if (fault) throw fault;
   const values: Record<string, unknown> = {};
   for (const [key, spec] of Object.entries(command.args ?? {})) {
     if (spec.kind === "rest") values[key] = words.splice(0);
@@ -164,22 +164,16 @@ function dashesMissing(command: Command, tokens: Token[], at?: Token): Fault | u
 }
 
 /** The value after `=`, or after one letter, is not repeated: it may be a key. */
-function unknownOption(path: string, { name, raw }: OptionToken, names: Iterable<string>): Fault {
+function unknownOption(path: string, { name, raw }: OptionToken, specs: Record<string, OptionSpec>): Fault {
   const option = name.length > 1 ? `--${name}` : raw.replace(/=.*$/s, "");
   const shown = option.replace(/^(-[^-]).+$/s, "$1…");
-  return usage(
-    path,
-    `${path} has no option ${shown}`,
-    nearest(
-      option,
-      [...names].map((name) => `--${name}`),
-    ),
-  );
+  const names = Object.keys(specs).filter((key) => !specs[key]?.hidden);
+  return usage(path, `${path} has no option ${shown}`, nearest(option, names.map(longOption)));
 }
 
 async function unknownWord({ noun, nouns }: Location, token: Token): Promise<Fault> {
   const path = noun ? `clm ${noun.name}` : "clm";
-  if (token.kind === "option") return unknownOption(path, token, Object.keys(optionsAt(undefined)).map(dashed));
+  if (token.kind === "option") return unknownOption(path, token, optionsAt(undefined));
   const word = token.raw;
   const names = [...nouns.map(({ name }) => name), ...(noun?.commands ?? []).map((command) => command.path)];
   const near = nearest(word, names.map(lastWord));

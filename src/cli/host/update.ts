@@ -5,6 +5,7 @@ import { labelsFrom } from "../../names.js";
 import { sh } from "../../quote.js";
 import { readFacts } from "../../remote/facts.js";
 import { findHost, type Host } from "../../state/hosts.js";
+import { defined } from "../../text/defined.js";
 import type { Handler } from "../command.js";
 import type { update } from "./commands.js";
 import { identityFrom } from "./options.js";
@@ -12,7 +13,7 @@ import { hostView } from "./view.js";
 
 export const run: Handler<typeof update> = async ({ args: { name }, options }, clm) => {
   const { address, port, user, offline, removeLabel } = options;
-  const settings = withoutUndefined({ address, port, user, identity: identityFrom(options.identity) });
+  const settings = defined({ address, port, user, identity: identityFrom(options.identity) });
   const addedLabels = Object.fromEntries(labelsFrom(options.label));
   await withSession(clm, async (session) => {
     const before = findHost(session.hosts.read().hosts, name);
@@ -49,8 +50,4 @@ function otherMachine({ name, address }: Host, { why, data }: Fault): Fault {
     next: `clm host show ${name}`,
     data,
   });
-}
-
-function withoutUndefined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined)) as never;
 }

@@ -139,6 +139,11 @@ describe("refused input", () => {
       "lab exec lab-1 uname -a",
       "'--' is missing before the command | did you mean 'clm lab exec lab-1 -- uname -a'? | → clm lab exec --help",
     ],
+    [
+      "agent exec ada ls -l",
+      "'--' is missing before the command | did you mean 'clm agent exec ada -- ls -l'? | → clm agent exec --help",
+    ],
+    ["agent start ada --contine", "clm agent start has no option --contine | → clm agent start --help"],
     ["lab exec -- ls", "clm lab exec needs HOST | → clm lab exec --help"],
     ["host exec --bogus -- ls", "clm host exec has no option --bogus | → clm host exec --help"],
     [
