@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../errors.js";
-import { attempt, lastLines, run } from "./command.js";
+import { lastLines } from "../text/last-lines.js";
+import { attempt, run } from "./command.js";
 import { withLock } from "./lock.js";
 import { mustHaveSpace } from "./machine.js";
 import { archiveSettings, debianAmong, parseList, parseSources, sourceFor } from "./mirror.js";
@@ -13,22 +14,22 @@ import type { Release, WorkOptions } from "./types.js";
 
 const homeOf = (release: Release): string => join(paths().cache, `${release}-${recipeDigest(release)}`);
 
-/** Throws when a base has to be made and cannot be kept. */
+/** Throws when there is no space for a base that has to be made. */
 export async function mustHaveRoomForBase(release: Release): Promise<void> {
-  // What an earlier try left goes first, and makes room.
+  // Removes the rest of an earlier try first, which frees space.
   if (!existsSync(homeOf(release))) await mustHaveRoom(release);
 }
 
 const mustHaveRoom = (release: Release) => mustHaveSpace(homeOf(release), 1500, `the ${release} base`);
 
-/** The Debian tree that hosts of a release are laid over; made once, then taken from the cache. */
+/** The Debian tree below the hosts of a release; made once, then cached. */
 export async function ensureBase(release: Release, told: WorkOptions): Promise<string> {
   const home = homeOf(release);
   const tree = join(home, "root");
   if (existsSync(tree)) return tree;
 
   await mkdir(paths().cache, { recursive: true });
-  // Not for others to enter: it is full of setuid programs that nobody updates.
+  // Closed to others: it is full of setuid programs without updates.
   await mkdir(home, { recursive: true, mode: 0o700 });
   const waiting = () => told.progress?.(`waiting for another clm that makes the ${release} base`);
   await withLock(home, { signal: told.signal, waiting }, async () => {
@@ -50,7 +51,7 @@ async function build(release: Release, building: string, told: WorkOptions): Pro
   const making = `making the ${release} base, once for all labs`;
   told.progress?.(`${making} (about half a minute)`);
   const settings = join(building, "apt.conf");
-  // In a file of root's, because a proxy's password may be in it.
+  // Readable by root only: it may contain a proxy's password.
   await writeFile(settings, archiveSettings((await attempt("apt-config", ["dump"])).stdout), { mode: 0o600 });
   const settling = join(building, "settle");
   await writeFile(settling, settle);
@@ -60,7 +61,7 @@ async function build(release: Release, building: string, told: WorkOptions): Pro
     const [, doing] = /^I: (.*?)\.\.\.$/.exec(line) ?? [];
     if (doing) told.progress?.(`${making}: ${doing}`);
   };
-  // In namespaces of its own that end with it: after a kill, no process and no mount is left, only files.
+  // In its own namespaces, which end with it: a kill leaves only files, no process and no mount.
   const confined = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
   const { code, stderr } = await attempt(
     "unshare",
@@ -80,15 +81,15 @@ async function build(release: Release, building: string, told: WorkOptions): Pro
       next: "apt-get update",
     });
   }
-  // Believed from the next rename on, also after a power cut.
+  // Synced before the rename that makes it valid.
   await run("sync", ["--file-system", building]);
 }
 
-/** This machine's own way to Debian, asked for a release; undefined leaves it to mmdebstrap. */
+/** This machine's Debian mirror, for a release; undefined for mmdebstrap's default. */
 async function ownMirror(release: Release): Promise<string | undefined> {
   const system = await readFile("/etc/os-release", "utf8").catch(() => "");
   const codename = /^VERSION_CODENAME="?([a-z]+)/m.exec(system)?.[1];
-  // A derivative's mirror has its own releases, not Debian's.
+  // A derivative's mirror does not have Debian's releases.
   if (!/^ID="?debian"?$/m.test(system) || codename === undefined) return undefined;
 
   const parts = await readdir("/etc/apt/sources.list.d").catch(() => []);

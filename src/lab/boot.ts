@@ -5,15 +5,16 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Fault } from "../errors.js";
+import { lastLines } from "../text/last-lines.js";
 import { endAll, hierarchies, members } from "./cgroup.js";
-import { lastLines, searchPath, stopIfAborted } from "./command.js";
+import { searchPath, stopIfAborted } from "./command.js";
 import { ask } from "./enter.js";
 import type { HostNames } from "./names.js";
 import { rootOf } from "./root.js";
 
-// Stays behind as the host's keeper. nspawn ends with 133 when the host reboots and, told to keep out of the machine's
-// own service manager, leaves it to its parent to start it again. The keeper has a cgroup of its own, because a cgroup
-// that hands controllers on to the host may hold no process itself.
+// Keeps running as the host's parent. nspawn exits with 133 when the host reboots and, without this machine's service
+// manager, its parent has to start it again. The keeper has its own cgroup, because one that delegates controllers to the
+// host may not contain a process.
 const keeper = `
 name=$1 places=$2
 shift 2
@@ -37,61 +38,57 @@ export const isKeeper = (cgroup: string): boolean => cgroup.endsWith(".keeper");
 
 const consoleOf = (host: HostNames): string => join(host.directory, "console.log");
 
-/** It runs when both its PID 1 and the nspawn that holds it do. */
+/** Whether both its PID 1 and the nspawn around it run. */
 export async function isRunning(host: HostNames): Promise<boolean> {
   const roles = (await members(host.cgroup)).map(({ role }) => role);
   return roles.includes("leader") && roles.includes("holder");
 }
 
-/** Starts the host; it outlives us. */
+// CAP_NET_ADMIN: root of a real host may change its own network.
+const fixedOptions = `--quiet --boot --register=no --keep-unit --settings=no --link-journal=no --console=read-only
+--resolv-conf=off --timezone=off --capability=CAP_NET_ADMIN`.split(/\s+/);
+
+/** Starts the host, which outlives this process. */
 export async function start(host: HostNames): Promise<void> {
   await halt(host);
   const log = openSync(consoleOf(host), "w", 0o600);
-  const child = spawn(
-    "sh",
-    [
-      ...["-c", keeper, "keeper", host.cgroup, (await hierarchies()).join(" ")],
-      // Entered here and not by nspawn, whose own option shows the host this machine's interfaces in /sys (seen at 252).
-      ...["nsenter", `--net=/run/netns/${host.netns}`, "systemd-nspawn"],
-      ...["--quiet", "--boot", `--directory=${rootOf(host)}`, `--machine=${host.cgroup}`, `--hostname=${host.name}`],
-      ...["--register=no", "--keep-unit", "--settings=no", "--link-journal=no", "--console=read-only"],
-      ...["--resolv-conf=off", "--timezone=off"],
-      // Root of a real host may change its own network; this one is its own.
-      "--capability=CAP_NET_ADMIN",
-    ],
-    {
-      cwd: "/",
-      detached: true,
-      stdio: ["ignore", log, log],
-      env: {
-        PATH: searchPath,
-        TERM: "dumb",
-        // As on any current Debian, also where this machine still mixes both versions.
-        SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: "1",
-        // Its lock files outlive a kill; we hold a lock on the lab.
-        SYSTEMD_NSPAWN_LOCK: "0",
-      },
+  const nspawn = [
+    // Not by nspawn's own option, which shows the host this machine's interfaces in /sys (seen at 252).
+    "nsenter",
+    `--net=/run/netns/${host.netns}`,
+    "systemd-nspawn",
+    `--directory=${rootOf(host)}`,
+    `--machine=${host.cgroup}`,
+    `--hostname=${host.name}`,
+    ...fixedOptions,
+  ];
+  const child = spawn("sh", ["-c", keeper, "keeper", host.cgroup, (await hierarchies()).join(" "), ...nspawn], {
+    cwd: "/",
+    detached: true,
+    stdio: ["ignore", log, log],
+    env: {
+      PATH: searchPath,
+      TERM: "dumb",
+      // As on any current Debian, even where this machine still mixes both versions.
+      SYSTEMD_NSPAWN_UNIFIED_HIERARCHY: "1",
+      // Its lock files outlive a kill; we hold a lock on the lab.
+      SYSTEMD_NSPAWN_LOCK: "0",
     },
-  );
+  });
   closeSync(log);
   child.unref();
   await new Promise<void>((resolve, reject) => child.on("spawn", resolve).on("error", reject));
 }
 
-/** Pulls the plug. */
+/** Kills the host. */
 export async function halt(host: HostNames): Promise<void> {
   await endAll(keeperOf(host.cgroup));
   await endAll(host.cgroup);
 }
 
-/** Waits until the host's sshd answers and its systemd has started everything. */
-export async function untilUp(
-  host: HostNames,
-  address: string,
-  patienceMs: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const deadline = Date.now() + patienceMs;
+/** Waits until sshd answers and systemd has started everything. */
+export async function untilUp(host: HostNames, address: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
   const left = () => Math.max(1, deadline - Date.now());
   const failed = async (why: string) => {
     const console = await readFile(consoleOf(host), "utf8").catch(() => "");
@@ -117,15 +114,15 @@ export async function untilUp(
   }
 }
 
-/** Whether an sshd shows its banner there. */
-export async function answers(address: string, patienceMs: number): Promise<boolean> {
+/** Whether an sshd sends its banner at the address. */
+export async function answers(address: string, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port: 22 });
     const end = (answer: boolean) => {
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(patienceMs, () => end(false));
+    socket.setTimeout(timeoutMs, () => end(false));
     socket.once("data", (bytes) => end(bytes.toString("latin1").startsWith("SSH-")));
     socket.once("error", () => end(false)).once("close", () => end(false));
   });

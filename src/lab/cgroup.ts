@@ -6,12 +6,12 @@ import { Fault } from "../errors.js";
 import { mounts } from "./mounts.js";
 
 /**
- * Every host has a cgroup of its own. Without one, all containers started from the same place share one tree of units
- * (seen with systemd 252), and stopping ssh.service in one host reaches into the others. It is also how the processes
- * of a host are found: by where the kernel put them, whatever they call themselves.
+ * Every host has its own cgroup. Without one, all containers started from the same place share one tree of units (seen
+ * with systemd 252), and stopping ssh.service in one host affects the others. The cgroup also identifies the processes of
+ * a host, whatever their names.
  */
 
-/** Where cgroups are made: the unified hierarchy first, then systemd's own one where the machine still has both. */
+/** Mounts for cgroups: the unified hierarchy, then systemd's own where the machine still has both. */
 export async function hierarchies(): Promise<string[]> {
   const all = await mounts();
   const unified = all.find(({ type }) => type === "cgroup2");
@@ -30,8 +30,8 @@ export async function cgroupsNamed(prefix: string): Promise<string[]> {
 export interface Member {
   pid: number;
   /**
-   * leader: PID 1 of the host; through it one enters, and with it the whole host ends. holder: the nspawn around it,
-   * which sees this machine's processes. inside: all others.
+   * leader: PID 1 of the host, to enter it and to end it. holder: the nspawn around it, which sees this machine's
+   * processes. inside: all others.
    */
   role: "leader" | "holder" | "inside";
 }
@@ -61,17 +61,17 @@ async function pidsBelow(directory: string): Promise<number[]> {
   return [...own.split("\n").filter(Boolean).map(Number), ...below.flat()];
 }
 
-/** Ends every process in a cgroup; PID 1 of the host takes all others with it. */
+/** Kills every process in a cgroup; PID 1 of the host ends all others. */
 export async function endAll(cgroup: string): Promise<void> {
   for (let round = 0; round < 200; round++) {
     const alive = await members(cgroup);
     if (alive.length === 0) return;
-    // nspawn sees its host end and tidies up after itself; killed first, it leaves the host running without it.
+    // nspawn notices the end of its host and cleans up; killed first, it would leave the host running.
     const leader = alive.filter(({ role }) => role === "leader");
     for (const { pid } of leader.length > 0 && round < 20 ? leader : alive) kill(pid);
     await sleep(round < 20 ? 10 : 50);
   }
-  throw new Fault("local-setup", `processes of ${cgroup} do not end`, {
+  throw new Fault("local-setup", `processes of ${cgroup} cannot be killed`, {
     why: (await members(cgroup)).map(({ pid }) => `pid ${pid}`),
   });
 }
@@ -93,7 +93,7 @@ async function removeBelow(directory: string): Promise<void> {
   if (!existsSync(directory)) return;
   const entries = await readdir(directory, { withFileTypes: true });
   for (const entry of entries) if (entry.isDirectory()) await removeBelow(join(directory, entry.name));
-  // The kernel lets go of a cgroup a moment after its last process.
+  // The kernel frees a cgroup a moment after its last process ended.
   for (let round = 0; ; round++) {
     try {
       return await rmdir(directory);

@@ -2,16 +2,17 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "../errors.js";
+import { lastLines } from "../text/last-lines.js";
 
 export interface CommandOptions {
-  /** Written to its stdin; without it stdin is empty. */
+  /** Its stdin; empty by default. */
   input?: string;
   signal?: AbortSignal | undefined;
-  /** Given every line it prints, from both streams, as it comes. */
+  /** Gets every line of both streams. */
   output?: ((line: string) => void) | undefined;
   env?: Record<string, string>;
   timeoutMs?: number;
-  /** Finishes even when we are killed: for what must not be cut short. */
+  /** Finishes even when clm is killed. */
   outlives?: boolean;
 }
 
@@ -22,30 +23,30 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** Where Debian keeps what only root runs; a login shell's PATH often lacks it. */
+/** Includes Debian's sbin directories, which a login shell's PATH often lacks. */
 export const searchPath = `${process.env.PATH ?? "/usr/bin:/bin"}:/usr/local/sbin:/usr/sbin:/sbin`;
 
 export function hasProgram(name: string): boolean {
   return searchPath.split(":").some((directory) => existsSync(join(directory, name)));
 }
 
-/** Runs a program of this machine to its end, whatever that end is. */
+/** Runs a local program and returns its output and exit code. */
 export async function attempt(program: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
   stopIfAborted(options.signal);
   if (!hasProgram(program)) throw new Fault("local-setup", `the program '${program}' is not on this machine`);
-  // It ends when we do, however we do: what still worked on after a kill would work against the `down` that follows.
+  // It ends with clm, even on a kill: otherwise it would interfere with the `down` that follows.
   const [file, ...words] = options.outlives ? [program, ...args] : ["setpriv", "--pdeathsig", "KILL", program, ...args];
   const child = spawn(file, words, {
     env: { ...process.env, PATH: searchPath, LC_ALL: "C.UTF-8", ...options.env },
     stdio: "pipe",
-    // Out of reach of the terminal's Ctrl-C, which is ours to act on.
+    // Its own process group: Ctrl-C is handled by clm alone.
     detached: true,
-    // A half-killed program leaves a mess: there is no asking, only ending.
+    // SIGKILL: a program interrupted half-way would leave a mess anyway.
     killSignal: "SIGKILL",
     ...(options.signal && { signal: options.signal }),
     ...(options.timeoutMs !== undefined && { timeout: options.timeoutMs }),
   });
-  // A program that ends without reading all its input is judged by its exit code, not by our broken pipe.
+  // A program may end without reading all its input: its exit code counts, not EPIPE.
   child.stdin.on("error", () => {});
   child.stdin.end(options.input ?? "");
   const ended: CommandResult = { code: null, stdout: "", stderr: "" };
@@ -69,7 +70,7 @@ export async function attempt(program: string, args: string[], options: CommandO
   });
 }
 
-/** Runs a program of this machine and gives back what it printed; anything but success is a fault. */
+/** Runs a local program and returns its stdout; throws when it fails. */
 export async function run(program: string, args: string[], options: CommandOptions = {}): Promise<string> {
   const { code, stdout, stderr } = await attempt(program, args, options);
   if (code === 0) return stdout;
@@ -81,16 +82,9 @@ export async function run(program: string, args: string[], options: CommandOptio
   });
 }
 
-export function lastLines(text: string, count: number): string[] {
-  return text
-    .split(/[\r\n]+/)
-    .filter((line) => line.trim())
-    .slice(-count);
-}
-
 export function interrupted(): Fault {
-  return new Fault("interrupted", "stopped before the lab was as wished", {
-    why: "what was done so far stays; the same command carries on from there",
+  return new Fault("interrupted", "stopped before the lab was ready", {
+    why: "the same command continues from here",
   });
 }
 

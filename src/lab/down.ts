@@ -12,25 +12,25 @@ import { isRecordFile } from "./record.js";
 import { discard } from "./root.js";
 import type { WorkOptions } from "./types.js";
 
-/** Removes everything of a lab and gives the names of its hosts; undefined when there was nothing. */
+/** Removes a lab and returns the names of its hosts; undefined when there was nothing. */
 export async function down(name: string, told: WorkOptions = {}): Promise<string[] | undefined> {
   const names = labNames(name);
   if (!existsSync(names.directory)) return clear(names, told);
   const waiting = () => told.progress?.("waiting for another clm at work on it");
   return withLock(names.directory, { signal: told.signal, waiting }, async () => {
     const hosts = (await clear(names, told)) ?? [];
-    // The record goes last: as long as anything is there, `status` must show it.
+    // The record goes last: `status` shows the lab as long as anything is left.
     const left = await readdir(names.directory);
     for (const file of left.filter(isRecordFile)) await rm(join(names.directory, file));
-    // The user may have put files of their own where labs are kept; those, and the directory with them, stay.
+    // The directory may contain files of the user's: then it stays.
     if (left.every(isRecordFile)) await rmdir(names.directory);
     return hosts;
   });
 }
 
 /**
- * Removes all but the record, by the names a lab leaves on the machine: the record may be lost, or never written. Gives
- * the names of the hosts it found, or undefined when it found nothing at all.
+ * Removes all but the record, found by name on the machine: the record may be lost, or never written. Returns the names of
+ * the hosts found, or undefined when there was nothing at all.
  */
 export async function clear(names: LabNames, { progress }: WorkOptions = {}): Promise<string[] | undefined> {
   const cgroups = await cgroupsNamed(names.prefix);

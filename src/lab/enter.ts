@@ -11,21 +11,21 @@ import type { HostNames } from "./names.js";
 import { isLabName, labNames, splitHostName } from "./names.js";
 import { readRecord } from "./record.js";
 
-/** Into a lab host without SSH: to look at one that does not answer, and to break one on purpose. */
+/** Enters a lab host without SSH: to inspect one that does not answer, or to break one on purpose. */
 
-/** Runs a program inside a host as its root, on the given streams (ours unless told), and gives its exit code. */
+/** Runs a program inside a host as root, on the given streams (by default ours), and returns its exit code. */
 export async function enter(name: string, argv: string[], options: { stdio?: StdioOptions } = {}): Promise<number> {
   mustBeRoot(sh`clm lab exec ${name} -- ${argv}`);
   const [program = "", ...args] = await enterCommand(await findHost(name), argv);
   const child = spawn(program, args, { stdio: options.stdio ?? "inherit", env: { ...process.env, PATH: searchPath } });
   return new Promise((resolve, reject) => {
     child.on("error", reject);
-    // As a shell says it.
+    // As in a shell.
     child.on("close", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
   });
 }
 
-/** Runs a program inside a host as its root, to its end, and gives back what it said. */
+/** Runs a program inside a host as root and returns its output. */
 export async function ask(host: HostNames, argv: string[], options: CommandOptions = {}): Promise<CommandResult> {
   const [program = "", ...args] = await enterCommand(host, argv);
   return attempt(program, args, options);
@@ -41,11 +41,11 @@ async function findHost(name: string): Promise<HostNames> {
 
 async function enterCommand(host: HostNames, argv: string[]): Promise<string[]> {
   const leader = (await members(host.cgroup)).find(({ role }) => role === "leader");
-  if (!leader) throw new Fault("unreachable", `lab host ${host.name} does not run`, { next: "clm lab status" });
+  if (!leader) throw new Fault("unreachable", `lab host ${host.name} is not running`, { next: "clm lab status" });
   return [
-    ...["nsenter", "--target", String(leader.pid), "--all", "--root", "--wd", "--"],
-    // Nothing of this machine's environment means anything in there.
-    ...["env", "-i", "HOME=/root", "USER=root", "LANG=C.UTF-8", `TERM=${process.env.TERM ?? "dumb"}`],
+    ...`nsenter --target ${leader.pid} --all --root --wd --`.split(" "),
+    // Without this machine's environment.
+    ...`env -i HOME=/root USER=root LANG=C.UTF-8 TERM=${process.env.TERM ?? "dumb"}`.split(" "),
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     ...argv,
   ];

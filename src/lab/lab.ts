@@ -1,4 +1,4 @@
-/** Throw-away real hosts on this machine: the door to this folder. */
+/** Throw-away real hosts on this machine: the public interface of this folder. */
 export { down } from "./down.js";
 export { enter } from "./enter.js";
 export { mustBeRoot } from "./machine.js";

@@ -3,9 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { Fault } from "../errors.js";
 import { interrupted, searchPath, stopIfAborted } from "./command.js";
 
-// The lock is the kernel's, on the directory itself, held by a child that ends when our end of its stdin closes: it
-// dies with us however we die, and leaves no file. Whoever waited for a directory that `down` removed meanwhile holds
-// a lock on nothing; the two inode numbers tell.
+// A kernel lock on the directory itself, held by a child that ends when its stdin closes: it ends with clm, even on a
+// kill, and leaves no file. `down` may remove the directory while another waits for the lock: the inode numbers tell.
 const holder = `
 exec 9<"$1" || exit 1
 flock 9
@@ -15,11 +14,11 @@ exec cat >/dev/null`;
 
 export interface LockOptions {
   signal?: AbortSignal | undefined;
-  /** Called once when somebody else has it and we wait. */
+  /** Called once when the lock is held by another process. */
   waiting?: () => void;
 }
 
-/** Does the work while nobody else on this machine holds the same directory (made when missing). */
+/** Does the work while holding a lock on the directory, which is created if missing. */
 export async function withLock<T>(directory: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
   const release = await acquire(directory, options);
   try {
@@ -36,13 +35,13 @@ async function acquire(directory: string, { signal, waiting }: LockOptions): Pro
     const child = spawn("sh", ["-c", holder, "lock", directory], {
       stdio: ["pipe", "pipe", "ignore"],
       env: { PATH: searchPath },
-      // In its own group, or the terminal's Ctrl-C would end the lock before the work under it.
+      // Its own process group: Ctrl-C would otherwise end the lock before the work.
       detached: true,
     });
     child.stdin.on("error", () => {});
     const ended = new Promise<number | null>((resolve, reject) => child.on("close", resolve).on("error", reject));
     const held = new Promise<true>((resolve) => child.stdout.once("data", () => resolve(true)));
-    // The whole group: the shell alone would leave its flock waiting.
+    // The whole group: flock would survive the shell.
     const abort = () => {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");

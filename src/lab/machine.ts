@@ -5,7 +5,7 @@ import { Fault } from "../errors.js";
 import { attempt, hasProgram, run, stopIfAborted } from "./command.js";
 import type { WorkOptions } from "./types.js";
 
-/** What a lab needs on this machine: the program, and the Debian package that has it. */
+/** Programs a lab needs, with their Debian packages. */
 const needed: [program: string, pkg: string][] = [
   ["mmdebstrap", "mmdebstrap"],
   ["systemd-nspawn", "systemd-container"],
@@ -17,7 +17,7 @@ const needed: [program: string, pkg: string][] = [
   ["mount", "mount"],
 ];
 
-// Ubuntu has apt and mmdebstrap but not the keys that sign Debian.
+// Ubuntu lacks the keys that sign Debian.
 const keyrings = ["gpg", "pgp"].map((ending) => `/usr/share/keyrings/debian-archive-keyring.${ending}`);
 
 export function missingPackages(options: { internet?: boolean } = {}): string[] {
@@ -27,7 +27,6 @@ export function missingPackages(options: { internet?: boolean } = {}): string[] 
   return [...new Set(missing)];
 }
 
-/** A lab makes network namespaces and mounts, which only root on Linux can. */
 export function mustBeRoot(command: string): void {
   if (process.platform !== "linux") {
     throw new Fault("local-setup", "a lab needs Linux", { why: `this machine runs ${process.platform}` });
@@ -39,7 +38,7 @@ export function mustBeRoot(command: string): void {
   });
 }
 
-/** What this machine lacks and a lab needs; throws when it cannot be installed from here. */
+/** Missing packages; throws when they cannot be installed from here. */
 export function packagesToInstall(options: { internet?: boolean }): string[] {
   const missing = missingPackages(options);
   if (missing.length === 0 || (hasProgram("apt-get") && process.getuid?.() === 0)) return missing;
@@ -48,24 +47,23 @@ export function packagesToInstall(options: { internet?: boolean }): string[] {
   });
 }
 
-/** Installs what a lab needs and this machine lacks, or says what to install. */
+/** Installs missing packages, or says what to install. */
 export async function ensurePackages(options: WorkOptions & { internet?: boolean } = {}): Promise<void> {
   const missing = packagesToInstall(options);
   if (missing.length === 0) return;
   const install = ["install", "--yes", "--no-install-recommends", ...missing];
   options.progress?.(`installing ${missing.join(", ")}`);
-  // Not to be stopped in the middle: dpkg would have to be mended by hand.
+  // Not interruptible: dpkg would have to be repaired by hand.
   const how = { outlives: true, output: options.output, env: { DEBIAN_FRONTEND: "noninteractive" } };
   const { code } = await attempt("apt-get", install, how);
   if (code !== 0) {
-    // Most often its package lists are absent or old.
+    // Its package lists are probably missing or old.
     await run("apt-get", ["update"], how);
     await run("apt-get", install, how);
   }
   stopIfAborted(options.signal);
 }
 
-/** Refuses to start what would fill the disk. */
 export async function mustHaveSpace(directory: string, megabytes: number, what: string): Promise<void> {
   let there = directory;
   while (!existsSync(there)) there = dirname(there);
@@ -81,8 +79,8 @@ export async function mustHaveSpace(directory: string, megabytes: number, what: 
 const instances = "/proc/sys/fs/inotify/max_user_instances";
 
 /**
- * Every systemd takes several inotify instances, and all hosts share the machine's 128: past about twenty hosts the
- * next dies at once with "Too many open files".
+ * Every systemd needs several inotify instances of the machine's 128: after about twenty hosts the next fails with "Too
+ * many open files".
  */
 export async function raiseLimits(output?: (line: string) => void): Promise<void> {
   const now = Number(await readFile(instances, "utf8"));

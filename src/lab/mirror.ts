@@ -1,13 +1,13 @@
 /**
- * Where this machine gets Debian from, read from its own apt configuration, so that a lab's base comes from the same
- * place: no mirror is ever named in our code.
+ * This machine's Debian mirror, from its apt configuration. A lab's base comes from the same one: no mirror is named in our
+ * code.
  */
 
 export interface Source {
   uris: string[];
   suites: string[];
   components: string[];
-  /** The fields that say how it is trusted, by their deb822 names, as written. */
+  /** Trust settings, by their deb822 names. */
   trust: Record<string, string>;
 }
 
@@ -74,9 +74,8 @@ export function parseSources(text: string): Source[] {
 }
 
 /**
- * The entry that is Debian itself. Others (a vendor's own packages) carry the same suite and component, so it is told
- * by what only Debian has: its archive's key, or `<codename>-updates` at the same place. An entry without a key of its
- * own may be either; it counts when nothing better is there.
+ * Debian's own entry. Third-party entries use the same suite and component, so it is recognised by what only Debian has: its
+ * archive key, or `<codename>-updates` at the same URL. An entry without a key is the last choice.
  */
 export function debianAmong(sources: Source[], codename: string): Source | undefined {
   const withUpdates = new Set(
@@ -100,10 +99,10 @@ const place = (uri: string): string => uri.replace(/\/+$/, "");
 
 const reachable = (uri: string): boolean => !/^(cdrom|file|copy):/.test(uri);
 
-/** The same place, asked for another release, as a deb822 stanza. */
+/** The same mirror with another release, as a deb822 stanza. */
 export function sourceFor(release: string, source: Source, codename: string): string {
   const trust = Object.entries(source.trust).map(([field, value]) =>
-    // Debian has a keyring per release beside the one with all of them.
+    // Debian has a keyring per release besides the common one.
     field === "Signed-By" ? [field, value.replaceAll(`-${codename}-`, `-${release}-`)] : [field, value],
   );
   return [
@@ -118,8 +117,8 @@ export function sourceFor(release: string, source: Source, codename: string): st
 }
 
 /**
- * Of `apt-config dump`, what decides how the archive is reached: proxies, certificates, retries, validity. The rest
- * (which indexes, which hooks) is this machine's own business.
+ * The network settings of `apt-config dump`: proxies, certificates, retries, validity. The rest (indexes, hooks) is specific
+ * to this machine.
  */
 export function archiveSettings(dump: string): string {
   const matters =

@@ -31,12 +31,12 @@ export async function isMounted(path: string): Promise<boolean> {
   return (await mounts()).some((mount) => mount.path === path);
 }
 
-/** Unmounts everything at or below a directory, the last mounted first. */
+/** Unmounts everything at or below a directory, last first. */
 export async function unmountAt(directory: string): Promise<void> {
   const inside = (await mounts()).filter(({ path }) => path === directory || path.startsWith(`${directory}/`));
   for (const { path } of inside.reverse()) {
     const { code } = await attempt("umount", [path]);
-    // A process that just died may still hold it; detached, it goes when that is gone.
+    // A process that is just ending may still use it; detached, it goes with that.
     if (code !== 0 && (await isMounted(path))) await run("umount", ["--lazy", path]);
   }
 }

@@ -7,7 +7,7 @@ export function paths(env: NodeJS.ProcessEnv = process.env): { labs: string; cac
   const labs = env.CLM_LAB_DIR || "/var/lib/clm-lab";
   const cache = env.CLM_LAB_CACHE || "/var/cache/clm-lab";
   for (const path of [labs, cache]) {
-    // Both become part of an overlay's mount options, where these separate one option from the next.
+    // Both become part of an overlay's mount options, which these characters separate.
     if (!path.startsWith("/") || /[,:\\\s]/.test(path)) {
       throw new Fault("bad-input", `a lab cannot be kept in '${path}'`, {
         why: "the path must be absolute and without comma, colon, backslash or space",
@@ -19,7 +19,7 @@ export function paths(env: NodeJS.ProcessEnv = process.env): { labs: string; cac
 
 export interface HostNames {
   number: number;
-  /** What a user calls it: `lab-1`. */
+  /** `lab-1` */
   name: string;
   directory: string;
   netns: string;
@@ -41,8 +41,8 @@ export interface LabNames {
 }
 
 /**
- * Every name a lab leaves on the machine, from nothing but its own name and where labs are kept: `down` must find them
- * all when the record is lost. Interface names hold 15 characters, so a digest stands for the lab.
+ * Every name a lab uses on the machine, derived from its own name and directory: `down` must find them all when the record
+ * is lost. Interface names have 15 characters, so a digest stands for the lab.
  */
 export function labNames(text: string, labs: string = paths().labs): LabNames {
   const lab = labNameFrom(text);
@@ -73,7 +73,7 @@ export function labNames(text: string, labs: string = paths().labs): LabNames {
 /** The packet filter's name for any lab, wherever that is kept. */
 export const anyFilter = /\bclm_lab_[0-9a-f]{8}\b/;
 
-// It becomes part of host names, and those must be names that DNS and sudo accept.
+// Part of host names, which DNS and sudo must accept.
 export const isLabName = (text: string): boolean => /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/.test(text);
 
 export function labNameFrom(text: string): string {
@@ -83,7 +83,7 @@ export function labNameFrom(text: string): string {
   });
 }
 
-/** The lab and number in a host's name, or undefined when it has not that form. */
+/** The lab and number in a host's name; undefined for another name. */
 export function splitHostName(host: string): { lab: string; number: number } | undefined {
   const [, lab, number] = /^(.+)-([1-9][0-9]{0,2})$/.exec(host) ?? [];
   return lab !== undefined && number !== undefined ? { lab, number: Number(number) } : undefined;

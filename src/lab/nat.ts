@@ -2,33 +2,33 @@ import { existsSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { Fault } from "../errors.js";
-import { attempt, hasProgram, lastLines, run } from "./command.js";
+import { lastLines } from "../text/last-lines.js";
+import { attempt, hasProgram, run } from "./command.js";
 import { withLock } from "./lock.js";
 import { anyFilter, type LabNames } from "./names.js";
 import { network } from "./subnet.js";
 
-/** A way out for a lab's hosts, behind this machine's own address. */
+/** Internet for a lab's hosts, by NAT. */
 
 const forwarding = "/proc/sys/net/ipv4/ip_forward";
 
-// Forwarding is the machine's, so what we know of it is kept per machine, whatever directory a lab is kept in. It says
-// that forwarding was off before the first lab with a way out, so that the last one can turn it off again.
+// Forwarding is a setting of the machine, so this file is too, whatever directory labs are in. It records that forwarding
+// was off before the first lab with internet, so that the last one turns it off again.
 const machine = "/run/clm-lab";
 const wasOff = `${machine}/forwarding-was-off`;
 
-/** Makes the way out, or makes it again. */
 export async function openNat(names: LabNames, subnet: number, output: (line: string) => void): Promise<void> {
   await withLock(machine, {}, async () => {
     await closeFilter(names);
     const troubles: string[] = [];
-    // iptables first: where it is in use (Docker, ufw) forwarding is often refused there, and only there can be allowed.
+    // iptables first: where it is in use (Docker, ufw), only its rules can allow forwarding.
     for (const attemptRules of [withIptables, withNft]) {
       const trouble = await attemptRules(names, subnet);
       if (trouble === undefined) return allowForwarding(output);
       troubles.push(...trouble);
       await closeFilter(names);
     }
-    throw new Fault("local-setup", "no way out could be made for the lab", {
+    throw new Fault("local-setup", "NAT for the lab could not be set up", {
       why: troubles,
       next: "sudo apt-get install nftables",
     });
@@ -87,11 +87,11 @@ async function closeFilter({ filter }: LabNames): Promise<void> {
 interface Rule {
   filter: string;
   program: string;
-  /** The arguments that take it away. */
+  /** Arguments to remove it. */
   removal: string[];
 }
 
-/** What labs have in this machine's packet filter: those of every directory, found by what they are called. */
+/** Rules of all labs in this machine's packet filter, found by name. */
 async function rules(): Promise<Rule[]> {
   const found: Rule[] = [];
   const add = (text: string, program: string, removal: (filter: string) => string[]) => {
@@ -113,16 +113,16 @@ async function rules(): Promise<Rule[]> {
   return found;
 }
 
-/** What a host with a way out has in /etc/resolv.conf: the name servers of this machine that it can reach, too. */
+/** /etc/resolv.conf of a host with internet: this machine's name servers that the host can reach. */
 export async function nameServers(): Promise<string> {
-  // The second is where systemd-resolved, which answers on this machine's loopback only, names the real ones.
+  // systemd-resolved answers on loopback only; the second file has the real servers.
   for (const file of ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"]) {
     const text = await readFile(file, "utf8").catch(() => "");
     const servers = [...text.matchAll(/^nameserver\s+(\S+)/gm)].map(([, server = ""]) => server);
     const reachable = servers.filter((server) => isIP(server) === 4 && !server.startsWith("127."));
     if (reachable.length > 0) return reachable.map((server) => `nameserver ${server}\n`).join("");
   }
-  throw new Fault("local-setup", "this machine has no name server that a lab host could ask", {
-    why: "/etc/resolv.conf names only addresses of its own loopback",
+  throw new Fault("local-setup", "this machine has no name server that a lab host can reach", {
+    why: "/etc/resolv.conf has only loopback addresses",
   });
 }

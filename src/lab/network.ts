@@ -10,8 +10,8 @@ import { address, freeSubnet, gateway, knownNetworks } from "./subnet.js";
 const namespace = (name: string): string => `/run/netns/${name}`;
 
 /**
- * A subnet nobody else has, held by a bridge with its first address. Only one clm on this machine chooses at a time,
- * whatever directory it keeps its labs in; `keep` writes it down before the next may choose.
+ * Takes a free subnet with a bridge at its first address. Only one clm on this machine chooses at a time, whatever its lab
+ * directory; `keep` records it before the next may choose.
  */
 export async function takeSubnet(names: LabNames, signal: AbortSignal, keep: (subnet: number) => Promise<void>) {
   await withLock("/run/clm-lab", { signal }, async () => {
@@ -29,7 +29,6 @@ export async function takeSubnet(names: LabNames, signal: AbortSignal, keep: (su
   });
 }
 
-/** The lab's side of the network on this machine. */
 export async function ensureBridge(names: LabNames, subnet: number): Promise<void> {
   const { bridge } = names;
   await ip([
@@ -40,7 +39,7 @@ export async function ensureBridge(names: LabNames, subnet: number): Promise<voi
   ]);
 }
 
-/** A namespace per host, wired to the bridge, with its address. What is there already stays. */
+/** A network namespace per host, connected to the bridge, with its address. Existing ones stay. */
 export async function ensureWires(
   names: LabNames,
   hosts: HostNames[],
@@ -53,7 +52,7 @@ export async function ensureWires(
     const state = await namespaceState(netns);
     if (state === "broken") await rm(namespace(netns));
     if (state !== "good") lines.push(`netns add ${netns}`);
-    // Its other end is gone, or in a namespace that has no name any more.
+    // Its other end is gone, or in an unnamed namespace.
     if (state !== "good" && there.has(veth)) lines.unshift(`link delete ${veth}`);
     if (state !== "good" || !there.has(veth)) {
       lines.push(`link add ${veth} type veth peer name eth0 netns ${netns}`);
@@ -74,12 +73,12 @@ export async function ensureWires(
   );
 }
 
-/** Takes away everything of the lab's network that is on this machine. Gives false when there was nothing. */
+/** Removes the lab's network. Returns false when there was nothing. */
 export async function removeNetwork(names: LabNames): Promise<boolean> {
   const ours = [...(await links())].filter((name) => name.startsWith(names.links));
   const namespaces = (await readdir("/run/netns").catch(() => [])).filter((name) => name.startsWith(names.prefix));
   const lines = [...ours.map((name) => `link delete ${name}`), ...namespaces.map((name) => `netns delete ${name}`)];
-  // A link may go by itself with its namespace, and a name may have nothing behind it: what counts is what is left.
+  // A link may go with its namespace, and a name may be stale: only what is left counts.
   if (lines.length > 0) await attempt("ip", ["-force", "-batch", "-"], { input: `${lines.join("\n")}\n` });
   const left = await links();
   for (const name of ours) if (left.has(name)) await run("ip", ["link", "delete", name]);
@@ -92,7 +91,7 @@ async function links(): Promise<Set<string>> {
   return new Set(found.map(({ ifname }) => ifname));
 }
 
-/** A name without a namespace behind it is left by a kill between the two, or by a reboot where /run is on disk. */
+/** A stale name is left by a kill, or by a reboot where /run is on disk. */
 async function namespaceState(netns: string): Promise<"good" | "broken" | "none"> {
   const nsfs = 0x6e736673;
   if (!existsSync(namespace(netns))) return "none";

@@ -3,29 +3,22 @@ import echo from "../../templates/standin/echo.py?raw";
 import type { Release } from "./types.js";
 import { loginUser } from "./types.js";
 
-/** What every lab host has from the start. Hosts have no way out by default, so what tests need must be here. */
-export const included = [
-  ...["systemd", "systemd-sysv", "dbus", "libpam-systemd"],
-  ...["openssh-server", "sudo", "iproute2", "procps"],
-  ...["python3", "ca-certificates", "curl", "git", "ripgrep", "less"],
-  // The stand-in Hermes cannot fetch its libraries.
-  ...["python3-dotenv", "python3-yaml"],
-];
+/** Packages of every lab host. Hosts have no internet by default, so all that tests and the stand-in need is here. */
+export const included = `systemd systemd-sysv dbus libpam-systemd openssh-server sudo iproute2 procps python3
+ca-certificates curl git ripgrep less python3-dotenv python3-yaml`.split(/\s+/);
 
-// Nothing here has anything to do in a throw-away host, and each would cost time at boot or wake up in a test.
-const masked = [
-  ...["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "fstrim.timer", "e2scrub_all.timer"],
-  ...["systemd-networkd-wait-online.service", "systemd-timesyncd.service", "e2scrub_reap.service"],
-  ...["console-getty.service", "getty@.service", "container-getty@.service", "getty-static.service"],
-  ...["dev-hugepages.mount", "sys-fs-fuse-connections.mount", "modprobe@.service"],
-];
+// Useless in a throw-away host: each costs time at boot, or starts in the middle of a test.
+const masked = `apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer fstrim.timer e2scrub_all.timer
+systemd-networkd-wait-online.service systemd-timesyncd.service e2scrub_reap.service
+console-getty.service getty@.service container-getty@.service getty-static.service
+dev-hugepages.mount sys-fs-fuse-connections.mount modprobe@.service`.split(/\s+/);
 
-// Not excluded for good: the setting goes with the file removed below.
+// Excluded only while the base is made: the setting is removed with the file below.
 const left = ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*"];
 
 /**
- * A folder of packages that apt knows, so that installing one can be tried without a way out. The real ffmpeg would
- * bring 400 MB of libraries that nothing here uses.
+ * A folder of packages that apt knows, so that installing one can be tested without internet. The real ffmpeg would need
+ * 400 MB of libraries.
  */
 const packages = `packages=/var/lib/clm-lab/packages
 mkdir -p "$packages/ffmpeg/DEBIAN" "$packages/ffmpeg/usr/bin"
@@ -56,7 +49,7 @@ rm -rf /var/lib/apt/lists/*
 apt-get update --quiet -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/clm-lab.list -o Dir::Etc::sourceparts=-
 apt-get install --quiet --yes ffmpeg`;
 
-/** The provider that needs no key. Its port costs a host nothing until somebody asks. */
+/** A provider that needs no key. It is started on the first request to its port. */
 const provider = `install -d /usr/local/lib/clm-lab
 cat > /usr/local/lib/clm-lab/echo.py << 'END OF ECHO'
 ${echo}END OF ECHO
@@ -80,7 +73,7 @@ DynamicUser=yes
 END
 systemctl --quiet enable clm-lab-echo.socket`;
 
-/** What root does inside the new tree, once its packages are there. */
+/** Run as root inside the new tree, once its packages are installed. */
 export const settle = `set -e
 useradd --create-home --key HOME_MODE=0700 --user-group --groups sudo --shell /bin/bash --uid 1000 ${loginUser}
 install -d -o ${loginUser} -g ${loginUser} -m 0700 /home/${loginUser}/.ssh
@@ -109,21 +102,24 @@ journalctl --update-catalog
 systemd-sysusers
 touch /etc/.updated /var/.updated`;
 
-/** The arguments of mmdebstrap, without the tree it makes; the mirror comes on its stdin, `settle` from a file. */
+/** Arguments of mmdebstrap, without the target; it reads the mirror on stdin and `settle` from a file. */
 export function recipe(release: Release, settleFile: string): string[] {
   return [
-    ...["--mode=root", "--format=directory", "--variant=minbase", `--include=${included.join(",")}`],
+    "--mode=root",
+    "--format=directory",
+    "--variant=minbase",
+    `--include=${included.join(",")}`,
     ...left.map((path) => `--dpkgopt=path-exclude=${path}`),
-    // The tree is believed only when complete, and synced as a whole.
+    // The tree is used only when complete, and synced as a whole.
     "--dpkgopt=force-unsafe-io",
-    // It would forget the list of the lab's own packages too.
+    // Cleaning would drop the list of the lab's own packages too.
     "--skip=cleanup/apt/lists",
     `--customize-hook=chroot "$1" sh < ${settleFile}`,
     release,
   ];
 }
 
-/** Changes whenever the recipe does, so that a base made by an older clm is never taken for the new one. */
+/** Changes with the recipe, so that a base made by an older clm is not used. */
 export function recipeDigest(release: Release): string {
   const all = JSON.stringify([recipe(release, ""), settle]);
   return createHash("sha256").update(all).digest("hex").slice(0, 12);

@@ -11,7 +11,7 @@ const labRecord = z.object({
   schema: z.literal(1),
   name: z.string(),
   release: z.enum(releases),
-  /** The tree its hosts are laid over: they stay with the one they began with. */
+  /** The tree below its hosts, which never changes. */
   base: z.string(),
   subnet: z.int(),
   internet: z.boolean(),
@@ -20,14 +20,14 @@ const labRecord = z.object({
   hosts: z.array(z.object({ number: z.int(), hostKey: z.string() })),
 });
 
-/** What was wished of a lab and given to it. Whether it is so, only the machine can say. */
+/** A lab's configuration. Its state is read from the machine. */
 export type LabRecord = z.infer<typeof labRecord>;
 
 const file = "lab.json";
 
 const fileOf = (lab: string): string => join(labNames(lab).directory, file);
 
-/** The record's file, or a copy that a kill in the middle of writing left. */
+/** The record's file, or a temporary copy left by a kill. */
 export const isRecordFile = (name: string): boolean => name === file || name.startsWith(`.${file}~`);
 
 export async function readRecord(lab: string): Promise<LabRecord | undefined> {
@@ -42,7 +42,7 @@ export async function readRecord(lab: string): Promise<LabRecord | undefined> {
   try {
     return z.parse(labRecord, JSON.parse(text));
   } catch (cause) {
-    throw new Fault("state-corrupt", `the record of lab ${lab} is not one this clm can read`, {
+    throw new Fault("state-corrupt", `the record of lab ${lab} is not valid`, {
       why: path,
       next: `clm lab down --name ${lab}`,
       cause,
@@ -52,11 +52,11 @@ export async function readRecord(lab: string): Promise<LabRecord | undefined> {
 
 export async function writeRecord(record: LabRecord): Promise<void> {
   await mkdir(labNames(record.name).directory, { recursive: true });
-  // Anyone may ask for a lab's status, and nothing in the record is secret.
+  // Readable by all, for `lab status`: the record contains no secret.
   writeAtomic(fileOf(record.name), `${JSON.stringify(record, null, 2)}\n`, { mode: 0o644 });
 }
 
-/** The names of the labs that have a record, good or bad. */
+/** Names of the labs with a record, valid or not. */
 export async function recordedLabs(): Promise<string[]> {
   const entries = await readdir(paths().labs).catch(() => []);
   return entries.filter((name) => isLabName(name) && existsSync(fileOf(name))).sort();

@@ -7,15 +7,15 @@ import { isMounted, unmountAt } from "./mounts.js";
 import type { HostNames } from "./names.js";
 import { loginUser } from "./types.js";
 
-/** A host's own filesystem: the base below, what this host changed above. */
+/** A host's root filesystem: an overlay of its changes over the base. */
 
 export const rootOf = (host: HostNames): string => join(host.directory, "root");
 const keyOf = (host: HostNames): string => join(host.directory, "host_key");
 const madeMark = (host: HostNames): string => join(host.directory, "made");
 
-/** Makes the key the host will show, here, so that it is known before anyone connects; gives its public half. */
+/** Makes the host's key, so that it is known before the first connection; returns the public half. */
 export async function makeHostKey(host: HostNames): Promise<string> {
-  // Half of it may be left by a kill; nobody has been told of that key.
+  // Half of a pair may be left by a kill; that key was never used.
   await discard(host.directory);
   await mkdir(host.directory, { recursive: true, mode: 0o700 });
   await run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", `root@${host.name}`, "-f", keyOf(host)]);
@@ -30,7 +30,7 @@ export interface Identity {
   resolv: string;
 }
 
-/** Mounts the host's root, making it first when it is new; what the host changed before is kept. */
+/** Mounts the host's root, creating it if new; earlier changes are kept. */
 export async function ensureRoot(host: HostNames, identity: Identity): Promise<void> {
   if (!existsSync(madeMark(host))) {
     await unmountAt(rootOf(host));
@@ -47,14 +47,14 @@ async function mountRoot(host: HostNames, base: string): Promise<void> {
   if (await isMounted(root)) return;
   const [upper, work] = [join(host.directory, "upper"), join(host.directory, "work")];
   for (const directory of [upper, work, root]) await mkdir(directory, { recursive: true, mode: 0o755 });
-  // Without redirect_dir a directory of the base cannot be renamed, as it can on a real host.
+  // Without redirect_dir a directory of the base could not be renamed.
   const options = `lowerdir=${base},upperdir=${upper},workdir=${work},redirect_dir=on`;
   await run("mount", ["-t", "overlay", "-o", options, `clm-${host.name}`, root]);
 }
 
 /**
- * Writes what makes it this host and no other. Only before its first boot: afterwards a path in there may be a link
- * the host made, and would lead us to a file of this machine.
+ * Writes the host's identity, only before its first boot: later a path in there may be a link that the host made, which
+ * would lead to a file of this machine.
  */
 async function personalise(host: HostNames, { authorizedKey, resolv }: Identity): Promise<void> {
   const root = rootOf(host);
@@ -66,7 +66,7 @@ async function personalise(host: HostNames, { authorizedKey, resolv }: Identity)
     await chmod(target, mode);
   };
   await write("etc/hostname", `${host.name}\n`, 0o644);
-  // Without its own name in there sudo waits for a name server and complains.
+  // Without its own name sudo waits for a name server and complains.
   await write("etc/hosts", `127.0.0.1 localhost\n127.0.1.1 ${host.name}\n::1 localhost ip6-localhost\n`, 0o644);
   await write("etc/machine-id", `${randomBytes(16).toString("hex")}\n`, 0o444);
   await write("etc/resolv.conf", resolv, 0o644);
@@ -75,7 +75,7 @@ async function personalise(host: HostNames, { authorizedKey, resolv }: Identity)
   await write("etc/ssh/ssh_host_ed25519_key", await readFile(keyOf(host)), 0o600);
 }
 
-/** Takes a directory away with all that is mounted in it; nothing is deleted through a mount. */
+/** Unmounts everything in a directory and removes it; nothing is deleted through a mount. */
 export async function discard(directory: string): Promise<void> {
   await unmountAt(directory);
   await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });

@@ -24,7 +24,7 @@ import turn from "../../templates/standin/hermes/turn.py?raw";
 import installer from "../../templates/standin/install.sh?raw";
 import { quote } from "../quote.js";
 
-/** Releases of Hermes that the lab has a stand-in for, and what each calls itself. */
+/** Releases of Hermes with a stand-in, and the version each reports. */
 export const standins = {
   "2026.5.7": { reports: "0.13.0", commit: "498bfc7bc12a937621b4215312049b1000726df3" },
   "2026.7.1": { reports: "0.18.0", commit: "7c1a029553d87c43ecff8a3821336bc95872213b" },
@@ -39,8 +39,8 @@ export const standinType = "hermes";
 export const defaultStandin: Standin = "2026.7.1";
 
 /**
- * An installer that behaves as that release's does and installs a program that behaves as that release does: one bash
- * script with all it needs inside, always the same bytes for the same clm.
+ * An installer that behaves like that release's and installs a program that behaves like the release: one self-contained
+ * bash script, always the same bytes for the same clm.
  */
 export function standinInstaller(version: Standin): string {
   const { reports, commit } = standins[version];
@@ -57,7 +57,7 @@ export function standinInstaller(version: Standin): string {
   };
   const files = [
     ...Object.entries(modules).map(([name, text]): [string, string] => [`hermes_cli/${name}.py`, text]),
-    // By this name Codex is told to call Hermes back.
+    // The name by which Codex calls Hermes back.
     ["agent/transports/hermes_tools_mcp_server.py", toolsServer],
   ].map(([path, text]) => `  cat > "$1/${path}" << 'END OF ${path}'\n${text}END OF ${path}`);
   const program = ["program() {", ...files, "}"];

@@ -8,7 +8,7 @@ import { address } from "./subnet.js";
 import type { HostState, Lab, LabHost } from "./types.js";
 import { loginUser } from "./types.js";
 
-/** What the machine says of one lab, or of all. A lab that is not there gives nothing. */
+/** The state of one lab, or of all. */
 export async function status(name?: string): Promise<Lab[]> {
   const wanted = name === undefined ? await recordedLabs() : [labNameFrom(name)];
   const records = await Promise.all(wanted.map(readRecord));

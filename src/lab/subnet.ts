@@ -1,8 +1,8 @@
 import { Fault } from "../errors.js";
 
 /**
- * Labs live in 198.18.0.0/16, set aside by RFC 2544 for networks under test, so they never hide a real one. Each has a
- * /24 of it, known by its third number.
+ * Labs use 198.18.0.0/16, reserved by RFC 2544 for tests, so they never hide a real network. Each has a /24, identified by
+ * its third byte.
  */
 export const network = (subnet: number): string => `198.18.${subnet}.0/24`;
 
@@ -12,7 +12,7 @@ export const address = (subnet: number, host: number): string => `198.18.${subne
 
 export const isLabAddress = (text: string): boolean => /^198\.18\.\d+\.\d+$/.test(text);
 
-/** The first subnet that overlaps nothing this machine knows (addresses and routes, with or without `/bits`). */
+/** The first subnet that overlaps no address or route of this machine. */
 export function freeSubnet(known: string[], recorded: number[]): number {
   const ranges = known.flatMap((text) => range(text) ?? []);
   for (let subnet = 1; subnet <= 254; subnet++) {

@@ -5,16 +5,15 @@ export type Release = (typeof releases)[number];
 /** The most hosts a lab can have: `.11` to `.254` of its subnet. */
 export const maxHosts = 244;
 
-/** Who logs in to a lab host; may use sudo without a password. */
+/** The login user of lab hosts, with passwordless sudo. */
 export const loginUser = "clm";
 
-/** What a user asks of a lab. */
 export interface LabOptions {
   name: string;
-  /** How many hosts the lab has afterwards. */
+  /** The number of hosts afterwards. */
   hosts: number;
   release: Release;
-  /** Gives the hosts a way out through this machine; a lab that has it keeps it. */
+  /** NAT through this machine; a lab that has it keeps it. */
   internet: boolean;
 }
 
@@ -40,7 +39,7 @@ export interface Lab {
   hosts: LabHost[];
 }
 
-/** How long work says what it does. */
+/** Progress of long work. */
 export interface WorkOptions {
   signal?: AbortSignal | undefined;
   /** What is being done right now. */

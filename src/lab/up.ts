@@ -1,9 +1,10 @@
 import { availableParallelism } from "node:os";
 import { inParallel } from "../async/limit.js";
 import { Fault, isFault } from "../errors.js";
+import { lastLines } from "../text/last-lines.js";
 import { ensureBase } from "./base.js";
 import { isRunning, start, untilUp } from "./boot.js";
-import { lastLines, stopIfAborted } from "./command.js";
+import { stopIfAborted } from "./command.js";
 import { clear } from "./down.js";
 import { ask } from "./enter.js";
 import { withLock } from "./lock.js";
@@ -22,12 +23,12 @@ import type { Lab, LabOptions, WorkOptions } from "./types.js";
 import { loginUser } from "./types.js";
 
 export interface UpOptions extends LabOptions, WorkOptions {
-  /** The public key line the login user accepts. */
+  /** Public key line for the login user. */
   authorizedKey: string;
   signal: AbortSignal;
 }
 
-/** Makes a lab as wished, or mends it: hosts that are there stay, those that stopped start again with what they had. */
+/** Makes or repairs a lab: existing hosts stay, stopped ones start again with their data. */
 export async function up(options: UpOptions): Promise<Lab> {
   const names = labNames(options.name);
   await mustBePossible(options);
@@ -40,13 +41,13 @@ export async function up(options: UpOptions): Promise<Lab> {
     mustFit(options, record);
     const known = record.hosts.map(({ number }) => names.host(number));
     await enlarge(names, record, options);
-    await bring(names, record, options);
+    await startHosts(names, record, options);
     await adjust(known, record, options);
     return labStatus(record);
   });
 }
 
-/** A new lab: nothing left of an older one of that name, and a subnet of its own. */
+/** A new lab: removes leftovers of that name and takes a subnet. */
 async function begin(names: LabNames, base: string, options: UpOptions): Promise<LabRecord> {
   await clear(names);
   const { release, authorizedKey } = options;
@@ -59,7 +60,7 @@ async function begin(names: LabNames, base: string, options: UpOptions): Promise
   return record;
 }
 
-/** Gives every host that is not there yet its key, and writes them down. */
+/** Makes keys for new hosts and records them. */
 async function enlarge(names: LabNames, record: LabRecord, options: UpOptions): Promise<void> {
   const first = record.hosts.length + 1;
   const added = Array.from({ length: options.hosts - record.hosts.length }, (_, at) => names.host(first + at));
@@ -71,12 +72,11 @@ async function enlarge(names: LabNames, record: LabRecord, options: UpOptions): 
   await writeRecord(record);
 }
 
-// A booting host waits as much as it works. Twenty take the same 5 s on two cores whether 6 or 20 start at once; more
-// at a time only makes the first ones later.
+// Twenty hosts take the same 5 s on two cores whether 6 or 20 boot at once; more at once only delay the first ones.
 const atOnce = Math.max(8, 4 * availableParallelism());
 
-/** Brings up what does not run, and waits for all. */
-async function bring(names: LabNames, record: LabRecord, options: UpOptions): Promise<void> {
+/** Starts stopped hosts, and waits for all. */
+async function startHosts(names: LabNames, record: LabRecord, options: UpOptions): Promise<void> {
   const { progress, output, signal } = options;
   const hosts = record.hosts.map(({ number }) => names.host(number));
   const running = await inParallel(hosts, 32, isRunning);
@@ -92,7 +92,7 @@ async function bring(names: LabNames, record: LabRecord, options: UpOptions): Pr
   const identity = { base: record.base, authorizedKey: options.authorizedKey, resolv };
 
   let up = 0;
-  const bringOne = async (host: HostNames): Promise<Fault | undefined> => {
+  const startOne = async (host: HostNames): Promise<Fault | undefined> => {
     try {
       stopIfAborted(signal);
       if (stopped.includes(host)) {
@@ -107,7 +107,7 @@ async function bring(names: LabNames, record: LabRecord, options: UpOptions): Pr
     progress?.(`${++up} of ${hosts.length} hosts up`);
     return undefined;
   };
-  const failures = (await inParallel(hosts, atOnce, bringOne)).flatMap((fault) => fault ?? []);
+  const failures = (await inParallel(hosts, atOnce, startOne)).flatMap((fault) => fault ?? []);
   const [first, ...others] = failures;
   if (!first) return;
   throw new Fault("unreachable", first.message, {
@@ -116,7 +116,7 @@ async function bring(names: LabNames, record: LabRecord, options: UpOptions): Pr
   });
 }
 
-/** Tells hosts that were there before what is new: the key they accept, the name servers they may ask. */
+/** Updates existing hosts: authorized key and name servers. */
 async function adjust(known: HostNames[], record: LabRecord, options: UpOptions): Promise<void> {
   const put = (path: string, input: string) =>
     inParallel(known, 8, async (host) => {

@@ -2,8 +2,8 @@ import type { Readable } from "node:stream";
 
 /** The last lines a program printed, as the reason for its failure; `otherwise` when it printed nothing. */
 export function lastLines(output: string, count: number, otherwise?: string): string[] {
-  const lines = output.trim().split("\n").slice(-count);
-  return lines.join("") === "" ? [otherwise ?? []].flat() : lines;
+  const lines = output.split(/[\r\n]+/).filter((line) => line.trim() !== "");
+  return lines.length === 0 ? [otherwise ?? []].flat() : lines.slice(-count);
 }
 
 const tailLength = 2000;
