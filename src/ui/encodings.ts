@@ -12,7 +12,7 @@ export function encodings(value: string): string[] {
   return [...found];
 }
 
-/** A key of many lines is hidden line by line too: something may print it with a prefix before each. */
+/** A multi-line key is hidden line by line too: something may print it with a prefix before each line. */
 function longLines(value: string): string[] {
   const lines = value.split(/\r?\n/).map((line) => line.trim());
   return lines.length > 1 ? lines.filter((line) => line.length >= 8) : [];
@@ -26,7 +26,7 @@ function json(text: string): string[] {
 
 function url(text: string): string[] {
   const bytes = [...Buffer.from(text)].map((byte) => String.fromCharCode(byte));
-  // What stays as it is differs: JavaScript's encodeURIComponent, RFC 3986, and Python's quote, which keeps slashes.
+  // The unescaped characters differ: JavaScript's encodeURIComponent, RFC 3986, and Python's quote, which keeps slashes.
   return [/[\w.~!*'()-]/, /[\w.~-]/, /[\w.~/-]/].flatMap((kept) => {
     const upper = bytes.map((char) => (kept.test(char) ? char : percent(char))).join("");
     const lower = upper.replace(/%../g, (hex) => hex.toLowerCase());
@@ -46,8 +46,8 @@ function shell(text: string): string[] {
 }
 
 /**
- * Inside longer base64 a byte begins at one of three places, and the characters at both ends also hold bits of its
- * neighbours: what is left between them is the same whatever stands around the secret.
+ * Inside longer base64 a byte has one of three offsets, and the characters at both ends also contain bits of its
+ * neighbours. The part between them is the same whatever surrounds the secret.
  */
 function base64(text: string): string[] {
   const bytes = Buffer.from(text);
@@ -60,7 +60,7 @@ function base64(text: string): string[] {
   return [...forms, ...forms.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"))];
 }
 
-/** Of a short one it is found by chance: many ids are hex. */
+/** The hex form of a short secret would match by chance: many ids are hex. */
 function hex(text: string): string[] {
   const lower = Buffer.from(text).toString("hex");
   return lower.length >= 8 ? [lower, lower.toUpperCase()] : [];

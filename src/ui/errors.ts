@@ -7,7 +7,7 @@ export interface FaultStyle {
   debug: boolean;
 }
 
-/** A fault as it is shown, once, at the end: what happened, why we think so, what to type next. */
+/** A fault for a person: what happened, why we think so, what to type next. */
 export function faultText(fault: Fault, { paint, debug }: FaultStyle): string {
   const lines = [
     `${paint.red(paint.bold("error:"))} ${plain(fault.message)} ${paint.dim(`[${fault.code}]`)}`,
@@ -18,7 +18,7 @@ export function faultText(fault: Fault, { paint, debug }: FaultStyle): string {
   return lines.join("\n");
 }
 
-/** The same for a program. */
+/** A fault for a program. */
 export const faultData = (fault: Fault, debug: boolean): object => ({
   error: {
     code: fault.code,

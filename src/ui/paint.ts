@@ -12,7 +12,7 @@ const codes = {
 
 export type Paint = Record<keyof typeof codes, (text: string) => string>;
 
-/** Functions that colour a text, or leave it as it is. */
+/** Functions that colour a text, or do nothing. */
 export function createPaint(on: boolean): Paint {
   const brush = ([open, close]: readonly [number, number]) => (on ? wrap(open, close) : (text: string) => text);
   return {
@@ -28,7 +28,7 @@ export function createPaint(on: boolean): Paint {
 
 const wrap = (open: number, close: number) => (text: string) => `\u001b[${open}m${text}\u001b[${close}m`;
 
-/** Whether a stream gets colours. Who says no is heard before who says yes, and both before what the stream is. */
+/** Whether a stream gets colours: settings against them come first, then settings for them, then whether it is a terminal. */
 export function wantsColour(stream: OutStream, env: NodeJS.ProcessEnv, noColor: boolean): boolean {
   const force = env.FORCE_COLOR;
   if (noColor || env.NO_COLOR) return false;

@@ -1,28 +1,28 @@
 import { StringDecoder } from "node:string_decoder";
 
-// Control characters, and the ones that make a terminal show text in another order than it is written.
+// Control characters, and those that change the direction of text.
 const unseen = /[\p{Cc}\p{Bidi_C}]/gu;
 
-// What a terminal takes for a command: CSI, OSC, and the short ones. One that is longer means nothing. Written here and not
-// taken from a library, because the beginning of each must be known too.
+// Escape sequences: CSI, OSC, and the short ones, up to a length that terminals accept. Not from a library, because
+// incomplete sequences must be recognised too.
 const commands =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is about them
   /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]|\u001b\][^\u0007\u001b\n]{0,256}(?:\u0007|\u001b\\)|\u001b[ -/]{0,8}[0-~]/g;
 
 /**
- * Text that came from somewhere else, safe to show: no escape sequences, no control characters. Lines and tabs stay.
- * Without this a host could move the cursor, set the window's title or make a message read differently.
+ * Foreign text without escape sequences and control characters, except newlines and tabs. Otherwise a host could move the
+ * cursor, set the window's title or disguise a message.
  */
 export function plain(text: string): string {
   return text.replace(commands, "").replace(unseen, (c) => (c === "\n" || c === "\t" ? c : ""));
 }
 
-// A command, or a pair of surrogates, of which only the beginning is there.
+// An incomplete escape sequence or surrogate pair at the end.
 const begun =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is about them
   /(?:(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}|\u001b\][^\u0007\u001b\n]{0,256}\u001b?|\u001b[ -/]{0,8}|[\ud800-\udbff])$/;
 
-/** The same for text that comes in pieces, cut anywhere. */
+/** `plain` for text that comes in pieces, cut anywhere. */
 export function plainStream(): { push(chunk: string): string; flush(): string } {
   let held = "";
   return {
@@ -41,8 +41,8 @@ export function plainStream(): { push(chunk: string): string; flush(): string } 
 }
 
 /**
- * The same for the output of a program that comes in bytes. A carriage return ends a line: a terminal would let what follows
- * it cover what was before, as progress bars do.
+ * `plain` for the bytes of a program's output. A carriage return ends a line: on a terminal the text after it would
+ * overwrite the line, as progress bars do.
  */
 export function plainBytes(): { push(chunk: Buffer): string; flush(): string } {
   const decoder = new StringDecoder("utf8");
@@ -64,5 +64,5 @@ export function plainBytes(): { push(chunk: Buffer): string; flush(): string } {
   };
 }
 
-/** The same on one line, for a table's cell or a progress line. */
+/** `plain` on one line, for a table's cell or a progress line. */
 export const oneLine = (text: string): string => plain(text.replace(/\s+/g, " ")).trim();

@@ -8,11 +8,11 @@ export interface PromptOptions {
   /** Questions go here: stdout is for results. */
   stderr: OutStream;
   interactive: () => boolean;
-  /** `--yes` answers the questions that name it, and no other: it must not trust a host's key, say. */
+  /** `--yes` answers only the questions that name it: it must not trust a host's key. */
   yes: boolean;
   signal?: AbortSignal | undefined;
   clean(text: string): string;
-  /** Gives the question the terminal for itself. */
+  /** Pauses live progress while the question is on the terminal. */
   withTerminal<T>(ask: () => Promise<T>): Promise<T>;
 }
 
@@ -22,15 +22,15 @@ type Kind =
   | { type: "select"; choices: Choice[]; default?: string; pageSize: number }
   | { type: "password"; mask: false; toggleMask: false };
 
-/** Questions to a person. Inquirer is loaded when the first one is asked; most commands never ask. */
+/** Questions to a person. Inquirer is loaded for the first one; most commands ask none. */
 export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask" | "choose" | "askSecret"> {
   const { stderr, signal, clean } = options;
 
   async function ask(question: Question, kind: Kind): Promise<unknown> {
     const message = clean(question.message);
     if (!options.interactive()) {
-      throw new Fault("needs-answer", `nobody is there to answer: ${message}`, {
-        why: `there is no terminal to ask on; ${question.flag} answers it`,
+      throw new Fault("needs-answer", `no terminal to prompt on: ${message}`, {
+        why: `${question.flag} answers it`,
         flag: question.flag,
       });
     }
@@ -48,7 +48,7 @@ export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask
       );
       return answers.answer;
     } catch (error) {
-      if (stopped(error)) throw new Fault("interrupted", "stopped at a question", { why: message, cause: error });
+      if (stopped(error)) throw new Fault("interrupted", "stopped at a prompt", { why: message, cause: error });
       throw error;
     } finally {
       left.forget();
@@ -65,19 +65,19 @@ export function createPrompts(options: PromptOptions): Pick<Ui, "confirm" | "ask
       const first = initial !== undefined && { default: initial };
       return String(await ask(question, { type: "select", choices: shown, pageSize: 12, ...first }));
     },
-    // Without `toggleMask: false` inquirer shows what was typed when Ctrl-T is pressed.
+    // Without `toggleMask: false`, Ctrl-T makes inquirer show the input.
     askSecret: async (question) =>
       new Secret(String(await ask(question, { type: "password", mask: false, toggleMask: false }))),
   };
 }
 
 /**
- * Aborted when nobody will answer any more. At Ctrl-D readline closes, which inquirer 14 does not take for an end: its
- * promise stays open for ever, and clm would hang or end with 0. All that shows outside is that the input is paused.
+ * Aborted when no answer can come any more. At Ctrl-D readline closes, which inquirer 14 ignores: its promise stays pending,
+ * and clm would hang or end with 0. The only visible sign is that the input is paused.
  */
 function leaving(input: InStream): { signal: AbortSignal; forget: () => void } {
   const gone = new AbortController();
-  // An answer closes readline too, but has been taken by then, and this stops nothing any more.
+  // An answer closes readline too, but has been read by then.
   const onEnd = () => gone.abort();
   const events = ["pause", "end", "close"] as const;
   for (const event of events) input.on(event, onEnd);

@@ -3,22 +3,22 @@ import { encodings } from "./encodings.js";
 
 const shown = "[secret]";
 
-/** Below this a secret is hidden only where it stands alone: `a` or `123` would black out half of every text. */
+/** A shorter secret is hidden only as a whole word: `a` or `123` would black out half of every text. */
 const short = 4;
 const wordCharacter = /[\p{L}\p{N}_]/u;
 
 export interface RedactedStream {
-  /** What may be shown now. Text that may be the beginning of a secret is kept back until more comes. */
+  /** The text that may be shown now. A possible beginning of a secret is kept back until more comes. */
   push(chunk: string): string;
-  /** What was kept back, when nothing more comes. */
+  /** The rest, when nothing more comes. */
   flush(): string;
 }
 
 export interface Redactor {
   hide(secret: Secret): void;
-  /** A text that is complete in itself. */
+  /** For a complete text. */
   text(whole: string): string;
-  /** Text that comes in pieces, cut anywhere. */
+  /** For text that comes in pieces, cut anywhere. */
   stream(): RedactedStream;
 }
 
@@ -28,8 +28,8 @@ interface Span {
 }
 
 /**
- * Replaces secrets, in every encoding we know of, by `[secret]`. `spelled` says how a text looks in what is read, when that is
- * not itself: bytes, say, with a character for each.
+ * Replaces secrets, in every known encoding, by `[secret]`. `spelled` converts a secret to the form of the input, such as
+ * latin1 characters for bytes.
  */
 export function createRedactor(spelled: (text: string) => string = (text) => text): Redactor {
   const patterns = new Set<string>();
@@ -61,13 +61,13 @@ export function createRedactor(spelled: (text: string) => string = (text) => tex
     return spans.sort((a, b) => a.start - b.start);
   }
 
-  /** Where the first secret may begin that the text does not hold to its end. */
+  /** The position from which the text may contain an incomplete secret. */
   function undecided(text: string): number {
     for (let at = Math.max(0, text.length - longest); at < text.length; at++) {
       if (!beginnings.has(text.charAt(at))) continue;
       const tail = text.slice(at);
       for (const pattern of patterns) {
-        // A short one that is complete still waits for the character after it.
+        // A complete short secret still needs the character after it.
         if (pattern.startsWith(tail) && (pattern.length > tail.length || pattern.length < short)) return at;
       }
     }
@@ -76,7 +76,7 @@ export function createRedactor(spelled: (text: string) => string = (text) => tex
 
   function stream(): RedactedStream {
     let held = "";
-    /** How much of `held`, from its start, belongs to a secret that was shown as `[secret]` already. */
+    /** How much of `held` belongs to a secret that was printed as `[secret]` already. */
     let covered = 0;
     /** The character before `held`. */
     let before = "";
@@ -92,7 +92,7 @@ export function createRedactor(spelled: (text: string) => string = (text) => tex
       let done = covered;
       for (const { start, end } of spansIn(text, before, last)) {
         if (start >= keep) break;
-        // Secrets may overlap (`abab` twice in `ababab`); what any of them touches is one hidden stretch.
+        // Secrets may overlap (`abab` twice in `ababab`): together they are one hidden part.
         if (start >= done) result += text.slice(done, start) + shown;
         done = Math.max(done, end);
       }

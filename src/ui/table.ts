@@ -6,27 +6,27 @@ import { oneLine } from "./plain.js";
 export interface Column<Row> {
   title: string;
   value: (row: Row) => string | number | undefined;
-  /** Never cut: half a name, an address or a command is of no use. */
+  /** Never cut: half a name, address or command is useless. */
   whole?: boolean;
-  /** Left out when a row does not fit; of several, the one with the smallest number first. */
+  /** Dropped when a row does not fit, smallest number first. */
   drop?: number;
-  /** Others are left out before this one has to be cut to less. */
+  /** Other columns are dropped before this one is cut below this width. */
   least?: number;
-  /** How a cell looks where there are colours. It must say the same without. */
+  /** Colours the cell; its text must be clear without. */
   style?: (row: Row) => keyof Paint | undefined;
 }
 
 const gutter = "   ";
 
 export interface TableOptions {
-  /** The terminal's columns, when there is one: a row is made to fit. Columns are left out first, then the widest cut. */
+  /** The terminal's columns: rows are made to fit by dropping columns, then by cutting the widest. */
   width?: number | undefined;
-  /** What may be shown of a cell, on one line. Comes before cutting: half a secret is not recognised any more. */
+  /** Redacts a cell and puts it on one line. Applied before cutting: half a secret would not be recognised. */
   clean?: (text: string) => string;
   paint?: Paint | undefined;
 }
 
-/** Rows under upper-case titles, without lines around them. Without a width nothing is cut: scripts read it all. */
+/** Rows under upper-case titles. Without a width nothing is cut, for scripts. */
 export function table<Row>(rows: readonly Row[], spec: readonly Column<Row>[], options: TableOptions = {}): string {
   const { width, clean = oneLine, paint } = options;
   const cell = (value: string | number | undefined) => clean(String(value ?? "")) || "-";
@@ -44,12 +44,12 @@ export function table<Row>(rows: readonly Row[], spec: readonly Column<Row>[], o
     });
     return cells.join(gutter).trimEnd();
   };
-  // What must stay whole is wrapped by the terminal rather than cut; of what stands after it, `…` is left.
+  // A whole cell that does not fit is wrapped by the terminal; of the cells after it, `…` is left.
   const needed = total(shown.slice(0, shown.findLastIndex(({ whole }) => whole) + 1)) + gutter.length + 1;
   const end = width && Math.max(width, needed);
   const fit = (at: number): string => {
     const text = line(at).join(gutter).trimEnd();
-    // A line that has to be cut is shown without colours: where they end must not be cut off.
+    // A line that has to be cut has no colours: their end could be cut off.
     return end && columns(text) > end ? cut(text, end) : painted(at);
   };
   return `${Array.from({ length: rows.length + 1 }, (_, at) => fit(at)).join("\n")}\n`;
@@ -67,7 +67,7 @@ interface MeasuredColumn {
 const total = (all: readonly MeasuredColumn[]): number =>
   all.reduce((sum, { width }) => sum + width, gutter.length * Math.max(0, all.length - 1));
 
-// Cut to this, a long text still says something: no other column has to go for the rest of it.
+// A long text cut to this is still useful: no other column is dropped for more of it.
 const readable = 20;
 
 function dropColumns(all: MeasuredColumn[], room: number): MeasuredColumn[] {
@@ -80,7 +80,7 @@ function dropColumns(all: MeasuredColumn[], room: number): MeasuredColumn[] {
   return dropColumns(all.toSpliced(least, 1), room);
 }
 
-// Below this a column says nothing any more.
+// A narrower column is useless.
 const narrowest = 6;
 
 function narrowColumns(all: MeasuredColumn[], room: number): MeasuredColumn[] {

@@ -269,7 +269,7 @@ class ForeignOutput {
     return Buffer.from(this.#bytes.push(bytes.toString("latin1")), "latin1");
   }
 
-  /** What was kept back, when nothing more comes. */
+  /** The rest, when nothing more comes. */
   flush(): Buffer {
     const text = this.#text.push(this.#clean.flush()) + this.#text.flush();
     return Buffer.concat([Buffer.from(text), Buffer.from(this.#bytes.flush(), "latin1")]);

@@ -4,7 +4,7 @@ const units = [
   ["m", 60],
 ] as const;
 
-/** A stretch of time as a person says it, rounded down: "45s", "12m", "5h", "3d". */
+/** A duration for a person, rounded down: "45s", "12m", "5h", "3d". */
 export function duration(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   for (const [unit, length] of units) {
@@ -13,7 +13,7 @@ export function duration(milliseconds: number): string {
   return `${seconds}s`;
 }
 
-/** How long ago something was; nothing for what never was or is no date. */
+/** How long ago something was; undefined without a valid date. */
 export function age(then: Date | string | undefined, now: Date): string | undefined {
   if (then === undefined) return undefined;
   const time = new Date(then).getTime();

@@ -4,7 +4,7 @@ import type { Lines } from "./lines.js";
 
 /** One line of live progress. Ends exactly once. */
 export interface Progress {
-  /** What is being done right now. */
+  /** The current step. */
   update(message: string): void;
   /** A line of the work's own output, shown dimmed and only while it runs (or with --debug). */
   output(line: string): void;
@@ -14,69 +14,67 @@ export interface Progress {
 
 export interface Question {
   message: string;
-  /** The flag that answers this question without a terminal; named in the error when there is none. */
+  /** The flag that answers this question; named in the error when there is no terminal. */
   flag: string;
 }
 
-/** One of a few things a person can pick. */
+/** An option of a question. */
 export interface Choice {
   value: string;
-  /** What is shown for it; without it, the value. */
+  /** Its label; by default the value. */
   name?: string;
 }
 
 /**
- * What a command may say to a person. Everything that reaches a terminal goes through here, so redaction, colour,
- * quiet and machine formats have one home. Results go to stdout, everything else to stderr.
+ * Output and questions of a command. Everything that reaches a terminal goes through here, so redaction, colour, --quiet and
+ * machine formats are handled in one place. Results go to stdout, everything else to stderr.
  */
 export interface Ui {
-  /**
-   * The result a script reads: goes to stdout as it is, with no newline added. Who has much to tell waits until it is taken.
-   */
+  /** A result, to stdout, with no newline added. Await it before writing much more. */
   out(text: string): Promise<void> | void;
   /**
-   * A result for a program. Secrets are taken out of its values before `write` makes text of it: it can be read whatever a
-   * secret spells, be it a name of a member or a brace.
+   * A result for a program. Secrets are redacted in its values before `write` serializes it, so the text stays valid whatever
+   * a secret is, even a brace.
    */
   data(value: unknown, write: (value: unknown) => string, stream?: "stdout" | "stderr"): Promise<void> | void;
   /**
-   * Writes a secret to stdout as it is, on a line of its own. Everything else that is printed has hidden secrets taken out
-   * of it, so this is the one way for who asked for a secret by name; who calls it has seen `watched` and has it audited.
+   * Writes a secret to stdout, on a line of its own: the only unredacted output, for a user who asked for that secret. The
+   * caller checks `watched` and audits it.
    */
   handOut(secret: Secret, before?: string): void;
   /**
-   * What a command somewhere else wrote, byte for byte but for hidden secrets, to the same stream of ours. A terminal gets it
-   * as text without escape sequences and control characters, unless `raw`. Resolves when the stream takes more.
+   * Output of a remote command, byte for byte except hidden secrets. A terminal gets it without escape sequences and control
+   * characters, unless `raw`. Resolves when the stream takes more.
    */
   pass(stream: "stdout" | "stderr", bytes: Buffer, how?: { raw?: boolean }): Promise<void>;
-  /** A line on stderr whatever the flags say, passed on as it is: what a host said there, errors, what Ctrl-C does. */
+  /** A line on stderr, even with --quiet: errors, a host's stderr, notes about Ctrl-C. */
   say(text: string): void;
-  /** A fault after which a person goes on. It looks as one that is the end. */
+  /** A fault after which the command goes on. */
   fault(fault: Fault): void;
-  /** A remark to a person. */
+  /** A remark to a person; not with --quiet. */
   note(text: string): void;
-  /** What happens on the way to a result, while that comes: a dim line between its lines. Programs are not told. */
+  /** A dim line between the lines of a result; not for programs. */
   aside(text: string): void;
   warn(text: string): void;
   debug(text: string): void;
   progress(title: string): Progress;
   /**
-   * Yes or no; `--yes` answers it when that is the question's flag. Without a terminal it and the other questions throw
-   * `needs-answer` naming the flag; Ctrl-C and Ctrl-D throw `interrupted`.
+   * Yes or no; `--yes` answers it when that is the question's flag. Without a terminal, questions throw `needs-answer` naming
+   * the flag; Ctrl-C and Ctrl-D throw `interrupted`.
    */
   confirm(question: Question): Promise<boolean>;
   ask(question: Question & { initial?: string }): Promise<string>;
-  /** The value of the choice that was picked. */
+  /** The value of the chosen option. */
   choose(question: Question & { choices: Choice[]; initial?: string }): Promise<string>;
-  /** Nothing of it shows while it is typed, and it is hidden from then on. */
+  /** The input is invisible, and redacted from then on. */
   askSecret(question: Question): Promise<Secret>;
-  /** From now on this value never shows, in any encoding we know of. */
+  /** Redacts this value from now on, in every known encoding. */
   hide(secret: Secret): void;
-  /** The text without any hidden secret, for what is written somewhere else than a terminal. */
+  /** Redacts a text that is written elsewhere. */
   redact(text: string): string;
   readonly interactive: boolean;
-  /** A prompt at which a person types one message after the other. Only where `interactive` is true. */
+  /** A prompt for one message after the other. Only if `interactive`. */
   lines(prompt: string): Promise<Lines>;
-  /** Results go to a terminal, where they stay for whoever looks at it next. */
+  /** stdout is a terminal, where output stays visible. */
   readonly watched: boolean;
 }

@@ -214,8 +214,8 @@ describe("questions", () => {
     for (const asked of [terminal.confirm(question), terminal.ask(question), terminal.askSecret(question)]) {
       await expect(asked).rejects.toMatchObject({
         fault: "needs-answer",
-        message: "nobody is there to answer: Forget host wolf-i?",
-        why: ["there is no terminal to ask on; --yes answers it"],
+        message: "no terminal to prompt on: Forget host wolf-i?",
+        why: ["--yes answers it"],
       });
     }
   });
@@ -280,7 +280,7 @@ describe("questions", () => {
     const { terminal, whenAsked } = await typing("\u0004");
     await expect(whenAsked(ask(terminal))).rejects.toMatchObject({
       fault: "interrupted",
-      message: "stopped at a question",
+      message: "stopped at a prompt",
       why: ["Forget host wolf-i?"],
     });
   });

@@ -293,7 +293,7 @@ async function until(ui: Session["ui"], work: () => Promise<void>): Promise<void
 }
 
 const unanswered = (title: string, { ask }: Field, flag: string): Fault =>
-  new Fault("needs-answer", `nobody is there to answer: ${ask} (${title})`, {
-    why: `there is no terminal to ask on; ${flag} answers it`,
+  new Fault("needs-answer", `no terminal to prompt on: ${ask} (${title})`, {
+    why: `${flag} answers it`,
     flag,
   });
