@@ -1,6 +1,7 @@
 import { atMost } from "../../async/limit.js";
 import { asFault, Fault } from "../../errors.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
+import { withMembers } from "../../text/with-members.js";
 import type { Question, Ui } from "../../ui/ui.js";
 import type { Session } from "../session.js";
 
@@ -50,12 +51,15 @@ export function forEachAgent<T>(
 /** Says of every line whom it is about, and asks nothing: several may have a question at once, and a person has one answer. */
 function speakingOf(ui: Ui, whom: string): Ui {
   const about = (text: string) => `${whom}: ${text}`;
-  // Not a copy of it: whether there is a terminal is looked at only when somebody asks.
-  return Object.assign(Object.create(ui, { interactive: { value: false } }) as Ui, {
+  return withMembers(ui, {
+    interactive: false,
     note: (text: string) => ui.note(about(text)),
     warn: (text: string) => ui.warn(about(text)),
     progress: (title: string) => ui.progress(about(title)),
-    ...{ confirm: unasked, ask: unasked, choose: unasked, askSecret: unasked },
+    confirm: unasked,
+    ask: unasked,
+    choose: unasked,
+    askSecret: unasked,
   });
 }
 

@@ -4,7 +4,7 @@ import type { Refusal } from "../refusal.js";
 const pause = 1000;
 
 /**
- * A circuit breaker. After a failure nobody tries for a moment, then one request does; meanwhile all others get the known
+ * A circuit breaker. After a failure no request tries for a moment, then one does; meanwhile all others get the known
  * failure at once.
  */
 export class Breaker {
@@ -23,7 +23,7 @@ export class Breaker {
   attemptEnded(failure?: Refusal): void {
     this.#attempts--;
     this.#failure = failure;
-    // A monotonic clock: with the wall clock set back, nobody would try until it caught up.
+    // A monotonic clock: with the wall clock set back, no request would try until it caught up.
     this.#until = performance.now() + pause;
   }
 }

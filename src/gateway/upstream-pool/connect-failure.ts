@@ -1,7 +1,7 @@
 import { asFault, type Fault, type FaultName } from "../../errors.js";
 import { Refusal, shuttingDown } from "../refusal.js";
 
-/** Why an upstream cannot be reached, as the caller is told. */
+/** Why an upstream cannot be reached. */
 export interface ConnectFailure {
   refusal: Refusal;
   /** It affects every agent of the host. */

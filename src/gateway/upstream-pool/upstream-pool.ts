@@ -20,7 +20,7 @@ export interface VerifiedEndpoint {
 export interface UpstreamPoolOptions {
   /** `ada on wolf-i`. */
   title: string;
-  /** Connects to the host; aborted when nobody waits any more. */
+  /** Connects to the host; aborted when no request waits any more. */
   connect(stop: AbortSignal): Promise<VerifiedEndpoint>;
   /** Shared by all pools of the host. */
   hostBreaker: Breaker;

@@ -8,14 +8,14 @@ import { jsonLine } from "../../../ui/format.js";
 import type { Context, Handler } from "../../command.js";
 import type { serve } from "./commands.js";
 
-// Milliseconds a host may take to answer: whoever asks it something waits as long.
+// Milliseconds to connect to a host: requests wait as long.
 const timeout = 5000;
 
 export const run: Handler<typeof serve> = async ({ options }, clm) => {
   const settings = await settingsFor(options);
   const { ui, ready } = promptUntilReady(clm.ui);
   clm.untilStopped();
-  // Requests that are under way are let end, for as long as the operator wants.
+  // Requests in flight may end, within the configured time.
   clm.mayTakeToStop(settings.drain * 1000 + 5000);
   await withSession({ ...clm, ui, timeout, sudoPasswordFile: options.sudoPasswordFile }, (session) =>
     serveGateway(session, { settings, ready, tell: (happening) => tell(clm, happening) }),
