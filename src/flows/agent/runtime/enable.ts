@@ -107,7 +107,9 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
       if (installing) {
         // Without a program before, the new one stays whatever happens: the same command goes on from there.
         const undo = async (executor: Executor, previous: string | undefined) => {
-          await switchTo(before, previous ?? "");
+          // An installation that failed has not touched the launcher.
+          if (previous === undefined) return undefined;
+          await switchTo(before, previous);
           return restoreAgent(before, executor, true);
         };
         await change(
@@ -227,19 +229,17 @@ async function acceptance(target: RuntimeTarget, { resolved }: Desired, plan: Pl
 }
 
 /** The runtime's files with every byte that was observed. */
-async function filesBefore({ resolved, runtime, ...target }: RuntimeTarget, plan: Plan): Promise<Operation[]> {
+async function filesBefore(target: RuntimeTarget, plan: Plan): Promise<Operation[]> {
+  const { agent, resolved } = target;
   const inUse = activeRuntime(resolved) !== undefined;
   const { user: owner, unit: service } = resolved;
-  const files = filesIn({ runtime }, plan).filter(({ before, text }) => before !== text);
+  const files = filesIn(target, plan).filter(({ before, text }) => before !== text);
   const back = files.map(({ file: { path }, before }) => {
     const how = { owner, mode: 0o600, ...(inUse && { restarts: service }) };
     return before === undefined ? absent({ path }) : file(path, { ...how, content: before });
   });
   if (!inUse) return back;
-  const recorded = planIn(
-    { resolved, runtime, ...target },
-    await desireFor({ resolved, runtime, ...target }, target.agent.record),
-  );
+  const recorded = planIn(target, await desireFor(target, agent.record));
   return [...back, ...recorded.operations.filter((each) => each.kind === "unit" && each.name === service)];
 }
 
