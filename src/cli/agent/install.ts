@@ -29,14 +29,14 @@ export const run: Handler<typeof install> = async ({ options }, clm) => {
       throw error;
     },
   );
-  tellInstalled(clm, done);
+  printInstalled(clm, done);
 };
 
-function tellInstalled(clm: Context, { agent, ...seen }: InstallResult): void {
+function printInstalled(clm: Context, { agent, ...details }: InstallResult): void {
   const { ui } = clm;
-  const { outcome, checks, changes, warnings } = seen;
+  const { outcome, checks, changes, warnings } = details;
   if (outcome === "would") {
-    printResult(clm, agent, seen, () => clm.list(checks, checkView));
+    printResult(clm, agent, details, () => clm.list(checks, checkView));
     for (const line of dryRunLines(changes)) ui.note(line);
     return;
   }
@@ -45,7 +45,7 @@ function tellInstalled(clm: Context, { agent, ...seen }: InstallResult): void {
   if (outcome === "already") ui.note(`${agent.name} is already installed on ${agent.host.name}; nothing was changed`);
   if (outcome === "repaired") for (const change of changes) ui.note(`repaired ${changeText(change)}`);
   const next = nextCommand(agent);
-  printResult(clm, agent, { ...seen, next }, () => {
+  printResult(clm, agent, { ...details, next }, () => {
     clm.list([agent], agentView(clm));
     ui.note(`next: ${next}`);
   });

@@ -50,11 +50,11 @@ export function installAgent(session: Session, options: InstallOptions): Promise
     const plan = await planInstall(session, options);
     const { host, before, draft } = plan;
     const { ready, installer } = await checkHost(session, plan);
-    const told = { checks: ready.checks, warnings: [], ...(installer && { installer: installer.sha256 }) };
+    const common = { checks: ready.checks, warnings: [], ...(installer && { installer: installer.sha256 }) };
     const differences = before?.installed_at ? await compare(plan, ready) : [];
     const isKnown = before?.status === "installed" && isSame(before, draft);
     if (isKnown && !installer && differences.length === 0)
-      return { ...told, agent: agentFrom(plan, before), outcome: "already", changes: [] };
+      return { ...common, agent: agentFrom(plan, before), outcome: "already", changes: [] };
     if (!session.gate.dryRun) await agreeOnPackages(session, plan, ready);
 
     const { root } = ready;
@@ -77,7 +77,7 @@ export function installAgent(session: Session, options: InstallOptions): Promise
       const finished = await change(`write the unit ${claimed.unit}`, { root, operations });
       const installed = await record("the agent is installed", () => setInstalled(session, plan, claimed));
       return {
-        ...told,
+        ...common,
         agent: agentFrom(plan, installed ?? claimed),
         outcome: session.gate.dryRun ? "would" : before?.status === "installed" ? "repaired" : "installed",
         changes: eachOnce([...newSudo(plan, ready), ...changesOf(prepared), ...changesOf(finished)]),

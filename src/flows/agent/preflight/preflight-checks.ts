@@ -11,15 +11,15 @@ const warn = (id: string, reason: string, fix: string): Check => ({ id, result: 
 const fail = (id: string, reason: string, fix: string): Check => ({ id, result: "fail", reason, fix });
 
 /** Everything that must hold before the first change. */
-export function preflightChecks(installation: Installation, facts: Facts, seen: PreflightObservation): Check[] {
+export function preflightChecks(installation: Installation, facts: Facts, observation: PreflightObservation): Check[] {
   const { agent } = installation;
   return [
     ...judgeSystem(agent, facts),
-    ...Object.keys(agent.manifest.requires.programs).map((program) => judgeProgram(installation, seen, program)),
-    judgeUser(installation, seen),
-    judgeUnit(installation, seen),
-    judgePort(installation, seen),
-    judgeReach(installation, seen),
+    ...Object.keys(agent.manifest.requires.programs).map((program) => judgeProgram(installation, observation, program)),
+    judgeUser(installation, observation),
+    judgeUnit(installation, observation),
+    judgePort(installation, observation),
+    judgeReach(installation, observation),
   ];
 }
 
@@ -36,18 +36,18 @@ export function checksWithoutRoot({ agent }: Installation, facts: Facts): Check[
 const judgeSystem = ({ manifest: { requires } }: ResolvedAgent, facts: Facts): Check[] =>
   judge(facts, { ...requires, disk_min_mb: requires.disk_mb / 8 }).filter(({ id }) => id !== "system.state");
 
-function judgeProgram({ agent, packages }: Installation, seen: PreflightObservation, program: string): Check {
+function judgeProgram({ agent, packages }: Installation, observation: PreflightObservation, program: string): Check {
   const { requires } = agent.manifest;
   const id = `program.${program}`;
-  if (seen.programs.includes(program)) return ok(id, "there");
+  if (observation.programs.includes(program)) return ok(id, "there");
   const name = requires.programs[program] ?? program;
-  const fix = aptCommand(missingPackages(requires, seen));
+  const fix = aptCommand(missingPackages(requires, observation));
   return packages ? warn(id, `missing; comes with the package ${name}`, fix) : fail(id, "missing", fix);
 }
 
 /** The Debian packages with the missing programs. */
-export function missingPackages({ programs }: Manifest["requires"], seen: PreflightObservation): string[] {
-  const missing = Object.entries(programs).filter(([program]) => !seen.programs.includes(program));
+export function missingPackages({ programs }: Manifest["requires"], observation: PreflightObservation): string[] {
+  const missing = Object.entries(programs).filter(([program]) => !observation.programs.includes(program));
   return [...new Set(missing.map(([, name]) => name))];
 }
 
@@ -75,17 +75,21 @@ function judgeUser(
   return ok(id, `${user} is free`);
 }
 
-function judgeUnit({ agent: { user, unit }, comment }: Installation, seen: PreflightObservation): Check {
+function judgeUnit({ agent: { user, unit }, comment }: Installation, observation: PreflightObservation): Check {
   const id = "unit";
-  if (!seen.unit) return ok(id, `${unit} is free`);
+  if (!observation.unit) return ok(id, `${unit} is free`);
   // The record says that clm made one here, and the file is for this user.
-  if (comment && seen.unit.user === user) return ok(id, `${unit} is the unit clm made`);
-  return fail(id, `${seen.unit.path} is a unit that this clm has no record of`, "choose another name with --name");
+  if (comment && observation.unit.user === user) return ok(id, `${unit} is the unit clm made`);
+  return fail(
+    id,
+    `${observation.unit.path} is a unit that this clm has no record of`,
+    "choose another name with --name",
+  );
 }
 
-function judgePort(installation: Installation, seen: PreflightObservation): Check {
+function judgePort(installation: Installation, observation: PreflightObservation): Check {
   const id = "port";
-  const question = portQuestion(installation, seen);
+  const question = portQuestion(installation, observation);
   if (installation.port !== undefined) {
     const objection = objectionTo(installation.port, question);
     return objection ? fail(id, objection, "choose another with --port") : ok(id, `${installation.port} is free`);
@@ -106,12 +110,12 @@ export function portQuestion(
 }
 
 /** A warning at most: the host may have a proxy or a mirror that clm does not know. */
-function judgeReach({ reach }: Installation, seen: PreflightObservation): Check {
+function judgeReach({ reach }: Installation, observation: PreflightObservation): Check {
   const id = "reach";
   if (reach.length === 0) return { id, result: "skipped", reason: "the installer needs nothing from elsewhere" };
-  const asked = reach.filter((url) => seen.reach[url] !== undefined);
-  if (asked.length === 0) return { id, result: "skipped", reason: "there is no curl to ask with" };
-  const silent = asked.filter((url) => !seen.reach[url]);
-  if (silent.length === 0) return ok(id, `answers: ${asked.join(", ")}`);
-  return warn(id, `no answer: ${silent.join(", ")}`, "the installer will most likely fail without it");
+  const tried = reach.filter((url) => observation.reach[url] !== undefined);
+  if (tried.length === 0) return { id, result: "skipped", reason: "there is no curl to try with" };
+  const unreachable = tried.filter((url) => !observation.reach[url]);
+  if (unreachable.length === 0) return ok(id, `answers: ${tried.join(", ")}`);
+  return warn(id, `no answer: ${unreachable.join(", ")}`, "the installer will most likely fail without it");
 }
