@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { ensurePackages, ensureRoot } from "../../scripts/setup.mjs";
 import { agent, agentsInPlace, onLab, sshTrue } from "../lab.mjs";
-import { clm, time } from "../measure.mjs";
+import { atMost, clm, race, time } from "../measure.mjs";
 import { sized } from "../size.mjs";
 
 const lab = { name: "benchproc", hosts: 1 };
@@ -21,8 +21,9 @@ export async function measure() {
     return [{ what: "processes", against: "ssh host true", goal: "-", note: "skipped: lab hosts need root" }];
   return onLab(lab, (setting) => {
     agentsInPlace(setting);
+    const [ms, peerMs] = race([[...clm, "ps"], sshTrue(setting)], 9, setting.env);
     const floor = startedBy(sshTrue(setting), setting);
-    return commands.map(([words, most]) => {
+    const counts = commands.map(([words, most]) => {
       const count = startedBy([...clm, ...words.split(" ")], setting);
       return {
         what: `clm ${words}`,
@@ -34,6 +35,7 @@ export async function measure() {
         met: most && count <= most,
       };
     });
+    return [atMost("ps of one agent", ms, "ssh host true", peerMs, 2), ...counts];
   });
 }
 

@@ -15,23 +15,27 @@ export async function measure() {
     const { env } = setting;
     agentsInPlace(setting);
     const inventory = ansibleInventory(setting);
-    const [ps, light, diff] = race(
+    const [ps, light, diff, exec] = race(
       [
         [...clm, "ps"],
         [...clm, "ps", "--no-drift"],
         [...clm, "diff"],
+        [...clm, "host", "exec", "--all", "--", "true"],
       ],
       5,
       env,
     );
-    const against = atMost(compared, diff, "clm ps --no-drift", light, 2);
-    if (!inventory) return [...skipped("ansible-core is not installed"), against];
+    const against = [
+      atMost(shown, ps, "clm host exec on the same hosts", exec, 3),
+      atMost(compared, diff, "clm ps --no-drift", light, 2),
+    ];
+    if (!inventory) return [...skipped("ansible-core is not installed"), ...against];
     const asked = playing(setting, inventory, "ask.yaml", questions);
     const checked = playing(setting, inventory, "check.yaml", wishes, "--check");
     return [
       faster(shown, ps, "ansible -f 20 asking unit and health", asked, 4),
       faster(compared, diff, "ansible-playbook --check -f 20", checked, 4),
-      against,
+      ...against,
     ];
   });
 }
