@@ -3,26 +3,25 @@ import { newHandoffId } from "../../agents/handoff/proof.js";
 import { agentId, findAgent, hostAndName } from "../../state/agents.js";
 import type { Handoff } from "../../state/handoffs.js";
 import { withAgentLock } from "../agent/agent-lock.js";
+import { check, flow, type Phases } from "../flow.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { withProgress } from "../with-progress.js";
 import { mustBeAllowed } from "./allowed.js";
 import { move } from "./move.js";
-import { type CompletedHandoff, clearUp, handoffsOf, outcomeOf } from "./open.js";
+import { type CompletedHandoff, clearUp, handoffsOf } from "./open.js";
 import { askedFor, type HandoffOptions, mustMove, prepare } from "./prepare.js";
 import { readSource } from "./source.js";
 import { mustTakeOver } from "./target.js";
 
 export interface HandoffResult {
   plan: HandoffPlan;
-  /** Nothing after a dry run. */
+  /** Absent after a dry run. */
   done: CompletedHandoff | undefined;
 }
 
 /**
- * Hands a conversation over to another agent. Both ends are looked at before anything changes, and what would move is told before
- * it is asked for. Then it is written to the target in one transaction, proven by a turn that only who read it can answer, and
- * recorded. Cut short anywhere, the same command again ends as if it had not been.
+ * Hands a conversation over to another agent. Both ends are checked before anything changes, and the plan is shown first. After an
+ * interruption at any point, the same command ends as if there had been none.
  */
 export async function handOver(
   session: Session,
@@ -34,14 +33,14 @@ export async function handOver(
   const [giver, meant] = [hostAndName(findAgent(known, fromRef)), findAgent(known, toRef)];
   hideSecrets(session);
   return withAgentLock(session, { host: meant.host.name, name: meant.name }, async () => {
-    // Read again: whoever worked on the target until now may have changed it.
+    // Read again: another clm may have changed the target before the lock was taken.
     const fleet = session.hosts.read();
     const [from, to] = [findAgent(fleet, giver), findAgent(fleet, hostAndName(meant))];
     const key = options.as === undefined ? undefined : mustBeAllowed(session, options.as, [from, to]);
-    const source = await withProgress(session.ui, `read the conversation of ${from.name}`, () =>
+    const source = await check(session, `read the conversation of ${from.name}`, () =>
       readSource(session, from, { id: options.session, earlier: options.denyTool.length > 0 }),
     );
-    const taker = await withProgress(session.ui, `see that ${to.name} can take it over`, () =>
+    const taker = await check(session, `check that ${to.name} can take it over`, () =>
       mustTakeOver(session, to, options.context),
     );
     const what = prepare(session, source, taker, options);
@@ -50,7 +49,7 @@ export async function handOver(
     const asked = askedFor(what, options);
     const before = (await clearUp(session, to)).get(asked);
     if (before) return { plan: what.plan, done: before };
-    // A summary is a message and what answers it.
+    // A summary is two messages: itself and the answer to it.
     const count = (what.said?.length ?? 0) + (what.summarise ? 2 : 0);
     const closing = options.close ? `, and close ${source.chat.id} of ${from.name}` : "";
     const action = {
@@ -63,12 +62,16 @@ export async function handOver(
       id: newHandoffId(),
       from: { host: from.host.name, agent: from.name, session: source.chat.id },
       to: { host: to.host.name, agent: to.name },
-      ...{ asked, planted: "", stage: "begun", at: session.now().toISOString() },
+      asked,
+      planted: "",
+      stage: "begun",
+      at: session.now().toISOString(),
       ...(options.close && { close: { last: source.last } }),
       ...(key && { as: key.id }),
     };
-    const done = await session.gate.pass(action, () => move(session, handoff, what, taker), outcomeOf);
-    // Only now: who is killed before the log has it finishes it again.
+    const phases = (each: Phases) => move(each, session, handoff, what, taker);
+    const done = await flow(session, action, phases, (result) => ({ handoff: { ...result } }));
+    // Only now: after a kill before the audit log has it, the next run finishes it again.
     if (done) await handoffsOf(session).drop(done.id);
     return { plan: what.plan, done };
   });

@@ -1,11 +1,12 @@
 import { summarised } from "../../agents/handoff/fit.js";
 import { isProof, newCode, noteOf, planted, question } from "../../agents/handoff/proof.js";
+import type { ChangeRequest } from "../../agents/handoff/store.js";
 import { countsOf, digestOf, type TranscriptMessage } from "../../agents/handoff/transcript.js";
 import { brief } from "../../agents/probe/proof/judge.js";
-import { asFault, Fault, isFault } from "../../errors.js";
+import { asFault, Fault } from "../../errors.js";
 import type { Handoff } from "../../state/handoffs.js";
+import type { Phases } from "../flow.js";
 import type { Session } from "../session.js";
-import { withProgress } from "../with-progress.js";
 import { changeSessions } from "./change-sessions.js";
 import { type CompletedHandoff, finish, forget, handoffsOf } from "./open.js";
 import { again, type PreparedHandoff } from "./prepare.js";
@@ -13,64 +14,58 @@ import { summaryOf } from "./summary.js";
 import type { HandoffTarget } from "./target.js";
 import { turnIn } from "./turn.js";
 
-/** Writes a conversation to the target, has that prove it and finishes; until it is proven, whatever goes wrong takes all of it away again. */
+/**
+ * The phases of a handoff: write the conversation to the target, have the target prove that it read it, remove the proof. Until it
+ * is proven, any failure removes all of it again, also Ctrl-C. Nothing happens in a dry run.
+ */
 export async function move(
+  { change, prove, record }: Phases,
   session: Session,
   first: Handoff,
   what: PreparedHandoff,
   target: HandoffTarget,
-): Promise<CompletedHandoff> {
-  const { ui, now } = session;
-  const { agent } = target;
+): Promise<CompletedHandoff | undefined> {
+  const { agent, store } = target;
   const handoffs = handoffsOf(session);
   const code = newCode();
   let handoff = first;
-  const note = async (change: Partial<Handoff>) => {
-    handoff = { ...handoff, ...change };
-    await handoffs.put(handoff);
-  };
-  await note({});
-  try {
-    const said = await whatMoves(session, handoff.id, what, target);
-    // Behind everything that was said, whatever the clocks of both say.
-    const at = said.reduce((latest, each) => Math.max(latest, each.at), now().getTime() / 1000);
-    const text = noteOf(what.plan.from.agent, code);
-    const counts = countsOf(said);
-    await note({
-      planted: text,
-      moved: { hash: digestOf(said), messages: said.length, calls: counts.tool_call_count },
+  const note = (changes: Partial<Handoff>) =>
+    record(`handoff ${changes.stage ?? "planned"}`, async () => {
+      handoff = { ...handoff, ...changes };
+      await handoffs.put(handoff);
     });
+  await note({});
+  if (session.gate.dryRun) return undefined;
+  try {
+    const said = await messagesToMove(change, session, handoff.id, what, target);
+    // After every message, whatever the clocks of both hosts say.
+    const at = said.reduce((latest, each) => Math.max(latest, each.at), session.now().getTime() / 1000);
+    const text = noteOf(what.plan.from.agent, code);
+    const moved = { hash: digestOf(said), messages: said.length, calls: countsOf(said).tool_call_count };
+    await note({ planted: text, moved });
     const removed = handoffs.removed(handoff.to);
-    await withProgress(ui, `write ${said.length} messages to ${agent.name}`, () =>
-      changeSessions(
-        session,
-        agent,
-        {
-          verb: "seed",
-          id: handoff.id,
-          session: target.store.sessionRow(said, what.title, target.model),
-          messages: [...said, ...planted(text, said, at)].map(target.store.rowOf),
-          gone: removed,
-        },
-        session.signal,
-      ),
+    const seed: ChangeRequest = {
+      verb: "seed",
+      id: handoff.id,
+      session: store.sessionRow(said, what.title, target.model),
+      messages: [...said, ...planted(text, said, at)].map(store.rowOf),
+      gone: removed,
+    };
+    await change(`write ${said.length} messages to ${agent.name}`, () =>
+      changeSessions(session, agent, seed, session.signal),
     );
     await note({ stage: "seeded" });
-    await handoffs.swept(removed, now());
-    await withProgress(ui, `have ${agent.name} prove that it read them`, () =>
-      prove(session, handoff.id, target, code),
-    );
+    await handoffs.swept(removed, session.now());
+    await prove(`have ${agent.name} prove that it read them`, () => mustKnowCode(session, handoff.id, target, code));
     await note({ stage: "proven" });
   } catch (error) {
     throw await undone(session, handoff, error);
   }
-  return withProgress(ui, "take the proof out again and compare", () => finish(session, handoff)).catch((error) => {
-    if (isFault(error, "connection-lost", "unreachable")) error.next.push("the same command again, which finishes it");
-    throw error;
-  });
+  return change("take the proof out again and compare", () => finish(session, handoff));
 }
 
-async function whatMoves(
+async function messagesToMove(
+  change: Phases["change"],
   session: Session,
   id: string,
   { said, summarise, fit }: PreparedHandoff,
@@ -78,15 +73,15 @@ async function whatMoves(
 ): Promise<TranscriptMessage[]> {
   if (!summarise) return said ?? [];
   const title = `have ${target.agent.name} summarise ${summarise.older.length} messages`;
-  const summary = await withProgress(session.ui, title, () => summaryOf(session, target, id, summarise));
-  return summarised(summarise, summary, fit.room ?? 0);
+  const summary = await change(title, () => summaryOf(session, target, id, summarise));
+  return summarised(summarise, summary ?? "", fit.room ?? 0);
 }
 
-async function prove(session: Session, id: string, { agent }: HandoffTarget, code: string): Promise<void> {
+async function mustKnowCode(session: Session, id: string, { agent }: HandoffTarget, code: string): Promise<void> {
   const { text, session: went } = await turnIn(session, agent, id, question);
   if (went !== id) {
-    throw new Fault("check-failed", `${agent.name} folded the conversation when it was asked about it`, {
-      why: "it went on in another session, so its window is smaller than clm was told",
+    throw new Fault("check-failed", `${agent.name} compacted the conversation when it was asked about it`, {
+      why: "it continued in another session, so its context window is smaller than clm was told",
       next: again(session, "--context TOKENS --fit trim"),
     });
   }
@@ -97,10 +92,10 @@ async function prove(session: Session, id: string, { agent }: HandoffTarget, cod
   });
 }
 
-// Also who stops clm does not want half a session there.
+// Also after Ctrl-C.
 const timeout = 30_000;
 
-/** Takes everything away from the target again, and gives back why. */
+/** Removes everything from the target again, and returns the error. */
 async function undone(session: Session, handoff: Handoff, error: unknown): Promise<unknown> {
   try {
     await forget(session, handoff, AbortSignal.timeout(timeout));

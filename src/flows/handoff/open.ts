@@ -22,14 +22,14 @@ export interface CompletedHandoff {
   as?: string;
 }
 
-/** What stays in the audit log of one. */
+/** For the audit log. */
 export const outcomeOf = (done: CompletedHandoff) => ({ result: "ok" as const, detail: { handoff: { ...done } } });
 
-// An agent writes down what it said before its answer ends, or very soon after.
+// An agent stores its answer before the answer ends, or very soon after.
 const tries = 25;
 const pause = 200;
 
-/** What is proven is brought to its end: the note and the proof are taken out, and what is left is what was meant. */
+/** Finishes a handoff that is proven: removes the note and the proof, and compares what is left with what moved. */
 export async function finish(session: Session, handoff: Handoff): Promise<CompletedHandoff> {
   const { id, moved, from, to, close } = handoff;
   if (!moved) throw new Error("what is proven was seeded");
@@ -40,11 +40,11 @@ export async function finish(session: Session, handoff: Handoff): Promise<Comple
     "handoff",
   );
   if (!hasArrived(transcriptFrom(rows), moved)) {
-    // People went on, or an earlier run had taken the note out: what became of the session since is not ours to take away.
+    // People went on, or an earlier run removed the note: what the session became since is not clm's to remove.
     if (!planted || behind > 0) throw changed(target, id);
     await forget(session, handoff, session.signal);
-    throw new Fault("integrity", `what ${target.name} kept is not what was handed to it`, {
-      why: [`${rows.length} messages are there, and ${moved.messages} should be`, "the session was taken away again"],
+    throw new Fault("integrity", `the session of ${target.name} is not what was handed over`, {
+      why: [`${rows.length} messages are there, and ${moved.messages} should be`, "the session was removed again"],
       data: { id },
     });
   }
@@ -74,7 +74,7 @@ async function settle(
   }
 }
 
-/** An agent that was removed since it was read has nothing to close, and keeps nobody from the end. */
+/** A source that was removed meanwhile has nothing to close. */
 export async function closeSource(session: Session, from: Handoff["from"], last: number | null): Promise<boolean> {
   const source = recorded(session, from);
   if (!source) {
@@ -88,15 +88,11 @@ export async function closeSource(session: Session, from: Handoff["from"], last:
   return closed;
 }
 
-// What was under way when clm ended may write after we took it away: the agent writes down a turn that nobody hears any more, be
-// it the proof or a summary, and so does a program that had its request already. Both do it at once, if they do.
+// A turn or a program that was running when clm ended may still write after the removal, if it does at once.
 const comesLate = 2000;
 const rounds = 5;
 
-/**
- * Takes everything of a handoff away from its target, until nothing of it comes back, and then its record. What comes later yet
- * is found by whoever hands something to that target next.
- */
+/** Removes a handoff from its target until nothing comes back, and then its record. Anything later is removed by the next handoff. */
 export async function forget(session: Session, { id, to }: Handoff, signal: AbortSignal): Promise<void> {
   const target = agentAt(session, to);
   for (let round = 0; round < rounds; round++) {
@@ -108,8 +104,8 @@ export async function forget(session: Session, { id, to }: Handoff, signal: Abor
 }
 
 /**
- * What earlier handoffs to this agent left behind. Whoever calls it works on the agent alone, so none of them is under way any
- * more. What was proven is finished; of what was not, nothing stays.
+ * Clears up earlier handoffs to this agent, which is locked, so none of them is under way. Those that were proven are finished; the
+ * others are removed.
  */
 export async function clearUp(session: Session, { host, name }: Agent): Promise<Map<string, CompletedHandoff>> {
   const finished = new Map<string, CompletedHandoff>();
@@ -117,12 +113,12 @@ export async function clearUp(session: Session, { host, name }: Agent): Promise<
   for (const handoff of open.filter(({ to }) => to.host === host.name && to.agent === name)) {
     const { id, stage, asked } = handoff;
     if (stage !== "proven") {
-      session.ui.note(`a handoff to ${name} was cut short before it was proven: ${id}`);
+      session.ui.note(`a handoff to ${name} was interrupted before it was proven: ${id}`);
       await abandonAlone(session, handoff);
       continue;
     }
     const action = { verb: "handoff", target: `${host.name}/${name}`, summary: `finish the handoff ${id}` };
-    session.ui.note(`a handoff to ${name} was cut short when it was proven already: ${id}`);
+    session.ui.note(`a handoff to ${name} was interrupted after it was proven: ${id}`);
     const done = await session.gate.pass(action, () => finish(session, handoff), outcomeOf).catch(goneIs(session, id));
     if (!done) continue;
     await handoffsOf(session).drop(id);
@@ -134,7 +130,7 @@ export async function clearUp(session: Session, { host, name }: Agent): Promise<
 const changed = ({ name }: Agent, id: string): Fault =>
   new Fault("conflict", `${id} of ${name} is not what was handed over any more`, { data: { reason: "changed" } });
 
-/** What somebody removed or changed on the target meanwhile cannot be finished. */
+/** A session that was removed or changed on the target meanwhile cannot be finished. */
 const goneIs =
   (session: Session, id: string) =>
   async (error: unknown): Promise<undefined> => {
@@ -146,7 +142,7 @@ const goneIs =
     return undefined;
   };
 
-/** Gives up a handoff that was cut short: the target is left without it. */
+/** Gives up an interrupted handoff, and removes it from the target. */
 export async function abandon(session: Session, id: string): Promise<Handoff> {
   const open = handoffsOf(session).all();
   const handoff = open.find((each) => each.id === id);
@@ -166,15 +162,14 @@ async function abandonAlone(session: Session, handoff: Handoff): Promise<void> {
   const action = {
     verb: "handoff",
     target: `${to.host}/${to.agent}`,
-    summary: `take away what is left of the handoff ${id}`,
+    summary: `remove what is left of the handoff ${id}`,
   };
-  // With an agent went all that was its own.
+  // A removed agent has no sessions left.
   await session.gate.pass(action, () =>
     recorded(session, to) ? forget(session, handoff, session.signal) : handoffsOf(session).drop(id),
   );
 }
 
-/** The agent at one end, unless it was removed meanwhile. */
 function recorded(session: Pick<Session, "hosts">, end: { host: string; agent: string }): Agent | undefined {
   try {
     return agentAt(session, end);
