@@ -42,7 +42,7 @@ describe.each(shells)("under $name", (shell) => {
     return stdout.toString().split("\0").slice(0, -1);
   };
 
-  it("any word comes back as it was", () => {
+  it("any word survives quoting", () => {
     const many = fc.array(hostile, { minLength: 1, maxLength: 800, size: "max" });
     const check = (words: string[]) => {
       expect(wordsFrom(sh`printf '%s\0' ${words}`)).toEqual(words);

@@ -16,7 +16,7 @@ it("no command for a person does anything to a file as root", () => {
   expect(found).toEqual([]);
 });
 
-it("what looks at an agent's files does it with the agent's rights", () => {
+it("an agent's files are read with the agent's rights", () => {
   expect(withItsRights({ host: "wolf-i", user: "ada" }, ["ls", "-la", "/home/ada/it's"])).toBe(
     "clm host exec wolf-i --sudo -- runuser -u ada -- ls -la '/home/ada/it'\\''s'",
   );

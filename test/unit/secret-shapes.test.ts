@@ -60,7 +60,7 @@ describe("every place knows every token", () => {
     if (/^\w+-/.test(token)) expect(isSpeakable(token)).toBe(false);
   });
 
-  it("also as a word of a tool's output", () => {
+  it("also in a tool's output", () => {
     expect(linesOf("it is xapp-abcdefgh.")).toContain("xapp-abcdefgh");
     expect(linesOf("it is something.")).not.toContain("something");
   });

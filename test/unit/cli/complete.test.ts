@@ -115,7 +115,7 @@ describe("the scripts", () => {
   const bin = mkdtempSync(join(tmpdir(), "clm-shell-"));
   afterAll(() => rmSync(bin, { recursive: true, force: true }));
   beforeAll(() => {
-    // Answers as clm would, and shows which words it was asked about.
+    // Answers as clm would, and shows the arguments it got.
     const answers = `#!/bin/sh
 shift 2
 case "$*" in
@@ -144,7 +144,7 @@ esac
     expect([status, stderr]).toEqual([0, ""]);
   });
 
-  /** What bash would offer after these words. */
+  /** The completions of bash after these words. */
   function offered(words: string[]) {
     const quoted = words.map((word) => `'${word}'`).join(" ");
     const line = `source "${join(bin, "completion.bash")}"

@@ -20,7 +20,7 @@ async function help(...words: string[]): Promise<string> {
 }
 
 describe("help", () => {
-  it("of clm is the same however it is asked for", async () => {
+  it("of clm is the same, however it is requested", async () => {
     const text = await help("--help");
     expect([await help(), await help("-h"), await help("help")]).toEqual([text, text, text]);
     for (const { name, summary } of catalog)
@@ -67,7 +67,7 @@ describe("help", () => {
     for (const line of before?.split("\n") ?? []) expect(line.length).toBeLessThanOrEqual(72);
   });
 
-  it("is asked for with any words around it", async () => {
+  it("is shown with any arguments around --help", async () => {
     expect(await help("host", "add", "wolf-i", "--bogus", "--help")).toContain("Usage: clm host add");
     expect(await help("host", "add", "--version")).toMatch(/^clm \d+\.\d+\.\d+\n$/);
   });

@@ -74,7 +74,7 @@ describe("help", () => {
     expect(text).not.toContain("melt");
   });
 
-  it("of its own, however it is asked for", async () => {
+  it("its own help, however it is requested", async () => {
     const text = await help("try", "inner", "--help");
     expect([await help("try", "inner"), await help("help", "try", "inner")]).toEqual([text, text]);
     expect(text).toContain("Usage: clm try inner COMMAND");

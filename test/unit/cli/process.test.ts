@@ -120,7 +120,7 @@ describe("the end", () => {
     expect(stderr).toMatch(/^error: nobody caught this \[CLM-9001\]\n/);
   });
 
-  it("is 70, not 0, for what waits for ever", async () => {
+  it("is 70, not 0, for a promise that never settles", async () => {
     const { code, stderr } = await start(["try", "stall"]);
     expect(code).toBe(70);
     expect(stderr).toMatch(/^error: the command waits for something that never happens \[CLM-9001\]\n/);

@@ -110,7 +110,7 @@ describe("clm provider add", () => {
     expect(fault).toMatchObject({ fault: "bad-input", next: ["export KEY", "clm provider show main"] });
   });
 
-  it("a command is asked once, however often the key is needed", async () => {
+  it("a key command runs once, however often the key is needed", async () => {
     const { dir } = await vendorHome(goodKey);
     const count = join(scratch(), "count");
     const command = `cmd:echo x >> ${count}; echo ${goodKey}`;

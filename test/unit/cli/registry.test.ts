@@ -168,7 +168,7 @@ describe("clm registry verify", () => {
     expect(server.asked).toEqual(["right"]);
   });
 
-  it("--cached looks at every version there is", async () => {
+  it("--cached checks every version", async () => {
     const { code, stdout } = await registry("verify", "--cached", "-o", "name");
     expect([code, stdout]).toEqual([0, (await registry("list", "-o", "name")).stdout]);
   });
@@ -293,7 +293,7 @@ versions:
     [["pin", "hermes", "2027.1.1", "--commit", "abc"], "'abc' is not a commit"],
     [["pin", "hermes", "2027.1.1", "--url", "ftp://x/y"], "must be an http, https or file URL"],
     [["pin", "hermes", "2027.1.1", "--url", "https://me:pw@x/y"], "it contains a password"],
-  ])("refuses before it asks anybody: %j", async (words, told) => {
+  ])("refuses before any request: %j", async (words, told) => {
     expect(await registry(...words, "--yes")).toMatchObject({ code: 2, stderr: expect.stringContaining(told) });
   });
 

@@ -44,7 +44,7 @@ const waitAndChange = doing(
   true,
 );
 
-/** Never looks at the signal. */
+/** Ignores the abort signal. */
 const stubborn = doing("try stubborn", async (_, clm) => {
   clm.ui.out("waiting\n");
   await sleep(60_000);

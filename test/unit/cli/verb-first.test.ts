@@ -10,7 +10,7 @@ it.each([
   ["agent runtime ada --host auto", "agent runtime status", "ada --host auto"],
   ["agent runtime codex auto", "agent runtime codex", "auto"],
   ["--config-dir runtime agent runtime ada off", "agent runtime auto", "ada"],
-])("%s is %s with the words %s", async (typed, path, rest) => {
+])("%s is %s with the arguments %s", async (typed, path, rest) => {
   const { command, rest: words } = await locate(typed.split(" "));
   expect([command?.path, words.join(" ")]).toEqual([path, rest]);
 });

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { runCli, type World } from "../../../src/cli/run.js";
 import { memory } from "../ui/streams.js";
 
-/** Runs a command line inside the test, with streams of its own. */
+/** Runs a command line inside the test, with its own streams. */
 export async function clm(argv: string[], world: Partial<World> & { tty?: { columns: number } } = {}) {
   const stdout = memory(world.tty);
   const stderr = memory();

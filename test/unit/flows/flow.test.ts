@@ -196,7 +196,7 @@ describe("undo", () => {
     expect(ended).toMatchObject({ fault: { why } });
   });
 
-  it("takes back a change that failed half-way, and no later one", async () => {
+  it("undoes a change that failed half-way, and no later one", async () => {
     const { events } = await run(async ({ change }, log) => {
       await change("install it", () => Promise.reject(broken()), { undo: undo(log) });
       await change("start it", async () => "pid 42", { undo: undo(log) });

@@ -45,7 +45,7 @@ describe.each(eras)("import of the %s", (era) => {
     }
   }
 
-  it("takes it over whole into another directory, and leaves the old one as it was", async () => {
+  it("imports everything into another directory, and leaves the old one unchanged", async () => {
     const [home, from] = [scratch(), old(era)];
     const before = filesIn(from);
     const { code, stdout, stderr } = await importFrom(home, from);
@@ -151,7 +151,7 @@ describe("a broken directory", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("is a config directory of clm")]);
   });
 
-  it("passes over a secret that is none, as Clawrium does", async () => {
+  it("skips an invalid secret, as Clawrium does", async () => {
     const home = old("clm-era");
     const path = join(home, "secrets.json");
     const all = JSON.parse(readFileSync(path, "utf8"));
@@ -187,7 +187,7 @@ describe("existing records", () => {
     expect(await importFrom(home, from)).toMatchObject({ code: 5 });
     expect(existsSync(join(home, "hosts.json"))).toBe(false);
     await providerStore(home).update(() => ({ providers: { or1: same } }));
-    // Its key is not there: it is another one as long as that is so.
+    // Without its key it counts as another agent.
     expect(await importFrom(home, from)).toMatchObject({ code: 5 });
     cpSync(join(from, "secrets.json"), join(home, "secrets.json"));
     chmodSync(join(home, "secrets.json"), 0o600);

@@ -46,7 +46,7 @@ const ask = async (
 };
 
 describe.each(roads)("asked from %s", (_, from) => {
-  it("everything is filled in and arrives as it was", async () => {
+  it("every placeholder is filled in and arrives unchanged", async () => {
     const { url, host, asked } = await vendor((_, response) => response.end("{}"));
     const question = request({
       method: "POST",
@@ -183,7 +183,7 @@ describe.each(roads)("asked from %s", (_, from) => {
     expect(fault.fault).toBe("bad-input");
   });
 
-  it("a value cannot make a header of its own", async () => {
+  it("a value cannot add a header", async () => {
     const { url, asked } = await vendor((_, response) => response.end("{}"));
     const question = request({ url, headers: { Authorization: "{{api_key}}" } });
     const fault = await faultOf(() => ask(question, from, { api_key: new Secret("a\r\nX-Evil: 1") }));

@@ -76,7 +76,7 @@ describe("a fair queue", () => {
   it.each([
     ["the agent is busy with others", 5, [503, "agent_busy", 5]],
     ["the key has as many as it may have", 1, [429, "concurrency_exceeded", 5]],
-  ] as const)("does not let wait for ever: %s", async (_about, concurrency, refused) => {
+  ] as const)("ends every wait: %s", async (_about, concurrency, refused) => {
     vi.useFakeTimers();
     const queue = new FairQueue({ slots: 1, timeout: 1000 });
     queue.enter("ada", keyOf(concurrency === 1 ? "a" : "b"), still);

@@ -54,7 +54,7 @@ export const agentThatClaims =
     response.end(completion("hello", { usage: usageOf(input, output) }));
   };
 
-/** An agent that repeats something as fast as it is read, without an end. */
+/** An agent that repeats something endlessly, as fast as it is read. */
 export const agentThatRepeats =
   (text: string): Responder =>
   (response) => {

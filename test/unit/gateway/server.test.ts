@@ -657,7 +657,7 @@ describe("answers of the agent that are failures", () => {
       'data: {"type":"response.created","response":{"id":"r1","status":"in_progress"}}\n\n' +
         'data: {"type":"response.output_text.delta","delta":"one"}\n\n',
     ],
-  ])("a stream on %s that ends without a last word", async (path, body) => {
+  ])("a stream on %s that ends without its final event", async (path, body) => {
     const { gateway } = await between((response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.end(body);

@@ -63,7 +63,7 @@ describe.each(Object.keys(standins) as Standin[])("Hermes %s", (version) => {
     };
   }
 
-  it("equal first words begin two sessions, and neither can be computed", async () => {
+  it("equal first messages start two sessions with unpredictable ids", async () => {
     const words = "the door has a new code";
     const first = await chat("ann", words);
     const second = await chat("bob", words);

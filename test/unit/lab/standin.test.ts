@@ -54,7 +54,7 @@ describe("the lab's own manifest", () => {
     expect(statSync(file()).mode & 0o777).toBe(0o600);
   });
 
-  it("is left alone when it is so already", async () => {
+  it("is unchanged when it is up to date", async () => {
     await writeOverlay(home);
     const before = statSync(file(), { bigint: true });
     await writeOverlay(home);

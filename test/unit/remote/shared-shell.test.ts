@@ -72,7 +72,7 @@ describe.each(shells)("several commands in one shell under $name", (shell: Local
     expect((await run(one, "echo again", { keepStdin })).stdout).toBe("again\n");
   });
 
-  it("get a shell of their own while another is at work, and when the one has ended", async () => {
+  it("get a new shell while another command runs, and after the shell has ended", async () => {
     const { one, started } = await counted();
     const waiting = await one.spawn("read -r word; echo $word");
     expect((await run(one, "echo meanwhile", { keepStdin })).stdout).toBe("meanwhile\n");

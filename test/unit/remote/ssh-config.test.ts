@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Fault, isFault } from "../../../src/errors.js";
 import { sshSettings } from "../../../src/remote/ssh-config.js";
 
-// Asks the real ssh, with a config file of our own in the place of the user's.
+// Asks the real ssh, with our own config file instead of the user's.
 const folder = mkdtempSync(join(tmpdir(), "clm-ssh-config-"));
 const path = (name: string) => join(folder, name);
 const env = { ...process.env, CLM_SSH_CONFIG: path("config"), CLM_TEST_SOCK: "/run/test.sock" };
@@ -145,7 +145,7 @@ describe("unsupported settings are reported", () => {
     expect(fault.why.join()).toContain(path("nowhere"));
   });
 
-  test("whatever else makes ssh fail", async () => {
+  test("any other failure of ssh", async () => {
     const fault = await faultOf(ask("web", {}, { PATH: path("broken") }));
     expect(fault.why).toEqual(["no such luck"]);
   });

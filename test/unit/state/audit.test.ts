@@ -212,7 +212,7 @@ test("lines longer than one read of the end are found", async () => {
   expect(verifyAudit(dir)).toMatchObject({ ok: true, entries: 5 });
 });
 
-test("words in every script keep the chain", async () => {
+test("text in every script keeps the chain valid", async () => {
   const dir = scratch();
   await beginAudit(dir, { verb: "host exec", target: "wolf", argv: ["grüße", "日本", "\u2028\n\u0000", "\ud800"] });
   await action(dir, "wolf");
@@ -233,7 +233,7 @@ test("it is read by target, by day and from the end", async () => {
   expect(readAudit(dir, { last: 1, target: "wolf" }).map(({ seq }) => seq)).toEqual([2]);
 });
 
-test("when it cannot be written, the deed does not begin", async () => {
+test("when it cannot be written, the action does not start", async () => {
   const link = scratch();
   symlinkSync(join(link, "elsewhere"), log(link));
   expect((await faultOf(() => action(link, "wolf"))).message).toContain("symbolic link");

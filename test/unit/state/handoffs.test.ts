@@ -43,19 +43,19 @@ it("remembers removed messages until nothing can write them again", async () => 
   const later = (minutes: number) => new Date(at.getTime() + minutes * 60_000);
   await handoffs.swept([id], later(14));
   expect(handoffs.removed(to)).toEqual([id]);
-  // What was not looked for is looked for once more, however long ago it was.
+  // Messages not searched for are searched once more, however old.
   await handoffs.swept(["another"], later(60));
   expect(handoffs.removed(to)).toEqual([id]);
   await handoffs.swept([id], later(16));
   expect([handoffs.removed(to), handoffs.removed({ host: "wolf-i", agent: "ben" })]).toEqual([[], [`${id}-summary`]]);
 });
 
-it("refuses a stage that there is none of", async () => {
+it("refuses an unknown stage", async () => {
   const handoffs = openHandoffs(join(scratch(), "config"));
   await expect(handoffs.put({ ...handoff, stage: "half" as never })).rejects.toMatchObject({ fault: "bug" });
 });
 
-it("what came of a deed is in the audit log's chain", async () => {
+it("the result of an action is in the audit log's chain", async () => {
   const dir = scratch();
   const detail = {
     handoff: { id: handoff.id, from: { agent: "wolf-i/ada", session: "api-1" }, messages: 4, hash: "1b" },

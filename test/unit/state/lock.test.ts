@@ -191,7 +191,7 @@ test("what killed takers left is swept", () => {
   expect(readdirSync(root)).toEqual(["hosts"]);
 });
 
-test("in one process everybody gets a turn, one at a time and in order", async () => {
+test("waiters in one process get the lock one at a time, in order", async () => {
   const root = scratch();
   const order: number[] = [];
   let inside = 0;
@@ -257,7 +257,7 @@ test("a stuck owner loses the lock to a waiter that watched it for the whole exp
   expect(stuck.stillMine()).toBe(false);
 });
 
-test("an owner with a heart keeps it, however long its work takes", async () => {
+test("an owner with a heartbeat keeps it, however long its work takes", async () => {
   const root = scratch();
   const directory = join(root, "locks/hosts");
   await withLock(root, "hosts", { expiry: 50 }, async (lock) => {

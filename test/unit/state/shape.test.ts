@@ -29,7 +29,7 @@ test.each<[Shape<unknown>, unknown]>([
   [record(number), { a: 1 }],
   [pet, { name: "rex" }],
   [pet, { name: "rex", legs: 4, colour: "red" }],
-])("%# is as it should be", (shape, value) => {
+])("%# is valid", (shape, value) => {
   expect(shape.objection(value)).toBeUndefined();
 });
 

@@ -9,7 +9,7 @@ import { faultOf, scratchDirectories } from "./scratch.js";
 
 const scratch = scratchDirectories();
 
-it("a list of hosts or providers is Clawrium's: it is left as it is, and the import is named", async () => {
+it("a list of hosts or providers is Clawrium's: it is not changed, and the import is named", async () => {
   const dir = scratch();
   for (const [file, store] of [
     ["hosts.json", hostStore(dir)],

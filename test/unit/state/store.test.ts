@@ -95,7 +95,7 @@ test("fields that this clm does not know survive, on every level", async () => {
   });
 });
 
-test("a change that throws leaves the file as it was", async () => {
+test("a change that throws leaves the file unchanged", async () => {
   const dir = scratch();
   await petStore(dir).update(adding("rex"));
   const before = textOf(dir);

@@ -23,7 +23,7 @@ const completion = JSON.stringify({
   usage: { prompt_tokens: 12, completion_tokens: 1 },
 });
 
-describe("a secret that is a word of the answer's own form", () => {
+describe("a secret that equals a key or value of the format", () => {
   it.each(["message", "{", "}", '"', ":", "content", "choices", "stop", "assistant", "12", "true", "pong"])(
     "%s leaves a healthy answer healthy",
     (secret) => {

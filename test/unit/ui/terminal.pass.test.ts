@@ -26,7 +26,7 @@ async function passed(secret: string, chunks: Buffer[]): Promise<Buffer[]> {
 
 const every = Buffer.from(Array.from({ length: 1024 }, (_, at) => (at * 7) % 256));
 
-it("bytes that are no text come out as they went in, however they are cut", async () => {
+it("binary bytes pass unchanged, however they are cut", async () => {
   for (const size of [1, 3, 1024]) {
     const chunks = Array.from({ length: Math.ceil(every.length / size) }, (_, at) =>
       every.subarray(at * size, (at + 1) * size),
@@ -35,7 +35,7 @@ it("bytes that are no text come out as they went in, however they are cut", asyn
   }
 });
 
-it.each(["sk-secret", "pässwörd-東京"])("%s is hidden among them, also when it is cut", async (secret) => {
+it.each(["sk-secret", "pässwörd-東京"])("%s is redacted among them, even when it is cut", async (secret) => {
   const bytes = Buffer.concat([every, Buffer.from(secret), every]);
   const expected = Buffer.concat([every, Buffer.from("[secret]"), every]);
   const cut = every.length + 4;

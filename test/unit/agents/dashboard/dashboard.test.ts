@@ -31,7 +31,7 @@ describe("a version's dashboard", () => {
       "ada has no dashboard",
       ["Hermes Agent 2026.5.7 has none; versions >=2026.6.5 do"],
     ],
-  ])("is missed with a clear word", (dashboard, message, why) => {
+  ])("is reported as missing", (dashboard, message, why) => {
     const without = { ...agent("2026.5.7"), manifest: { ...manifest, dashboard } } as ResolvedAgent;
     let fault: unknown;
     try {

@@ -121,7 +121,7 @@ describe("a permission profile", () => {
     expect(profileFor(word, version, known)).toBe(name);
   });
 
-  it.each([":workspace-write", ":none"])("%s is none", (word) => {
+  it.each([":workspace-write", ":none"])("%s is invalid", (word) => {
     expect(() => profileFor(word, "0.166.0", undefined)).toThrow("has no permission profile");
   });
 
@@ -165,7 +165,7 @@ describe("the host's answer", () => {
     ["nothing", ""],
     ["half of it", line.slice(0, 200)],
     ["another thing", "CLM-CODEX {}"],
-  ])("is none when it is %s", (_, text) => {
+  ])("is undefined when it is %s", (_, text) => {
     expect(parseReport(text)).toBeUndefined();
   });
 });

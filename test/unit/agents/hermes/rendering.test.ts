@@ -176,7 +176,7 @@ const allAnswers = (fields: Field[]): Flat => Object.fromEntries(fields.map(anyA
 
 const all = (await loadType("/nowhere", "hermes")).manifest;
 
-describe("a row of its own, with all that it renders, has", () => {
+describe("its own row with all that it renders is there for", () => {
   const whole = (file: string) => cases(file).flatMap(([, , each]) => (each.fault === undefined ? [each] : []));
 
   test.each(Object.entries(all.providers))("the provider %s", (name, { aliases }) => {

@@ -50,7 +50,7 @@ describe("entries", () => {
     return found;
   }
 
-  it("have what follows on lines of its own", () => {
+  it("include their continuation lines", () => {
     expect(
       told("errors", ["2026-11-16 10:00:00 ERROR x: boom", "Traceback:", "  File", "2026-11-16 10:00:01 INFO x: on"]),
     ).toEqual([
@@ -76,7 +76,7 @@ describe("entries", () => {
     ]);
   });
 
-  it("do not grow for ever", () => {
+  it("have a size limit", () => {
     const [[, , text, cut]] = told("agent", ["2026-11-16 10:00:00 INFO x", ...Array(100).fill("y".repeat(50))]) as [
       [string, string, string, boolean],
     ];

@@ -54,7 +54,7 @@ describe("a line on its way", () => {
     ["x".repeat(2899), "x".repeat(2900), "x".repeat(2901), "x".repeat(8700)],
     ["ä€😀".repeat(3000)],
     ["tab\tand \\ and & and 'quotes'"],
-  ])("arrives as it was: %#", (...lines) => {
+  ])("arrives unchanged: %#", (...lines) => {
     const { heard } = sent(lines.map((line) => `${line}\n`).join(""));
     expect(heard).toEqual(lines.map((line) => ({ agent: 3, source: "agent", line, cut: false })));
   });

@@ -38,7 +38,7 @@ function agent(version = manifest.default, more: Partial<ResolvedAgent> = {}): R
   return { manifest, version, release, ...who, paths: pathsFor(manifest, "ada"), ...more };
 }
 
-describe("a wish", () => {
+describe("the desired state", () => {
   const { env, config = "" } = agent().paths;
   const whole = { mode: 0o600, restarts: true, content: { merge: "whole" as const, text: "" } };
   const planned: PlannedFile[] = [

@@ -6,7 +6,7 @@ const known = "hunter2-of-the-fleet";
 const showing = { salt: "0123456789abcdef", secrets: [new Secret(known)] };
 const shown = (line: string): string => shownDiff("", `${line}\n`, showing).join("\n");
 
-describe("a line that anybody may see", () => {
+describe("a line without secrets", () => {
   it.each([
     'default_permissions = ":workspace"',
     'env_vars = ["GITHUB_TOKEN", "API_KEY"]',

@@ -15,7 +15,7 @@ const { manifest } = await loadType("/nonexistent", "hermes");
 const agent = { name: "ada", ref: "ada", host: { name: "wolf-i" } as never, record: sampleAgent("ada") };
 const resolved = { ...resolvedAgent(manifest, agent), paths };
 
-/** The words that systemd-run is given. */
+/** The arguments of systemd-run. */
 const given = (words: string[], env = true): string[] =>
   wordsIn(transientUnit({ resolved, unit: "u.service", sign: "/run/s", env, streams: "pipe", words }));
 
@@ -67,7 +67,7 @@ describe("a command in an agent", () => {
     expect(given(["true"], false).join(" ")).not.toContain(".env");
   });
 
-  it("is passed on as it is, but for what systemd would put in", () => {
+  it("is passed on unchanged, with systemd's specifiers escaped", () => {
     const words = ["printf", "%h", "a b", "it's", "$HOME", "$$", "a$x$", "\\n", "", "-x", "ü"];
     const all = given(words, false);
     expect(all.slice(all.indexOf("--") + 1)).toEqual(words.map((word) => word.replaceAll("$", "$$$$")));

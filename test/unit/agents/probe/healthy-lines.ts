@@ -1,6 +1,6 @@
 const reports: Record<string, string> = { "2026.5.7": "0.13.0", "2026.7.1": "0.18.0" };
 
-/** What proof.sh prints of an agent `ada` that is installed as it should be. */
+/** The output of proof.sh for a correctly installed agent `ada`. */
 export const installedLines = (version: string): string[] => [
   "uid=1001",
   `version=Hermes Agent v${reports[version]} (${version})`,

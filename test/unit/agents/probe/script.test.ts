@@ -226,7 +226,7 @@ describe("the read part of its files is limited", () => {
   });
 });
 
-describe("a file of its own comes as it is", () => {
+describe("its own file arrives unchanged", () => {
   it.each([
     ["with a newline at its end", "a: 1\n\n  b: 2\r\n"],
     ["without one", "{\n}"],
@@ -247,7 +247,7 @@ describe("a file of its own comes as it is", () => {
 });
 
 describe("the agent's port", () => {
-  it("is looked at also where requests come to no end", () => {
+  it("is read even where requests hang", () => {
     program("bash", "exec sleep 30");
     program("timeout", "exit 124");
     expect(parseObservation(parts("key=k pid=0 unit_group=''", "probe_api"))).toMatchObject({
@@ -272,7 +272,7 @@ describe("several agents in one script", () => {
     expect(parseStatusObservations(text, 2).map((sight) => sight?.basics.uid)).toEqual([undefined, 5]);
   });
 
-  it("are not all looked at at once", () => {
+  it("are not all probed at once", () => {
     const script = probeScriptForMany(
       library,
       [],

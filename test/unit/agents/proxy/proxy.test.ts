@@ -126,7 +126,7 @@ describe("a proxy's unit", () => {
     ["2026.5.16", "nous", 1],
     ["2026.5.16", "xai", 0],
     ["2026.5.29", "xai", 1],
-  ])("is wished for only where the version can run it: %s, %s", (version, provider, count) => {
+  ])("is desired only where the version supports it: %s, %s", (version, provider, count) => {
     expect(proxyOperations(resolved({ version, proxy: { provider, port: 8700 } }), 257)).toHaveLength(count);
   });
 
@@ -150,7 +150,7 @@ describe("a proxy's unit", () => {
     }
   });
 
-  it("is a part of what diff and sync look at, with the agent configured or not", () => {
+  it("is part of diff and sync, with the agent configured or not", () => {
     const seen = parseObservation("systemd=257\nend=yes\n");
     if (!seen) throw new Error("the lines do not go to the end");
     const ids = (mark: string | undefined) => installedOperations(resolved(), seen, mark).map(({ id }) => id);
@@ -286,7 +286,7 @@ it.each([
   expect(loginsIn(text, type.status)).toEqual(logins);
 });
 
-describe("a look at it", () => {
+describe("its probe", () => {
   const script = proxyScript(resolved(), type, { port: 8700, logins: true });
 
   it("is a script that sh can read, about the proxy's unit and port", () => {

@@ -34,7 +34,7 @@ const audit = () => readFileSync(join(dir, "audit.jsonl"), "utf8");
 it.each([
   [[], `${value}\n`],
   [["--header"], `Authorization: Bearer ${value}\n`],
-])("goes into a pipe as it is: %j", async (words, stdout) => {
+])("is written to a pipe unchanged: %j", async (words, stdout) => {
   expect(await key(words)).toEqual({ code: 0, stdout, stderr: "" });
 });
 
@@ -57,7 +57,7 @@ it("is not shown in a dry run", async () => {
   expect(await key(["--dry-run"])).toEqual({ code: 0, stdout: "", stderr: "would show the key of wolf:hermes:ada\n" });
 });
 
-it("is not shown while another takes its place, or when it is none", async () => {
+it("is not shown during a rotation, or when it is invalid", async () => {
   await openSecrets(dir).set(instance, nextName(secret), new Secret("ab".repeat(32)), "");
   const changing = await key([]);
   expect([changing.code, changing.stdout]).toEqual([8, ""]);

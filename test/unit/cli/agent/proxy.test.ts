@@ -48,7 +48,7 @@ describe("clm agent proxy", () => {
     expect((await proxy("ada", "enable")).stderr).not.toContain("--provider is missing");
   });
 
-  it("takes nothing away where there is none, and asks no host for it", async () => {
+  it("removes nothing where there is none, and asks no host", async () => {
     const { code, stderr } = await proxy("eve", "disable");
     expect(stderr).toContain("eve has no proxy; nothing was changed");
     expect(code).toBe(0);

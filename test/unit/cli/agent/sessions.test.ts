@@ -91,7 +91,7 @@ describe("a snippet", () => {
     expect(JSON.stringify(hitView("needle", redactor.text, "").data?.(hit))).not.toContain("sk-a");
   });
 
-  it("looks into the calls when the text has it not", () => {
+  it("searches the tool calls when the text has no match", () => {
     const message = messageFrom({ role: "assistant", content: "", tool_calls: [{ name: "sh", arguments: "rm it" }] });
     const hit = { session: "s", source: null, title: null, message };
     expect(hitView("rm", String, "").data?.(hit)).toMatchObject({ snippet: "sh rm it" });

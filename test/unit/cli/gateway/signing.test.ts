@@ -147,7 +147,7 @@ describe("gateway env", () => {
 });
 
 describe("the printed settings are valid", () => {
-  // Everything that some language could take for a sign of its own.
+  // Every character that a language could treat specially.
   const model = `a'b"c\\d$(e)\`f\`\${g}#h!i%j{{k}}:l`;
   const base = "http://127.0.0.1:4141/v1";
   const textOf = (tool: Tool, part = 0) => settingsFor(tool, { base, model, noProxy: "127.0.0.1" })[part]?.text ?? "";

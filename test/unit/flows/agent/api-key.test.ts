@@ -26,7 +26,7 @@ describe("the key an agent's files should have", () => {
     expect([key.reveal(), pending, hidden]).toEqual([current, false, [current]]);
   });
 
-  it("is the new one while it is being changed, whatever the old one is", async () => {
+  it("is the new one during a rotation, whatever the old one is", async () => {
     await keep(place.name, "spoiled");
     await keep(`${place.name}_NEXT`, next);
     const { key, pending } = apiKeyOf(session(), place);

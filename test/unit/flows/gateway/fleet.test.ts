@@ -21,7 +21,7 @@ const host = (more: Partial<Host> = {}, record: Partial<AgentRecord> = {}): Host
 });
 const put = (session: Session, one: Host) => session.hosts.update(() => ({ hosts: [one] }));
 const key = (letter: string) => new Secret(letter.repeat(64));
-/** Long enough that the files are looked at again. */
+/** Long enough that the files are read again. */
 const later = () => vi.setSystemTime(Date.now() + 1000);
 
 describe("the mark of an agent", () => {

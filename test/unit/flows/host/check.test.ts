@@ -59,7 +59,7 @@ describe("checks at their limits", () => {
     expect(JSON.stringify(found)).not.toMatch(/undefined|NaN/);
   });
 
-  it("one bad thing is one bad check", () => {
+  it("one problem fails one check", () => {
     const found = judge({ ...good, disk_free_mb: 1 }).filter(({ result }) => result !== "ok");
     expect(found.map(({ id }) => id)).toEqual(["disk"]);
   });

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { LineSink } from "../../../../src/flows/logs/line-sink.js";
 
-/** Somebody who takes one thing whenever it is said. */
+/** A reader that takes one item at a time. */
 function reader() {
   const seen: number[] = [];
   const takes: (() => void)[] = [];

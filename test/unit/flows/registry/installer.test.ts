@@ -191,7 +191,7 @@ describe("a file", () => {
     expect([kept(), server.asked]).toEqual([[pinned.sha256], []]);
   });
 
-  it("of the user's that is another is refused, also when the right one is kept", async () => {
+  it("of the user with another digest is refused, even when the right one is cached", async () => {
     await fetched("right");
     const error = await fault(fetched("right", { file: put("install.sh", "#!/bin/sh\nrm -rf /\n") }));
     expect([error.fault, error.next]).toEqual(["integrity", []]);

@@ -157,7 +157,7 @@ describe("saved totals", () => {
     await again.close();
   });
 
-  it("is there again however much it came to", async () => {
+  it("is restored, however large", async () => {
     const dir = directory();
     const usage = await Usage.open(dir, { lines: logOf([]) });
     for (const seq of [1, 2]) usage.take(line(seq, { tokens: { input: 1e9, output: 1e9 }, usd: 8_000_000 }));

@@ -250,7 +250,7 @@ test.each([
   });
 });
 
-test("a seq is never given twice, also after something that is no line", async () => {
+test("a seq is never used twice, even after an invalid line", async () => {
   const dir = folder();
   await written(dir, 2);
   const before = readFileSync(head(dir));

@@ -3,7 +3,7 @@ import { chmodSync } from "node:fs";
 import { RequestLog } from "../../../../src/gateway/audit/log.js";
 import { call, ending } from "./calls.js";
 
-/** A process of its own that writes to the log in a folder: it can be killed, have no rights, or be allowed only so much. */
+/** A separate process that writes to the log in a folder: it can be killed, lack permissions, or have a size limit. */
 const [mode = "", dir = ""] = process.argv.slice(2);
 let time = Date.now();
 const log = await RequestLog.open(dir, { maxBytes: 20_000, now: () => new Date(time) });

@@ -101,7 +101,7 @@ describe("a bearer", () => {
     expect(code(newKeyFor(id).reveal())).toBe("invalid_api_key");
   });
 
-  it("from before a rotation works as long as it was given", async () => {
+  it("from before a rotation works for its grace period", async () => {
     const next = newKeyFor(id).reveal();
     await record({ hash: hashed(next), former: { hash: hashed(key), until: "2026-11-16T13:00:00.000Z" } });
     expect([ring.whose(key).id, ring.whose(next).id]).toEqual([id, id]);

@@ -82,7 +82,7 @@ const tells: Answer = ({ method, url, headers }, body, response) => {
 const seenBy = async (answer: IncomingMessage): Promise<ReceivedRequest> => JSON.parse(await text(answer));
 
 describe("a tool's request", () => {
-  it("arrives signed, as it was sent, and the answer comes back as it was given", async () => {
+  it("arrives signed and unchanged, and so does the answer", async () => {
     const url = await both(tells);
     const headers = { ...bearer, "content-type": "application/json", "x-hermes-session-id": "s1", "x-clm-key": "mine" };
     const answer = await send(`${url}/v1/x?b=%2F&a`, { method: "POST", headers }, Buffer.from('{"a":1}'));
@@ -134,7 +134,7 @@ describe("a tool's request", () => {
     expect((await send(`${url}/v1/x`)).statusCode).toBe(201);
   });
 
-  it("each has a nonce of its own, many at once", async () => {
+  it("each has its own nonce, many at once", async () => {
     const url = await both(tells);
     const all = await Promise.all(Array.from({ length: 50 }, async () => seenBy(await send(`${url}/v1/x`))));
     expect(new Set(all.map(({ headers }) => headers["x-clm-nonce"])).size).toBe(50);
@@ -279,7 +279,7 @@ describe("access", () => {
     return send(`${url}/v1/x`, { headers });
   }
 
-  it("everybody on this machine when it is open", async () => {
+  it("accepts everyone on this machine with --open", async () => {
     expect((await open({})).statusCode).toBe(201);
     expect((await open({ authorization: "Bearer none" })).statusCode).toBe(201);
   });

@@ -73,7 +73,7 @@ it("a request answered before kill -9 is refused after it", async () => {
   expect(await codeOf(second.url, signed(nonceFor(99)))).toBe("ok");
 });
 
-it("killed in the middle of many, whatever was answered is refused", async () => {
+it("killed among many requests, every answered one is refused", async () => {
   const dir = scratch();
   const first = await start(dir);
   const passed: RequestInit[] = [];

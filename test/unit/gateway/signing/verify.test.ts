@@ -106,7 +106,7 @@ it.each(["", "clm_", "sk-123", `${vectors.key}x`, vectors.key.slice(1), vectors.
   (text) => expect(signerOf(new Secret(text))).toBeUndefined(),
 );
 
-it("signs no target that cannot be sent as it is", () => {
+it("signs no target that cannot be sent unchanged", () => {
   for (const url of ["/a b", "/a\nb", "/Ł", ""]) {
     expect(() => signedHeaders(secret, { ...plain, url, keyId: vectors.id, now: at, nonce, covered })).toThrow(
       RangeError,
@@ -154,7 +154,7 @@ describe("is refused", () => {
   ])("%s", async (_, name, value) => {
     const checking = gateway(at);
     const refusal = await refusalOf(mustBeSigned(header(name, value), checking));
-    // Always the same words, whatever is wrong.
+    // Always the same message, whatever is wrong.
     expect([refusal.status, refusal.code, refusal.message]).toEqual([
       ...[401, "signature_invalid"],
       "The signature of this request is invalid. List the keys, and which of them sign, with: clm gateway key list",
@@ -267,7 +267,7 @@ it("is accepted with the previous secret of a rotated key", async () => {
   expect((await refusalOf(mustBeSigned(wrong, gateway(at)))).code).toBe("signature_invalid");
 });
 
-describe("whatever byte of it is changed", () => {
+describe("with any changed byte", () => {
   const text = (length: { minLength: number; maxLength: number }) =>
     fc.string({ ...length, unit: fc.integer({ min: 0x21, max: 0xff }).map((code) => String.fromCharCode(code)) });
   const request = fc.record({

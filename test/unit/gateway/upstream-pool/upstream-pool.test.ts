@@ -40,7 +40,7 @@ describe("an upstream pool", () => {
   const pool = (find: () => Promise<never>, timeout = 1000) =>
     new UpstreamPool({ title: "ada on wolf-i", hostBreaker: new Breaker(), connect: find, timeout });
 
-  it("is looked for once, however many wait", async () => {
+  it("is located once, however many requests wait", async () => {
     let looks = 0;
     const tried = pool(async () => {
       looks++;
@@ -239,7 +239,7 @@ describe("an upstream pool", () => {
     await expect(waiting).rejects.toThrow("gone");
   });
 
-  it("is tried again after a moment, also when the clock was set back", async () => {
+  it("is retried after a moment, even when the clock was set back", async () => {
     let looks = 0;
     const tried = pool(async () => {
       looks++;

@@ -63,7 +63,7 @@ describe("pinning", () => {
     },
   );
 
-  test("a key that is none is not written", async () => {
+  test("an invalid key is not written", async () => {
     const { configDir, path } = given();
     const odd = { type: "ssh-ed25519", blob: Buffer.from("odd") };
     await expect(pin(configDir, "wolf-i", odd)).rejects.toSatisfy((error) => isFault(error, "bug"));
@@ -94,7 +94,7 @@ describe("unpinning", () => {
 });
 
 describe("copying", () => {
-  test("gives the new name all keys, over whatever it had, and leaves the old one its own", async () => {
+  test("copies all keys to the new name, replacing its own, and keeps the old one's", async () => {
     const { configDir, text } = given("wolf-i <ed1>\nwolf-j <ed2>\nother <ed2>\nwolf-i <rsa>\n");
     await copyPin(configDir, "wolf-i", "wolf-j");
     expect(text()).toBe(withKeys("wolf-i <ed1>\nother <ed2>\nwolf-i <rsa>\nwolf-j <ed1>\nwolf-j <rsa>\n"));

@@ -90,7 +90,7 @@ describe.each(shells)("converge under $name", (shell) => {
     expect(Math.max(...shell.commands.map((command) => command.length))).toBeLessThan(100);
   }, 60_000);
 
-  it("sends nothing but the script when all is as wished", async () => {
+  it("sends only the script when nothing differs", async () => {
     const list = [note("f", Buffer.alloc(100_000))];
     await apply(list);
     let sent = 0;

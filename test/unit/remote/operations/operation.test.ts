@@ -104,7 +104,7 @@ describe("a script", () => {
     ]);
   });
 
-  it("calls a job with other words, user or place another job", () => {
+  it("treats other arguments, user or directory as another job", () => {
     const digest = (change: object) => script(job({ name: "x", ...command, ...change }))?.[0]?.split(" ")[4];
     const digests = [{}, { argv: ["false"] }, { as: "root" }, { cwd: "/srv" }, { env: { A: "1" } }].map(digest);
     expect(new Set(digests).size).toBe(5);

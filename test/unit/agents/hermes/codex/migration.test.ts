@@ -165,7 +165,7 @@ describe("any file and any servers", () => {
     );
   });
 
-  it("is taken apart and put together whatever stands where", () => {
+  it("is parsed and written back unchanged, whatever its order", () => {
     const some = (...pieces: string[]) =>
       fc.uniqueArray(fc.constantFrom(...pieces), { maxLength: 4 }).map((all) => all.join(""));
     const root = some("a = 1\n", "# c\n", "\n", 'b = """\n# x\n[y]\n"""\n', "  c = [\n 1, # k\n 2,\n]\n");

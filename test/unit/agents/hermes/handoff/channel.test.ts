@@ -123,7 +123,7 @@ describe("a request", () => {
     expect(row()).toEqual(["completed", "discord", null]);
   });
 
-  it("ends with the gateway's own words when that fails", async () => {
+  it("ends with the gateway's own message when that fails", async () => {
     make(gateway("handoff_state = 'failed', handoff_error = 'no home channel configured for discord'"));
     expect((await hand()).at(-1)).toEqual({ ended: "failed", error: "no home channel configured for discord" });
   });
@@ -210,7 +210,7 @@ db.execute(sys.stdin.readline()); db.execute("COMMIT")`;
 describe("an existing request", () => {
   const joined = { state: "pending", joined: true };
 
-  it("is waited for when it is the same, and is not ours to take back", async () => {
+  it("is waited for when it is the same, and never withdrawn", async () => {
     make(standing("pending"));
     expect(await hand({ wait: 0.1 })).toEqual([joined, { ended: "left-pending" }]);
     expect(await hand({}, joined)).toEqual([joined, { ended: "left-pending" }]);

@@ -121,7 +121,7 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     const found = (word: string) => query(`SELECT rowid FROM messages_fts WHERE messages_fts MATCH '"${word}"'`).length;
     expect([found("README"), found("handoff"), found("c0de"), found("hello")]).toEqual([1, 0, 0, 1]);
     expect(query("SELECT id FROM messages WHERE session_id = 'own'")).toHaveLength(2);
-    // Again it changes nothing, also when people went on.
+    // A second run changes nothing, even after new messages.
     execute(`INSERT INTO messages (session_id, role, content, timestamp) VALUES ('${id}', 'user', 'more', 9e9)`);
     const again = ask(settle());
     expect(again.planted).toBe(false);
@@ -248,7 +248,7 @@ describe.each(releases)("a database of Hermes 0.%d", (minor) => {
     expect(query(state)).toEqual([{ ended_at: 7, end_reason: "handed_over" }]);
   });
 
-  it("leaves a session that has ended as it is", () => {
+  it("keeps an ended session unchanged", () => {
     make(minor);
     execute("UPDATE sessions SET ended_at = 5, end_reason = 'cli_close' WHERE id = 'own'");
     expect(ask({ verb: "close", id: "own", last: 2, at: 7 })).toEqual({ closed: true, before: true });

@@ -258,7 +258,7 @@ describe("the Python that reads it", () => {
     expect(ids(ask(list(), { PATH: "/nonexistent" }))).toHaveLength(2);
   });
 
-  it("is missed when there is none", () => {
+  it("is reported when it is missing", () => {
     expect(ask(list(), { PATH: "/nonexistent" })).toEqual(["no-python"]);
   });
 });

@@ -70,7 +70,7 @@ describe.each(["state", "gate", "chat", "listeners"])("proofs: %s", (file) => {
   it.each(cases(file).map((each) => [each.about, each] as const))("%s", (_about, each) => {
     const agent = { ...subjectFor(each.version ?? "2026.7.1", each.channels), adopted: each.adopted ?? false };
     const first = each.first && see(each, each.first);
-    // Those of connections have cases of their own below.
+    // Connection proofs have their own cases below.
     const isHere = (id: string) => id !== "channels" && id !== "mcp";
     const judged = judge(agent, see(each, each.lines ?? []), { first, chat: hermesChat, noChat: each.noChat });
     const proofs = judged.filter(({ id }) => isHere(id));

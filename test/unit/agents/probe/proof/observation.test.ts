@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { parseObservation } from "../../../../../src/agents/probe/proof/observation.js";
 
-it("a text that came in pieces is whole, also where a character was cut in two", () => {
+it("a text in pieces is joined, even where a character was cut in two", () => {
   const config = `${"note: ünïcödé\n".repeat(300)}end: true\n`;
   const pieces =
     Buffer.from(config)

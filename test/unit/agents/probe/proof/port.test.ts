@@ -113,7 +113,7 @@ it.each<[string, Line[], string[]]>([
   expect(judged([own, ...lines])).toEqual([...ownLines, ...strangers]);
 });
 
-it("a process that ended while it was looked at vouches for nothing: its number may be another's", () => {
+it("a process that ended during the check proves nothing: its pid may be reused", () => {
   expect(judged([own], { processes: ["701"] })).toEqual(["listen=0100007F/7", "holder=no"]);
 });
 

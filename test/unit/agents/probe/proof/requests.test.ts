@@ -79,7 +79,7 @@ describe("not a byte is sent", () => {
     expect([connected > 0, bytes]).toEqual([true, 0]);
   });
 
-  it.each(["ask_statuses", "ask_chat"])("before all connections were open and looked at (%s)", async (call) => {
+  it.each(["ask_statuses", "ask_chat"])("before all connections were open and verified (%s)", async (call) => {
     const running = run(call, { look: "sleep 0.5" });
     await once(server, "connection");
     await new Promise((resolve) => setTimeout(resolve, 200));

@@ -51,7 +51,7 @@ interface ServerCase {
   server: Record<string, unknown>;
 }
 
-describe("a server of one's own", () => {
+describe("the user's own server", () => {
   const servers = read<ServerCase>("own-server").map(
     (each) => [each.tells, JSON.stringify(each.server), each] as const,
   );

@@ -118,7 +118,7 @@ describe("a backup", () => {
       (home: string) => truncateSync(join(home, ".hermes/SOUL.md"), 2_000_000),
       /SOUL\.md: the backup would be larger than 1 MB/,
     ],
-  ])("is none with %s", (_about, spoil, complaint) => {
+  ])("is undefined with %s", (_about, spoil, complaint) => {
     const { home, backUp } = homeWith({ ".hermes/SOUL.md": "me" });
     spoil(home);
     expect(backUp(1e6)).toMatchObject({ status: 1, stderr: expect.stringMatching(complaint) });
