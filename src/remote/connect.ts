@@ -154,10 +154,9 @@ async function dial(target: Target, settings: SshSettings, means: ConnectOptions
   } finally {
     clock.stop();
   }
-  return connection(client, {
-    ...{ target, user: settings.user, hostKey: shown, passwords: means.credentials, signal },
-    ...(means.timeout !== undefined && { startTimeout: Math.min(means.timeout, 10_000) }),
-  });
+  const startTimeout = means.timeout === undefined ? undefined : Math.min(means.timeout, 10_000);
+  const { user } = settings;
+  return connection(client, { target, user, hostKey: shown, passwords: means.credentials, signal, startTimeout });
 }
 
 /** With a configured identity the agent offers only that key, as `ssh -i` with IdentitiesOnly does. */

@@ -1,3 +1,5 @@
+import { defined } from "../text/defined.js";
+
 /** A jump host. */
 export interface Hop {
   hostname: string;
@@ -64,13 +66,11 @@ export function parseSshSettings(output: string, here: LocalUser): SshSettings {
   const host = one("hostname") ?? one("host") ?? "";
   const user = one("user") ?? here.user;
   const port = Number(one("port") ?? 22);
-  const hostKeyAlias = one("hostkeyalias");
-  const proxyCommand = one("proxycommand");
   const tokens = { d: here.home, u: here.user, h: host, n: one("host") ?? host, p: String(port), r: user, "%": "%" };
   const expand = (path: string) => expandPath(path, tokens, here);
-  const identityAgent = agentSocket(values.get("identityagent")?.[0], expand, here);
+  const connectTimeout = Number(one("connecttimeout")) * 1000;
 
-  return {
+  return defined({
     hostname: host.replace(/^\[(.*)\]$/, "$1"),
     user,
     port,
@@ -79,29 +79,24 @@ export function parseSshSettings(output: string, here: LocalUser): SshSettings {
     proxyJump: one("proxyjump")?.split(",").map(parseHop) ?? [],
     userKnownHostsFiles: all("userknownhostsfile").flatMap(splitPaths).map(expand),
     globalKnownHostsFiles: all("globalknownhostsfile").flatMap(splitPaths).map(expand),
-    ...(hostKeyAlias !== undefined && { hostKeyAlias }),
-    ...(proxyCommand !== undefined && { proxyCommand }),
-    ...(identityAgent !== undefined && { identityAgent }),
-    ...aliveFrom(one("serveraliveinterval"), one("serveralivecountmax")),
-    ...(Number(one("connecttimeout")) > 0 && { connectTimeout: Number(one("connecttimeout")) * 1000 }),
-  };
+    hostKeyAlias: one("hostkeyalias"),
+    proxyCommand: one("proxycommand"),
+    identityAgent: agentSocket(values.get("identityagent")?.[0], expand, here),
+    alive: aliveFrom(one("serveraliveinterval"), one("serveralivecountmax")),
+    connectTimeout: connectTimeout > 0 ? connectTimeout : undefined,
+  });
 }
 
 /** OpenSSH prints zero for unset. */
-function aliveFrom(seconds = "0", unanswered = "3"): Pick<SshSettings, "alive"> {
-  return Number(seconds) > 0 ? { alive: { milliseconds: Number(seconds) * 1000, unanswered: Number(unanswered) } } : {};
-}
+const aliveFrom = (seconds = "0", unanswered = "3"): SshSettings["alive"] =>
+  Number(seconds) > 0 ? { milliseconds: Number(seconds) * 1000, unanswered: Number(unanswered) } : undefined;
 
 /** `[user@]host[:port]` or an `ssh://` URL; IPv6 is in brackets when a port follows. */
 export function parseHop(text: string): Hop {
   const address = text.trim().replace(/^ssh:\/\/(.*?)\/?$/, "$1");
   const [, user, bracketed, plain, port] =
     /^(?:(.*)@)?(?:\[([^\]]*)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(address) ?? [];
-  return {
-    hostname: bracketed ?? plain ?? address,
-    ...(port !== undefined && { port: Number(port) }),
-    ...(user !== undefined && { user }),
-  };
+  return defined({ hostname: bracketed ?? plain ?? address, port: port === undefined ? port : Number(port), user });
 }
 
 /** `ssh -G` joins paths with spaces and quotes nothing, so a word that does not start a path continues the one before. */

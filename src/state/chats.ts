@@ -1,6 +1,6 @@
 import type { LockOptions } from "./lock.js";
 import { object, record, type TypeOf, text } from "./shape.js";
-import { jsonStore, type Store } from "./store.js";
+import { jsonStore } from "./store.js";
 
 const chats = object({
   /** By `HOST/NAME`: the last conversation with that agent. The messages stay with the agent. */
@@ -20,14 +20,7 @@ export interface LastChats {
 }
 
 export function openChats(dir: string, lock: LockOptions = {}): LastChats {
-  const store: Store<Chats> = jsonStore<Chats>({
-    dir,
-    file: "chats.json",
-    version: 1,
-    shape: chats,
-    empty: () => ({ last: {} }),
-    lock,
-  });
+  const store = jsonStore<Chats>({ dir, file: "chats.json", shape: chats, empty: () => ({ last: {} }), lock });
   const rekey = async (keyFor: (key: string) => string | undefined) => {
     // Nothing to change: do not create the directory or take the lock.
     if (Object.keys(store.read().last).every((key) => keyFor(key) === key)) return;

@@ -48,14 +48,7 @@ export type GatewayKeys = TypeOf<typeof keys>;
  * one all the time.
  */
 export function gatewayKeyStore(dir: string, lock: LockOptions = {}): Store<GatewayKeys> {
-  return jsonStore<GatewayKeys>({
-    dir,
-    file: "gateway-keys.json",
-    version: 1,
-    shape: keys,
-    empty: () => ({ keys: {} }),
-    lock,
-  });
+  return jsonStore<GatewayKeys>({ dir, file: "gateway-keys.json", shape: keys, empty: () => ({ keys: {} }), lock });
 }
 
 /** The key with that name or id. Of several with one name: the one that is not revoked, else the last revoked. */

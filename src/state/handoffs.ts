@@ -1,6 +1,6 @@
 import type { LockOptions } from "./lock.js";
 import { nullable, number, object, oneOf, optional, record, type TypeOf, text, whole } from "./shape.js";
-import { jsonStore, type Store } from "./store.js";
+import { jsonStore } from "./store.js";
 
 const handoff = object({
   /** Also the id of the session on the target. */
@@ -48,9 +48,8 @@ export interface OpenHandoffs {
 const maxTurnMs = 15 * 60_000;
 
 export function openHandoffs(dir: string, lock: LockOptions = {}): OpenHandoffs {
-  const store: Store<Handoffs> = jsonStore<Handoffs>({
-    ...{ dir, file: "handoffs.json", version: 1, shape: handoffs, empty: () => ({ handoffs: {} }), lock },
-  });
+  const empty = () => ({ handoffs: {} });
+  const store = jsonStore<Handoffs>({ dir, file: "handoffs.json", shape: handoffs, empty, lock });
   return {
     all: () => Object.values(store.read().handoffs),
     async put(handoff) {

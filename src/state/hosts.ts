@@ -50,7 +50,7 @@ export type Fleet = TypeOf<typeof fleet>;
 
 /** `hosts.json`: every host clm knows, and the agents on it. */
 export function hostStore(dir: string, lock: LockOptions = {}): Store<Fleet> {
-  return jsonStore<Fleet>({ dir, file: "hosts.json", version: 1, shape: fleet, empty: () => ({ hosts: [] }), lock });
+  return jsonStore<Fleet>({ dir, file: "hosts.json", shape: fleet, empty: () => ({ hosts: [] }), lock });
 }
 
 export function findHost(hosts: readonly Host[], name: string): Host {

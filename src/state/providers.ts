@@ -26,14 +26,8 @@ export type Providers = TypeOf<typeof providers>;
 
 /** `providers.json`: the model providers. */
 export function providerStore(dir: string, lock: LockOptions = {}): Store<Providers> {
-  return jsonStore<Providers>({
-    dir,
-    file: "providers.json",
-    version: 1,
-    shape: providers,
-    empty: () => ({ providers: {} }),
-    lock,
-  });
+  const empty = () => ({ providers: {} });
+  return jsonStore<Providers>({ dir, file: "providers.json", shape: providers, empty, lock });
 }
 
 /** An agent's model: its own, or its provider's default. */

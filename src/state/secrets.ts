@@ -71,12 +71,9 @@ export function openSecrets(dir: string, options: LockOptions & { now?: () => Da
     },
     names: (instance) => Object.keys(secretsOf(store.read(), instance) ?? {}),
     described: (instance) =>
-      Object.entries(secretsOf(store.read(), instance) ?? {}).map(
-        ([name, { created_at, updated_at, description }]) => ({
-          ...{ name, created_at, updated_at },
-          description: description ?? "",
-        }),
-      ),
+      Object.entries(secretsOf(store.read(), instance) ?? {}).map(([name, { created_at, updated_at, description }]) => {
+        return { name, created_at, updated_at, description: description ?? "" };
+      }),
     instances: () => Object.keys(store.read()).flatMap((key) => parseOwnerKey(key) ?? []),
     all: () =>
       Object.values(store.read()).flatMap((secrets) => Object.values(secrets).map(({ value }) => new Secret(value))),

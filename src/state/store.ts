@@ -16,7 +16,7 @@ export interface StoreSpec<T> {
   /** The file's name in it: `hosts.json`. */
   file: string;
   /** The version this clm writes, as `"version"` beside the content. */
-  version: number;
+  version?: number;
   /** Checks the content. Unknown members are kept. */
   shape: Shape<T>;
   empty: () => T;
@@ -50,7 +50,7 @@ interface Snapshot<T> {
 
 /** A JSON file with a version, a lock, atomic writes and backups. */
 export function jsonStore<T extends object>(spec: StoreSpec<T>): Store<T> {
-  const { dir, file, version, shape } = spec;
+  const { dir, file, version = 1, shape } = spec;
   const path = join(dir, file);
   const backupDirectory = join(dir, "backups");
 
