@@ -3,6 +3,7 @@ import type { AgentRecord } from "../../state/agent.js";
 import { type Agent, agentId } from "../../state/agents.js";
 import { type Providers, providerStore } from "../../state/providers.js";
 import type { Context, View } from "../command.js";
+import { describe } from "../describe.js";
 
 /** The chosen model, or else the provider's default. */
 const modelIn = ({ provider, model }: Pick<AgentRecord, "provider" | "model">, { providers }: Providers) =>
@@ -65,7 +66,7 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
   const withModel = (choice: { provider: string; model?: string | undefined }) =>
     [choice.provider, modelIn(choice, known) ?? []].flat().join(" ");
   const auxiliary = Object.entries(record.auxiliary ?? {}).map(([task, choice]) => `${task}: ${withModel(choice)}`);
-  const lines: [string, string | number | undefined][] = [
+  return describe(12, [
     ["Name", name],
     ["Key", agentId(agent)],
     ["Host", host.name],
@@ -91,8 +92,7 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
       ? [["Failed", `${record.failed.at}, ${record.failed.proofs.join(", ")}`] as [string, string]]
       : []),
     ["Next", next],
-  ];
-  return lines.map(([title, value]) => `${`${title}:`.padEnd(12)} ${value || "-"}`).join("\n");
+  ]);
 }
 
 export const checkView: View<Check> = {

@@ -3,12 +3,13 @@ import type { ChannelHandoffResult } from "../../flows/handoff/channel/hand.js";
 import type { CompletedHandoff } from "../../flows/handoff/open.js";
 import type { Handoff } from "../../state/handoffs.js";
 import type { View } from "../command.js";
+import { describe } from "../describe.js";
 
 /** What would move, for a person. */
 export function planText(plan: HandoffPlan): string {
   const { messages, tools, taken, since, until, attachments } = plan;
   const called = Object.entries(tools).map(([name, count]) => `${name} ${count}`);
-  const lines: [string, string | undefined][] = [
+  return describe(12, [
     ["From", `${plan.from.agent}, session ${plan.from.session}`],
     ["To", `${plan.to.agent}${plan.to.model ? ` (${plan.to.model})` : ""}`],
     ["Title", plan.title],
@@ -22,8 +23,7 @@ export function planText(plan: HandoffPlan): string {
     ["Said", since && until ? `${clock(since)} to ${clock(until)}` : undefined],
     ["Left behind", takenText(taken, plan.fit)],
     ["Window", windowText(plan.fit)],
-  ];
-  return lines.map(([title, value]) => `${`${title}:`.padEnd(12)} ${value || "-"}`).join("\n");
+  ]);
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;

@@ -2,6 +2,7 @@ import type { Host } from "../../state/hosts.js";
 import { megabytes } from "../../ui/size.js";
 import { age } from "../../ui/time.js";
 import type { View } from "../command.js";
+import { describe } from "../describe.js";
 
 export const labels = (host: Host): string =>
   Object.entries(host.labels)
@@ -53,5 +54,5 @@ export function describeHost(host: Host, fingerprints: string[], now: Date): str
       ["Seen", `${age(new Date(facts.seen_at), now)} ago`],
     );
   }
-  return lines.map(([title, value]) => `${`${title}:`.padEnd(10)} ${value || "-"}`).join("\n");
+  return describe(10, lines);
 }

@@ -5,6 +5,7 @@ import type { Fleet } from "../../state/hosts.js";
 import type { Provider, Providers } from "../../state/providers.js";
 import type { Secrets } from "../../state/secrets.js";
 import type { View } from "../command.js";
+import { describe } from "../describe.js";
 import { usersOf } from "./users.js";
 
 /** A provider with the places of its secrets and the agents that use it. Contains no secret. */
@@ -67,5 +68,5 @@ export function describeProvider(row: ProviderRow): string {
     ["Updated", row.updated_at],
   ];
   const width = Math.max(...lines.map(([title]) => title.length + 1), 10);
-  return lines.map(([title, value]) => `${`${title}:`.padEnd(width)} ${value || "-"}`).join("\n");
+  return describe(width, lines);
 }

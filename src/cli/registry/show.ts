@@ -3,12 +3,13 @@ import { inRange } from "../../agents/manifest/versions.js";
 import { capabilitiesOf } from "../../agents/type.js";
 import { megabytes, size } from "../../ui/size.js";
 import type { Handler } from "../command.js";
+import { describe } from "../describe.js";
 import type { show } from "./commands.js";
 import { entryOf } from "./list.js";
 
 export const run: Handler<typeof show> = async ({ args }, clm) => {
   const details = await readVersion(clm.configDir, args.type, args.version);
-  clm.show(details, () => describe(details));
+  clm.show(details, () => describeVersion(details));
 };
 
 async function readVersion(configDir: string, type: string, named?: string) {
@@ -34,10 +35,10 @@ async function readVersion(configDir: string, type: string, named?: string) {
   };
 }
 
-function describe(details: Awaited<ReturnType<typeof readVersion>>): string {
+function describeVersion(details: Awaited<ReturnType<typeof readVersion>>): string {
   const { installer, requires } = details;
   const names = (parts: { name: string }[]) => parts.map(({ name }) => name).join(", ");
-  const lines: [string, string | undefined][] = [
+  return describe(11, [
     ["Type", `${details.type} (${details.title})`],
     ["Version", `${details.version}${details.standin ? ", a stand-in for tests" : ""}`],
     ["Reports", details.reports],
@@ -61,6 +62,5 @@ function describe(details: Awaited<ReturnType<typeof readVersion>>): string {
     ["Channels", names(details.channels)],
     ["MCP", names(details.mcp)],
     ["Versions", details.versions.join(", ")],
-  ];
-  return lines.map(([title, value]) => `${`${title}:`.padEnd(11)} ${value || "-"}`).join("\n");
+  ]);
 }

@@ -1,6 +1,7 @@
 import type { AgentProxy } from "../../../agents/proxy/proxy.js";
 import type { ProxyStatus } from "../../../flows/agent/proxy/status.js";
 import type { Agent } from "../../../state/agents.js";
+import { describe } from "../../describe.js";
 
 /** The name of its models at the gateway. */
 const asModel = ({ ref }: Agent): string => `${ref}/proxy/MODEL`;
@@ -30,15 +31,14 @@ export function statusJson(status: ProxyStatus): object {
 }
 
 export function describeStatus({ agent, proxy, unit, enabled, holders, logins, upstream }: ProxyStatus): string {
-  const lines: [string, string | undefined][] = [
+  return describe(12, [
     ["Proxy", proxy ? `${proxy.provider}, 127.0.0.1:${proxy.port} on ${agent.host.name}` : "none"],
     ["Unit", unit && `${proxy?.unit ?? ""} ${unit}${enabled ? "" : ", not enabled"}`.trim()],
     ["Held by", holders.map(({ pid, user, command, own }) => holderText(pid, user, command, own)).join("; ")],
     ["Upstream", upstream],
     ["Paths", proxy?.paths.map((path) => `/v1${path}`).join(" ")],
     ...logins.map(({ provider, state }): [string, string] => [`Login ${provider}`, state]),
-  ];
-  return lines.map(([title, value]) => `${`${title}:`.padEnd(12)} ${value || "-"}`).join("\n");
+  ]);
 }
 
 const holderText = (pid: number, user: string, command: string, own: boolean): string =>
