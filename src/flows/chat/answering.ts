@@ -69,19 +69,15 @@ const meanings: Partial<Record<FailureCause, string>> = {
 };
 
 export function refused({ name, ref }: ResolvedAgent, session: string, status: number, body: string): Fault {
-  const next: Record<number, string> = {
-    401: `clm agent configure ${ref}`,
-    413: `clm chat ${ref} --help`,
-    429: `clm chat ${ref} --session ${session}`,
+  const known: Record<number, [meaning: string, next: string]> = {
+    401: ["it refuses its own key", `clm agent configure ${ref}`],
+    413: ["the message is larger than it accepts", `clm chat ${ref} --help`],
+    429: ["it is busy; try again in a moment", `clm chat ${ref} --session ${session}`],
   };
-  const means: Record<number, string> = {
-    401: "it refuses its own key",
-    413: "the message is larger than it accepts",
-    429: "it is busy; try again in a moment",
-  };
+  const [meaning, next = `clm agent doctor ${ref}`] = known[status] ?? [];
   return new Fault("remote-failed", `${name} did not accept the message`, {
-    why: [...(means[status] ? [means[status]] : []), brief(refusal(status, body), 600)],
-    next: next[status] ?? `clm agent doctor ${ref}`,
+    why: [...(meaning ? [meaning] : []), brief(refusal(status, body), 600)],
+    next,
     data: { status, session },
   });
 }

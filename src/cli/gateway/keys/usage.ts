@@ -1,19 +1,43 @@
-import { type UsageGroup, usageOf } from "../../../flows/gateway/usage.js";
-import type { Totals } from "../../../gateway/allowance/totals.js";
+import { usageIn } from "../../../flows/gateway/usage.js";
+import { before, dayOf, none, sumOf, type Totals, type UsageRow } from "../../../gateway/allowance/totals.js";
+import { findAgent } from "../../../state/agents.js";
+import { findGatewayKey, type GatewayKeys, gatewayKeyStore } from "../../../state/gateway-keys.js";
+import { hostStore } from "../../../state/hosts.js";
+import { isGlob, matchesPattern } from "../../../text/wildcard.js";
 import type { Handler } from "../../command.js";
 import { parseTime } from "../../parse-time.js";
 import type { usage } from "./commands.js";
 import { dollars } from "./money.js";
 
+interface UsageQuery {
+  key?: string | undefined;
+  /** NAME, HOST/NAME or a pattern of one. */
+  agent?: string | undefined;
+  since?: Date | undefined;
+}
+
 export const run: Handler<typeof usage> = async ({ options }, clm) => {
   const { key, agent, since, by } = options;
+  const { configDir } = clm;
+  const keys = gatewayKeyStore(configDir).read();
+  const all = (await usageIn(configDir)).rows();
   const from = since === undefined ? undefined : dateOf(since, clm.now());
-  const { rows, total } = await usageOf(clm.configDir, { key, agent, since: from, by });
+  const rows = all.filter(filterFor(configDir, keys, all, { key, agent, since: from }));
+  const grouped = new Map<string, UsageRow[]>();
+  for (const row of rows) {
+    const id = { key: row.key, agent: row.target, day: row.day }[by];
+    grouped.set(id, [...(grouped.get(id) ?? []), row]);
+  }
+  const groups = [...grouped]
+    .map(([id, those]) => ({ id, of: by === "key" ? keyName(keys, id) : id, ...sumOf(those) }))
+    .sort((a, b) => inOrder(a.of, b.of));
+  const total = sumOf(rows);
   if (clm.format !== "table") {
-    clm.show({ by, rows: rows.map((row) => ({ ...named(row, by), ...asData(row) })), total: asData(total) });
+    const data = groups.map(({ of, id, ...sums }) => ({ [by]: of, ...(by === "key" && { id }), ...asData(sums) }));
+    clm.show({ by, rows: data, total: asData(total) });
     return undefined;
   }
-  clm.list(rows.length === 0 ? [] : [...rows, { of: "total", ...total }], {
+  clm.list(groups.length === 0 ? [] : [...groups, { of: "total", ...total }], {
     columns: [
       { title: by, value: ({ of }) => of, whole: true },
       { title: "requests", value: ({ requests }) => requests },
@@ -33,12 +57,29 @@ function dateOf(since: string, now: Date): Date {
   return new Date("at" in moment ? moment.at * 1000 : now.getTime() - moment.ago * 1000);
 }
 
-const named = ({ of, id }: UsageGroup, by: string) => ({ [by]: of, ...(id !== undefined && { id }) });
+/** Throws for a key or an agent that does not exist and never did. */
+function filterFor(configDir: string, keys: GatewayKeys, all: UsageRow[], { key, agent, since }: UsageQuery) {
+  const id = key === undefined ? undefined : findGatewayKey(keys, key).id;
+  const first = since && dayOf(since);
+  const isOfAgent = ({ target }: UsageRow) => agent === undefined || isTarget(agent, target);
+  // Removed agents have usage too; a name without any usage is probably mistyped.
+  if (agent !== undefined && !isGlob(agent) && !all.some(isOfAgent)) findAgent(hostStore(configDir).read(), agent);
+  return (row: UsageRow): boolean =>
+    (id === undefined || row.key === id) &&
+    (first === undefined || (row.day !== before && row.day >= first)) &&
+    isOfAgent(row);
+}
 
-const asData = ({ requests, errors, input, output, nano }: Totals) => ({
-  requests,
-  errors,
-  input,
-  output,
-  usd: nano / 1e9,
-});
+/** `host/agent/proxy` counts for the agent. */
+function isTarget(word: string, target: string): boolean {
+  const [host = "", name = ""] = target.split("/");
+  return target !== none && matchesPattern(word, word.includes("/") ? `${host}/${name}` : name);
+}
+
+const keyName = ({ keys }: GatewayKeys, id: string): string =>
+  (Object.hasOwn(keys, id) ? keys[id]?.name : undefined) ?? id;
+
+/** `before` is older than every day. */
+const inOrder = (a: string, b: string): number => Number(b === before) - Number(a === before) || (a < b ? -1 : 1);
+
+const asData = ({ nano, ...totals }: Totals) => ({ ...totals, usd: nano / 1e9 });
