@@ -1,4 +1,5 @@
-import { agentChecks, machineChecks } from "../agents/doctor/check.js";
+import { machineChecks } from "../agents/doctor/machine-checks.js";
+import { agentChecks } from "../agents/manifest/agent-checks.js";
 import { faults } from "../errors.js";
 import type { Command, Noun, OptionSpec } from "./command.js";
 import { globalsAnywhere } from "./globals.js";

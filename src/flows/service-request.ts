@@ -1,7 +1,7 @@
 import type { Check } from "../agents/check.js";
 import { fill } from "../agents/files/template.js";
+import type { Values } from "../agents/manifest/fields.js";
 import type { ServiceRequest } from "../agents/manifest/manifest.js";
-import type { Values } from "../agents/plan/resolved-agent.js";
 import { Fault } from "../errors.js";
 import type { Connection } from "../remote/connection.js";
 import { Secret } from "../secret.js";

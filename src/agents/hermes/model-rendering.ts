@@ -5,11 +5,12 @@ import type { EnvDraft } from "../files/env-draft.js";
 import { plain } from "../files/env-draft.js";
 import { fill, namesIn } from "../files/template.js";
 import { filled, type Tree } from "../files/tree.js";
+import type { Values } from "../manifest/fields.js";
 import { answered, publicValues } from "../manifest/fields.js";
 import type { Field, Manifest, ProviderType } from "../manifest/manifest.js";
 import { versionsIn } from "../manifest/registry.js";
 import { inRange } from "../manifest/versions.js";
-import type { ModelChoice, ResolvedAgent, Values } from "../plan/resolved-agent.js";
+import type { ModelChoice, ResolvedAgent } from "../plan/resolved-agent.js";
 
 /** What a provider says about a model, before it is known whose variables it shares a file with. */
 export interface RenderedModel {

@@ -4,11 +4,12 @@ import { didYouMean } from "../../text/nearest.js";
 import { mergeDeep } from "../../text/record.js";
 import { EnvDraft } from "../files/env-draft.js";
 import { filled, leavesOf, type Tree } from "../files/tree.js";
+import type { Values } from "../manifest/fields.js";
 import { answered, publicValues } from "../manifest/fields.js";
 import type { ChannelType, Field, McpType } from "../manifest/manifest.js";
 import { inRange } from "../manifest/versions.js";
 import type { ManagedFile } from "../plan/managed-file.js";
-import { type Answers, mustHavePath, namedPaths, type ResolvedAgent, type Values } from "../plan/resolved-agent.js";
+import { type Answers, mustHavePath, namedPaths, type ResolvedAgent } from "../plan/resolved-agent.js";
 import { codexFiles } from "./codex/files.js";
 import { runsOnCodex, runtimeConfig, runtimeEnv } from "./codex/runtime.js";
 import {

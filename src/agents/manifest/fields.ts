@@ -1,8 +1,10 @@
 import { isIP } from "node:net";
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
-import type { Values } from "../plan/resolved-agent.js";
 import type { Field } from "./manifest.js";
+
+/** Answers to fields; what is secret is a Secret. */
+export type Values = Record<string, string | Secret>;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;

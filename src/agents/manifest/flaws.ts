@@ -1,5 +1,5 @@
-import { isAgentCheck } from "../doctor/check.js";
 import { namesIn } from "../files/template.js";
+import { isAgentCheck } from "./agent-checks.js";
 import type { Field, Manifest } from "./manifest.js";
 
 export interface Flaw {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { currentId, proofIds } from "../probe/proof/proof.js";
+import { currentId, proofIds } from "./proof-ids.js";
 import { isRange, isVersion } from "./versions.js";
 
 /**

@@ -3,10 +3,10 @@ import { absent, dir, file, type Operation } from "../../remote/operations/opera
 import { Secret } from "../../secret.js";
 import { dotenvFile } from "../files/env-file.js";
 import { mergeConfig } from "../files/yaml-merge.js";
-import type { Observation, ObservedText } from "../probe/proof/observation.js";
 import { withItsRights } from "./as-agent.js";
 import { type Derived, type ManagedFile, ownedIn } from "./managed-file.js";
 import { ManualFix } from "./manual-fix.js";
+import type { ObservedHost, ObservedText } from "./observed-host.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 
 /** A managed file with the text it should have, given what is on the host. */
@@ -26,7 +26,7 @@ export interface PlannedFile {
 export function planFiles(
   agent: ResolvedAgent,
   files: readonly ManagedFile[],
-  { texts }: Pick<Observation, "texts">,
+  { texts }: Pick<ObservedHost, "texts">,
   owned: Readonly<Record<string, string[]>>,
 ): PlannedFile[] {
   const planned: PlannedFile[] = [];
@@ -40,7 +40,7 @@ export function planFiles(
 function planFile(
   agent: ResolvedAgent,
   file: ManagedFile,
-  texts: Observation["texts"],
+  texts: ObservedHost["texts"],
   owned: string[] | undefined,
   earlier: readonly PlannedFile[],
 ): PlannedFile | undefined {

@@ -1,14 +1,14 @@
 import { quote } from "../../quote.js";
 import { absent, type Operation, type UnitOperation } from "../../remote/operations/operation.js";
 import type { AgentRecord } from "../../state/agent.js";
-import type { Observation } from "../probe/proof/observation.js";
-import { proxyOperations } from "../proxy/unit.js";
 import type { DesiredState } from "./desired-state.js";
 import { unwantedFiles } from "./managed-file.js";
 import { ManualFix } from "./manual-fix.js";
+import type { ObservedHost } from "./observed-host.js";
 import { directoryOperations, unitOperation, userOperations } from "./operations.js";
 import { accountComment } from "./owner-tag.js";
 import { fileOperations, type PlannedFile, planFiles } from "./plan-files.js";
+import { proxyOperations } from "./proxy-unit.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 
 export { changesIn } from "./differences.js";
@@ -26,7 +26,7 @@ export function recordedServiceState({ down, onboarding }: AgentRecord): Service
 export interface Plan {
   agent: ResolvedAgent;
   desired: DesiredState;
-  observation: Observation;
+  observation: ObservedHost;
   /** The salt of the digests in the observation; empty when it has none. */
   salt: string;
   serviceState: ServiceState;
@@ -42,7 +42,7 @@ export interface Plan {
  */
 export function planFor(
   desired: DesiredState,
-  observation: Observation,
+  observation: ObservedHost,
   { salt, serviceState }: { salt: string; serviceState: ServiceState },
 ): Plan {
   const { resolved: agent, record, owned } = desired;
@@ -63,7 +63,7 @@ export function planFor(
 }
 
 /** An account without our tag belongs to somebody else, whatever its name: neither it nor its home is touched. */
-export function mustBeOurs({ user, host }: ResolvedAgent, { comment }: Observation, mark: string | undefined): void {
+export function mustBeOurs({ user, host }: ResolvedAgent, { comment }: ObservedHost, mark: string | undefined): void {
   if (mark === undefined || comment === undefined || comment === accountComment(mark)) return;
   throw new ManualFix(`user ${user}`, "conflict", `the account ${user} on ${host} is not the one clm made`, {
     why: `its comment should be '${accountComment(mark)}'`,
@@ -73,7 +73,7 @@ export function mustBeOurs({ user, host }: ResolvedAgent, { comment }: Observati
 
 function inState(
   unit: UnitOperation,
-  { unit: { ActiveState = "" } }: Observation,
+  { unit: { ActiveState = "" } }: ObservedHost,
   serviceState: ServiceState,
 ): UnitOperation {
   const { enabled: _, ...file } = unit;

@@ -3,7 +3,7 @@ import type { Secret } from "../../secret.js";
 import type { AgentRecord } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
 import { fill } from "../files/template.js";
-import { answered, publicValues } from "../manifest/fields.js";
+import { answered, publicValues, type Values } from "../manifest/fields.js";
 import type { Manifest, Release } from "../manifest/manifest.js";
 import { releaseOf } from "../manifest/registry.js";
 import { type ChannelPort, channelPorts } from "./ports.js";
@@ -42,9 +42,6 @@ export interface ResolvedAgent {
   /** What it serves on its port, by its manifest and settings. */
   serves: "http" | "tcp" | "none";
 }
-
-/** Answers to fields; what is secret is a Secret. */
-export type Values = Record<string, string | Secret>;
 
 /** A model with the provider that serves it, ready to render. */
 export interface ModelChoice {

@@ -1,10 +1,10 @@
 import { sh } from "../../quote.js";
+import { type ProxyType, proxyUnit } from "../plan/proxy.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { oneShotUnit } from "../plan/transient-unit.js";
 import { proofLibrary } from "../probe/proof/library.js";
 import { type Observation, parseObservation } from "../probe/proof/observation.js";
 import { parseLines, probeScript } from "../probe/script.js";
-import { type ProxyType, proxyUnit } from "./proxy.js";
 import library from "./proxy.sh?raw";
 
 /** What was seen of an agent's proxy on its host, at one moment. */

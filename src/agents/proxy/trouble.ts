@@ -1,8 +1,8 @@
 import { Fault } from "../../errors.js";
+import type { AgentProxy } from "../plan/proxy.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 import { fixes, judge } from "../probe/proof/judge.js";
 import type { Observation } from "../probe/proof/observation.js";
-import type { AgentProxy } from "./proxy.js";
 
 /** Why the port must not be used: it is not held by the proxy's own processes, on the loopback only. */
 export function proxyTrouble(agent: ResolvedAgent, proxy: AgentProxy, seen: Observation): Fault | undefined {

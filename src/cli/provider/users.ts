@@ -1,4 +1,4 @@
-import { withState } from "../../flows/agent/configure/record.js";
+import { withState } from "../../flows/agent/agent-record.js";
 import type { Session } from "../../flows/session.js";
 import { providersOf } from "../../state/agent.js";
 import { type Agent, agentsOf, recordAgent } from "../../state/agents.js";

@@ -1,7 +1,8 @@
+import type { Values } from "../../agents/manifest/fields.js";
 import type { Field } from "../../agents/manifest/manifest.js";
 import { needsProvider } from "../../agents/manifest/registry.js";
 import { extraNames } from "../../agents/manifest/secret-names.js";
-import type { Answers, ModelChoice, ResolvedAgent, Values } from "../../agents/plan/resolved-agent.js";
+import type { Answers, ModelChoice, ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
 import type { AgentRecord } from "../../state/agent.js";

@@ -4,8 +4,8 @@ import { type Agent, agentId } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import type { NewSecrets } from "./answers.js";
 import { type Applied, apply } from "./apply.js";
-import { mustNotDrop } from "./configure/objections.js";
 import { desire } from "./desire.js";
+import { mustNotDrop } from "./foreign-variables.js";
 import { mustHold } from "./preconditions.js";
 import { type Prepared, prepare } from "./prepare.js";
 

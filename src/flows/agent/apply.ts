@@ -8,12 +8,11 @@ import { isProven, type Proof } from "../../agents/probe/proof/proof.js";
 import type { Operation } from "../../remote/operations/operation.js";
 import { type AgentRecord, ownedNames } from "../../state/agent.js";
 import { type Agent, hostAndName, secretOwner } from "../../state/agents.js";
-import type { Progress } from "../../ui/ui.js";
 import { flow } from "../flow.js";
 import type { Session } from "../session.js";
+import { changeRecord, recordProofs, withAnswers, withState } from "./agent-record.js";
 import type { NewSecrets } from "./answers.js";
 import { keyPlace, promoteKey } from "./api-key.js";
-import { changeRecord, recordProofs, withAnswers, withState } from "./configure/record.js";
 import type { Prepared } from "./prepare.js";
 import { prove as proveAgent } from "./prove.js";
 
@@ -72,14 +71,18 @@ export async function apply(session: Session, prepared: Prepared, options: Apply
     if (!(options.validate ?? shouldRun(plan))) return { record: written, changes, proofs: [] };
 
     const configured = { ...agent, record: written };
-    const proofs =
-      provenAlready(session, configured, plan, options, changes) ??
-      (await prove(
-        `validate ${agent.name}`,
-        (progress) => proofsOf(session, configured, plan, options, changes, progress),
-        isProven,
-      )) ??
-      [];
+    const noChat = whyNoChat(session, configured, plan, options, changes);
+    const isSame = changes.length === 0 && noChat !== undefined;
+    const known = isSame ? judge(plan.agent, prepared.observation, { noChat }) : [];
+    const proving = { chat: noChat === undefined, noChat, connections: options.connections ?? false };
+    // What the probe before the change saw is enough when nothing changed.
+    const proofs = isProven(known)
+      ? known
+      : ((await prove(
+          `validate ${agent.name}`,
+          (progress) => proveAgent(session, configured, { ...proving, progress }),
+          isProven,
+        )) ?? []);
     const proven = await record("proofs", () => recordProofs(session, configured, desired, proofs));
     if (desired.keyPending && isProven(proofs)) {
       await record("the new key", () => promoteKey(session, keyPlace(agent, plan.agent.manifest)));
@@ -184,36 +187,4 @@ function whyNoChat(
   const holds = proven?.digest === digest && proven.chat && !failed?.proofs.includes("chat");
   if (!holds || restarted || options.restart) return undefined;
   return `proven ${span((session.now().getTime() - Date.parse(proven.at)) / 1000)} ago, unchanged since`;
-}
-
-/** The proofs by what the probe before the change saw, when that is enough: nothing changed and the model need not be asked. */
-function provenAlready(
-  session: Session,
-  agent: Agent,
-  plan: Plan,
-  options: ApplyOptions,
-  changes: Change[],
-): Proof[] | undefined {
-  const noChat = whyNoChat(session, agent, plan, options, changes);
-  if (changes.length > 0 || noChat === undefined) return undefined;
-  const proofs = judge(plan.agent, plan.observation, { noChat });
-  return isProven(proofs) ? proofs : undefined;
-}
-
-function proofsOf(
-  session: Session,
-  agent: Agent,
-  plan: Plan,
-  options: ApplyOptions,
-  changes: Change[],
-  progress: Progress,
-): Promise<Proof[]> {
-  const noChat = whyNoChat(session, agent, plan, options, changes);
-  const { connections = false } = options;
-  return proveAgent(session, agent, {
-    chat: noChat === undefined,
-    connections,
-    progress,
-    ...(noChat !== undefined && { noChat }),
-  });
 }

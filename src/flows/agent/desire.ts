@@ -5,8 +5,8 @@ import { agentType } from "../../agents/type.js";
 import type { AgentRecord } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
+import { providersBehind } from "./agent-record.js";
 import { answersFor, type NewSecrets } from "./answers.js";
-import { providersBehind } from "./configure/record.js";
 
 export interface Desired extends DesiredState {
   /** The providers it was made from, to tell later whether another clm changed one. */

@@ -12,9 +12,9 @@ import type { Shell } from "../../remote/process.js";
 import { sharedShell } from "../../remote/shared-shell.js";
 import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
-import { mustHaveOwnPorts, newPorts, portFor } from "./configure/objections.js";
 import type { Desired } from "./desire.js";
 import { observe } from "./observe.js";
+import { mustHaveOwnPorts, newPorts, portFor } from "./port-conflicts.js";
 
 export interface PrepareOptions {
   /** Another port: a number that must be free on the host, or the first free one. */
@@ -31,6 +31,7 @@ export interface Prepared {
   desired: Desired;
   root: Shell;
   plan: Plan;
+  observation: Observation;
   /** It does not run, and is not to be started. */
   down: boolean;
 }
@@ -83,7 +84,7 @@ export async function prepare(
           : "up"
         : asked;
   const plan = planFor(desired, observation, { salt, serviceState });
-  return { agent, desired, root, plan, down: down && serviceState !== "up" };
+  return { agent, desired, root, plan, observation, down: down && serviceState !== "up" };
 }
 
 /** The same state with another API port, which is known only once the host was probed. */

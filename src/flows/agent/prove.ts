@@ -24,7 +24,7 @@ export interface ProveOptions {
   /** Ask the model one real question. */
   chat: boolean;
   /** Said of the chat proof when it is not asked. */
-  noChat?: string;
+  noChat?: string | undefined;
   /** Also its channels and MCP servers; channels get some time to connect. */
   connections?: boolean;
   /** Milliseconds until it must answer; without it, what the manifest gives this agent. */

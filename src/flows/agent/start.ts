@@ -5,7 +5,7 @@ import { type Agent, agentId, hostAndName } from "../../state/agents.js";
 import { check, flow, type Phases } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
-import { changeRecord, withDown, withState } from "./configure/record.js";
+import { changeRecord, withDown, withState } from "./agent-record.js";
 import { evenByForce, mustBeInstalled, mustBeReady, mustBeRunnable, mustHold } from "./preconditions.js";
 import { type Proof, type ProveResult, proveAndObserve } from "./prove.js";
 

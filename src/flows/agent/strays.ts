@@ -1,8 +1,8 @@
 import { loadType } from "../../agents/manifest/registry.js";
+import { proxyOf } from "../../agents/plan/proxy.js";
 import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { type StatusObservation, straysFrom } from "../../agents/probe/status/observation.js";
 import { straysScript } from "../../agents/probe/status/script.js";
-import { proxyOf } from "../../agents/proxy/proxy.js";
 import { Fault, isFault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import { askHost } from "../../remote/ask-host.js";

@@ -1,6 +1,6 @@
 import { type Change, changesOf } from "../../agents/plan/change.js";
+import { installedOperations } from "../../agents/plan/installed-operations.js";
 import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.js";
-import { installedOperations } from "../fleet/drift.js";
 import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";

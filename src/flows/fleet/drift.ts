@@ -1,13 +1,12 @@
 import { loadType } from "../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../agents/plan/change.js";
 import { type DetailOptions, withDetails } from "../../agents/plan/details.js";
+import { installedOperations } from "../../agents/plan/installed-operations.js";
 import { type ManualDifference, orManualFix } from "../../agents/plan/manual-fix.js";
-import { accountOperations, unitOperation } from "../../agents/plan/operations.js";
-import { changesIn, mustBeOurs, planFor, recordedServiceState } from "../../agents/plan/plan.js";
+import { changesIn, planFor, recordedServiceState } from "../../agents/plan/plan.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { judge } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
-import { proxyOperations } from "../../agents/proxy/unit.js";
 import { asFault, Fault } from "../../errors.js";
 import { converge, type Report } from "../../remote/operations/converge.js";
 import type { Operation } from "../../remote/operations/operation.js";
@@ -107,14 +106,6 @@ async function comparisonOf(
 export function unknownBy(error: unknown): Extract<Drift, { unknown: string }> {
   const fault = asFault(error);
   return { unknown: [fault.message, ...fault.why].join(": "), fault };
-}
-
-/** What install wrote, unless the agent was adopted. The contents of its files are not clm's yet. */
-export function installedOperations(agent: ResolvedAgent, seen: Observation, mark: string | undefined): Operation[] {
-  mustBeOurs(agent, seen, mark);
-  const { enabled: _, ...unit } = unitOperation(agent, seen.systemd);
-  const proxy = proxyOperations(agent, seen.systemd);
-  return mark === undefined ? proxy : [...accountOperations(agent, mark), unit, ...proxy];
 }
 
 /** Its account and its program: only install brings those. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { loadType } from "../../agents/manifest/registry.js";
+import { proxyOf } from "../../agents/plan/proxy.js";
 import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
-import { proxyOf } from "../../agents/proxy/proxy.js";
 import { agentType } from "../../agents/type.js";
 import { asFault } from "../../errors.js";
 import { Directory, type ServedAgent } from "../../gateway/directory.js";

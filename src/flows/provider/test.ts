@@ -1,5 +1,5 @@
 import type { Check } from "../../agents/check.js";
-import type { Values } from "../../agents/plan/resolved-agent.js";
+import type { Values } from "../../agents/manifest/fields.js";
 import type { Connection } from "../../remote/connection.js";
 import { isLoopback } from "../service/loopback.js";
 import { askService } from "../service-request.js";

@@ -1,5 +1,5 @@
+import type { Values } from "../../agents/manifest/fields.js";
 import { answered } from "../../agents/manifest/fields.js";
-import type { Values } from "../../agents/plan/resolved-agent.js";
 import { Fault, isFault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
 import { findProvider, type Provider } from "../../state/providers.js";

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, write
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Check } from "../../../src/agents/check.js";
-import { machineChecks } from "../../../src/agents/doctor/check.js";
+import { machineChecks } from "../../../src/agents/doctor/machine-checks.js";
 import { loadType } from "../../../src/agents/manifest/registry.js";
 import { checkNode } from "../../../src/flows/doctor/machine.js";
 import { repairFor } from "../../../src/flows/doctor/repair.js";

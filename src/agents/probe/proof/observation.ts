@@ -1,21 +1,18 @@
 import { isUtf8 } from "node:buffer";
 import { objectFrom } from "../../../text/json-object.js";
 import { namedByOthers } from "../../../text/own-property.js";
+import type { ObservedHost, ObservedText } from "../../plan/observed-host.js";
 import { parseLines, textFrom } from "../script.js";
 import type { ChannelState } from "./connections.js";
 
 /** What was seen of an agent on its host, at one moment. */
-export interface Observation {
+export interface Observation extends ObservedHost {
   /** Its account is there. */
   account: boolean;
   uid?: number;
-  /** What its account says of itself. */
-  comment?: string;
   version?: string;
   /** `regular file:maurice:600` by the place's name; empty when there is none. */
   files: Record<string, string>;
-  /** Properties of its unit. */
-  unit: Record<string, string>;
   /** Seconds since its main process started. */
   age?: number;
   listeners: Listener[];
@@ -34,21 +31,9 @@ export interface Observation {
   channels?: Record<string, ChannelState>;
   /** Lines of its log about MCP servers, when those were asked for. */
   serverLines?: string[];
-  /** Variables of `.env`, with a salted digest of their lines when it was asked for. */
-  variables: Map<string, string>;
-  /** The text of its unit, when digests were asked for too. */
-  service: string;
-  systemd: number;
-  /** Of files that somebody else writes to as well: what is in them. Nothing of one that is not there or could not be read. */
-  texts: Record<string, ObservedText>;
   words: string[];
   /** Every port that somebody listens on. */
   ports: { port: number; uid: number }[];
-}
-
-export interface ObservedText {
-  there: boolean;
-  text?: string;
 }
 
 /** Who has a socket; 0 when no process could be found. */

@@ -1,4 +1,7 @@
 import type { Check } from "../../check.js";
+import type { ProofId } from "../../manifest/proof-ids.js";
+
+export { currentId, type ProofId, proofIds } from "../../manifest/proof-ids.js";
 
 /** One thing that was proven of an agent, or not. */
 export interface Proof extends Check<ProofId> {
@@ -19,33 +22,6 @@ export type ProofCause =
   | "refused"
   /** The agent gave no answer at all. */
   | "no-answer";
-
-export const proofIds = [
-  "version",
-  "files",
-  "unit",
-  "steady",
-  "port",
-  "listeners",
-  "health",
-  "auth.no-key",
-  "auth.wrong-key",
-  "auth.own-key",
-  "chat",
-  "channels",
-  "mcp",
-] as const;
-
-/** Ids as they were before 1.0, which manifests of users may still name. */
-const formerIds: Record<string, ProofId> = {
-  "gate.none": "auth.no-key",
-  "gate.wrong": "auth.wrong-key",
-  "gate.own": "auth.own-key",
-};
-
-export const currentId = (id: string): string => (Object.hasOwn(formerIds, id) ? (formerIds[id] ?? id) : id);
-
-export type ProofId = (typeof proofIds)[number];
 
 /** Proofs that depend on services outside of the agent: an agent that fails one of them may still be started. */
 const outside: readonly ProofId[] = ["chat", "channels", "mcp"];

@@ -1,9 +1,9 @@
 import { sh } from "../../../quote.js";
 import { environmentOf } from "../../plan/environment.js";
 import type { FileReads } from "../../plan/managed-file.js";
+import { proxyUnit } from "../../plan/proxy.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { activeRuntime } from "../../plan/runtime.js";
-import { proxyUnit } from "../../proxy/proxy.js";
 import { proofLibrary } from "../proof/library.js";
 import { serverCalls } from "../proof/script.js";
 import {

@@ -1,4 +1,4 @@
-import type { AgentProxy } from "../../../agents/proxy/proxy.js";
+import type { AgentProxy } from "../../../agents/plan/proxy.js";
 import type { ProxyStatus } from "../../../flows/agent/proxy/status.js";
 import type { Agent } from "../../../state/agents.js";
 import { describe } from "../../describe.js";

@@ -7,15 +7,15 @@ import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, agentId, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
+import { withDown } from "../agent-record.js";
 import { apply } from "../apply.js";
+import { mustNotDrop } from "../foreign-variables.js";
 import { mustBeInstalled, mustHold } from "../preconditions.js";
 import { prepare } from "../prepare.js";
 import { targetOf } from "../target.js";
 import { answersGiven, type Changes } from "./changes.js";
 import { completeAnswers } from "./complete-answers.js";
 import { type Flags, givenChanges } from "./flags.js";
-import { mustNotDrop } from "./objections.js";
-import { withDown } from "./record.js";
 import { type StageResult, stageResults, withStages } from "./stages.js";
 import { validate } from "./validate.js";
 

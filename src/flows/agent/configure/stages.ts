@@ -3,8 +3,8 @@ import type { Manifest, StageName } from "../../../agents/manifest/manifest.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { isProven, type Proof } from "../../../agents/probe/proof/proof.js";
 import type { AgentRecord, OnboardingState } from "../../../state/agent.js";
+import { isBefore } from "../agent-record.js";
 import { answersGiven, type Changes, without } from "./changes.js";
-import { isBefore } from "./record.js";
 
 export interface StageResult {
   name: StageName;

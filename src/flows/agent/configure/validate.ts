@@ -5,10 +5,10 @@ import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
+import { recordProofs } from "../agent-record.js";
 import { keyPlace, mustHaveOneKey } from "../api-key.js";
 import { desire } from "../desire.js";
 import { isMerelyStopped, proveAndObserve } from "../prove.js";
-import { recordProofs } from "./record.js";
 
 /**
  * Validate: proves what runs, and changes nothing on the host. What was never rendered, or not in its latest form, is not

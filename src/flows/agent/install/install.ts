@@ -1,5 +1,6 @@
 import type { Check } from "../../../agents/check.js";
 import { type Change, change as changeOf, changesOf } from "../../../agents/plan/change.js";
+import { freePort, objectionTo } from "../../../agents/plan/free-port.js";
 import { accountOperations, unitOperation } from "../../../agents/plan/operations.js";
 import { Fault } from "../../../errors.js";
 import { converge } from "../../../remote/operations/converge.js";
@@ -11,9 +12,8 @@ import { check, flow } from "../../flow.js";
 import { fetchInstaller, type Installer } from "../../registry/installer.js";
 import type { Session } from "../../session.js";
 import { withAgentLock } from "../agent-lock.js";
+import { withState } from "../agent-record.js";
 import { keyDescription, newKey } from "../api-key.js";
-import { withState } from "../configure/record.js";
-import { freePort, objectionTo } from "../preflight/free-port.js";
 import { preflight, type ReadyHost } from "../preflight/preflight.js";
 import { aptCommand, portQuestion } from "../preflight/preflight-checks.js";
 import {

@@ -1,9 +1,9 @@
 import type { Check } from "../../../agents/check.js";
 import type { Manifest } from "../../../agents/manifest/manifest.js";
+import { freePort, objectionTo, type PortQuestion } from "../../../agents/plan/free-port.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import type { Facts } from "../../../remote/facts.js";
 import { judge } from "../../host/check.js";
-import { freePort, objectionTo, type PortQuestion } from "./free-port.js";
 import type { Installation, PreflightObservation } from "./preflight-probe.js";
 
 const ok = (id: string, reason: string): Check => ({ id, result: "ok", reason });

@@ -1,3 +1,4 @@
+import type { PortQuestion } from "../../../agents/plan/free-port.js";
 import { installerJob } from "../../../agents/plan/operations.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { parseLines, probeScript, versionCall } from "../../../agents/probe/script.js";
@@ -5,7 +6,6 @@ import { sh } from "../../../quote.js";
 import { askHost } from "../../../remote/ask-host.js";
 import { unitOf } from "../../../remote/operations/jobs.js";
 import type { Shell } from "../../../remote/process.js";
-import type { PortQuestion } from "./free-port.js";
 import library from "./preflight.sh?raw";
 
 /** What a host answered about an agent that is to be installed there, or already is. */

@@ -1,7 +1,7 @@
 import type { Manifest } from "../../../agents/manifest/manifest.js";
 import { portsOf, takenPorts } from "../../../agents/plan/ports.js";
+import { type ProxyType, proxyPort } from "../../../agents/plan/proxy.js";
 import type { ProxyObservation } from "../../../agents/proxy/probe.js";
-import { type ProxyType, proxyPort } from "../../../agents/proxy/proxy.js";
 import { Fault } from "../../../errors.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, findAgent, hostAndName } from "../../../state/agents.js";

@@ -1,5 +1,5 @@
 import { type Change, changesOf } from "../../../agents/plan/change.js";
-import { proxyUnit, recordedProxyType } from "../../../agents/proxy/proxy.js";
+import { proxyUnit, recordedProxyType } from "../../../agents/plan/proxy.js";
 import { absent } from "../../../remote/operations/operation.js";
 import { sharedShell } from "../../../remote/shared-shell.js";
 import type { AgentRecord } from "../../../state/agent.js";
@@ -7,7 +7,7 @@ import { type Agent, hostAndName } from "../../../state/agents.js";
 import { flow } from "../../flow.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
-import { changeRecord } from "../configure/record.js";
+import { changeRecord } from "../agent-record.js";
 import { targetOf } from "../target.js";
 import { mustBeItsUnit, probeProxy } from "./probe.js";
 

@@ -1,8 +1,6 @@
 import { loadManifests } from "../../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../../agents/plan/change.js";
 import { mustBeOurs } from "../../../agents/plan/plan.js";
-import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
-import type { ProxyObservation } from "../../../agents/proxy/probe.js";
 import {
   type AgentProxy,
   mustServe,
@@ -10,8 +8,10 @@ import {
   proxyOf,
   proxyTypeOf,
   proxyUnit,
-} from "../../../agents/proxy/proxy.js";
-import { proxyOperations } from "../../../agents/proxy/unit.js";
+} from "../../../agents/plan/proxy.js";
+import { proxyOperations } from "../../../agents/plan/proxy-unit.js";
+import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
+import type { ProxyObservation } from "../../../agents/proxy/probe.js";
 import { Fault } from "../../../errors.js";
 import { converge } from "../../../remote/operations/converge.js";
 import { sharedShell } from "../../../remote/shared-shell.js";

@@ -1,3 +1,4 @@
+import type { ProxyType } from "../../../agents/plan/proxy.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import {
   type ProxyObservation,
@@ -6,7 +7,6 @@ import {
   probeTimeout,
   proxyScript,
 } from "../../../agents/proxy/probe.js";
-import type { ProxyType } from "../../../agents/proxy/proxy.js";
 import { Fault } from "../../../errors.js";
 import { askHost } from "../../../remote/ask-host.js";
 import type { Shell } from "../../../remote/process.js";

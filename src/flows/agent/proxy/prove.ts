@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isHeld } from "../../../agents/dashboard/dashboard.js";
+import type { AgentProxy, ProxyType } from "../../../agents/plan/proxy.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { brief, fixes } from "../../../agents/probe/proof/judge.js";
 import type { ProxyObservation } from "../../../agents/proxy/probe.js";
-import type { AgentProxy, ProxyType } from "../../../agents/proxy/proxy.js";
 import { proxyTrouble } from "../../../agents/proxy/trouble.js";
 import { Fault } from "../../../errors.js";
 import type { Shell } from "../../../remote/process.js";

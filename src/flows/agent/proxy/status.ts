@@ -1,5 +1,5 @@
+import { type AgentProxy, proxyOf, recordedProxyType } from "../../../agents/plan/proxy.js";
 import type { Login, ProxyObservation } from "../../../agents/proxy/probe.js";
-import { type AgentProxy, proxyOf, recordedProxyType } from "../../../agents/proxy/proxy.js";
 import type { Fault } from "../../../errors.js";
 import { sharedShell } from "../../../remote/shared-shell.js";
 import type { Agent } from "../../../state/agents.js";

@@ -1,8 +1,8 @@
 import { loadType } from "../../../agents/manifest/registry.js";
+import { type AgentProxy, proxyOf } from "../../../agents/plan/proxy.js";
 import { type ResolvedAgent, resolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { parseObservation } from "../../../agents/probe/proof/observation.js";
 import { portOwnerScript } from "../../../agents/probe/proof/port-owner.js";
-import { type AgentProxy, proxyOf } from "../../../agents/proxy/proxy.js";
 import { proxyTrouble } from "../../../agents/proxy/trouble.js";
 import { waitFor } from "../../../async/wait.js";
 import { Fault } from "../../../errors.js";

@@ -1,8 +1,8 @@
 import { loadType } from "../../../agents/manifest/registry.js";
 import { type Change, changesOf } from "../../../agents/plan/change.js";
 import { removalOperations } from "../../../agents/plan/operations.js";
+import { proxyOf } from "../../../agents/plan/proxy.js";
 import { resolvedAgent } from "../../../agents/plan/resolved-agent.js";
-import { proxyOf } from "../../../agents/proxy/proxy.js";
 import { isFault } from "../../../errors.js";
 import { sh } from "../../../quote.js";
 import type { Connection } from "../../../remote/connection.js";

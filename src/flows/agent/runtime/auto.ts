@@ -10,7 +10,7 @@ import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
 import { withLockedAgent } from "../agent-lock.js";
 import { apply } from "../apply.js";
-import { mustNotDrop } from "../configure/objections.js";
+import { mustNotDrop } from "../foreign-variables.js";
 import { mustHold } from "../preconditions.js";
 import { prepare } from "../prepare.js";
 import { mustNotBeStopped } from "./enable.js";

@@ -4,8 +4,8 @@ import { type Agent, findAgent, hostAndName, recordAgent, secretOwner } from "..
 import { defined } from "../../../text/defined.js";
 import type { Session } from "../../session.js";
 import { withAgentLock } from "../agent-lock.js";
+import { withState } from "../agent-record.js";
 import { applyChanged, mustBeConfigured, prepareChanged } from "../apply-changed.js";
-import { withState } from "../configure/record.js";
 import { mustBeInstalled } from "../preconditions.js";
 import type { Proof } from "../prove.js";
 import { type Target, targetOf } from "../target.js";

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { leavesOf } from "../../../../src/agents/files/tree.js";
 import { render } from "../../../../src/agents/hermes/rendering.js";
+import type { Values } from "../../../../src/agents/manifest/fields.js";
 import type { Field, Manifest } from "../../../../src/agents/manifest/manifest.js";
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { inRange } from "../../../../src/agents/manifest/versions.js";
@@ -13,7 +14,6 @@ import {
   type ModelChoice,
   pathsFor,
   type ResolvedAgent,
-  type Values,
 } from "../../../../src/agents/plan/resolved-agent.js";
 import { Fault } from "../../../../src/errors.js";
 import { Secret } from "../../../../src/secret.js";

@@ -5,11 +5,8 @@ import { parse } from "yaml";
 import { flawsIn } from "../../../../src/agents/manifest/flaws.js";
 import type { Manifest } from "../../../../src/agents/manifest/manifest.js";
 import { manifestSchema } from "../../../../src/agents/manifest/manifest.js";
+import { installedOperations } from "../../../../src/agents/plan/installed-operations.js";
 import { takenPorts } from "../../../../src/agents/plan/ports.js";
-import { type ResolvedAgent, resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
-import { hardeningOf } from "../../../../src/agents/plan/unit-file.js";
-import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
-import { loginsIn, parseProxyObservation, proxyScript } from "../../../../src/agents/proxy/probe.js";
 import {
   mustServe,
   type ProxyType,
@@ -18,14 +15,17 @@ import {
   proxyProviders,
   proxyTypeOf,
   recordedProxyType,
-} from "../../../../src/agents/proxy/proxy.js";
+} from "../../../../src/agents/plan/proxy.js";
+import { proxyOperations } from "../../../../src/agents/plan/proxy-unit.js";
+import { type ResolvedAgent, resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
+import { hardeningOf } from "../../../../src/agents/plan/unit-file.js";
+import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
+import { loginsIn, parseProxyObservation, proxyScript } from "../../../../src/agents/proxy/probe.js";
 import { proxyTrouble } from "../../../../src/agents/proxy/trouble.js";
-import { proxyOperations } from "../../../../src/agents/proxy/unit.js";
 import { Fault } from "../../../../src/errors.js";
-import { mustHaveOwnPorts, portFor } from "../../../../src/flows/agent/configure/objections.js";
+import { mustHaveOwnPorts, portFor } from "../../../../src/flows/agent/port-conflicts.js";
 import { claim } from "../../../../src/flows/agent/proxy/claim.js";
 import { mustBeItsUnit, mustBeNobodysUnit, strangerIn } from "../../../../src/flows/agent/proxy/probe.js";
-import { installedOperations } from "../../../../src/flows/fleet/drift.js";
 import type { AgentRecord } from "../../../../src/state/agent.js";
 import { type Agent, findAgent } from "../../../../src/state/agents.js";
 import { hostStore } from "../../../../src/state/hosts.js";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { loadType } from "../../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
+import { withState } from "../../../../../src/flows/agent/agent-record.js";
 import { type Changes, draftOf, noChanges } from "../../../../../src/flows/agent/configure/changes.js";
-import { withState } from "../../../../../src/flows/agent/configure/record.js";
 import { stageResults, stagesTo, withStages } from "../../../../../src/flows/agent/configure/stages.js";
 import { interview } from "../../../../../src/flows/agent/configure/wizard.js";
 import type { Session } from "../../../../../src/flows/session.js";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { freePort, type PortQuestion } from "../../../../../src/agents/plan/free-port.js";
 import type { ResolvedAgent } from "../../../../../src/agents/plan/resolved-agent.js";
-import { freePort, type PortQuestion } from "../../../../../src/flows/agent/preflight/free-port.js";
 import { checksWithoutRoot, preflightChecks } from "../../../../../src/flows/agent/preflight/preflight-checks.js";
 import {
   type Installation,

@@ -1,8 +1,8 @@
-import { isOutside, isProven, type Proof } from "../../../agents/probe/proof/proof.js";
-import { Fault } from "../../../errors.js";
-import { type AgentRecord, type OnboardingState, providersOf } from "../../../state/agent.js";
-import { type Agent, recordAgent } from "../../../state/agents.js";
-import type { Session } from "../../session.js";
+import { isOutside, isProven, type Proof } from "../../agents/probe/proof/proof.js";
+import { Fault } from "../../errors.js";
+import { type AgentRecord, type OnboardingState, providersOf } from "../../state/agent.js";
+import { type Agent, recordAgent } from "../../state/agents.js";
+import type { Session } from "../session.js";
 
 /** Writes the record only when it becomes another. */
 export async function changeRecord(

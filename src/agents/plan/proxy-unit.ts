@@ -4,10 +4,10 @@ import { fileTemplate } from "../files/file-template.js";
 import { unitArgument, unitPath, unitWord } from "../files/systemd-quote.js";
 import { fill } from "../files/template.js";
 import { inRange } from "../manifest/versions.js";
-import { environmentOf } from "../plan/environment.js";
-import type { ResolvedAgent } from "../plan/resolved-agent.js";
-import { hardeningOf } from "../plan/unit-file.js";
+import { environmentOf } from "./environment.js";
 import { type AgentProxy, type ProxyType, proxyOf, proxyProviders } from "./proxy.js";
+import type { ResolvedAgent } from "./resolved-agent.js";
+import { hardeningOf } from "./unit-file.js";
 
 const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
 

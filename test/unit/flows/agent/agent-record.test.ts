@@ -1,20 +1,15 @@
 import { expect, it } from "vitest";
-import type { Proof } from "../../../../../src/agents/probe/proof/proof.js";
-import { Fault } from "../../../../../src/errors.js";
-import {
-  providersBehind,
-  recordProofs,
-  withAnswers,
-  withState,
-} from "../../../../../src/flows/agent/configure/record.js";
-import { rotateKey } from "../../../../../src/flows/agent/rotate-key.js";
-import type { Session } from "../../../../../src/flows/session.js";
-import { Secret } from "../../../../../src/secret.js";
-import type { AgentRecord } from "../../../../../src/state/agent.js";
-import { findAgent, recordAgent, secretOwner } from "../../../../../src/state/agents.js";
-import { sampleAgent } from "../../../state/sample-agent.js";
-import { scratchDirectories } from "../../../state/scratch.js";
-import { inSession } from "../../in-session.js";
+import type { Proof } from "../../../../src/agents/probe/proof/proof.js";
+import { Fault } from "../../../../src/errors.js";
+import { providersBehind, recordProofs, withAnswers, withState } from "../../../../src/flows/agent/agent-record.js";
+import { rotateKey } from "../../../../src/flows/agent/rotate-key.js";
+import type { Session } from "../../../../src/flows/session.js";
+import { Secret } from "../../../../src/secret.js";
+import type { AgentRecord } from "../../../../src/state/agent.js";
+import { findAgent, recordAgent, secretOwner } from "../../../../src/state/agents.js";
+import { sampleAgent } from "../../state/sample-agent.js";
+import { scratchDirectories } from "../../state/scratch.js";
+import { inSession } from "../in-session.js";
 
 const directory = scratchDirectories();
 const digest = "d".repeat(64);

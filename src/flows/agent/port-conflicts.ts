@@ -1,37 +1,12 @@
-import type { Manifest } from "../../../agents/manifest/manifest.js";
-import type { Plan } from "../../../agents/plan/plan.js";
-import { type ChannelPort, channelPorts, takenPorts } from "../../../agents/plan/ports.js";
-import type { Observation } from "../../../agents/probe/proof/observation.js";
-import { Fault } from "../../../errors.js";
-import { type AgentRecord, ownedNames } from "../../../state/agent.js";
-import type { Agent } from "../../../state/agents.js";
-import type { Ui } from "../../../ui/ui.js";
-import type { Session } from "../../session.js";
-import { typedAgain } from "../../typed-again.js";
-import { freePort, objectionTo } from "../preflight/free-port.js";
-
-/** Everything in `.env` is clm's. A variable that somebody else put there is named before it goes. */
-export function mustNotDrop(agent: Agent, { files, observation }: Plan, dryRun: Ui | undefined): void {
-  const env = files.find(({ file }) => file.content.merge === "variables");
-  if (!env) return;
-  const ours = new Set([...(env.owned ?? []), ...(ownedNames(agent.record)[env.file.id] ?? [])]);
-  const foreign = [...observation.variables.keys()].filter((name) => !ours.has(name));
-  if (foreign.length === 0) return;
-  const what = `.env on ${agent.host.name} has what clm did not put there: ${foreign.join(", ")}`;
-  if (dryRun) {
-    dryRun.warn(`${what}; it needs --allow-removal`);
-    return;
-  }
-  throw new Fault("in-use", what, {
-    why: "configuring would take it away; nothing was changed",
-    next: [
-      ...foreign.slice(0, 3).map((name) => `clm agent secret set ${agent.ref} ${name}`),
-      `clm agent configure ${agent.ref} --allow-removal`,
-    ],
-    data: { variables: foreign },
-    flag: "--allow-removal",
-  });
-}
+import type { Manifest } from "../../agents/manifest/manifest.js";
+import { freePort, objectionTo } from "../../agents/plan/free-port.js";
+import { type ChannelPort, channelPorts, takenPorts } from "../../agents/plan/ports.js";
+import type { Observation } from "../../agents/probe/proof/observation.js";
+import { Fault } from "../../errors.js";
+import type { AgentRecord } from "../../state/agent.js";
+import type { Agent } from "../../state/agents.js";
+import type { Session } from "../session.js";
+import { typedAgain } from "../typed-again.js";
 
 /** What is asked of ports: the agent as it should be, and what was seen of its host. */
 interface Asked {

@@ -1,16 +1,3 @@
-/** The checks of this machine, and what each looks at. */
-export const machineChecks = {
-  "config.dir": "the config directory is there and its owner's alone",
-  "config.files": "every file of clm's state is its owner's alone, secrets.json above all",
-  "config.state": "what is recorded can be read",
-  "config.secrets": "no secret is kept of a host, agent or provider that is no more",
-  "config.providers": "every provider that an agent uses is known",
-  "config.locks": "no lock is left by a clm that was killed",
-  node: "the Node.js that runs clm is one it supports",
-  ssh: "ssh and ssh-keygen are there, for the commands clm tells you to type",
-  clock: "nothing here was written in the future",
-} as const;
-
 /**
  * The checks of an agent, beside `channel.<name>` for each channel, `mcp.<name>` for each MCP server and `log.<cause>` for
  * each cause of its manifest.

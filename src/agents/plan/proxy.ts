@@ -4,7 +4,7 @@ import { fill } from "../files/template.js";
 import type { Manifest } from "../manifest/manifest.js";
 import { noCapability } from "../manifest/no-capability.js";
 import { inRange } from "../manifest/versions.js";
-import type { ResolvedAgent } from "../plan/resolved-agent.js";
+import type { ResolvedAgent } from "./resolved-agent.js";
 
 export type ProxyType = NonNullable<Manifest["proxy"]>;
 

@@ -1,5 +1,10 @@
-import type { Manifest } from "../../../agents/manifest/manifest.js";
-import type { Listener } from "./preflight-probe.js";
+import type { Manifest } from "../manifest/manifest.js";
+
+/** A port that somebody on the host listens on. */
+export interface Listener {
+  port: number;
+  uid: number;
+}
 
 export interface PortQuestion {
   range: Manifest["api"]["port"];

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { loadType } from "../../../../../src/agents/manifest/registry.js";
-import { takenPorts } from "../../../../../src/agents/plan/ports.js";
-import { parseObservation } from "../../../../../src/agents/probe/proof/observation.js";
-import { Fault } from "../../../../../src/errors.js";
-import { mustHaveOwnPorts, portFor } from "../../../../../src/flows/agent/configure/objections.js";
-import type { AgentRecord } from "../../../../../src/state/agent.js";
-import type { Agent } from "../../../../../src/state/agents.js";
-import { sampleAgent } from "../../../state/sample-agent.js";
+import { loadType } from "../../../../src/agents/manifest/registry.js";
+import { takenPorts } from "../../../../src/agents/plan/ports.js";
+import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
+import { Fault } from "../../../../src/errors.js";
+import { mustHaveOwnPorts, portFor } from "../../../../src/flows/agent/port-conflicts.js";
+import type { AgentRecord } from "../../../../src/state/agent.js";
+import type { Agent } from "../../../../src/state/agents.js";
+import { sampleAgent } from "../../state/sample-agent.js";
 
 const { manifest } = await loadType("/nonexistent", "hermes");
 

@@ -1,0 +1,27 @@
+/** What is proven of an agent. Causes in a manifest name these ids. */
+export const proofIds = [
+  "version",
+  "files",
+  "unit",
+  "steady",
+  "port",
+  "listeners",
+  "health",
+  "auth.no-key",
+  "auth.wrong-key",
+  "auth.own-key",
+  "chat",
+  "channels",
+  "mcp",
+] as const;
+
+/** Ids as they were before 1.0, which manifests of users may still name. */
+const formerIds: Record<string, ProofId> = {
+  "gate.none": "auth.no-key",
+  "gate.wrong": "auth.wrong-key",
+  "gate.own": "auth.own-key",
+};
+
+export const currentId = (id: string): string => (Object.hasOwn(formerIds, id) ? (formerIds[id] ?? id) : id);
+
+export type ProofId = (typeof proofIds)[number];

@@ -1,0 +1,14 @@
+import type { Operation } from "../../remote/operations/operation.js";
+import type { ObservedHost } from "./observed-host.js";
+import { accountOperations, unitOperation } from "./operations.js";
+import { mustBeOurs } from "./plan.js";
+import { proxyOperations } from "./proxy-unit.js";
+import type { ResolvedAgent } from "./resolved-agent.js";
+
+/** What install wrote, unless the agent was adopted. The contents of its files are not clm's yet. */
+export function installedOperations(agent: ResolvedAgent, seen: ObservedHost, mark: string | undefined): Operation[] {
+  mustBeOurs(agent, seen, mark);
+  const { enabled: _, ...unit } = unitOperation(agent, seen.systemd);
+  const proxy = proxyOperations(agent, seen.systemd);
+  return mark === undefined ? proxy : [...accountOperations(agent, mark), unit, ...proxy];
+}
