@@ -4,10 +4,10 @@ import type { Context } from "../command.js";
 import { identityOf } from "./view.js";
 
 /** Prints the result of a verb for one agent. JSON begins with the agent's identity for every verb. */
-export function printResult(clm: Context, agent: Agent, seen: object, people: () => void): void {
-  if (clm.format === "table") people();
+export function printResult(clm: Context, agent: Agent, data: object, print: () => void): void {
+  if (clm.format === "table") print();
   else if (clm.format === "name") clm.ui.out(`${agent.ref}\n`);
-  else clm.show({ ...identityOf(agent), ...(clm.dryRun && { dry_run: true }), ...seen });
+  else clm.show({ ...identityOf(agent), ...(clm.dryRun && { dry_run: true }), ...data });
 }
 
 /** `unit ada.service: inactive -> started` */

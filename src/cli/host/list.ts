@@ -8,6 +8,6 @@ export const run: Handler<typeof list> = async ({ options }, clm) => {
   const { hosts } = hostStore(clm.configDir).read();
   const chosen = hosts.filter(hasLabels(labelsFrom(options.label)));
   const view = hostView(clm.now());
-  const nobody = hosts.length > 0 ? `None of the ${hosts.length} hosts has that label.` : view.empty;
-  clm.list(chosen.sort(byName), { ...view, ...(nobody && { empty: nobody }) });
+  const none = hosts.length > 0 && { empty: `None of the ${hosts.length} hosts has that label.` };
+  clm.list(chosen.sort(byName), { ...view, ...none });
 };
