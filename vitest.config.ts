@@ -15,7 +15,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/unit/**/*.test.ts"],
           sequence: { groupOrder: 0 },
-          // They take milliseconds, on a machine that has nothing else to do; labs start beside them.
+          // They take milliseconds on an idle machine, but labs start beside them.
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -28,9 +28,9 @@ export default defineConfig({
           globalSetup: "test/lab/setup.ts",
           testTimeout: 120_000,
           hookTimeout: 300_000,
-          // The files share the hosts, and break them.
+          // The files share the hosts and break them.
           fileParallelism: false,
-          // After the others: what is timed on hosts should not wait for them.
+          // After the unit tests, so that timeouts on hosts do not wait for them.
           sequence: { groupOrder: 1 },
         },
       },
