@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
+import { readAll } from "../async/read-all.js";
 import { Fault } from "../errors.js";
 import { sh } from "../quote.js";
 import { Secret } from "../secret.js";
@@ -153,14 +154,8 @@ async function fromStdin(session: Session, wanted: SecretLabel): Promise<string>
   const stdin = session.stdin();
   // On a terminal the input would be visible.
   if (stdin.isTTY) return ask(session, wanted);
-  const stop = () => stdin.destroy();
-  session.signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await collect(stdin, () => tooLong(wanted.what, "stdin"));
-  } finally {
-    session.signal.removeEventListener("abort", stop);
-    session.signal.throwIfAborted();
-  }
+  const tooMuch = () => tooLong(wanted.what, "stdin");
+  return (await readAll(stdin, { signal: session.signal, maxBytes: largest, tooMuch })).toString("utf8");
 }
 
 /**

@@ -1,4 +1,4 @@
-import { readdirSync, realpathSync } from "node:fs";
+import { type Dirent, readdirSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { Fault } from "../../errors.js";
@@ -68,39 +68,28 @@ function emptied(text = ""): string | undefined {
   return providers ? undefined : JSON.stringify(secrets);
 }
 
+/** Private keys of hosts by key_id. clm's own keys are files, not directories, in the same place. */
 export function keysIn(directory: string): Record<string, string> {
-  const keys: Record<string, string> = {};
-  for (const keyId of entriesOf(join(directory, "keys"))) {
-    const text = keyIn(join(directory, keyFile(keyId)));
-    if (text !== undefined) keys[keyId] = text;
-  }
-  return keys;
-}
-
-/** The key of a host. clm's own keys are files in the same directory, so a path below one gives ENOTDIR. */
-function keyIn(path: string): string | undefined {
-  try {
-    return readStateFile(path, true)?.text;
-  } catch (error) {
-    if (error instanceof Fault && error.data.errno === "ENOTDIR") return undefined;
-    throw error;
-  }
+  const folders = entriesOf(join(directory, "keys")).filter((entry) => !entry.isFile());
+  const keys = folders.map(({ name }) => [name, readStateFile(join(directory, keyFile(name)), true)?.text]);
+  return Object.fromEntries(keys.filter(([, text]) => text !== undefined));
 }
 
 /** The backup is made before the first change, and hosts.json is written last: so both still have the same one. */
 function killedImport(configDir: string, hosts: string): string | undefined {
   const backups = join(configDir, "backups");
-  const names = entriesOf(backups).filter((name) => name.startsWith("clawrium-"));
+  const names = entriesOf(backups).map(({ name }) => name);
   return names
+    .filter((name) => name.startsWith("clawrium-"))
     .sort()
     .reverse()
     .map((name) => join(backups, name))
     .find((path) => readStateFile(join(path, "hosts.json"), false)?.text === hosts);
 }
 
-function entriesOf(directory: string): string[] {
+function entriesOf(directory: string): Dirent[] {
   try {
-    return readdirSync(directory);
+    return readdirSync(directory, { withFileTypes: true });
   } catch {
     return [];
   }
