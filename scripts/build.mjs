@@ -41,7 +41,7 @@ export const rawText = {
   },
 };
 
-/** Commander loads child_process (4 ms of every start) for executable subcommands, which clm does not have. */
+/** Commander loads child_process (4 ms of every help page) for executable subcommands, which clm does not have. */
 const noChildPrograms = {
   name: "no-child-programs",
   setup(builder) {

@@ -146,7 +146,7 @@ export interface Input<A, O> {
   options: OptionValues<O>;
 }
 
-/** The type of a command's `run`, as in `export const run: Handler<typeof add> = async ({ args, options }, clm) => …` */
+/** The type of a command's `run`: `export const run: Handler<typeof add> = async ({ args, options }, clm) => …` */
 export type Handler<C> =
   C extends Command<infer A, infer O> ? (input: Input<A, O>, clm: Context) => Promise<ExitCode> | Promise<void> : never;
 

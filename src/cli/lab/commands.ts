@@ -1,4 +1,4 @@
-// Only lab/types.js, which is cheap to load: every completion reads this file.
+// Only lab/types.js: help and completion must not load the lab.
 import { maxHosts, releases } from "../../lab/types.js";
 import { choice, command, commandLine, flag, number, required, text, type Verbs } from "../command.js";
 

@@ -7,16 +7,17 @@ const onAgents = { ...agentFilters, ...batchOptions, ...sudoOption };
 export const enable = command({
   path: "agent proxy enable",
   summary: "lend an agent's login at a subscription to the gateway",
-  description: `Runs 'hermes proxy' on the agent's host: a unit of its own, in the same sandbox as the agent, on a loopback port of its own. It passes
-requests on to the provider and replaces whatever key they carry with the agent's login.
+  description: `Runs 'hermes proxy' on the agent's host: a unit of its own, in the same sandbox as the agent, on a
+loopback port of its own. It passes requests on to the provider and replaces whatever key they carry with the agent's
+login.
 
-First clm checks that the version has a proxy (2026.5.16 and later; xai from 2026.5.29 on) and that the agent is logged in; if not, it
-says how to log in. Then it proves that the unit's own process holds the port and reports a login. Running the command again changes
-nothing; with another provider the unit is changed.
+First clm checks that the version has a proxy (2026.5.16 and later; xai from 2026.5.29 on) and that the agent is
+logged in; if not, it says how to log in. Then it proves that the unit's own process holds the port and reports a
+login. Running the command again changes nothing; with another provider the unit is changed.
 
-The proxy keeps running while the agent is stopped, and is removed by 'clm agent remove'. People and programs reach it through
-'clm gateway serve' as NAME/proxy/MODEL, with keys, limits and a log. By itself it has none of these: every user of the agent's host
-can use that port.`,
+The proxy keeps running while the agent is stopped, and is removed by 'clm agent remove'. People and programs reach it
+through 'clm gateway serve' as NAME/proxy/MODEL, with keys, limits and a log. By itself it has none of these: every
+user of the agent's host can use that port.`,
   args: { names: agentNames },
   options: {
     provider: text("PROVIDER", "whose login to lend: nous or xai (default: the one it lends already)"),

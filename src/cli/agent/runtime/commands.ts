@@ -18,10 +18,11 @@ const home = choice("WHERE", ["shared", "own"], "Codex' settings: ~/.codex of it
 export const enable = command({
   path: "agent runtime codex",
   summary: "run an agent's turns on Codex",
-  description: `The Codex CLI on the agent's host runs its turns, in Codex' own sandbox, with the agent's MCP servers and tools. First clm checks the
-versions, the provider, both logins and the sandbox in the unit the agent will have. Then it writes Codex' config.toml, which Codex must
-accept and start every MCP server of; then it restarts the agent, which must answer. A failure is rolled back. Your own part of
-config.toml is kept byte for byte, and secrets of .env are not written to it. Options that are not given keep their last value.
+  description: `The Codex CLI on the agent's host runs its turns, in Codex' own sandbox, with the agent's MCP servers
+and tools. First clm checks the versions, the provider, both logins and the sandbox in the unit the agent will have.
+Then it writes Codex' config.toml, which Codex must accept and start every MCP server of; then it restarts the agent,
+which must answer. A failure is rolled back. Your own part of config.toml is kept byte for byte, and secrets of .env
+are not written to it. Options that are not given keep their last value.
 
 ${order}`,
   args: { names: agentNames },
