@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { loadManifests } from "../../agents/manifest/registry.js";
 import { type DesiredState, desiredState } from "../../agents/plan/desired-state.js";
 import { readsOf } from "../../agents/plan/managed-file.js";
@@ -15,6 +14,7 @@ import type { Session } from "../session.js";
 import type { Desired } from "./desire.js";
 import { observe } from "./observe.js";
 import { mustHaveOwnPorts, newPorts, portFor } from "./port-conflicts.js";
+import { newSalt } from "./salt.js";
 
 export interface PrepareOptions {
   /** Another port: a number that must be free on the host, or the first free one. */
@@ -95,9 +95,6 @@ async function withPort(desired: Desired, agent: Agent, port: number): Promise<D
   const moved: DesiredState = desiredState(renderer, manifest, agent, { ...desired.record, port }, desired.answers);
   return { ...desired, ...moved };
 }
-
-/** Digests made with it tell nothing to anybody but the host and this process. */
-export const newSalt = (): string => randomBytes(8).toString("hex");
 
 export function mustHaveAccount(agent: ResolvedAgent, { account }: Observation): void {
   if (account) return;

@@ -6,7 +6,7 @@ import { driftScript } from "../../agents/probe/status/script.js";
 import { atMost } from "../../async/limit.js";
 import { askHostPartially } from "../../remote/ask-host.js";
 import type { Agent } from "../../state/agents.js";
-import { newSalt } from "../agent/prepare.js";
+import { newSalt } from "../agent/salt.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { type Drift, driftOnHost, expectedOf, unknownBy } from "./drift.js";

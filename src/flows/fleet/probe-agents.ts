@@ -18,11 +18,11 @@ import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import type { Ui } from "../../ui/ui.js";
 import { apiKeyOf, keyPlace } from "../agent/api-key.js";
-import { newSalt } from "../agent/prepare.js";
+import { newSalt } from "../agent/salt.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 import { type AgentStatus, saveStatuses, statusFrom, unreachable } from "./agent-status.js";
-import { driftOnHost, type Expected, expectedOf } from "./drift.js";
+import type { Expected } from "./drift.js";
 import { byHost, rootOn } from "./host.js";
 
 export interface HostProbeOptions {
@@ -45,6 +45,9 @@ const glanceTimeout = 15_000;
 const driftShare = 0.25;
 /** So many agents are looked at side by side; more take longer. */
 const few = 8;
+
+/** What renders an agent's files is loaded while the connection is being made. */
+const loadDrift = () => import("./drift.js");
 
 /** Looks at agents on their hosts, all hosts at once, each with one connection and one exec. Changes nothing there. */
 export async function probeAgents(
@@ -95,7 +98,9 @@ export async function probeAgentsOn(
       const sight = sights[at] && withoutSecrets(session.ui, sights[at], looked.resolved);
       return sight ? [{ agent, looked, key, sight, seen: sight.basics, expected: looked.expected }] : [];
     });
-    const drifts = drift ? await driftOnHost(session, root, seen, { salt, timeout: Math.max(1, deadline.left()) }) : [];
+    const drifts = drift
+      ? await (await loadDrift()).driftOnHost(session, root, seen, { salt, timeout: Math.max(1, deadline.left()) })
+      : [];
     const found = seen.map(({ agent, ...brought }, at) =>
       statusFrom(session, agent, { ...brought, drift: drifts[at] }),
     );
@@ -211,7 +216,7 @@ async function lookedFor(
     return provider && addressOf(manifest, provider.type, provider.fields);
   };
   const { provider: own } = agent.record;
-  const expected = salt ? await expectedOf(session, agent) : undefined;
+  const expected = salt ? await (await loadDrift()).expectedOf(session, agent) : undefined;
   const others = [...new Set(providersOf(agent.record))].flatMap((name): [string, string][] => {
     const address = name === own ? undefined : reach(name);
     return address ? [[name, address]] : [];

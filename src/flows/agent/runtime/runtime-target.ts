@@ -20,7 +20,8 @@ import { mustBeConfigured } from "../apply-changed.js";
 import { type Desired, desire } from "../desire.js";
 import { observe } from "../observe.js";
 import { mustBeInstalled } from "../preconditions.js";
-import { mustHaveAccount, newSalt } from "../prepare.js";
+import { mustHaveAccount } from "../prepare.js";
+import { newSalt } from "../salt.js";
 import { targetOf } from "../target.js";
 import { probeRuntime } from "./probe.js";
 
