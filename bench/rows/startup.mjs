@@ -7,10 +7,11 @@ import { atMost, clm, race } from "../measure.mjs";
 export async function measure() {
   const home = mkdtempSync(join(tmpdir(), "clm-bench-"));
   const asked = [["--version"], ["--help"], ["host", "list"]];
+  const limits = [1.15, 1.3, 1.2];
   try {
     const commands = [["node", "-e", "0"], ...asked.map((args) => [...clm, ...args])];
     const [floor, ...times] = race(commands, 31, { CLM_HOME: home });
-    return times.map((ms, at) => atMost(`clm ${asked[at].join(" ")}`, ms, "node -e 0", floor, 1.2));
+    return times.map((ms, at) => atMost(`clm ${asked[at].join(" ")}`, ms, "node -e 0", floor, limits[at]));
   } finally {
     rmSync(home, { recursive: true });
   }
