@@ -2,59 +2,57 @@ import { withTexts } from "./texts.js";
 import { isEmpty, paired, type TranscriptMessage, turnsOf } from "./transcript.js";
 import { withoutOutputs } from "./withhold-outputs.js";
 
-/** What may not travel. */
+/** What is not handed over. */
 export interface Boundary {
   noTools: boolean;
-  /** Takes secrets out of a text. */
+  /** Removes secrets from a text. */
   redact?: ((text: string) => string) | undefined;
-  /** Only so many turns, the last ones. */
+  /** Only so many of the last turns. */
   onlyLast?: number | undefined;
-  /** Patterns of tools whose outputs stay. */
+  /** Patterns of tools whose outputs are left out. */
   deny: readonly string[];
 }
 
-/** What the boundary took away, for people. */
 export interface BoundaryEffect {
-  /** Messages that do not travel at all. */
+  /** Messages left out. */
   messages: number;
-  /** Outputs of denied tools. */
   outputs: number;
   /** Messages in which something was replaced. */
   changed: number;
 }
 
 export interface Conversation {
-  said: readonly TranscriptMessage[];
+  messages: readonly TranscriptMessage[];
   title: string;
-  /** What was said before it, and what the agent put a summary in place of. */
+  /** Messages before it, and those that the agent compacted. */
   earlier?: readonly TranscriptMessage[];
 }
 
 export interface BoundedConversation {
-  said: TranscriptMessage[];
+  messages: TranscriptMessage[];
   title: string;
   taken: BoundaryEffect;
 }
 
 /**
- * The part of a conversation that may travel. Outputs are taken out before anything else is, so that a quote is known by all
- * that was answered, also by what does not travel itself.
+ * The part of a conversation that is handed over. Outputs are removed first, so that quotes of every output are recognised, also of
+ * those that are left out anyway.
  */
 export function applyBoundary(boundary: Boundary, given: Conversation): BoundedConversation {
   const { noTools, redact = (text) => text, onlyLast, deny } = boundary;
-  const { said, outputs, withhold } = withoutOutputs(given.said, deny, given.earlier);
-  const changed = said.filter(
-    (message, at) => !outputs.has(at) && textIn(message) !== textIn(given.said[at] as TranscriptMessage),
+  const { messages, outputs, withhold } = withoutOutputs(given.messages, deny, given.earlier);
+  const changed = messages.filter(
+    (message, at) => !outputs.has(at) && textIn(message) !== textIn(given.messages[at] as TranscriptMessage),
   );
-  const spoken = paired(noTools ? said.flatMap(withoutTools) : said);
+  const spoken = paired(noTools ? messages.flatMap(withoutTools) : messages);
   const last = onlyLast === undefined ? spoken : turnsOf(spoken).slice(-onlyLast).flat();
   const clean = last.map((message) => withTexts(message, redact));
   const redacted = clean.filter((message, at) => textIn(message) !== textIn(last[at] as TranscriptMessage));
   return {
-    said: clean,
+    messages: clean,
     title: redact(withhold(given.title)),
     taken: {
-      messages: given.said.length - clean.length,
+      messages: given.messages.length - clean.length,
       outputs: outputs.size,
       changed: changed.length + redacted.length,
     },

@@ -6,24 +6,24 @@ import { type TranscriptMessage, turnsOf } from "./transcript.js";
 export const fits = ["refuse", "trim", "summarise"] as const;
 export type Fit = (typeof fits)[number];
 
-/** The part of a model's window that a transcript may take: the agent's own prompt, its tools and its answer need the rest. */
+/** The part of the context window for a transcript; the agent's prompt, its tools and its answer need the rest. */
 export const share = 0.75;
 
 export const roomIn = (context: number): number => Math.floor(context * share);
 
-/** The part of the room that a summary may take. */
+/** The part of that for a summary. */
 const summaryShare = 0.25;
 export const summaryRoom = (room: number): number => Math.floor(room * summaryShare);
 
-/** A conversation in two: what stays behind, or is summarised, and what travels as it is. */
+/** The messages that are left out or summarised, and those that are handed over as they are. */
 export interface Split {
   older: TranscriptMessage[];
   kept: TranscriptMessage[];
 }
 
-/** As many of the last turns as fit, whole ones; nothing when not even the last one does. */
-export function splitFor(said: readonly TranscriptMessage[], room: number): Split | undefined {
-  const turns = turnsOf(said);
+/** As many of the last whole turns as fit; undefined when not even the last one does. */
+export function splitFor(messages: readonly TranscriptMessage[], room: number): Split | undefined {
+  const turns = turnsOf(messages);
   let left = room;
   let from = turns.length;
   for (; from > 0; from--) {
@@ -34,44 +34,44 @@ export function splitFor(said: readonly TranscriptMessage[], room: number): Spli
   return { older: turns.slice(0, from).flat(), kept: turns.slice(from).flat() };
 }
 
-/** The last turns, behind a message that says how much is missing; nothing when not even the last one fits. */
+/** The last turns after a message that says how many are missing; undefined when not even the last one fits. */
 export function trimmed(
-  said: readonly TranscriptMessage[],
+  messages: readonly TranscriptMessage[],
   room: number,
-): (Split & { said: TranscriptMessage[] }) | undefined {
-  if (tokensIn(said) <= room) return { older: [], kept: [...said], said: [...said] };
-  // A number more makes the message no longer than this one.
-  const split = splitFor(said, room - tokensIn(told(leftOut(said.length), 0)));
+): (Split & { messages: TranscriptMessage[] }) | undefined {
+  if (tokensIn(messages) <= room) return { older: [], kept: [...messages], messages: [...messages] };
+  // With a smaller number the message is not longer than this one.
+  const split = splitFor(messages, room - tokensIn(noteAndAnswer(leftOut(messages.length), 0)));
   if (!split) return undefined;
-  return { ...split, said: [...told(leftOut(split.older.length), split.kept[0]?.at ?? 0), ...split.kept] };
+  return { ...split, messages: [...noteAndAnswer(leftOut(split.older.length), split.kept[0]?.at ?? 0), ...split.kept] };
 }
 
 const leftOut = (count: number): string =>
   `[${count} earlier ${count === 1 ? "message" : "messages"} of this conversation ${count === 1 ? "was" : "were"} left out when it was handed over]`;
 
-/**
- * What is said to the target in place of what is missing, and that it was heard. An agent makes one of two messages of the user's
- * in a row, and does not write down then what is said next.
- */
-const told = (content: string, at: number): TranscriptMessage[] => [
+/** A note in place of what is missing, and its acknowledgement: an agent merges two user messages in a row into one. */
+const noteAndAnswer = (content: string, at: number): TranscriptMessage[] => [
   { role: "user", content, calls: [], at },
   { role: "assistant", content: noted, calls: [], at },
 ];
 
-/** The last turns, behind a summary of the others. */
+/** The last turns after a summary of the others. */
 export function summarised({ older, kept }: Split, summary: string, room: number): TranscriptMessage[] {
   const head = `[summary of ${older.length} earlier ${older.length === 1 ? "message" : "messages"}, made when this conversation was handed over]\n`;
-  const most = Math.max(0, (summaryRoom(room) - tokensIn(told("", 0))) * bytesPerToken - Buffer.byteLength(head));
+  const most = Math.max(
+    0,
+    (summaryRoom(room) - tokensIn(noteAndAnswer("", 0))) * bytesPerToken - Buffer.byteLength(head),
+  );
   const text = summary.trim();
   const cut = cutTo(text, most) === text ? text : `${cutTo(text, Math.max(0, most - Buffer.byteLength("…")))}…`;
-  return [...told(head + cut, kept[0]?.at ?? 0), ...kept];
+  return [...noteAndAnswer(head + cut, kept[0]?.at ?? 0), ...kept];
 }
 
-/** Messages as text to read, in pieces of at most so many bytes: for who is asked to summarise them. */
-export function piecesOf(said: readonly TranscriptMessage[], longest: number): string[] {
+/** The messages as text for a model to summarise, in pieces of at most so many bytes. */
+export function piecesOf(messages: readonly TranscriptMessage[], longest: number): string[] {
   const pieces: string[] = [];
   let size = longest;
-  for (const line of said.map(lineOf)) {
+  for (const line of messages.map(lineOf)) {
     for (let rest = line; rest !== ""; ) {
       const part = cutTo(rest, longest);
       rest = rest.slice(part.length);
@@ -85,9 +85,9 @@ export function piecesOf(said: readonly TranscriptMessage[], longest: number): s
   return pieces;
 }
 
-/** The beginning of a text, at most so many bytes and in whole characters: half of one is nothing that an agent could write down. */
+/** The beginning of a text in whole characters, at most so many bytes. */
 export function cutTo(text: string, longest: number): string {
-  // No character is less than a byte.
+  // A character is at least a byte.
   const head = text.slice(0, longest);
   const bytes = Buffer.from(head);
   if (head === text && bytes.length <= longest) return text;

@@ -3,73 +3,78 @@ import { type Fit, roomIn, type Split, splitFor, summaryRoom, trimmed } from "./
 import { picturesIn, tokensIn } from "./size.js";
 import type { TranscriptMessage } from "./transcript.js";
 
-/** What would move, for people and programs. */
+/** What would move. */
 export interface HandoffPlan {
   from: { agent: string; session: string };
   to: { agent: string; model: string | null };
   title: string;
   messages: { user: number; assistant: number; tool: number; all: number };
-  /** How often each was called. */
+  /** Number of calls by tool. */
   tools: Record<string, number>;
   /** Estimated. */
   tokens: number;
   attachments: number;
   since: string | null;
   until: string | null;
-  /** What the boundary takes away. */
+  /** What the boundary leaves out. */
   taken: BoundaryEffect;
   fit: {
-    /** Tokens the window holds, and how many of them a transcript may take; null where nobody knows. */
+    /** Tokens of the context window, and of the part for a transcript; null when unknown. */
     context: number | null;
     room: number | null;
     fits: boolean;
-    /** What becomes of what does not fit. */
     by: "nothing" | Fit;
     /** Messages that are left out or summarised. */
     older: number;
   };
 }
 
-/** What moves, and what has to be summarised before it can. */
 export interface FitResult {
   fit: HandoffPlan["fit"];
-  /** Nothing when it is refused. */
-  said?: TranscriptMessage[];
+  /** Absent when it is refused. */
+  messages?: TranscriptMessage[];
   summarise?: Split;
 }
 
-/** How a conversation gets into a window: whole if it can. A window that nobody knows holds everything. */
-export function fitTo(said: TranscriptMessage[], context: number | undefined, wish: Fit): FitResult {
+/** Fits a conversation into a context window: whole if possible. An unknown window holds everything. */
+export function fitTo(messages: TranscriptMessage[], context: number | undefined, wish: Fit): FitResult {
   if (context === undefined) {
-    return { fit: { context: null, room: null, fits: true, by: "nothing", older: 0 }, said };
+    return { fit: { context: null, room: null, fits: true, by: "nothing", older: 0 }, messages };
   }
   const room = roomIn(context);
   const about = { context, room };
-  if (tokensIn(said) <= room) return { fit: { ...about, fits: true, by: "nothing", older: 0 }, said };
+  if (tokensIn(messages) <= room) return { fit: { ...about, fits: true, by: "nothing", older: 0 }, messages };
   const none: FitResult = { fit: { ...about, fits: false, by: wish, older: 0 } };
   if (wish === "refuse") return none;
   if (wish === "trim") {
-    const result = trimmed(said, room);
+    const result = trimmed(messages, room);
     if (!result) return none;
-    return { fit: { ...about, fits: false, by: wish, older: result.older.length }, said: result.said };
+    return { fit: { ...about, fits: false, by: wish, older: result.older.length }, messages: result.messages };
   }
-  const split = splitFor(said, room - summaryRoom(room));
+  const split = splitFor(messages, room - summaryRoom(room));
   if (!split) return none;
-  return { fit: { ...about, fits: false, by: wish, older: split.older.length }, said: split.kept, summarise: split };
+  return {
+    fit: { ...about, fits: false, by: wish, older: split.older.length },
+    messages: split.kept,
+    summarise: split,
+  };
 }
 
 export function describe(
-  said: readonly TranscriptMessage[],
+  messages: readonly TranscriptMessage[],
 ): Pick<HandoffPlan, "messages" | "tools" | "tokens" | "attachments" | "since" | "until"> {
-  const count = (role: TranscriptMessage["role"]) => said.filter((each) => each.role === role).length;
+  const count = (role: TranscriptMessage["role"]) => messages.filter((each) => each.role === role).length;
   const tools = new Map<string, number>();
-  for (const { name } of said.flatMap(({ calls }) => calls)) tools.set(name, (tools.get(name) ?? 0) + 1);
-  const times = said.map(({ at }) => at).filter((at) => at > 0);
+  for (const { name } of messages.flatMap(({ calls }) => calls)) tools.set(name, (tools.get(name) ?? 0) + 1);
+  const times = messages.map(({ at }) => at).filter((at) => at > 0);
   const timeOf = (at: number | undefined) => (at === undefined ? null : timeText(at));
   return {
-    messages: { user: count("user"), assistant: count("assistant"), tool: count("tool"), all: said.length },
-    ...{ tools: Object.fromEntries(tools), tokens: tokensIn(said), attachments: picturesIn(said) },
-    ...{ since: timeOf(times[0]), until: timeOf(times.at(-1)) },
+    messages: { user: count("user"), assistant: count("assistant"), tool: count("tool"), all: messages.length },
+    tools: Object.fromEntries(tools),
+    tokens: tokensIn(messages),
+    attachments: picturesIn(messages),
+    since: timeOf(times[0]),
+    until: timeOf(times.at(-1)),
   };
 }
 

@@ -1,31 +1,31 @@
 import { randomBytes } from "node:crypto";
 import type { TranscriptMessage } from "./transcript.js";
 
-/** A word that stands in no conversation yet. */
+/** A word that is in no conversation yet. */
 export const newCode = (): string => randomBytes(5).toString("hex");
 
 export const newHandoffId = (): string => `handoff-${randomBytes(6).toString("hex")}`;
 
-/** What the target is made to have said to a message of ours. */
+/** The answer to a note, in the name of the target. */
 export const noted = "Noted.";
 
-/** What only who was given the whole transcript can know. */
+/** A code that only a model that was given the whole transcript can know. */
 export const noteOf = (from: string, code: string): string =>
   `(A note by clm: this conversation was handed over from ${from}. To check that all of it arrived: the handoff code is ${code} )`;
 
 /**
- * The note, as it is planted behind what was said and taken out again when it was told. Behind a message that nobody answered
- * stands an acknowledgement first: an agent makes one of two messages of the user's in a row.
+ * The note after the messages, which is removed once the code was given. An unanswered message gets an acknowledgement first: an agent
+ * merges two user messages in a row into one.
  */
-export function planted(note: string, said: readonly TranscriptMessage[], at: number): TranscriptMessage[] {
+export function planted(note: string, messages: readonly TranscriptMessage[], at: number): TranscriptMessage[] {
   const heard: TranscriptMessage = { role: "assistant", calls: [], at, content: noted };
-  const last = said.at(-1)?.role ?? "assistant";
+  const last = messages.at(-1)?.role ?? "assistant";
   return [...(last === "assistant" ? [] : [heard]), { role: "user", calls: [], at, content: note }, heard];
 }
 
 export const question = "What is the handoff code? Answer with the code only, and do nothing else.";
 
-/** Whether an answer proves that the transcript was read. Case is a matter of taste. */
+/** Ignores case. */
 export const isProof = (answer: string, code: string): boolean => answer.toLowerCase().includes(code);
 
 export const summaryRequest = (before: string | undefined, piece: string, characters: number): string =>

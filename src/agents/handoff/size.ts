@@ -1,12 +1,12 @@
 import { tokensInBytes } from "../../text/tokens.js";
 import type { Part, TranscriptMessage } from "./transcript.js";
 
-/** What a picture counts for, whatever its size: what a large one costs with most models. */
+/** Tokens of a picture of any size: what a large one costs with most models. */
 const picture = 765;
 
-/** About how many tokens a model reads in these. */
-export const tokensIn = (said: readonly TranscriptMessage[]): number =>
-  said.reduce((sum, message) => sum + tokensOf(message), 0);
+/** An estimate. */
+export const tokensIn = (messages: readonly TranscriptMessage[]): number =>
+  messages.reduce((sum, message) => sum + tokensOf(message), 0);
 
 function tokensOf({ content, calls, answers }: TranscriptMessage): number {
   const texts =
@@ -19,8 +19,7 @@ function tokensOf({ content, calls, answers }: TranscriptMessage): number {
 
 const textOf = (part: Part): string => (typeof part.text === "string" ? part.text : JSON.stringify(part));
 
-/** The pictures that are parts of messages. */
-export const picturesIn = (said: readonly Pick<TranscriptMessage, "content">[]): number =>
-  said.reduce((sum, { content }) => sum + (typeof content === "string" ? 0 : content.filter(isPicture).length), 0);
+export const picturesIn = (messages: readonly Pick<TranscriptMessage, "content">[]): number =>
+  messages.reduce((sum, { content }) => sum + (typeof content === "string" ? 0 : content.filter(isPicture).length), 0);
 
 const isPicture = ({ type }: Part): boolean => type === "image_url" || type === "input_image" || type === "image";

@@ -2,7 +2,7 @@ import type { Part, TranscriptMessage } from "./transcript.js";
 
 type Change = (text: string) => string;
 
-/** Changes every text of a message: what was said, what a tool was given, and where a picture is. */
+/** Changes every text of a message: its content, arguments of tools, and addresses of pictures. */
 export function withTexts(message: TranscriptMessage, change: Change): TranscriptMessage {
   const { content, calls } = message;
   return {
@@ -12,7 +12,7 @@ export function withTexts(message: TranscriptMessage, change: Change): Transcrip
   };
 }
 
-/** The texts in a JSON document; the document as it is when nothing in it changes, or as a text when it is none. */
+/** Changes the texts in a JSON document. Without changes it keeps its formatting; what is not JSON is changed as a text. */
 function withinJson(json: string, change: Change): string {
   let value: unknown;
   try {
@@ -24,11 +24,11 @@ function withinJson(json: string, change: Change): string {
   const text = after === JSON.stringify(value) ? json : after;
   const again = change(text);
   if (again === text) return text;
-  // What is spelled over several texts of it is seen only in the whole, and cannot be taken out of that, unless JSON is left.
+  // A match across several of its texts is found only in the whole, and can be removed only if the rest is still JSON.
   return parsed(again) !== undefined && change(again) === again ? again : "{}";
 }
 
-/** `naming` changes names too: those that a model made up. */
+/** `naming` changes the names of members, which a model may have made up. */
 function changed(value: unknown, change: Change, naming: Change = (name) => name): unknown {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((each) => changed(each, change, naming));
@@ -36,7 +36,7 @@ function changed(value: unknown, change: Change, naming: Change = (name) => name
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [naming(name), changed(each, change, naming)]));
 }
 
-/** Every text in what a tool answered: the whole, and those within when it is JSON, as most tools answer. */
+/** Every text in the output of a tool: the whole, and the texts in it when it is JSON, as most outputs are. */
 export function textsIn(content: TranscriptMessage["content"]): string[] {
   const found: string[] = [];
   const look = (value: unknown, depth: number): void => {

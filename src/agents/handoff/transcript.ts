@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { isRecord } from "../../text/record.js";
 import type { Counts } from "./store.js";
 
-/** A message as it travels: what every model understands, and nothing that only the one that wrote it does. */
+/** A message in a form that every model understands. */
 export interface TranscriptMessage {
   role: "user" | "assistant" | "tool";
   /** A text, or parts: texts and pictures. */
@@ -25,16 +25,16 @@ export interface ToolCall {
 }
 
 /**
- * Every call with its answer and every answer with its call, right behind it; without what lacks the other: a model that is
- * shown half of one refuses all of it. The tool's name is that of its call.
+ * Each call directly followed by its answer. Calls without an answer and answers without a call are left out, as a model that is
+ * shown one refuses the whole conversation. The tool's name is that of its call.
  */
-export function paired(said: readonly TranscriptMessage[]): TranscriptMessage[] {
+export function paired(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
   const result: TranscriptMessage[] = [];
-  for (let at = 0; at < said.length; ) {
-    const message = said[at++] as TranscriptMessage;
+  for (let at = 0; at < messages.length; ) {
+    const message = messages[at++] as TranscriptMessage;
     if (message.role === "tool") continue;
     const behind: TranscriptMessage[] = [];
-    while (said[at]?.role === "tool") behind.push(said[at++] as TranscriptMessage);
+    while (messages[at]?.role === "tool") behind.push(messages[at++] as TranscriptMessage);
     const calls = message.calls.filter(({ id }, index) => message.calls.findIndex((each) => each.id === id) === index);
     const answered = calls.flatMap((call) => {
       const answer = behind.find(({ answers }) => answers?.id === call.id);
@@ -42,7 +42,7 @@ export function paired(said: readonly TranscriptMessage[]): TranscriptMessage[] 
     });
     if (answered.length === 0 && message.role === "assistant" && isEmpty(message.content)) continue;
     result.push({ ...message, calls: answered.map(({ call }) => call) });
-    // In the order they came in.
+    // In the order of arrival.
     result.push(...answered.map(({ answer }) => answer).sort((a, b) => orderOf(behind, a) - orderOf(behind, b)));
   }
   return result;
@@ -59,10 +59,10 @@ export const countsOf = (messages: readonly TranscriptMessage[]): Counts => ({
   tool_call_count: messages.reduce((sum, { calls }) => sum + calls.length, 0),
 });
 
-/** What belongs together: what a user said, and everything up to what they said next. */
-export function turnsOf(said: readonly TranscriptMessage[]): TranscriptMessage[][] {
+/** A turn is a message of the user and everything up to their next one. */
+export function turnsOf(messages: readonly TranscriptMessage[]): TranscriptMessage[][] {
   const turns: TranscriptMessage[][] = [];
-  for (const message of said) {
+  for (const message of messages) {
     const last = turns.at(-1);
     if (message.role === "user" || !last) turns.push([message]);
     else last.push(message);
@@ -70,11 +70,13 @@ export function turnsOf(said: readonly TranscriptMessage[]): TranscriptMessage[]
   return turns;
 }
 
-/** What moves, as text that is the same wherever it is made. Members are in the order of their names. */
-export const canonical = (said: readonly TranscriptMessage[]): string =>
+/** The messages as a text that is the same wherever it is made: members are sorted by name. */
+export const canonical = (messages: readonly TranscriptMessage[]): string =>
   JSON.stringify(
-    said.map(({ role, content, calls, answers }) => ({
-      ...{ role, content, calls: calls.map(({ id, name, arguments: given }) => ({ id, name, arguments: given })) },
+    messages.map(({ role, content, calls, answers }) => ({
+      role,
+      content,
+      calls: calls.map(({ id, name, arguments: given }) => ({ id, name, arguments: given })),
       ...(answers && { answers: { id: answers.id, tool: answers.tool } }),
     })),
     (_, value) => (isRecord(value) ? Object.fromEntries(Object.entries(value).sort(byName)) : value),
@@ -82,11 +84,11 @@ export const canonical = (said: readonly TranscriptMessage[]): string =>
 
 const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
-export const digestOf = (said: readonly TranscriptMessage[]): string =>
-  createHash("sha256").update(canonical(said)).digest("hex");
+export const digestOf = (messages: readonly TranscriptMessage[]): string =>
+  createHash("sha256").update(canonical(messages)).digest("hex");
 
-/** Whether what moved is there as it was, and first: people may have gone on since, and what they said is their own. */
+/** Whether the session begins with exactly what moved; people may have gone on since. */
 export const hasArrived = (
-  said: readonly TranscriptMessage[],
-  { hash, messages }: { hash: string; messages: number },
-): boolean => digestOf(said.slice(0, messages)) === hash;
+  messages: readonly TranscriptMessage[],
+  moved: { hash: string; messages: number },
+): boolean => digestOf(messages.slice(0, moved.messages)) === moved.hash;

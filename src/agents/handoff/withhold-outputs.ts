@@ -3,38 +3,36 @@ import { matchesPattern } from "../../text/wildcard.js";
 import { textsIn, withTexts } from "./texts.js";
 import type { TranscriptMessage } from "./transcript.js";
 
-/** A line of an output is known again by this many characters; of a shorter one, such as `}`, every text is full. */
+/** Shorter lines, such as `}`, are in every text. */
 const shortestLine = 12;
 const knownBy = shortestSecretWord;
 
 export const inPlaceOf = (tool: string): string => `[the output of ${tool} was not handed over]`;
 
-/** A text without what may not travel. */
 export type TextFilter = (text: string) => string;
 
 export interface WithheldOutputs {
-  said: TranscriptMessage[];
-  /** The places of those whose outputs were taken out. */
+  messages: TranscriptMessage[];
+  /** The indexes of messages whose outputs were removed. */
   outputs: ReadonlySet<number>;
   withhold: TextFilter;
 }
 
 /**
- * Takes out what denied tools answered, what they were given, and what another message quotes of their answers: whole lines, and
- * words that may be a secret.
- * `earlier` is what was said before and does not travel itself: a summary of it may quote it.
+ * Removes the outputs and arguments of denied tools, and what other messages quote of the outputs: whole lines, and words that may be
+ * a secret. `earlier` messages are not handed over, but a summary may quote them.
  */
 export function withoutOutputs(
-  said: readonly TranscriptMessage[],
+  messages: readonly TranscriptMessage[],
   patterns: readonly string[],
   earlier: readonly TranscriptMessage[] = [],
 ): WithheldOutputs {
-  if (patterns.length === 0) return { said: [...said], outputs: new Set(), withhold: (text) => text };
+  if (patterns.length === 0) return { messages: [...messages], outputs: new Set(), withhold: (text) => text };
   const isDenied = (tool: string) => tool !== "" && patterns.some((pattern) => matchesPattern(pattern, tool));
   const deniedIn = (some: readonly TranscriptMessage[]) => toolsOf(some).map((names) => names.find(isDenied));
-  const [tools, before] = [deniedIn(said), deniedIn(earlier)];
+  const [tools, before] = [deniedIn(messages), deniedIn(earlier)];
   const lines = new Map<string, string>();
-  for (const [at, { content }] of [...earlier, ...said].entries()) {
+  for (const [at, { content }] of [...earlier, ...messages].entries()) {
     const tool = at < earlier.length ? before[at] : tools[at - earlier.length];
     if (tool === undefined) continue;
     for (const line of textsIn(content).flatMap(linesOf)) lines.set(line, lines.get(line) ?? tool);
@@ -42,19 +40,19 @@ export function withoutOutputs(
   const marks = [...new Set([...before, ...tools].flatMap((tool) => tool ?? []))].map(inPlaceOf);
   for (const line of lines.keys()) if (marks.some((mark) => mark.includes(line))) lines.delete(line);
   const withhold = quotesOf(lines);
-  const clean = said.map((message, at): TranscriptMessage => {
+  const clean = messages.map((message, at): TranscriptMessage => {
     const tool = tools[at];
     const calls = message.calls.map((call) => (isDenied(call.name) ? { ...call, arguments: "{}" } : call));
     return tool === undefined ? withTexts({ ...message, calls }, withhold) : { ...message, content: inPlaceOf(tool) };
   });
   const outputs = new Set(tools.flatMap((tool, at) => (tool === undefined ? [] : at)));
-  return { said: clean, outputs, withhold };
+  return { messages: clean, outputs, withhold };
 }
 
-/** Whose answer each message may be: by every call with its id in the last message that has one, and by what it says itself. */
-function toolsOf(said: readonly TranscriptMessage[]): string[][] {
+/** The tools whose output each message may be: by the calls with its id, and by its own name for the tool. */
+function toolsOf(messages: readonly TranscriptMessage[]): string[][] {
   const names = new Map<string, string[]>();
-  return said.map(({ calls, answers }) => {
+  return messages.map(({ calls, answers }) => {
     for (const { id } of calls)
       names.set(
         id,
@@ -64,7 +62,7 @@ function toolsOf(said: readonly TranscriptMessage[]): string[][] {
   });
 }
 
-/** What an output is known by: its lines, also as they are spelled within JSON, and those of its words that may be a secret. */
+/** By which an output is recognised: its lines, also as escaped in JSON, and words that may be a secret. */
 export const linesOf = (text: string): string[] => [
   ...text
     .split(/\r\n|[\n\r\u2028\u2029]/)
@@ -74,7 +72,7 @@ export const linesOf = (text: string): string[] => [
   ...text.split(/[^\w+~!@#$%^&*?-]+/).filter(mayBeSecretWord),
 ];
 
-/** Finds lines wherever they stand: by how they begin, then by their lengths. Many that begin alike cost no more than a few. */
+/** Finds lines anywhere in a text: by their beginning, then by their length. */
 function quotesOf(lines: ReadonlyMap<string, string>): TextFilter {
   const lengths = new Map<string, Set<number>>();
   for (const line of lines.keys()) {
@@ -109,7 +107,7 @@ function quotesOf(lines: ReadonlyMap<string, string>): TextFilter {
   return (text) => {
     if (lines.size === 0) return text;
     let clean = once(text);
-    // What stands around a place that was emptied may be a line itself, where somebody means it to be.
+    // The text around a removed line may itself be a line, if somebody intends it.
     for (let tries = 0; tries < 5; tries++) {
       const again = once(clean);
       if (again === clean) return clean;

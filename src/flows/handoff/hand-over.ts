@@ -50,7 +50,7 @@ export async function handOver(
     const before = (await clearUp(session, to)).get(asked);
     if (before) return { plan: what.plan, done: before };
     // A summary is two messages: itself and the answer to it.
-    const count = (what.said?.length ?? 0) + (what.summarise ? 2 : 0);
+    const count = (what.messages?.length ?? 0) + (what.summarise ? 2 : 0);
     const closing = options.close ? `, and close ${source.chat.id} of ${from.name}` : "";
     const action = {
       verb: "handoff",

@@ -37,21 +37,21 @@ export async function move(
   await note({});
   if (session.gate.dryRun) return undefined;
   try {
-    const said = await messagesToMove(change, session, handoff.id, what, target);
+    const messages = await messagesToMove(change, session, handoff.id, what, target);
     // After every message, whatever the clocks of both hosts say.
-    const at = said.reduce((latest, each) => Math.max(latest, each.at), session.now().getTime() / 1000);
+    const at = messages.reduce((latest, each) => Math.max(latest, each.at), session.now().getTime() / 1000);
     const text = noteOf(what.plan.from.agent, code);
-    const moved = { hash: digestOf(said), messages: said.length, calls: countsOf(said).tool_call_count };
+    const moved = { hash: digestOf(messages), messages: messages.length, calls: countsOf(messages).tool_call_count };
     await note({ planted: text, moved });
     const removed = handoffs.removed(handoff.to);
     const seed: ChangeRequest = {
       verb: "seed",
       id: handoff.id,
-      session: store.sessionRow(said, what.title, target.model),
-      messages: [...said, ...planted(text, said, at)].map(store.rowOf),
+      session: store.sessionRow(messages, what.title, target.model),
+      messages: [...messages, ...planted(text, messages, at)].map(store.rowOf),
       gone: removed,
     };
-    await change(`write ${said.length} messages to ${agent.name}`, () =>
+    await change(`write ${messages.length} messages to ${agent.name}`, () =>
       changeSessions(session, agent, seed, session.signal),
     );
     await note({ stage: "seeded" });
@@ -68,10 +68,10 @@ async function messagesToMove(
   change: Phases["change"],
   session: Session,
   id: string,
-  { said, summarise, fit }: PreparedHandoff,
+  { messages, summarise, fit }: PreparedHandoff,
   target: HandoffTarget,
 ): Promise<TranscriptMessage[]> {
-  if (!summarise) return said ?? [];
+  if (!summarise) return messages ?? [];
   const title = `have ${target.agent.name} summarise ${summarise.older.length} messages`;
   const summary = await change(title, () => summaryOf(session, target, id, summarise));
   return summarised(summarise, summary ?? "", fit.room ?? 0);

@@ -39,7 +39,7 @@ export interface PreparedHandoff extends FitResult {
 
 export function prepare(
   { ui }: Pick<Session, "ui">,
-  { agent, chat, said, earlier }: SourceConversation,
+  { agent, chat, messages, earlier }: SourceConversation,
   target: HandoffTarget,
   options: HandoffOptions,
 ): PreparedHandoff {
@@ -48,10 +48,10 @@ export function prepare(
     ...(options.redact && { redact: redacting((text) => ui.redact(text)) }),
   };
   const {
-    said: may,
+    messages: may,
     title,
     taken,
-  } = applyBoundary(boundary, { said, earlier, title: chat.title ?? `from ${agent.name}` });
+  } = applyBoundary(boundary, { messages, earlier, title: chat.title ?? `from ${agent.name}` });
   const fit = fitTo(may, target.context, options.fit ?? "refuse");
   const plan: HandoffPlan = {
     from: { agent: agentId(agent), session: chat.id },
@@ -73,7 +73,7 @@ export function patternsIn(words: readonly string[]): string[] {
 /** Refuses what cannot move, before anything changes. */
 export function mustMove(
   session: Pick<Session, "ui" | "argv">,
-  { plan, may, said, summarise }: PreparedHandoff,
+  { plan, may, messages, summarise }: PreparedHandoff,
   source: SourceConversation,
   target: HandoffTarget,
   options: HandoffOptions,
@@ -96,7 +96,7 @@ export function mustMove(
       `the window of ${model ?? "the target's model"} is not known; taken for large enough (--context says it)`,
     );
   }
-  if (!said) throw tooLarge(session, plan);
+  if (!messages) throw tooLarge(session, plan);
   if (summarise) piecesFor(target, summarise);
 }
 

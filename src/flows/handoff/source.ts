@@ -12,7 +12,7 @@ import type { Session } from "../session.js";
 export interface SourceConversation {
   agent: Agent;
   chat: ChatSession;
-  said: TranscriptMessage[];
+  messages: TranscriptMessage[];
   /** Messages that were compacted, and may be quoted by later ones. Only when asked for. */
   earlier: TranscriptMessage[];
   /** The last message that was read. */
@@ -33,8 +33,8 @@ export async function readSource(
     const rows = row.messages as Row[];
     const started = chat.started === null ? 0 : Date.parse(chat.started) / 1000;
     const numbers = rows.flatMap((each) => (typeof each.id === "number" ? each.id : []));
-    const said = transcriptFrom(rows, started);
-    return { agent, chat, said, earlier: transcriptFrom(before), last: numbers.at(-1) ?? null };
+    const messages = transcriptFrom(rows, started);
+    return { agent, chat, messages, earlier: transcriptFrom(before), last: numbers.at(-1) ?? null };
   }
   throw new Error("a session that exists was not read");
 }

@@ -8,12 +8,11 @@ import { handoffsOf } from "./open.js";
 import type { HandoffTarget } from "./target.js";
 import { turnIn } from "./turn.js";
 
-/** So many pieces the target is asked to read; what is longer is no conversation to summarise any more. */
 const mostPieces = 40;
 
 /**
- * What was said earlier, as the target itself puts it. It is asked piece by piece, each in a conversation of its own that is taken
- * away at the end. Their ids begin with the handoff's: whoever forgets that forgets these too.
+ * The target itself summarises the earlier messages piece by piece, each in a session of its own that is removed at the end. Their ids
+ * begin with that of the handoff, so that removing the handoff removes them too.
  */
 export async function summaryOf(session: Session, target: HandoffTarget, id: string, split: Split): Promise<string> {
   const { agent } = target;
@@ -30,9 +29,9 @@ export async function summaryOf(session: Session, target: HandoffTarget, id: str
   return summary ?? "";
 }
 
-/** What the target is asked to read, one after the other; a fault when it cannot, or would have to read too often. */
+/** The pieces to summarise; a fault when they are too many or the model is too small. */
 export function piecesFor(target: HandoffTarget, { older }: Split): string[] {
-  // The request itself and what was summarised before stand in the same message. All in bytes: no character is less than one.
+  // The request and the summary so far are in the same message. In bytes: a character is at least one.
   const window = Math.floor((roomIn(target.context ?? 0) * bytesPerToken) / 2);
   const longest = Math.min(
     window,
@@ -44,7 +43,7 @@ export function piecesFor(target: HandoffTarget, { older }: Split): string[] {
   return pieces;
 }
 
-/** Bytes a summary may have. */
+/** In bytes. */
 const summaryLength = ({ context = 0 }: HandoffTarget): number => summaryRoom(roomIn(context)) * bytesPerToken;
 
 const tooSmall = ({ agent, context }: HandoffTarget): Fault =>

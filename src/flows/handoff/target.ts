@@ -12,17 +12,17 @@ import { bodyText } from "../chat/answering.js";
 import type { Session } from "../session.js";
 import { changeSessions } from "./change-sessions.js";
 
-/** Who a conversation is handed to, seen to be able to take it. */
+/** The agent that takes a conversation over. */
 export interface HandoffTarget {
   agent: Agent;
   resolved: ResolvedAgent;
   store: HandoffStore;
   model: string | undefined;
-  /** Tokens its model's window holds, where that is known. */
+  /** Tokens of its model's context window, if known. */
   context: number | undefined;
 }
 
-/** Everything that can be wrong with a target is found before anything is changed. */
+/** Checks the target before anything is changed. */
 export async function mustTakeOver(
   session: Session,
   agent: Agent,
@@ -57,10 +57,10 @@ async function mustTakeItsKey(session: Session, agent: Agent): Promise<{ resolve
     ...{ method: "GET", path: resolved.manifest.api.models ?? "/", signal: session.signal },
     headers: { Authorization: `Bearer ${key.reveal()}` },
   });
-  const said = await bodyText(body);
+  const messages = await bodyText(body);
   if (status === 200) return { resolved };
   throw new Fault("check-failed", `${agent.name} does not take its own key`, {
-    why: `HTTP ${status}: ${brief(session.ui.redact(said), 200)}`,
+    why: `HTTP ${status}: ${brief(session.ui.redact(messages), 200)}`,
     next: `clm agent doctor ${agent.ref}`,
     data: { status },
   });

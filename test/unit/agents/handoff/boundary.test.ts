@@ -36,23 +36,23 @@ describe("withheld content", () => {
     for (const secret of each.hidden ?? []) redactor.hide(new Secret(secret));
     const boundary = { noTools, deny, onlyLast, ...(redact && { redact: redacting(redactor.text) }) };
     const earlier = transcriptFrom(each.earlier ?? []);
-    const given = { said: transcriptFrom(each.rows), earlier, title: each.title ?? "" };
-    const { said, title } = applyBoundary(boundary, given);
-    expect(said.map(lineOf)).toEqual(each.moves);
+    const given = { messages: transcriptFrom(each.rows), earlier, title: each.title ?? "" };
+    const { messages, title } = applyBoundary(boundary, given);
+    expect(messages.map(lineOf)).toEqual(each.moves);
     expect(title).toBe(each.titled ?? each.title ?? "");
     // CompletedHandoff twice it is done once.
-    expect(canonical(applyBoundary(boundary, { said, title }).said)).toBe(canonical(said));
+    expect(canonical(applyBoundary(boundary, { messages, title }).messages)).toBe(canonical(messages));
   });
 
   it("knows many lines that begin alike, in a long conversation", () => {
     const lines = Array.from({ length: 20_000 }, (_, at) => `line number ${at} of the output`);
-    const said: TranscriptMessage[] = [
+    const messages: TranscriptMessage[] = [
       { role: "user", content: `go ${"line number ".repeat(20_000)}`, calls: [], at: 1 },
       { role: "assistant", content: lines.join("\n"), calls: [{ id: "a", name: "read", arguments: "{}" }], at: 2 },
       { role: "tool", content: lines.join("\n"), calls: [], answers: { id: "a", tool: "read" }, at: 3 },
     ];
-    const { said: moved } = applyBoundary({ noTools: false, deny: ["read"] }, { said, title: "" });
-    expect(moved[0]).toEqual(said[0]);
+    const { messages: moved } = applyBoundary({ noTools: false, deny: ["read"] }, { messages, title: "" });
+    expect(moved[0]).toEqual(messages[0]);
     expect(new Set(String(moved[1]?.content).split("\n"))).toEqual(new Set([inPlaceOf("read")]));
   });
 
@@ -63,9 +63,9 @@ describe("withheld content", () => {
       { role: "tool", tool_call_id: "a", content: "a line that is long" },
       { role: "assistant", content: "it says: a line that is long" },
     ];
-    const { taken } = applyBoundary({ noTools: false, deny: ["read"] }, { said: transcriptFrom(rows), title: "" });
+    const { taken } = applyBoundary({ noTools: false, deny: ["read"] }, { messages: transcriptFrom(rows), title: "" });
     expect(taken).toEqual({ messages: 0, outputs: 1, changed: 1 });
-    const none = applyBoundary({ noTools: true, deny: [] }, { said: transcriptFrom(rows), title: "" });
+    const none = applyBoundary({ noTools: true, deny: [] }, { messages: transcriptFrom(rows), title: "" });
     expect(none.taken).toEqual({ messages: 2, outputs: 0, changed: 0 });
   });
 });
@@ -83,8 +83,8 @@ const boundaries = fc.record({
 describe("any conversation", () => {
   it("no answer is without its call, and no call without its answer", () => {
     fc.assert(
-      fc.property(conversations, boundaries, (said, boundary) => {
-        const moved = applyBoundary(boundary, { said, title: "" }).said;
+      fc.property(conversations, boundaries, (messages, boundary) => {
+        const moved = applyBoundary(boundary, { messages, title: "" }).messages;
         expect(canonical(paired(moved))).toBe(canonical(moved));
         for (const [at, message] of moved.entries()) {
           if (message.role !== "tool") continue;
@@ -97,18 +97,18 @@ describe("any conversation", () => {
 
   it("done twice is done once", () => {
     fc.assert(
-      fc.property(conversations, boundaries, (said, boundary) => {
-        const once = applyBoundary(boundary, { said, title: "t" });
-        expect(canonical(applyBoundary(boundary, once).said)).toBe(canonical(once.said));
+      fc.property(conversations, boundaries, (messages, boundary) => {
+        const once = applyBoundary(boundary, { messages, title: "t" });
+        expect(canonical(applyBoundary(boundary, once).messages)).toBe(canonical(once.messages));
       }),
     );
   });
 
   it("fewer turns are never more", () => {
     fc.assert(
-      fc.property(conversations, boundaries, fc.integer({ min: 1, max: 4 }), (said, boundary, onlyLast) => {
-        const all = applyBoundary({ ...boundary, onlyLast: undefined }, { said, title: "" }).said;
-        const some = applyBoundary({ ...boundary, onlyLast }, { said, title: "" }).said;
+      fc.property(conversations, boundaries, fc.integer({ min: 1, max: 4 }), (messages, boundary, onlyLast) => {
+        const all = applyBoundary({ ...boundary, onlyLast: undefined }, { messages, title: "" }).messages;
+        const some = applyBoundary({ ...boundary, onlyLast }, { messages, title: "" }).messages;
         expect(turnsOf(some).length).toBeLessThanOrEqual(onlyLast);
         expect(canonical(all).endsWith(canonical(some).slice(1))).toBe(true);
       }),
@@ -117,16 +117,16 @@ describe("any conversation", () => {
 
   it("no line of a denied output is anywhere", () => {
     fc.assert(
-      fc.property(conversations, boundaries, (said, boundary) => {
+      fc.property(conversations, boundaries, (messages, boundary) => {
         const deny = ["read"];
-        const { said: moved } = applyBoundary({ ...boundary, deny, redact: undefined }, { said, title: "" });
+        const { messages: moved } = applyBoundary({ ...boundary, deny, redact: undefined }, { messages, title: "" });
         const text = moved
           .flatMap(({ content, calls }) => [
             typeof content === "string" ? content : JSON.stringify(content),
             ...calls.map((call) => call.arguments),
           ])
           .join("\n");
-        for (const line of deniable(said, "read").flatMap(linesOf)) {
+        for (const line of deniable(messages, "read").flatMap(linesOf)) {
           if (!inPlaceOf("read").includes(line)) expect(text).not.toContain(line);
         }
       }),

@@ -58,10 +58,10 @@ export const conversations = fc
   .map((some) => transcriptFrom(some.map((row, at) => ({ ...row, timestamp: at + 1 }))));
 
 /** The results of denied tools, by their own name or that of the call before, as plain texts. */
-export function deniable(said: readonly TranscriptMessage[], tool: string): string[] {
-  return said.flatMap(({ content, answers }, at) => {
+export function deniable(messages: readonly TranscriptMessage[], tool: string): string[] {
+  return messages.flatMap(({ content, answers }, at) => {
     if (!answers) return [];
-    const call = said
+    const call = messages
       .slice(0, at)
       .flatMap((each) => each.calls)
       .findLast(({ id }) => id === answers.id);

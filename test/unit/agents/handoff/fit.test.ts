@@ -20,7 +20,7 @@ import { conversations } from "./conversations.js";
 
 interface Case {
   it: string;
-  said: string[];
+  messages: string[];
   context?: number;
   wish: Fit;
   expect: { fits: boolean; by: string; older: number; moves?: number; first?: string };
@@ -35,8 +35,8 @@ function saidFrom(word: string): TranscriptMessage {
 
 describe("a window", () => {
   it.each(parse(readFileSync("test/cases/handoff/fit.yaml", "utf8")) as Case[])("$it", (each) => {
-    const said = each.said.map(saidFrom);
-    const { fit, said: moved } = fitTo(said, each.context, each.wish);
+    const messages = each.messages.map(saidFrom);
+    const { fit, messages: moved } = fitTo(messages, each.context, each.wish);
     const { moves, first, ...expected } = each.expect;
     expect(fit).toMatchObject(expected);
     expect(moved?.length).toBe(moves);
@@ -47,17 +47,17 @@ describe("a window", () => {
   it("is filled with the last turns, and never over its brim", () => {
     fc.assert(
       fc.property(conversations, fc.integer({ min: 1, max: 400 }), (all, context) => {
-        const said = paired(all);
-        const result = trimmed(said, roomIn(context));
-        const last = turnsOf(said).at(-1) ?? [];
+        const messages = paired(all);
+        const result = trimmed(messages, roomIn(context));
+        const last = turnsOf(messages).at(-1) ?? [];
         if (!result) {
           expect(tokensIn(last)).toBeGreaterThan(roomIn(context) - 25);
           return;
         }
-        expect(tokensIn(result.said)).toBeLessThanOrEqual(roomIn(context));
-        expect(result.said.slice(-last.length || said.length)).toEqual(last.length > 0 ? last : []);
-        expect([...result.older, ...result.kept]).toEqual(said);
-        expect(paired(result.said)).toEqual(result.said);
+        expect(tokensIn(result.messages)).toBeLessThanOrEqual(roomIn(context));
+        expect(result.messages.slice(-last.length || messages.length)).toEqual(last.length > 0 ? last : []);
+        expect([...result.older, ...result.kept]).toEqual(messages);
+        expect(paired(result.messages)).toEqual(result.messages);
       }),
     );
   });
@@ -78,8 +78,11 @@ describe("a window", () => {
   });
 
   it("is filled with no two messages of the user's in a row that were not", () => {
-    const said = Array.from({ length: 20 }, (_, at) => saidFrom(at % 2 === 0 ? "user 40" : "assistant 40"));
-    const rows = [trimmed(said, 100)?.said, summarised({ older: said.slice(0, 4), kept: said.slice(4) }, "x", 400)];
+    const messages = Array.from({ length: 20 }, (_, at) => saidFrom(at % 2 === 0 ? "user 40" : "assistant 40"));
+    const rows = [
+      trimmed(messages, 100)?.messages,
+      summarised({ older: messages.slice(0, 4), kept: messages.slice(4) }, "x", 400),
+    ];
     for (const row of rows) {
       expect(row?.length).toBeGreaterThan(2);
       expect(row?.map(({ role }) => role)).toEqual(row?.map((_, at) => (at % 2 === 0 ? "user" : "assistant")));
@@ -88,25 +91,25 @@ describe("a window", () => {
 
   it("is read piece by piece, and nothing is lost", () => {
     fc.assert(
-      fc.property(conversations, fc.integer({ min: 5, max: 300 }), (said, longest) => {
-        const pieces = piecesOf(said, longest);
+      fc.property(conversations, fc.integer({ min: 5, max: 300 }), (messages, longest) => {
+        const pieces = piecesOf(messages, longest);
         for (const piece of pieces) expect(Buffer.byteLength(piece)).toBeLessThanOrEqual(longest);
-        const whole = piecesOf(said, 1e9).join("\n");
+        const whole = piecesOf(messages, 1e9).join("\n");
         expect(pieces.join("").replaceAll("\n", "")).toBe(whole.replaceAll("\n", ""));
       }),
     );
   });
 
   it("is filled by what its model reads, and not by how many characters that is", () => {
-    const said: TranscriptMessage[] = [{ role: "user", content: "\u{6771}".repeat(400), calls: [], at: 1 }];
-    expect(tokensIn(said)).toBe(300);
-    expect(piecesOf(said, 606)).toHaveLength(2);
+    const messages: TranscriptMessage[] = [{ role: "user", content: "\u{6771}".repeat(400), calls: [], at: 1 }];
+    expect(tokensIn(messages)).toBe(300);
+    expect(piecesOf(messages, 606)).toHaveLength(2);
   });
 
   it("is read in whole characters", () => {
-    const said: TranscriptMessage[] = [{ role: "user", content: "\u{1f600}".repeat(50), calls: [], at: 1 }];
+    const messages: TranscriptMessage[] = [{ role: "user", content: "\u{1f600}".repeat(50), calls: [], at: 1 }];
     for (const longest of [6, 7, 9, 20]) {
-      const pieces = piecesOf(said, longest);
+      const pieces = piecesOf(messages, longest);
       expect(pieces.filter((piece) => /\p{Surrogate}/u.test(piece))).toEqual([]);
       expect(pieces.join("").replaceAll("\n", "")).toBe(`user: ${"\u{1f600}".repeat(50)}`);
     }
@@ -117,7 +120,7 @@ describe("a window", () => {
 
 describe("the preview", () => {
   it("has the numbers", () => {
-    const said: TranscriptMessage[] = [
+    const messages: TranscriptMessage[] = [
       { ...saidFrom("user 5"), at: 1767254400 },
       {
         ...{ role: "assistant", content: "", at: 1767254401 },
@@ -129,12 +132,12 @@ describe("the preview", () => {
       { role: "tool", content: "x", calls: [], answers: { id: "a", tool: "read" }, at: 1767254402 },
       saidFrom("picture"),
     ];
-    expect(described(said)).toMatchObject({
+    expect(described(messages)).toMatchObject({
       messages: { user: 2, assistant: 1, tool: 1, all: 4 },
       ...{ tokens: 2 + 5 + 1 + 765, attachments: 1 },
       ...{ since: "2026-01-01T08:00:00.000Z", until: "1970-01-01T00:00:01.000Z" },
     });
-    expect(Object.entries(described(said).tools)).toEqual([
+    expect(Object.entries(described(messages).tools)).toEqual([
       ["read", 1],
       ["__proto__", 1],
     ]);

@@ -30,7 +30,7 @@ function preparing(count: number, context: number | undefined, options: Partial<
   const source = {
     agent: ada,
     chat: { id: "tea", title: null },
-    said: turns(count),
+    messages: turns(count),
     earlier: [],
     last: 1,
   } as unknown as SourceConversation;
