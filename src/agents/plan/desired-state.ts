@@ -43,20 +43,20 @@ export function desiredState(
   };
 }
 
-function digestOf({ version, port, relaxed }: ResolvedAgent, files: readonly ManagedFile[]): string {
+function digestOf({ version, port, relaxed, settings }: ResolvedAgent, files: readonly ManagedFile[]): string {
   const contents = [...files].sort((a, b) => (a.id < b.id ? -1 : 1)).flatMap(contentOf);
   return createHash("sha256")
-    .update(JSON.stringify([version, port, relaxed, ...contents]))
+    .update(JSON.stringify([version, port, relaxed, ...contents, ...Object.entries(settings).sort()]))
     .digest("hex");
 }
 
 /** What of a file is known before the host is probed. */
-function contentOf({ content }: ManagedFile): unknown[] {
+function contentOf({ path, mode, content }: ManagedFile): unknown[] {
   const plain = (value: string | Buffer | Secret) =>
     value instanceof Secret ? value.reveal() : Buffer.isBuffer(value) ? value.toString("base64") : value;
   switch (content.merge) {
     case "whole":
-      return [plain(content.text)];
+      return [path, mode, plain(content.text)];
     case "variables":
       return [[...content.entries].map(([name, value]) => [name, plain(value)])];
     case "yaml":

@@ -49,13 +49,14 @@ export function planFor(
   mustBeOurs(agent, observation, record.mark);
   const files = planFiles(agent, desired.files, observation, owned);
   const unit = unitOperation(agent, observation.systemd);
-  const service = inState(unit, observation, serviceState);
+  const unwanted = unwantedFiles(owned, desired.files);
+  const service = withoutFiles(inState(unit, observation, serviceState), observation, unwanted);
   const operations = [
     ...userOperations(agent, record.mark),
     ...directoryOperations(agent),
-    ...unwantedFiles(owned, desired.files).map((path) => absent({ path })),
+    ...unwanted.map((path) => absent({ path })),
     // Before the unit that reads them, which restarts when one of them changes.
-    ...fileOperations(agent, files, { restart: service.state === "started" }),
+    ...fileOperations(agent, files, { restart: service.state === "started" || service.state === "restarted" }),
     service,
     ...proxyOperations(agent, observation.systemd),
   ];
@@ -87,3 +88,9 @@ function inState(
       return ["active", "activating", "reloading"].includes(ActiveState) ? { ...file, state: "started" } : file;
   }
 }
+
+/** A program that runs may have read a file that is about to go: whether it starts without it must be seen. */
+const withoutFiles = (service: UnitOperation, { unit }: ObservedHost, unwanted: string[]): UnitOperation =>
+  service.state === "started" && unit.ActiveState === "active" && unwanted.length > 0
+    ? { ...service, state: "restarted" }
+    : service;

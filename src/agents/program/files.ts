@@ -1,6 +1,8 @@
 import { dirname, join } from "node:path";
+import { Fault } from "../../errors.js";
 import { sh } from "../../quote.js";
 import { EnvDraft } from "../files/env-draft.js";
+import { useOf } from "../manifest/secret-names.js";
 import reader from "../plan/env-reader.sh?raw";
 import type { ManagedFile } from "../plan/managed-file.js";
 import type { Answers, ResolvedAgent } from "../plan/resolved-agent.js";
@@ -43,7 +45,10 @@ function environment(agent: ResolvedAgent, { extra }: Answers): EnvDraft["entrie
   env.put("PORT", String(agent.port), `program '${agent.name}' itself`);
   for (const each of (agent.settings.environment ?? "").split(",").filter(Boolean)) {
     const at = each.indexOf("=");
-    env.put(each.slice(0, at), each.slice(at + 1), "the setting environment");
+    const name = each.slice(0, at);
+    if (useOf(agent.manifest, name).kind === "own")
+      throw new Fault("bad-input", `${name} is not set by hand`, { why: "clm or the service sets it" });
+    env.put(name, each.slice(at + 1), "the setting environment");
   }
   for (const [name, secret] of Object.entries(extra)) env.put(name, secret, `your own ${name}`);
   return env.entries;

@@ -78,6 +78,7 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
     ["Account", record.user],
     ["Home", record.home],
     ["Unit", record.relaxed ? `${record.unit} (relaxed)` : record.unit],
+    ...Object.entries(record.settings ?? {}).map(settingLine),
     ["Provider", record.provider],
     ["Model", modelOf(agent, known)],
     ["Fallbacks", record.fallbacks?.map(withModel).join(", ")],
@@ -94,6 +95,12 @@ export function describeAgent(agent: Agent, known: Providers, next: string): str
     ["Next", next],
   ]);
 }
+
+/** `health_path` as `Health path`. */
+const settingLine = ([name, value]: [string, string]): [string, string] => [
+  `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll("_", " ")}`,
+  value.replaceAll(",", ", "),
+];
 
 export const checkView: View<Check> = {
   columns: [

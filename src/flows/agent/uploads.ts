@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from "node:fs/promises";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, join, normalize, resolve } from "node:path";
 import type { Field } from "../../agents/manifest/manifest.js";
 import type { UploadedFile } from "../../agents/plan/resolved-agent.js";
 import { Fault } from "../../errors.js";
@@ -13,14 +13,14 @@ interface Upload {
   name: string;
 }
 
-/** `PATH` or `PATH=NAME`, separated by commas. */
+/** `PATH` or `PATH=NAME`, separated by commas; a path may have an equals sign only when a name follows. */
 export const uploadsIn = (text: string): Upload[] =>
   text
     .split(",")
     .filter(Boolean)
     .map((item) => {
-      const [path = "", name] = item.split("=", 2);
-      return { path, name: name ?? basename(path) };
+      const at = item.lastIndexOf("=");
+      return at < 0 ? { path: item, name: basename(item) } : { path: item.slice(0, at), name: item.slice(at + 1) };
     });
 
 /** The same with absolute paths: the record outlives the directory a command was typed in. */
@@ -28,7 +28,7 @@ export const withAbsolutePaths = (text: string): string =>
   uploadsIn(text)
     .map(({ path, name }) => {
       const full = resolve(path);
-      return name === basename(full) ? full : `${full}=${name}`;
+      return name === basename(full) && !full.includes("=") ? full : `${full}=${name}`;
     })
     .join(",");
 
@@ -38,21 +38,28 @@ export async function uploadsFor(fields: Field[], settings: Record<string, strin
   for (const { name } of fields.filter(({ upload }) => upload)) {
     for (const { path, name: target } of uploadsIn(settings[name] ?? "")) await addFiles(path, target, found);
   }
-  const twice = found.find(({ name }, at) => found.findIndex((each) => each.name === name) !== at);
-  if (twice) throw new Fault("bad-input", `two files would be called ${twice.name} on the host`);
+  const names = new Set<string>();
+  for (const { name } of found) {
+    if (names.has(name)) throw new Fault("bad-input", `two files would be called ${name} on the host`);
+    names.add(name);
+  }
+  const both = found.find(({ name }) => found.some((other) => other.name.startsWith(`${name}/`)));
+  if (both) throw new Fault("bad-input", `${both.name} would be a file and a directory on the host`);
   return found;
 }
 
 async function addFiles(path: string, name: string, found: UploadedFile[]): Promise<void> {
-  mustBeInside(name);
   const info = await stat(path).catch((error: Error) => {
-    throw new Fault("bad-input", `${path} cannot be read`, { why: error.message, cause: error });
+    throw cannotBeRead(path, error);
   });
   if (info.isDirectory()) {
-    const entries = await readdir(path, { withFileTypes: true, recursive: true });
-    for (const entry of entries.filter((each) => each.isFile())) {
-      const full = join(entry.parentPath, entry.name);
-      await addFiles(full, join(name, relative(path, full)), found);
+    const entries = await readdir(path, { withFileTypes: true });
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const full = join(path, entry.name);
+      // A link to a directory may lead back to where it is.
+      if (entry.isSymbolicLink() && (await stat(full).catch(() => undefined))?.isDirectory())
+        throw new Fault("bad-input", `${full} is a link to a directory`, { why: "name that directory itself" });
+      await addFiles(full, join(name, entry.name), found);
     }
     return;
   }
@@ -63,11 +70,18 @@ async function addFiles(path: string, name: string, found: UploadedFile[]): Prom
       why: `at most ${maxFiles} files of ${maxBytes / 1024 / 1024} MB in all are copied; fetch the rest on the host`,
     });
   }
-  found.push({ name, content: await readFile(path), executable: (info.mode & 0o100) !== 0 });
+  const content = await readFile(path).catch((error: Error) => {
+    throw cannotBeRead(path, error);
+  });
+  found.push({ name: nameOnHost(name), content, executable: (info.mode & 0o100) !== 0 });
 }
 
-function mustBeInside(name: string): void {
-  if (name !== "" && !name.startsWith("/") && !name.split("/").includes("..")) return;
+const cannotBeRead = (path: string, error: Error): Fault =>
+  new Fault("bad-input", `${path} cannot be read`, { why: error.message, cause: error });
+
+function nameOnHost(name: string): string {
+  const plain = normalize(name);
+  if (name !== "" && plain !== "." && !/^\/|\/$/.test(plain) && !name.split("/").includes("..")) return plain;
   throw new Fault("bad-input", `'${name}' is not a name for a file on the host`, {
     why: "it is relative to the agent's program directory, and stays inside it",
   });

@@ -8,8 +8,8 @@ export function judgeListeners(agent: ResolvedAgent, { openPorts, unit }: Observ
   if (!openPorts) {
     return { result: "skipped", reason: unit.MainPID && unit.MainPID !== "0" ? "was not looked at" : "needs unit" };
   }
-  // Where its API listens is told by the proof `port`.
-  const others = openPorts.filter(({ port }) => port !== agent.port);
+  // The proof `port` is about its own port, where there is one.
+  const others = openPorts.filter(({ port }) => port !== agent.port || agent.serves === "none");
   const unasked = others.filter((open) => !wasAsked(agent, open));
   const [first] = unasked;
   if (first) {

@@ -1,7 +1,9 @@
 import { checkAnswer } from "../../../agents/manifest/fields.js";
-import type { Field } from "../../../agents/manifest/manifest.js";
+import type { Field, Manifest } from "../../../agents/manifest/manifest.js";
+import { noCapability } from "../../../agents/manifest/no-capability.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { Fault } from "../../../errors.js";
+import { hasSecret } from "../../../secret-shapes.js";
 import type { AgentRecord } from "../../../state/agent.js";
 import { findProvider, type Providers } from "../../../state/providers.js";
 import { didYouMean } from "../../../text/nearest.js";
@@ -88,6 +90,7 @@ export const alwaysOn = ["api_server", "cli"];
 /** The record as it should be, with every answer checked. The port is looked for on the host, later. */
 export function draftOf(agent: ResolvedAgent, providers: Providers, record: AgentRecord, changes: Changes): Draft {
   const { manifest } = agent;
+  mustBeAsked(manifest, changes);
   const secrets: WantedSecret[] = [];
   const others = [...(changes.fallbacks ?? []), ...Object.values(changes.auxiliary)].flatMap((choice) => choice ?? []);
   for (const name of [changes.provider ?? [], others.map(({ provider }) => provider)].flat())
@@ -138,6 +141,14 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
       onboarding: { ...record.onboarding, stages: gone(record.onboarding.stages, changes.answered) },
     },
   };
+}
+
+/** A type that skips a stage has no use for answers to it. */
+function mustBeAsked(manifest: Manifest, changes: Changes): void {
+  const given = answersGiven(changes);
+  const skips = (stage: string): boolean => manifest.stages.some(({ name, skipped }) => name === stage && skipped);
+  if (given.providers && skips("providers")) throw noCapability(manifest, "model provider");
+  if (given.channels && skips("channels")) throw noCapability(manifest, "channels or MCP servers");
 }
 
 type Stages = AgentRecord["onboarding"]["stages"];
@@ -197,7 +208,10 @@ function answeredPart(
         why: `say where it is: --secret ${title}=env:VARIABLE`,
       });
     }
-    const answer = named(name, () => checkAnswer({ ...field, required: false }, text));
+    // A channel goes as a whole; a required setting is always needed.
+    const required = field.required && name === "";
+    const answer = named(name, () => checkAnswer({ ...field, required }, text));
+    if (name === "" && !field.upload) mustNotHoldSecret(field, answer);
     if (answer === "") delete answers[key];
     else answers[key] = field.upload ? withAbsolutePaths(answer) : answer;
   }
@@ -211,6 +225,15 @@ function answeredPart(
     secrets.push({ field, title: titleOf(name, key), source });
   }
   return answers;
+}
+
+/** Settings are kept in plain text. `$NAME` in a command only names a secret. */
+function mustNotHoldSecret({ name, list }: Field, answer: string): void {
+  const texts = answer.replace(/\$(\w+)/g, "$${$1}").split(list ? "," : "\n");
+  if (!texts.some(hasSecret)) return;
+  throw new Fault("bad-input", `${name} looks like it holds a secret, and settings are kept in plain text`, {
+    why: "keep it with clm agent secret set AGENT NAME; the program has it as the variable $NAME",
+  });
 }
 
 /** An objection says whose answer it is about. */

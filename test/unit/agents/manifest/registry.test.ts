@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { flawsIn } from "../../../../src/agents/manifest/flaws.js";
 import { defaultVersion, loadType, loadTypes, releaseOf } from "../../../../src/agents/manifest/registry.js";
+import { agentType } from "../../../../src/agents/type.js";
 import { Fault } from "../../../../src/errors.js";
 
 let dir: string;
@@ -194,6 +195,19 @@ test("a whole type of the user's own", async () => {
   await expect(loadTypes(dir)).rejects.toMatchObject({ data: { path: "like" } });
   overlay("other.yaml", JSON.stringify({ ...other, like: "hermes" }));
   expect((await loadTypes(dir)).map(({ manifest: { type } }) => type)).toEqual(["hermes", "program", "other"]);
+});
+
+test("a type of the user's own that is a program with a default command", async () => {
+  const { manifest } = await loadType(dir, "program");
+  const [command, ...others] = manifest.settings;
+  const settings = [{ ...command, default: "python3 bot.py" }, ...others];
+  overlay("bot.yaml", JSON.stringify({ ...manifest, type: "bot", title: "Bot", like: "program", settings }));
+  const { manifest: bot } = await loadType(dir, "bot");
+  expect([bot.type, bot.like, bot.settings[0]?.default]).toEqual(["bot", "program", "python3 bot.py"]);
+  const { renderer } = await agentType(bot);
+  expect(renderer).toBe((await agentType(manifest)).renderer);
+  // The built-in type is as it was.
+  expect((await loadType(dir, "program")).manifest.settings[0]?.default).toBeUndefined();
 });
 
 test("managed settings are expanded for each task", async () => {

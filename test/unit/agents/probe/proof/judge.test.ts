@@ -10,6 +10,7 @@ import { type Observation, parseObservation } from "../../../../../src/agents/pr
 import { proofIds } from "../../../../../src/agents/probe/proof/proof.js";
 import { proofScript } from "../../../../../src/agents/probe/proof/script.js";
 import { sampleAgent } from "../../../state/sample-agent.js";
+import { programAgent } from "../../program/program-agent.js";
 import { healthyLines } from "../healthy-lines.js";
 
 interface Case {
@@ -234,4 +235,41 @@ it.each([
   const proofs = judge(subjectFor("2026.7.1"), parseObservation(lines.join("\n")) as Observation);
   expect(proofs.find(({ id }) => id === "unit")).toMatchObject({ result: "fail", ...(cause && { cause }) });
   expect(proofs.find(({ id }) => id === "unit")?.cause).toBe(cause);
+});
+
+describe("a program, whose settings say what it serves", () => {
+  const running = [
+    ...["uid=1001", "file.home=directory:bot:700", "file.data=directory:bot:700", "file.env=regular file:bot:600"],
+    ...["unit.LoadState=loaded", "unit.ActiveState=active", "unit.SubState=running", "unit.NRestarts=0"],
+    ...["unit.MainPID=700", "age=1000", "open-ports=yes"],
+  ];
+  const listening = ["listen=0100007F/7", "holder=yes 700 bot python3"];
+  const open = ["listen=00000000/7", "holder=yes 700 bot python3", "open-port=00000000 8700 700 python3"];
+  const http = { health: "http", health_path: "/ok" };
+  const well = { files: "ok", unit: "ok", steady: "ok", listeners: "ok" };
+
+  it.each<[string, Record<string, string>, string[], object]>([
+    ["nothing, and does not listen", {}, [], well],
+    ["nothing, and listens", {}, listening, well],
+    ["nothing, and is open to other machines", {}, open, { ...well, listeners: "fail" }],
+    ["TCP", { health: "tcp" }, listening, { ...well, port: "ok" }],
+    ["TCP, and does not listen", { health: "tcp" }, [], { ...well, port: "fail" }],
+    ["TCP, and is open to other machines", { health: "tcp" }, open, { ...well, port: "fail" }],
+    ["HTTP", http, [...listening, "health=200"], { ...well, port: "ok", health: "ok" }],
+    ["HTTP, and is not well", http, [...listening, "health=503"], { ...well, port: "ok", health: "fail" }],
+    ["HTTP, and does not listen", http, [], { ...well, port: "fail", health: "skipped" }],
+  ])("%s", (_about, settings, lines, expected) => {
+    const seen = parseObservation([...running, ...lines, "end=yes", ""].join("\n"));
+    if (!seen) throw new Error("it does not go to the end");
+    const proofs = judge(programAgent({ command: "x", ...settings }), seen, { noChat: "program agents have no chat" });
+    expect(Object.fromEntries(proofs.map(({ id, result }) => [id, result]))).toEqual(expected);
+    for (const { id, reason } of proofs) if (id === "health") expect(reason).toMatch(/^(\/ok gave|needs port)/);
+  });
+
+  it("is missing with its account", () => {
+    const seen = parseObservation("end=yes\n");
+    if (!seen) throw new Error("it does not go to the end");
+    const [first] = judge(programAgent({ command: "x" }), seen);
+    expect(first).toMatchObject({ id: "version", result: "fail", reason: "there is no user bot on the host" });
+  });
 });

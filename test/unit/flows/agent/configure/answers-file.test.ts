@@ -88,3 +88,13 @@ describe("flags", () => {
     if (each.hides) expect(refusal(work).text).not.toContain(each.hides);
   });
 });
+
+it("flags are laid over the settings of a file", () => {
+  const file = answersFrom("settings: {command: old, health: tcp, token: env:A}", "answers.yaml", isSecret);
+  const { settings } = changesFrom({ ...none, set: ["command=new"] }, { channels: [], mcp: [] }, file);
+  expect(settings).toEqual({
+    fields: { command: "new", health: "tcp" },
+    secrets: { token: { kind: "env", name: "A" } },
+  });
+  expect(file.settings.fields).toEqual({ command: "old", health: "tcp" });
+});

@@ -7,6 +7,7 @@ import { stageResults, stagesTo, withStages } from "../../../../../src/flows/age
 import { interview } from "../../../../../src/flows/agent/configure/wizard.js";
 import type { Session } from "../../../../../src/flows/session.js";
 import type { AgentRecord } from "../../../../../src/state/agent.js";
+import { manifest as program, sampleProgram } from "../../../agents/program/program-agent.js";
 import { sampleAgent } from "../../../state/sample-agent.js";
 
 const { manifest } = await loadType("/nowhere", "hermes");
@@ -115,5 +116,85 @@ describe("the proofs are no longer valid", () => {
   it("of an agent that did not come so far: it stays where it is", () => {
     const early = inState("channels", {});
     expect(withState(early, "validate")).toBe(early);
+  });
+});
+
+describe("a type that asks only for settings", () => {
+  const bot = sampleProgram();
+  const programAgent = resolvedAgent(program, { name: "bot", ref: "bot", host, record: bot });
+  const settings = (fields: Record<string, string>) => ({ settings: { fields, secrets: {} } });
+
+  async function told(record: AgentRecord, said: Partial<Changes>, stage?: "identity") {
+    const changes = { ...noChanges(), ...said };
+    const stages = stagesTo(program, record, changes, stage);
+    const asked = await interview(session, changes, { resolved: programAgent, record, stages, named: stage });
+    return withStages(draftOf(programAgent, providers as never, record, asked).record, program.stages, now);
+  }
+
+  it("goes through that stage, and skips the others", async () => {
+    const record = await told(bot, settings({ command: "./run", health: "tcp" }));
+    expect([record.onboarding.state, record.settings]).toEqual(["validate", { command: "./run", health: "tcp" }]);
+    const outcome = { was: bot, tests: {}, proofs: [], dryRun: false };
+    expect(stageResults(programAgent, record, outcome)).toEqual([
+      { name: "providers", result: "skipped", reason: "a program has no model provider" },
+      { name: "identity", result: "complete", reason: "command, health" },
+      { name: "channels", result: "skipped", reason: "a program has no channels" },
+      { name: "validate", result: "open", reason: "not validated" },
+    ]);
+  });
+
+  it("keeps the stage and the settings that nobody changed, byte by byte", async () => {
+    const done = await told(bot, settings({ command: "./run", health: "tcp" }));
+    for (const said of [{}, settings({ health: "tcp" })]) {
+      expect(JSON.stringify(await told(done, said))).toBe(JSON.stringify(done));
+    }
+  });
+
+  it("takes away an answer that is not required", async () => {
+    const done = await told(bot, settings({ command: "./run", environment: "A=1" }));
+    expect((await told(done, settings({ environment: "" }))).settings).toEqual({ command: "./run" });
+    expect((await told(done, settings({ files: "" }))).settings).toEqual(done.settings);
+  });
+
+  it("keeps files with absolute paths", async () => {
+    const { settings: kept } = await told(bot, settings({ command: "./run", files: "a.py,b=c" }));
+    expect(kept?.files).toBe(`${process.cwd()}/a.py,${process.cwd()}/b=c`);
+  });
+
+  it.each<[string, Partial<Changes>, fault: string, message: string]>([
+    ["a required answer taken away", settings({ command: " " }), "bad-input", "command is not allowed"],
+    ["a setting that is unknown", settings({ comand: "x" }), "bad-input", "there is no setting called 'comand'"],
+    ["none of the choices", settings({ health: "udp" }), "bad-input", 'health: "udp" is not allowed'],
+    ["a variable without a name", settings({ environment: "=1" }), "bad-input", 'environment: "=1" is not allowed'],
+    ["a path that does not begin with /", settings({ health_path: "ok" }), "bad-input", "health_path"],
+    ["a command of two lines", settings({ command: "a\nb" }), "bad-input", "is not allowed"],
+    [
+      "a secret in a variable",
+      settings({ environment: "A=1,API_KEY=0123456789abcdef" }),
+      "bad-input",
+      "environment looks",
+    ],
+    ["a secret in the command", settings({ command: "./bot --token 0123456789abcdef" }), "bad-input", "command looks"],
+    [
+      "a secret for what is none",
+      { settings: { fields: {}, secrets: { command: { kind: "env", name: "A" } } } },
+      "bad-input",
+      "command is no secret",
+    ],
+    ["a provider", { provider: "main" }, "unsupported", "program agents have no model provider"],
+    ["a channel", { withoutChannels: ["discord"] }, "unsupported", "program agents have no channels or MCP servers"],
+  ])("refuses %s", async (_about, said, fault, message) => {
+    const error = await told({ ...bot, settings: { command: "./run" } }, said).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ fault, message: expect.stringContaining(message) });
+    expect(String(error)).not.toContain("0123456789abcdef");
+  });
+
+  it.each([
+    "./bot --token $BOT_TOKEN",
+    './bot --token "$BOT_TOKEN"',
+    `./bot --token \${BOT_TOKEN}`,
+    "TOKEN_FILE=x ./bot",
+  ])("takes a command that only names a secret: %s", async (command) => {
+    expect((await told(bot, settings({ command }))).settings).toEqual({ command });
   });
 });

@@ -7,6 +7,7 @@ import { type Interview, interview } from "../../../../../src/flows/agent/config
 import type { Session } from "../../../../../src/flows/session.js";
 import { Secret } from "../../../../../src/secret.js";
 import type { AgentRecord } from "../../../../../src/state/agent.js";
+import { programAgent, sampleProgram } from "../../../agents/program/program-agent.js";
 import { sampleAgent } from "../../../state/sample-agent.js";
 import { faultOf } from "../../../state/scratch.js";
 
@@ -202,5 +203,67 @@ describe("removals", () => {
     [{ withoutMcp: ["mien"] }, "the agent has no MCP server 'mien' to take away"],
   ])("is refused when it is another name: %j", (said, message) => {
     expect(() => take(said, own)).toThrow(message);
+  });
+});
+
+describe("settings", () => {
+  const identity = { providers: false, identity: true, channels: false };
+  const askSettings = (session: Session, now: AgentRecord, said: Record<string, string> = {}, named?: string) =>
+    interview(
+      session,
+      { ...noChanges(), settings: { fields: said, secrets: {} } },
+      { resolved: programAgent(now.settings), record: now, stages: identity, named },
+    );
+  const { settings: _, ...bare } = sampleProgram();
+  const questions = [
+    "Command to run:",
+    "Files to copy:",
+    "Environment variables:",
+    "Health check: (none)",
+    "Path of the HTTP health check: (/)",
+  ];
+
+  it("are all asked at first, those without an answer left out", async () => {
+    const { session, asked, left } = talk(["./run", "", "A=1", "tcp", "/"]);
+    const { settings } = await askSettings(session, bare);
+    expect(asked).toEqual(questions);
+    expect(settings.fields).toEqual({ command: "./run", environment: "A=1", health: "tcp", health_path: "/" });
+    expect(left()).toBe(0);
+  });
+
+  it("are asked again until the answer will do", async () => {
+    const { session, asked } = talk(["", "./run", "", "=1", "A=1", "none", "/"]);
+    const { settings } = await askSettings(session, bare);
+    expect(asked.filter((text) => text.startsWith("!"))).toEqual([
+      "! command is not allowed: it must be answered",
+      '! environment: "=1" is not allowed: a variable is NAME=VALUE',
+    ]);
+    expect(settings.fields).toMatchObject({ command: "./run", environment: "A=1" });
+  });
+
+  it.each<[string, AgentRecord, Record<string, string>, string | undefined, string[]]>([
+    ["one was given: only the required one", bare, { health: "tcp" }, undefined, questions.slice(0, 1)],
+    ["the required one was given: none", bare, { command: "x" }, undefined, []],
+    ["all required ones are recorded: none", sampleProgram({ command: "x" }), {}, undefined, []],
+    [
+      "the stage is named: those without an answer",
+      sampleProgram({ command: "x" }),
+      {},
+      "identity",
+      questions.slice(1),
+    ],
+    [
+      "the stage is named and an answer given: none",
+      sampleProgram({ command: "x" }),
+      { health: "tcp" },
+      "identity",
+      [],
+    ],
+  ])("on a terminal when %s", async (_about, now, said, named, expected) => {
+    const { session, asked } = talk(
+      expected.map((text) => (text.includes("(/)") ? "/" : text.includes("none") ? "tcp" : "A=1")),
+    );
+    await askSettings(session, now, said, named);
+    expect(asked).toEqual(expected);
   });
 });
