@@ -6,24 +6,24 @@ import { defaultMaxBytes, run, tooLarge } from "./run.js";
 
 export interface HostQuery {
   host: string;
-  /** What it is to tell: `how its agents are`. */
+  /** What is asked for, as the end of "HOST could not tell …": `how its agents are`. */
   what: string;
-  /** What the script reads from its stdin; nothing secret may travel in another way. */
+  /** For the script's stdin; the only way for a secret. */
   stdin?: string;
   /** Milliseconds. */
   timeout: number;
   signal: AbortSignal;
-  /** Called when something comes. */
+  /** Called for each chunk of output. */
   onData?: () => void;
 }
 
-/** What a host told, as far as it came, and the fault for who misses something in it. */
+/** The output of a probe script, perhaps incomplete, and the fault to throw if something is missing in it. */
 export interface HostAnswer {
   text: string;
   fault: Fault;
 }
 
-/** Runs a script that looks, and reads what it told: a fault when that is no answer. */
+/** Runs a probe script and parses its output; throws when the output is incomplete. */
 export async function askHost<T>(
   root: Shell,
   script: string,
@@ -36,7 +36,7 @@ export async function askHost<T>(
   return answer;
 }
 
-/** The same for who can use a part of an answer: when the host takes too long, what came until then is told all the same. */
+/** The same for a caller that can use a part of the output: after a timeout it gets what arrived until then. */
 export async function askHostPartially(root: Shell, script: string, asking: HostQuery): Promise<HostAnswer> {
   const { stdin = "", timeout, signal, onData: heard } = asking;
   const chunks: Buffer[] = [];
@@ -51,7 +51,7 @@ export async function askHostPartially(root: Shell, script: string, asking: Host
   };
   try {
     const { stderr, code } = await run(root, commandFor(script), {
-      // The shell may have more to do: its stdin is not ours to end.
+      // A shared shell runs more commands: its stdin stays open.
       ...{ stdin: script + stdin, keepStdin: true, timeout, onStdout },
       signal: AbortSignal.any([signal, tooMuch.signal]),
     });

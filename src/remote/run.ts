@@ -7,29 +7,29 @@ export interface Output extends Exit {
   stderr: string;
 }
 
-/** Gets output as it comes. While it returns a promise that is open, nothing more is read from the host. */
+/** Receives output as it arrives. Reading from the host pauses until a returned promise resolves. */
 export type OnOutput = (chunk: Buffer) => Promise<void> | void;
 
 export interface RunOptions {
   stdin?: string | Buffer;
-  /** Stdin stays open until the end: a command may take its closing for a sign that nobody is there any more. */
+  /** Keeps stdin open until the end: some commands stop when it closes. */
   keepStdin?: boolean;
-  /** Milliseconds; then the command is told to stop and a fault is thrown. */
+  /** Milliseconds; then the command is stopped and a fault is thrown. */
   timeout?: number;
   signal?: AbortSignal;
   onStdout?: OnOutput;
   onStderr?: OnOutput;
-  /** Bytes that are kept of each stream; with more, the command is told to stop and a fault is thrown. */
+  /** Limit for each stream; beyond it the command is stopped and a fault is thrown. */
   maxBytes?: number;
 }
 
-/** More than any question of clm's is answered with, and no trouble for this machine. */
+/** More than any answer clm asks for, and small enough to hold in memory. */
 export const defaultMaxBytes = 32 << 20;
 
-// Milliseconds after which a stopped command is not waited for, whatever its host does.
+// Milliseconds to wait for a stopped command to end.
 const grace = 1000;
 
-/** Runs one command to its end and returns what it said. A command that exits non-zero is an answer, not a fault. */
+/** Runs one command to its end and returns its output. A non-zero exit code is a result, not a fault. */
 export async function run(shell: Shell, command: string, options: RunOptions = {}): Promise<Output> {
   const { stdin, keepStdin, timeout, signal, onStdout, onStderr, maxBytes = defaultMaxBytes } = options;
   const end = new AbortController();
@@ -69,7 +69,6 @@ export async function run(shell: Shell, command: string, options: RunOptions = {
   }
 }
 
-/** Thrown when a host sends more than there is any use for. */
 export const tooLarge = (maxBytes: number, what: string): Fault =>
   new Fault("remote-failed", `the host sent more than ${Math.round(maxBytes / (1 << 20))} MB, and was cut off`, {
     why: what.slice(0, 200),

@@ -6,11 +6,11 @@ import { newNonce } from "./operations/conversation.js";
 import type { Exit, Process, Shell } from "./process.js";
 
 /**
- * The same shell with one process for several commands, one after the other: the next one costs a round trip, and no
- * channel, no sudo and no start of a shell. While a command is at work, another gets a process of its own; one is kept.
+ * A shell that runs several commands in one process, one after the other: each costs a round trip, but no channel, no sudo
+ * and no new shell. A command that starts while another runs gets a process of its own; one process is kept.
  *
- * The commands share one stdin. So a command must take from it just what is meant for it, and who ends it ends the
- * process too: what comes after begins another. Whatever is at work when nobody is there any more ends as it would alone.
+ * The commands share one stdin, so each must read exactly what is meant for it. Closing stdin ends the process, and the next
+ * command starts another one.
  */
 export async function sharedShell(shell: Shell): Promise<Shell> {
   let idle: Worker | undefined = await open(shell);
@@ -35,7 +35,7 @@ export async function sharedShell(shell: Shell): Promise<Shell> {
 
 const rootShells = new WeakMap<Connection, Promise<Shell>>();
 
-/** One such shell with root's rights for all who ask often on a connection, for as long as that lasts. */
+/** The shared root shell of a connection. */
 export function rootShellOf(connection: Connection): Promise<Shell> {
   const known = rootShells.get(connection);
   if (known) return known;
@@ -48,9 +48,8 @@ export function rootShellOf(connection: Connection): Promise<Shell> {
 /** A process that runs one command after the other. */
 interface Worker {
   isOpen(): boolean;
-  /** Nothing more will be asked of it. */
   end(): void;
-  /** `free` is called when the command has ended and the next may come. */
+  /** `free` is called when the next command may start. */
   run(command: string, free: () => void): Process;
 }
 
@@ -153,7 +152,6 @@ function partsOf(stream: Readable, nonce: string, broken: () => void): () => Par
     const last = new Promise<number | undefined>((resolve) => {
       end = resolve;
     });
-    // It may have ended since the part before.
     if (ended) over(undefined);
     return { text, last };
   };

@@ -8,12 +8,11 @@ import type { Connection } from "./connection.js";
 import type { Process, Shell } from "./process.js";
 import type { SudoKind } from "./target.js";
 
-/** Who answers when sudo wants a password. Returns nothing when nobody is there to ask. */
+/** Provides the password for sudo; undefined when there is nobody to ask. */
 export interface Passwords {
   sudo(login: string): Promise<Secret | undefined>;
 }
 
-/** A host, how root is reached on it, and who knows the password. */
 export interface SudoAccess {
   host: Connection;
   sudo: SudoKind | undefined;
@@ -71,7 +70,7 @@ async function spawnWithoutPassword(
   return { ...process, stdout: gate.rest, stderr: stderr.copy, done };
 }
 
-// Milliseconds sudo and PAM may take to ask, to judge an answer, and to start a command; a person's thinking does not count.
+// Milliseconds for sudo and PAM to prompt, to check a password and to start a command; the time a person types is not counted.
 export const sudoTimeout = 20_000;
 
 // Bytes that may come before the proof line, or beside it on stderr: a banner, a lecture.
@@ -142,7 +141,7 @@ export const randomMark = () => `clm-${randomBytes(8).toString("hex")}`;
 
 export const withProofLine = (proof: string, command: string) => `echo ${proof}; ${command}`;
 
-/** What comes after the proof line; nothing at all if it never comes. */
+/** The output after the proof line; none if that line never comes. */
 function afterProof(
   stdout: Readable,
   proof: string,

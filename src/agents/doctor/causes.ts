@@ -5,17 +5,17 @@ import { causeOf, remedyFor } from "../probe/proof/cause.js";
 import { brief, span } from "../probe/proof/judge.js";
 import type { LogLine } from "./symptoms.js";
 
-/** A cause that stands in the log, with its last line. */
+/** A cause of the manifest that matched the log, with the last matching line. */
 export interface RecognisedCause {
   cause: Cause;
   last: LogLine;
 }
 
-/** What is recognised in what an agent said. Each line tells one thing at most: the first of the manifest that it matches. */
+/** The causes that match lines of the log; of each line only the first that matches. */
 export function recognise(agent: Pick<ResolvedAgent, "manifest">, words: readonly LogLine[]): RecognisedCause[] {
   const found = new Map<string, RecognisedCause>();
   for (const word of words) {
-    // It notes the wrong keys that we try.
+    // The agent logs the wrong keys of our own probes.
     const { models } = agent.manifest.api;
     if (models && word.text.includes(models)) continue;
     const cause = causeOf(agent, [word.text]);
@@ -24,23 +24,21 @@ export function recognise(agent: Pick<ResolvedAgent, "manifest">, words: readonl
   return [...found.values()];
 }
 
-/** What is known of an agent now, against which a line of its log is weighed. */
+/** What is known of an agent now, to judge whether a line of its log still matters. */
 export interface CurrentState {
   /** Milliseconds since 1970, by the host's clock: the lines are by it too. */
   at: number;
-  /** What was seen just now. */
   checks: readonly Check[];
-  /** When it was last seen to be well altogether, and whether a model answered. */
+  /** When all proofs last passed, and whether the model answered. */
   proven?: { at: number; chat: boolean } | undefined;
 }
 
-/** Milliseconds after which nobody asks any more about what has passed. */
+/** Milliseconds for which a problem that has passed is reported. */
 const lately = 3_600_000;
 
 /**
- * What a line in the log means now. What is seen to be wrong by another check is a failure and this its cause. What is seen
- * to be right has passed: for an hour whoever asks for every check is told. What nothing else sees stands until the agent is
- * proven again.
+ * What a line of the log means now. If another check sees the same problem, this is its cause and a failure. If that check
+ * passes, the problem has passed, and is reported as ok for an hour. If no check sees it, it stands until the next proof.
  */
 export function judgeCauses(agent: ResolvedAgent, recognised: readonly RecognisedCause[], now: CurrentState): Check[] {
   return recognised.flatMap(({ cause, last }): Check[] => {
@@ -57,14 +55,14 @@ export function judgeCauses(agent: ResolvedAgent, recognised: readonly Recognise
   });
 }
 
-/** What a model's service said once, and is over when nobody says it again. */
+/** A passing error of the model's provider. */
 const passesByItself = ({ mild, proofs = [] }: Cause): boolean => mild && proofs.includes("chat");
 
-/** A proof of the whole agent that came later; it says nothing of the model unless that was asked. */
+/** A later proof of the agent passed; it counts for the model only if that was asked. */
 const isDisproven = ({ proofs }: Cause, { at }: LogLine, proven: NonNullable<CurrentState["proven"]>): boolean =>
   at < proven.at && (proven.chat || !proofs?.includes("chat"));
 
-/** The checks that see the same thing; what was skipped has seen nothing. */
+/** The checks that see the same problem, without those that were skipped. */
 function seenNow({ checks, proofs = [] }: Cause, seen: readonly Check[]): Check[] {
   const ids: readonly string[] = checks ?? proofs.filter((id) => id !== "chat");
   return seen.filter(({ id, result }) => ids.includes(id) && result !== "skipped");

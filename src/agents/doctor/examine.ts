@@ -31,11 +31,11 @@ export interface ExamineInput {
   wanted: Intent;
   key?: KeyTrouble | undefined;
   proven?: { at: number; chat: boolean } | undefined;
-  /** What is recorded of the last time its model was asked, when that failed. */
+  /** The recorded failure of the last question to its model. */
   unanswered?: string | undefined;
 }
 
-/** What the doctor finds on the host. What is known without asking the host is checked elsewhere. */
+/** The checks that need the host; the others are in flows/doctor/recorded.ts. */
 export function examine(patient: ExamineInput): Check[] {
   const { resolved: agent, symptoms, clock, now } = patient;
   const checks = [
@@ -51,7 +51,7 @@ export function examine(patient: ExamineInput): Check[] {
     ...judgeClock(patient),
     judgeErrors(patient),
   ];
-  // Whoever is down as it should be has nothing to explain.
+  // An agent that is down on purpose has nothing to explain.
   const words = isDownAsIntended(patient.sight.basics, patient.wanted) ? [] : symptoms.words;
   const at = now + (clock?.ahead ?? 0) * 1000;
   const causes = judgeCauses(agent, recognise(agent, words), { at, checks, proven: patient.proven });
@@ -59,7 +59,7 @@ export function examine(patient: ExamineInput): Check[] {
   return [...checks, ...(causes.length > 0 ? causes : [quiet])];
 }
 
-/** The proofs, but for the one that costs tokens. */
+/** The proofs that cost no tokens. */
 function proofsOf(patient: ExamineInput): Check[] {
   const { resolved: agent, sight, wanted, key } = patient;
   const proofs = withKeyTrouble(agent, sight.basics, judge(agent, sight.basics), key)
@@ -84,7 +84,7 @@ function asDown({ wanted, sight }: ExamineInput, proof: Proof): Check {
   const { id, result, reason } = proof;
   if (id === "version" || id === "files" || result !== "fail") return proof;
   if (id === "unit") return { id, result: "ok", reason: wanted === "rest" ? `${reason}, as it should be` : reason };
-  // Whoever has its port keeps it from starting.
+  // Another process on its port would keep it from starting.
   return id === "port" && sight.basics.listeners.length > 0
     ? proof
     : { id, result: "skipped", reason: "it is stopped" };

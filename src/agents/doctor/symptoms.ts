@@ -6,8 +6,8 @@ import { parseLines, probeScriptForMany, settingsOf, splitSections } from "../pr
 import library from "./symptoms.sh?raw";
 
 /**
- * The script that asks for the symptoms of all of a host's agents at once. It holds nothing secret and changes nothing. The
- * host's clock is the first thing it tells: the sooner, the surer.
+ * The script that reads the symptoms of all agents of a host. It holds no secret and changes nothing. It prints the host's
+ * clock first, as close as possible to the time of the request.
  */
 export const symptomsScript = (agents: readonly ResolvedAgent[]): string =>
   probeScriptForMany(
@@ -16,7 +16,7 @@ export const symptomsScript = (agents: readonly ResolvedAgent[]): string =>
     agents.map((agent) => [settingsOf(agent), "probe_account", "probe_symptoms", "probe_room"].join("\n")),
   );
 
-/** One line of what an agent said, or systemd about it. */
+/** One line of an agent's log or journal. */
 export interface LogLine {
   /** Milliseconds since 1970. */
   at: number;
@@ -25,9 +25,9 @@ export interface LogLine {
   level?: Level;
 }
 
-/** What was asked of an agent's host beyond how the agent is. */
+/** What the doctor reads beyond the status. */
 export interface Symptoms {
-  /** What it said since it was started, in the order of time. */
+  /** Since its start, in the order of time. */
   words: LogLine[];
   /** How its unit ended: `success`, `exit-code`, `oom-kill`. */
   result: string;
@@ -43,7 +43,7 @@ export interface Clock {
   within: number;
 }
 
-/** Reads the lines of symptoms.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
+/** Parses the output of symptoms.sh, by the numbers of the agents; undefined for an incomplete section. */
 export const symptomsFrom = (text: string, count: number): (Symptoms | undefined)[] =>
   splitSections(text, count).map(symptomsOf);
 
@@ -73,7 +73,7 @@ function journalWords(lines: string[]): LogLine[] {
   });
 }
 
-/** What is in the files has none: there it is read. */
+/** Python's level in front of a line of the journal. */
 const level = /^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +/;
 
 function fileWords(lines: string[], clock: Telling): LogLine[] {
@@ -91,7 +91,7 @@ function spaceFrom(text: string): Pick<Symptoms, "space"> {
   return { space: { free: Number(free), inodes: Number(inodes) || 0, freeInodes: Number(freeInodes) || 0 } };
 }
 
-/** The host looked at its clock between our asking and its answer: that is all we know, and how far off we may be. */
+/** The host read its clock between our request and its answer, which bounds the error. */
 export function clockFrom(text: string, asked: number, answered: number): Clock | undefined {
   const said = /^clock=(\d+(?:\.\d+)?)$/m.exec(text)?.[1];
   if (said === undefined) return undefined;

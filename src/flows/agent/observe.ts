@@ -8,7 +8,7 @@ import type { Secret } from "../../secret.js";
 // The longest is a program that is slow to tell its version.
 const lookTimeout = 90_000;
 
-/** Looks at an agent on its host in one exec. The key travels on stdin. */
+/** Probes an agent on its host in one exec. The key is sent on stdin. */
 export function observe(
   root: Shell,
   agent: ResolvedAgent,

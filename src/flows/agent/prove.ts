@@ -34,18 +34,18 @@ export interface ProveOptions {
 }
 
 const pause = 700;
-/** Milliseconds after which the agent's own words may end the waiting. */
+/** Milliseconds after which a cause in the agent's log may end the waiting. */
 const wondering = 8000;
 
 /**
- * Prove: what runs is this agent, locked, and answering. Looks until all of it is so, until it cannot become so any more,
- * or until its time is up. Changes nothing.
+ * Proves that what runs is this agent, that its API is locked, and that it answers. Probes until every proof passes, until one
+ * fails for good, or until the timeout. Changes nothing.
  */
 export async function prove(session: Session, agent: Agent, options: ProveOptions): Promise<Proof[]> {
   return (await proveAndObserve(session, agent, options)).proofs;
 }
 
-/** The proofs, and what was seen last. */
+/** The proofs and the last observation. */
 export interface ProveResult {
   proofs: Proof[];
   seen: Observation;
@@ -55,7 +55,7 @@ export async function proveAndObserve(session: Session, agent: Agent, options: P
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
   const { key } = apiKeyOf(session, keyPlace(agent, manifest));
-  // What the agent says when it fails is told, and it knows more secrets than its own key.
+  // The agent's own messages are shown, and it knows more secrets than its key.
   hideSecrets(session);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const timeout = options.timeout ?? patienceFor(resolved, agent);
@@ -89,16 +89,16 @@ async function watch(
   let answered: Observation["chat"];
   let asked: string | undefined;
   let process: string | undefined;
-  /** When all else held for the first time, and only channels were missing. */
+  /** When everything but the channels passed for the first time. */
   let connecting: number | undefined;
   try {
     for (;;) {
       const seen = await look({ chat: answered === undefined ? dialect : undefined, connections });
       first ??= seen;
-      // What another process answered proves nothing about this one.
+      // An answer of an earlier process proves nothing about this one.
       if (process !== undefined && process !== seen.unit.MainPID) answered = undefined;
       process = seen.unit.MainPID;
-      // An answer that broke off may be the end of its process: the next look tells.
+      // A truncated answer may mean that the process ended: the next probe shows it.
       const brokeOff = seen.chat?.status === 0;
       answered = seen.chat ?? answered;
       asked = seen.asked ?? asked;
@@ -109,7 +109,7 @@ async function watch(
         return { proofs, seen };
       }
       const waited = Date.now() - began;
-      // Each proof is judged when it is due: one that only takes time is not, however long the others took.
+      // A proof that only needs time is judged last, however long the others took.
       const onlyTime = failuresIn(proofs).every(needsTime);
       if (onlyTime && isConnecting(proofs)) connecting ??= Date.now();
       const timeUp =
@@ -134,7 +134,7 @@ async function watch(
   }
 }
 
-/** Nothing is wrong with it but that somebody stopped it. */
+/** Whether the only failure is that the agent is stopped. */
 export function isMerelyStopped({ proofs, seen }: ProveResult): boolean {
   const { LoadState, ActiveState } = seen.unit;
   if (LoadState === "not-found" || ActiveState !== "inactive" || seen.listeners.length > 0) return false;
@@ -167,7 +167,7 @@ const needsTime = ({ cause }: Proof): boolean => cause === "young" || cause === 
 
 const isConnecting = (proofs: Proof[]): boolean => proofs.some(({ cause }) => cause === "connecting");
 
-/** Once something else has failed, nobody waits any longer for what only takes time: it is neither proven nor failed. */
+/** When another proof has failed, a proof that only needs time is skipped. */
 function withoutUndue(proofs: Proof[]): Proof[] {
   if (failuresIn(proofs).every(needsTime)) return proofs;
   return proofs.map(({ id, reason, ...proof }) =>
@@ -175,20 +175,20 @@ function withoutUndue(proofs: Proof[]): Proof[] {
   );
 }
 
-/** When all that is missing is some time, that time: each look leaves two lines of refused keys in the agent's log. */
+/** Waits for the missing time at once: each probe leaves two refused keys in the agent's log. */
 function pauseAfter({ age = 0 }: Observation, proofs: Proof[]): number {
   const failed = failuresIn(proofs);
   if (failed.length === 1 && failed[0]?.cause === "young") return Math.max(pause, (settled - age) * 1000);
   return failed.every(needsTime) ? 2000 : pause;
 }
 
-/** It is up and answers whatever it is asked: what it says now it will say later. */
+/** Whether it answered every request: its answers will not change by waiting. */
 const answersAll = ({ answers }: Observation): boolean => {
   const statuses = Object.values(answers);
   return statuses.length > 0 && statuses.every((status) => status > 0);
 };
 
-/** What does not hold will not come to hold by waiting. */
+/** Whether waiting cannot make the failed proofs pass. */
 function isFinal(seen: Observation, first: Observation, proofs: Proof[]): boolean {
   const failed = new Set(proofs.filter(({ result }) => result === "fail").map(({ id }) => id));
   if (failed.has("version") || failed.has("files") || failed.has("chat") || failed.has("mcp")) return true;
@@ -196,6 +196,6 @@ function isFinal(seen: Observation, first: Observation, proofs: Proof[]): boolea
   if (seen.unit.ActiveState === "failed" || seen.unit.ActiveState === "inactive") return true;
   if (restartsOf(seen) - restartsOf(first) >= 2) return true;
   if (failed.has("port") && seen.listeners.length > 0) return true;
-  // It listens and gives answers, and they are the wrong ones.
+  // It answers, and wrongly.
   return seen.answers.health === 200 && answersAll(seen) && [...failed].some((id) => id.startsWith("auth."));
 }

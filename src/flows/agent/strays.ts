@@ -22,12 +22,12 @@ export async function straysOf(session: Session, root: Shell, agent: Agent): Pro
 }
 
 /**
- * Ends every process of the agent's user in one pass: a list of the strays would be old before they could be killed. Its proxy is
- * stopped before and started again; a command that somebody runs in the agent ends.
+ * Ends every process of the agent's user in one pass: a list of them would be outdated before they could be killed. Its proxy
+ * is stopped before and started again; commands run by clm agent exec end too.
  */
 export async function endOfStrays(session: Session, agent: Agent): Promise<Operation> {
   const { user, mark } = agent.record;
-  // The account of one that was taken over may be a person's, with their own work in it.
+  // The account of an adopted agent may be a person's, with their own work in it.
   if (mark === undefined) {
     throw new Fault("unsupported", `the account ${user} on ${agent.host.name} was not made by clm`, {
       why: "what else runs there may be a person's; nothing was ended",
@@ -43,7 +43,7 @@ end_processes ${sh`"$(id -u ${user})" "$(id -g ${user})"`} || { echo 'some of it
   return run({ title: `end the processes of ${user}`, script, timeout: 60_000 });
 }
 
-/** An agent whose type nobody knows any more can be stopped, too. */
+/** None when the type is unknown: such an agent can be stopped, too. */
 async function proxyUnitOf(session: Session, agent: Agent): Promise<string[]> {
   if (!agent.record.proxy) return [];
   try {

@@ -20,12 +20,12 @@ import { checkRecorded } from "./recorded.js";
 
 const timeout = 30_000;
 
-/** Examines agents, all hosts at once: one connection and one shell per host, in which two questions are asked. */
+/** Examines agents, all hosts in parallel: one connection, one shell and two scripts per host. */
 export async function examineAgents(session: Session, agents: readonly Agent[], parallel: number): Promise<Finding[]> {
   try {
     hideSecrets(session);
   } catch (error) {
-    // Without them nothing could be kept from showing, and no key be tried.
+    // Without the secrets nothing can be redacted, and no key tried.
     return agents.map((agent) => ({ about: { agent }, checks: [faultCheck("secrets", asFault(error))] }));
   }
   const perHost = atMost(parallel, byHost(agents), (those) => examineHost(session, those));
@@ -47,7 +47,6 @@ async function examineHost(session: Session, agents: readonly Agent[]): Promise<
   );
 }
 
-/** What a host said of its agents' symptoms; or why it did not. */
 interface Asked {
   symptoms: (Symptoms | undefined)[];
   clock?: Clock | undefined;
@@ -94,7 +93,7 @@ async function checksOf(
   if (trouble || !sight || !resolved || !symptoms)
     return [trouble ? faultCheck("host", trouble) : brokenOff(agent), ...recorded];
   const here: Check = { id: "host", ...ok(`${agent.host.name} answers`) };
-  // Of one that is not all there, or is being taken away, nothing else can be asked.
+  // A half-installed or half-removed agent cannot be examined further.
   if (record.status !== "installed") return [here, ...recorded];
   const proven = record.proven && { at: Date.parse(record.proven.at), chat: record.proven.chat };
   const seen = examine({
@@ -133,7 +132,7 @@ function driftCheck({ agent, drift }: AgentStatus): Check {
     const reason = drift.changes
       .map(({ what, differences }) => `${what} (${differences.map(({ text }) => text).join(", ")})`)
       .join("; ");
-    // What somebody else wrote there is nowhere else: whether it may go is a person's decision.
+    // What somebody else wrote there exists nowhere else: removing it is a person's decision.
     const isManual = drift.changes.some((change) => takesAway(agent, change));
     const fix = `clm agent ${isManual ? "diff" : "sync"} ${agent.ref}`;
     return { id, ...fail(`not as configured: ${reason}`, fix), ...(!isManual && { cause: "sync-fixes" }) };

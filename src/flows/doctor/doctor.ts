@@ -12,21 +12,20 @@ import { checkMachine } from "./machine.js";
 import { type Repair, repairAgents, repairMachine } from "./repair.js";
 
 export interface DoctorOptions {
-  /** Mend what is safe to mend, and look again. */
+  /** Fix what is safe to fix, and check again. */
   fix: boolean;
   /** Hosts at once. */
   parallel: number;
 }
 
-/** What the doctor found. After a repair that is what the second look found. */
+/** The findings; after repairs those of the second run. */
 export interface Diagnosis {
   findings: Finding[];
   repairs: Repair[];
-  /** `lab-1/ada unit`: what was not well before the repairs, and is now. */
+  /** Checks that failed before the repairs and pass now: `lab-1/ada unit`. */
   mended: Set<string>;
 }
 
-/** Doctor of some agents. */
 export async function doctorAgents(
   session: Session,
   agents: readonly Agent[],
@@ -36,7 +35,7 @@ export async function doctorAgents(
   return lookAndMend(look, (findings) => (options.fix ? repairAgents(session, findings, options.parallel) : undefined));
 }
 
-/** Doctor of everything: this machine first, since all else rests on it, then every host and every agent. */
+/** Checks this machine first, because everything depends on it, then every host and every agent. */
 export async function doctorAll(session: Session, options: DoctorOptions): Promise<Diagnosis> {
   const machine = (): Finding => cleaned(session, { about: { machine: true }, checks: checkMachine(session) });
   const own = await lookAndMend(
@@ -88,7 +87,7 @@ function fleetOf({ hosts }: Session): { hosts: Host[]; agents: Agent[] } {
     const fleet = hosts.read();
     return { hosts: fleet.hosts, agents: agentsOf(fleet) };
   } catch (error) {
-    // Told by the check of what is recorded here.
+    // The check config.state reports it.
     if (isFault(error)) return { hosts: [], agents: [] };
     throw error;
   }
@@ -106,7 +105,7 @@ function checkedHosts(session: Session, hosts: Host[], { parallel }: DoctorOptio
   );
 }
 
-/** What its host is told of already is not told in full of each agent again. */
+/** Does not repeat the failures of a host for each of its agents. */
 function besideHost(finding: Finding, hosts: Finding[]): Finding {
   const { about, checks } = finding;
   const host = "agent" in about ? about.agent.host.name : "";

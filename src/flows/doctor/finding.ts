@@ -4,10 +4,9 @@ import { type Agent, hostAndName } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import type { Ui } from "../../ui/ui.js";
 
-/** Whom a check is about. */
 export type FindingSubject = { machine: true } | { host: Host } | { agent: Agent };
 
-/** Whom the doctor looked at, and what was found. */
+/** The checks of one subject. */
 export interface Finding {
   about: FindingSubject;
   checks: Check[];
@@ -23,7 +22,7 @@ export const worstOf = ({ checks }: Pick<Finding, "checks">): "fail" | "warn" | 
   return checks.some(({ result }) => result === "warn") ? "warn" : "ok";
 };
 
-/** What came from hosts, safe to show: nothing secret, one line, nothing that moves a terminal's cursor. */
+/** The finding with reasons that are safe to show: redacted, one line, no control characters. */
 export const cleaned = ({ ui }: { ui: Pick<Ui, "redact"> }, { about, checks }: Finding): Finding => ({
   about,
   checks: checks.map((check) => ({ ...check, reason: brief(ui.redact(check.reason), 600) })),

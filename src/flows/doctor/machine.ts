@@ -12,7 +12,7 @@ import type { Session } from "../session.js";
 
 type Id = keyof typeof machineChecks;
 
-/** The checks of this machine: what clm keeps here, and what it needs. No host is asked. */
+/** The checks of this machine: clm's files and the programs it needs. */
 export function checkMachine(session: Session): Check[] {
   const judges: Record<Id, (session: Session) => Verdict> = {
     "config.dir": checkDirectory,
@@ -36,7 +36,7 @@ function checkDirectory({ configDir }: Session): Verdict {
   return ok(`${configDir} is its owner's alone`);
 }
 
-/** A file of clm's that others can get at, and whether that gives a secret away. */
+/** A file that other users can read, and whether it holds a secret. */
 export interface OpenFile {
   path: string;
   mode: string;
@@ -90,7 +90,7 @@ function unlessBroken(session: Session, check: (session: Session) => Verdict): V
 function checkOrphans({ hosts, providers, secrets }: Session): Verdict {
   const agents = new Set(agentsOf(hosts.read()).map(({ host, name, record }) => `${host.name}:${record.type}:${name}`));
   const known = providers.read().providers;
-  // What is left of a gateway key is put away by the next command that changes keys.
+  // Leftovers of gateway keys are removed by the next command that changes keys.
   const judged = secrets
     .instances()
     .filter((each): each is Exclude<SecretOwner, { gateway: string }> => !("gateway" in each));
@@ -152,7 +152,7 @@ const isOnPath = (name: string, path: string): boolean =>
     }
   });
 
-/** What was written in the future was written by another clock, or by this one before it was set back. */
+/** A file from the future means another clock, or that this one was set back. */
 function checkClock({ configDir, now }: Session): Verdict {
   const newest = Math.max(0, ...namesIn(configDir).map((name) => statOf(join(configDir, name))?.mtimeMs ?? 0));
   const ahead = Math.round((newest - now().getTime()) / 1000);

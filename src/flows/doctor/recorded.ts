@@ -11,7 +11,7 @@ import type { Session } from "../session.js";
 
 type Known = Pick<Session, "secrets" | "providers">;
 
-/** The checks of an agent that no host need be asked for. */
+/** The checks of an agent that need no host. */
 export function checkRecorded(known: Known, manifest: Manifest, agent: Agent): Check[] {
   return [
     checkOnboarding(agent),
@@ -32,19 +32,19 @@ function checkOnboarding({ name, ref, host, record }: Agent): Check {
   return { id, ...(state === "ready" ? ok("ready") : warn(`it stands at ${state}`, `clm agent configure ${ref}`)) };
 }
 
-/** A word that stands where a key should, as examples have it. */
+/** Placeholders of examples in the place of a key. */
 const placeholder = /^(?:\*+|x{3,}|change-?me|your[-_ ].*|placeholder|example|dummy|null|none|todo)$/i;
 
 interface Needed {
   instance: SecretOwner;
   /** Its name in secrets.json. */
   name: string;
-  /** Told after the name, where that alone says too little. */
+  /** Follows the name in messages. */
   of?: string;
   fix: string;
 }
 
-/** What it needs is there and looks like a key. What is told of one is its name. */
+/** Every secret it needs exists and looks like one. Only names are shown. */
 function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: Agent): Check {
   const { record, ref } = agent;
   const id = "secrets";
@@ -80,7 +80,7 @@ function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: 
 
 const isPlaceholder = (secret: Secret): boolean => placeholder.test(secret.reveal().trim());
 
-/** One that is fetched each time it is needed cannot be missing here. */
+/** A secret that is referenced is fetched when needed, and cannot be missing here. */
 function providerSecrets(
   manifest: Manifest,
   provider: { type: string; references?: Record<string, string> | undefined } | undefined,

@@ -9,36 +9,36 @@ import type { Session } from "../session.js";
 import type { Finding } from "./finding.js";
 import { openFiles } from "./machine.js";
 
-/** A repair that is safe and known, and what came of it. */
+/** A safe repair and its result. */
 export interface Repair {
   /** As `lab-1/ada`. */
   whom: string;
-  /** What does the same by hand. */
+  /** The command that does the same. */
   does: string;
   result: "done" | "failed" | "would";
   fault?: Fault;
 }
 
-/** What can be mended of an agent without asking anybody: it is put back to how it was configured, or started. */
+/** The repair of an agent that needs no decision: sync or start. */
 export function repairFor(finding: Finding): "sync" | "start" | undefined {
   if (!("agent" in finding.about)) return undefined;
   const { record } = finding.about.agent;
   const check = (id: string) => finding.checks.find((each) => each.id === id);
   if (record.status !== "installed" || check("version")?.result === "fail") return undefined;
-  // A stranger on its port would keep it from coming up: nothing is gained by trying.
+  // Another process on its port would keep it from starting.
   if (check("port")?.cause === "foreign-listener") return undefined;
-  // It runs though clm stopped it: whether it should, somebody else must say.
+  // It runs though clm stopped it: whether it should is a person's decision.
   if (record.down && check("unit")?.result === "warn") return undefined;
   const drift = check("drift");
   if (drift?.cause === "sync-fixes") return "sync";
   const unit = check("unit");
-  // One that systemd is about to start again needs nobody to start it.
+  // Not while systemd is about to start it again.
   return unit?.result === "fail" && unit.cause === "down" && !record.down && record.onboarding.state === "ready"
     ? "start"
     : undefined;
 }
 
-/** Mends what can be mended of agents, each through the flow that a person would use. One that fails stops no other. */
+/** Repairs agents with the flows of the commands. A failure does not stop the others. */
 export async function repairAgents(
   session: Session,
   findings: readonly Finding[],
@@ -63,7 +63,7 @@ export async function repairAgents(
   }));
 }
 
-/** Closes to others what is clm's on this machine. */
+/** Makes clm's files on this machine private. */
 export async function repairMachine({ configDir, gate }: Session, { checks }: Finding): Promise<Repair[]> {
   const isOpen = checks.some(({ id, result }) => id === "config.dir" && result === "fail");
   const files = openFiles(configDir).map(({ path }) => ({ path, mode: 0o600 }));

@@ -11,42 +11,42 @@ import { modelOf } from "../../state/providers.js";
 import type { Session } from "../session.js";
 import type { Drift } from "./drift.js";
 
-/** How one agent is, as its host tells it now. */
+/** The live status of one agent. */
 export interface AgentStatus {
   agent: Agent;
   state: State;
   reason?: string | undefined;
-  /** It is stopped, and something of it runs on outside its unit. */
+  /** It is stopped, and processes of its user still run outside its unit. */
   strays?: boolean;
-  /** When it was looked at. */
+  /** When it was probed. */
   at: string;
-  /** When it was last looked at as a whole: asked with its key, and compared with how it was configured. */
+  /** When it was last fully probed: with its key, and for drift. */
   provenAt?: string;
   wanted: Intent;
-  /** Nothing when its host could not be asked. */
+  /** Undefined when its host is unreachable. */
   observation?: StatusObservation;
   resolved?: ResolvedAgent;
-  /** What was looked at, to look at it again. */
+  /** For the next probe. */
   looked?: ProbeTarget;
-  /** Why its own key may not be answered. */
+  /** Why its API may not accept the key. */
   key?: KeyTrouble | undefined;
   proofs: Judgement["proofs"];
-  /** In what it is not as it was configured, when that was asked. */
+  /** When drift was checked. */
   drift?: Drift | undefined;
-  /** The model that answers for it: its own, or its provider's. */
+  /** Its own model, or its provider's. */
   model?: string | undefined;
-  /** How it last was, when its host cannot be asked. */
+  /** The last recorded status, when its host is unreachable. */
   last?: LastStatus | undefined;
   fault?: Fault;
 }
 
-/** What a look brought of one agent. */
+/** What a probe of one agent returned. */
 export interface ProbeResult {
   looked: ProbeTarget;
   sight: StatusObservation;
   key: KeyTrouble | undefined;
   drift: Drift | undefined;
-  /** When it was last looked at as a whole; without it, now. */
+  /** Without it, now. */
   provenAt?: string | undefined;
 }
 
@@ -72,12 +72,12 @@ export function statusFrom(
 
 function told(drift: Drift): NonNullable<Expected["drift"]> {
   if ("unknown" in drift) return drift;
-  // That its unit would be started anew follows from what else differs.
+  // A restart alone only follows from another difference.
   const differs = drift.changes.filter(({ differences }) => !differences.every(({ kind }) => kind === "restart"));
   return [...differs.map(({ what }) => ({ what })), ...drift.lost];
 }
 
-/** Somebody began something with it that did not come to its end. */
+/** An installation or a removal that did not finish. */
 function unfinished({ record: { status } }: Agent): string | undefined {
   return {
     installing: "its installation was not finished",
@@ -86,7 +86,7 @@ function unfinished({ record: { status } }: Agent): string | undefined {
   }[status];
 }
 
-/** The last proof with a question to the model failed, and nothing proved the opposite since. */
+/** The last chat proof failed, and none has passed since. */
 export function unanswered({ now }: Pick<Session, "now">, { ref, record: { failed } }: Agent): string | undefined {
   if (!failed?.proofs.includes("chat")) return undefined;
   const ago = span(Math.max(0, now().getTime() - Date.parse(failed.at)) / 1000);
@@ -100,7 +100,7 @@ function wantedOf({ record: { down, onboarding } }: Agent): Intent {
 
 const stamp = ({ now }: Session): string => now().toISOString();
 
-/** Of an agent whose host cannot be asked. */
+/** The status of an agent whose host is unreachable. */
 export function unreachable(session: Session, agent: Agent, fault?: Fault): AgentStatus {
   const last = readLastStatuses(session.configDir)[agentId(agent)];
   return {
@@ -110,7 +110,7 @@ export function unreachable(session: Session, agent: Agent, fault?: Fault): Agen
   };
 }
 
-/** Who could not be asked now was seen before: by an earlier look, or by whoever looked here last. */
+/** Unreachable agents fall back to the last status, of this process or recorded. */
 export function withLastStatus(now: AgentStatus, before: AgentStatus | undefined): AgentStatus {
   const last = before && (before.observation ? lastStatusOf(before) : before.last);
   return now.observation || !last || (now.last && now.last.at > last.at) ? now : { ...now, last };
@@ -121,7 +121,7 @@ const lastStatusOf = ({ at, state, reason, observation: sight }: AgentStatus): L
   ...(reason && { reason }),
 });
 
-/** Keeps what was seen, for a time when a host cannot be asked. Whoever may not write there can look all the same. */
+/** Records statuses for when a host is unreachable. A directory that cannot be written is no error. */
 export function saveStatuses({ configDir, hosts, ui }: Session, found: readonly AgentStatus[]): void {
   const known = readLastStatuses(configDir);
   const seen = found.flatMap((each): [string, LastStatus][] => {

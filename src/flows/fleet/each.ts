@@ -5,7 +5,7 @@ import { withMembers } from "../../text/with-members.js";
 import type { Question, Ui } from "../../ui/ui.js";
 import type { Session } from "../session.js";
 
-/** How the work went for one agent. */
+/** The result of the work for one agent. */
 export interface Outcome<T> {
   agent: Agent;
   /** `not-begun` when enough others had failed, or a person said stop. */
@@ -17,13 +17,13 @@ export interface Outcome<T> {
 export interface Pace {
   /** How many at once. */
   parallel: number;
-  /** No more are begun when so many have failed. */
+  /** Start no more after so many failures. */
   maxFail?: number | undefined;
-  /** One goes before the others, and they wait to see how it fares. */
+  /** The first agent goes alone, before the others. */
   canary?: boolean;
 }
 
-/** The same work for every agent, some at once. What was begun is waited for; one that fails stops no other. */
+/** Does the same work for every agent, some in parallel. A failure does not stop the others. */
 export function forEachAgent<T>(
   session: Session,
   agents: readonly Agent[],

@@ -26,30 +26,30 @@ import type { Expected } from "./drift.js";
 import { byHost, rootOn } from "./host.js";
 
 export interface HostProbeOptions {
-  /** Also in what each is not as it was configured. */
+  /** Also check for drift. */
   drift: boolean;
-  /** Milliseconds that a host may take in all, from the first packet to the last answer, for a few agents. */
+  /** Milliseconds for a host with a few agents, from the first packet to the last answer. */
   timeout?: number | undefined;
 }
 
 export interface FleetProbeOptions extends HostProbeOptions {
   /** Hosts at once. */
   parallel: number;
-  /** Told of every host as it comes. */
+  /** Called for each host when it has answered. */
   tell?: (host: Host, found: AgentStatus[]) => void;
 }
 
 const lookTimeout = 90_000;
 const glanceTimeout = 15_000;
-/** What is kept of the time for the comparison with the record, when the agents are slow to tell how they are. */
+/** The part of the time that is reserved for the drift check. */
 const driftShare = 0.25;
-/** So many agents are looked at side by side; more take longer. */
+/** Agents that a host probes in parallel; more take longer. */
 const few = 8;
 
 /** What renders an agent's files is loaded while the connection is being made. */
 const loadDrift = () => import("./drift.js");
 
-/** Looks at agents on their hosts, all hosts at once, each with one connection and one exec. Changes nothing there. */
+/** Probes agents, all hosts in parallel, each with one connection and one exec. Changes nothing there. */
 export async function probeAgents(
   session: Session,
   agents: readonly Agent[],
@@ -66,7 +66,7 @@ export async function probeAgents(
   return agents.map((agent) => found.find((each) => each.agent === agent) ?? unreachable(session, agent));
 }
 
-/** A whole look at agents of one host. */
+/** A full probe of the agents of one host. */
 export async function probeAgentsOn(
   session: Session,
   agents: readonly Agent[],
@@ -118,17 +118,17 @@ export async function probeAgentsOn(
 
 interface Asking {
   script: string;
-  /** What follows the script there. */
+  /** For the script's stdin. */
   stdin?: string;
   count: number;
   /** Milliseconds for this answer. */
   timeout: number;
-  /** Milliseconds for all that was asked of the host, as a person is told. */
+  /** Milliseconds for the host in all, for the message. */
   total: number;
   signal: AbortSignal;
 }
 
-/** What a host told of each agent, also when it did not come to its end in time; and why nothing is told of the others. */
+/** The observations that arrived in time, and why the others did not. */
 async function sightsBy(
   root: Shell,
   host: Host,
@@ -148,8 +148,8 @@ const tooSlow = ({ name }: Host, patience: number, some: boolean): Fault =>
   });
 
 /**
- * What an agent says of itself is its own affair: it may repeat a secret, and is cut later on. What it should say is kept,
- * because a secret may be any word: with `connected` taken out, a channel would be judged by the wrong state.
+ * Redacts what the agent says, before it is shortened. Expected words stay: a secret may be any word, and with `connected`
+ * redacted a channel would be judged by the wrong state.
  */
 function withoutSecrets(ui: Pick<Ui, "redact">, sight: StatusObservation, resolved: ResolvedAgent): StatusObservation {
   const redact = (text: string) => ui.redact(text);
@@ -164,8 +164,8 @@ function withoutSecrets(ui: Pick<Ui, "redact">, sight: StatusObservation, resolv
 }
 
 /**
- * A short look at agents that were looked at before: those that are as they were are told anew, and nothing is told of one
- * that is due for a whole look. No key is sent, so that watching leaves no refused ones in the agents' logs.
+ * A quick probe of agents that were fully probed before. Returns undefined for an agent that has changed and needs a full
+ * probe. No key is sent, so that watching leaves no refused keys in the agents' logs.
  */
 export async function quickProbeOn(
   session: Session,
@@ -189,7 +189,7 @@ export async function quickProbeOn(
     return before.map((found) => {
       const at = known.findIndex((each) => each.found === found);
       const { looked, sight: whole } = known[at] ?? {};
-      // One that took too long would keep the others waiting if it was tried every time.
+      // A slow agent would delay the others if it was fully probed every time.
       if (!looked || !whole) return isFault(found.fault, "remote-timeout") ? found : undefined;
       const glance = sights[at] && withoutSecrets(session.ui, sights[at], looked.resolved);
       const sight = glance && refreshStatus(whole, glance);
@@ -227,7 +227,7 @@ async function lookedFor(
   };
 }
 
-/** An agent without a key is looked at all the same, and not asked with one. */
+/** An agent without a key is probed without one. */
 function keyOf(session: Session, agent: Agent, { resolved }: ProbeTarget): { secret: string; key?: KeyTrouble } {
   try {
     const { key, pending } = apiKeyOf(session, keyPlace(agent, resolved.manifest));

@@ -9,29 +9,28 @@ import { byHost } from "./host.js";
 import { type HostProbeOptions, probeAgentsOn, quickProbeOn } from "./probe-agents.js";
 
 export interface WatchOptions extends HostProbeOptions {
-  /** Who is watched; asked before every look, as agents come and go. */
+  /** Called before every round, as agents come and go. */
   choose: () => Agent[];
-  /** Milliseconds from one look to the next. */
+  /** Milliseconds between rounds. */
   every: number;
-  /** Told of agents of a host whenever they were looked at. */
+  /** Called for each host after a probe. */
   tell: (host: Host, found: AgentStatus[]) => void;
-  /** Told before every round who is watched now. */
+  /** Called before every round. */
   round: (agents: Agent[]) => void;
 }
 
-/** How old a whole look may get. Each leaves a refused key or two in the agent's log. */
+/** Milliseconds between full probes. Each leaves a refused key or two in the agent's log. */
 const wholeAgain = 60_000;
 
 interface Watched {
   found: AgentStatus[];
-  /** When all of its agents were looked at as a whole. */
+  /** When its agents were last fully probed. */
   whole: number;
 }
 
 /**
- * Looks at agents again and again until the session is stopped. Each host is looked at by itself, so that one that does not
- * answer holds up nobody; its connection is kept. Most looks are short ones: a whole one comes when a short one saw anything
- * change, and once a minute.
+ * Probes agents until the session is stopped. Hosts are independent, so that a slow one delays no other, and connections are
+ * kept. Most probes are quick ones; a full one follows every change, and runs once a minute.
  */
 export async function watchAgents(session: Session, watching: WatchOptions): Promise<void> {
   const { choose, every, tell, round } = watching;
@@ -98,7 +97,7 @@ export async function watchAgents(session: Session, watching: WatchOptions): Pro
 
 const isSame = (one: Agent, other: Agent): boolean => agentId(one) === agentId(other);
 
-/** They are recorded as they were: somebody may have stopped one and meant to, or given it another port. */
+/** Whether the records are unchanged: another command may have stopped an agent, or given it another port. */
 const sameAgents = (found: AgentStatus[], agents: Agent[]): boolean =>
   isDeepStrictEqual(
     found.map(({ agent: { name, record } }) => [name, record]),
@@ -113,7 +112,7 @@ async function lookAgain(
 ): Promise<AgentStatus[]> {
   const known = before.map((found, at) => ({ ...found, agent: agents[at] ?? found.agent }));
   const glanced = await quickProbeOn(session, known);
-  // One that comes up changes by itself.
+  // A starting agent changes by itself.
   const settled = glanced.map((found) => (found?.state === "starting" ? undefined : found));
   const due = agents.filter((_, at) => !settled[at]);
   // An agent that does not answer must not hold up those that do.

@@ -11,7 +11,7 @@ export interface ConvergeOptions {
   mode: "check" | "apply";
   /** Asked once before anything changes, with what was found; not asked when nothing differs. */
   approve?: (report: Report) => Promise<boolean>;
-  /** Told of each operation once, when its fate is known. */
+  /** Called once per operation, with its result. */
   onResult?: (result: Result) => void;
   signal?: AbortSignal;
   /**
@@ -82,7 +82,7 @@ interface HostReplies {
   wants: Set<number>;
 }
 
-/** Takes down what the host tells until it says the last word of this part. */
+/** Collects the host's replies up to the last word of this phase. */
 async function listen(
   host: Conversation,
   lastWord: "ready" | "end",
@@ -97,7 +97,7 @@ async function listen(
     if (line === "busy") throw busy();
     const [, place, word, text = ""] = /^(\d+) (\S+) ?(.*)$/.exec(line) ?? [];
     const index = Number(place);
-    // A host may say anything, and as much as it likes.
+    // A hostile host may send anything.
     if (index >= operations.length) continue;
     switch (word) {
       case "wants":
@@ -132,7 +132,7 @@ const busy = (): Fault =>
     why: "or what a lost connection left at work there has not ended; a minute was waited for it",
   });
 
-/** A host's words may hold anything; what we keep cannot disturb a terminal. */
+/** Without control characters, which could disturb a terminal. */
 const printable = (text: string): string => text.replace(/\p{Cc}/gu, " ").trimEnd();
 
 /** When the conversation breaks, what was finished until then goes with the fault. */

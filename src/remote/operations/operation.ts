@@ -127,7 +127,7 @@ export const dir = (path: string, wish: Ownership): DirOperation => {
   return { kind: "dir", id: `directory ${readable(path)}`, path: allowed.absolutePath(path), ...wish };
 };
 
-/** A regular file with exactly this content, or a seeded one with at first this. That of a secret one shows nowhere. */
+/** A regular file with exactly this content, or with this as its first content (`seed`). Secret content is never shown. */
 export const file = (
   path: string,
   wish: Ownership & { content: Content; secret?: boolean; seed?: boolean; restarts?: string },
@@ -214,7 +214,6 @@ export function jobDigest(job: JobOperation): string {
     .slice(0, 16);
 }
 
-/** The bytes that travel. */
 export function bytesOf(content: Content): Buffer {
   if (content instanceof Secret) return Buffer.from(content.reveal());
   return typeof content === "string" ? Buffer.from(content) : content;
@@ -229,7 +228,7 @@ function asSecret(content: Content): Secret {
 
 const brief = (text: string): string => readable(text.length > 80 ? `${text.slice(0, 79)}…` : text);
 
-/** One line that cannot disturb a terminal. */
+/** One line without control characters. */
 function readable(text: string): string {
   return text.replace(/\p{Cc}/gu, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }

@@ -3,7 +3,7 @@ import type { Operation } from "./operation.js";
 
 export type Status = "ok" | "would-change" | "changed" | "failed" | "skipped";
 
-/** What became of one operation. It never holds a content. */
+/** The result of one operation. It never holds the content of a file. */
 export interface Result {
   /** Its place in the list. */
   index: number;
@@ -26,7 +26,7 @@ export interface Report {
   results: Result[];
   /** How many were changed. */
   changed: number;
-  /** How many would be, had we been told to. */
+  /** How many would be changed. */
   pending: number;
   /** The one that stopped the list. */
   failed?: Result;
@@ -52,7 +52,7 @@ export const named = (operation: Operation | undefined, index: number): Pick<Res
 
 const faultFor = { full: "host-full", timeout: "remote-timeout" } as const;
 
-/** Throws when an operation failed; otherwise gives the report back. With the host known, it says where to look. */
+/** Throws when an operation failed; otherwise returns the report. */
 export function mustSucceed(report: Report, host?: string): Report {
   const { failed } = report;
   if (!failed) return report;
@@ -63,7 +63,7 @@ export function mustSucceed(report: Report, host?: string): Report {
   });
 }
 
-/** Which program found the disk full helps nobody; that it is full does. */
+/** Of a full disk only the error itself, not which program reported it. */
 function reasonsIn({ why, cause }: Result): string[] {
   const lines = why?.split("\n") ?? [];
   if (cause !== "full") return lines;

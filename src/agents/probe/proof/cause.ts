@@ -5,15 +5,15 @@ import { brief } from "./judge.js";
 import type { Proof, ProofId } from "./proof.js";
 
 /**
- * Adds to the first proof that failed what the agent itself said about it, where the manifest knows what it means. The words
- * are those since its start or, of a question to the model, since it was asked.
+ * Explains the first failed proof by the agent's log, where a cause of the manifest matches. `words` are the lines since its
+ * start or, for the chat proof, since the question.
  */
 export function withCause(agent: ResolvedAgent, proofs: Proof[], words: string[]): Proof[] {
   const at = proofs.findIndex(({ result }) => result === "fail");
   const failed = proofs[at];
-  // Whoever holds the port or left the gate open has been named already.
+  // The proofs of the port and of the keys explain themselves.
   if (!failed || !unexplained(failed)) return proofs;
-  // What the failure itself says comes before what else was logged meanwhile.
+  // The text of the failure itself comes before other lines of the log.
   const own = failed.id === "chat" ? causeIn(agent, [failed.reason], failed.id) : undefined;
   const cause = own ?? causeIn(agent, words, failed.id);
   const last = explainsItself(failed) ? undefined : lastWord(agent, words);
@@ -23,9 +23,9 @@ export function withCause(agent: ResolvedAgent, proofs: Proof[], words: string[]
   return proofs.with(at, { ...failed, reason: `${failed.reason}; ${reason}`, ...(fix && { fix }) });
 }
 
-/** What the agent said last. Nothing when somebody stopped it: then there is nothing to explain. */
+/** The last line of its log; undefined when it was stopped on purpose. */
 function lastWord({ unit, manifest }: ResolvedAgent, words: string[]): string | undefined {
-  // The agent notes the wrong keys that we try, and systemd what the unit took.
+  // Wrong keys of our own probes, and systemd's accounting.
   const { models } = manifest.api;
   const isNoise = (line: string) =>
     line.trim() === "" || (models !== undefined && line.includes(models)) || line.startsWith(`${unit}: `);
@@ -36,10 +36,10 @@ function lastWord({ unit, manifest }: ResolvedAgent, words: string[]): string | 
 const unexplained = ({ id, cause }: Proof): boolean =>
   ["unit", "steady", "health", "chat", "channels"].includes(id) || cause === "no-listener";
 
-/** Its reason has the words of the provider or the channel: what else the agent said last is about something else. */
+/** Its reason has the provider's or the channel's own message already. */
 const explainsItself = ({ id, cause }: Proof): boolean => id === "channels" || (id === "chat" && cause !== "no-answer");
 
-/** Waiting is in vain: the agent said something that means so, about one of the proofs that failed. */
+/** Whether the log has a cause of the failed proof for which waiting does not help. */
 export function finalCause(agent: ResolvedAgent, words: string[], proofs: Proof[]): boolean {
   const failed = proofs.find(({ result }) => result === "fail");
   return causeOf(agent, words, failed?.id)?.final === true;
@@ -53,8 +53,8 @@ function causeIn(agent: ResolvedAgent, words: string[], id: ProofId): { reason: 
 }
 
 /**
- * The first cause that any line tells: the manifest has the telling ones before the vague ones. A line may be old, or about
- * something else: a cause explains only the proofs it names.
+ * The first cause of the manifest that matches any line; specific causes come before vague ones. A cause explains only the
+ * proofs it names.
  */
 export function causeOf(
   { manifest }: Pick<ResolvedAgent, "manifest">,

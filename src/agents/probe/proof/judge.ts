@@ -12,7 +12,7 @@ import type { Observation, Process } from "./observation.js";
 import type { Proof, ProofCause, ProofId } from "./proof.js";
 
 export interface JudgeOptions {
-  /** What was seen at first, to tell whether it keeps up. */
+  /** The first observation, to count restarts since. */
   first?: Observation | undefined;
   /** How the question was asked, when one was. */
   chat?: ChatDialect | undefined;
@@ -31,12 +31,12 @@ const fail = (reason: string, fix: string, cause?: ProofCause): Verdict => ({
 });
 const needs = (id: ProofId): Verdict => ({ result: "skipped", reason: `needs ${id}` });
 
-/** Seconds a process must have been there before it counts as one that stays. */
+/** Seconds a process must be up to count as steady. */
 export const settled = 3;
-/** Seconds after which nobody asks any more why it was restarted. */
+/** Seconds after which an earlier restart is no warning. */
 const calm = 60;
 
-/** What was seen of an agent, as proofs, in the order in which one rests on the other. */
+/** The proofs of an observation, each after those it depends on. */
 export function judge(
   agent: ResolvedAgent,
   seen: Observation,
@@ -82,13 +82,13 @@ export function judge(
   return proofs.filter(({ id }) => applies[id] ?? true);
 }
 
-/** What a person can type. */
+/** Commands to type next. */
 export function fixes({ name, ref, host, unit, manifest, version, adopted }: ResolvedAgent) {
   return {
     again: `clm agent configure ${ref}`,
     start: `clm agent start ${ref}`,
     journal: `clm host exec ${host} --sudo -- journalctl -u ${unit} -n 50 --no-pager`,
-    // What clm did not make it does not mend: such an agent is removed, and installed anew.
+    // clm does not repair an installation that it did not make: remove it and install again.
     install: adopted
       ? `clm agent remove ${ref}`
       : `clm agent install --type ${manifest.type} --host ${host} --name ${name} --version ${version}`,
@@ -211,7 +211,7 @@ function judgeOwnKey(agent: ResolvedAgent, status: number): Verdict {
   return fail(`${models} with its own key ${gave(status)}`, fixes(agent).journal);
 }
 
-/** One short line out of whatever somebody said. */
+/** Any text as one short line. */
 export function brief(text: string, longest = 160): string {
   const line = text.replace(/[\s\p{Cc}]+/gu, " ").trim();
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;

@@ -25,7 +25,7 @@ export function judgeListeners(agent: ResolvedAgent, { openPorts, unit }: Observ
 
 const channelAt = ({ listens = [] }: ResolvedAgent, { port }: OpenPort) => listens.find((each) => each.port === port);
 
-/** Of an address that stands for every one, each is asked for. */
+/** 0.0.0.0 and :: allow every address. */
 function wasAsked(agent: ResolvedAgent, open: OpenPort): boolean {
   const bind = channelAt(agent, open)?.bind;
   return bind === "0.0.0.0" || bind === "::" || bind === addressText(open.address);

@@ -5,9 +5,9 @@ import type { ObservedHost, ObservedText } from "../../plan/observed-host.js";
 import { parseLines, textFrom } from "../script.js";
 import type { ChannelState } from "./connections.js";
 
-/** What was seen of an agent on its host, at one moment. */
+/** What a probe observed of an agent on its host. */
 export interface Observation extends ObservedHost {
-  /** Its account is there. */
+  /** Whether its account exists. */
   account: boolean;
   uid?: number;
   version?: string;
@@ -58,7 +58,7 @@ export interface Listener extends Process {
   own: boolean;
 }
 
-/** Reads the lines of proof.sh; nothing when they do not go to the end. */
+/** Parses the output of proof.sh; undefined when it is incomplete. */
 export function parseObservation(text: string): Observation | undefined {
   const seen: Observation = {
     account: false,
@@ -105,7 +105,7 @@ export function parseObservation(text: string): Observation | undefined {
     else if (key === "port") seen.ports.push(portFrom(value));
     else if (key === "word") seen.words.push(value);
     else if (key === "asked") seen.asked = value;
-    // Another process took the place of the one that was asked: this is no answer of the one that runs.
+    // The process that was asked has been replaced since: its answer does not count.
     else if (key === "replaced") chat = "";
     else if (key === "connections") platforms = [];
     else if (key === "gateway") platforms?.push(value);
@@ -120,12 +120,12 @@ export function parseObservation(text: string): Observation | undefined {
 }
 
 function seenText(size: string, bytes: Buffer): ObservedText {
-  // Of what is no text, not all would be kept.
+  // A shell drops NUL bytes.
   const whole = size !== "" && Number(size) === bytes.length && isUtf8(bytes);
   return { there: size !== "", ...(whole && { text: bytes.toString("utf8") }) };
 }
 
-/** An agent writes what it likes there. */
+/** The agent may write anything there. */
 function channelsFrom(text: string): Record<string, ChannelState> {
   const platforms = objectFrom<{ platforms?: unknown }>(text)?.platforms;
   if (typeof platforms !== "object" || platforms === null) return {};

@@ -6,7 +6,7 @@ import { judge } from "./judge.js";
 import { proofLibrary } from "./library.js";
 import type { Observation } from "./observation.js";
 
-/** The script that looks who is behind an agent's port, and at nothing else. No key is needed for it, and none is sent. */
+/** The script that finds the owner of an agent's port. It needs no key and sends none. */
 export const portOwnerScript = (agent: ResolvedAgent): string =>
   probeScript(agent, proofLibrary, [
     sh`port=${agent.port}`,
@@ -16,7 +16,7 @@ export const portOwnerScript = (agent: ResolvedAgent): string =>
     "probe_port",
   ]);
 
-/** Why nobody may send the agent's key to its port: unless its own processes hold it, on the loopback only, somebody else gets it. */
+/** Why the agent's key must not be sent to its port: the port is not held by the agent's processes alone, on the loopback. */
 export function portOwnerFault(agent: ResolvedAgent, seen: Observation): Fault | undefined {
   const { ref, host, name, unit } = agent;
   const failed = judge(agent, seen).filter(({ id, result }) => (id === "unit" || id === "port") && result === "fail");

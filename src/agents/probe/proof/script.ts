@@ -21,10 +21,10 @@ export interface ProbeOptions {
 
 const question = "Say only the word OK.";
 
-/** Milliseconds a model may think about one word. */
+/** Milliseconds for one word of a model. */
 export const chatTimeout = 120_000;
 
-/** The script that looks at an agent. It holds nothing secret: the key is the first line on its stdin. */
+/** The script that probes an agent. It holds no secret: the key is the first line on its stdin. */
 export function proofScript(agent: ResolvedAgent, sight: ProbeOptions): string {
   const chat = sight.chat?.request(agent, { session: newProofSession(), text: question, maxTokens: 16 });
   const salt = sight.planned?.salt ?? "";
@@ -36,7 +36,7 @@ export function proofScript(agent: ResolvedAgent, sight: ProbeOptions): string {
     apiSettings(agent),
     sh`salt=${salt}`,
     ...(chat ? chatVariables(chat) : ["chat= chat_path= chat_session= chat_body="]),
-    // What comes next on stdin is for somebody else.
+    // The rest of stdin is for the next command of a shared shell.
     "IFS= read -r key; exec </dev/null",
     "probe_account",
     ...(sight.words
