@@ -1,6 +1,6 @@
-# What a doctor asks beyond how an agent is. Used with the functions of proof.sh.
+# What the doctor reads beyond the status. Used with the functions of proof.sh.
 
-# What its unit went through. One that ends again and again says why in the run before this one: then the last minutes count.
+# The journal and errors since its start. In a crash loop the reason is in the run before: then of the last ten minutes.
 probe_symptoms() {
   now=$(date +%s) began=0 restarts=0 result=''
   while IFS='=' read -r property value; do
@@ -25,7 +25,7 @@ END
   probe_ended
 }
 
-# The last time the system ended it for want of memory.
+# The last time the kernel killed it for lack of memory.
 probe_ended() {
   journal_since "$((now - 86400))" 1 short-unix --grep 'oom-kill|OOM killer' | pieces oom
 }

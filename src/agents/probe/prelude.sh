@@ -1,5 +1,5 @@
-# What every script that looks at an agent begins with. It prints what it sees as key=value lines, judges nothing and changes
-# nothing. POSIX sh, run as root. `uid` and `gid` are the agent's, and empty when it has no account.
+# The beginning of every probe script. A probe prints key=value lines, judges nothing and changes nothing. POSIX sh, run as root.
+# `uid` and `gid` are the agent's, and empty when it has no account.
 
 LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -8,10 +8,10 @@ unset CDPATH ENV seconds
 cd /
 newline='
 '
-# What each line begins with when several agents are looked at, and when the unit started, as systemd says it.
+# Prefix of each line when several agents are probed; start of the unit, as systemd writes it.
 prefix='' started=''
 
-# A longer line is not written at once: what others say could come between, and one agent could speak for another.
+# A longer line is not written atomically: lines of other agents could mix with it, and one agent could speak for another.
 say() {
   printf '%s%s=%.3000s\n' "$prefix" "$1" "$2"
 }
@@ -34,7 +34,7 @@ as_agent() {
     env -i HOME="$home" USER="$user" LOGNAME="$user" LANG=C.UTF-8 PATH=/usr/bin:/bin "$@" </dev/null 2>/dev/null
 }
 
-# ask_agent SECONDS COMMAND...: no agent may keep the others of its host waiting.
+# ask_agent SECONDS COMMAND...: with a deadline, so that no agent delays the others of its host.
 ask_agent() (
   seconds=$1
   shift
@@ -55,12 +55,12 @@ setpriv --reuid "$uid" --regid "$gid" --init-groups --no-new-privs -- \
   env -i HOME="$home" USER="$user" LOGNAME="$user" LANG=C.UTF-8 PATH=/usr/bin:/bin "$@" </dev/null 2>/dev/null |
   head -c "$bytes"'
 
-# first_of BYTES FILE, of a plain file only: whoever opens a FIFO waits.
+# first_of BYTES FILE, of a regular file only: opening a FIFO blocks.
 first_of() {
   ask_agent 10 /bin/sh -c '[ -f "$2" ] && exec /usr/bin/head -c "$1" -- "$2"' sh "$1" "$2"
 }
 
-# at_most BYTES, and not for ever: what runs with the agent's rights is in its hands, and so is the pipe.
+# at_most BYTES, with a deadline: the agent controls the other end of the pipe.
 # Only as a part of a pipeline: it takes the place of the shell.
 at_most() {
   exec timeout -k 2 12 head -c "$1"
@@ -93,12 +93,11 @@ END
   has_version
 }
 
-# Whether they were read already.
 has_version() {
   [ -n "$reports" ] && [ -n "$version" ]
 }
 
-# Sets `text` to what stands in quotes at the beginning; fails when that cannot be a version.
+# Sets `text` to the quoted text at the beginning; fails when that is no version.
 unquoted() {
   text=${1#[\"\']}
   text=${text%%[\"\']*}

@@ -22,7 +22,7 @@ probe_own_files() {
   IFS=$newline
   for line in $lines; do
     part=${line%%[:>]*}
-    # What this process says is in the agent's hands: it may speak only of these files.
+    # The agent controls this process: only these parts are accepted.
     case $known in *" $part "*) own_line "${line#"$part"}" ;; esac
   done
   unset IFS
@@ -72,7 +72,7 @@ own_line() {
   esac
 }
 
-# Keeps a line of `.env` in `variables`, after the name, when it is one that sets a variable.
+# Appends a line of `.env` that sets a variable to `variables`, after the name.
 own_variable() {
   rest=${1#"${1%%[![:space:]]*}"}
   case $rest in
@@ -91,7 +91,7 @@ own_variable() {
 }
 
 # Of `.env` the names and, to tell what would change, a salted digest of each line. One process digests seven lines: so many descriptors a
-# shell has for here-documents, which are pipes (in bash since 5.1). Who has more than 1000 variables means to keep us busy.
+# shell has for here-documents, which are pipes (in bash since 5.1). More than 1000 variables are an attack.
 say_variables() {
   count=0
   set -f
@@ -132,7 +132,7 @@ END9
 }
 
 # Run with the agent's rights: PROGRAM LAUNCHER CONSTANTS BEGAN MODELS [PART PATH SIZE]... awk takes the place of the shell, and only a long
-# log takes a process more. Whoever opens a FIFO waits, so plain files only.
+# log takes one more process. Regular files only: opening a FIFO blocks.
 read_own_files='PATH=/usr/bin:/bin LC_ALL=C
 export LC_ALL
 program=$1 launcher=$2 constants=$3 began=$4 models=$5 log=""
@@ -154,7 +154,7 @@ set -- -v reports="${constants% *}" -v version="${constants#* }" -v began="$bega
 exec awk "$@" /dev/null'
 
 # Prints PART:LINE, or PART>PIECE when the line goes on or its file ends without a newline. A piece holds whole characters. Of a log whole
-# lines since its start are told: half of one may be half of a secret.
+# lines since its start are printed: half a line may be half a secret.
 print_own_files='
 part == "version" {
   read += length($0) + 1

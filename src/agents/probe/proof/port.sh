@@ -6,8 +6,8 @@
 # connected before this look is connected to the unit, for as long as it lasts.
 
 # Prints listen= and holder= for each listener, and stranger= for each connection of ours whose other end is not the unit's.
-# `ours` is yes when the unit's processes hold the port and nobody else has a part in it. A process that comes or goes meanwhile
-# leaves sockets that seem to be nobody's (seen in a crash loop): what is not the unit's is reported when two looks agree.
+# `ours` is yes when only the unit's processes hold the port. A process that starts or ends meanwhile
+# leaves sockets without an owner (seen in a crash loop), so a foreign socket is reported when two probes agree.
 probe_port() {
   before=''
   for look in 1 2 3 4; do
@@ -76,7 +76,7 @@ list_sockets() {
 
 # Only an end that can still be sent something counts: in the other states it has received the end of all that was sent.
 # Clients are judged by user: sshd connects for clm with the rights of the login, and probes are root's. What another account has
-# connected to, or from, the port is no matter of ours.
+# connected to, or from, the port does not matter.
 judge_sockets='
 function plain(address) { sub(/^0000000000000000FFFF0000/, "", address); return address }
 function is_ours(user) { return user == login || user == 0 }
@@ -107,7 +107,7 @@ END {
     inode = end[far]
     if (inode != 0 && !(inode in owner) && (!(far in client) || is_ours(client[far]))) print "stranger=" inode
   }
-  # No other end: with SYN cookies it is made by whoever listens when the first byte comes.
+  # No other end: with SYN cookies it is created when the first byte arrives, by the listener of that time.
   for (near in client) if (is_ours(client[near]) && state[near] == "01" && !(near in seen)) print "stranger=0 " near
 }'
 

@@ -1,5 +1,5 @@
-# The proofs of an agent. The script that carries it sets what is looked at and calls the parts. The agent's key is the first
-# line of stdin, so that it is nobody's argument; requests.sh gets it on its own stdin. Used with port.sh.
+# The functions behind the proofs of an agent. The script sets what is probed and calls them. The agent's key is the first line of
+# stdin, so that it is in no argument list; requests.sh gets it on its own stdin. Used with port.sh.
 
 probe_account() {
   find_account
@@ -7,9 +7,9 @@ probe_account() {
   say comment "$comment"
 }
 
-# probe_files TOUCHED [NAME PATH]...: one stat for all. What a name with a dot before it is about is not said; its size is kept in `sizes` for
-# probe_own_files, and that of a text is said, to tell whether all of it could be read. When TOUCHED lists names, it is also said when those
-# were last changed: a look that asks for no more tells by it whether a whole one is due.
+# probe_files TOUCHED [NAME PATH]...: one stat for all. Keeps the sizes in `sizes`, for probe_own_files. Prints nothing of a name with a dot
+# before it, but the size of a text, which tells whether all of it could be read. When TOUCHED lists names, prints when those last changed:
+# a quick probe tells by it whether a full one is due.
 probe_files() {
   counted=$1 names='' sizes=' ' touched=''
   shift
@@ -20,7 +20,7 @@ probe_files() {
     shift 2
     rest=$((rest - 2))
   done
-  # It says nothing of a file that is not there, so it also says which one a line is about.
+  # stat prints no line for a missing file, so each line has the path.
   stats=$newline$(stat -c '%n %u:%a:%s:%Z:%i:%F' -- "$@" 2>/dev/null)$newline
   for name in $names; do
     owner='' mode='' size='' changed='' inode='' kind=''
@@ -39,7 +39,7 @@ END
       .text.*) say "size.${name#.text.}" "$size" ;;
       .*) ;;
       *)
-        # Hardly ever another's: that takes a process.
+        # The name of another owner takes a process.
         if [ "$owner" = "$uid" ]; then owner=$user; elif [ -n "$owner" ]; then owner=$(stat -c %U -- "$1"); fi
         say "file.$name" "${kind:+$kind:$owner:$mode}"
         ;;
@@ -63,7 +63,7 @@ END
   [ "$pid" = 0 ] || probe_age
 }
 
-# How long the process has been there, in hundredths of a second: both clocks run on while a machine sleeps.
+# The age of the process in hundredths of a second; both clocks include suspended time.
 probe_age() {
   read -r up _ </proc/uptime
   read -r stat 2>/dev/null <"/proc/$pid/stat" || return 0
@@ -72,14 +72,14 @@ probe_age() {
   say age $((${up%.*}${up#*.} - ${20}))
 }
 
-# Has probe_port, when it is called after this, also tell the ports of the agent's processes that other machines can reach.
+# Makes a later probe_port also print the ports of the agent's processes that other machines can reach.
 probe_open_ports() {
   [ -n "$uid" ] && [ "${pid:-0}" != 0 ] || return 0
   say open-ports yes
   open_uid=$uid
 }
 
-# Who holds the port, and what it answers to our requests. All is asked on connections that were seen to be the agent's own.
+# The owner of the port, and the answers to our requests, on connections that were verified to be the agent's.
 probe_api() {
   command -v bash >/dev/null || { probe_port; say bash missing; return 0; }
   answers=$(in_bash 25 ask_statuses)
@@ -110,11 +110,10 @@ request() {
 }
 
 probe_chat() {
-  # Also when nothing comes.
   say chat ''
   say asked "$(date +%s.%6N)"
   in_bash "$chat_seconds" ask_chat | in_pieces chat
-  # The answer may have taken long: the age that counts is that after it, and of the process that was asked.
+  # The answer may have taken long: print the age after it, if the same process still runs.
   if [ "$(systemctl show --property MainPID --value -- "$unit")" = "$pid" ]; then probe_age; else say replaced yes; fi
 }
 
@@ -127,7 +126,7 @@ probe_servers() {
   for log in errors.log agent.log; do log_since "$began" "$log" | grep -F -- "$1" | tail -n 50 | pieces server; done
 }
 
-# What a rendering has to know, beside the files that probe_own_files reads. Of its unit at most 60,000 bytes.
+# What a plan needs beside the files of probe_own_files. Of the unit file at most 60,000 bytes.
 probe_rendered() {
   probe_systemd
   [ -n "$salt" ] && [ -f "/etc/systemd/system/$unit" ] || return 0
@@ -144,14 +143,14 @@ contents() {
   { first_of 4000000 "$1" || contents_as_root "$1"; } | at_most 4000000
 }
 
-# Of a file that is not the agent's any more. Root follows no link of the agent's: it may lead anywhere.
+# Reads a file that the agent cannot read. Follows no link: the agent could point it anywhere.
 contents_as_root() (
   cd -P -- "${1%/*}" 2>/dev/null && [ "$(pwd -P)" = "${1%/*}" ] || exit
   [ "$(stat -c %F:%h -- "./${1##*/}" 2>/dev/null)" = 'regular file:1' ] || exit
   dd if="./${1##*/}" iflag=nofollow,nonblock bs=65536 count=60 status=none 2>/dev/null
 )
 
-# Lines that are written at once, so that those of others do not come between: a pipe takes 4096 bytes so.
+# base64 lines that are written atomically: a pipe guarantees that for 4096 bytes.
 in_pieces() {
   base64 -w 2000 | sed -u "s/^/$prefix$1=/"
 }
@@ -162,7 +161,6 @@ probe_systemd() {
   for library in /usr/lib/systemd/libsystemd-shared-*.so /usr/lib/*/systemd/libsystemd-shared-*.so; do
     [ ! -e "$library" ] || number="$number${library##*-shared-}"
   done
-  # None, or several.
   case $number in [0-9]*.so) number=${number%.so} ;; esac
   case $number in '' | *.so*) number=$(systemctl --version) number=${number#* } ;; esac
   say systemd "${number%%[!0-9]*}"
@@ -174,7 +172,7 @@ probe_ports() {
     while read -r _ local _ _ _ _ _ owner _; do say port "$((0x${local##*:}))/$owner"; done
 }
 
-# probe_words [SECONDS]: what the agent said since then; without it, since its last start.
+# probe_words [SECONDS]: journal and errors since then; without it, since its last start.
 probe_words() {
   probe_began
   began=${1:-$began}
@@ -182,8 +180,8 @@ probe_words() {
   [ -z "$began" ] || errors_since "$began" | pieces word
 }
 
-# Sets `began`, and `began_local` as a log writes it, to when its last run did, in seconds since 1970; to nothing when there was none. To the microsecond: the run
-# before may have ended within the same second, and said why.
+# Sets `began` to the start of its last run, in seconds since 1970, and `began_local` to the same as a log writes it; to nothing when there
+# was none. To the microsecond: the run before may have ended in the same second.
 probe_began() {
   [ -n "$started" ] || started=$(systemctl show --timestamp=us+utc --property ExecMainStartTimestamp --value -- "$unit" 2>/dev/null)
   began='' began_local=''
@@ -192,14 +190,14 @@ $(date -d "$started" '+%s.%6N/%F %T,%3N' 2>/dev/null)
 END
 }
 
-# Sets `began_local` alone. On a host whose clock tells UTC, as systemd does, that takes no process.
+# Sets `began_local` alone; on a host in UTC that takes no process.
 probe_began_local() {
   case $started,${TZ-UTC} in
     ?*' UTC,UTC')
       if [ "${TZ-}" = UTC ] || [ ! -e /etc/localtime ] || [ /etc/localtime -ef /usr/share/zoneinfo/UTC ] ||
         [ /etc/localtime -ef /usr/share/zoneinfo/Etc/UTC ]; then
         began_local=${started#* } began_local=${began_local% UTC}
-        # Of six digits after the second three.
+        # Milliseconds instead of microseconds.
         case $began_local in *.??????) began_local=${began_local%???} began_local=${began_local%.*},${began_local##*.} ;; esac
         return
       fi
@@ -228,12 +226,12 @@ log_since() {
       keep'
 }
 
-# pieces NAME: short enough to be written at once, so that the lines of another agent do not come between.
+# pieces NAME: lines that are short enough to be written atomically.
 pieces() {
   tail -n 200 | cut -b 1-1500 | sed -u "s/^/$prefix$1=/"
 }
 
-# Room where it lives: free kilobytes, all inodes and free ones. Some file systems count none.
+# Disk space of its home: free kilobytes, all inodes and free ones. Some file systems have no inodes.
 probe_room() {
   read -r blocks size inodes left <<END
 $(stat -f -c '%a %S %c %d' -- "$home" 2>/dev/null)

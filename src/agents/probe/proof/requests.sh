@@ -1,8 +1,8 @@
-# Requests to the agent's port, run by bash, which can connect by itself. Every connection is opened first; then probe_port looks
-# whose it is, and only then is anything sent on it. The first line of stdin is the agent's key, so that it is in no argument list.
+# Requests to the agent's port, run by bash, which can open connections. All connections are opened first; then probe_port verifies who
+# accepted them, and only then is anything sent. The first line of stdin is the agent's key, so that it is in no argument list.
 
 IFS= read -r key
-# A connection that is gone must not end us.
+# A closed connection must not end the script.
 trap '' PIPE
 
 connected() {
@@ -19,7 +19,7 @@ send() {
   printf '%s\r\n%s' "$text" "${4-}" 2>/dev/null >&"$connection"
 }
 
-# Sets `code` to what the status line of an answer says, 000 when none comes in time.
+# Sets `code` to the status of an answer; 000 when none arrives in time.
 read_status() {
   local line='' left=$((${answer_seconds:-10} - SECONDS))
   code=000

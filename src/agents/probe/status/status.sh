@@ -1,7 +1,6 @@
-# How an agent is, beside what is proven of it. Used with the functions of proof.sh, which see the account, the unit and the
-# port first.
+# The status of an agent beyond its proofs. Used after the functions of proof.sh for the account, the unit and the port.
 
-# What its control group has used up so far. Called twice: the difference tells how busy it is.
+# CPU time of its control group. Called twice: the difference is the load.
 probe_use() {
   [ "${pid:-0}" != 0 ] || return 0
   find_group "/proc/$pid"
@@ -11,7 +10,7 @@ probe_use() {
     [ "$name" != usage_usec ] || say "$1" "${up%.*}${up#*.} $value"
   done 2>/dev/null <"$group/cpu.stat"
   [ "$1" = cpu.first ] || return 0
-  # Where nobody counts it for the group, it is what its processes have.
+  # Without memory accounting, the sum of its processes.
   read -r bytes 2>/dev/null <"$group/memory.current" ||
     add_memory
   say memory "$bytes"
@@ -35,8 +34,7 @@ find_group() {
   done 2>/dev/null <"$1/cgroup"
 }
 
-# What one that ended before it had a log of its own has told the journal. Its errors are read by probe_own_files: a healthy agent logs
-# warnings at each start, and for every wrong key that we try.
+# The last lines of the journal, of an agent that is not up. Errors of its own log are read by probe_own_files.
 probe_last_words() {
   case $properties in *ActiveState=active*) return 0 ;; esac
   probe_began
@@ -48,8 +46,8 @@ probe_health() {
   request health "$health" | curl -q --config - 2>/dev/null
 }
 
-# probe_reach [NAME ADDRESS]...: whether the services that answer for its models can be reached from here, all asked at once and beside the
-# rest. Nobody's key is shown, and nothing is asked of them. The name of the first is empty.
+# probe_reach [NAME ADDRESS]...: whether its model providers can be reached from here, all in parallel and beside the rest. No key is sent.
+# The name of its own provider is empty.
 probe_reach() {
   asked=''
   while [ $# -gt 1 ]; do
@@ -66,7 +64,7 @@ END
   done
 }
 
-# How each curl ended tells why there is no status.
+# The exit code of each curl says why there is no status.
 probe_reached() {
   for each in $asked; do
     wait "${each%%/*}"
@@ -95,7 +93,7 @@ for folder in $2; do
   exit
 done'
 
-# probe_strays UNIT...: processes of the agent's user outside its units: what got out of its sandbox, or was let out. `everyone` has a word
+# probe_strays UNIT...: processes of the agent's user outside its units, and so outside its sandbox. `everyone` has a word
 # `UID:/proc/PID` for each process of the host, read once for all agents. Units named clm-… hold what clm itself runs in the agent.
 probe_strays() {
   [ -n "$uid" ] || return 0
@@ -115,7 +113,7 @@ is_stray() {
   read -r stat 2>/dev/null <"$1/stat" || return 1
   stat=${stat##*) }
   case $stat in
-    # With other threads than the first, it goes on.
+    # A zombie with other threads still runs.
     Z* | X*) has_threads $stat || return 1 ;;
   esac
   find_group "$1"
@@ -134,8 +132,8 @@ has_threads() {
   [ "${18:-0}" -gt 1 ]
 }
 
-# Who reads a file of the agent for clm, or for an administrator, has its user for the time being: above it is a process of root in a
-# login session. One that was left behind there has nobody above it but the first process.
+# A process that reads the agent's files for clm, or for an administrator, runs as its user below a process of root in a login session.
+# One that was left behind there has no parent but the first process.
 is_lent() {
   rest=$1 depth=0
   while [ "$depth" -lt 20 ]; do
@@ -150,7 +148,7 @@ is_lent() {
   return 1
 }
 
-# Its own words, which can be anything.
+# The process chose this text: it may be anything.
 stray_command() {
   head -c 200 "$1/cmdline" 2>/dev/null | tr -c '[:print:]' ' ' | sed 's/ *$//'
 }
