@@ -1,11 +1,11 @@
 import { type TomlTable, tomlKey, tomlValue } from "../../files/toml.js";
 
-/** The lines around what Hermes writes to config.toml, as it writes them: so each finds what the other left. */
+/** The marker lines of Hermes in config.toml; clm uses the same, so that each finds what the other wrote. */
 export const opening = "# managed by hermes-agent — `hermes codex-runtime migrate` regenerates this section";
 export const closing = "# end hermes-agent managed section";
 export const nothingInIt = "# (no MCP servers, plugins, or permissions configured by Hermes)";
 
-/** A plugin of Codex's own that is there to be used. */
+/** An installed plugin of Codex. */
 export interface Plugin {
   name: string;
   marketplace: string;
@@ -13,21 +13,21 @@ export interface Plugin {
 }
 
 export interface Block {
-  /** The name of a permission profile; nothing leaves it to Codex, or to the user. */
+  /** The name of a permission profile; absent to leave it to Codex or the user. */
   permissions?: string | undefined;
   servers: ReadonlyMap<string, TomlTable>;
   plugins: readonly Plugin[];
   additions: Additions;
 }
 
-/** What Codex added below tables of the block, by their headers. It is kept as it is. */
+/** What Codex added to tables of the block, by their headers. */
 export type Additions = ReadonlyMap<string, string>;
 
 export const headerOf = (...path: string[]): string => `[${path.map(tomlKey).join(".")}]`;
 
 export const titleOfPlugin = ({ name, marketplace }: Plugin): string => `${name}@${marketplace}`;
 
-/** The block in the order in which Hermes writes it, so that one of the two changes nothing that the other wrote. */
+/** In the order of Hermes, so that neither changes what the other wrote. */
 export function blockText({ permissions, servers, plugins, additions }: Block): string {
   const tables: [string, TomlTable][] = [
     ...sorted([...servers], ([name]) => name).map(([name, table]): [string, TomlTable] => [
@@ -43,9 +43,7 @@ export function blockText({ permissions, servers, plugins, additions }: Block): 
     ...(permissions === undefined ? [] : [`default_permissions = ${tomlValue(permissions)}`]),
     ...tables.flatMap(([header, table]) => [tableText(header, table), additions.get(header)?.trimEnd() ?? []].flat()),
   ];
-  if (parts.length === 0) {
-    return `${[opening, nothingInIt, closing].join("\n")}\n`;
-  }
+  if (parts.length === 0) return `${[opening, nothingInIt, closing].join("\n")}\n`;
   return `${[opening, ...parts, closing].join("\n\n")}\n`;
 }
 

@@ -9,25 +9,22 @@ export interface UsersPart {
   mark: string;
   text: string;
   outline: Outline;
-  /** Servers that stood in a block and may be the user's: they are kept. `codex mcp add` puts all that there are in one place. */
+  /** Servers in a block that may be the user's, and are kept: `codex mcp add` moves all servers to one place. */
   unsure: Set<string>;
-  /** The others that stood in a block. */
+  /** The other servers in a block. */
   dropped: Set<string>;
   additions: Additions;
 }
 
-/** What Hermes has given Codex, or gives it now: servers by their names, plugins by their titles. */
+/** What Hermes or clm wrote to config.toml, or write now. */
 export interface Ours {
   server: (name: string) => boolean;
   plugin: (title: string) => boolean;
-  /** Nothing else was ever given. Where that is not known, every server in a block that has an end is taken for Hermes'. */
+  /** Nothing else was ever written. When unknown, every server in a block with an end is taken for Hermes'. */
   whole: boolean;
 }
 
-/**
- * Takes the managed block out of a file; everything else stays as it is. Where the block's end is missing, the user's own
- * servers may stand right behind it.
- */
+/** Removes the managed block, and nothing else. When its end is missing, the user's own servers may follow directly. */
 export function usersPart(file: string, ours: Ours): UsersPart {
   const [mark = ""] = /^\ufeff/.exec(file) ?? [];
   const whole = file.slice(mark.length);
@@ -35,8 +32,14 @@ export function usersPart(file: string, ours: Ours): UsersPart {
   const pieces = piecesOf(whole, lines);
   const marks = pieces.map((piece) => markOf(piece, lines));
   const search: Search = {
-    ...{ ours, lines, pieces, outside: headersOutside(pieces, marks) },
-    ...{ kept: [], unsure: new Set(), dropped: new Set(), additions: new Map() },
+    ours,
+    lines,
+    pieces,
+    outside: headersOutside(pieces, marks),
+    kept: [],
+    unsure: new Set(),
+    dropped: new Set(),
+    additions: new Map(),
   };
   for (let at = 0; at < pieces.length; ) {
     if (marks[at] !== opening) keep(search, pieces[at++]);
@@ -57,9 +60,9 @@ interface Search extends Pick<UsersPart, "unsure" | "dropped"> {
   ours: Ours;
   lines: string[];
   pieces: Piece[];
-  /** Headers that stand in no block. */
+  /** Headers outside of any block. */
   outside: Set<string>;
-  /** Lines, by their number. */
+  /** Indexes of lines. */
   kept: number[];
   additions: Map<string, string>;
 }
@@ -68,7 +71,7 @@ function keep({ kept }: Search, piece: Piece | undefined): void {
   for (let line = piece?.from ?? 0; line < (piece?.to ?? 0); line++) kept.push(line);
 }
 
-/** One that is a part of a text is none. */
+/** A marker inside a string value does not count. */
 function markOf({ kind, from }: Piece, lines: string[]): string | undefined {
   const line = lines[from]?.trimEnd();
   return kind === "comment" ? [opening, closing].find((each) => each === line) : undefined;
@@ -91,33 +94,32 @@ function headersOutside(pieces: Piece[], marks: (string | undefined)[]): Set<str
   return found;
 }
 
-/** What a header in a block begins. */
-type Begun = { whose: "ours" | "foreign" } | { whose: "addition"; to: string };
+/** The owner of a table in a block. */
+type TableOwner = { whose: "ours" | "foreign" } | { whose: "addition"; to: string };
 
-function begunBy({ path }: Piece, { ours, outside }: Search): Begun {
+function ownerOf({ path }: Piece, { ours, outside }: Search): TableOwner {
   const [kind = "", name = "", part] = path;
   if (kind === "plugins" ? !ours.plugin(name) : kind !== "mcp_servers" || (ours.whole && !ours.server(name)))
     return { whose: "foreign" };
-  // What may be done with a server's tools is never ours; of a plugin only whether it is on.
+  // Permissions for a server's tools are never ours; of a plugin only whether it is enabled.
   const isMore = kind === "plugins" ? part !== undefined : part === "tools";
-  // What the user says of the same elsewhere counts, and a table of the user's own has its parts with it.
+  // The user's own table elsewhere takes precedence, and its subtables belong to it.
   if (!isMore || outside.has(headerOf(...path))) return { whose: "ours" };
   const table = headerOf(kind, name);
   return outside.has(table) ? { whose: "foreign" } : { whose: "addition", to: table };
 }
 
 /**
- * What did not come with a block. Codex adds what it has to remember, and plugins, behind the last table of the file, which is
- * before the line that ends the block when nothing else follows; and what somebody sets in it behind the last key of the root,
- * which is ours when there is no other.
+ * Keeps what is in a block and was not written with it. Codex appends settings and plugins after the last table of the file, which is
+ * before the closing line when nothing follows the block; and root keys after the last one, which may be ours.
  */
 function keepStrangers(search: Search, from: number, end: number): void {
   const { lines, pieces, kept, unsure, dropped, additions } = search;
   const before = kept.length;
-  let place: Begun | undefined;
+  let place: TableOwner | undefined;
   for (const piece of pieces.slice(from, end)) {
     const [name, server] = piece.path;
-    if (piece.kind === "header") place = begunBy(piece, search);
+    if (piece.kind === "header") place = ownerOf(piece, search);
     if (piece.kind === "header" && name === "mcp_servers" && server !== undefined)
       (place?.whose === "foreign" && !search.ours.server(server) ? unsure : dropped).add(server);
     const isOwnComment = piece.kind === "comment" && lines[piece.from]?.trimEnd() !== nothingInIt;
@@ -125,7 +127,7 @@ function keepStrangers(search: Search, from: number, end: number): void {
     else if (place?.whose === "foreign" || isOwnComment) keep(search, piece);
     else if (!place && piece.kind === "key" && name !== "default_permissions") keep(search, piece);
   }
-  // The empty line before the end was the block's.
+  // The empty line before the end belonged to the block.
   const isLast = end === pieces.length - 1 && kept.length > before;
   if (isLast && lines[kept.at(-1) ?? -1]?.trim() === "") kept.pop();
 }
@@ -135,11 +137,11 @@ function add(additions: Map<string, string>, to: string, lines: string[]): void 
   additions.set(to, `${additions.get(to) ?? ""}${more}`);
 }
 
-/** The empty line between the block and what follows is the block's. */
+/** The empty line after the block belongs to it. */
 const behind = (pieces: Piece[], end: number): number =>
   pieces[end + 1]?.kind === "blank" && end + 2 < pieces.length ? end + 2 : end + 1;
 
-/** Where a block without an end must have ended: before anything that Hermes does not write. */
+/** A block without an end ends before anything that Hermes does not write. */
 function behindRest(search: Search, from: number): number {
   const { ours, lines, pieces, unsure } = search;
   let table: "none" | "ours" | "unsure" = "none";
@@ -160,11 +162,11 @@ function behindRest(search: Search, from: number): number {
 
 const unreadable = ({ line, column, reason }: Flaw): Fault =>
   new Fault("bad-input", `config.toml on the host cannot be read: line ${line}, column ${column}`, {
-    why: [reason, "Codex reads none of it as it is: mend it there, or move it away"],
+    why: [reason, "Codex reads none of it: fix the file, or move it away"],
     data: { line, column },
   });
 
-/** The file with a block in it: before the first table and the comment above it, for behind a table there is no way back to the root. */
+/** Inserts the block before the first table and the comment above it: after a table, keys do not belong to the root any more. */
 export function withBlock({ mark, text, outline }: UsersPart, block: string): string {
   const at = placeFor(text, outline);
   const [above, below] = [text.slice(0, at), text.slice(at)];
@@ -175,7 +177,7 @@ export function withBlock({ mark, text, outline }: UsersPart, block: string): st
 
 function placeFor(text: string, { firstTable, comments }: Outline): number {
   if (firstTable === undefined) return text.length;
-  // Of a negative index, lastIndexOf makes the first.
+  // lastIndexOf takes a negative index for 0.
   const startOf = (at: number) => (at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1);
   let place = startOf(firstTable);
   for (;;) {

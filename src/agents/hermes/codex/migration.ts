@@ -4,62 +4,60 @@ import { blockText, type Plugin, titleOfPlugin } from "./block.js";
 import { type Ours, type UsersPart, usersPart, withBlock } from "./managed.js";
 import { type Setting, translate, type Variables } from "./servers.js";
 
-/** Hermes as an MCP server, by which Codex gets the tools it has not. */
+/** Hermes as an MCP server of Codex, for the tools that Codex lacks. */
 export const callback = "hermes-tools";
 
-export interface Wanted {
+export interface MigrationInput {
   /** `mcp_servers` of config.yaml. */
   servers: Setting | undefined;
   variables: Variables;
   permissions: string | undefined;
   plugins: readonly Plugin[];
-  /** Servers that Codex was given before, where that is known. */
+  /** Servers written before, if known. */
   former?: readonly string[] | undefined;
-  /** How Hermes is called back, if it is. */
   callback?: TomlTable | undefined;
 }
 
 export interface Migrated {
-  /** All of config.toml. */
+  /** The whole config.toml. */
   text: string;
   servers: string[];
-  /** Those that Codex does not get, and why. */
+  /** Servers that Codex does not get, with the reason. */
   skipped: Record<string, string>;
-  /** Those of them to which a person has to log in before they work. */
+  /** Servers that need a login by a person. */
   logins: string[];
-  /** Seconds that the slowest of them may take to start, as far as that was said. */
+  /** The longest start timeout that is configured, in seconds. */
   timeout: number;
   plugins: string[];
-  /** The permission profile that holds by default: the user's own where there is one. */
+  /** The default permission profile: the user's own if there is one. */
   permissions?: string;
-  /** What is not as somebody may expect. */
   notes: string[];
 }
 
-/** Hermes' MCP servers, Codex's plugins and a permission profile in Codex's config.toml. What the user has there stays, and counts. */
-export function migrate(existing: string | undefined, wanted: Wanted): Migrated {
+/** Writes Hermes' MCP servers, plugins and a permission profile to config.toml. The user's own settings stay and take precedence. */
+export function migrate(existing: string | undefined, input: MigrationInput): Migrated {
   const notes: string[] = [];
   const servers = new Map<string, TomlTable>();
   const skipped: Record<string, string> = {};
   const logins: string[] = [];
-  for (const [name, setting] of serversIn(wanted.servers, notes)) {
-    const { server, notes: said } = translate(name, setting, wanted.variables);
+  for (const [name, setting] of serversIn(input.servers, notes)) {
+    const { server, notes: remarks } = translate(name, setting, input.variables);
     if (server) servers.set(name, server);
-    else skipped[name] = said.join("; ");
+    else skipped[name] = remarks.join("; ");
     if (server && setting instanceof Map && (setting.has("auth") || setting.has("oauth"))) logins.push(name);
-    notes.push(...said.map((each) => (server ? `${name}: ${each}` : `server '${name}' skipped: ${each}`)));
+    notes.push(...remarks.map((each) => (server ? `${name}: ${each}` : `server '${name}' skipped: ${each}`)));
   }
-  if (wanted.callback) {
+  if (input.callback) {
     if (servers.has(callback))
-      notes.push(`server '${callback}' of config.yaml gives way: Hermes itself goes by that name`);
-    servers.set(callback, wanted.callback);
+      notes.push(`server '${callback}' of config.yaml is left out: Hermes itself has that name`);
+    servers.set(callback, input.callback);
   }
 
-  const plugged = new Set(wanted.plugins.map(titleOfPlugin));
+  const plugged = new Set(input.plugins.map(titleOfPlugin));
   const users = usersPart(existing ?? "", {
-    server: (name) => servers.has(name) || name === callback || wanted.former?.includes(name) === true,
+    server: (name) => servers.has(name) || name === callback || input.former?.includes(name) === true,
     plugin: (title) => plugged.has(title),
-    whole: wanted.former !== undefined,
+    whole: input.former !== undefined,
   });
   mustBeOpen(users);
   notes.push(
@@ -70,27 +68,28 @@ export function migrate(existing: string | undefined, wanted: Wanted): Migrated 
     if (servers.delete(name)) notes.push(`server '${name}' is your own in config.toml, and stays as it is there`);
   }
   const theirs = ownBelow(users, "plugins");
-  const plugins = wanted.plugins.filter((plugin) => !theirs.has(titleOfPlugin(plugin)));
+  const plugins = input.plugins.filter((plugin) => !theirs.has(titleOfPlugin(plugin)));
   const own = users.outline.paths.find(({ path }) => path.length === 1 && path[0] === "default_permissions");
-  if (own && own.text !== wanted.permissions) notes.push("default_permissions is your own in config.toml, and counts");
+  if (own && own.text !== input.permissions)
+    notes.push("default_permissions is your own in config.toml, and takes precedence");
 
-  const permissions = own ? own.text : wanted.permissions;
+  const permissions = own ? own.text : input.permissions;
   const { additions } = users;
-  const block = blockText({ permissions: own ? undefined : wanted.permissions, servers, plugins, additions });
+  const block = blockText({ permissions: own ? undefined : input.permissions, servers, plugins, additions });
   return {
     text: withBlock(users, block),
     servers: [...servers.keys()].sort(),
     skipped,
     logins,
     timeout: Math.max(0, ...[...servers.values()].map((table) => Number(table.get("startup_timeout_sec") ?? 0))),
-    plugins: wanted.plugins.map(titleOfPlugin).sort(),
+    plugins: input.plugins.map(titleOfPlugin).sort(),
     ...(permissions !== undefined && { permissions }),
     notes,
   };
 }
 
 export interface Unmigrated {
-  /** Nothing when nothing is left. */
+  /** Absent when nothing is left. */
   text?: string;
   notes: string[];
 }
@@ -102,11 +101,10 @@ export function unmigrate(existing: string, ours: Ours): Unmigrated {
   return { ...(text.trim() === "" && text !== existing ? {} : { text }), notes: lostIn(users, ours.server) };
 }
 
-/** A block may have had more than Hermes has now. */
 const lostIn = ({ dropped }: UsersPart, isOurs: (server: string) => boolean): string[] =>
   [...dropped]
     .filter((name) => !isOurs(name) && name !== callback)
-    .map((name) => `server '${name}' goes: it is not in config.yaml`);
+    .map((name) => `server '${name}' is removed: it is not in config.yaml`);
 
 function serversIn(setting: Setting | undefined, notes: string[]): Iterable<[string, Setting]> {
   if (setting instanceof Map) return setting;
@@ -116,8 +114,8 @@ function serversIn(setting: Setting | undefined, notes: string[]): Iterable<[str
 }
 
 /**
- * What the user's own text has right below a table, however it is written: it cannot be written a second time. What may be done
- * with a server's tools has a table of its own, which is no server yet.
+ * The user's own names directly below a table, in whatever notation: TOML does not allow them twice. A table with permissions for a
+ * server's tools is not a server yet.
  */
 const ownBelow = ({ outline }: UsersPart, table: string): Set<string> =>
   new Set(
@@ -126,13 +124,13 @@ const ownBelow = ({ outline }: UsersPart, table: string): Set<string> =>
     ),
   );
 
-/** Nothing can be added to a table that is written as a value. */
+/** An inline table cannot be extended. */
 function mustBeOpen({ outline }: UsersPart): void {
   const closed = outline.paths.find(({ kind, path }) => kind !== "table" && path.length === 1 && isTable(path[0]));
   if (!closed) return;
   const name = closed.path.join(".");
-  throw new Fault("bad-input", `config.toml on the host has ${name} in one piece, and nothing can be added to that`, {
-    why: `write it as tables, as in [${name}.NAME]`,
+  throw new Fault("bad-input", `${name} in config.toml on the host is an inline table, which cannot be extended`, {
+    why: `rewrite it as [${name}.NAME]`,
     data: { key: name },
   });
 }

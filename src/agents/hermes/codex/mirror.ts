@@ -1,4 +1,4 @@
-/** What Codex is told of an agent, since Hermes does not tell it: who it is, and what it remembers. */
+/** The identity and memory of an agent, which Hermes does not pass on to Codex. */
 export interface Mind {
   name: string;
   soul: string;
@@ -9,20 +9,20 @@ export interface Mind {
 const begin =
   "<!-- clm: who this agent is, and what it remembers. Written anew by `clm agent sync`; write above or below. -->";
 const end = "<!-- clm: end -->";
-// Somebody may have saved it with other line ends, or without the last.
+// An editor may have changed line ends, or dropped the last one.
 const block = /<!-- clm: who this agent is[^\n]*-->\r?\n[\s\S]*?<!-- clm: end -->(\r?\n){0,2}/;
 
-/** Codex reads no more of all its instructions together (`project_doc_max_bytes`). */
+/** The limit of Codex for all instructions together (`project_doc_max_bytes`). */
 const most = 32 * 1024;
 
-/** AGENTS.md with what Codex is to know of the agent in front; the user's own stays as it is. */
+/** AGENTS.md with our block in front of the user's own text. */
 export function mirrored(existing: string | undefined, mind: Mind): string {
   const rest = (existing ?? "").replace(block, "");
   const room = most - Buffer.byteLength(rest);
   return `${digest(mind, room)}${rest === "" ? "" : `\n${rest}`}`;
 }
 
-/** AGENTS.md without it; nothing when nothing is left. */
+/** AGENTS.md without our block; undefined when nothing is left. */
 export function unmirrored(existing: string): string | undefined {
   const rest = existing.replace(block, "");
   return rest.trim() === "" && rest !== existing ? undefined : rest;
@@ -37,7 +37,6 @@ function digest({ name, soul, memory, user }: Mind, room: number): string {
   return `${[begin, cut(parts.join("\n\n"), Math.max(0, room - 400)), end].filter(Boolean).join("\n\n")}\n`;
 }
 
-/** A memory file is entries with a line of § between them. */
 const entries = (text: string): string =>
   text
     .replaceAll("\r\n", "\n")
@@ -47,11 +46,11 @@ const entries = (text: string): string =>
     .map((entry) => `- ${entry.replaceAll("\n", "\n  ")}`)
     .join("\n");
 
-/** What is between the marks of a comment is not for the model. */
+/** Comments are not for the model. */
 const withoutComments = (text: string): string => text.replace(/<!--[\s\S]*?-->/g, "").trim();
 
 function cut(text: string, bytes: number): string {
-  // A mark that is left could end our own.
+  // A remaining comment mark could end our block.
   const clean = text.replaceAll("<!--", "<! --");
   if (Buffer.byteLength(clean) <= bytes) return clean;
   const kept = Buffer.from(clean)

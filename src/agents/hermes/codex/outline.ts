@@ -1,33 +1,31 @@
 import { type AST, ParseError, parseTOML } from "toml-eslint-parser";
 
-/** A table or a key, and where it is in the tree. */
-export interface Place {
+/** A table or a key in the tree. */
+export interface TomlNode {
   path: string[];
   kind: "table" | "array" | "key";
-  /** Of a key: how many names the header has under which it stands. */
+  /** For a key: the length of the path of its header. */
   below: number;
-  /** Of a key whose value is a text. */
+  /** For a key with a string value. */
   text?: string;
 }
 
-/** A header, or a key with all of its value, as it stands in the file. */
-export interface Entry {
+/** A header, or a key with its value, in the file. */
+export interface TomlEntry {
   kind: "header" | "key";
-  /** Of a key: as it is written, below whatever header. */
+  /** For a key: as written, without its header. */
   path: string[];
   range: readonly [number, number];
 }
 
-/** What is where in a TOML file. */
 export interface Outline {
-  /** Where the first table begins, if there is one: what comes before it belongs to the root. */
+  /** The offset of the first table; keys before it belong to the root. */
   firstTable?: number;
-  /** Where comments begin. */
+  /** Offsets of comments. */
   comments: Set<number>;
-  /** Also what stands in braces. */
-  paths: Place[];
-  /** From top to bottom. */
-  entries: Entry[];
+  /** Including inline tables. */
+  paths: TomlNode[];
+  entries: TomlEntry[];
 }
 
 export interface Flaw {
@@ -36,7 +34,6 @@ export interface Flaw {
   reason: string;
 }
 
-/** What a text has in it, or why it is no TOML. */
 export function outlineOf(text: string): Outline | Flaw {
   let program: AST.TOMLProgram;
   try {
@@ -51,7 +48,7 @@ export function outlineOf(text: string): Outline | Flaw {
   return {
     ...(firstTable !== undefined && { firstTable }),
     comments: new Set(program.comments.map(({ range }) => range[0])),
-    paths: body.flatMap((node) => (node.type === "TOMLTable" ? placesInTable(node) : placesInKey([], 0, node))),
+    paths: body.flatMap((node) => (node.type === "TOMLTable" ? nodesInTable(node) : nodesInKey([], 0, node))),
     entries: body.flatMap((node) => (node.type === "TOMLTable" ? entriesOf(node) : entryOf(node))),
   };
 }
@@ -60,22 +57,22 @@ const pathOf = ({ resolvedKey }: AST.TOMLTable): string[] => resolvedKey.filter(
 const wordsOf = ({ keys }: AST.TOMLKey): string[] =>
   keys.map((key) => (key.type === "TOMLBare" ? key.name : key.value));
 
-const entryOf = ({ key, range }: AST.TOMLKeyValue): Entry => ({ kind: "key", path: wordsOf(key), range });
-const entriesOf = (table: AST.TOMLTable): Entry[] => [
+const entryOf = ({ key, range }: AST.TOMLKeyValue): TomlEntry => ({ kind: "key", path: wordsOf(key), range });
+const entriesOf = (table: AST.TOMLTable): TomlEntry[] => [
   { kind: "header", path: pathOf(table), range: [table.range[0], table.key.range[1]] },
   ...table.body.map(entryOf),
 ];
 
-function placesInTable(table: AST.TOMLTable): Place[] {
+function nodesInTable(table: AST.TOMLTable): TomlNode[] {
   const path = pathOf(table);
   const below = path.length;
   const kind = table.kind === "array" ? "array" : "table";
-  return [{ path, kind, below }, ...table.body.flatMap((entry) => placesInKey(path, below, entry))];
+  return [{ path, kind, below }, ...table.body.flatMap((entry) => nodesInKey(path, below, entry))];
 }
 
-function placesInKey(above: string[], below: number, { key, value }: AST.TOMLKeyValue): Place[] {
+function nodesInKey(above: string[], below: number, { key, value }: AST.TOMLKeyValue): TomlNode[] {
   const path = [...above, ...wordsOf(key)];
   const text = value.type === "TOMLValue" && value.kind === "string" ? { text: value.value } : {};
-  const inside = value.type === "TOMLInlineTable" ? value.body.flatMap((entry) => placesInKey(path, below, entry)) : [];
+  const inside = value.type === "TOMLInlineTable" ? value.body.flatMap((entry) => nodesInKey(path, below, entry)) : [];
   return [{ path, kind: "key", below, ...text }, ...inside];
 }

@@ -1,10 +1,10 @@
 import { Fault } from "../../../errors.js";
 import { compareVersions } from "../../manifest/versions.js";
 
-/** What a permission profile lets Codex' tools do, as far as that can be known before it is tried. */
+/** What a permission profile allows Codex' tools, as far as its name tells. */
 export type Reach = "read" | "write" | "everything" | "unknown";
 
-/** What having no sandbox at all is called: first the one, then the other. */
+/** The profile without a sandbox, in older and newer versions. */
 const names = [":danger-no-sandbox", ":danger-full-access"];
 
 const everything = (version: string, known: Known): string =>
@@ -14,8 +14,8 @@ const everything = (version: string, known: Known): string =>
 type Known = readonly string[] | null | undefined;
 
 /**
- * The name of a permission profile as the installed Codex knows it. `known` are the names it lists, where it has a list; a
- * profile of the user's own has no colon, and only a thread tells what it is worth.
+ * The full name of a permission profile in the installed version. `known` are the names that it lists, if it can. A profile of the
+ * user's own has no colon, and only a thread shows what it allows.
  */
 export function profileFor(word: string, version: string, known: Known): string {
   const name = inFull(word, version, known);
@@ -30,22 +30,20 @@ export function profileFor(word: string, version: string, known: Known): string 
 
 function inFull(word: string, version: string, known: Known): string {
   if (word === "read-only" || word === "workspace") return `:${word}`;
-  // Each version by its own name, so that one flag means the same on every host.
+  // One flag means the same with every version.
   return [...names, "full-access"].includes(word) ? everything(version, known) : word;
 }
 
-/** Of a profile's name, or the word for it. */
 export function reachOf(profile: string): Reach {
   if (/^:?read-only$/.test(profile)) return "read";
   if (/^:?workspace$/.test(profile)) return "write";
   return profile === "full-access" || names.includes(profile) ? "everything" : "unknown";
 }
 
-/** Whether two names, or the words for them, mean the same profile. */
 export const isSameProfile = (a: string, b: string): boolean =>
   a === b || (reachOf(a) !== "unknown" && reachOf(a) === reachOf(b));
 
-/** What a thread calls the sandbox of such a profile. */
+/** The sandbox of such a profile, as a thread calls it. */
 export const sandboxOf: Record<Exclude<Reach, "unknown">, string> = {
   read: "readOnly",
   write: "workspaceWrite",

@@ -1,21 +1,17 @@
 import { outlineOf } from "./outline.js";
 
-/** Some lines of a TOML file that belong together. */
+/** Lines of a TOML file that belong together. */
 export interface Piece {
   kind: "header" | "key" | "comment" | "blank";
-  /** Of a header or a key. */
+  /** For a header or a key. */
   path: string[];
-  /** The first line, and the one behind the last. */
   from: number;
   to: number;
 }
 
 export const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 
-/**
- * A file, piece by piece: a value of many lines is one, whatever its lines look like. Where a file is no TOML, each line has to
- * stand for itself.
- */
+/** A value of many lines is one piece. In a file that is not valid TOML each line is one. */
 export function piecesOf(text: string, lines: string[]): Piece[] {
   const outline = outlineOf(text);
   if ("reason" in outline) return lines.map((line, at) => ({ ...byLook(line), from: at, to: at + 1 }));

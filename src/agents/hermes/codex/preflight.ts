@@ -7,20 +7,18 @@ import { reachOf } from "./permissions.js";
 import { type CodexReport, faultIn, refusalIn } from "./report.js";
 import { type CodexType, runtimeEnv } from "./runtime.js";
 
-/** An agent before its turns are handed over, and what its host says of Codex. */
 export interface PreflightInput {
   resolved: ResolvedAgent;
   type: CodexType;
-  /** What the rendered config.yaml says of its model's provider. */
+  /** The model's provider in the rendered config.yaml. */
   provider: string;
-  /** The profile that is wished. */
+  /** The desired profile. */
   permissions: string;
-  /** Its config.toml has a part that would be written anew. */
+  /** config.toml has a block that would be rewritten. */
   migrated: boolean;
   report: CodexReport;
 }
 
-/** Everything that must hold before anything is changed, and what is worth knowing. */
 export function judgePreflight(before: PreflightInput): Check[] {
   const { resolved: agent, type, provider } = before;
   return [
@@ -28,11 +26,9 @@ export function judgePreflight(before: PreflightInput): Check[] {
     provider === type.provider
       ? { id: "provider", result: "ok", reason: provider }
       : {
-          ...{
-            id: "provider",
-            result: "fail",
-            reason: `its model is served by ${provider}, and only ${type.provider} can`,
-          },
+          id: "provider",
+          result: "fail",
+          reason: `its model is served by ${provider}; Codex needs ${type.provider}`,
           fix: `clm provider add NAME --type ${type.provider} && clm agent configure ${agent.ref} --provider NAME`,
         },
     judgeProgram(before),
@@ -77,7 +73,7 @@ function judgeHermesLogin(before: PreflightInput): Check {
   return { id, result: "fail", reason, fix: loginOf(before) };
 }
 
-/** Of a Codex that takes its settings: else it goes by other ones, and what it needs is another login. */
+/** Skipped for a Codex that rejects its settings: it would use others, which need another login. */
 export function judgeCodexLogin(before: { resolved: ResolvedAgent; report: CodexReport }): Check {
   const { account, settings, server_fault } = before.report;
   const id = "login.codex";
@@ -103,7 +99,7 @@ function judgeCwd({ resolved: agent, report: { cwd }, permissions }: PreflightIn
 function judgeSandbox({ resolved: agent, permissions, report }: PreflightInput): Check {
   const id = "sandbox";
   const { sandbox_trial: trial } = report;
-  // Codex makes none then, and what it says is told elsewhere.
+  // Codex does not create a sandbox then.
   if (refusalIn(report) !== undefined) return { id, result: "skipped", reason: "needs settings" };
   if (reachOf(permissions) === "everything") {
     return { id, result: "warn", reason: "none: with this profile Codex' tools may do all that the agent's user may" };
@@ -142,7 +138,7 @@ function judgeSettings({ report, migrated }: PreflightInput): Check[] {
 const isLeftOut = ({ availability }: { availability?: string | null | undefined }): boolean =>
   Boolean(availability) && availability !== "AVAILABLE";
 
-/** The plugins that are there to be used. */
+/** The installed plugins. */
 export function pluginsIn({ plugins }: Pick<CodexReport, "plugins">): Plugin[] {
   if (!plugins || !("listed" in plugins)) return [];
   return plugins.listed

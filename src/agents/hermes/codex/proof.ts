@@ -7,14 +7,13 @@ import { reachOf, sandboxOf } from "./permissions.js";
 import { judgeCodexLogin, pluginsIn } from "./preflight.js";
 import { type CodexReport, faultIn, refusalIn } from "./report.js";
 
-/** What Codex should say of itself. */
 export interface Expected {
   resolved: ResolvedAgent;
   runtime: RuntimeRecord;
   migrated: Pick<Migrated, "servers" | "permissions" | "logins">;
 }
 
-/** What Codex makes of its files: the wished profile and sandbox, every MCP server with its tools, every plugin. */
+/** Whether Codex accepted its files: the profile and sandbox, every MCP server with its tools, every plugin. */
 export function judgeCodex(report: CodexReport, expected: Expected): Check[] {
   const refused = report.server_fault ?? refusalIn(report);
   if (refused !== undefined || !report.settings || !report.thread) {
@@ -25,7 +24,7 @@ export function judgeCodex(report: CodexReport, expected: Expected): Check[] {
     ...(report.warnings ?? []).map(({ summary, details }): Check => {
       return { id: "config", result: "warn", reason: [summary, details].filter(Boolean).join(": ") };
     }),
-    // That it has one was told before, unless its settings could not be read then.
+    // The preflight reported a login, unless it could not read the settings.
     ...[judgeCodexLogin({ resolved: expected.resolved, report })].filter(({ result }) => result === "fail"),
     judgePermissions(report, expected),
     ...judgeServers(report, expected),
@@ -57,7 +56,7 @@ function judgeServers({ servers }: CodexReport, { resolved: agent, migrated }: E
       const id = `mcp.${name}`;
       if (!enabled) return { id, result: "skipped", reason: "it is switched off" };
       if (status === "ready" && tools.length > 0) return { id, result: "ok", reason: toolsText(tools) };
-      // One may have nothing but resources.
+      // A server may have only resources.
       if (status === "ready") return { id, result: "warn", reason: "it is ready, and has no tools" };
       const how = status === "silent" ? "it did not get ready in time" : status;
       const reason = error ? `${how}: ${error}` : how;
@@ -65,7 +64,7 @@ function judgeServers({ servers }: CodexReport, { resolved: agent, migrated }: E
         const fix = `clm agent exec ${agent.ref} -- codex mcp login ${name}`;
         return { id, result: "warn", reason: `${reason}; it may want a login`, fix };
       }
-      // What the user has there besides did not come from us, and was so before.
+      // A server of the user's own failed before, too.
       return { id, result: migrated.servers.includes(name) ? "fail" : "warn", reason };
     }),
   ];

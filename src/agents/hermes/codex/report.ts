@@ -7,19 +7,19 @@ import { type CodexType, codexHome } from "./runtime.js";
 const fault = z.object({ fault: z.string() });
 const text = z.string().nullish();
 
-/** What Codex says of itself on an agent's host; what it refused to tell is a fault in its own words. */
+/** What Codex reports on an agent's host; a question it refused is a fault in its own words. */
 const report = z.object({
   home: z.string(),
   cwd: z.object({ path: z.string(), there: z.boolean(), readable: z.boolean(), writable: z.boolean() }),
-  /** There is a config.toml. */
+  /** config.toml exists. */
   config: z.boolean().default(true),
-  /** The agent itself has a login there. */
+  /** The agent itself is logged in. */
   hermes: z.boolean(),
-  /** It had one that ended then, in seconds since 1970, and has nothing to renew it with. */
+  /** When its login expired without a refresh token, in seconds since 1970. */
   hermes_expired: z.number().nullish(),
   program: z.string().optional(),
   version: z.string().optional(),
-  /** It is there, and does not run. */
+  /** Why a program that exists does not run. */
   broken: z.string().optional(),
   server_fault: z.string().optional(),
   account: z.union([fault, z.object({ kind: text, needed: z.boolean() })]).optional(),
@@ -52,7 +52,7 @@ const report = z.object({
       }),
     ])
     .optional(),
-  /** Names of permission profiles; nothing of a Codex that has no list of them. */
+  /** Names of permission profiles; absent for versions that cannot list them. */
   profiles: z.array(z.string()).nullish(),
   thread: z
     .union([
@@ -88,17 +88,17 @@ const report = z.object({
 export type CodexReport = z.infer<typeof report>;
 
 export interface ProbeOptions {
-  /** Ask its server. */
+  /** Ask its app-server. */
   server: boolean;
-  /** Begin a thread, and wait so many seconds for its MCP servers. */
+  /** Start a thread, and wait so many seconds for its MCP servers. */
   thread: number | false;
-  /** Nothing may be left there, not even what Codex writes for itself. */
+  /** Leave nothing behind, not even files that Codex creates for itself. */
   still: boolean;
-  /** Try its sandbox, with a command that writes or one that does not. */
+  /** Try its sandbox with a command that writes or only reads. */
   sandbox: "write" | "read" | false;
 }
 
-/** What a host runs, and tells it, to look at Codex as an agent's service would see it. Nothing of it is secret. */
+/** The probe, and its input. Neither contains a secret. */
 export function probeCommand(
   agent: ResolvedAgent,
   type: CodexType,
@@ -113,13 +113,13 @@ export function probeCommand(
     provider: type.provider,
     ...options,
   };
-  // The agent has a Python of its own; the host may have none.
+  // The agent's own Python: the host may have none.
   return { words: [fillPaths(agent, type.callback.command), "-c", program], input: `${JSON.stringify(asked)}\n` };
 }
 
 const mark = "CLM-CODEX ";
 
-/** What it said; nothing when it broke off. Whatever else is run there may have written beside it. */
+/** Undefined when the output broke off. Other programs may have written to it as well. */
 export function parseReport(said: string): CodexReport | undefined {
   const line = said.split("\n").findLast((each) => each.startsWith(mark));
   if (line === undefined) return undefined;
@@ -133,7 +133,7 @@ export function parseReport(said: string): CodexReport | undefined {
 export const faultIn = (told: object | undefined | null): string | undefined =>
   told && "fault" in told && typeof told.fault === "string" ? told.fault : undefined;
 
-/** Why Codex does not take its config.toml, with the place in the file where one of its answers has it. */
+/** Why Codex rejects its config.toml, with the position in the file if an answer has it. */
 export function refusalIn({ settings, thread, plugins, warnings = [] }: CodexReport): string | undefined {
   const refused = faultIn(settings) ?? faultIn(thread);
   if (refused === undefined) return undefined;

@@ -2,27 +2,27 @@ import { quote } from "../../../quote.js";
 import type { Secret } from "../../../secret.js";
 import type { TomlTable, TomlValue } from "../../files/toml.js";
 
-/** A value of config.yaml: a text as it is written there, and what PyYAML makes of it. */
-export interface Said {
+/** A scalar of config.yaml: as written, and as PyYAML reads it. */
+export interface Scalar {
   text: string;
   value: unknown;
 }
-export type Setting = Said | Setting[] | Map<string, Setting>;
+export type Setting = Scalar | Setting[] | Map<string, Setting>;
 
-/** What `${NAME}` stands for in config.yaml: a text that may be written down, or a secret that has to stay where it is. */
+/** The values of `${NAME}` in config.yaml. */
 export interface Variables {
   open: ReadonlyMap<string, string>;
-  /** What is in `.env` and secret. */
+  /** Must not be written to a file. */
   secret: ReadonlyMap<string, Secret>;
 }
 
 export interface Translated {
   server?: TomlTable;
-  /** What Codex does not get, and why: in the words of Hermes where it says the same. */
+  /** What Codex does not get and why, in the words of Hermes where it reports the same. */
   notes: string[];
 }
 
-/** What Codex starts, whatever its version. */
+/** Names that every version of Codex accepts. */
 const takesName = /^[a-zA-Z0-9_:@/.-]+$/;
 
 const handled = new Set([
@@ -30,7 +30,7 @@ const handled = new Set([
   ...["description", "tools", "sampling", "auth", "oauth"],
 ]);
 
-/** One of Hermes' MCP servers as Codex wants it. */
+/** Translates an MCP server of Hermes to Codex' format. */
 export function translate(name: string, setting: Setting | undefined, variables: Variables): Translated {
   if (!takesName.test(name)) return skipped("Codex starts no server of that name");
   if (!(setting instanceof Map)) return skipped("no command or url field");
@@ -89,7 +89,7 @@ class Reading {
   }
 }
 
-/** A program. What of its words or settings is secret is put in by a shell, from the environment: it is in no file then. */
+/** Secrets in arguments or settings are inserted by a shell from the environment, so that they are in no file. */
 function stdio(reading: Reading): TomlTable | string {
   const { variables, notes } = reading;
   if (isTrue(reading.setting.get("url"))) notes.push("url (both command and url set; preferring stdio)");
@@ -120,7 +120,7 @@ function stdio(reading: Reading): TomlTable | string {
 
 type Entries = [string, string][];
 
-/** Why no shell can put the secrets in. */
+/** Why a shell cannot insert the secrets. */
 function obstacleTo(words: string[], plain: Entries, made: Entries, variables: Variables): string | undefined {
   const odd = made.find(([name]) => !isIdentifier(name));
   if (odd) return `its env ${odd[0]} has a secret in it, and no shell can set a variable of that name`;
@@ -132,7 +132,7 @@ function obstacleTo(words: string[], plain: Entries, made: Entries, variables: V
     .flatMap((text) => namesIn(text, variables))
     .find((name) => !isIdentifier(name));
   if (unreadable) return `it is given the secret ${unreadable}, and no shell can read a variable of that name`;
-  // The shell would see what the server is to have by that name, and not the secret.
+  // The shell would see the server's own value of that name, and not the secret.
   const hidden = [...plain, ...made].find(([name]) => namesBut(name).includes(name));
   return hidden && `its env ${hidden[0]} has the name of a secret that it is given as well`;
 }
@@ -178,11 +178,10 @@ function secondsIn(setting: Setting | undefined): number | undefined {
   const text = setting && "text" in setting ? setting.text.trim() : "";
   if (!/^\+?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) return;
   const number = Number(text);
-  // More than anybody means, and more than Codex can count.
+  // More than Codex can represent.
   return number <= 1e9 ? number : undefined;
 }
 
-/** Whether it is on, and which of its tools. */
 function switches(reading: Reading): TomlTable {
   const { setting, notes } = reading;
   const enabled = setting.get("enabled");
@@ -202,7 +201,6 @@ function switches(reading: Reading): TomlTable {
   ]);
 }
 
-/** Without what is empty. */
 const table = (entries: [string, string | string[] | Map<string, string>][]): TomlTable =>
   new Map(entries.filter(([, value]) => (value instanceof Map ? value.size > 0 : value.length > 0)));
 
@@ -213,7 +211,7 @@ const isTrue = (setting: Setting | undefined): setting is Setting => {
   return setting.value !== null && setting.value !== false && setting.value !== "" && setting.value !== 0;
 };
 
-/** As Python's str() says it, which is what Hermes writes. */
+/** In the notation of Python's str(), as Hermes writes it. */
 function textOf(setting: Setting | undefined): string {
   if (setting === undefined || !("text" in setting)) return "";
   const { text, value } = setting;
@@ -222,13 +220,10 @@ function textOf(setting: Setting | undefined): string {
 
 const reference = /\$\{([^}]+)\}/g;
 
-/**
- * What may be written down is put in; a name that nobody knows stays as it is, as Hermes leaves it. A secret that stands
- * there in clear gets its name back.
- */
+/** Inserts public values; unknown names stay, as in Hermes. A secret in plain text becomes a reference to its name again. */
 function opened(text: string, { open, secret }: Variables): string {
   let result = text.replace(reference, (whole, name: string) => open.get(name) ?? whole);
-  // The longest first: one may begin with another.
+  // The longest first: one may be the beginning of another.
   const byLength = [...secret].sort(([, a], [, b]) => b.reveal().length - a.reveal().length);
   for (const [name, hidden] of byLength) {
     if (hidden.reveal().length >= shortest) result = result.replaceAll(hidden.reveal(), () => `\${${name}}`);
@@ -238,13 +233,13 @@ function opened(text: string, { open, secret }: Variables): string {
 
 const isIdentifier = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
 
-/** What is shorter may be a part of any word. */
+/** Shorter secrets may be a part of any word. */
 const shortest = 8;
 
 const namesIn = (text: string, { secret }: Variables): string[] =>
   [...text.matchAll(reference)].flatMap(([, name = ""]) => (secret.has(name) ? [name] : []));
 
-/** One word of shell text, with the secrets in it left to the shell. */
+/** A word of a shell command, with references to secrets for the shell to expand. */
 function inShell(text: string, { secret }: Variables): string {
   let word = "";
   let from = 0;

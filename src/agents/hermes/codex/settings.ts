@@ -5,7 +5,7 @@ import { isBranch } from "../../files/yaml-nodes.js";
 import { saidBy } from "../../files/yaml-scalar.js";
 import type { Setting } from "./servers.js";
 
-/** What config.yaml says under a key, with every text as it is written there. */
+/** The value of a key in config.yaml, with every scalar as written. */
 export function settingIn(config: string, key: string): Setting | undefined {
   const doc = parsedConfig(config);
   expandAliases(doc);
