@@ -15,7 +15,9 @@ export function proxyTrouble(agent: ResolvedAgent, proxy: AgentProxy, seen: Obse
   const { listeners, strangers } = seen;
   if (listeners.length + strangers.length > 0) {
     return new Fault("check-failed", `the port of the proxy of ${name} on ${host} is not its own alone`, {
-      ...{ why, next: again, data: { listeners, strangers } },
+      why,
+      next: again,
+      data: { listeners, strangers },
     });
   }
   const { LoadState, ActiveState } = seen.unit;

@@ -52,7 +52,8 @@ export async function finish(session: Session, handoff: Handoff): Promise<Comple
     id,
     from: { agent: `${from.host}/${from.agent}`, session: from.session },
     to: { agent: `${to.host}/${to.agent}`, session: id },
-    ...{ messages: moved.messages, hash: moved.hash },
+    messages: moved.messages,
+    hash: moved.hash,
     ...(handoff.as !== undefined && { as: handoff.as }),
   };
   return close ? { ...done, closed: await closeSource(session, from, close.last) } : done;

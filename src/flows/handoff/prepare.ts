@@ -44,7 +44,9 @@ export function prepare(
   options: HandoffOptions,
 ): PreparedHandoff {
   const boundary: Boundary = {
-    ...{ noTools: options.noTools, onlyLast: options.onlyLast, deny: patternsIn(options.denyTool) },
+    noTools: options.noTools,
+    onlyLast: options.onlyLast,
+    deny: patternsIn(options.denyTool),
     ...(options.redact && { redact: redacting((text) => ui.redact(text)) }),
   };
   const {
@@ -58,7 +60,8 @@ export function prepare(
     to: { agent: agentId(target.agent), model: target.model ?? null },
     title,
     ...describe(may),
-    ...{ taken, fit: fit.fit },
+    taken,
+    fit: fit.fit,
   };
   return { ...fit, plan, title, may };
 }

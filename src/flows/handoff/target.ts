@@ -54,7 +54,9 @@ function mustBeValidated(agent: Agent): void {
 async function mustTakeItsKey(session: Session, agent: Agent): Promise<{ resolved: ResolvedAgent }> {
   const { api, resolved, key } = await verifyPortOwner(session, agent);
   const { status, body } = await ask(api, {
-    ...{ method: "GET", path: resolved.manifest.api.models ?? "/", signal: session.signal },
+    method: "GET",
+    path: resolved.manifest.api.models ?? "/",
+    signal: session.signal,
     headers: { Authorization: `Bearer ${key.reveal()}` },
   });
   const messages = await bodyText(body);

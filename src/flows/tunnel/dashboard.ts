@@ -23,9 +23,9 @@ import type { Session } from "../session.js";
 import { withProgress } from "../with-progress.js";
 import { keepTunnelOpen, type TunnelEvent } from "./keep-tunnel-open.js";
 import type { TunnelEndpoint } from "./port-forwarder.js";
-import { type DashboardProcess, type Place, runDashboard } from "./run-dashboard.js";
+import { type DashboardProcess, runDashboard } from "./run-dashboard.js";
 
-/** Open: the agent's dashboard runs on its host, and a port here leads to it, as long as nobody says stop. */
+/** Runs the agent's dashboard on its host and forwards a local port to it until stopped. */
 export async function tunnelToDashboard(
   session: Session,
   word: string,
@@ -54,11 +54,11 @@ async function dashboardEndpoint(session: Session, target: Target): Promise<Tunn
   return withProgress(session.ui, `start the dashboard of ${resolved.name} on ${agent.host.name}`, async (progress) => {
     const connection = await session.pool.connect(agent.host);
     const root = connection.as("root");
-    const place = await placeIn(session, target, dashboard, await look(session, root, resolved, roomScript(resolved)));
-    const hear = (line: string) => progress.output(line);
-    const serving = await runDashboard(session, connection, target, { dashboard, place, hear });
-    const started = { root, target, dashboard, place, serving };
-    const page = new VerifiedPort(connection, place.port, () => mustBeItsOwn(session, started));
+    const port = await freePort(session, target, dashboard, await probe(session, root, resolved, roomScript(resolved)));
+    const onLine = (line: string) => progress.output(line);
+    const serving = await runDashboard(session, connection, target, { dashboard, port, onLine });
+    const started = { root, target, dashboard, port, serving };
+    const page = new VerifiedPort(connection, port, () => mustBeItsOwn(session, started));
     try {
       await mustAnswer(session, started, page);
     } catch (error) {
@@ -69,18 +69,18 @@ async function dashboardEndpoint(session: Session, target: Target): Promise<Tunn
   });
 }
 
-async function placeIn(
+async function freePort(
   { configDir }: Session,
   { agent, resolved }: Target,
   dashboard: Dashboard,
   { ports }: Observation,
-): Promise<Place> {
+): Promise<number> {
   const others = takenPorts(agent.host, agent.name, await loadManifests(configDir));
   const port = roomIn(
     dashboard,
     [...ports, ...others, resolved].map((each) => each.port),
   );
-  if (port !== undefined) return { port };
+  if (port !== undefined) return port;
   const { first, last } = dashboard.ports;
   throw new Fault("in-use", `no port is free on ${agent.host.name} for the dashboard of ${resolved.name}`, {
     why: `${first} to ${last} are all taken`,
@@ -91,7 +91,7 @@ interface StartedDashboard {
   root: Shell;
   target: Target;
   dashboard: Dashboard;
-  place: Place;
+  port: number;
   serving: DashboardProcess;
 }
 
@@ -110,16 +110,16 @@ async function mustAnswer(session: Session, started: StartedDashboard, page: Ver
   if (status !== 200) throw silent(started, `its page gave ${status}`);
 }
 
-async function isItsOwn(session: Session, { root, target, place, serving }: StartedDashboard): Promise<boolean> {
+async function isItsOwn(session: Session, { root, target, port, serving }: StartedDashboard): Promise<boolean> {
   const { resolved } = target;
-  return isHeld(await look(session, root, resolved, holderScript(resolved, serving.unit, place.port)));
+  return isHeld(await probe(session, root, resolved, holderScript(resolved, serving.unit, port)));
 }
 
 async function mustBeItsOwn(session: Session, started: StartedDashboard): Promise<void> {
   if (!(await isItsOwn(session, started))) throw silent(started, "its port is not its own alone");
 }
 
-const look = ({ signal }: Session, root: Shell, { host }: ResolvedAgent, script: string): Promise<Observation> =>
+const probe = ({ signal }: Session, root: Shell, { host }: ResolvedAgent, script: string): Promise<Observation> =>
   askHost(root, script, { host, what: "who listens there", timeout: 30_000, signal }, parseObservation);
 
 const silent = ({ target: { agent, resolved } }: StartedDashboard, why: string): Fault =>

@@ -10,36 +10,32 @@ import { leashOn } from "../agent/exec/leash.js";
 import type { Target } from "../agent/target.js";
 import type { Session } from "../session.js";
 
-/** A dashboard that runs on a host, for as long as we hold it. */
+/** A dashboard that runs on a host until it is ended. */
 export interface DashboardProcess {
   unit: string;
-  /** Resolves with why, when it ended by itself or with the connection. */
+  /** Resolves with the reason when it ends by itself or with the connection. */
   ended: Promise<Fault>;
-  /** Ends it; resolves when the host has said that it has gone, or cannot say it any more. */
+  /** Resolves when the host reports that it is gone, or is lost. */
   end(): Promise<void>;
 }
 
-export interface Place {
-  port: number;
-}
-
-/** Starts the dashboard as the agent's user, closed in as its service is. */
+/** Starts the dashboard as the agent's user, in the sandbox of its service. */
 export async function runDashboard(
   session: Session,
   connection: Connection,
   target: Target,
-  { dashboard, place, hear }: { dashboard: Dashboard; place: Place; hear: (line: string) => void },
+  { dashboard, port, onLine }: { dashboard: Dashboard; port: number; onLine: (line: string) => void },
 ): Promise<DashboardProcess> {
   const { resolved } = target;
   const leash = await leashOn(session, connection, [target]);
   try {
     const unit = leash.unit();
-    const words = dashboardWords(resolved, dashboard, place.port);
+    const words = dashboardWords(resolved, dashboard, port);
     const env = leash.hasEnv(target);
     const run = transientUnit({ resolved, unit, sign: leash.sign, env, streams: "pipe", words });
     const process = await connection.as("root").spawn(commandFor(`${run}\n`));
     process.stdin.end(`${run}\n`);
-    const last = lastLines([process.stdout, process.stderr], hear);
+    const last = lastLines([process.stdout, process.stderr], onLine);
     const gone = process.done.then(
       ({ code }) => notServing(target, last(), code),
       (fault: Fault) => fault,
@@ -54,14 +50,14 @@ export async function runDashboard(
 // Bytes.
 const longestLine = 16_384;
 
-/** Reads what it says, all the time, and keeps the end of it. */
-function lastLines(streams: Readable[], hear: (line: string) => void): () => string[] {
+/** Reads all output and keeps the end of it. */
+function lastLines(streams: Readable[], onLine: (line: string) => void): () => string[] {
   const kept: string[] = [];
   for (const input of streams) {
     const reader = new LineReader(
       (line) => {
         if (line.trim() === "") return;
-        hear(line);
+        onLine(line);
         kept.push(line.trim());
         if (kept.length > 3) kept.shift();
       },
