@@ -23,7 +23,7 @@ import type { Clock, Symptoms } from "./symptoms.js";
 /** Everything that is known of an agent when the doctor judges it. */
 export interface ExamineInput {
   resolved: ResolvedAgent;
-  sight: StatusObservation;
+  observation: StatusObservation;
   symptoms: Symptoms;
   clock?: Clock | undefined;
   /** Our clock, in milliseconds. */
@@ -36,41 +36,41 @@ export interface ExamineInput {
 }
 
 /** The checks that need the host; the others are in flows/doctor/recorded.ts. */
-export function examine(patient: ExamineInput): Check[] {
-  const { resolved: agent, symptoms, clock, now } = patient;
+export function examine(input: ExamineInput): Check[] {
+  const { resolved: agent, symptoms, clock, now } = input;
   const checks = [
-    ...proofsOf(patient),
-    judgeStrays(patient),
-    judgeRestarts(patient),
-    judgeMemory(patient),
-    ...judgeReach(patient),
-    ...judgeRuntime(patient),
-    ...judgeConnections(patient),
-    ...judgeAnswer(patient),
-    judgeDisk(patient),
-    ...judgeClock(patient),
-    judgeErrors(patient),
+    ...proofsOf(input),
+    judgeStrays(input),
+    judgeRestarts(input),
+    judgeMemory(input),
+    ...judgeReach(input),
+    ...judgeRuntime(input),
+    ...judgeConnections(input),
+    ...judgeAnswer(input),
+    judgeDisk(input),
+    ...judgeClock(input),
+    judgeErrors(input),
   ];
   // An agent that is down on purpose has nothing to explain.
-  const words = isDownAsIntended(patient.sight.basics, patient.wanted) ? [] : symptoms.words;
+  const words = isDownAsIntended(input.observation.basics, input.wanted) ? [] : symptoms.words;
   const at = now + (clock?.ahead ?? 0) * 1000;
-  const causes = judgeCauses(agent, recognise(agent, words), { at, checks, proven: patient.proven });
+  const causes = judgeCauses(agent, recognise(agent, words), { at, checks, proven: input.proven });
   const quiet: Check = { id: "log", result: "ok", reason: `nothing known in ${words.length} lines since its start` };
   return [...checks, ...(causes.length > 0 ? causes : [quiet])];
 }
 
 /** The proofs that cost no tokens. */
-function proofsOf(patient: ExamineInput): Check[] {
-  const { resolved: agent, sight, wanted, key } = patient;
-  const proofs = withKeyTrouble(agent, sight.basics, judge(agent, sight.basics), key)
+function proofsOf(input: ExamineInput): Check[] {
+  const { resolved: agent, observation, wanted, key } = input;
+  const proofs = withKeyTrouble(agent, observation.basics, judge(agent, observation.basics), key)
     .filter(({ id }) => !isOutside(id))
     .map((proof) => plainer(agent, proof))
-    .map((proof) => (proof.id === "steady" && restartsOf(sight.basics) === 0 ? asStarting(proof) : proof));
-  if (isDownAsIntended(sight.basics, wanted)) return proofs.map((proof) => asDown(patient, proof));
-  if (isStarting(agent, sight.basics)) return proofs.map(asStarting);
-  if (wanted === "rest") return proofs.map((proof) => asUnwanted(patient, proof));
+    .map((proof) => (proof.id === "steady" && restartsOf(observation.basics) === 0 ? asStarting(proof) : proof));
+  if (isDownAsIntended(observation.basics, wanted)) return proofs.map((proof) => asDown(input, proof));
+  if (isStarting(agent, observation.basics)) return proofs.map(asStarting);
+  if (wanted === "rest") return proofs.map((proof) => asUnwanted(input, proof));
   const down =
-    proofs.some(({ id, result }) => id === "unit" && result === "fail") && sight.basics.listeners.length === 0;
+    proofs.some(({ id, result }) => id === "unit" && result === "fail") && observation.basics.listeners.length === 0;
   return down ? proofs.map((proof) => (proof.id === "port" ? { ...proof, ...needsUnit } : proof)) : proofs;
 }
 
@@ -80,12 +80,12 @@ const needsUnit = { result: "skipped", reason: "needs unit" } as const;
 const plainer = (agent: ResolvedAgent, proof: Proof): Proof =>
   proof.fix === fixes(agent).journal ? { ...proof, fix: logsOf(agent) } : proof;
 
-function asDown({ wanted, sight }: ExamineInput, proof: Proof): Check {
+function asDown({ wanted, observation }: ExamineInput, proof: Proof): Check {
   const { id, result, reason } = proof;
   if (id === "version" || id === "files" || result !== "fail") return proof;
   if (id === "unit") return { id, result: "ok", reason: wanted === "rest" ? `${reason}, as it should be` : reason };
   // Another process on its port would keep it from starting.
-  return id === "port" && sight.basics.listeners.length > 0
+  return id === "port" && observation.basics.listeners.length > 0
     ? proof
     : { id, result: "skipped", reason: "it is stopped" };
 }
@@ -100,15 +100,15 @@ const asStarting = (proof: Proof): Proof =>
     ? { ...proof, result: "warn", reason: `${proof.reason}: it is starting` }
     : proof;
 
-function judgeStrays({ resolved: agent, sight }: ExamineInput): Check {
-  const reason = strayTrouble(agent, sight);
+function judgeStrays({ resolved: agent, observation }: ExamineInput): Check {
+  const reason = strayTrouble(agent, observation);
   return { id: "strays", ...(reason ? fail(reason, strayFix(agent.ref)) : ok("none")) };
 }
 
 /** So many restarts are no accident. */
 const tooMany = 5;
 
-function judgeRestarts({ resolved: agent, sight: { basics: seen } }: ExamineInput): Check {
+function judgeRestarts({ resolved: agent, observation: { basics: seen } }: ExamineInput): Check {
   const restarts = restartsOf(seen);
   const id = "restarts";
   if (restarts < tooMany) return { id, ...ok(restarts === 0 ? "none" : times(restarts)) };
@@ -127,25 +127,26 @@ function judgeMemory({ resolved: agent, symptoms, clock, now }: ExamineInput): C
 }
 
 /** An agent cannot do without its own provider; without the others it can, for a while. */
-function judgeReach({ resolved: agent, sight }: ExamineInput): Check[] {
+function judgeReach({ resolved: agent, observation }: ExamineInput): Check[] {
   const id = "provider.reach";
-  const reason = reachTroubles(sight).join("; ");
-  if (!reason) return sight.reach ? [{ id, ...ok("its provider answers") }] : [];
-  const judge = sight.reach && "trouble" in sight.reach ? fail : warn;
+  const reason = reachTroubles(observation).join("; ");
+  if (!reason) return observation.reach ? [{ id, ...ok("its provider answers") }] : [];
+  const judge = observation.reach && "trouble" in observation.reach ? fail : warn;
   return [{ id, ...judge(reason, `clm agent configure ${agent.ref} --stage providers`) }];
 }
 
-function judgeRuntime({ resolved: agent, sight }: ExamineInput): Check[] {
-  if (!sight.runtime) return [];
+function judgeRuntime({ resolved: agent, observation }: ExamineInput): Check[] {
+  if (!observation.runtime) return [];
   const id = "runtime";
-  const reason = runtimeTrouble(agent, sight);
-  if (reason === undefined) return [{ id, ...ok(`${activeRuntime(agent)?.title} ${sight.runtime.version}`) }];
-  const fix = sight.runtime.version === "" ? `clm agent runtime status ${agent.ref}` : `clm agent sync ${agent.ref}`;
+  const reason = runtimeTrouble(agent, observation);
+  if (reason === undefined) return [{ id, ...ok(`${activeRuntime(agent)?.title} ${observation.runtime.version}`) }];
+  const fix =
+    observation.runtime.version === "" ? `clm agent runtime status ${agent.ref}` : `clm agent sync ${agent.ref}`;
   return [{ id, ...fail(reason, fix) }];
 }
 
 /** The proofs of channels and MCP servers, one check for each. */
-function judgeConnections({ resolved: agent, sight: { basics: seen } }: ExamineInput): Check[] {
+function judgeConnections({ resolved: agent, observation: { basics: seen } }: ExamineInput): Check[] {
   const fix = `clm agent configure ${agent.ref} --stage channels`;
   const down = seen.age === undefined ? skipped("it does not run") : undefined;
   const off = new Map(channelsOff(agent, seen).map((each) => [each.name, each]));
@@ -173,11 +174,11 @@ function judgeAnswer({ resolved: { ref }, unanswered }: ExamineInput): Check[] {
 
 const megabyte = 1024;
 
-function judgeDisk({ resolved: agent, sight, symptoms: { space } }: ExamineInput): Check {
+function judgeDisk({ resolved: agent, observation, symptoms: { space } }: ExamineInput): Check {
   const id = "disk";
   const fix = `clm host exec ${agent.host} -- df -h ${agent.paths.home}`;
-  if (sight.full === "inodes") return { id, ...fail("its disk has no inodes left", fix) };
-  if (sight.full === "blocks") return { id, ...fail("its disk is full", fix) };
+  if (observation.full === "inodes") return { id, ...fail("its disk has no inodes left", fix) };
+  if (observation.full === "blocks") return { id, ...fail("its disk is full", fix) };
   if (!space) return { id, ...skipped("could not be seen") };
   const seen = `${Math.floor(space.free / megabyte)} MB free where it lives`;
   if (space.free < 200 * megabyte) return { id, ...fail(seen, fix) };

@@ -7,8 +7,8 @@ import { channelsOf, driftOf } from "./facts.js";
 export const hasChanged = (before: AgentStatus, now: AgentStatus): boolean => telling(before) !== telling(now);
 
 function telling(found: AgentStatus): string {
-  const { state, reason = "", drift, observation: sight, wanted } = found;
-  const { unit, version } = sight?.basics ?? {};
+  const { state, reason = "", drift, observation, wanted } = found;
+  const { unit, version } = observation?.basics ?? {};
   const { connected, total } = channelsOf(found);
   return JSON.stringify([
     ...[state, wanted, reason.replace(/\d+/g, "0"), driftOf(drift), version],

@@ -7,8 +7,8 @@ import type { Drift } from "../../flows/fleet/drift.js";
 import { identityOf, nextCommand as nextToDo } from "../agent/view.js";
 
 /** How many channels an agent was configured to have, and how many of them are connected. */
-export function channelsOf({ agent, observation: sight }: AgentStatus): { connected: number; total: number } {
-  const seen = sight?.channels ?? {};
+export function channelsOf({ agent, observation }: AgentStatus): { connected: number; total: number } {
+  const seen = observation?.channels ?? {};
   const names = Object.keys(agent.record.channels ?? {});
   return { connected: names.filter((name) => seen[name]?.state === "connected").length, total: names.length };
 }
@@ -20,19 +20,19 @@ export function driftOf(drift: Drift | undefined): "yes" | "no" | "unknown" | "u
 }
 
 /** What came of asking it with its own key; nothing when it was not asked, or did not answer. */
-export function identityOfKey({ proofs, observation: sight }: AgentStatus): "proven" | "refused" | undefined {
+export function identityOfKey({ proofs, observation }: AgentStatus): "proven" | "refused" | undefined {
   if (proofs.some(({ id, result }) => id === "auth.own-key" && result === "ok")) return "proven";
-  return sight && refusesKey(sight.basics) ? "refused" : undefined;
+  return observation && refusesKey(observation.basics) ? "refused" : undefined;
 }
 
 /** Who is to run its turns, and what its host says of that. */
-function runtimeOf({ agent, observation: sight }: AgentStatus): object | null {
+function runtimeOf({ agent, observation }: AgentStatus): object | null {
   const { runtime } = agent.record;
   return runtime
     ? {
         kind: runtime.kind,
-        setting: sight?.runtime?.setting || null,
-        [runtime.kind]: sight?.runtime?.version || null,
+        setting: observation?.runtime?.setting || null,
+        [runtime.kind]: observation?.runtime?.version || null,
       }
     : null;
 }
@@ -54,25 +54,12 @@ export function nextFor(found: AgentStatus): string | undefined {
 
 /** Everything a program reads of how an agent is. What is not known is null. */
 export function factsOf(found: AgentStatus): object {
-  const {
-    agent,
-    state,
-    wanted,
-    reason,
-    at,
-    provenAt,
-    observation: sight,
-    resolved,
-    proofs,
-    model,
-    drift,
-    last,
-    fault,
-  } = found;
+  const { agent, state, wanted, reason, at, provenAt, observation, resolved, proofs, model, drift, last, fault } =
+    found;
   const { version: recorded, ...identity } = identityOf(agent) as { version: string };
-  const said = sight?.basics.version;
+  const said = observation?.basics.version;
   const { connected, total } = channelsOf(found);
-  const unit = sight?.basics.unit;
+  const unit = observation?.basics.unit;
   return {
     ...{ ...identity, onboarding: agent.record.onboarding.state, state, well: isWell(found), wanted },
     ...{ reason: reason ?? null, seen_at: at, proven_at: provenAt ?? null },
@@ -86,24 +73,25 @@ export function factsOf(found: AgentStatus): object {
           ...{ sub: unit.SubState ?? null, enabled: unit.UnitFileState ?? null, pid: Number(unit.MainPID ?? 0) },
         }
       : null,
-    health: sight?.basics.answers.health ?? null,
+    health: observation?.basics.answers.health ?? null,
     identity: identityOfKey(found) ?? null,
-    up_seconds: sight?.basics.age ?? null,
+    up_seconds: observation?.basics.age ?? null,
     restarts: unit ? Number(unit.NRestarts ?? 0) : null,
-    memory_bytes: sight?.memory ?? null,
-    cpu_percent: sight?.busy === undefined ? null : Math.round(sight.busy * 10) / 10,
-    disk_free_kb: sight?.free ?? null,
-    listeners: sight?.basics.listeners.map(({ own, pid, user, command }) => ({ own, pid, user, command })) ?? null,
-    strays: sight?.strays.first ?? null,
-    strays_total: sight?.strays.count ?? null,
-    channels: sight?.channels ?? null,
+    memory_bytes: observation?.memory ?? null,
+    cpu_percent: observation?.busy === undefined ? null : Math.round(observation.busy * 10) / 10,
+    disk_free_kb: observation?.free ?? null,
+    listeners:
+      observation?.basics.listeners.map(({ own, pid, user, command }) => ({ own, pid, user, command })) ?? null,
+    strays: observation?.strays.first ?? null,
+    strays_total: observation?.strays.count ?? null,
+    channels: observation?.channels ?? null,
     ...{ channels_connected: connected, channels_total: total },
     drift: driftOf(drift) === "unasked" ? null : driftOf(drift),
     ...(drift && "changes" in drift && { drift_changes: drift.changes, drift_lost: drift.lost }),
     ...(drift && "unknown" in drift && { drift_unknown: drift.unknown }),
-    last_error: sight?.lastError ?? null,
-    reach: sight?.reach ?? null,
-    other_reach: sight?.others ?? null,
+    last_error: observation?.lastError ?? null,
+    reach: observation?.reach ?? null,
+    other_reach: observation?.others ?? null,
     proofs,
     ...(last && { last_seen: last }),
     ...(fault && { error: errorOf(fault) }),

@@ -12,23 +12,26 @@ import { cpuText, lastSeenText, runtimeText, versionOf } from "./view.js";
 
 /** All that is known of one agent, for a person. What takes several lines stands one below the other. */
 export function describeStatus(found: AgentStatus, now: Date): string {
-  const { agent, state, reason, at, observation: sight, model, drift } = found;
+  const { agent, state, reason, at, observation, model, drift } = found;
   const { record, host } = agent;
-  const unit = sight?.basics.unit ?? {};
-  const seen = sight?.basics.version === undefined ? undefined : versionOf(found);
+  const unit = observation?.basics.unit ?? {};
+  const seen = observation?.basics.version === undefined ? undefined : versionOf(found);
   const lines: [string, string | string[] | undefined][] = [
     ["Agent", `${agent.name} on ${host.name} (${record.type})`],
     ["State", state],
     ["Reason", reason],
-    ["Seen", sight ? at : lastSeenText(found, now)],
+    ["Seen", observation ? at : lastSeenText(found, now)],
     [
       "Version",
       seen === versionText(record.version) ? seen : `${seen ?? "not told"}, recorded ${versionText(record.version)}`,
     ],
-    ["Unit", sight && [record.unit, unit.ActiveState, unit.SubState, unit.UnitFileState].filter(Boolean).join(", ")],
-    ["Up", sight?.basics.age === undefined ? undefined : duration(sight.basics.age * 1000)],
-    ["Restarts", sight && (unit.NRestarts ?? "0")],
-    ["Memory", sight?.memory === undefined ? undefined : size(sight.memory)],
+    [
+      "Unit",
+      observation && [record.unit, unit.ActiveState, unit.SubState, unit.UnitFileState].filter(Boolean).join(", "),
+    ],
+    ["Up", observation?.basics.age === undefined ? undefined : duration(observation.basics.age * 1000)],
+    ["Restarts", observation && (unit.NRestarts ?? "0")],
+    ["Memory", observation?.memory === undefined ? undefined : size(observation.memory)],
     ["CPU", cpuText(found)],
     ["Disk", diskText(found)],
     ["Port", portText(found)],
@@ -41,7 +44,7 @@ export function describeStatus(found: AgentStatus, now: Date): string {
     ["Runtime", record.runtime && (runtimeText(found) ?? "the agent's own")],
     ["Channels", channelLines(found)],
     ["Drift", driftLines(drift)],
-    ["Last error", sight?.lastError],
+    ["Last error", observation?.lastError],
     ["Next", nextFor(found)],
   ];
   return lines.map(([title, value]) => row(title, [value ?? []].flat())).join("\n");
@@ -50,25 +53,25 @@ export function describeStatus(found: AgentStatus, now: Date): string {
 const row = (title: string, [first, ...rest]: string[]): string =>
   [`${`${title}:`.padEnd(12)} ${first || "-"}`, ...rest.map((line) => `${" ".repeat(13)}${line}`)].join("\n");
 
-function diskText({ observation: sight }: AgentStatus): string | undefined {
-  if (sight?.full) return sight.full === "blocks" ? "full" : "no inodes left";
-  return sight?.free === undefined ? undefined : `${size(sight.free * 1024)} free`;
+function diskText({ observation }: AgentStatus): string | undefined {
+  if (observation?.full) return observation.full === "blocks" ? "full" : "no inodes left";
+  return observation?.free === undefined ? undefined : `${size(observation.free * 1024)} free`;
 }
 
-function portText({ agent, observation: sight }: AgentStatus): string {
+function portText({ agent, observation }: AgentStatus): string {
   const { port } = agent.record;
-  if (!sight) return String(port);
-  const holders = sight.basics.listeners.map(({ own, pid, user, command }) =>
+  if (!observation) return String(port);
+  const holders = observation.basics.listeners.map(({ own, pid, user, command }) =>
     own ? `its own process ${pid}` : pid === 0 ? "somebody who cannot be seen" : `${command}, pid ${pid}, user ${user}`,
   );
   return `${port}, held by ${holders.join(" and ") || "nobody"}`;
 }
 
 /** Its own provider, then the others. Where some are the manifest does not tell. */
-function reachLines({ agent, observation: sight }: AgentStatus): string[] {
-  if (!sight || agent.record.provider === undefined) return [];
+function reachLines({ agent, observation }: AgentStatus): string[] {
+  if (!observation || agent.record.provider === undefined) return [];
   const others = [...new Set(providersOf(agent.record))].filter((name) => name !== agent.record.provider);
-  return [reachText(sight.reach), ...others.map((name) => `${name}: ${reachText(sight.others?.[name])}`)];
+  return [reachText(observation.reach), ...others.map((name) => `${name}: ${reachText(observation.others?.[name])}`)];
 }
 
 function reachText(reach: Reach | undefined): string {

@@ -24,8 +24,8 @@ export function drawing({ ui, now }: Context, screen: Screen, every: number): Sh
   function draw(): void {
     const { columns, rows, paint } = screen;
     const time = now();
-    const isLate = ({ at, observation: sight }: AgentStatus) =>
-      sight !== undefined && time.getTime() - Date.parse(at) > every + lateAfter;
+    const isLate = ({ at, observation }: AgentStatus) =>
+      observation !== undefined && time.getTime() - Date.parse(at) > every + lateAfter;
     const late = [...new Set(all.filter(isLate).map(({ agent }) => agent.host.name))];
     const clockText = time.toTimeString().slice(0, 8);
     const counts = all.length === 0 ? "asking the hosts …" : countText(all);

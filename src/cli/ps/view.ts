@@ -73,20 +73,25 @@ function columnsFor({
       style: (found) => (doubtful(found) ? "dim" : styleOf(found)),
     },
     { title: "up", value: upText, whole: true, drop: 12 },
-    { title: "restarts", value: ({ observation: sight }) => sight?.basics.unit.NRestarts, drop: 6 },
+    { title: "restarts", value: ({ observation }) => observation?.basics.unit.NRestarts, drop: 6 },
     { title: "version", value: versionOf, drop: 5 },
-    { title: "memory", value: ({ observation: sight }) => sight?.memory && size(sight.memory), whole: true, drop: 9 },
+    {
+      title: "memory",
+      value: ({ observation }) => observation?.memory && size(observation.memory),
+      whole: true,
+      drop: 9,
+    },
     { title: "cpu", value: cpuText, whole: true, drop: 8 },
     { title: "port", value: ({ agent }) => agent.record.port, whole: true, drop: 7 },
-    { title: "unit", value: ({ observation: sight }) => sight?.basics.unit.ActiveState, drop: 1.1 },
-    { title: "health", value: ({ observation: sight }) => sight?.basics.answers.health || undefined, drop: 1.2 },
+    { title: "unit", value: ({ observation }) => observation?.basics.unit.ActiveState, drop: 1.1 },
+    { title: "health", value: ({ observation }) => observation?.basics.answers.health || undefined, drop: 1.2 },
     { title: "key", value: identityOfKey, drop: 1.3 },
     { title: "provider", value: ({ agent }) => agent.record.provider, drop: 4 },
     { title: "model", value: ({ model }) => model, drop: 3 },
     { title: "runtime", value: runtimeText, drop: 2.5 },
     { title: "channels", value: channelsText, drop: 2 },
     { title: "drift", value: driftText, whole: true, drop: 11 },
-    { title: "last error", value: ({ observation: sight }) => sight?.lastError, drop: 1 },
+    { title: "last error", value: ({ observation }) => observation?.lastError, drop: 1 },
     {
       title: "reason",
       least: 36,
@@ -99,20 +104,20 @@ function columnsFor({
 const styleOf = ({ state, wanted }: AgentStatus): keyof Paint =>
   state === "stopped" && wanted === "run" ? "yellow" : looks[state].style;
 
-const upText = ({ observation: sight }: AgentStatus): string | undefined =>
-  sight?.basics.age === undefined ? undefined : duration(sight.basics.age * 1000);
+const upText = ({ observation }: AgentStatus): string | undefined =>
+  observation?.basics.age === undefined ? undefined : duration(observation.basics.age * 1000);
 
-export const cpuText = ({ observation: sight }: AgentStatus): string | undefined =>
-  sight?.busy === undefined ? undefined : `${Math.round(sight.busy)}%`;
+export const cpuText = ({ observation }: AgentStatus): string | undefined =>
+  observation?.busy === undefined ? undefined : `${Math.round(observation.busy)}%`;
 
 /** The version that is on the host, as its program tells; what was recorded is another thing. */
-export function versionOf({ observation: sight, resolved }: AgentStatus): string | undefined {
-  const said = sight?.basics.version;
+export function versionOf({ observation, resolved }: AgentStatus): string | undefined {
+  const said = observation?.basics.version;
   return resolved && said && saysVersion(resolved, said) ? versionText(resolved.version) : said;
 }
 
-export const runtimeText = ({ agent, observation: sight }: AgentStatus): string | undefined =>
-  sight?.runtime && `${agent.record.runtime?.kind} ${sight.runtime.version || "?"}`;
+export const runtimeText = ({ agent, observation }: AgentStatus): string | undefined =>
+  observation?.runtime && `${agent.record.runtime?.kind} ${observation.runtime.version || "?"}`;
 
 function channelsText(found: AgentStatus): string | undefined {
   const { connected, total } = channelsOf(found);

@@ -13,15 +13,15 @@ export function observe(
   root: Shell,
   agent: ResolvedAgent,
   key: Secret,
-  sight: ProbeOptions,
+  options: ProbeOptions,
   signal: AbortSignal,
 ): Promise<Observation> {
   const asking = {
     host: agent.host,
     what: `how ${agent.name} is`,
     stdin: `${key.reveal()}\n`,
-    timeout: lookTimeout + (sight.chat ? chatTimeout : 0),
+    timeout: lookTimeout + (options.chat ? chatTimeout : 0),
     signal,
   };
-  return askHost(root, proofScript(agent, sight), asking, parseObservation);
+  return askHost(root, proofScript(agent, options), asking, parseObservation);
 }

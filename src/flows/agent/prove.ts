@@ -81,8 +81,8 @@ async function watch(
   const dialect = chat ? await (await agentType(resolved.manifest)).chat?.() : undefined;
   const missing = chat ? `${resolved.manifest.type} agents have no chat` : (noChat ?? "not asked for");
   const skipped = dialect ? undefined : missing;
-  const look = async (sight: Parameters<typeof observe>[3]) =>
-    withoutSecrets(ui, resolved, await observe(root, resolved, key, sight, signal), dialect?.errorHeader);
+  const look = async (probe: Parameters<typeof observe>[3]) =>
+    withoutSecrets(ui, resolved, await observe(root, resolved, key, probe, signal), dialect?.errorHeader);
   const progress = options.progress ?? ui.progress(`validate ${resolved.name}`);
   const began = Date.now();
   let first: Observation | undefined;

@@ -85,19 +85,19 @@ async function checksOf(
   found: AgentStatus,
   { own: symptoms, clock, fault }: Omit<Asked, "symptoms"> & { own: Symptoms | undefined },
 ): Promise<Check[]> {
-  const { agent, observation: sight, resolved, wanted, key } = found;
+  const { agent, observation, resolved, wanted, key } = found;
   const { record } = agent;
   const manifest = resolved?.manifest ?? (await loadType(session.configDir, record.type)).manifest;
   const recorded = checkRecorded(session, manifest, agent);
   const trouble = found.fault ?? (symptoms ? undefined : fault);
-  if (trouble || !sight || !resolved || !symptoms)
+  if (trouble || !observation || !resolved || !symptoms)
     return [trouble ? faultCheck("host", trouble) : brokenOff(agent), ...recorded];
   const here: Check = { id: "host", ...ok(`${agent.host.name} answers`) };
   // A half-installed or half-removed agent cannot be examined further.
   if (record.status !== "installed") return [here, ...recorded];
   const proven = record.proven && { at: Date.parse(record.proven.at), chat: record.proven.chat };
   const seen = examine({
-    ...{ resolved, sight, symptoms, clock, wanted, key, proven },
+    ...{ resolved, observation, symptoms, clock, wanted, key, proven },
     now: session.now().getTime(),
     unanswered: unanswered(session, agent),
   });

@@ -27,7 +27,7 @@ export interface AgentStatus {
   observation?: StatusObservation;
   resolved?: ResolvedAgent;
   /** For the next probe. */
-  looked?: ProbeTarget;
+  target?: ProbeTarget;
   /** Why its API may not accept the key. */
   key?: KeyTrouble | undefined;
   proofs: Judgement["proofs"];
@@ -42,8 +42,8 @@ export interface AgentStatus {
 
 /** What a probe of one agent returned. */
 export interface ProbeResult {
-  looked: ProbeTarget;
-  sight: StatusObservation;
+  target: ProbeTarget;
+  observation: StatusObservation;
   key: KeyTrouble | undefined;
   drift: Drift | undefined;
   /** Without it, now. */
@@ -53,17 +53,17 @@ export interface ProbeResult {
 export function statusFrom(
   session: Session,
   agent: Agent,
-  { looked, sight, key, drift, provenAt }: ProbeResult,
+  { target, observation, key, drift, provenAt }: ProbeResult,
 ): AgentStatus {
-  const { resolved } = looked;
+  const { resolved } = target;
   const { record } = agent;
   const [wanted, at] = [wantedOf(agent), stamp(session)];
-  const { state, reason, proofs, strays } = judgeStatus(resolved, sight, {
+  const { state, reason, proofs, strays } = judgeStatus(resolved, observation, {
     ...{ wanted, key, unfinished: unfinished(agent), unanswered: unanswered(session, agent) },
     ...(drift && record.status === "installed" && { drift: told(drift) }),
   });
   return {
-    ...{ agent, state, wanted, at, provenAt: provenAt ?? at, observation: sight, resolved, looked, key, proofs, drift },
+    ...{ agent, state, wanted, at, provenAt: provenAt ?? at, observation, resolved, target, key, proofs, drift },
     ...(strays && { strays }),
     model: modelOf(session.providers.read(), record),
     reason: reason && session.ui.redact(reason),
@@ -116,8 +116,8 @@ export function withLastStatus(now: AgentStatus, before: AgentStatus | undefined
   return now.observation || !last || (now.last && now.last.at > last.at) ? now : { ...now, last };
 }
 
-const lastStatusOf = ({ at, state, reason, observation: sight }: AgentStatus): LastStatus => ({
-  ...{ at, state, version: brief(sight?.basics.version ?? "") },
+const lastStatusOf = ({ at, state, reason, observation }: AgentStatus): LastStatus => ({
+  ...{ at, state, version: brief(observation?.basics.version ?? "") },
   ...(reason && { reason }),
 });
 

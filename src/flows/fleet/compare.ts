@@ -55,9 +55,9 @@ async function compareOn(session: Session, agents: readonly Agent[], salt: strin
       timeout: lookTimeout,
       signal: session.signal,
     });
-    const sights = parseStatusObservations(text, agents.length);
+    const observations = parseStatusObservations(text, agents.length);
     const told = agents.flatMap((agent, at) => {
-      const seen = sights[at]?.basics;
+      const seen = observations[at]?.basics;
       return seen ? [{ agent, seen, expected: looked[at]?.expected }] : [];
     });
     const drifts = await driftOnHost(session, root, told, { salt });

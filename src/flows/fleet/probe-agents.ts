@@ -82,21 +82,23 @@ export async function probeAgentsOn(
     // Reading manifests takes about as long as the handshake: both at once.
     const [root, looks] = await Promise.all([
       waitFor(rootOn(session, first.host), { signal }),
-      Promise.all(agents.map((agent) => lookedFor(session, agent, drift ? salt : undefined).catch(asFault))),
+      Promise.all(agents.map((agent) => targetFor(session, agent, drift ? salt : undefined).catch(asFault))),
     ]);
     const able = agents.flatMap((agent, at) => {
-      const looked = looks[at];
-      return looked && !(looked instanceof Fault) ? [{ agent, looked, ...keyOf(session, agent, looked) }] : [];
+      const target = looks[at];
+      return target && !(target instanceof Fault) ? [{ agent, target, ...keyOf(session, agent, target) }] : [];
     });
-    const script = statusScript(able.map(({ looked }) => looked));
-    const { sights, fault } = await sightsBy(root, first.host, {
+    const script = statusScript(able.map(({ target }) => target));
+    const { observations, fault } = await observationsBy(root, first.host, {
       ...{ script, count: able.length, signal: session.signal, total },
       timeout: Math.max(1, deadline.left() - (drift ? total * driftShare : 0)),
       stdin: able.map(({ secret }) => `${secret}\n`).join(""),
     });
-    const seen = able.flatMap(({ agent, looked, key }, at) => {
-      const sight = sights[at] && withoutSecrets(session.ui, sights[at], looked.resolved);
-      return sight ? [{ agent, looked, key, sight, seen: sight.basics, expected: looked.expected }] : [];
+    const seen = able.flatMap(({ agent, target, key }, at) => {
+      const observation = observations[at] && withoutSecrets(session.ui, observations[at], target.resolved);
+      return observation
+        ? [{ agent, target, key, observation, seen: observation.basics, expected: target.expected }]
+        : [];
     });
     const drifts = drift
       ? await (await loadDrift()).driftOnHost(session, root, seen, { salt, timeout: Math.max(1, deadline.left()) })
@@ -129,16 +131,19 @@ interface Asking {
 }
 
 /** The observations that arrived in time, and why the others did not. */
-async function sightsBy(
+async function observationsBy(
   root: Shell,
   host: Host,
   { script, stdin = "", count, timeout, total, signal }: Asking,
-): Promise<{ sights: (StatusObservation | undefined)[]; fault?: Fault }> {
-  if (count === 0) return { sights: [] };
+): Promise<{ observations: (StatusObservation | undefined)[]; fault?: Fault }> {
+  if (count === 0) return { observations: [] };
   const asking = { host: host.name, what: "how its agents are", stdin, timeout, signal };
   const { text, fault } = await askHostPartially(root, script, asking);
-  const sights = parseStatusObservations(text, count);
-  return { sights, fault: isFault(fault, "remote-timeout") ? tooSlow(host, total, sights.some(Boolean)) : fault };
+  const observations = parseStatusObservations(text, count);
+  return {
+    observations,
+    fault: isFault(fault, "remote-timeout") ? tooSlow(host, total, observations.some(Boolean)) : fault,
+  };
 }
 
 const tooSlow = ({ name }: Host, patience: number, some: boolean): Fault =>
@@ -151,14 +156,18 @@ const tooSlow = ({ name }: Host, patience: number, some: boolean): Fault =>
  * Redacts what the agent says, before it is shortened. Expected words stay: a secret may be any word, and with `connected`
  * redacted a channel would be judged by the wrong state.
  */
-function withoutSecrets(ui: Pick<Ui, "redact">, sight: StatusObservation, resolved: ResolvedAgent): StatusObservation {
+function withoutSecrets(
+  ui: Pick<Ui, "redact">,
+  observation: StatusObservation,
+  resolved: ResolvedAgent,
+): StatusObservation {
   const redact = (text: string) => ui.redact(text);
   const versionOf = (line: string) => (saysVersion(resolved, line) ? line : redact(line));
-  const { words, lastError } = sight;
-  const version = sight.basics.version === undefined ? {} : { version: versionOf(sight.basics.version) };
-  const seen = { ...sight.basics, ...version, ...withoutSecretsIn(sight.basics, redact, resolved) };
+  const { words, lastError } = observation;
+  const version = observation.basics.version === undefined ? {} : { version: versionOf(observation.basics.version) };
+  const seen = { ...observation.basics, ...version, ...withoutSecretsIn(observation.basics, redact, resolved) };
   return {
-    ...{ ...sight, basics: seen, words: words.map(redact), channels: currentChannels(seen) },
+    ...{ ...observation, basics: seen, words: words.map(redact), channels: currentChannels(seen) },
     ...(lastError !== undefined && { lastError: redact(lastError) }),
   };
 }
@@ -172,8 +181,8 @@ export async function quickProbeOn(
   before: readonly AgentStatus[],
 ): Promise<(AgentStatus | undefined)[]> {
   const known = before.flatMap((found) => {
-    const { looked, observation: sight } = found;
-    return looked && sight ? [{ found, looked, sight }] : [];
+    const { target, observation } = found;
+    return target && observation ? [{ found, target, observation }] : [];
   });
   const [first] = known;
   if (!first) return before.map(() => undefined);
@@ -182,19 +191,19 @@ export async function quickProbeOn(
   const deadline = session.clock.deadline(total, () => tooSlow(host, total, false));
   try {
     const root = await waitFor(rootOn(session, host), { signal: AbortSignal.any([session.signal, deadline.signal]) });
-    const script = quickStatusScript(known.map(({ looked }) => looked));
-    const { sights } = await sightsBy(root, host, {
+    const script = quickStatusScript(known.map(({ target }) => target));
+    const { observations } = await observationsBy(root, host, {
       ...{ script, count: known.length, timeout: Math.max(1, deadline.left()), total, signal: session.signal },
     });
     return before.map((found) => {
       const at = known.findIndex((each) => each.found === found);
-      const { looked, sight: whole } = known[at] ?? {};
+      const { target, observation: whole } = known[at] ?? {};
       // A slow agent would delay the others if it was fully probed every time.
-      if (!looked || !whole) return isFault(found.fault, "remote-timeout") ? found : undefined;
-      const glance = sights[at] && withoutSecrets(session.ui, sights[at], looked.resolved);
-      const sight = glance && refreshStatus(whole, glance);
+      if (!target || !whole) return isFault(found.fault, "remote-timeout") ? found : undefined;
+      const glance = observations[at] && withoutSecrets(session.ui, observations[at], target.resolved);
+      const observation = glance && refreshStatus(whole, glance);
       const { agent, key, drift, provenAt } = found;
-      return sight && statusFrom(session, agent, { looked, sight, key, drift, provenAt });
+      return observation && statusFrom(session, agent, { target, observation, key, drift, provenAt });
     });
   } catch {
     session.signal.throwIfAborted();
@@ -204,7 +213,7 @@ export async function quickProbeOn(
   }
 }
 
-async function lookedFor(
+async function targetFor(
   session: Session,
   agent: Agent,
   salt: string | undefined,

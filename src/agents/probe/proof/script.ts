@@ -25,13 +25,13 @@ const question = "Say only the word OK.";
 export const chatTimeout = 120_000;
 
 /** The script that probes an agent. It holds no secret: the key is the first line on its stdin. */
-export function proofScript(agent: ResolvedAgent, sight: ProbeOptions): string {
-  const chat = sight.chat?.request(agent, { session: newProofSession(), text: question, maxTokens: 16 });
-  const salt = sight.planned?.salt ?? "";
+export function proofScript(agent: ResolvedAgent, options: ProbeOptions): string {
+  const chat = options.chat?.request(agent, { session: newProofSession(), text: question, maxTokens: 16 });
+  const salt = options.planned?.salt ?? "";
   const parts: OwnPart[] = ["version"];
-  if (sight.planned) parts.push("variable");
-  if (sight.connections) parts.push("gateway");
-  const files = filesCalls(agent, parts, { texts: sight.planned?.reads.texts });
+  if (options.planned) parts.push("variable");
+  if (options.connections) parts.push("gateway");
+  const files = filesCalls(agent, parts, { texts: options.planned?.reads.texts });
   return probeScript(agent, proofLibrary, [
     apiSettings(agent),
     sh`salt=${salt}`,
@@ -39,15 +39,15 @@ export function proofScript(agent: ResolvedAgent, sight: ProbeOptions): string {
     // The rest of stdin is for the next command of a shared shell.
     "IFS= read -r key; exec </dev/null",
     "probe_account",
-    ...(sight.words
-      ? [sh`probe_words ${sight.words.since ?? []}`]
+    ...(options.words
+      ? [sh`probe_words ${options.words.since ?? []}`]
       : [
-          ...(sight.planned ? ["probe_rendered"] : []),
-          ...(sight.ports ? ["probe_ports"] : []),
+          ...(options.planned ? ["probe_rendered"] : []),
+          ...(options.ports ? ["probe_ports"] : []),
           files.look,
           "probe_unit",
           ...files.read,
-          ...(sight.connections ? serverCalls(agent) : []),
+          ...(options.connections ? serverCalls(agent) : []),
           "probe_open_ports",
           ...serviceCalls(agent),
         ]),

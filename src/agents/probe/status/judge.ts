@@ -54,9 +54,9 @@ export interface Expected {
 }
 
 /** How an agent is, by what was seen. It is `running` only when it would answer whoever has its key. */
-export function judgeStatus(agent: ResolvedAgent, sight: StatusObservation, expected: Expected = {}): Judgement {
+export function judgeStatus(agent: ResolvedAgent, observation: StatusObservation, expected: Expected = {}): Judgement {
   const { wanted = "run", unfinished } = expected;
-  const standing = byWhatWasSeen(agent, sight, { ...expected, wanted });
+  const standing = byWhatWasSeen(agent, observation, { ...expected, wanted });
   if (!unfinished) return standing;
   const { state, reason, proofs, strays } = standing;
   const worse = state === "running" ? "degraded" : isWell({ state, wanted }) ? "failed" : state;
@@ -65,13 +65,13 @@ export function judgeStatus(agent: ResolvedAgent, sight: StatusObservation, expe
 
 function byWhatWasSeen(
   agent: ResolvedAgent,
-  sight: StatusObservation,
+  observation: StatusObservation,
   expected: Expected & { wanted: Intent },
 ): Judgement {
-  const { basics: seen } = sight;
+  const { basics: seen } = observation;
   const { wanted, key } = expected;
   const judged = withKeyTrouble(agent, seen, judge(agent, seen, { noChat: "costs tokens" }), key);
-  const proofs = withCause(agent, judged, sight.words);
+  const proofs = withCause(agent, judged, observation.words);
   const failed = (...ids: ProofId[]) => proofs.find(({ id, result }) => ids.includes(id) && result === "fail");
   const { LoadState, ActiveState = "", SubState = "" } = seen.unit;
   const as = (state: State, reason?: string): Judgement => ({ state, proofs, ...(reason && { reason }) });
@@ -85,7 +85,7 @@ function byWhatWasSeen(
   if (seen.answers.none === 200 || seen.answers.wrong === 200)
     return as("exposed", failed("auth.no-key", "auth.wrong-key")?.reason);
   if (ActiveState === "inactive" || isDownAsIntended(seen, wanted)) {
-    const strays = strayTrouble(agent, sight);
+    const strays = strayTrouble(agent, observation);
     const why = [whyStopped(agent, wanted, failed("port")), strays].filter(Boolean).join("; ");
     return { ...as("stopped", why), ...(strays && { strays: true }) };
   }
@@ -98,13 +98,13 @@ function byWhatWasSeen(
   const silent = failed("port", "health", "auth.own-key", "auth.no-key", "auth.wrong-key");
   if (silent && isStarting(agent, seen)) return as("starting", silent.reason);
   if (silent) return as("failed", endsOften ? `it ends again and again: ${silent.reason}` : silent.reason);
-  const amiss = amissIn(agent, sight, proofs, expected);
+  const amiss = amissIn(agent, observation, proofs, expected);
   return amiss.length > 0 ? as("degraded", amiss.join("; ")) : as("running");
 }
 
 /** It answers. What is not proven in spite of that is amiss; that it began just now is only when it was not for long before. */
-function amissIn(agent: ResolvedAgent, sight: StatusObservation, proofs: Proof[], expected: Expected): string[] {
-  const { basics: seen, full } = sight;
+function amissIn(agent: ResolvedAgent, observation: StatusObservation, proofs: Proof[], expected: Expected): string[] {
+  const { basics: seen, full } = observation;
   const { wanted, drift = [], unanswered, key } = expected;
   const again = (id: ProofId) => id === "steady" && restartsOf(seen) > 0 && (seen.age ?? 0) < settled;
   const unproven = proofs.filter(
@@ -116,9 +116,9 @@ function amissIn(agent: ResolvedAgent, sight: StatusObservation, proofs: Proof[]
   return [
     ...unproven.map(({ id, reason }) => (again(id) ? `${reason}, restarted ${times(restartsOf(seen))}` : reason)),
     ...(full ? [full === "blocks" ? "its disk is full" : "its disk has no inodes left"] : []),
-    ...reachTroubles(sight),
-    ...[runtimeTrouble(agent, sight) ?? []].flat(),
-    ...[strayTrouble(agent, sight) ?? []].flat(),
+    ...reachTroubles(observation),
+    ...[runtimeTrouble(agent, observation) ?? []].flat(),
+    ...[strayTrouble(agent, observation) ?? []].flat(),
     ...(unanswered ? [unanswered] : []),
     ...(key === "changing" ? ["a change of its key is not finished"] : []),
     ...(wanted === "rest" && differs.length === 0 ? ["it runs, though clm stopped it"] : []),

@@ -42,7 +42,7 @@ export interface Stray {
 /** What came of asking for a service: an HTTP status, or why there is none. */
 export type Reach = { status: number } | { trouble: string };
 
-/** Reads the lines of sight.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
+/** Reads the lines of status.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
 export const parseStatusObservations = (text: string, count: number): (StatusObservation | undefined)[] =>
   splitSections(text, count).map(statusObservationFrom);
 

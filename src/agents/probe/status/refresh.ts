@@ -24,8 +24,8 @@ export function refreshStatus(whole: StatusObservation, glance: StatusObservatio
   };
 }
 
-const mattersIn = ({ basics: seen, channels, full, touched, strays, ...sight }: StatusObservation) => ({
+const mattersIn = ({ basics: seen, channels, full, touched, strays, ...observation }: StatusObservation) => ({
   ...{ account: seen.account, unit: seen.unit, listeners: seen.listeners, health: seen.answers.health },
   openPorts: seen.openPorts,
-  ...{ channels, full, touched, strays, reach: reachTroubles(sight) },
+  ...{ channels, full, touched, strays, reach: reachTroubles(observation) },
 });

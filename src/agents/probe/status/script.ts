@@ -68,8 +68,8 @@ export const straysScript = (user: string, units: string[]): string =>
 /** Every process of the host with its user, looked at once for all agents. */
 const everyone = "everyone=$(stat -c %u:%n /proc/[0-9]* 2>/dev/null)";
 
-function section(looked: ProbeTarget, at: number): string {
-  const { resolved: agent, planned } = looked;
+function section(target: ProbeTarget, at: number): string {
+  const { resolved: agent, planned } = target;
   const parts: OwnPart[] = ["version", "gateway", "error"];
   if (planned) parts.push("variable");
   const files = filesCalls(agent, parts, { texts: planned?.reads.texts, touched: true });
@@ -81,7 +81,7 @@ function section(looked: ProbeTarget, at: number): string {
     // An agent that hangs must not take all the time its host has to answer, or it is told as a host that does not.
     "answer_seconds=6",
     "probe_account",
-    reaching(looked),
+    reaching(target),
     ...runtimeCall(agent),
     ...(planned ? ["probe_rendered"] : []),
     files.look,
@@ -113,15 +113,15 @@ function truth({ resolved: agent, planned }: ProbeTarget): string {
   ].join("\n");
 }
 
-function glance(looked: ProbeTarget): string {
-  const { resolved: agent, planned } = looked;
+function glance(target: ProbeTarget): string {
+  const { resolved: agent, planned } = target;
   const files = filesCalls(agent, ["gateway"], { texts: planned?.reads.texts, touched: true });
   return [
     settingsOf(agent),
     apiSettings(agent),
     "answer_seconds=3",
     "probe_account",
-    reaching(looked),
+    reaching(target),
     files.look,
     "probe_unit",
     straysCall(agent),

@@ -112,7 +112,7 @@ describe("the diagnosis", () => {
   it.each((read("checks") as Case[]).map((each) => [each.about, each] as const))("%s", (_about, each) => {
     const checks = examine({
       resolved: { ...agent, channels: each.channels ?? [], servers: each.servers ?? [] },
-      ...{ sight: sightOf(each), symptoms: symptomsOf(each), now },
+      ...{ observation: sightOf(each), symptoms: symptomsOf(each), now },
       clock: { ahead: each.ahead ?? 0, within: each.within ?? 0.2 },
       wanted: each.wanted ?? "run",
       key: each.key,
