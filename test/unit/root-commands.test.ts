@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { withItsRights } from "../../src/agents/plan/as-agent.js";
+import { asAgent } from "../../src/agents/plan/as-agent.js";
 
 const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
 
@@ -17,7 +17,7 @@ it("no command for a person does anything to a file as root", () => {
 });
 
 it("an agent's files are read with the agent's rights", () => {
-  expect(withItsRights({ host: "wolf-i", user: "ada" }, ["ls", "-la", "/home/ada/it's"])).toBe(
+  expect(asAgent({ host: "wolf-i", user: "ada" }, ["ls", "-la", "/home/ada/it's"])).toBe(
     "clm host exec wolf-i --sudo -- runuser -u ada -- ls -la '/home/ada/it'\\''s'",
   );
 });

@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { redacting } from "../../src/agents/handoff/redact.js";
 import { linesOf } from "../../src/agents/handoff/withhold-outputs.js";
 import { shownDiff } from "../../src/agents/plan/shown-diff.js";
-import { mustNotTell } from "../../src/flows/agent/configure/own-server.js";
+import { mustHoldNoSecret } from "../../src/flows/agent/configure/own-server.js";
 import { hasSecret, hasToken, mayHoldSecret, redactSecrets } from "../../src/secret-shapes.js";
 import { isSpeakable } from "../../src/state/agents.js";
 
@@ -53,7 +53,7 @@ describe("every place knows every token", () => {
     const token = text.slice(before.length, text.length - after.length);
     expect(redacting((same) => same)(text)).toBe(redacted);
     expect(redacting((same) => same)(JSON.stringify({ output: text }))).toBe(JSON.stringify({ output: redacted }));
-    expect(() => mustNotTell({ args: [text] }, "mcp.x", "answers.yaml")).toThrow("mcp.x.args.0");
+    expect(() => mustHoldNoSecret({ args: [text] }, "mcp.x", "answers.yaml")).toThrow("mcp.x.args.0");
     const [line = ""] = token.split("\n");
     const diff = shownDiff("", `${before}${line}\n`, { salt: "0123456789abcdef", secrets: [] });
     expect(diff.join("\n")).not.toContain(line);

@@ -12,12 +12,12 @@ export function dotenvFile(entries: ReadonlyMap<string, string | Secret>): Secre
     name,
     value: value instanceof Secret ? value.reveal() : value,
   }));
-  for (const { name, value } of revealed) mentionsNone(name, value, entries);
+  for (const { name, value } of revealed) mustNotMention(name, value, entries);
   return new Secret(template({ entries: revealed }));
 }
 
 /** An agent may take a line with two names it knows for two lines that lost their newline. */
-function mentionsNone(name: string, value: string, entries: ReadonlyMap<string, unknown>): void {
+function mustNotMention(name: string, value: string, entries: ReadonlyMap<string, unknown>): void {
   const mentioned = [...entries.keys()].find((other) => other.includes("_") && value.includes(`${other}=`));
   if (mentioned === undefined) return;
   throw new Fault("bad-input", `the value of ${name} cannot be written to .env: it has ${mentioned}= in it`, {

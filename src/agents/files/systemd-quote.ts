@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.js";
 
 /** What a unit file can say: nothing that ends a line, and nothing that is no text. */
-function sayable(text: string): string {
+function writable(text: string): string {
   if (!/\p{Cc}|\p{Surrogate}|\p{Noncharacter_Code_Point}/u.test(text)) return text;
   throw new Fault("bad-input", `${JSON.stringify(text)} cannot be written to a unit file`, {
     why: "it has a character in it that is no text",
@@ -9,7 +9,7 @@ function sayable(text: string): string {
 }
 
 // A % begins what the manager fills in, in every directive; doubled, it is one.
-const literal = (text: string): string => sayable(text).replaceAll("%", "%%");
+const literal = (text: string): string => writable(text).replaceAll("%", "%%");
 
 /** One word of a directive that takes several, as `Environment=` and `BindPaths=`; a home has no colon in it. */
 export function unitWord(text: string): string {

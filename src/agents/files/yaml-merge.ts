@@ -5,8 +5,8 @@ import { Fault } from "../../errors.js";
 import { fileTemplate } from "./file-template.js";
 import type { Tree } from "./tree.js";
 import { expandAliases, shares } from "./yaml-aliases.js";
-import { type Branch, isBranch, nodeFor, setLeaves, takeAway, treeOf } from "./yaml-nodes.js";
-import { saidBy } from "./yaml-scalar.js";
+import { type Branch, isBranch, nodeFor, removePath, setLeaves, treeOf } from "./yaml-nodes.js";
+import { scalarValue } from "./yaml-scalar.js";
 
 const newFile = fileTemplate<{ tree: string }>(header);
 
@@ -30,13 +30,13 @@ export function mergeConfig(existing: string | undefined, config: Tree, gone: re
   if (root.items.some((entry) => isOurs(String(treeOf(entry.key)), config, gone) && shares(entry))) expandAliases(doc);
   const branch = doc.contents as unknown as Branch;
   // Both, whatever the first one says.
-  const changes = [...gone.map((path) => takeAway(branch, path, config)), setLeaves(branch, config)];
+  const changes = [...gone.map((path) => removePath(branch, path, config)), setLeaves(branch, config)];
   return changes.includes(true) ? written(doc, text) : text;
 }
 
 const remedy = "mend it there, or move it away: then clm begins a new one";
 
-/** The failsafe schema keeps every scalar as it is written; what it means is for `saidBy` to say. */
+/** The failsafe schema keeps every scalar as it is written; what it means is for `scalarValue` to say. */
 export function parsedConfig(text: string): Document.Parsed {
   const lines = new LineCounter();
   const doc = parseDocument(text, {
@@ -56,7 +56,8 @@ export function parsedConfig(text: string): Document.Parsed {
 }
 
 const saysNothing = ({ contents }: Document.Parsed): boolean =>
-  contents === null || (isScalar(contents) && contents.range?.[0] === contents.range?.[1] && saidBy(contents) === null);
+  contents === null ||
+  (isScalar(contents) && contents.range?.[0] === contents.range?.[1] && scalarValue(contents) === null);
 
 const isOurs = (key: string, config: Tree, gone: readonly string[]): boolean =>
   Object.hasOwn(config, key) ||

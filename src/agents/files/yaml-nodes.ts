@@ -3,7 +3,7 @@ import { isMap, isScalar, isSeq, type Node, Pair, YAMLMap, YAMLSeq } from "yaml"
 import { Fault } from "../../errors.js";
 import { isRecord } from "../../text/record.js";
 import type { Tree } from "./tree.js";
-import { saidBy, scalarFor, unwritable } from "./yaml-scalar.js";
+import { scalarFor, scalarValue, unwritable } from "./yaml-scalar.js";
 
 export type Entry = Pair<Node | null, Node | null>;
 export type Branch = YAMLMap<Node | null, Node | null>;
@@ -14,7 +14,7 @@ export const isBranch = (node: unknown): node is Branch => isMap(node);
 export function treeOf(node: unknown): unknown {
   if (isBranch(node)) return new Map(node.items.map(({ key, value }) => [treeOf(key), treeOf(value)]));
   if (isSeq(node)) return node.items.map(treeOf);
-  return isScalar(node) ? saidBy(node) : null;
+  return isScalar(node) ? scalarValue(node) : null;
 }
 
 /** The same of plain values, to compare with. */
@@ -79,7 +79,7 @@ function writable(text: string, path: string[]): string {
  * Takes away what a dotted path leads to, with the branches that are empty then, and tells whether there was anything.
  * A `*` stands for any one key. What is wished stays.
  */
-export function takeAway(branch: Branch, path: string, wished: unknown): boolean {
+export function removePath(branch: Branch, path: string, wished: unknown): boolean {
   let changed = false;
   for (const entry of [...branch.items]) {
     const key = String(treeOf(entry.key));
@@ -88,7 +88,7 @@ export function takeAway(branch: Branch, path: string, wished: unknown): boolean
     if (rest === undefined || (rest === "" && kept !== undefined && !isRecord(kept))) continue;
     let leaves = rest === "" && kept === undefined;
     // All that is in it is meant, but not all of it goes.
-    if (!leaves && isBranch(entry.value) && takeAway(entry.value, rest || "*", kept)) {
+    if (!leaves && isBranch(entry.value) && removePath(entry.value, rest || "*", kept)) {
       changed = true;
       leaves = entry.value.items.length === 0 && kept === undefined;
     }

@@ -6,11 +6,11 @@ import { Scalar } from "yaml";
  */
 
 /** Something only Python has a type for, or a spelling of a number that nobody needs; equal to nothing of ours. */
-class Odd {
+class OtherScalar {
   constructor(readonly source: string) {}
 }
 
-export type Value = string | number | boolean | null | Odd;
+export type Value = string | number | boolean | null | OtherScalar;
 
 const truths = /^(yes|Yes|YES|true|True|TRUE|on|On|ON)$/;
 const untruths = /^(no|No|NO|false|False|FALSE|off|Off|OFF)$/;
@@ -25,16 +25,16 @@ const odd = [
 ];
 
 /** What a scalar says to PyYAML. */
-export function saidBy(node: Scalar): Value {
+export function scalarValue(node: Scalar): Value {
   const text = String(node.value);
   if (node.tag === "tag:yaml.org,2002:str") return text;
-  if (node.tag !== undefined) return new Odd(`${node.tag} ${text}`);
+  if (node.tag !== undefined) return new OtherScalar(`${node.tag} ${text}`);
   if (node.type !== Scalar.PLAIN) return text;
   if (nothing.test(text)) return null;
   if (truths.test(text)) return true;
   if (untruths.test(text)) return false;
   if (numbers.test(text)) return Number(text);
-  return odd.some((pattern) => pattern.test(text)) ? new Odd(text) : text;
+  return odd.some((pattern) => pattern.test(text)) ? new OtherScalar(text) : text;
 }
 
 // Begins like no number and has nothing in it that YAML or a version of it could take for a sign.

@@ -148,14 +148,14 @@ function channel(agent: ResolvedAgent, name: string, given: Values, env: EnvDraf
   const values = answered(type.fields, given);
   const next = `clm agent configure ${agent.ref} --stage channels`;
   mustBeAnswered(type.fields, values, owner, next);
-  mustLetSomebodyIn(type, values, owner, next);
+  mustAllowSomebody(type, values, owner, next);
   putFields(type.fields, values, env, owner);
   for (const [key, value] of filledEnv(type.env, publicValues(values))) env.put(key, value, owner);
   mustNotExpand(Object.keys(type.config).length > 0 ? values : {}, owner);
   return filled(type.config, publicValues(values));
 }
 
-function mustLetSomebodyIn({ allow, fields }: ChannelType, values: Values, owner: string, next: string): void {
+function mustAllowSomebody({ allow, fields }: ChannelType, values: Values, owner: string, next: string): void {
   const flags = new Set(fields.filter(({ flag }) => flag).map(({ name }) => name));
   const open = allow.some((name) => (flags.has(name) ? values[name] === "true" : Object.hasOwn(values, name)));
   if (allow.length === 0 || open) return;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { writeAtomic } from "../../state/atomic-file.js";
 import { openSubdirectory } from "../../state/config-dir.js";
 import { VERSION } from "../../version.js";
-import type { Loaded } from "./check.js";
+import type { LoadedType } from "./check.js";
 import type { ManifestText } from "./files.js";
 
 /** Put in by the build: a digest of the code. */
@@ -17,10 +17,10 @@ declare const __CLM_BUILD__: string;
  */
 const folder = join("cache", "manifests");
 
-const known = new Map<string, Loaded[]>();
+const known = new Map<string, LoadedType[]>();
 
 /** What these texts say, when that was checked before. */
-export function keptTypes(configDir: string, texts: ManifestText[]): Loaded[] | undefined {
+export function cachedTypes(configDir: string, texts: ManifestText[]): LoadedType[] | undefined {
   const key = keyOf(texts);
   const types = known.get(key) ?? readKept(join(configDir, folder, `${key}.json`));
   if (types) known.set(key, types);
@@ -28,7 +28,7 @@ export function keptTypes(configDir: string, texts: ManifestText[]): Loaded[] | 
 }
 
 /** Keeps what was checked, for this process and, where there is a config directory that can be written, the next. */
-export function keepChecked(configDir: string, texts: ManifestText[], types: Loaded[]): Loaded[] {
+export function cacheTypes(configDir: string, texts: ManifestText[], types: LoadedType[]): LoadedType[] {
   const key = keyOf(texts);
   known.set(key, types);
   try {
@@ -39,7 +39,7 @@ export function keepChecked(configDir: string, texts: ManifestText[], types: Loa
   return types;
 }
 
-function write(configDir: string, name: string, types: Loaded[]): void {
+function write(configDir: string, name: string, types: LoadedType[]): void {
   openSubdirectory(configDir, "cache");
   const directory = openSubdirectory(configDir, folder);
   rmSync(join(directory, name), { recursive: true, force: true });
@@ -55,7 +55,7 @@ const keyOf = (texts: ManifestText[]): string =>
     .digest("hex");
 
 /** Like a manifest it says what is run on hosts: only a file that we wrote, and nobody else can, is read. */
-function readKept(path: string): Loaded[] | undefined {
+function readKept(path: string): LoadedType[] | undefined {
   try {
     const found = lstatSync(path);
     if (!found.isFile() || found.mode & 0o077 || found.uid !== process.getuid?.()) return undefined;

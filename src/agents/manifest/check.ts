@@ -7,7 +7,7 @@ import { type Flaw, flawsIn } from "./flaws.js";
 import { type Manifest, manifestSchema } from "./manifest.js";
 
 /** A manifest with where each of its versions comes from: `built in`, or a file of the user's. */
-export interface Loaded {
+export interface LoadedType {
   manifest: Manifest;
   /** By version, the file that pins it. */
   sources: Record<string, string>;
@@ -15,7 +15,7 @@ export interface Loaded {
 
 type Raw = Record<string, unknown>;
 
-interface Draft extends Loaded {
+interface Draft extends LoadedType {
   /** As written, for the next file to be laid over. */
   raw: Raw;
 }
@@ -24,7 +24,7 @@ interface Draft extends Loaded {
 const builtInDrafts = new Map<string, Draft>();
 
 /** The types that the files make, each laid over what those before it say of the same type; checked. */
-export function checkedTypes(texts: ManifestText[]): Loaded[] {
+export function checkedTypes(texts: ManifestText[]): LoadedType[] {
   const types = new Map<string, Draft>();
   for (const text of texts) {
     const draft = (text.file === builtIn && builtInDrafts.get(text.text)) || laidOver(types, text);

@@ -17,14 +17,14 @@ export function checkAnswer(field: Field, text: string): string {
     return "";
   }
   if (control.test(answer)) throw refused(field, text, "it has a line break or another control character in it");
-  if (field.flag) return truth(field, answer);
+  if (field.flag) return yesOrNo(field, answer);
   if (!field.list) return checkItem(field, answer);
   const items = answer.split(",").flatMap((item) => item.trim() || []);
   if (items.length === 0) throw refused(field, text, "there are only commas in it");
   return [...new Set(items.map((item) => checkItem(field, item)))].join(",");
 }
 
-function truth(field: Field, answer: string): string {
+function yesOrNo(field: Field, answer: string): string {
   const word = answer.toLowerCase();
   if (["yes", "y", "true", "on", "1"].includes(word)) return "true";
   if (["no", "n", "false", "off", "0"].includes(word)) return "false";

@@ -1,31 +1,31 @@
 import { Fault } from "../../errors.js";
 import { didYouMean } from "../../text/nearest.js";
 import { builtInTypes } from "./built-in.js";
-import { keepChecked, keptTypes } from "./cache.js";
-import type { Loaded } from "./check.js";
+import { cachedTypes, cacheTypes } from "./cache.js";
+import type { LoadedType } from "./check.js";
 import { builtIn, type ManifestText, overlaysIn } from "./files.js";
 import type { Manifest, Release } from "./manifest.js";
 import { inRange } from "./versions.js";
 
-export type { Loaded } from "./check.js";
+export type { LoadedType } from "./check.js";
 
 const ours: ManifestText[] = Object.values(builtInTypes).map(({ manifest }) => ({ file: builtIn, text: manifest }));
 
 /** Every agent type: ours, with the files of `<configDir>/manifests` laid over in the order of their names. */
-export async function loadTypes(configDir: string): Promise<Loaded[]> {
+export async function loadTypes(configDir: string): Promise<LoadedType[]> {
   const texts = [...ours, ...overlaysIn(configDir)];
-  const kept = keptTypes(configDir, texts);
+  const kept = cachedTypes(configDir, texts);
   if (kept) return kept;
   // What reads YAML and checks takes a tenth of a second to load, and is needed only when something was changed.
   const { checkedTypes } = await import("./check.js");
-  return keepChecked(configDir, texts, checkedTypes(texts));
+  return cacheTypes(configDir, texts, checkedTypes(texts));
 }
 
 /** The manifests of every type. */
 export const loadManifests = async (configDir: string): Promise<Manifest[]> =>
   (await loadTypes(configDir)).map(({ manifest }) => manifest);
 
-export async function loadType(configDir: string, type: string): Promise<Loaded> {
+export async function loadType(configDir: string, type: string): Promise<LoadedType> {
   const types = await loadTypes(configDir);
   const found = types.find(({ manifest }) => manifest.type === type);
   if (found) return found;

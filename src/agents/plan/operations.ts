@@ -15,7 +15,7 @@ import { mergeConfig } from "../files/yaml-merge.js";
 import { inRange, plainVersion } from "../manifest/versions.js";
 import { accountEnvironment } from "./environment.js";
 import { accountComment } from "./owner-tag.js";
-import { privatePlaces } from "./private-paths.js";
+import { privatePaths } from "./private-paths.js";
 import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 import { unitFile } from "./unit-file.js";
 
@@ -39,7 +39,7 @@ export const userOperations = ({ user: name, paths }: ResolvedAgent, mark: strin
 
 /** The directories that are the agent's alone. */
 export const directoryOperations = (resolved: ResolvedAgent): Operation[] =>
-  privatePlaces(resolved)
+  privatePaths(resolved)
     .filter(({ kind }) => kind === "directory")
     .map(({ path, mode }) => dir(path, { owner: resolved.user, mode }));
 

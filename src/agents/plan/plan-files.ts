@@ -3,7 +3,7 @@ import { absent, dir, file, type Operation } from "../../remote/operations/opera
 import { Secret } from "../../secret.js";
 import { dotenvFile } from "../files/env-file.js";
 import { mergeConfig } from "../files/yaml-merge.js";
-import { withItsRights } from "./as-agent.js";
+import { asAgent } from "./as-agent.js";
 import { type Derived, type ManagedFile, ownedIn } from "./managed-file.js";
 import { ManualFix } from "./manual-fix.js";
 import type { ObservedHost, ObservedText } from "./observed-host.js";
@@ -86,7 +86,7 @@ export function textOf(agent: ResolvedAgent, path: string, seen: ObservedText | 
   if (!seen.there || seen.text !== undefined) return seen.text;
   throw new ManualFix(`file ${path}`, "remote-failed", `${path} on ${agent.host} cannot be read`, {
     why: "it is a link, not text, too large, or belongs to another user",
-    next: withItsRights(agent, ["ls", "-la", path]),
+    next: asAgent(agent, ["ls", "-la", path]),
     data: { path },
   });
 }
@@ -97,7 +97,7 @@ function withManualFix<T>(agent: ResolvedAgent, { path, content }: ManagedFile, 
     return work();
   } catch (error) {
     if (error instanceof ManualFix || !isFault(error, "bad-input", "remote-failed")) throw error;
-    const away = withItsRights(agent, ["mv", path, `${path}.broken`]);
+    const away = asAgent(agent, ["mv", path, `${path}.broken`]);
     const { fault, message, why, next, data } = error;
     const fix = content.merge === "yaml" ? [away] : next;
     throw new ManualFix(`file ${path}`, fault, message, { why, next: fix, data, cause: error });

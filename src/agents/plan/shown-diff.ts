@@ -3,7 +3,7 @@ import { nameHint, opaqueWord, replaceTokens, urlUserinfo } from "../../secret-s
 import { lineDiff } from "../../text/line-diff.js";
 import { lineDigest } from "./differences.js";
 
-export interface Showing {
+export interface ShownDiffOptions {
   /** Never shown itself, so that nobody can try what has a fingerprint. */
   salt: string;
   /** What clm knows to be secret. */
@@ -14,7 +14,7 @@ export interface Showing {
 const longest = 5000;
 
 /** How a settings file becomes another, line by line, with a fingerprint wherever something secret stands, or seems to. */
-export function shownDiff(before: string, after: string, showing: Showing): string[] {
+export function shownDiff(before: string, after: string, showing: ShownDiffOptions): string[] {
   const size = Math.max(before.split("\n").length, after.split("\n").length);
   if (size > longest) return [`(${size} lines: too many to be shown)`];
   return lineDiff(before, after).map((line) => line.charAt(0) + shown(line.slice(1), showing));
@@ -38,7 +38,7 @@ const variables = /^\s*(env_vars|bearer_token_env_var|env_http_headers)\s*=/;
 /** Neither is a switch, a number, a path or the name of a variable. */
 const open = /^\s*["']?(\$\{\w+\}|true|false|null|\d{0,6}|\/[\w./-]*)["']?\s*$/;
 
-function shown(line: string, { salt, secrets }: Showing): string {
+function shown(line: string, { salt, secrets }: ShownDiffOptions): string {
   const print = (value: string) => `…${lineDigest(salt, value).slice(0, 6)}`;
   const hide = (whole: string, before: string, value: string) =>
     open.test(value) || value.includes("…") ? whole : `${before}${print(value)}`;

@@ -8,7 +8,7 @@ import { type Confined, hardeningOf } from "./unit-file.js";
 /** Who is run as, and what closes that in. */
 export type RunAs = Confined & Pick<ResolvedAgent, "user" | "name">;
 
-export interface Transient {
+export interface TransientUnit {
   resolved: RunAs;
   unit: string;
   /** A file that must be there when it begins. */
@@ -29,7 +29,7 @@ export interface Transient {
  * a unit, so that all it starts ends with it. Nothing that an agent owns may be run in any other way: what runs outside has the host's
  * /tmp, sees every process and may gain rights. Secrets come from `.env`, which is read inside, with the agent's rights; none is an argument.
  */
-export function transientUnit(transient: Transient): string {
+export function transientUnit(transient: TransientUnit): string {
   const { resolved: agent, unit, sign, env, streams, words, properties: more = [], variables = {} } = transient;
   const { user, paths, name, manifest } = agent;
   const environment = { ...environmentOf(agent), ...variables };
@@ -55,7 +55,7 @@ export function transientUnit(transient: Transient): string {
 
 const envReader = reader.replace(/^#.*\n/gm, "");
 
-export interface OneShot {
+export interface OneShotUnit {
   words: string[];
   /** All of it is killed then. */
   seconds: number;
@@ -63,7 +63,7 @@ export interface OneShot {
 }
 
 /** The same for a program that answers a question and ends: whatever it leaves behind is killed when it ends. It has no secrets. */
-export const oneShotUnit = (agent: RunAs, { words, seconds, variables }: OneShot): string =>
+export const oneShotUnit = (agent: RunAs, { words, seconds, variables }: OneShotUnit): string =>
   transientUnit({
     ...{
       resolved: agent,
@@ -87,11 +87,11 @@ export const wordsOf = (command: string[]): string[] =>
  * Says on stderr that it began, and turns a signal into a code, also one to all of the unit: systemd-run ends with 0 when the
  * unit was not started for an assertion, and when SIGTERM or SIGPIPE ended it.
  */
-export const proving = (proof: string, words: string[]): string[] => [
+export const announced = (proof: string, words: string[]): string[] => [
   ...["/bin/sh", "-c", `trap "exit 143" TERM; echo ${proof} >&2; "$@"; exit $?`, "sh"],
   ...words,
 ];
 
 /** Whoever opens /dev/stdout opens a pipe of sshd's or sudo's again, which belongs to somebody else. */
-export const givingPipesTo = (user: string): string =>
+export const chownPipes = (user: string): string =>
   sh`for fd in 0 1 2; do [ ! -p /dev/fd/$fd ] || chown ${user} /dev/fd/$fd; done`;

@@ -1,6 +1,6 @@
 import { quote, sh } from "../../quote.js";
 import { fill } from "../files/template.js";
-import { privatePlaces } from "../plan/private-paths.js";
+import { privatePaths } from "../plan/private-paths.js";
 import { namedPaths, type ResolvedAgent } from "../plan/resolved-agent.js";
 import prelude from "./prelude.sh?raw";
 
@@ -70,7 +70,7 @@ export function filesCalls(
       ]
     : [];
   const stated = [
-    ...privatePlaces(agent).map(({ name, path }) => [name, path]),
+    ...privatePaths(agent).map(({ name, path }) => [name, path]),
     ...read.flatMap(([part = "", path = ""]) => (/^(gateway|error|text\..*)$/.test(part) ? [[`.${part}`, path]] : [])),
     ...restsOn,
   ];

@@ -1,8 +1,8 @@
 import type { Handler } from "../command.js";
-import { tellDifferences } from "../diff/differences.js";
+import { printDifferences } from "../diff/differences.js";
 import { chooseAgents, namesOneAgent } from "../run-on-agents.js";
 import type { diff } from "./commands.js";
 
 export const run: Handler<typeof diff> = ({ args: { names }, options }, clm) => {
-  return tellDifferences(clm, chooseAgents(clm, names, options), { ...options, lone: namesOneAgent(names) });
+  return printDifferences(clm, chooseAgents(clm, names, options), { ...options, lone: namesOneAgent(names) });
 };

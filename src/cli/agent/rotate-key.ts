@@ -1,4 +1,4 @@
-import { type Rotated, rotateKey } from "../../flows/agent/rotate-key.js";
+import { type RotateResult, rotateKey } from "../../flows/agent/rotate-key.js";
 import type { Handler } from "../command.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { rotateKey as declared } from "./commands.js";
@@ -11,7 +11,7 @@ export const run: Handler<typeof declared> = ({ args, options }, clm) =>
     lines: (done, subject) => (clm.dryRun ? dryRunLines(done.changes) : resultLines(done, subject)),
   });
 
-function resultLines({ agent, reached, resumed }: Rotated, subject: string): string[] {
+function resultLines({ agent, reached, resumed }: RotateResult, subject: string): string[] {
   const begun = resumed ? ["the interrupted key rotation is finished"] : [];
   const next = `next: clm agent configure ${agent.ref}`;
   if (reached === "agent") return [...begun, `${subject}accepts its new key and rejects the old one`];

@@ -1,13 +1,13 @@
 import type { Change } from "../../agents/plan/change.js";
 import { errorOf, faults } from "../../errors.js";
-import { type Compared, compareAgents } from "../../flows/fleet/compare.js";
+import { type AgentDrift, compareAgents } from "../../flows/fleet/compare.js";
 import { withSession } from "../../flows/session.js";
 import { quote } from "../../quote.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import { identityOf } from "../agent/view.js";
 import type { Context } from "../command.js";
 
-interface Telling {
+interface PrintOptions {
   parallel: number;
   sudoPasswordFile?: string | undefined;
   /** One agent was named, so one is told of. */
@@ -15,10 +15,10 @@ interface Telling {
 }
 
 /** Tells in what agents are not as they were configured. Its number is how the command ends. */
-export async function tellDifferences(
+export async function printDifferences(
   clm: Context,
   agents: Agent[],
-  { parallel, sudoPasswordFile, lone }: Telling,
+  { parallel, sudoPasswordFile, lone }: PrintOptions,
 ): Promise<number> {
   const compared = await withSession({ ...clm, sudoPasswordFile }, (session) =>
     compareAgents(session, agents, { parallel }),
@@ -39,15 +39,15 @@ export async function tellDifferences(
 
 type Result = "same" | "differs" | "unknown";
 
-function resultOf({ drift }: Compared): Result {
+function resultOf({ drift }: AgentDrift): Result {
   if ("unknown" in drift) return "unknown";
   return drift.changes.length + drift.lost.length > 0 ? "differs" : "same";
 }
 
-const named = (compared: Compared[], result: Result): string[] =>
+const named = (compared: AgentDrift[], result: Result): string[] =>
   compared.filter((each) => resultOf(each) === result).map(({ agent }) => agent.ref);
 
-function machine(each: Compared): object {
+function machine(each: AgentDrift): object {
   const { agent, drift } = each;
   const about = { ...identityOf(agent), result: resultOf(each) };
   if (!("unknown" in drift)) return { ...about, changes: drift.changes, lost: drift.lost };
@@ -55,7 +55,7 @@ function machine(each: Compared): object {
 }
 
 /** Lines for a person; none of an agent that is as it should be. */
-function block(each: Compared): string {
+function block(each: AgentDrift): string {
   const { agent, drift } = each;
   if (resultOf(each) === "same") return "";
   const lines =
@@ -77,7 +77,7 @@ const changeLines = ({ what, differences, details = differences.map(({ text }) =
   ...details.map((line) => `  ${line}`),
 ];
 
-function summarize({ ui }: Context, compared: Compared[]): void {
+function summarize({ ui }: Context, compared: AgentDrift[]): void {
   const [same, differ, unknown] = (["same", "differs", "unknown"] as const).map((each) => named(compared, each));
   const mendable = compared.filter(({ drift }) => "changes" in drift && drift.changes.length > 0);
   if (mendable.length > 0) ui.say(`next: clm agent sync ${mendable.map(({ agent }) => quote(agent.ref)).join(" ")}`);
@@ -91,7 +91,7 @@ function summarize({ ui }: Context, compared: Compared[]): void {
 }
 
 /** Trouble comes before differences: who asks whether all is well must not take the one for the other. */
-function exitOf(compared: Compared[]): number {
+function exitOf(compared: AgentDrift[]): number {
   const troubles = compared.flatMap(({ drift }) => ("unknown" in drift ? drift.fault.exit : []));
   if (troubles.length > 0) return Math.max(...troubles);
   return compared.some((each) => resultOf(each) === "differs") ? faults.differs.exit : 0;

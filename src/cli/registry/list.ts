@@ -1,4 +1,4 @@
-import { type Loaded, loadTypes, releaseOf } from "../../agents/manifest/registry.js";
+import { type LoadedType, loadTypes, releaseOf } from "../../agents/manifest/registry.js";
 import { readCache } from "../../flows/registry/cache.js";
 import type { Handler, View } from "../command.js";
 import type { list } from "./commands.js";
@@ -26,7 +26,7 @@ export const run: Handler<typeof list> = async (_, clm) => {
 /** A version that can be installed. */
 type RegistryEntry = ReturnType<typeof entryOf>;
 
-export function entryOf(configDir: string, { manifest, sources }: Loaded, version: string) {
+export function entryOf(configDir: string, { manifest, sources }: LoadedType, version: string) {
   const { reports, standin, installer } = releaseOf(manifest, version);
   const labels = Object.entries(manifest.default_by_label).filter(([, preset]) => preset === version);
   const where = [...(manifest.default === version ? ["yes"] : []), ...labels.map(([label]) => `on ${label} hosts`)];

@@ -7,17 +7,17 @@ import type { SecretOwner } from "../../state/secret-owner.js";
 import type { Session } from "../session.js";
 
 /** Whose key it is, and what it is called in secrets.json: `api.secret` of the manifest. */
-export interface KeyPlace {
+export interface KeyRef {
   instance: SecretOwner & { agent: string };
   name: string;
 }
 
 /** Where an agent's key is; undefined for a type whose API has no key. */
-export const keyPlace = (agent: Agent, { api }: Manifest): KeyPlace | undefined =>
+export const keyRefOf = (agent: Agent, { api }: Manifest): KeyRef | undefined =>
   api.secret === undefined ? undefined : { instance: secretOwner(agent), name: api.secret };
 
-export function mustHaveKey(agent: Agent, manifest: Manifest): KeyPlace {
-  const place = keyPlace(agent, manifest);
+export function mustHaveKey(agent: Agent, manifest: Manifest): KeyRef {
+  const place = keyRefOf(agent, manifest);
   if (place) return place;
   throw new Fault("unsupported", `${manifest.type} agents have no API key`, {
     next: `clm registry show ${manifest.type}`,
@@ -43,7 +43,7 @@ export interface ApiKey {
  * The key an agent's files should have. While it is being changed that is the new one, whoever renders: what the host
  * has then is one of the two, and the new one is what it ends with.
  */
-export function apiKeyOf(session: Pick<Session, "secrets" | "ui">, place: KeyPlace | undefined): ApiKey {
+export function apiKeyOf(session: Pick<Session, "secrets" | "ui">, place: KeyRef | undefined): ApiKey {
   if (!place) return { key: new Secret(""), pending: false };
   const { secrets, ui } = session;
   const { instance, name } = place;
@@ -56,7 +56,7 @@ export function apiKeyOf(session: Pick<Session, "secrets" | "ui">, place: KeyPla
 }
 
 /** Which of two keys the host has is not known while one replaces the other: nothing can be proven until that is done. */
-export function mustHaveOneKey(session: Pick<Session, "secrets">, place: KeyPlace | undefined, word: string): void {
+export function mustHaveOneKey(session: Pick<Session, "secrets">, place: KeyRef | undefined, word: string): void {
   if (!place) return;
   const { instance, name } = place;
   const next = session.secrets.get(instance, nextName(name));
@@ -69,7 +69,7 @@ export function mustHaveOneKey(session: Pick<Session, "secrets">, place: KeyPlac
 export const rotateLine = (word: string): string => `clm agent rotate-key ${word}`;
 
 /** The new key is the key: called when the host was seen to have it, or cannot have the old one any more. */
-export async function promoteKey({ secrets }: Pick<Session, "secrets">, place: KeyPlace | undefined): Promise<void> {
+export async function promoteKey({ secrets }: Pick<Session, "secrets">, place: KeyRef | undefined): Promise<void> {
   if (!place) return;
   const { instance, name } = place;
   const next = secrets.get(instance, nextName(name));
@@ -80,11 +80,7 @@ export async function promoteKey({ secrets }: Pick<Session, "secrets">, place: K
 
 export const keyDescription = "bearer key of the agent's API";
 
-function badKey(
-  { secrets }: Pick<Session, "secrets">,
-  { instance, name }: KeyPlace,
-  current: Secret | undefined,
-): Fault {
+function badKey({ secrets }: Pick<Session, "secrets">, { instance, name }: KeyRef, current: Secret | undefined): Fault {
   return new Fault(
     "state-corrupt",
     current ? `${name} of ${instance.agent} is not a key of 64 hex digits` : `${instance.agent} has no ${name}`,

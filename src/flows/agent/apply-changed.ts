@@ -3,7 +3,7 @@ import { Fault } from "../../errors.js";
 import { type Agent, agentId } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import type { NewSecrets } from "./answers.js";
-import { type Applied, apply } from "./apply.js";
+import { type ApplyResult, apply } from "./apply.js";
 import { desire } from "./desire.js";
 import { mustNotDrop } from "./foreign-variables.js";
 import { mustHold } from "./preconditions.js";
@@ -28,7 +28,7 @@ export async function prepareChanged(session: Session, agent: Agent, secrets: Ne
 }
 
 /** Applies such a plan, and proves it: everything except a model's answer. */
-export async function applyChanged(session: Session, prepared: Prepared, verb: string): Promise<Applied> {
+export async function applyChanged(session: Session, prepared: Prepared, verb: string): Promise<ApplyResult> {
   const { agent, down } = prepared;
   const applied = await apply(session, prepared, { verb, skipChat: true, validate: !down });
   if (!down && !isProven(applied.proofs)) {

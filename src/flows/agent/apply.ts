@@ -12,7 +12,7 @@ import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { changeRecord, recordProofs, withAnswers, withState } from "./agent-record.js";
 import type { NewSecrets } from "./answers.js";
-import { keyPlace, promoteKey } from "./api-key.js";
+import { keyRefOf, promoteKey } from "./api-key.js";
 import type { Prepared } from "./prepare.js";
 import { prove as proveAgent } from "./prove.js";
 
@@ -35,7 +35,7 @@ export interface ApplyOptions {
   tellRuntime?: boolean;
 }
 
-export interface Applied {
+export interface ApplyResult {
   record: AgentRecord;
   changes: Change[];
   /** None when it was not validated. */
@@ -43,7 +43,7 @@ export interface Applied {
 }
 
 /** Brings the host to a prepared plan, restarts the agent when that changed something, proves it, and records both. */
-export async function apply(session: Session, prepared: Prepared, options: ApplyOptions): Promise<Applied> {
+export async function apply(session: Session, prepared: Prepared, options: ApplyOptions): Promise<ApplyResult> {
   const { agent, desired, root, plan } = prepared;
   const { changesIn } = await import("../../agents/plan/plan.js");
   const operations = options.restart ? plan.operations.map(restarting(agent.record.unit)) : plan.operations;
@@ -85,7 +85,7 @@ export async function apply(session: Session, prepared: Prepared, options: Apply
         )) ?? []);
     const proven = await record("proofs", () => recordProofs(session, configured, desired, proofs));
     if (desired.keyPending && isProven(proofs)) {
-      await record("the new key", () => promoteKey(session, keyPlace(agent, plan.agent.manifest)));
+      await record("the new key", () => promoteKey(session, keyRefOf(agent, plan.agent.manifest)));
     }
     return { record: proven ?? written, changes, proofs };
   });

@@ -8,7 +8,7 @@ import { sharedShell } from "../../remote/shared-shell.js";
 import { type Agent, agentId } from "../../state/agents.js";
 import { mustPass } from "../checks-failed.js";
 import type { Session } from "../session.js";
-import { apiKeyOf, keyPlace, mustHaveOneKey } from "./api-key.js";
+import { apiKeyOf, keyRefOf, mustHaveOneKey } from "./api-key.js";
 import { observe } from "./observe.js";
 import type { Proof } from "./prove.js";
 
@@ -42,7 +42,7 @@ export function mustBeReady(agent: Agent, verb: "start" | "restart"): void {
 export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ root: Shell; seen: Observation }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
-  const place = keyPlace(agent, manifest);
+  const place = keyRefOf(agent, manifest);
   mustHaveOneKey(session, place, agent.ref);
   const { key } = apiKeyOf(session, place);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
@@ -60,7 +60,7 @@ export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ 
 }
 
 /** The proofs that an agent started with --force must pass. It may not be able to answer, but it must not let everybody in. */
-export function evenByForce(proofs: Proof[], { answers, listeners }: Observation): Proof[] {
+export function requiredWithForce(proofs: Proof[], { answers, listeners }: Observation): Proof[] {
   const answered = (status = 0) => status !== 0;
   const must: Partial<Record<Proof["id"], boolean>> = {
     unit: true,

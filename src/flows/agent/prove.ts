@@ -15,7 +15,7 @@ import { redactedBody } from "../../text/redacted-json.js";
 import type { Progress } from "../../ui/ui.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
-import { apiKeyOf, keyPlace } from "./api-key.js";
+import { apiKeyOf, keyRefOf } from "./api-key.js";
 import { observe } from "./observe.js";
 
 export { isProven, type Proof } from "../../agents/probe/proof/proof.js";
@@ -54,19 +54,19 @@ export interface ProveResult {
 export async function proveAndObserve(session: Session, agent: Agent, options: ProveOptions): Promise<ProveResult> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
-  const { key } = apiKeyOf(session, keyPlace(agent, manifest));
+  const { key } = apiKeyOf(session, keyRefOf(agent, manifest));
   // The agent's own messages are shown, and it knows more secrets than its key.
   hideSecrets(session);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
-  const timeout = options.timeout ?? patienceFor(resolved, agent);
+  const timeout = options.timeout ?? startTimeout(resolved, agent);
   return watch(session, { root, resolved, key }, { ...options, timeout });
 }
 
 /** How long an agent may take to answer after its start. */
-const patienceFor = ({ manifest }: ResolvedAgent, { record }: Agent): number =>
+const startTimeout = ({ manifest }: ResolvedAgent, { record }: Agent): number =>
   manifest.api.timeout.start + manifest.api.timeout.per_server * Object.keys(record.mcp ?? {}).length;
 
-interface Scene {
+interface ProveTarget {
   root: Shell;
   resolved: ResolvedAgent;
   key: Secret;
@@ -74,7 +74,7 @@ interface Scene {
 
 async function watch(
   session: Session,
-  { root, resolved, key }: Scene,
+  { root, resolved, key }: ProveTarget,
   { chat, noChat, connections = false, timeout, ...options }: ProveOptions & { timeout: number },
 ): Promise<ProveResult> {
   const { ui, signal } = session;

@@ -6,9 +6,9 @@ import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import {
   isKey,
-  type KeyPlace,
+  type KeyRef,
   keyDescription,
-  keyPlace,
+  keyRefOf,
   mustHaveKey,
   newKey,
   nextName,
@@ -21,7 +21,7 @@ import { mustBeInstalled } from "./preconditions.js";
 import type { Proof } from "./prove.js";
 import { type Target, targetOf } from "./target.js";
 
-export interface Rotated {
+export interface RotateResult {
   agent: Agent;
   /** What has the new key now, or would: the running agent, the files of one that is down, or this machine alone. */
   reached: "agent" | "files" | "nothing";
@@ -36,19 +36,19 @@ export interface Rotated {
  * gets it, and replaces it when the host was seen to have it; so, killed anywhere, the same command ends with a key that
  * both sides know. What can be refused is refused before there is a new key.
  */
-export function rotateKey(session: Session, ref: string): Promise<Rotated> {
+export function rotateKey(session: Session, ref: string): Promise<RotateResult> {
   return withLockedAgent(session, ref, async (agent) => {
     const target = await targetOf(session, hostAndName(agent));
-    return sayingHowToFinish(session, target, () => rotate(session, target));
+    return withResumeHint(session, target, () => rotate(session, target));
   });
 }
 
 /** Whatever stops a rotation that was begun, the same command finishes it. */
-async function sayingHowToFinish<T>(session: Session, { agent, resolved }: Target, work: () => Promise<T>): Promise<T> {
+async function withResumeHint<T>(session: Session, { agent, resolved }: Target, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const place = keyPlace(agent, resolved.manifest);
+    const place = keyRefOf(agent, resolved.manifest);
     const begun = place && session.secrets.get(place.instance, nextName(place.name)) !== undefined;
     const line = rotateLine(agent.ref);
     if (error instanceof Fault && begun && !error.next.includes(line)) error.next.push(line);
@@ -56,7 +56,7 @@ async function sayingHowToFinish<T>(session: Session, { agent, resolved }: Targe
   }
 }
 
-async function rotate(session: Session, target: Target): Promise<Rotated> {
+async function rotate(session: Session, target: Target): Promise<RotateResult> {
   const { secrets, ui, gate } = session;
   const { agent, resolved } = target;
   mustBeInstalled(agent);
@@ -92,7 +92,7 @@ interface Keys {
 }
 
 /** The host has the new key. An agent that is down accepts none, so there is nothing to ask it. */
-async function settle(session: Session, { agent, resolved }: Target, place: KeyPlace, keys: Keys): Promise<void> {
+async function settle(session: Session, { agent, resolved }: Target, place: KeyRef, keys: Keys): Promise<void> {
   const { old, next, down } = keys;
   const other = old && old.reveal() !== "" && old.reveal() !== next.reveal() ? old : undefined;
   if (other && !down && !/[\r\n]/.test(other.reveal())) {

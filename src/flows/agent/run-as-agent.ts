@@ -50,7 +50,7 @@ export async function runAsAgent(session: Session, agent: Agent, program: AgentS
     timeout: 90_000,
   });
   const lines = stdout.split("\n").slice(0, -1);
-  if (lines[0] === "no-user" || lines[0] === "stranger") throw notOurs(agent, lines[0]);
+  if (lines[0] === "no-user" || lines[0] === "stranger") throw accountFault(agent, lines[0]);
   if (code === 0) return lines;
   const full = /No space left on device|Disk quota exceeded/.test(stderr);
   throw new Fault(full ? "host-full" : "remote-failed", `${about} could not be reached on ${host.name}`, {
@@ -80,7 +80,7 @@ export function commandInSandbox(
   return sh`/bin/sh -c ${`${check}${unit}`} run ${record.user} ${commentOf(record)}`;
 }
 
-export function notOurs(agent: Agent, answer: string): Fault {
+export function accountFault(agent: Agent, answer: string): Fault {
   const { record, host, ref } = agent;
   return new Fault(
     "not-found",

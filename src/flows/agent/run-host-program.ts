@@ -5,7 +5,7 @@ import { withSilenceTimeout } from "../../remote/silence-timeout.js";
 import type { Agent } from "../../state/agents.js";
 import { lastLines, tailOf } from "../../text/last-lines.js";
 import type { Session } from "../session.js";
-import { commandInSandbox, notOurs } from "./run-as-agent.js";
+import { accountFault, commandInSandbox } from "./run-as-agent.js";
 import type { Target } from "./target.js";
 
 export interface RunOptions {
@@ -83,7 +83,7 @@ export async function* linesOf(
 }
 
 function parseAnswer<Answer extends ProgramAnswer>(agent: Agent, line: string, verb: string): Answer {
-  if (line === "no-user" || line === "stranger") throw notOurs(agent, line);
+  if (line === "no-user" || line === "stranger") throw accountFault(agent, line);
   if (line === "no-python") throw noPython(agent, verb);
   let answer: Answer;
   try {

@@ -6,7 +6,7 @@ import { check, flow, type Phases } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { changeRecord, withDown, withState } from "./agent-record.js";
-import { evenByForce, mustBeInstalled, mustBeReady, mustBeRunnable, mustHold } from "./preconditions.js";
+import { mustBeInstalled, mustBeReady, mustBeRunnable, mustHold, requiredWithForce } from "./preconditions.js";
 import { type Proof, type ProveResult, proveAndObserve } from "./prove.js";
 
 export interface StartOptions {
@@ -68,7 +68,7 @@ export async function mustAnswer(
 ): Promise<Proof[]> {
   const lenient = force && agent.record.onboarding.state !== "ready";
   const options = { chat: false, noChat: "asked by clm agent configure", ...(lenient && { timeout: settleTime }) };
-  const required = ({ proofs, seen }: ProveResult) => (lenient ? evenByForce(proofs, seen) : proofs);
+  const required = ({ proofs, seen }: ProveResult) => (lenient ? requiredWithForce(proofs, seen) : proofs);
   const proved = await prove(`validate ${agent.name}`, (progress) =>
     proveAndObserve(session, agent, { ...options, progress }),
   );

@@ -11,7 +11,7 @@ import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { setDown } from "./start.js";
-import { endOfStrays, straysOf } from "./strays.js";
+import { endStrays, straysOf } from "./strays.js";
 
 export interface StopOptions {
   /** Do not wait for running model calls. */
@@ -38,7 +38,7 @@ export const stopAgent = (session: Session, ref: string, options: StopOptions): 
     const stopped = unit(name, { enabled: false, state: "stopped" });
     const before: Strays = options.strays ? await straysOf(session, root, agent) : { count: 0, first: [] };
     // Also when there are none: a process that forks all the time is gone before it can be listed.
-    const ending = options.strays ? [await endOfStrays(session, agent)] : [];
+    const ending = options.strays ? [await endStrays(session, agent)] : [];
     const changes = [...(await unitChanges(session, root, stopped)), ...strayChanges(agent, before)];
 
     const action = { verb: "agent stop", target: hostAndName(agent), summary: `stop ${agentId(agent)}` };

@@ -4,7 +4,7 @@ import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.
 import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
-import { apiKeyOf, keyPlace } from "./api-key.js";
+import { apiKeyOf, keyRefOf } from "./api-key.js";
 import { apply } from "./apply.js";
 import { isConfigured } from "./apply-changed.js";
 import { desire } from "./desire.js";
@@ -14,7 +14,7 @@ import { mustHaveAccount, prepare } from "./prepare.js";
 import type { Proof } from "./prove.js";
 import { targetOf } from "./target.js";
 
-export interface Synced {
+export interface SyncResult {
   agent: Agent;
   /** None when it was so already. */
   changes: Change[];
@@ -28,11 +28,11 @@ const verb = "agent sync";
  * Sync: an agent is as it was configured, and where it should run that is proven. The operations are those of configure, and
  * those that diff looks at. What was stopped stays down, and what clm does not look after is not touched.
  */
-export function syncAgent(session: Session, word: string): Promise<Synced> {
+export function syncAgent(session: Session, word: string): Promise<SyncResult> {
   return withLockedAgent(session, word, (agent) => sync(session, hostAndName(agent)));
 }
 
-async function sync(session: Session, word: string): Promise<Synced> {
+async function sync(session: Session, word: string): Promise<SyncResult> {
   const agent = findAgent(session.hosts.read(), word);
   mustBeInstalled(agent);
   if (!isConfigured(agent)) return asInstalled(session, agent);
@@ -49,9 +49,9 @@ async function sync(session: Session, word: string): Promise<Synced> {
 }
 
 /** An agent that has not been configured yet is brought back to what install wrote. */
-async function asInstalled(session: Session, agent: Agent): Promise<Synced> {
+async function asInstalled(session: Session, agent: Agent): Promise<SyncResult> {
   const { resolved } = await targetOf(session, hostAndName(agent));
-  const { key } = apiKeyOf(session, keyPlace(agent, resolved.manifest));
+  const { key } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));
   const root = (await session.pool.connect(agent.host)).as("root");
   const seen = await observe(root, resolved, key, { planned: { salt: "", reads: { texts: {} } } }, session.signal);
   mustHaveAccount(resolved, seen);

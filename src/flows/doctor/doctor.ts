@@ -32,13 +32,15 @@ export async function doctorAgents(
   options: DoctorOptions,
 ): Promise<Diagnosis> {
   const look = async () => (await examined(session, agents, options)).map((finding) => cleaned(session, finding));
-  return lookAndMend(look, (findings) => (options.fix ? repairAgents(session, findings, options.parallel) : undefined));
+  return diagnoseAndRepair(look, (findings) =>
+    options.fix ? repairAgents(session, findings, options.parallel) : undefined,
+  );
 }
 
 /** Checks this machine first, because everything depends on it, then every host and every agent. */
 export async function doctorAll(session: Session, options: DoctorOptions): Promise<Diagnosis> {
   const machine = (): Finding => cleaned(session, { about: { machine: true }, checks: checkMachine(session) });
-  const own = await lookAndMend(
+  const own = await diagnoseAndRepair(
     async () => [machine()],
     ([found]) => (options.fix && found ? repairMachine(session, found) : undefined),
   );
@@ -51,7 +53,7 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
     const all = [...hosts, ...agents.map((agent) => besideHost(agent, hosts))];
     return all.map((finding) => cleaned(session, finding));
   };
-  const theirs = await lookAndMend(look, (findings) =>
+  const theirs = await diagnoseAndRepair(look, (findings) =>
     options.fix ? repairAgents(session, findings, options.parallel) : undefined,
   );
   return {
@@ -61,7 +63,7 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
   };
 }
 
-async function lookAndMend(
+async function diagnoseAndRepair(
   look: () => Promise<Finding[]>,
   mend: (findings: Finding[]) => Promise<Repair[]> | undefined,
 ): Promise<Diagnosis> {

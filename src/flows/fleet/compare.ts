@@ -13,7 +13,7 @@ import { type Drift, driftOnHost, expectedOf, unknownBy } from "./drift.js";
 import { byHost, rootOn } from "./host.js";
 
 /** An agent, and in what it is not as it was configured. */
-export interface Compared {
+export interface AgentDrift {
   agent: Agent;
   drift: Drift;
 }
@@ -26,7 +26,7 @@ export async function compareAgents(
   session: Session,
   agents: readonly Agent[],
   { parallel }: { parallel: number },
-): Promise<Compared[]> {
+): Promise<AgentDrift[]> {
   hideSecrets(session);
   const salt = newSalt();
   const perHost = await Promise.all(atMost(parallel, byHost(agents), (those) => compareOn(session, those, salt)));
@@ -34,7 +34,7 @@ export async function compareAgents(
   return agents.flatMap((agent) => compared.get(agent) ?? []);
 }
 
-async function compareOn(session: Session, agents: readonly Agent[], salt: string): Promise<Compared[]> {
+async function compareOn(session: Session, agents: readonly Agent[], salt: string): Promise<AgentDrift[]> {
   const [first] = agents;
   if (!first) return [];
   try {

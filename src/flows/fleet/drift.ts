@@ -33,7 +33,7 @@ export async function expectedOf(session: Session, agent: Agent): Promise<Expect
   }
 }
 
-export interface Compared {
+export interface ObservedAgent {
   agent: Agent;
   expected: Expected;
   seen: Observation;
@@ -49,7 +49,7 @@ const maxTimeout = 60_000;
 export async function driftOnHost(
   session: Session,
   root: Shell,
-  agents: readonly Compared[],
+  agents: readonly ObservedAgent[],
   { salt, timeout = maxTimeout }: { salt: string; timeout?: number },
 ): Promise<Drift[]> {
   const details = { redact: (text: string) => session.ui.redact(text), secrets: hideSecrets(session) };
@@ -77,7 +77,7 @@ interface Comparison {
 
 async function comparisonOf(
   session: Session,
-  { agent, expected, seen }: Compared,
+  { agent, expected, seen }: ObservedAgent,
   salt: string,
   details: DetailOptions,
 ): Promise<Comparison | Drift> {

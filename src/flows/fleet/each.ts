@@ -35,7 +35,7 @@ export function forEachAgent<T>(
   async function one(agent: Agent): Promise<Outcome<T>> {
     if (failures >= maxFail || session.signal.aborted) return { agent, result: "not-begun" };
     try {
-      const ui = speakingOf(session.ui, hostAndName(agent));
+      const ui = uiFor(session.ui, hostAndName(agent));
       return { agent, result: "ok", value: await work({ ...session, ui }, agent) };
     } catch (error) {
       failures++;
@@ -49,7 +49,7 @@ export function forEachAgent<T>(
 }
 
 /** Says of every line whom it is about, and asks nothing: several may have a question at once, and a person has one answer. */
-function speakingOf(ui: Ui, whom: string): Ui {
+function uiFor(ui: Ui, whom: string): Ui {
   const about = (text: string) => `${whom}: ${text}`;
   return withMembers(ui, {
     interactive: false,

@@ -17,7 +17,7 @@ import { providersOf } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
 import type { Host } from "../../state/hosts.js";
 import type { Ui } from "../../ui/ui.js";
-import { apiKeyOf, keyPlace } from "../agent/api-key.js";
+import { apiKeyOf, keyRefOf } from "../agent/api-key.js";
 import { newSalt } from "../agent/salt.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
@@ -239,7 +239,7 @@ async function targetFor(
 /** An agent without a key is probed without one. */
 function keyOf(session: Session, agent: Agent, { resolved }: ProbeTarget): { secret: string; key?: KeyTrouble } {
   try {
-    const { key, pending } = apiKeyOf(session, keyPlace(agent, resolved.manifest));
+    const { key, pending } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));
     return { secret: key.reveal(), ...(pending && { key: "changing" }) };
   } catch {
     return { secret: "", key: "missing" };

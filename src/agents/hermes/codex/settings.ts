@@ -2,7 +2,7 @@ import { isScalar, isSeq } from "yaml";
 import { expandAliases } from "../../files/yaml-aliases.js";
 import { parsedConfig } from "../../files/yaml-merge.js";
 import { isBranch } from "../../files/yaml-nodes.js";
-import { saidBy } from "../../files/yaml-scalar.js";
+import { scalarValue } from "../../files/yaml-scalar.js";
 import type { Setting } from "./servers.js";
 
 /** The value of a key in config.yaml, with every scalar as written. */
@@ -18,5 +18,5 @@ function settingOf(node: unknown): Setting {
     return new Map(node.items.map(({ key, value }) => [isScalar(key) ? String(key.value) : "", settingOf(value)]));
   }
   if (isSeq(node)) return node.items.map(settingOf);
-  return isScalar(node) ? { text: String(node.value), value: saidBy(node) } : { text: "", value: null };
+  return isScalar(node) ? { text: String(node.value), value: scalarValue(node) } : { text: "", value: null };
 }

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { ChatDialect } from "../../chat/dialect.js";
 import { fill } from "../../files/template.js";
-import { privatePlaces } from "../../plan/private-paths.js";
+import { privatePaths } from "../../plan/private-paths.js";
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { saysVersion, versionLine } from "../version-line.js";
 import { addressText } from "./addresses.js";
@@ -107,7 +107,7 @@ function judgeVersion(agent: ResolvedAgent, { version = "", account }: Observati
 
 function judgeFiles(agent: ResolvedAgent, { files }: Observation): Verdict {
   const { again } = fixes(agent);
-  const wrong = privatePlaces(agent).flatMap(({ name, path, kind, mode }) => {
+  const wrong = privatePaths(agent).flatMap(({ name, path, kind, mode }) => {
     const [isKind = "", owner, isMode] = (files[name] ?? "").split(":");
     if (isKind === "") return [`${path} is missing`];
     if (isKind.replace("regular empty file", "regular file") !== kind) return [`${path} is a ${isKind}`];
@@ -121,7 +121,7 @@ function judgeFiles(agent: ResolvedAgent, { files }: Observation): Verdict {
 }
 
 const fileNames = (agent: ResolvedAgent): string[] =>
-  privatePlaces(agent).flatMap(({ path, kind }) => (kind === "regular file" ? basename(path) : []));
+  privatePaths(agent).flatMap(({ path, kind }) => (kind === "regular file" ? basename(path) : []));
 
 function judgeUnit(agent: ResolvedAgent, { unit }: Observation): Verdict {
   const { start, journal, install } = fixes(agent);

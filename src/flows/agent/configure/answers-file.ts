@@ -4,9 +4,9 @@ import { Fault } from "../../../errors.js";
 import { namedByOthers } from "../../../text/own-property.js";
 import { isRecord } from "../../../text/record.js";
 import { parseSource, type SecretSource } from "../../secret-source.js";
-import { type Changes, type Choice, noChanges, type Part } from "./changes.js";
+import { type Changes, type Choice, noChanges, type PartAnswers } from "./changes.js";
 import { choiceFrom } from "./flags.js";
-import { mustBeServer, mustNotTell } from "./own-server.js";
+import { mustBeServer, mustHoldNoSecret } from "./own-server.js";
 
 /**
  * Answers from a YAML file:
@@ -69,13 +69,13 @@ export function answersFrom(text: string, path: string, isSecret: SecretTest): C
     throw wrong(where, "it should be a map");
   };
 
-  const part = (kind: "settings" | "channels" | "mcp", name: string, value: unknown): Part => {
+  const part = (kind: "settings" | "channels" | "mcp", name: string, value: unknown): PartAnswers => {
     const where = name === "" ? kind : `${kind}.${name}`;
     const answers = map(value, where);
     if (kind === "mcp" && Object.hasOwn(answers, "server")) {
       if (Object.keys(answers).length > 1) throw wrong(where, "a server of your own has nothing beside server");
       const server = map(withNumbers(answers.server), `${where}.server`);
-      mustNotTell(server, `${where}.server`, path);
+      mustHoldNoSecret(server, `${where}.server`, path);
       mustBeServer(server, `${where}.server`, path);
       return { fields: {}, secrets: {}, server };
     }
@@ -87,7 +87,7 @@ export function answersFrom(text: string, path: string, isSecret: SecretTest): C
     }
     return { fields, secrets };
   };
-  const parts = (kind: "channels" | "mcp", value: unknown): Record<string, Part> =>
+  const parts = (kind: "channels" | "mcp", value: unknown): Record<string, PartAnswers> =>
     Object.fromEntries(Object.entries(map(value, kind)).map(([name, answers]) => [name, part(kind, name, answers)]));
 
   const { fallbacks, relaxed } = tree;

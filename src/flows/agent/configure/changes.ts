@@ -18,7 +18,7 @@ export interface Choice {
 }
 
 /** What was said about one channel or MCP server. */
-export interface Part {
+export interface PartAnswers {
   /** By field. An empty text takes the answer away. */
   fields: Record<string, string>;
   secrets: Record<string, SecretSource>;
@@ -35,12 +35,12 @@ export interface Changes {
   fallbacks?: Choice[] | undefined;
   /** By task; nothing takes the task's model away. */
   auxiliary: Record<string, Choice | undefined>;
-  channels: Record<string, Part>;
+  channels: Record<string, PartAnswers>;
   withoutChannels: string[];
-  mcp: Record<string, Part>;
+  mcp: Record<string, PartAnswers>;
   withoutMcp: string[];
   /** Answers to the settings of the agent's type. */
-  settings: Part;
+  settings: PartAnswers;
   port?: number | "auto" | undefined;
   relaxed?: boolean | undefined;
   /** The stages that were gone through, and when: also one to which the answer was that nothing changes. */
@@ -53,10 +53,10 @@ export const noChanges = (): Changes => ({
   withoutChannels: [],
   mcp: {},
   withoutMcp: [],
-  settings: emptyPart(),
+  settings: noAnswers(),
 });
 
-export const emptyPart = (): Part => ({ fields: namedByOthers(), secrets: namedByOthers() });
+export const noAnswers = (): PartAnswers => ({ fields: namedByOthers(), secrets: namedByOthers() });
 
 /** Which questions the changes answer: of the two stages that ask, and of the agent as a whole. */
 export function answersGiven(changes: Changes): Record<"providers" | "identity" | "channels" | "agent", boolean> {
@@ -72,7 +72,7 @@ export function answersGiven(changes: Changes): Record<"providers" | "identity" 
 }
 
 /** A secret that is to be fetched and kept. */
-export interface WantedSecret {
+export interface SecretAnswer {
   field: Field;
   /** `discord.token`, as flags and messages say it. */
   title: string;
@@ -81,7 +81,7 @@ export interface WantedSecret {
 
 export interface Draft {
   record: AgentRecord;
-  secrets: WantedSecret[];
+  secrets: SecretAnswer[];
 }
 
 /** The API is a channel that is always there; the page calls it cli. */
@@ -91,7 +91,7 @@ export const alwaysOn = ["api_server", "cli"];
 export function draftOf(agent: ResolvedAgent, providers: Providers, record: AgentRecord, changes: Changes): Draft {
   const { manifest } = agent;
   mustBeAsked(manifest, changes);
-  const secrets: WantedSecret[] = [];
+  const secrets: SecretAnswer[] = [];
   const others = [...(changes.fallbacks ?? []), ...Object.values(changes.auxiliary)].flatMap((choice) => choice ?? []);
   for (const name of [changes.provider ?? [], others.map(({ provider }) => provider)].flat())
     findProvider(providers, name);
@@ -115,7 +115,7 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
     }
   }
   for (const name of changes.withoutMcp) {
-    if (!Object.hasOwn(mcp, name) && !Object.hasOwn(manifest.mcp, name)) mustNotMean(name, Object.keys(mcp));
+    if (!Object.hasOwn(mcp, name) && !Object.hasOwn(manifest.mcp, name)) mustNotBeTypo(name, Object.keys(mcp));
     delete mcp[name];
   }
 
@@ -161,7 +161,7 @@ function gone(before: Stages, answered: Changes["answered"] = {}): Stages {
 }
 
 /** `discord.token` of a channel, `command` of the agent itself. */
-export const titleOf = (part: string, field: string): string => (part === "" ? field : `${part}.${field}`);
+export const flagName = (part: string, field: string): string => (part === "" ? field : `${part}.${field}`);
 
 /** All of it but what has one of these names. */
 export function without<T extends object, K extends keyof T & string>(whole: T, names: K[]): Omit<T, K> {
@@ -187,7 +187,7 @@ function partType<T>(types: Record<string, T>, name: string, what: string, alway
 }
 
 /** A server of the user's own may have any name, so one that is not there was taken away before, or is misspelled. */
-function mustNotMean(name: string, on: string[]): void {
+function mustNotBeTypo(name: string, on: string[]): void {
   const hint = didYouMean(name, on);
   if (hint.data.guess) throw new Fault("bad-input", `the agent has no MCP server '${name}' to take away`, hint);
 }
@@ -196,13 +196,13 @@ function answeredPart(
   name: string,
   fields: Field[],
   before: Record<string, string>,
-  part: Part,
-  secrets: WantedSecret[],
+  part: PartAnswers,
+  secrets: SecretAnswer[],
 ): Record<string, string> {
   const answers = { ...before };
   for (const [key, text] of Object.entries(part.fields)) {
     const field = fieldOf(name, fields, key);
-    const title = titleOf(name, key);
+    const title = flagName(name, key);
     if (field.secret) {
       throw new Fault("bad-input", `${title} is a secret, and a secret is never an argument`, {
         why: `say where it is: --secret ${title}=env:VARIABLE`,
@@ -218,11 +218,11 @@ function answeredPart(
   for (const [key, source] of Object.entries(part.secrets)) {
     const field = fieldOf(name, fields, key);
     if (!field.secret) {
-      throw new Fault("bad-input", `${titleOf(name, key)} is no secret`, {
-        why: `use --set ${titleOf(name, key)}=VALUE`,
+      throw new Fault("bad-input", `${flagName(name, key)} is no secret`, {
+        why: `use --set ${flagName(name, key)}=VALUE`,
       });
     }
-    secrets.push({ field, title: titleOf(name, key), source });
+    secrets.push({ field, title: flagName(name, key), source });
   }
   return answers;
 }

@@ -4,7 +4,7 @@ import type { AgentRecord } from "../../../state/agent.js";
 import { namedByOthers } from "../../../text/own-property.js";
 import { parseSource } from "../../secret-source.js";
 import type { SecretTest } from "./answers-file.js";
-import { alwaysOn, type Changes, type Choice, emptyPart, noChanges, type Part, titleOf } from "./changes.js";
+import { alwaysOn, type Changes, type Choice, flagName, noAnswers, noChanges, type PartAnswers } from "./changes.js";
 
 /** What a command line says about an agent. */
 export interface Flags {
@@ -49,13 +49,13 @@ export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()):
   mustAgree("mcp", flags.mcp, flags.withoutMcp);
   const channels = namedByOthers(below.channels);
   const mcp = namedByOthers(below.mcp);
-  for (const name of flags.channel) if (!alwaysOn.includes(name)) channels[name] ??= emptyPart();
-  for (const name of flags.mcp) mcp[name] ??= emptyPart();
+  for (const name of flags.channel) if (!alwaysOn.includes(name)) channels[name] ??= noAnswers();
+  for (const name of flags.mcp) mcp[name] ??= noAnswers();
 
-  const settings = emptyPart();
+  const settings = noAnswers();
   Object.assign(settings.fields, below.settings.fields);
   Object.assign(settings.secrets, below.settings.secrets);
-  const partFor = (flag: string, name: string): Part => {
+  const partFor = (flag: string, name: string): PartAnswers => {
     if (name === "") return settings;
     const parts = channels[name] || on.channels.includes(name) ? channels : mcp;
     if (parts === mcp && !mcp[name] && !on.mcp.includes(name)) {
@@ -63,7 +63,7 @@ export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()):
         why: `add --channel ${name} (or --mcp ${name}) to have it`,
       });
     }
-    parts[name] ??= emptyPart();
+    parts[name] ??= noAnswers();
     return parts[name];
   };
   for (const { name, field, value } of allDotted("--set", flags.set)) {
@@ -134,7 +134,7 @@ function allDotted(flag: string, texts: string[]): ReturnType<typeof dotted>[] {
   const all = texts.map((text) => dotted(flag, text));
   mustDiffer(
     flag,
-    all.map(({ name, field }) => titleOf(name, field)),
+    all.map(({ name, field }) => flagName(name, field)),
   );
   return all;
 }

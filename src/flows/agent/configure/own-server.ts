@@ -5,8 +5,8 @@ import { hasSecret, isLiteral, isSecretName } from "../../../secret-shapes.js";
  * An MCP server of the user's own is recorded and rendered as it stands, so a secret stands there as `${NAME}` and its
  * value is one of the agent's own secrets. What looks like a value is refused by its place, and never repeated.
  */
-export function mustNotTell(server: Record<string, unknown>, where: string, path: string): void {
-  const place = placeOfSecret(server, where);
+export function mustHoldNoSecret(server: Record<string, unknown>, where: string, path: string): void {
+  const place = pathOfSecret(server, where);
   if (place === undefined) return;
   throw new Fault("bad-input", `${place} in ${path} looks like a secret, which does not stand there`, {
     why: `put it in with clm agent secret set AGENT NAME, and write \${NAME} there`,
@@ -24,14 +24,14 @@ export function mustBeServer(server: Record<string, unknown>, where: string, pat
   });
 }
 
-function placeOfSecret(value: unknown, where: string, name = ""): string | undefined {
+function pathOfSecret(value: unknown, where: string, name = ""): string | undefined {
   if (Array.isArray(value)) {
     return first(value, (each, index) =>
-      placeOfSecret(each, `${where}.${index}`, flagIn(each) ? "" : (flagIn(value[index - 1]) ?? name)),
+      pathOfSecret(each, `${where}.${index}`, flagIn(each) ? "" : (flagIn(value[index - 1]) ?? name)),
     );
   }
   if (typeof value === "object" && value !== null) {
-    return first(Object.entries(value), ([key, each]) => placeOfSecret(each, `${where}.${key}`, key));
+    return first(Object.entries(value), ([key, each]) => pathOfSecret(each, `${where}.${key}`, key));
   }
   if (!["string", "number", "bigint"].includes(typeof value)) return undefined;
   const text = String(value);

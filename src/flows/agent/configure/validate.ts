@@ -6,7 +6,7 @@ import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 import { recordProofs } from "../agent-record.js";
-import { keyPlace, mustHaveOneKey } from "../api-key.js";
+import { keyRefOf, mustHaveOneKey } from "../api-key.js";
 import { desire } from "../desire.js";
 import { isMerelyStopped, proveAndObserve } from "../prove.js";
 
@@ -20,7 +20,7 @@ export async function validate(
   { skipChat }: { skipChat: boolean },
 ): Promise<{ record: AgentRecord; proofs: Proof[]; resolved: ResolvedAgent }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
-  mustHaveOneKey(session, keyPlace(agent, manifest), agent.ref);
+  mustHaveOneKey(session, keyRefOf(agent, manifest), agent.ref);
   const { resolved, digest, providers } = await desire(session, agent);
   if (agent.record.rendered?.digest !== digest) {
     const never = !agent.record.rendered?.digest;

@@ -13,7 +13,7 @@ import { findType } from "../../provider/types.js";
 import { secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
 import { missingProviders, missingProvidersFault } from "../missing-providers.js";
-import { answersGiven, type Changes, defined, named, type Part, titleOf } from "./changes.js";
+import { answersGiven, type Changes, defined, flagName, named, type PartAnswers } from "./changes.js";
 
 /** What is asked about: the stages that are to be gone through, and the one the user named. */
 export interface Interview {
@@ -170,9 +170,9 @@ async function askChannels(
   }
 }
 
-interface Unfinished {
+interface IncompletePart {
   name: string;
-  part: Part;
+  part: PartAnswers;
   /** Nothing when there is no such channel or server, which is told elsewhere. */
   type: (Pick<ChannelType, "fields" | "help"> & Partial<Pick<ChannelType, "allow">>) | undefined;
   before?: Record<string, string> | undefined;
@@ -184,7 +184,7 @@ interface Unfinished {
 async function complete(
   session: Session,
   { resolved: agent, record }: Interview,
-  unfinished: Unfinished,
+  unfinished: IncompletePart,
 ): Promise<void> {
   const { name, part, type, before = {}, everything = false } = unfinished;
   if (!type) return;
@@ -225,12 +225,16 @@ function isKept(
 }
 
 /** One of the fields that let somebody in must be answered. */
-const mustLetIn = (allow: string[], { name, flag }: Field, part: Part, before: Record<string, string>): boolean =>
-  allow.includes(name) && !flag && !allow.some((each) => part.fields[each] || before[each]);
+const mustLetIn = (
+  allow: string[],
+  { name, flag }: Field,
+  part: PartAnswers,
+  before: Record<string, string>,
+): boolean => allow.includes(name) && !flag && !allow.some((each) => part.fields[each] || before[each]);
 
-async function askField(session: Session, name: string, field: Field, part: Part): Promise<void> {
+async function askField(session: Session, name: string, field: Field, part: PartAnswers): Promise<void> {
   const { ui } = session;
-  const title = titleOf(name, field.name);
+  const title = flagName(name, field.name);
   if (field.help && ui.interactive) ui.note(`  ${field.help}`);
   if (field.secret) return askSecretField(session, name, field, part);
   const flag = `--set ${title}=…`;
@@ -246,9 +250,9 @@ async function askField(session: Session, name: string, field: Field, part: Part
 }
 
 /** Asked at its place, so that a person knows what for; what will not do is asked again. */
-async function askSecretField(session: Session, name: string, field: Field, part: Part): Promise<void> {
+async function askSecretField(session: Session, name: string, field: Field, part: PartAnswers): Promise<void> {
   const { ui } = session;
-  const title = titleOf(name, field.name);
+  const title = flagName(name, field.name);
   const flag = `--secret ${title}=env:VARIABLE`;
   if (!field.required && !ui.interactive) return;
   if (!ui.interactive) throw unanswered(title, field, flag);
@@ -262,7 +266,7 @@ async function askSecretField(session: Session, name: string, field: Field, part
 }
 
 /** Nobody was let in: everybody is, when a person says so, or the question comes again. */
-async function askWhoMayTalk(session: Session, unfinished: Unfinished, field: Field): Promise<void> {
+async function askWhoMayTalk(session: Session, unfinished: IncompletePart, field: Field): Promise<void> {
   const { ui } = session;
   const { name, part, type, before = {} } = unfinished;
   const { allow = [], fields = [] } = type ?? {};

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { givingPipesTo, proving, transientUnit, wordsOf } from "../../../agents/plan/transient-unit.js";
+import { announced, chownPipes, transientUnit, wordsOf } from "../../../agents/plan/transient-unit.js";
 import { Fault, isFault } from "../../../errors.js";
 import { commandFor, newNonce } from "../../../remote/operations/conversation.js";
 import type { Exit } from "../../../remote/process.js";
@@ -102,7 +102,7 @@ export async function execIn(session: Session, target: Target, leash: Leash, ord
   const env = leash.hasEnv(target);
   const connection = await session.pool.connect(agent.host);
   const proof = newNonce();
-  const words = proving(proof, wordsOf(order.command));
+  const words = announced(proof, wordsOf(order.command));
   const unit = {
     resolved,
     unit: leash.unit(),
@@ -111,7 +111,7 @@ export async function execIn(session: Session, target: Target, leash: Leash, ord
     ...(order.properties && { properties: order.properties }),
   };
   const run = transientUnit({ ...unit, streams: "pipe", words });
-  const script = `${givingPipesTo(resolved.user)}\n${run}\n`;
+  const script = `${chownPipes(resolved.user)}\n${run}\n`;
   // The command goes on stdin: sudo writes its arguments into the host's log.
   const late = order.timeout === undefined ? [] : [AbortSignal.timeout(order.timeout)];
   const signal = AbortSignal.any([session.signal, ...late]);

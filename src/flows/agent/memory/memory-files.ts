@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { findMemoryFile, type MemoryFile, type MemoryFormat } from "../../../agents/memory/memory.js";
-import { withItsRights } from "../../../agents/plan/as-agent.js";
+import { asAgent } from "../../../agents/plan/as-agent.js";
 import { capability } from "../../../agents/type.js";
 import { Fault } from "../../../errors.js";
 import type { Agent } from "../../../state/agents.js";
@@ -112,14 +112,14 @@ function inTheWay({ host, record }: Agent, file: MemoryFile, state: string, path
   const what = state === "link" ? "a symbolic link" : "not a regular file";
   return new Fault("remote-failed", `${path} on ${host.name} is ${what}`, {
     why: `clm does not follow links there, and leaves anything that is not ${file.name} alone`,
-    next: withItsRights({ host: host.name, user: record.user }, ["ls", "-l", path]),
+    next: asAgent({ host: host.name, user: record.user }, ["ls", "-l", path]),
   });
 }
 
 function unreadable({ name, host, record }: Agent, file: MemoryFile, size: number): Fault {
   return new Fault("remote-failed", `${file.name} of ${name} could not be read`, {
     why: size > 0 ? `it is ${size} bytes long, and its limit is ${file.limit} characters` : [],
-    next: withItsRights({ host: host.name, user: record.user }, ["ls", "-l", file.path]),
+    next: asAgent({ host: host.name, user: record.user }, ["ls", "-l", file.path]),
   });
 }
 

@@ -8,7 +8,7 @@ import { run } from "../../../remote/run.js";
 import { lastLines } from "../../../text/last-lines.js";
 import { own } from "../../../text/own-property.js";
 import type { Progress } from "../../../ui/ui.js";
-import { commandInSandbox, notOurs, runAsAgent } from "../run-as-agent.js";
+import { accountFault, commandInSandbox, runAsAgent } from "../run-as-agent.js";
 import script from "./install.sh?raw";
 import { type PackageChoice, type Pin, packageFor, pinFor } from "./package.js";
 import type { RuntimeTarget } from "./runtime-target.js";
@@ -99,7 +99,7 @@ async function send(
   session.signal.throwIfAborted();
   const answer = output.stdout.trim().split("\n").at(-1) ?? "";
   if (answer.startsWith("installed")) return answer.replace(/^installed ?/, "");
-  if (answer === "no-user" || answer === "stranger") throw notOurs(agent, answer);
+  if (answer === "no-user" || answer === "stranger") throw accountFault(agent, answer);
   if (answer === "foreign") {
     throw new Fault(
       "already-exists",

@@ -15,7 +15,7 @@ import type { AgentRecord } from "../../../state/agent.js";
 import type { Agent } from "../../../state/agents.js";
 import { hideSecrets } from "../../hide-secrets.js";
 import type { Session } from "../../session.js";
-import { apiKeyOf, keyPlace } from "../api-key.js";
+import { apiKeyOf, keyRefOf } from "../api-key.js";
 import { mustBeConfigured } from "../apply-changed.js";
 import { type Desired, desire } from "../desire.js";
 import { observe } from "../observe.js";
@@ -59,7 +59,7 @@ export async function runtimeTarget(
   const name = chosen ?? runtimeName(resolved);
   const runtime = await agentRuntime(resolved.manifest, name);
   const type = resolved.manifest.runtimes[name] as RuntimeType;
-  const { key } = apiKeyOf(session, keyPlace(agent, resolved.manifest));
+  const { key } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const salt = newSalt();
   const record = { ...runtime.recordOf(resolved, type), kind: name, mirror: true };

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
-import { oneShotUnit, proving, transientUnit, wordsOf } from "../../../../src/agents/plan/transient-unit.js";
+import { announced, oneShotUnit, transientUnit, wordsOf } from "../../../../src/agents/plan/transient-unit.js";
 import { hardeningOf } from "../../../../src/agents/plan/unit-file.js";
 import { sampleAgent } from "../../state/sample-agent.js";
 
@@ -84,13 +84,13 @@ describe("a command in an agent", () => {
     ["kill -TERM $$", 143],
     ["true", 0],
   ])("'%s' ends with %d, after it was proven to begin", (script, code) => {
-    const [program = "", ...args] = proving("proof-1", ["/bin/sh", "-c", script]);
+    const [program = "", ...args] = announced("proof-1", ["/bin/sh", "-c", script]);
     const shell = ["-c", '"$@" 2>&1; echo " $?"', "sh", program, ...args];
     expect(execFileSync("/bin/sh", shell, { encoding: "utf8" })).toMatch(new RegExp(`^proof-1\n[^]* ${code}\n$`));
   });
 
   it("ends with the code of a signal that all of the unit gets", async () => {
-    const [program = "", ...args] = proving("proof-1", ["/bin/sh", "-c", "echo on; exec sleep 60"]);
+    const [program = "", ...args] = announced("proof-1", ["/bin/sh", "-c", "echo on; exec sleep 60"]);
     const child = spawn(program, args, { detached: true, stdio: ["ignore", "pipe", "ignore"] });
     await once(child.stdout, "data");
     process.kill(-(child.pid ?? Number.NaN), "SIGTERM");

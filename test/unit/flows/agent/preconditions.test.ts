@@ -3,7 +3,7 @@ import { loadType } from "../../../../src/agents/manifest/registry.js";
 import { resolvedAgent } from "../../../../src/agents/plan/resolved-agent.js";
 import { judge } from "../../../../src/agents/probe/proof/judge.js";
 import { parseObservation } from "../../../../src/agents/probe/proof/observation.js";
-import { evenByForce } from "../../../../src/flows/agent/preconditions.js";
+import { requiredWithForce } from "../../../../src/flows/agent/preconditions.js";
 import { isMerelyStopped } from "../../../../src/flows/agent/prove.js";
 import { installedLines } from "../../agents/probe/healthy-lines.js";
 import { sampleAgent } from "../../state/sample-agent.js";
@@ -32,7 +32,7 @@ function look(lines: string[]) {
 describe("an agent that is started by force", () => {
   const failed = (lines: string[]) => {
     const { proofs, seen } = look(lines);
-    return evenByForce(proofs, seen)
+    return requiredWithForce(proofs, seen)
       .filter(({ result }) => result === "fail")
       .map(({ id }) => id);
   };
