@@ -4,14 +4,13 @@ import { privatePaths } from "../plan/private-paths.js";
 import { namedPaths, type ResolvedAgent } from "../plan/resolved-agent.js";
 import prelude from "./prelude.sh?raw";
 
-/** A script that looks at an agent: a library of functions, what they look at, and the calls. It holds nothing secret. */
+/** A script that probes one agent: functions, settings, calls. It holds no secret. */
 export const probeScript = (agent: ResolvedAgent, library: string, parts: string[]): string =>
   [probeLibrary(library), settingsOf(agent), ...parts, "say end yes", ""].join("\n");
 
 /** The functions. The host has no use for the comments. */
 export const probeLibrary = (library: string): string => (prelude + library).replace(/^\s*#.*\n/gm, "");
 
-/** Who is looked at. */
 export function settingsOf({ user, unit, paths }: ResolvedAgent): string {
   return sh`user=${user} unit=${unit} home=${paths.home} data=${paths.data} env=${paths.env}`;
 }
@@ -121,7 +120,7 @@ export function probeScriptForMany(library: string, first: string[], sections: s
   return [probeLibrary(library), ...first, "exec </dev/null", ...all, "wait", "say end yes", ""].join("\n");
 }
 
-/** What such a script said of each agent, by its number. */
+/** The output of such a script for each agent, by its number. */
 export function splitSections(text: string, count: number): string[] {
   const lines = Array.from({ length: count }, (): string[] => []);
   for (const line of text.split("\n")) {
@@ -131,7 +130,7 @@ export function splitSections(text: string, count: number): string[] {
   return lines.map((each) => each.join("\n"));
 }
 
-/** What such a script said, in order; nothing when it broke off. */
+/** The lines of a probe script, in order; undefined when it is incomplete. */
 export function parseLines(text: string): [key: string, value: string][] | undefined {
   const lines = text.split("\n").map((line): [string, string] => {
     const at = line.indexOf("=");

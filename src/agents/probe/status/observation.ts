@@ -39,10 +39,10 @@ export interface Stray {
   command: string;
 }
 
-/** What came of asking for a service: an HTTP status, or why there is none. */
+/** Whether a provider can be reached: an HTTP status, or why there is none. */
 export type Reach = { status: number } | { trouble: string };
 
-/** Reads the lines of status.sh by the numbers of the agents; nothing for one whose lines do not go to the end. */
+/** Parses the output of status.sh, by the numbers of the agents; undefined for an incomplete section. */
 export const parseStatusObservations = (text: string, count: number): (StatusObservation | undefined)[] =>
   splitSections(text, count).map(statusObservationFrom);
 

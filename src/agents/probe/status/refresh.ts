@@ -1,31 +1,38 @@
 import { isDeepStrictEqual } from "node:util";
+import { defined } from "../../../text/defined.js";
 import { busyBetween, type StatusObservation } from "./observation.js";
 import { reachTroubles } from "./troubles.js";
 
 /**
- * A whole look brought up to date by a short one; nothing when the short one saw anything that the whole one did not: then
- * what was proven need not hold any more. The same process that has the port alone still answers the key it answered.
+ * A full observation updated by a quick one; undefined when the quick one differs, because the proofs may then not hold any
+ * more. As long as the same process holds the port alone, it accepts the key it accepted before.
  */
-export function refreshStatus(whole: StatusObservation, glance: StatusObservation): StatusObservation | undefined {
-  if (!isDeepStrictEqual(mattersIn(whole), mattersIn(glance))) return undefined;
-  if ((glance.basics.age ?? 0) < (whole.basics.age ?? 0)) return undefined;
-  const { basics: seen, memory, free, use, reach, others } = glance;
-  const busy = whole.use && use && busyBetween([whole.use.at, whole.use.work], [use.at, use.work]);
-  const { busy: _, ...rest } = whole;
+export function refreshStatus(full: StatusObservation, quick: StatusObservation): StatusObservation | undefined {
+  if (!isDeepStrictEqual(comparable(full), comparable(quick))) return undefined;
+  if ((quick.basics.age ?? 0) < (full.basics.age ?? 0)) return undefined;
+  const { basics, memory, free, use, reach, others } = quick;
+  const busy = full.use && use && busyBetween([full.use.at, full.use.work], [use.at, use.work]);
+  const { busy: _, ...rest } = full;
   return {
     ...rest,
-    basics: { ...whole.basics, ...(seen.age !== undefined && { age: seen.age }) },
-    ...(memory !== undefined && { memory }),
-    ...(free !== undefined && { free }),
-    ...(use && { use }),
-    ...(reach && { reach }),
-    ...(others && { others }),
-    ...(busy !== undefined && { busy }),
+    basics: { ...full.basics, ...defined({ age: basics.age }) },
+    ...defined({ memory, free, use, reach, others, busy }),
   };
 }
 
-const mattersIn = ({ basics: seen, channels, full, touched, strays, ...observation }: StatusObservation) => ({
-  ...{ account: seen.account, unit: seen.unit, listeners: seen.listeners, health: seen.answers.health },
-  openPorts: seen.openPorts,
-  ...{ channels, full, touched, strays, reach: reachTroubles(observation) },
-});
+const comparable = ({ basics, channels, full, touched, strays, ...observation }: StatusObservation) => {
+  const { account, unit, listeners, answers, openPorts } = basics;
+  const health = answers.health;
+  return {
+    account,
+    unit,
+    listeners,
+    health,
+    openPorts,
+    channels,
+    full,
+    touched,
+    strays,
+    reach: reachTroubles(observation),
+  };
+};

@@ -17,7 +17,7 @@ import {
 } from "../script.js";
 import library from "./status.sh?raw";
 
-/** An agent to be looked at. */
+/** An agent to probe. */
 export interface ProbeTarget {
   resolved: ResolvedAgent;
   /** The address of the service that answers for its model: where it is, and no more. */
