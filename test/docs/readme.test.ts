@@ -8,7 +8,10 @@ import { program, runProgram } from "../lab/clm.js";
  * The commands a reader of these pages would type, typed. What they print differs in addresses and times, so only
  * the headings of tables are compared.
  */
-const pages = ["README.md", "docs/agents.md", "docs/fleet.md", "docs/talk.md", "docs/gateway.md", "docs/codex.md"];
+const pages = [
+  "README.md",
+  ...["agents", "programs", "fleet", "talk", "gateway", "codex"].map((page) => `docs/${page}.md`),
+];
 
 interface Step {
   command: string;

@@ -22,9 +22,11 @@ version, and writes a unit that is disabled and not started. clm checks the inst
 machine and runs exactly those bytes.
 
 The installer keeps running on the host when the connection is lost or clm is stopped; run the same command again to
-resume. When everything is installed already, the command changes nothing.`,
+resume. When everything is installed already, the command changes nothing.
+
+--type program is any program of your own. It has no installer: clm agent configure copies its files.`,
   options: {
-    type: text("TYPE", "agent type, such as hermes", { completes: "agent-type" }),
+    type: text("TYPE", "agent type: hermes, or program for a program of your own", { completes: "agent-type" }),
     host: text("HOST", "host to install it on", { completes: "host" }),
     name: text("NAME", "name of the agent and of its account on the host"),
     version: text("VERSION", "version to install (default: the newest pinned one)", { completes: "version" }),
@@ -45,6 +47,7 @@ resume. When everything is installed already, the command changes nothing.`,
     "clm agent install --type hermes --host wolf-i --name hermes-test",
     "clm agent install --type hermes --host wolf-i --name hermes-test --version 2026.5.7 --port 8650 --yes",
     "clm agent install --type hermes --host wolf-i --name hermes-test --dry-run   # only check",
+    "clm agent install --type program --host wolf-i --name bot   # a program of your own",
   ],
   load: () => import("./install.js"),
 });
@@ -60,7 +63,9 @@ that a model answers.
 
 Answers are kept; the same command again changes nothing and restarts nothing. Settings in config.yaml that clm did
 not write stay. clm owns .env: variables that somebody else added are listed, and removed only with --allow-removal.
-Keys are never arguments; --secret says where to read one.`,
+Keys are never arguments; --secret says where to read one.
+
+A program of your own (--type program) has settings instead: command, files, environment, health and health_path.`,
   ...onAgents,
   options: {
     stage: choice(
@@ -83,7 +88,7 @@ Keys are never arguments; --secret says where to read one.`,
     withoutChannel: repeated("CHANNEL", "remove a channel (repeatable)", { completes: "channel" }),
     mcp: repeated("SERVER", "set up an MCP server, such as atlassian (repeatable)", { completes: "mcp-server" }),
     withoutMcp: repeated("SERVER", "remove an MCP server (repeatable)", { completes: "mcp-server" }),
-    set: repeated("CHANNEL.FIELD=VALUE", "set a field of a channel or MCP server (repeatable)", {
+    set: repeated("[CHANNEL.]FIELD=VALUE", "set a field of a channel or MCP server, or a setting (repeatable)", {
       completes: "open-field",
     }),
     secret: repeated(
@@ -107,6 +112,7 @@ Keys are never arguments; --secret says where to read one.`,
     "clm agent configure hermes-test --file answers.yaml --dry-run   # only show what would change",
     "clm agent configure 'web-*' --provider router   # several agents: no questions",
     "clm agent configure hermes-test --stage validate   # prove it again, change nothing",
+    "clm agent configure bot --set command='python3 bot.py' --set files=bot.py,lib --set health=http   # --type program",
   ],
   load: () => import("./configure.js"),
 });
