@@ -151,7 +151,7 @@ describe("a request", () => {
   it("that is not picked up is withdrawn", async () => {
     await frozen(async () => {
       const { code, stderr } = await hand(["--wait", "2"]);
-      expect([code, stderr]).toEqual([18, expect.stringContaining("taken back")]);
+      expect([code, stderr]).toEqual([18, expect.stringContaining("withdrawn")]);
       expect(await row()).toEqual(["failed", "discord", "timed out waiting for gateway"]);
     });
   });

@@ -13,11 +13,11 @@ import { piecesFor } from "./summary.js";
 import type { HandoffTarget } from "./target.js";
 
 export interface HandoffOptions {
-  /** The session, or how its id begins; without it the one that was used last. */
+  /** The id of the session or a prefix of it; by default the one used last. */
   session?: string | undefined;
-  /** What becomes of a conversation that does not fit; refused when nobody said. */
+  /** For a conversation that does not fit; refused by default. */
   fit?: Fit | undefined;
-  /** Tokens the window of the target's model holds. */
+  /** Tokens of the context window of the target's model. */
   context?: number | undefined;
   noTools: boolean;
   redact: boolean;
@@ -29,11 +29,10 @@ export interface HandoffOptions {
   as?: string | undefined;
 }
 
-/** What moves, and what is said of it before it does. */
 export interface PreparedHandoff extends FitResult {
   plan: HandoffPlan;
   title: string;
-  /** All that may travel, before anything of it was left out for its size. */
+  /** All that may be handed over, before anything is left out for its size. */
   may: TranscriptMessage[];
 }
 
@@ -66,14 +65,13 @@ export function prepare(
   return { ...fit, plan, title, may };
 }
 
-/** `--deny-tool a,b --deny-tool c`. Who named none meant some, and nothing may travel for want of a name. */
+/** `--deny-tool a,b --deny-tool c`. An empty list is a mistake, and must not hand everything over. */
 export function patternsIn(words: readonly string[]): string[] {
   const patterns = words.flatMap((word) => word.split(",").map((each) => each.trim())).filter((each) => each !== "");
   if (words.length === 0 || patterns.length > 0) return patterns;
   throw new Fault("bad-input", "--deny-tool names no tool", { next: "clm handoff --help" });
 }
 
-/** Refuses what cannot move, before anything changes. */
 export function mustMove(
   session: Pick<Session, "ui" | "argv">,
   { plan, may, messages, summarise }: PreparedHandoff,
@@ -90,7 +88,7 @@ export function mustMove(
   }
   if (plan.fit.context === null) {
     if (options.fit !== undefined) {
-      throw new Fault("bad-input", `nobody knows how much the model of ${agent.name} can read`, {
+      throw new Fault("bad-input", `the context window of the model of ${agent.name} is unknown`, {
         why: `--fit needs the window of ${model ?? "its model"}: say it with --context, or write it to models.yaml`,
         next: again(session, "--context TOKENS"),
       });
@@ -116,11 +114,11 @@ const tooLarge = (session: Pick<Session, "argv">, { tokens, fit, to }: HandoffPl
     data: { tokens, ...fit },
   });
 
-/** What was typed, with something more: a boundary that was asked for must not be lost on the way. */
+/** The same command with more options, so that its boundary is not lost. */
 export const again = ({ argv }: Pick<Session, "argv">, more: string): string =>
   `clm ${argv.map(quote).join(" ")} ${more}`;
 
-/** The same for the same conversation and the same wishes. */
+/** The same for the same conversation and options. */
 export const askedFor = ({ plan, may }: PreparedHandoff, options: HandoffOptions): string => {
   const { fit, context, close, as } = options;
   const all = { from: plan.from, to: plan.to.agent, title: plan.title, fit, context, close, as, digest: digestOf(may) };

@@ -14,8 +14,5 @@ export const run: Handler<typeof list> = async ({ args, options }, clm) => {
   };
   const found = await withSession({ ...clm, sudoPasswordFile }, (session) => listSessions(session, args.name, filter));
   const narrowed = source !== undefined || options.since !== undefined;
-  clm.list(
-    found,
-    sessionView(clm.now(), narrowed ? "no session is chosen by that" : `${args.name} has no sessions yet`),
-  );
+  clm.list(found, sessionView(clm.now(), narrowed ? "no session matches" : `${args.name} has no sessions yet`));
 };

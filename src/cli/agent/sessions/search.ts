@@ -9,7 +9,7 @@ import { hitView } from "./view.js";
 
 export const run: Handler<typeof search> = async ({ args, options }, clm) => {
   const { limit, source, sudoPasswordFile } = options;
-  if (args.text.trim() === "") throw new Fault("usage", "there is nothing to look for");
+  if (args.text.trim() === "") throw new Fault("usage", "the text to search for is empty");
   const filter = {
     limit,
     source,
@@ -20,6 +20,6 @@ export const run: Handler<typeof search> = async ({ args, options }, clm) => {
   );
   clm.list(
     hits,
-    hitView(args.text, (text) => clm.ui.redact(plain(text)), `nothing ${args.name} keeps has that in it`),
+    hitView(args.text, (text) => clm.ui.redact(plain(text)), `no message of ${args.name} matches`),
   );
 };

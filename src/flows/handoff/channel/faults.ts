@@ -4,7 +4,6 @@ import { sh } from "../../../quote.js";
 import { own } from "../../../text/own-property.js";
 import type { Target } from "../../agent/target.js";
 
-/** The request that a fault is about. */
 export interface ChannelHandoff extends Target {
   channel: string;
   session: string;
@@ -17,7 +16,7 @@ const again = ({ agent, session }: ChannelHandoff, channel: string, more: string
 const neverGivenUp = ({ resolved }: ChannelHandoff): string =>
   `${resolved.manifest.title} never gives up a request that its process left in the middle`;
 
-/** Why no request may be made of a session as it stands, unless it is reset. */
+/** Why a session cannot be requested now, unless it is reset. */
 export function inTheWay(
   asked: ChannelHandoff,
   { state, platform }: Pick<ChannelState, "state" | "platform">,
@@ -38,7 +37,7 @@ export function inTheWay(
   return undefined;
 }
 
-/** Why it was not handed over. Whatever is no end of our own request is that of somebody else's. */
+/** Why it was not handed over. Any other outcome is that of somebody else's request. */
 export function failureIn(asked: ChannelHandoff, { ended = "replaced", error, ...said }: ChannelReply): Fault {
   const { agent, channel, session, wait } = asked;
   const { name, ref } = agent;
@@ -56,12 +55,12 @@ export function failureIn(asked: ChannelHandoff, { ended = "replaced", error, ..
       }),
     "timed-out": () =>
       new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
-        why: "it was taken back: nothing will happen later",
+        why: "the request was withdrawn: nothing will happen later",
         next: `clm agent doctor ${ref}`,
       }),
     "left-pending": () =>
       new Fault("remote-timeout", `${name} did not take up the request in ${wait} s`, {
-        why: "somebody else made it, and it was left as it is: the agent may take it up later",
+        why: "somebody else made it, so it was left: the agent may take it up later",
         next: [again(asked, channel), `clm agent doctor ${ref}`],
       }),
     "in-use": () =>

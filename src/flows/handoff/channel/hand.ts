@@ -13,9 +13,9 @@ import { mustBeUp, mustHaveChannel } from "./possible.js";
 export interface ChannelOptions {
   /** Its name in the manifest: `discord`. */
   channel: string;
-  /** Its id, or how that begins; without it the one that was used last. */
+  /** Its id or a prefix of it; by default the one used last. */
   session?: string | undefined;
-  /** What an earlier request left in the middle is given up, and what is there already is handed once more. */
+  /** Give up an unfinished request, and repeat a completed one. */
   reset: boolean;
   /** Seconds. */
   wait: number;
@@ -32,18 +32,18 @@ export interface ChannelHandoffResult {
 
 const longestWait = 3600;
 
-/** Hands a session of an agent to one of its channels, by the agent's own means. Nothing comes back from a dry run. */
+/** Moves a session of an agent to one of its channels, by the agent's own means. Undefined after a dry run. */
 export async function handToChannel(
   session: Session,
   word: string,
   { channel, session: id, reset, wait }: ChannelOptions,
 ): Promise<ChannelHandoffResult | undefined> {
   if (!(wait > 0 && wait <= longestWait)) {
-    throw new Fault("bad-input", `nobody can wait for ${wait} seconds`, {
+    throw new Fault("bad-input", `--wait cannot be ${wait} seconds`, {
       why: `more than 0, and at most ${longestWait}`,
     });
   }
-  // The agent's own words may hold any of them.
+  // The agent's messages may contain any secret.
   hideSecrets(session);
   const target = await targetOf(session, word);
   mustHaveChannel(target, channel);
@@ -55,7 +55,7 @@ export async function handToChannel(
   const { agent } = asked;
   const told = { agent: agent.name, host: agent.host.name, session: before.id, title: before.title, channel };
   if (before.state === "completed" && before.platform === channel && !reset) {
-    session.ui.note("it was handed over before; --reset does it once more");
+    session.ui.note("it was handed over before; --reset repeats it");
     return { ...told, result: "already-there" };
   }
   const isLeft = before.state === "running";
@@ -66,7 +66,7 @@ export async function handToChannel(
     target: hostAndName(agent),
     summary: `hand session ${before.id} of ${agentId(agent)} to ${channel}`,
     question: isLeft
-      ? `Give up what ${agent.name} began for ${before.platform ?? "a channel"}? If it is still at work on it, both get mixed up.`
+      ? `Give up what ${agent.name} began for ${before.platform ?? "a channel"}? If it is still working on it, the two may mix.`
       : `Let everybody on ${channel} read what was said in ${before.id} (${before.title ?? "without a title"}, ${before.messages ?? 0} messages)?`,
   };
   const detail = { session: before.id, channel };
@@ -112,15 +112,15 @@ async function hand(session: Session, asked: ChannelHandoff, reset: boolean): Pr
 
 const progressOf = (name: string, { state, joined }: ChannelReply): string =>
   state === "running"
-    ? `${name} is at work on it`
+    ? `${name} is working on it`
     : joined
-      ? `it was asked before; waiting for ${name}`
+      ? `the same request exists already; waiting for ${name}`
       : `waiting for ${name}`;
 
-/** Who stopped is told what became of the request. */
+/** After Ctrl-C: what became of the request. */
 function stopped({ ui, signal }: Session, { agent, channel }: ChannelHandoff, { ended, state }: ChannelReply): unknown {
-  if (ended === "taken-back") ui.note("the request was taken back: nothing was handed over");
-  if (ended === "left-pending") ui.warn("somebody else made the request, and it was left as it is");
+  if (ended === "taken-back") ui.note("the request was withdrawn: nothing was handed over");
+  if (ended === "left-pending") ui.warn("somebody else made the request, so it was left");
   if (ended === "in-use") ui.warn(`the sessions of ${agent.name} were in use: the request may still be ${state}`);
   if (ended === "left-running") ui.warn(`${agent.name} had begun and goes on: the same command says what came of it`);
   if (ended === "completed") ui.note(`it was handed to ${channel} just before`);

@@ -10,7 +10,7 @@ import type { Session } from "../../session.js";
 
 const lookTimeout = 30_000;
 
-/** What can be said without asking the host: the version hands sessions to channels, and the agent has this one. */
+/** Checks that need no host: the version can do it, and the agent has the channel. */
 export function mustHaveChannel({ agent, resolved }: Target, channel: string): void {
   mustBeInstalled(agent);
   const { name, ref, record } = agent;
@@ -37,7 +37,7 @@ export function mustHaveChannel({ agent, resolved }: Target, channel: string): v
   }
 }
 
-/** A request is taken up by the agent's own process: one that is down would leave it where it is. */
+/** The agent's own process takes the request up, so it must run. */
 export async function mustBeUp(session: Session, { agent, resolved }: Target): Promise<void> {
   const connection = await session.pool.connect(agent.host);
   const asking = {

@@ -94,7 +94,7 @@ describe("the message about a request", () => {
   it("that is another's, or unknown, names its state", async () => {
     const left = failureIn(await asked(), { ended: "left-pending" });
     expect([left.fault, left.next[0], left.why.join()]).toEqual([
-      ...["remote-timeout", again, expect.stringContaining("left as it is")],
+      ...["remote-timeout", again, expect.stringContaining("so it was left")],
     ]);
     const locked = failureIn(await asked(), { ended: "in-use", state: "pending", error: "database is locked" });
     expect([locked.fault, locked.why]).toEqual([
