@@ -6,9 +6,13 @@ import { proxyOperations } from "./proxy-unit.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 
 /** What install wrote, unless the agent was adopted. The contents of its files are not clm's yet. */
-export function installedOperations(agent: ResolvedAgent, seen: ObservedHost, mark: string | undefined): Operation[] {
-  mustBeOurs(agent, seen, mark);
-  const { enabled: _, ...unit } = unitOperation(agent, seen.systemd);
-  const proxy = proxyOperations(agent, seen.systemd);
+export function installedOperations(
+  agent: ResolvedAgent,
+  observation: ObservedHost,
+  mark: string | undefined,
+): Operation[] {
+  mustBeOurs(agent, observation, mark);
+  const { enabled: _, ...unit } = unitOperation(agent, observation.systemd);
+  const proxy = proxyOperations(agent, observation.systemd);
   return mark === undefined ? proxy : [...accountOperations(agent, mark), unit, ...proxy];
 }

@@ -80,10 +80,10 @@ const read = (before: string | undefined): { before?: string } => (before === un
 const revealed = (text: PlannedFile["text"]): string => (text instanceof Secret ? text.reveal() : String(text ?? ""));
 
 /** The text of a file on the host; undefined when there is none. What cannot be read may hold more than clm's part. */
-export function textOf(agent: ResolvedAgent, path: string, seen: ObservedText | undefined): string | undefined {
+export function textOf(agent: ResolvedAgent, path: string, observed: ObservedText | undefined): string | undefined {
   // Taken for an empty file, the user's own text would be lost.
-  if (!seen) throw new Error(`${path} was not read`);
-  if (!seen.there || seen.text !== undefined) return seen.text;
+  if (!observed) throw new Error(`${path} was not read`);
+  if (!observed.there || observed.text !== undefined) return observed.text;
   throw new ManualFix(`file ${path}`, "remote-failed", `${path} on ${agent.host} cannot be read`, {
     why: "it is a link, not text, too large, or belongs to another user",
     next: asAgent(agent, ["ls", "-la", path]),

@@ -6,7 +6,7 @@ import type { Shell } from "../../remote/process.js";
 import type { Secret } from "../../secret.js";
 
 // The longest is a program that is slow to tell its version.
-const lookTimeout = 90_000;
+const probeTimeout = 90_000;
 
 /** Probes an agent on its host in one exec. The key is sent on stdin. */
 export function observe(
@@ -20,7 +20,7 @@ export function observe(
     host: agent.host,
     what: `how ${agent.name} is`,
     stdin: `${key.reveal()}\n`,
-    timeout: lookTimeout + (options.chat ? chatTimeout : 0),
+    timeout: probeTimeout + (options.chat ? chatTimeout : 0),
     signal,
   };
   return askHost(root, proofScript(agent, options), asking, parseObservation);

@@ -9,19 +9,19 @@ import type { Session } from "../session.js";
 import { typedAgain } from "../typed-again.js";
 
 /** What is asked of ports: the agent as it should be, and what was seen of its host. */
-interface Asked {
+interface PortContext {
   manifest: Manifest;
   /** Of every type: other agents of the host may be of another one. */
   types: readonly Manifest[];
   record: AgentRecord;
-  seen: Observation;
+  observation: Observation;
 }
 
 /** The agent's port: as it is, or another that nobody has on the host. */
 export function portFor(
   { argv }: Session,
   { host, name, record }: Agent,
-  { manifest, types, record: draft, seen: { ports, uid } }: Asked,
+  { manifest, types, record: draft, observation: { ports, uid } }: PortContext,
   wanted: number | "auto" | undefined,
 ): number {
   if (wanted === undefined || wanted === record.port) return record.port;
@@ -43,9 +43,13 @@ export function portFor(
  * A port that a channel listens on is nobody else's: not its own API's, nor another agent's of the host, running or not.
  * One that is new to the agent must be free on the host, too.
  */
-export function mustHaveOwnPorts({ argv }: Session, agent: Agent, { manifest, types, record, seen }: Asked): void {
+export function mustHaveOwnPorts(
+  { argv }: Session,
+  agent: Agent,
+  { manifest, types, record, observation }: PortContext,
+): void {
   const { host, name } = agent;
-  const { ports: listening, uid } = seen;
+  const { ports: listening, uid } = observation;
   const taken = [{ agent: "its own API", port: record.port }, ...ownProxy(record), ...takenPorts(host, name, types)];
   const fresh = newPorts(agent, manifest, record).map(({ port }) => port);
   for (const { field, port } of channelPorts(manifest, record)) {

@@ -39,24 +39,27 @@ export function mustBeReady(agent: Agent, verb: "start" | "restart"): void {
 }
 
 /** Checks that the host has everything the agent needs to run. */
-export async function mustBeRunnable(session: Session, agent: Agent): Promise<{ root: Shell; seen: Observation }> {
+export async function mustBeRunnable(
+  session: Session,
+  agent: Agent,
+): Promise<{ root: Shell; observation: Observation }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
   const place = keyRefOf(agent, manifest);
   mustHaveOneKey(session, place, agent.ref);
   const { key } = apiKeyOf(session, place);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
-  const seen = await observe(root, resolved, key, {}, session.signal);
-  const isTaken = seen.listeners.some(({ own }) => !own);
-  const needed = judge(resolved, seen).filter(
+  const observation = await observe(root, resolved, key, {}, session.signal);
+  const isTaken = observation.listeners.some(({ own }) => !own);
+  const needed = judge(resolved, observation).filter(
     ({ id }) =>
       id === "version" ||
       id === "files" ||
-      (id === "unit" && seen.unit.LoadState === "not-found") ||
+      (id === "unit" && observation.unit.LoadState === "not-found") ||
       (id === "port" && isTaken),
   );
   mustHold(needed, `${agentId(agent)} cannot run`);
-  return { root, seen };
+  return { root, observation };
 }
 
 /** The proofs that an agent started with --force must pass. It may not be able to answer, but it must not let everybody in. */

@@ -69,10 +69,15 @@ export async function prepare(
   mustHaveAccount(before, observation);
   const types = await loadManifests(session.configDir);
 
-  const port = portFor(session, agent, { manifest, types, record: drafted.record, seen: observation }, options.port);
+  const port = portFor(
+    session,
+    agent,
+    { manifest, types, record: drafted.record, observation: observation },
+    options.port,
+  );
   const desired = await withPort(drafted, agent, port);
   if (drafted.record !== agent.record)
-    mustHaveOwnPorts(session, agent, { ...desired, manifest, types, seen: observation });
+    mustHaveOwnPorts(session, agent, { ...desired, manifest, types, observation: observation });
   const down = ["inactive", "failed"].includes(observation.unit.ActiveState ?? "");
   const asked = options.serviceState ?? "up";
   const serviceState =

@@ -35,7 +35,7 @@ export interface ProveOptions {
 
 const pause = 700;
 /** Milliseconds after which a cause in the agent's log may end the waiting. */
-const wondering = 8000;
+const causeDelay = 8000;
 
 /**
  * Proves that what runs is this agent, that its API is locked, and that it answers. Probes until every proof passes, until one
@@ -48,7 +48,7 @@ export async function prove(session: Session, agent: Agent, options: ProveOption
 /** The proofs and the last observation. */
 export interface ProveResult {
   proofs: Proof[];
-  seen: Observation;
+  observation: Observation;
 }
 
 export async function proveAndObserve(session: Session, agent: Agent, options: ProveOptions): Promise<ProveResult> {
@@ -81,8 +81,8 @@ async function watch(
   const dialect = chat ? await (await agentType(resolved.manifest)).chat?.() : undefined;
   const missing = chat ? `${resolved.manifest.type} agents have no chat` : (noChat ?? "not asked for");
   const skipped = dialect ? undefined : missing;
-  const look = async (probe: Parameters<typeof observe>[3]) =>
-    withoutSecrets(ui, resolved, await observe(root, resolved, key, probe, signal), dialect?.errorHeader);
+  const probe = async (options: Parameters<typeof observe>[3]) =>
+    withoutSecrets(ui, resolved, await observe(root, resolved, key, options, signal), dialect?.errorHeader);
   const progress = options.progress ?? ui.progress(`validate ${resolved.name}`);
   const began = Date.now();
   let first: Observation | undefined;
@@ -93,20 +93,20 @@ async function watch(
   let connecting: number | undefined;
   try {
     for (;;) {
-      const seen = await look({ chat: answered === undefined ? dialect : undefined, connections });
-      first ??= seen;
+      const observation = await probe({ chat: answered === undefined ? dialect : undefined, connections });
+      first ??= observation;
       // An answer of an earlier process proves nothing about this one.
-      if (process !== undefined && process !== seen.unit.MainPID) answered = undefined;
-      process = seen.unit.MainPID;
+      if (process !== undefined && process !== observation.unit.MainPID) answered = undefined;
+      process = observation.unit.MainPID;
       // A truncated answer may mean that the process ended: the next probe shows it.
-      const brokeOff = seen.chat?.status === 0;
-      answered = seen.chat ?? answered;
-      asked = seen.asked ?? asked;
-      if (answered) seen.chat = answered;
-      const proofs = judge(resolved, seen, { first, chat: dialect, noChat: skipped });
+      const brokeOff = observation.chat?.status === 0;
+      answered = observation.chat ?? answered;
+      asked = observation.asked ?? asked;
+      if (answered) observation.chat = answered;
+      const proofs = judge(resolved, observation, { first, chat: dialect, noChat: skipped });
       if (isProven(proofs)) {
         progress.done(`${resolved.name} is proven`);
-        return { proofs, seen };
+        return { proofs, observation };
       }
       const waited = Date.now() - began;
       // A proof that only needs time is judged last, however long the others took.
@@ -117,16 +117,18 @@ async function watch(
           ? Date.now() - (connecting ?? began) > resolved.manifest.api.timeout.channels
           : waited > timeout + (onlyTime ? settled * 2000 : 0);
       const over =
-        timeUp || (!brokeOff && isFinal(seen, first, proofs)) || (waited > wondering && answersAll(seen) && !onlyTime);
+        timeUp ||
+        (!brokeOff && isFinal(observation, first, proofs)) ||
+        (waited > causeDelay && answersAll(observation) && !onlyTime);
       const [failed] = failuresIn(proofs);
       const since = failed?.id === "chat" ? asked : undefined;
-      const { words } = over || waited > wondering ? await look({ words: { since } }) : seen;
+      const { words } = over || waited > causeDelay ? await probe({ words: { since } }) : observation;
       if (over || finalCause(resolved, words, proofs)) {
         progress.fail();
-        return { proofs: withCause(resolved, withoutUndue(proofs), words), seen };
+        return { proofs: withCause(resolved, withoutUndue(proofs), words), observation };
       }
       progress.update(proofs.find(({ result }) => result === "fail")?.reason ?? "");
-      await sleep(pauseAfter(seen, proofs), undefined, { signal });
+      await sleep(pauseAfter(observation, proofs), undefined, { signal });
     }
   } catch (error) {
     progress.fail();
@@ -135,9 +137,9 @@ async function watch(
 }
 
 /** Whether the only failure is that the agent is stopped. */
-export function isMerelyStopped({ proofs, seen }: ProveResult): boolean {
-  const { LoadState, ActiveState } = seen.unit;
-  if (LoadState === "not-found" || ActiveState !== "inactive" || seen.listeners.length > 0) return false;
+export function isMerelyStopped({ proofs, observation }: ProveResult): boolean {
+  const { LoadState, ActiveState } = observation.unit;
+  if (LoadState === "not-found" || ActiveState !== "inactive" || observation.listeners.length > 0) return false;
   return proofs.every(({ id, result }) => result !== "fail" || id === "unit" || id === "port");
 }
 
@@ -148,14 +150,14 @@ export function isMerelyStopped({ proofs, seen }: ProveResult): boolean {
 function withoutSecrets(
   ui: Session["ui"],
   resolved: ResolvedAgent,
-  { words, chat, ...seen }: Observation,
+  { words, chat, ...observation }: Observation,
   errorHeader: string | undefined,
 ): Observation {
   const shown = (name: string, value: string) => (name === errorHeader ? ui.redact(value) : value);
   const headers = Object.entries(chat?.headers ?? {}).map(([name, value]) => [name, shown(name, value)]);
   return {
-    ...seen,
-    ...withoutSecretsIn({ ...seen, words }, ui.redact, resolved),
+    ...observation,
+    ...withoutSecretsIn({ ...observation, words }, ui.redact, resolved),
     words: words.map(ui.redact),
     ...(chat && { chat: { ...chat, headers: Object.fromEntries(headers), body: redactedBody(chat.body, ui.redact) } }),
   };
@@ -189,13 +191,15 @@ const answersAll = ({ answers }: Observation): boolean => {
 };
 
 /** Whether waiting cannot make the failed proofs pass. */
-function isFinal(seen: Observation, first: Observation, proofs: Proof[]): boolean {
+function isFinal(observation: Observation, first: Observation, proofs: Proof[]): boolean {
   const failed = new Set(proofs.filter(({ result }) => result === "fail").map(({ id }) => id));
   if (failed.has("version") || failed.has("files") || failed.has("chat") || failed.has("mcp")) return true;
   if (proofs.some(({ cause }) => cause === "refused")) return true;
-  if (seen.unit.ActiveState === "failed" || seen.unit.ActiveState === "inactive") return true;
-  if (restartsOf(seen) - restartsOf(first) >= 2) return true;
-  if (failed.has("port") && seen.listeners.length > 0) return true;
+  if (observation.unit.ActiveState === "failed" || observation.unit.ActiveState === "inactive") return true;
+  if (restartsOf(observation) - restartsOf(first) >= 2) return true;
+  if (failed.has("port") && observation.listeners.length > 0) return true;
   // It answers, and wrongly.
-  return seen.answers.health === 200 && answersAll(seen) && [...failed].some((id) => id.startsWith("auth."));
+  return (
+    observation.answers.health === 200 && answersAll(observation) && [...failed].some((id) => id.startsWith("auth."))
+  );
 }

@@ -25,14 +25,14 @@ export interface StartResult {
 /** Start: the unit is enabled and running, and the process on its port is this agent. */
 export const startAgent = (session: Session, ref: string, { force }: StartOptions): Promise<StartResult> =>
   withLockedAgent(session, ref, async (agent) => {
-    const { root, seen } = await mustBeStartable(session, agent, "start", force);
+    const { root, observation } = await mustBeStartable(session, agent, "start", force);
     const action = { verb: "agent start", target: hostAndName(agent), summary: `start ${agentId(agent)}` };
     return flow(session, action, async (phases) => {
       const { change, record } = phases;
       const { unit: name, down } = agent.record;
       if (down) await record("the agent should run", () => setDown(session, agent, false));
       const operations = [unit(name, { enabled: true, state: "started" })];
-      const changes = isUp(seen) ? [] : changesOf(await change(`start ${name}`, { root, operations }));
+      const changes = isUp(observation) ? [] : changesOf(await change(`start ${name}`, { root, operations }));
       return { agent, changes, proofs: await mustAnswer(phases, session, agent, { verb: "start", force }) };
     });
   });
@@ -68,7 +68,8 @@ export async function mustAnswer(
 ): Promise<Proof[]> {
   const lenient = force && agent.record.onboarding.state !== "ready";
   const options = { chat: false, noChat: "asked by clm agent configure", ...(lenient && { timeout: settleTime }) };
-  const required = ({ proofs, seen }: ProveResult) => (lenient ? requiredWithForce(proofs, seen) : proofs);
+  const required = ({ proofs, observation }: ProveResult) =>
+    lenient ? requiredWithForce(proofs, observation) : proofs;
   const proved = await prove(`validate ${agent.name}`, (progress) =>
     proveAndObserve(session, agent, { ...options, progress }),
   );

@@ -53,9 +53,15 @@ async function asInstalled(session: Session, agent: Agent): Promise<SyncResult> 
   const { resolved } = await targetOf(session, hostAndName(agent));
   const { key } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));
   const root = (await session.pool.connect(agent.host)).as("root");
-  const seen = await observe(root, resolved, key, { planned: { salt: "", reads: { texts: {} } } }, session.signal);
-  mustHaveAccount(resolved, seen);
-  const operations = installedOperations(resolved, seen, agent.record.mark);
+  const observation = await observe(
+    root,
+    resolved,
+    key,
+    { planned: { salt: "", reads: { texts: {} } } },
+    session.signal,
+  );
+  mustHaveAccount(resolved, observation);
+  const operations = installedOperations(resolved, observation, agent.record.mark);
   const action = { verb, target: hostAndName(agent), summary: `repair ${agentId(agent)}` };
   return flow(session, action, async ({ change }) => {
     const changes = changesOf(await change(`repair ${agent.name}`, { root, operations }));

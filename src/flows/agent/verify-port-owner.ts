@@ -45,11 +45,16 @@ export async function verifyPortOwner(
   const { key } = apiKeyOf(session, place);
   const connection = await waitFor(connecting, { signal });
   const asking = { host: resolved.host, what: `who holds the port of ${resolved.name}`, timeout: probeTimeout, signal };
-  const look = async () => {
-    const seen = await askHost(await rootShellOf(connection), portOwnerScript(resolved), asking, parseObservation);
-    const trouble = portOwnerFault(resolved, seen);
+  const probe = async () => {
+    const observation = await askHost(
+      await rootShellOf(connection),
+      portOwnerScript(resolved),
+      asking,
+      parseObservation,
+    );
+    const trouble = portOwnerFault(resolved, observation);
     if (trouble) throw trouble;
   };
-  const api = new VerifiedPort(connection, resolved.port, () => waitFor(look(), { signal }));
+  const api = new VerifiedPort(connection, resolved.port, () => waitFor(probe(), { signal }));
   return { api, connection, resolved, key };
 }

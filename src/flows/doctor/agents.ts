@@ -47,15 +47,15 @@ async function examineHost(session: Session, agents: readonly Agent[]): Promise<
   );
 }
 
-interface Asked {
+interface HostSymptoms {
   symptoms: (Symptoms | undefined)[];
   clock?: Clock | undefined;
   fault?: Fault | undefined;
 }
 
-const nothing: Asked = { symptoms: [] };
+const nothing: HostSymptoms = { symptoms: [] };
 
-async function askSymptoms(session: Session, host: Host, resolvedAgents: ResolvedAgent[]): Promise<Asked> {
+async function askSymptoms(session: Session, host: Host, resolvedAgents: ResolvedAgent[]): Promise<HostSymptoms> {
   try {
     const root = await rootOn(session, host);
     const script = symptomsScript(resolvedAgents);
@@ -83,7 +83,7 @@ const withoutSecrets = ({ ui }: Session, symptoms: Symptoms): Symptoms => ({
 async function checksOf(
   session: Session,
   found: AgentStatus,
-  { own: symptoms, clock, fault }: Omit<Asked, "symptoms"> & { own: Symptoms | undefined },
+  { own: symptoms, clock, fault }: Omit<HostSymptoms, "symptoms"> & { own: Symptoms | undefined },
 ): Promise<Check[]> {
   const { agent, observation, resolved, wanted, key } = found;
   const { record } = agent;

@@ -60,7 +60,7 @@ export function statusFrom(
   const [wanted, at] = [wantedOf(agent), stamp(session)];
   const { state, reason, proofs, strays } = judgeStatus(resolved, observation, {
     ...{ wanted, key, unfinished: unfinished(agent), unanswered: unanswered(session, agent) },
-    ...(drift && record.status === "installed" && { drift: told(drift) }),
+    ...(drift && record.status === "installed" && { drift: driftSummary(drift) }),
   });
   return {
     ...{ agent, state, wanted, at, provenAt: provenAt ?? at, observation, resolved, target, key, proofs, drift },
@@ -70,7 +70,7 @@ export function statusFrom(
   };
 }
 
-function told(drift: Drift): NonNullable<Expected["drift"]> {
+function driftSummary(drift: Drift): NonNullable<Expected["drift"]> {
   if ("unknown" in drift) return drift;
   // A restart alone only follows from another difference.
   const differs = drift.changes.filter(({ differences }) => !differences.every(({ kind }) => kind === "restart"));
@@ -124,12 +124,12 @@ const lastStatusOf = ({ at, state, reason, observation }: AgentStatus): LastStat
 /** Records statuses for when a host is unreachable. A directory that cannot be written is no error. */
 export function saveStatuses({ configDir, hosts, ui }: Session, found: readonly AgentStatus[]): void {
   const known = readLastStatuses(configDir);
-  const seen = found.flatMap((each): [string, LastStatus][] => {
-    const [title, sighting] = [agentId(each.agent), each.observation ? lastStatusOf(each) : each.last];
-    return sighting && sighting.at > (known[title]?.at ?? "") ? [[title, sighting]] : [];
+  const newer = found.flatMap((each): [string, LastStatus][] => {
+    const [title, status] = [agentId(each.agent), each.observation ? lastStatusOf(each) : each.last];
+    return status && status.at > (known[title]?.at ?? "") ? [[title, status]] : [];
   });
-  if (seen.length === 0) return;
+  if (newer.length === 0) return;
   const there = new Set(agentsOf(hosts.read()).map(agentId));
-  if (!saveLastStatuses(configDir, Object.fromEntries(seen), (key) => there.has(key)))
-    ui.debug(`what was seen could not be kept in ${configDir}`);
+  if (!saveLastStatuses(configDir, Object.fromEntries(newer), (key) => there.has(key)))
+    ui.debug(`the last status could not be saved in ${configDir}`);
 }

@@ -19,7 +19,7 @@ export interface AgentDrift {
 }
 
 // The longest is a program that is slow to tell its version.
-const lookTimeout = 90_000;
+const probeTimeout = 90_000;
 
 /** Diff: agents as they are against how they were configured, each host with one connection and one exec. Changes nothing. */
 export async function compareAgents(
@@ -38,7 +38,7 @@ async function compareOn(session: Session, agents: readonly Agent[], salt: strin
   const [first] = agents;
   if (!first) return [];
   try {
-    const [root, looked] = await Promise.all([
+    const [root, targets] = await Promise.all([
       rootOn(session, first.host),
       Promise.all(
         agents.map(async (agent) => {
@@ -49,19 +49,19 @@ async function compareOn(session: Session, agents: readonly Agent[], salt: strin
         }),
       ),
     ]);
-    const { text, fault } = await askHostPartially(root, driftScript(looked), {
+    const { text, fault } = await askHostPartially(root, driftScript(targets), {
       host: first.host.name,
       what: "how its agents are",
-      timeout: lookTimeout,
+      timeout: probeTimeout,
       signal: session.signal,
     });
     const observations = parseStatusObservations(text, agents.length);
-    const told = agents.flatMap((agent, at) => {
-      const seen = observations[at]?.basics;
-      return seen ? [{ agent, seen, expected: looked[at]?.expected }] : [];
+    const observed = agents.flatMap((agent, at) => {
+      const basics = observations[at]?.basics;
+      return basics ? [{ agent, basics, expected: targets[at]?.expected }] : [];
     });
-    const drifts = await driftOnHost(session, root, told, { salt });
-    const driftOf = new Map(told.map(({ agent }, at) => [agent, drifts[at]]));
+    const drifts = await driftOnHost(session, root, observed, { salt });
+    const driftOf = new Map(observed.map(({ agent }, at) => [agent, drifts[at]]));
     return agents.map((agent) => ({ agent, drift: driftOf.get(agent) ?? unknownBy(fault) }));
   } catch (error) {
     session.signal.throwIfAborted();

@@ -36,7 +36,7 @@ export async function expectedOf(session: Session, agent: Agent): Promise<Expect
 export interface ObservedAgent {
   agent: Agent;
   expected: Expected;
-  seen: Observation;
+  basics: Observation;
 }
 
 // Checking a file takes no time; a host that is slow to answer does.
@@ -77,7 +77,7 @@ interface Comparison {
 
 async function comparisonOf(
   session: Session,
-  { agent, expected, seen }: ObservedAgent,
+  { agent, expected, basics: observation }: ObservedAgent,
   salt: string,
   details: DetailOptions,
 ): Promise<Comparison | Drift> {
@@ -86,12 +86,12 @@ async function comparisonOf(
     const { record } = agent;
     const { manifest } = await loadType(session.configDir, record.type);
     const resolved = resolvedAgent(manifest, agent);
-    const lost = lostIn(resolved, seen);
-    if (!seen.account) return { changes: [], lost };
+    const lost = lostIn(resolved, observation);
+    if (!observation.account) return { changes: [], lost };
     const plan = orManualFix(() =>
       expected
-        ? planFor(expected, seen, { salt, serviceState: recordedServiceState(record) })
-        : installedOperations(resolved, seen, record.mark),
+        ? planFor(expected, observation, { salt, serviceState: recordedServiceState(record) })
+        : installedOperations(resolved, observation, record.mark),
     );
     if ("reason" in plan) return { changes: [], lost: [...lost, plan] };
     if (Array.isArray(plan)) return { operations: plan, lost, changes: changesOf };
@@ -109,10 +109,10 @@ export function unknownBy(error: unknown): Extract<Drift, { unknown: string }> {
 }
 
 /** Its account and its program: only install brings those. */
-function lostIn(agent: ResolvedAgent, seen: Observation): ManualDifference[] {
-  const version = judge(agent, seen).find(({ id, result }) => id === "version" && result === "fail");
+function lostIn(agent: ResolvedAgent, observation: Observation): ManualDifference[] {
+  const version = judge(agent, observation).find(({ id, result }) => id === "version" && result === "fail");
   if (!version) return [];
   const { reason, fix } = version;
-  const what = seen.account ? `program ${agent.paths.launcher}` : `user ${agent.user}`;
+  const what = observation.account ? `program ${agent.paths.launcher}` : `user ${agent.user}`;
   return [{ what, reason, ...(fix !== undefined && { fix }) }];
 }

@@ -39,8 +39,8 @@ export interface FleetProbeOptions extends HostProbeOptions {
   tell?: (host: Host, found: AgentStatus[]) => void;
 }
 
-const lookTimeout = 90_000;
-const glanceTimeout = 15_000;
+const probeTimeout = 90_000;
+const quickTimeout = 15_000;
 /** The part of the time that is reserved for the drift check. */
 const driftShare = 0.25;
 /** Agents that a host probes in parallel; more take longer. */
@@ -70,7 +70,7 @@ export async function probeAgents(
 export async function probeAgentsOn(
   session: Session,
   agents: readonly Agent[],
-  { drift, timeout = lookTimeout }: HostProbeOptions,
+  { drift, timeout = probeTimeout }: HostProbeOptions,
 ): Promise<AgentStatus[]> {
   const [first] = agents;
   if (!first) return [];
@@ -80,12 +80,12 @@ export async function probeAgentsOn(
   try {
     const salt = newSalt();
     // Reading manifests takes about as long as the handshake: both at once.
-    const [root, looks] = await Promise.all([
+    const [root, targets] = await Promise.all([
       waitFor(rootOn(session, first.host), { signal }),
       Promise.all(agents.map((agent) => targetFor(session, agent, drift ? salt : undefined).catch(asFault))),
     ]);
     const able = agents.flatMap((agent, at) => {
-      const target = looks[at];
+      const target = targets[at];
       return target && !(target instanceof Fault) ? [{ agent, target, ...keyOf(session, agent, target) }] : [];
     });
     const script = statusScript(able.map(({ target }) => target));
@@ -94,20 +94,20 @@ export async function probeAgentsOn(
       timeout: Math.max(1, deadline.left() - (drift ? total * driftShare : 0)),
       stdin: able.map(({ secret }) => `${secret}\n`).join(""),
     });
-    const seen = able.flatMap(({ agent, target, key }, at) => {
+    const observed = able.flatMap(({ agent, target, key }, at) => {
       const observation = observations[at] && withoutSecrets(session.ui, observations[at], target.resolved);
       return observation
-        ? [{ agent, target, key, observation, seen: observation.basics, expected: target.expected }]
+        ? [{ agent, target, key, observation, basics: observation.basics, expected: target.expected }]
         : [];
     });
     const drifts = drift
-      ? await (await loadDrift()).driftOnHost(session, root, seen, { salt, timeout: Math.max(1, deadline.left()) })
+      ? await (await loadDrift()).driftOnHost(session, root, observed, { salt, timeout: Math.max(1, deadline.left()) })
       : [];
-    const found = seen.map(({ agent, ...brought }, at) =>
-      statusFrom(session, agent, { ...brought, drift: drifts[at] }),
+    const found = observed.map(({ agent, ...result }, at) =>
+      statusFrom(session, agent, { ...result, drift: drifts[at] }),
     );
     return agents.map((agent, at) => {
-      const why = looks[at] instanceof Fault ? looks[at] : fault;
+      const why = targets[at] instanceof Fault ? targets[at] : fault;
       return found.find((each) => each.agent === agent) ?? unreachable(session, agent, why);
     });
   } catch (error) {
@@ -165,9 +165,9 @@ function withoutSecrets(
   const versionOf = (line: string) => (saysVersion(resolved, line) ? line : redact(line));
   const { words, lastError } = observation;
   const version = observation.basics.version === undefined ? {} : { version: versionOf(observation.basics.version) };
-  const seen = { ...observation.basics, ...version, ...withoutSecretsIn(observation.basics, redact, resolved) };
+  const basics = { ...observation.basics, ...version, ...withoutSecretsIn(observation.basics, redact, resolved) };
   return {
-    ...{ ...observation, basics: seen, words: words.map(redact), channels: currentChannels(seen) },
+    ...{ ...observation, basics, words: words.map(redact), channels: currentChannels(basics) },
     ...(lastError !== undefined && { lastError: redact(lastError) }),
   };
 }
@@ -187,7 +187,7 @@ export async function quickProbeOn(
   const [first] = known;
   if (!first) return before.map(() => undefined);
   const { host } = first.found.agent;
-  const total = glanceTimeout * Math.ceil(known.length / few);
+  const total = quickTimeout * Math.ceil(known.length / few);
   const deadline = session.clock.deadline(total, () => tooSlow(host, total, false));
   try {
     const root = await waitFor(rootOn(session, host), { signal: AbortSignal.any([session.signal, deadline.signal]) });
@@ -200,8 +200,8 @@ export async function quickProbeOn(
       const { target, observation: whole } = known[at] ?? {};
       // A slow agent would delay the others if it was fully probed every time.
       if (!target || !whole) return isFault(found.fault, "remote-timeout") ? found : undefined;
-      const glance = observations[at] && withoutSecrets(session.ui, observations[at], target.resolved);
-      const observation = glance && refreshStatus(whole, glance);
+      const quick = observations[at] && withoutSecrets(session.ui, observations[at], target.resolved);
+      const observation = quick && refreshStatus(whole, quick);
       const { agent, key, drift, provenAt } = found;
       return observation && statusFrom(session, agent, { target, observation, key, drift, provenAt });
     });

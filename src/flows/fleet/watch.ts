@@ -20,7 +20,7 @@ export interface WatchOptions extends HostProbeOptions {
 }
 
 /** Milliseconds between full probes. Each leaves a refused key or two in the agent's log. */
-const wholeAgain = 60_000;
+const fullProbeInterval = 60_000;
 
 interface Watched {
   found: AgentStatus[];
@@ -43,14 +43,14 @@ export async function watchAgents(session: Session, watching: WatchOptions): Pro
   });
   failure.catch(() => {});
 
-  async function lookAt(host: Host, agents: Agent[]): Promise<void> {
+  async function probeHost(host: Host, agents: Agent[]): Promise<void> {
     const before = hosts.get(host.name);
     const began = now().getTime();
-    const whole = !before || began - before.whole >= wholeAgain || !sameAgents(before.found, agents);
-    const looked = whole
+    const whole = !before || began - before.whole >= fullProbeInterval || !sameAgents(before.found, agents);
+    const probed = whole
       ? await probeAgentsOn(session, agents, watching)
-      : await lookAgain(session, before.found, agents, { ...watching, tell: (found) => tell(host, found) });
-    const found = looked.map((each) =>
+      : await probeAgain(session, before.found, agents, { ...watching, tell: (found) => tell(host, found) });
+    const found = probed.map((each) =>
       withLastStatus(
         each,
         before?.found.find(({ agent }) => isSame(agent, each.agent)),
@@ -70,7 +70,7 @@ export async function watchAgents(session: Session, watching: WatchOptions): Pro
     for (const those of byHost(agents)) {
       const host = those[0]?.host;
       if (!host || busy.has(host.name)) continue;
-      const work = lookAt(host, those)
+      const work = probeHost(host, those)
         .catch((error) => signal.aborted || failed(error))
         .finally(() => busy.delete(host.name));
       busy.set(
@@ -104,19 +104,19 @@ const sameAgents = (found: AgentStatus[], agents: Agent[]): boolean =>
     agents.map(({ name, record }) => [name, record]),
   );
 
-async function lookAgain(
+async function probeAgain(
   session: Session,
   before: AgentStatus[],
   agents: Agent[],
   { tell, ...looking }: HostProbeOptions & { tell: (found: AgentStatus[]) => void },
 ): Promise<AgentStatus[]> {
   const known = before.map((found, at) => ({ ...found, agent: agents[at] ?? found.agent }));
-  const glanced = await quickProbeOn(session, known);
+  const quick = await quickProbeOn(session, known);
   // A starting agent changes by itself.
-  const settled = glanced.map((found) => (found?.state === "starting" ? undefined : found));
+  const settled = quick.map((found) => (found?.state === "starting" ? undefined : found));
   const due = agents.filter((_, at) => !settled[at]);
   // An agent that does not answer must not hold up those that do.
   if (due.length > 0) tell(settled.filter((found) => found !== undefined));
-  const looked = due.length > 0 ? await probeAgentsOn(session, due, looking) : [];
-  return agents.flatMap((agent, at) => settled[at] ?? looked.find((found) => found.agent === agent) ?? []);
+  const probed = due.length > 0 ? await probeAgentsOn(session, due, looking) : [];
+  return agents.flatMap((agent, at) => settled[at] ?? probed.find((found) => found.agent === agent) ?? []);
 }

@@ -254,14 +254,16 @@ describe("its own proxy's port", () => {
   if (!seen) throw new Error("the lines do not go to the end");
 
   it("is not given to its API", () => {
-    const fault = faultOf(() => portFor(session, agent, { manifest, types: [manifest], record, seen }, 8700));
+    const fault = faultOf(() =>
+      portFor(session, agent, { manifest, types: [manifest], record, observation: seen }, 8700),
+    );
     expect(fault.message).toBe("port 8700 belongs to an agent on this host; nothing was changed");
   });
 
   it("is not given to its channels", () => {
     const wanted = { ...record, channels: { webhook: { port: "8700" } } };
     const fault = faultOf(() =>
-      mustHaveOwnPorts(session, agent, { manifest, types: [manifest], record: wanted, seen }),
+      mustHaveOwnPorts(session, agent, { manifest, types: [manifest], record: wanted, observation: seen }),
     );
     expect(fault.why).toEqual(["its own proxy has it on wolf"]);
   });

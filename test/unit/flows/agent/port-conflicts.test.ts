@@ -20,10 +20,12 @@ function agentBeside(others: Record<string, AgentRecord>, record = recordOf(8642
 }
 
 /** As proof.sh prints them: `port/uid`. */
-function seenWith(listening: string[]) {
-  const seen = parseObservation(["uid=1001", ...listening.map((each) => `port=${each}`), "end=yes", ""].join("\n"));
-  if (!seen) throw new Error("the lines do not go to the end");
-  return seen;
+function observationWith(listening: string[]) {
+  const observation = parseObservation(
+    ["uid=1001", ...listening.map((each) => `port=${each}`), "end=yes", ""].join("\n"),
+  );
+  if (!observation) throw new Error("the lines do not go to the end");
+  return observation;
 }
 
 const session = { argv: ["agent", "configure", "ada", "--channel", "webhook"] } as never;
@@ -89,7 +91,7 @@ describe("the ports that channels listen on", () => {
         manifest,
         types: [manifest],
         record: recordOf(8642, channels),
-        seen: seenWith(listening),
+        observation: observationWith(listening),
       });
     if (!refused) return check();
     try {
@@ -114,7 +116,7 @@ describe("the ports that channels listen on", () => {
       manifest,
       types: [manifest],
       record: recordOf(8642, { webhook: { port: "8648" } }),
-      seen: seenWith(["8642/0"]),
+      observation: observationWith(["8642/0"]),
     };
     expect(portFor(session, agent, asked, "auto")).toBe(8649);
     expect(() => portFor(session, agent, asked, 8647)).toThrow("port 8647 belongs to an agent");

@@ -24,15 +24,15 @@ const stranger = ["listen=00000000/7", "holder=no 900 bob python3"];
 const answers = (none: number, wrong: number) => ["health=200", `none=${none}`, `wrong=${wrong}`, "own=401"];
 
 function look(lines: string[]) {
-  const seen = parseObservation([...lines, "end=1"].join("\n"));
-  if (!seen) throw new Error("the lines do not go to the end");
-  return { seen, proofs: judge(agent, seen, { noChat: "not asked" }) };
+  const observation = parseObservation([...lines, "end=1"].join("\n"));
+  if (!observation) throw new Error("the lines do not go to the end");
+  return { observation, proofs: judge(agent, observation, { noChat: "not asked" }) };
 }
 
 describe("an agent that is started by force", () => {
   const failed = (lines: string[]) => {
-    const { proofs, seen } = look(lines);
-    return requiredWithForce(proofs, seen)
+    const { proofs, observation } = look(lines);
+    return requiredWithForce(proofs, observation)
       .filter(({ result }) => result === "fail")
       .map(({ id }) => id);
   };
