@@ -19,9 +19,8 @@ export function settingsOf({ user, unit, paths }: ResolvedAgent): string {
 export const apiSettings = ({ port, manifest: { api }, settings }: ResolvedAgent): string =>
   sh`port=${port} health=${fill(api.health, settings) ?? api.health} models=${api.models ?? ""}`;
 
-/** The call that checks what the agent serves on its port. */
-export const serviceCalls = ({ serves }: ResolvedAgent): string[] =>
-  ({ http: ["probe_api"], tcp: ["probe_port"], none: [] })[serves];
+/** The call that checks what the agent serves on its port, and what else its processes listen on. */
+export const serviceCalls = ({ serves }: ResolvedAgent): string[] => [serves === "http" ? "probe_api" : "probe_port"];
 
 /** The call that reads the installed version, by `probe_version` or a function that guards it, and says it as the launcher would. */
 export function versionCall(agent: ResolvedAgent, see = "probe_version"): string {

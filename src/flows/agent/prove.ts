@@ -119,7 +119,7 @@ async function watch(
       const over =
         timeUp ||
         (!brokeOff && isFinal(observation, first, proofs)) ||
-        (waited > causeDelay && answersAll(observation) && !onlyTime);
+        (waited > causeDelay && (answersAll(observation) || isOnlyOpen(proofs)) && !onlyTime);
       const [failed] = failuresIn(proofs);
       const since = failed?.id === "chat" ? asked : undefined;
       const { words } = over || waited > causeDelay ? await probe({ words: { since } }) : observation;
@@ -183,6 +183,9 @@ function pauseAfter({ age = 0 }: Observation, proofs: Proof[]): number {
   if (failed.length === 1 && failed[0]?.cause === "young") return Math.max(pause, (settled - age) * 1000);
   return failed.every(needsTime) ? 2000 : pause;
 }
+
+/** Whether nothing is wrong but ports that other machines reach. */
+const isOnlyOpen = (proofs: Proof[]): boolean => failuresIn(proofs).every(({ id }) => id === "listeners");
 
 /** Whether it answered every request: its answers will not change by waiting. */
 const answersAll = ({ answers }: Observation): boolean => {

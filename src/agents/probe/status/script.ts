@@ -129,7 +129,7 @@ function glance(target: ProbeTarget): string {
     "probe_room",
     ...files.read,
     "probe_open_ports",
-    ...(agent.serves === "none" ? [] : ["probe_port"]),
+    "probe_port",
     ...(agent.serves === "http" ? ["probe_health"] : []),
     "probe_reached",
   ].join("\n");
