@@ -1,9 +1,9 @@
-import { isProven } from "../../agents/probe/proof/proof.js";
 import { Fault } from "../../errors.js";
 import { type Agent, agentId } from "../../state/agents.js";
+import type { Phases } from "../flow.js";
 import type { Session } from "../session.js";
 import type { NewSecrets } from "./answers.js";
-import { type ApplyResult, apply } from "./apply.js";
+import { type ApplyResult, applyIn } from "./apply.js";
 import { desire } from "./desire.js";
 import { mustNotDrop } from "./foreign-variables.js";
 import { mustHold } from "./preconditions.js";
@@ -28,10 +28,10 @@ export async function prepareChanged(session: Session, agent: Agent, secrets: Ne
 }
 
 /** Applies such a plan, and proves it: everything except a model's answer. */
-export async function applyChanged(session: Session, prepared: Prepared, verb: string): Promise<ApplyResult> {
+export async function applyChanged(phases: Phases, session: Session, prepared: Prepared): Promise<ApplyResult> {
   const { agent, down } = prepared;
-  const applied = await apply(session, prepared, { verb, skipChat: true, validate: !down });
-  if (!down && !isProven(applied.proofs)) {
+  const applied = await applyIn(phases, session, prepared, { skipChat: true, validate: !down });
+  if (applied.proofs.length > 0) {
     mustHold(applied.proofs, `${agentId({ ...agent, record: applied.record })} does not answer as it should`);
   }
   return applied;

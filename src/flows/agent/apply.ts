@@ -8,7 +8,8 @@ import { isProven, type Proof } from "../../agents/probe/proof/proof.js";
 import type { Operation } from "../../remote/operations/operation.js";
 import { type AgentRecord, ownedNames } from "../../state/agent.js";
 import { type Agent, hostAndName, secretOwner } from "../../state/agents.js";
-import { flow } from "../flow.js";
+import type { Progress } from "../../ui/ui.js";
+import { flow, type Phases } from "../flow.js";
 import type { Session } from "../session.js";
 import { changeRecord, recordProofs, withAnswers, withState } from "./agent-record.js";
 import type { NewSecrets } from "./answers.js";
@@ -45,51 +46,58 @@ export interface ApplyResult {
 /** Brings the host to a prepared plan, restarts the agent when that changed something, proves it, and records both. */
 export async function apply(session: Session, prepared: Prepared, options: ApplyOptions): Promise<ApplyResult> {
   const { agent, desired, root, plan } = prepared;
-  const { changesIn } = await import("../../agents/plan/plan.js");
-  const operations = options.restart ? plan.operations.map(restarting(agent.record.unit)) : plan.operations;
   const action = {
     verb: options.verb,
     target: hostAndName(agent),
     summary: `configure ${agent.name} on ${agent.host.name}`,
   };
-  if (session.gate.dryRun) {
-    const changes = changesIn(plan, await session.gate.converge(action, root, operations));
-    return { record: desired.record, changes, proofs: [] };
-  }
-  return flow(session, action, async ({ change, prove, record }) => {
-    await record("new secrets", () => storeSecrets(session, agent, options.secrets));
-    const owned = ownedAfter(agent, plan);
-    const begun = (await record("answers", () => recordAnswers(session, prepared, owned))) ?? agent.record;
-
-    const changes = changesIn(plan, await change(`configure ${agent.name}`, { root, operations }));
-    const rendered = { owned, digest: desired.digest, at: session.now().toISOString() };
-    const current = { ...agent, record: begun };
-    const written =
-      (await record("what is on the host", () => recordRendered(session, current, plan, rendered, changes))) ?? begun;
-    await record("removed secrets", () => forgetSecrets(session, agent, options.forget));
-    if (options.tellRuntime ?? true) tellRuntime(session, agent, plan, changes);
-    if (!(options.validate ?? shouldRun(plan))) return { record: written, changes, proofs: [] };
-
-    const configured = { ...agent, record: written };
-    const noChat = whyNoChat(session, configured, plan, options, changes);
-    const isSame = changes.length === 0 && noChat !== undefined;
-    const known = isSame ? judge(plan.agent, prepared.observation, { noChat }) : [];
-    const proving = { chat: noChat === undefined, noChat, connections: options.connections ?? false };
-    // What the probe before the change saw is enough when nothing changed.
-    const proofs = isProven(known)
-      ? known
-      : ((await prove(
-          `validate ${agent.name}`,
-          (progress) => proveAgent(session, configured, { ...proving, progress }),
-          isProven,
-        )) ?? []);
-    const proven = await record("proofs", () => recordProofs(session, configured, desired, proofs));
-    if (desired.keyPending && isProven(proofs)) {
-      await record("the new key", () => promoteKey(session, keyRefOf(agent, plan.agent.manifest)));
-    }
-    return { record: proven ?? written, changes, proofs };
-  });
+  if (!session.gate.dryRun) return flow(session, action, (phases) => applyIn(phases, session, prepared, options));
+  const { changesIn } = await import("../../agents/plan/plan.js");
+  const changes = changesIn(plan, await session.gate.converge(action, root, operationsOf(prepared, options)));
+  return { record: desired.record, changes, proofs: [] };
 }
+
+/** The same as part of another verb's phases. */
+export async function applyIn(
+  { change, prove, record }: Phases,
+  session: Session,
+  prepared: Prepared,
+  options: Omit<ApplyOptions, "verb">,
+): Promise<ApplyResult> {
+  const { agent, desired, root, plan } = prepared;
+  const { changesIn } = await import("../../agents/plan/plan.js");
+  await record("new secrets", () => storeSecrets(session, agent, options.secrets));
+  const owned = ownedAfter(agent, plan);
+  const begun = (await record("answers", () => recordAnswers(session, prepared, owned))) ?? agent.record;
+
+  const operations = operationsOf(prepared, options);
+  const changes = changesIn(plan, await change(`configure ${agent.name}`, { root, operations }));
+  const rendered = { owned, digest: desired.digest, at: session.now().toISOString() };
+  const current = { ...agent, record: begun };
+  const written =
+    (await record("what is on the host", () => recordRendered(session, current, plan, rendered, changes))) ?? begun;
+  await record("removed secrets", () => forgetSecrets(session, agent, options.forget));
+  const validates = (options.validate ?? shouldRun(plan)) && !session.gate.dryRun;
+  if (!session.gate.dryRun && (options.tellRuntime ?? true)) tellRuntime(session, agent, plan, changes);
+  if (!validates) return { record: written, changes, proofs: [] };
+
+  const configured = { ...agent, record: written };
+  const noChat = whyNoChat(session, configured, plan, options, changes);
+  const isSame = changes.length === 0 && noChat !== undefined;
+  const known = isSame ? judge(plan.agent, prepared.observation, { noChat }) : [];
+  const proving = { chat: noChat === undefined, noChat, connections: options.connections ?? false };
+  const validate = (progress: Progress) => proveAgent(session, configured, { ...proving, progress });
+  // What the probe before the change saw is enough when nothing changed.
+  const proofs = isProven(known) ? known : ((await prove(`validate ${agent.name}`, validate, isProven)) ?? []);
+  const proven = await record("proofs", () => recordProofs(session, configured, desired, proofs));
+  if (desired.keyPending && isProven(proofs)) {
+    await record("the new key", () => promoteKey(session, keyRefOf(agent, plan.agent.manifest)));
+  }
+  return { record: proven ?? written, changes, proofs };
+}
+
+const operationsOf = ({ agent, plan }: Prepared, { restart }: Pick<ApplyOptions, "restart">): Operation[] =>
+  restart ? plan.operations.map(restarting(agent.record.unit)) : plan.operations;
 
 const restarting =
   (name: string) =>
@@ -174,7 +182,7 @@ function whyNoChat(
   session: Session,
   { record: { proven, failed } }: Agent,
   { desired: { digest }, files }: Plan,
-  options: ApplyOptions,
+  options: Omit<ApplyOptions, "verb">,
   changes: Change[],
 ): string | undefined {
   if (options.skipChat) return "not asked (--skip-chat)";

@@ -1,20 +1,12 @@
 import type { Change } from "../../agents/plan/change.js";
+import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
 import { type Agent, agentId, hostAndName } from "../../state/agents.js";
+import { flow } from "../flow.js";
 import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
-import {
-  isKey,
-  type KeyRef,
-  keyDescription,
-  keyRefOf,
-  mustHaveKey,
-  newKey,
-  nextName,
-  promoteKey,
-  rotateLine,
-} from "./api-key.js";
+import { isKey, keyDescription, keyRefOf, mustHaveKey, newKey, nextName, promoteKey, rotateLine } from "./api-key.js";
 import { applyChanged, isConfigured, prepareChanged } from "./apply-changed.js";
 import { observe } from "./observe.js";
 import { mustBeInstalled } from "./preconditions.js";
@@ -56,9 +48,8 @@ async function withResumeHint<T>(session: Session, { agent, resolved }: Target, 
   }
 }
 
-async function rotate(session: Session, target: Target): Promise<RotateResult> {
-  const { secrets, ui, gate } = session;
-  const { agent, resolved } = target;
+async function rotate(session: Session, { agent, resolved }: Target): Promise<RotateResult> {
+  const { secrets, ui } = session;
   mustBeInstalled(agent);
   const place = mustHaveKey(agent, resolved.manifest);
   const begun = secrets.get(place.instance, nextName(place.name));
@@ -67,40 +58,37 @@ async function rotate(session: Session, target: Target): Promise<RotateResult> {
   const resumed = begun !== undefined && isKey(begun);
   const next = resumed ? begun : newKey();
   ui.hide(next);
+  const prepared = isConfigured(agent) ? await prepareChanged(session, agent, { [place.name]: next }) : undefined;
   const action = {
     verb: "agent rotate-key",
     target: hostAndName(agent),
     summary: `${resumed ? "finish changing" : "change"} the key of ${agentId(agent)}`,
   };
-  const prepared = isConfigured(agent) ? await prepareChanged(session, agent, { [place.name]: next }) : undefined;
-  await gate.pass(action, async () => {
-    if (!resumed) await secrets.set(place.instance, nextName(place.name), next, `next ${keyDescription}`);
+  return flow(session, action, async (phases) => {
+    const { prove, record } = phases;
+    await record("the next key", async () => {
+      if (!resumed) await secrets.set(place.instance, nextName(place.name), next, `next ${keyDescription}`);
+    });
+    const applied = prepared && (await applyChanged(phases, session, prepared));
+    const runs = prepared && !prepared.down;
+    if (runs && old && isOther(old, next)) {
+      await prove("the old key is refused", () => mustBeRefused(session, agent, resolved, old));
+    }
+    await record("the new key", () => promoteKey(session, place));
+    const { changes = [], proofs = [], record: recorded = agent.record } = applied ?? {};
+    const reached = !prepared ? "nothing" : prepared.down ? "files" : "agent";
+    return { agent: { ...agent, record: recorded }, resumed, reached, changes, proofs };
   });
-  if (!prepared) {
-    if (!gate.dryRun) await promoteKey(session, place);
-    return { agent, resumed, reached: "nothing", changes: [], proofs: [] };
-  }
-  const { changes, proofs, record } = await applyChanged(session, prepared, action.verb);
-  if (!gate.dryRun) await settle(session, target, place, { old, next, down: prepared.down });
-  return { agent: { ...agent, record }, resumed, reached: prepared.down ? "files" : "agent", changes, proofs };
 }
 
-interface Keys {
-  old: Secret | undefined;
-  next: Secret;
-  down: boolean;
-}
+/** An old key that never was one, or that a header cannot carry, cannot be tried. */
+const isOther = (old: Secret, next: Secret): boolean =>
+  old.reveal() !== "" && old.reveal() !== next.reveal() && !/[\r\n]/.test(old.reveal());
 
-/** The host has the new key. An agent that is down accepts none, so there is nothing to ask it. */
-async function settle(session: Session, { agent, resolved }: Target, place: KeyRef, keys: Keys): Promise<void> {
-  const { old, next, down } = keys;
-  const other = old && old.reveal() !== "" && old.reveal() !== next.reveal() ? old : undefined;
-  if (other && !down && !/[\r\n]/.test(other.reveal())) {
-    const root = (await session.pool.connect(agent.host)).as("root");
-    const { answers } = await observe(root, resolved, other, {}, session.signal);
-    if (answers.own !== 401) throw stillAccepted(agent, answers.own);
-  }
-  await promoteKey(session, place);
+async function mustBeRefused(session: Session, agent: Agent, resolved: ResolvedAgent, old: Secret): Promise<void> {
+  const root = (await session.pool.connect(agent.host)).as("root");
+  const { answers } = await observe(root, resolved, old, {}, session.signal);
+  if (answers.own !== 401) throw stillAccepted(agent, answers.own);
 }
 
 function stillAccepted(agent: Agent, status = 0): Fault {

@@ -2,6 +2,7 @@ import type { Change } from "../../../agents/plan/change.js";
 import type { Secret } from "../../../secret.js";
 import { type Agent, findAgent, hostAndName, recordAgent, secretOwner } from "../../../state/agents.js";
 import { defined } from "../../../text/defined.js";
+import { flow } from "../../flow.js";
 import type { Session } from "../../session.js";
 import { withAgentLock } from "../agent-lock.js";
 import { withState } from "../agent-record.js";
@@ -58,7 +59,14 @@ export async function changeSecrets(
     ? await withAgentLock(session, id, async () => {
         // A dry run has stored nothing: the values come with the request.
         const prepared = await prepareChanged(session, agentNow(), gate.dryRun ? Object.fromEntries(values) : {});
-        return { ...(await applyChanged(session, prepared, change.verb)), down: prepared.down };
+        const { agent } = prepared;
+        const action = {
+          verb: change.verb,
+          target: hostAndName(agent),
+          summary: `configure ${agent.name} on ${agent.host.name}`,
+        };
+        const applied = await flow(session, action, (phases) => applyChanged(phases, session, prepared));
+        return { ...applied, down: prepared.down };
       })
     : { down: false, changes: [], proofs: [] };
   return {
