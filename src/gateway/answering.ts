@@ -169,7 +169,7 @@ async function admitted(exchange: Exchange, right: Right): Promise<Caller> {
     const key = parts.keyring.whose(bearerIn(request));
     call.key = key;
     parts.allowance.count(key);
-    parts.mustMay(key, right);
+    parts.requireRight(key, right);
     const { body } = await bodyIn(exchange, key.id);
     return { key, body };
   }
@@ -183,7 +183,7 @@ async function admitted(exchange: Exchange, right: Right): Promise<Caller> {
   }
   Object.assign(call, { key, nonce });
   parts.allowance.count(key);
-  parts.mustMay(key, right);
+  parts.requireRight(key, right);
   return { key, body };
 }
 

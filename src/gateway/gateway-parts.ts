@@ -36,7 +36,7 @@ export interface GatewayParts {
   /** Refuses a request that no key can have signed, before its body is read. */
   mustBeSignable(headers: IncomingHttpHeaders): void;
   signed(request: SignedRequest): Promise<{ key: GatewayKey; nonce: string }>;
-  mustMay(key: GatewayKey, right: Right): void;
+  requireRight(key: GatewayKey, right: Right): void;
   mayUse(key: GatewayKey, agent: Usable): boolean;
   allowance: Pick<Allowance, "count" | "reserve">;
   log: {

@@ -54,20 +54,20 @@ const algorithms: Algorithms = {
 };
 
 /** Connects, checks the host's key, and only then logs in; through the hops that `ProxyJump` names, if any. */
-export async function connect(target: Target, means: ConnectOptions, behind: string[] = []): Promise<Connection> {
-  const settings = await sshSettings(target, means.env, means.debug);
+export async function connect(target: Target, options: ConnectOptions, behind: string[] = []): Promise<Connection> {
+  const settings = await sshSettings(target, options.env, options.debug);
   if (behind.includes(target.name)) throw jumpCycle([...behind, target.name]);
-  let road: Connection | undefined;
+  let jump: Connection | undefined;
   try {
     for (const hop of settings.proxyJump.map(hopTarget)) {
       // As in OpenSSH, only the first hop's own ProxyJump counts; the others are reached through the hop before.
-      road = road
-        ? await dialThrough(road, hop, await sshSettings(hop, means.env), means)
-        : await connect(hop, means, [...behind, target.name]);
+      jump = jump
+        ? await dialThrough(jump, hop, await sshSettings(hop, options.env), options)
+        : await connect(hop, options, [...behind, target.name]);
     }
-    return road ? await dialThrough(road, target, settings, means) : await dial(target, settings, means);
+    return jump ? await dialThrough(jump, target, settings, options) : await dial(target, settings, options);
   } catch (error) {
-    road?.close();
+    jump?.close();
     throw error;
   }
 }
@@ -77,32 +77,37 @@ function hopTarget({ hostname, port, user }: SshSettings["proxyJump"][number]): 
   return { name: lookupName(hostname, port ?? 22), address: hostname, port, user, jump: true };
 }
 
-function jumpCycle(way: string[]): Fault {
-  return new Fault("bad-input", "the ProxyJump settings in your ssh config go in a circle", { why: way.join(" → ") });
+function jumpCycle(hops: string[]): Fault {
+  return new Fault("bad-input", "the ProxyJump settings in your ssh config go in a circle", { why: hops.join(" → ") });
 }
 
 async function dialThrough(
-  road: Connection,
+  jump: Connection,
   target: Target,
   settings: SshSettings,
-  means: ConnectOptions,
+  options: ConnectOptions,
 ): Promise<Connection> {
   const connected = await dial(
     target,
     settings,
-    means,
-    await road.forward(settings.port, settings.hostname, means.signal),
+    options,
+    await jump.forward(settings.port, settings.hostname, options.signal),
   );
-  connected.closed.then(() => road.close());
+  connected.closed.then(() => jump.close());
   return connected;
 }
 
-async function dial(target: Target, settings: SshSettings, means: ConnectOptions, sock?: Duplex): Promise<Connection> {
-  const { signal } = means;
-  const timeout = settings.connectTimeout ?? means.timeout ?? 10_000;
+async function dial(
+  target: Target,
+  settings: SshSettings,
+  options: ConnectOptions,
+  sock?: Duplex,
+): Promise<Connection> {
+  const { signal } = options;
+  const timeout = settings.connectTimeout ?? options.timeout ?? 10_000;
   const alive = keepAliveFor(settings.alive);
   signal?.throwIfAborted();
-  const expected = await means.trust.expect(target, settings);
+  const expected = await options.trust.expect(target, settings);
   const client = new NodeSSH();
   let untrusted: Fault | undefined;
   let shown: HostKey = { type: "", blob: Buffer.alloc(0) };
@@ -110,7 +115,11 @@ async function dial(target: Target, settings: SshSettings, means: ConnectOptions
 
   const clock = loginClock(timeout, () => client.connection?.destroy());
 
-  const attempts = loginAttempts(await loginSettings(target, settings, means), means.credentials, clock.whileAsking);
+  const attempts = loginAttempts(
+    await loginSettings(target, settings, options),
+    options.credentials,
+    clock.whileAsking,
+  );
   try {
     signal?.throwIfAborted();
     const connecting = client.connect({
@@ -135,7 +144,7 @@ async function dial(target: Target, settings: SshSettings, means: ConnectOptions
       readyTimeout: 0,
       keepaliveInterval: alive.milliseconds,
       keepaliveCountMax: alive.unanswered,
-      ...(means.debug && { debug: (line: string) => means.debug?.(`${target.name}: ${line}`) }),
+      ...(options.debug && { debug: (line: string) => options.debug?.(`${target.name}: ${line}`) }),
     });
     // Without it each small packet waits for the host's delayed ACK: 40 ms, five times per login.
     client.connection?.setNoDelay(true);
@@ -154,9 +163,9 @@ async function dial(target: Target, settings: SshSettings, means: ConnectOptions
   } finally {
     clock.stop();
   }
-  const startTimeout = means.timeout === undefined ? undefined : Math.min(means.timeout, 10_000);
+  const startTimeout = options.timeout === undefined ? undefined : Math.min(options.timeout, 10_000);
   const { user } = settings;
-  return connection(client, { target, user, hostKey: shown, passwords: means.credentials, signal, startTimeout });
+  return connection(client, { target, user, hostKey: shown, passwords: options.credentials, signal, startTimeout });
 }
 
 /** With a configured identity the agent offers only that key, as `ssh -i` with IdentitiesOnly does. */

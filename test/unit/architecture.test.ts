@@ -4,7 +4,9 @@ import { expect, it } from "vitest";
 const page = readFileSync("docs/architecture.md", "utf8");
 
 /** Files and folders that the page names, except patterns such as `src/cli/<noun>/`. */
-const named = [...page.matchAll(/`((?:src|test|scripts|templates|manifests)\/[\w./-]+)`/g)].map(([, path = ""]) => path);
+const named = [...page.matchAll(/`((?:src|test|scripts|templates|manifests)\/[\w./-]+)`/g)].map(
+  ([, path = ""]) => path,
+);
 
 it.each([...new Set(named)])("docs/architecture.md names %s, which is there", (path) => {
   expect(existsSync(path)).toBe(true);

@@ -3,7 +3,7 @@ import { loadType } from "../../agents/manifest/registry.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { finalCause, withCause } from "../../agents/probe/proof/cause.js";
 import { withoutSecretsIn } from "../../agents/probe/proof/connections.js";
-import { judge, restartsOf, settled } from "../../agents/probe/proof/judge.js";
+import { judge, minUptimeSeconds, restartsOf } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
 import { isProven, type Proof } from "../../agents/probe/proof/proof.js";
 import { agentType } from "../../agents/type.js";
@@ -33,7 +33,7 @@ export interface ProveOptions {
   progress?: Progress;
 }
 
-const pause = 700;
+const probeInterval = 700;
 /** Milliseconds after which a cause in the agent's log may end the waiting. */
 const causeDelay = 8000;
 
@@ -115,7 +115,7 @@ async function watch(
       const timeUp =
         isConnecting(proofs) && onlyTime
           ? Date.now() - (connecting ?? began) > resolved.manifest.api.timeout.channels
-          : waited > timeout + (onlyTime ? settled * 2000 : 0);
+          : waited > timeout + (onlyTime ? minUptimeSeconds * 2000 : 0);
       const over =
         timeUp ||
         (!brokeOff && isFinal(observation, first, proofs)) ||
@@ -125,7 +125,7 @@ async function watch(
       const { words } = over || waited > causeDelay ? await probe({ words: { since } }) : observation;
       if (over || finalCause(resolved, words, proofs)) {
         progress.fail();
-        return { proofs: withCause(resolved, withoutUndue(proofs), words), observation };
+        return { proofs: withCause(resolved, skipTimeDependent(proofs), words), observation };
       }
       progress.update(proofs.find(({ result }) => result === "fail")?.reason ?? "");
       await sleep(pauseAfter(observation, proofs), undefined, { signal });
@@ -170,7 +170,7 @@ const needsTime = ({ cause }: Proof): boolean => cause === "young" || cause === 
 const isConnecting = (proofs: Proof[]): boolean => proofs.some(({ cause }) => cause === "connecting");
 
 /** When another proof has failed, a proof that only needs time is skipped. */
-function withoutUndue(proofs: Proof[]): Proof[] {
+function skipTimeDependent(proofs: Proof[]): Proof[] {
   if (failuresIn(proofs).every(needsTime)) return proofs;
   return proofs.map(({ id, reason, ...proof }) =>
     needsTime({ id, reason, ...proof }) ? { id, result: "skipped", reason } : { id, reason, ...proof },
@@ -180,8 +180,9 @@ function withoutUndue(proofs: Proof[]): Proof[] {
 /** Waits for the missing time at once: each probe leaves two refused keys in the agent's log. */
 function pauseAfter({ age = 0 }: Observation, proofs: Proof[]): number {
   const failed = failuresIn(proofs);
-  if (failed.length === 1 && failed[0]?.cause === "young") return Math.max(pause, (settled - age) * 1000);
-  return failed.every(needsTime) ? 2000 : pause;
+  if (failed.length === 1 && failed[0]?.cause === "young")
+    return Math.max(probeInterval, (minUptimeSeconds - age) * 1000);
+  return failed.every(needsTime) ? 2000 : probeInterval;
 }
 
 /** Whether nothing is wrong but ports that other machines reach. */

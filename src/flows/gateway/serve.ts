@@ -7,7 +7,7 @@ import { RequestLog } from "../../gateway/audit/log.js";
 import { readRequestLines } from "../../gateway/audit/read.js";
 import type { GatewayParts } from "../../gateway/gateway-parts.js";
 import { Keyring } from "../../gateway/keys/keyring.js";
-import { mayUse, mustMay } from "../../gateway/keys/rights.js";
+import { mayUse, requireRight } from "../../gateway/keys/rights.js";
 import { Metrics } from "../../gateway/metrics.js";
 import { Refusal } from "../../gateway/refusal.js";
 import { type Gateway, openGateway } from "../../gateway/server.js";
@@ -73,7 +73,7 @@ async function whileLocked(session: Session, { settings, tell, ready }: ServeOpt
 
     const parts: GatewayParts = {
       keyring,
-      mustMay,
+      requireRight,
       mayUse,
       allowance,
       fleet,

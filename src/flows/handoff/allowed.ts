@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
 import { type GatewayKey, stateOf } from "../../gateway/keys/key.js";
-import { mayUse, mustMay } from "../../gateway/keys/rights.js";
+import { mayUse, requireRight } from "../../gateway/keys/rights.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
 import type { Session } from "../session.js";
@@ -11,7 +11,7 @@ export function mustBeAllowed({ configDir, now }: Session, word: string, agents:
   const state = stateOf(key, now());
   if (state !== "active") throw mayNot(key, `it is ${state}`);
   try {
-    mustMay(key, "talk");
+    requireRight(key, "talk");
   } catch {
     throw mayNot(key, `its role is ${key.role}, which may not talk with agents`);
   }

@@ -16,7 +16,7 @@ const words: Record<Right, string> = {
   metrics: "read metrics",
 };
 
-export function mustMay(key: GatewayKey, right: Right): void {
+export function requireRight(key: GatewayKey, right: Right): void {
   if (rights[key.role].includes(right)) return;
   const others = Object.entries(rights).filter(([, allowed]) => allowed.includes(right));
   const able = others.map(([role]) => role).join(" or ");

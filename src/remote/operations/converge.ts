@@ -37,18 +37,18 @@ export async function converge(
   const { script, contents } = programFor(operations, nonce);
   const host = await converse(shell, nonce, script, signal);
   try {
-    host.allow(timeout ?? lookTimeout);
+    host.setTimeLimit(timeout ?? lookTimeout);
     const look = await listen(host, "ready", operations);
     const found = reportOn(operations, look.results);
 
-    host.allow();
+    host.setTimeLimit();
     const go = mode === "apply" && found.pending > 0 && ((await approve?.(found)) ?? true);
     if (!go) {
       if (onResult) found.results.forEach(onResult);
       return found;
     }
 
-    host.allow(timeout ?? changeTimeout(operations));
+    host.setTimeLimit(timeout ?? changeTimeout(operations));
     const send = [...contents.keys()].filter(needed(operations, look));
     host.say(`go ${send.join(" ")}\n`);
     for (const index of send) host.say(contents.get(index) ?? "");
@@ -59,7 +59,7 @@ export async function converge(
   }
 }
 
-// A look waits up to a minute for another clm that changes the host.
+// A change waits up to a minute for another clm that changes the host.
 const lookTimeout = 120_000;
 
 /** The time all operations may take at most, one after the other. */
@@ -129,7 +129,7 @@ async function listen(
 
 const busy = (): Fault =>
   new Fault("locked", "another clm is changing this host", {
-    why: "or what a lost connection left at work there has not ended; a minute was waited for it",
+    why: "or an operation of a lost connection is still running; clm waited for 60 s",
   });
 
 /** Without control characters, which could disturb a terminal. */

@@ -13,11 +13,11 @@ export interface Conversation {
   /** Nothing more will be said. Resolves when the script is gone, or was given the time for it. */
   hangUp(): Promise<void>;
   /** From now on the host may take this long; without a number, for ever. */
-  allow(milliseconds?: number): void;
+  setTimeLimit(milliseconds?: number): void;
 }
 
 // Milliseconds a script may take to end when it has been told that nothing more comes.
-const goodbye = 10_000;
+const exitTimeout = 10_000;
 
 /** The word with which a script begins its lines: a banner, a `.bashrc` that talks, anything may write to stdout. */
 export const newNonce = (): string => `clm-${randomBytes(16).toString("hex")}`;
@@ -32,7 +32,7 @@ export async function converse(
   // Not with the signal: a script must not be killed in the middle of what it does.
   const process = await shell.spawn(commandFor(script));
   const answers = linesOf(process.stdout, nonce);
-  const complaint = tailOf(process.stderr);
+  const stderrTail = tailOf(process.stderr);
   const ending = process.done.catch(asFault);
 
   let timer: NodeJS.Timeout | undefined;
@@ -59,7 +59,7 @@ export async function converse(
       if (!answer.done) return answer.value;
       // It may still be waiting for a word.
       process.stdin.end();
-      throw brokenOff(await Promise.race([ending, stopped]), complaint());
+      throw brokenOff(await Promise.race([ending, stopped]), stderrTail());
     },
     say: (bytes) => void process.stdin.write(bytes),
     async hangUp() {
@@ -69,11 +69,11 @@ export async function converse(
         await ending;
       };
       // A script that does not end when its stdin does is left alone, like one whose connection was lost.
-      const late = { timeout: goodbye, late: () => new Fault("remote-timeout", "the host did not hang up") };
+      const late = { timeout: exitTimeout, late: () => new Fault("remote-timeout", "the host did not hang up") };
       await waitFor(Promise.race([drained(), stopped]), late).catch(() => process.leave());
       clearTimeout(timer);
     },
-    allow(milliseconds) {
+    setTimeLimit(milliseconds) {
       clearTimeout(timer);
       if (milliseconds === undefined) return;
       timer = setTimeout(() => {
@@ -94,11 +94,11 @@ export const scriptShell = (script: string): string =>
 /** The same in the place of the login shell. */
 export const commandFor = (script: string): string => `exec ${scriptShell(script)}`;
 
-function brokenOff(end: Exit | Fault, complaint: string): Fault {
+function brokenOff(end: Exit | Fault, stderr: string): Fault {
   if (end instanceof Fault) return end;
   const how = end.signal === undefined ? `exit code ${end.code}` : `signal ${end.signal}`;
   return new Fault("remote-failed", "the host broke off in the middle of its answer", {
-    why: [`its script ended with ${how}`, ...(complaint ? [complaint] : [])],
+    why: [`its script ended with ${how}`, ...(stderr ? [stderr] : [])],
   });
 }
 

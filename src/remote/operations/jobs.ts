@@ -32,7 +32,7 @@ export async function followJob(shell: Shell, name: string, options: FollowOptio
   const script = [library, sh`nonce=${nonce} unit=${unitOf(name)} log=${logOf(name)} offset=${offset}`, "follow", ""];
   const host = await converse(shell, nonce, script.join("\n"), options.signal);
   for (;;) {
-    host.allow(silence);
+    host.setTimeLimit(silence);
     const [word, ...words] = (await host.next()).split(" ");
     if (word === "log") {
       const bytes = Buffer.from(words.join(""), "base64");

@@ -106,33 +106,33 @@ export interface JobOperation extends OperationBase, Command {
   name: string;
 }
 
-export const user = (wish: UserSpec): UserOperation => {
-  allowed.userName(wish.name);
-  allowed.absolutePath(wish.home);
-  allowed.absolutePath(wish.shell);
-  for (const field of [wish.home, wish.shell, wish.comment ?? ""]) allowed.passwdField(field);
-  wish.groups?.forEach(allowed.groupName);
-  return { kind: "user", id: `user ${wish.name}`, ...wish };
+export const user = (spec: UserSpec): UserOperation => {
+  allowed.userName(spec.name);
+  allowed.absolutePath(spec.home);
+  allowed.absolutePath(spec.shell);
+  for (const field of [spec.home, spec.shell, spec.comment ?? ""]) allowed.passwdField(field);
+  spec.groups?.forEach(allowed.groupName);
+  return { kind: "user", id: `user ${spec.name}`, ...spec };
 };
 
-const checkOwnership = (wish: Ownership): void => {
-  allowed.userName(wish.owner);
-  if (wish.group !== undefined) allowed.groupName(wish.group);
-  allowed.mode(wish.mode);
+const checkOwnership = (spec: Ownership): void => {
+  allowed.userName(spec.owner);
+  if (spec.group !== undefined) allowed.groupName(spec.group);
+  allowed.mode(spec.mode);
 };
 
 /** One directory; the one above it must be there. */
-export const dir = (path: string, wish: Ownership): DirOperation => {
-  checkOwnership(wish);
-  return { kind: "dir", id: `directory ${readable(path)}`, path: allowed.absolutePath(path), ...wish };
+export const dir = (path: string, spec: Ownership): DirOperation => {
+  checkOwnership(spec);
+  return { kind: "dir", id: `directory ${readable(path)}`, path: allowed.absolutePath(path), ...spec };
 };
 
 /** A regular file with exactly this content, or with this as its first content (`seed`). Secret content is never shown. */
 export const file = (
   path: string,
-  wish: Ownership & { content: Content; secret?: boolean; seed?: boolean; restarts?: string },
+  spec: Ownership & { content: Content; secret?: boolean; seed?: boolean; restarts?: string },
 ): FileOperation => {
-  const { content, secret, ...rest } = wish;
+  const { content, secret, ...rest } = spec;
   checkOwnership(rest);
   if (rest.restarts !== undefined) allowed.unitName(rest.restarts);
   const kept = secret ? asSecret(content) : content;
@@ -140,11 +140,11 @@ export const file = (
 };
 
 /** A unit of the system manager; with content, a file of ours in /etc/systemd/system. */
-export const unit = (name: string, wish: UnitSpec): UnitOperation => ({
+export const unit = (name: string, spec: UnitSpec): UnitOperation => ({
   kind: "unit",
   id: `unit ${name}`,
   name: allowed.unitName(name),
-  ...wish,
+  ...spec,
 });
 
 /** Gone, with what belongs to it: a path with all below it, a user with its processes and home, a unit with its file. */
@@ -173,25 +173,25 @@ type RunSpec = Partial<Omit<Command, "argv">> & { title?: string; env?: Record<s
   );
 
 /** A short command, run to its end; it must leave no process behind. Without `creates` it runs every time. */
-export const run = (wish: RunSpec): RunOperation => {
-  const argv = "argv" in wish ? wish.argv : ["sh", "-eu", "-c", wish.script];
-  const id = `run ${wish.title ?? brief("argv" in wish ? wish.argv.join(" ") : wish.script)}`;
-  return { kind: "run", id, ...command({ as: "root", timeout: 600_000, ...wish, argv }) };
+export const run = (spec: RunSpec): RunOperation => {
+  const argv = "argv" in spec ? spec.argv : ["sh", "-eu", "-c", spec.script];
+  const id = `run ${spec.title ?? brief("argv" in spec ? spec.argv.join(" ") : spec.script)}`;
+  return { kind: "run", id, ...command({ as: "root", timeout: 600_000, ...spec, argv }) };
 };
 
 /**
  * Long work as a transient unit that outlives the connection. The operation only starts it, or finds it running;
  * `followJob` waits for its end.
  */
-export const job = (wish: Command & { name: string; env?: Record<string, string> }): JobOperation => ({
+export const job = (spec: Command & { name: string; env?: Record<string, string> }): JobOperation => ({
   kind: "job",
-  id: `job ${wish.name}`,
-  name: allowed.jobName(wish.name),
-  ...command(wish),
+  id: `job ${spec.name}`,
+  name: allowed.jobName(spec.name),
+  ...command(spec),
 });
 
-function command(wish: Command & { env?: Record<string, string> }): Command {
-  const { argv, as, timeout, cwd, creates, env = {} } = wish;
+function command(spec: Command & { env?: Record<string, string> }): Command {
+  const { argv, as, timeout, cwd, creates, env = {} } = spec;
   allowed.userName(as);
   allowed.timeout(timeout);
   const variables = Object.entries(env).map(([name, value]) => `${allowed.variableName(name)}=${value}`);

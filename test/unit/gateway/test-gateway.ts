@@ -6,7 +6,7 @@ import { Directory, type ServedAgent } from "../../../src/gateway/directory.js";
 import type { CallOutcome, GatewayCall, Tokens } from "../../../src/gateway/gateway-call.js";
 import type { GatewayParts } from "../../../src/gateway/gateway-parts.js";
 import type { GatewayKey } from "../../../src/gateway/keys/key.js";
-import { mayUse, mustMay } from "../../../src/gateway/keys/rights.js";
+import { mayUse, requireRight } from "../../../src/gateway/keys/rights.js";
 import { Refusal } from "../../../src/gateway/refusal.js";
 import { type Gateway, openGateway, type ServerSettings } from "../../../src/gateway/server.js";
 import { scopesWith } from "../../../src/gateway/session-scope.js";
@@ -165,7 +165,7 @@ export async function door({
     signed: async () => {
       throw new Refusal(401, "signature_invalid", "no");
     },
-    ...{ mustMay, mayUse },
+    ...{ requireRight, mayUse },
     allowance: {
       count() {},
       reserve: async () => ({

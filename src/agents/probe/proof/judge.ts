@@ -32,9 +32,9 @@ const fail = (reason: string, fix: string, cause?: ProofCause): Verdict => ({
 const needs = (id: ProofId): Verdict => ({ result: "skipped", reason: `needs ${id}` });
 
 /** Seconds a process must be up to count as steady. */
-export const settled = 3;
+export const minUptimeSeconds = 3;
 /** Seconds after which an earlier restart is no warning. */
-const calm = 60;
+const restartWarningSeconds = 60;
 
 /** The proofs of an observation, each after those it depends on. */
 export function judge(
@@ -141,9 +141,9 @@ function judgeSteady(agent: ResolvedAgent, seen: Observation, first: Observation
   if (since > 0) return fail(`restarted ${times(since)} while it was watched`, journal);
   if (seen.age === undefined) return needs("unit");
   const up = `up for ${span(seen.age)}`;
-  if (seen.age < settled) return fail(`${up} only`, journal, "young");
+  if (seen.age < minUptimeSeconds) return fail(`${up} only`, journal, "young");
   if (restarts === 0) return ok(`${up}, never restarted`);
-  if (seen.age >= calm) return ok(`${up}, restarted ${times(restarts)} before that`);
+  if (seen.age >= restartWarningSeconds) return ok(`${up}, restarted ${times(restarts)} before that`);
   return { result: "warn", reason: `${up}, restarted ${times(restarts)} just before that`, fix: journal };
 }
 

@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { withCause } from "../proof/cause.js";
-import { judge, restartsOf, settled, times } from "../proof/judge.js";
+import { judge, minUptimeSeconds, restartsOf, times } from "../proof/judge.js";
 import type { Proof, ProofId } from "../proof/proof.js";
 import type { StatusObservation } from "./observation.js";
 import {
@@ -90,7 +90,7 @@ function byWhatWasSeen(
     return { ...as("stopped", why), ...(strays && { strays: true }) };
   }
   if (ActiveState === "failed") return as("failed", failed("unit")?.reason);
-  const endsOften = restartsOf(seen) > 1 && (seen.age ?? 0) < settled;
+  const endsOften = restartsOf(seen) > 1 && (seen.age ?? 0) < minUptimeSeconds;
   if (SubState === "auto-restart" || (ActiveState === "activating" && seen.age === undefined)) {
     const often = endsOften ? "it ends again and again" : "it ended and is being started again";
     return as("failed", `${often}: ${failed("unit")?.reason}`);
@@ -106,7 +106,7 @@ function byWhatWasSeen(
 function amissIn(agent: ResolvedAgent, observation: StatusObservation, proofs: Proof[], expected: Expected): string[] {
   const { basics: seen, full } = observation;
   const { wanted, drift = [], unanswered, key } = expected;
-  const again = (id: ProofId) => id === "steady" && restartsOf(seen) > 0 && (seen.age ?? 0) < settled;
+  const again = (id: ProofId) => id === "steady" && restartsOf(seen) > 0 && (seen.age ?? 0) < minUptimeSeconds;
   const unproven = proofs.filter(
     ({ id, result }) => result === "warn" || (result === "fail" && (id !== "steady" || again(id))),
   );

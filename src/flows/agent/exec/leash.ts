@@ -40,10 +40,10 @@ export async function leashOn(session: Session, connection: Connection, targets:
   const script = [leash, library, sh`nonce=${nonce}`, ...looks, hold, ""].join("\n");
   // Without our abort signal: it ends the commands, so it must outlive them.
   const host = await converse(connection.as("root"), nonce, script);
-  host.allow(30_000);
+  host.setTimeLimit(30_000);
   const seen: string[] = [];
   for (let ref = await host.next(); ref !== "held"; ref = await host.next()) seen.push(ref);
-  host.allow();
+  host.setTimeLimit();
   const stopBeating = beating((byte) => host.say(byte));
   let count = 0;
   let lost = false;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { mayUse, mustMay, type Right } from "../../../../src/gateway/keys/rights.js";
+import { mayUse, type Right, requireRight } from "../../../../src/gateway/keys/rights.js";
 import { Refusal } from "../../../../src/gateway/refusal.js";
 import { sampleKey } from "./sample-key.js";
 
@@ -12,7 +12,7 @@ it.each([
 ] as const)("%s may %j and nothing else", (role, may) => {
   const allowed = rights.filter((right) => {
     try {
-      mustMay(sampleKey({ role }), right);
+      requireRight(sampleKey({ role }), right);
       return true;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
