@@ -7,7 +7,7 @@ import { smoke } from "./size.mjs";
 
 const open = new Map();
 
-/** Measures on a lab of its own, which is gone afterwards, whatever happened. In a smoke run all share one of one host. */
+/** Measures on a lab that is always removed afterwards. In a smoke run all rows share one lab of one host. */
 export async function onLab({ name, hosts }, measure) {
   if (smoke) return measure(open.get("bench") ?? labUp("bench", 1));
   try {
@@ -35,12 +35,12 @@ function labDown(name) {
   rmSync(folder, { recursive: true });
 }
 
-/** Takes down what is left: the lab of a smoke run, or that of a row that was stopped. */
+/** Takes down the lab of a smoke run, or of a row that was stopped. */
 export const allLabsDown = () => [...open.keys()].forEach(labDown);
 
 export const agent = "bench";
 
-/** The agent `bench` on every host, configured and running, with the lab's echo for a model. */
+/** Installs and configures the agent `bench` on every host, with the lab's echo server as its model. */
 export function agentsInPlace(setting) {
   if (setting.agents) return;
   const { env, fleet } = setting;
@@ -53,13 +53,13 @@ export function agentsInPlace(setting) {
   setting.agents = true;
 }
 
-/** `ssh host true`, the floor of anything that asks a host. */
+/** `ssh host true`: the least time that any command on a host takes. */
 export const sshTrue = ({ fleet: [host], known }) => [
   ...["ssh", "-F", "none", "-i", host.identity, "-o", "IdentitiesOnly=yes", "-o", `UserKnownHostsFile=${known}`],
   ...["-o", `HostKeyAlias=${host.name}`, "-o", "BatchMode=yes", `${host.user}@${host.address}`, "true"],
 ];
 
-/** The inventory that lets Ansible ask the same hosts; nothing when Ansible cannot be had. */
+/** An Ansible inventory of the same hosts; undefined when Ansible is not available. */
 export function ansibleInventory({ folder, env, fleet, known }) {
   if (smoke ? !onPath("ansible") : !ensurePackages({ ansible: "ansible-core" })) return undefined;
   const inventory = join(folder, "inventory");
@@ -67,7 +67,7 @@ export function ansibleInventory({ folder, env, fleet, known }) {
     `${name} ansible_host=${address} ansible_user=${user} ansible_ssh_private_key_file=${identity} ` +
     `ansible_ssh_common_args='-F none -o UserKnownHostsFile=${known} -o HostKeyAlias=${name}'`;
   writeFileSync(inventory, `${fleet.map(line).join("\n")}\n`);
-  // Ansible's connections stay open for a minute by default, which would give every round after the first a start.
+  // By default Ansible keeps connections open for a minute, so every round after the first would save the handshake.
   writeFileSync(env.ANSIBLE_CONFIG, "[ssh_connection]\nssh_args = -o ControlMaster=no\n");
   return inventory;
 }

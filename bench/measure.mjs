@@ -6,7 +6,7 @@ import { sized, smoke } from "./size.mjs";
 
 export const clm = ["node", join(process.env.CLM_DIST ?? "dist", "clm.js")];
 
-/** Milliseconds one run of a command took; a command that fails is a broken measurement. */
+/** Runs a command and returns its milliseconds; throws when it fails. */
 export function time([program, ...args], env = {}) {
   const begin = process.hrtime.bigint();
   const { status, stderr, error } = spawnSync(program, args, { env: { ...process.env, ...env }, encoding: "utf8" });
@@ -18,7 +18,7 @@ export function time([program, ...args], env = {}) {
 
 export const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
-/** Runs the commands in turn, so that a busy moment hits all of them, and returns each one's median. */
+/** Runs the commands in turn, so that other load on the machine affects all of them; returns each one's median. */
 export function race(commands, rounds, env = {}) {
   const times = commands.map(() => []);
   if (!smoke) for (const command of commands) time(command, env);
@@ -48,7 +48,7 @@ export function faster(what, ms, against, peerMs, least) {
   };
 }
 
-/** A port of this machine that nobody listens on. */
+/** A free port on this machine. */
 export async function freePort() {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

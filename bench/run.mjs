@@ -1,5 +1,6 @@
 // npm run bench [ROW…]: each row measures clm and a peer or a floor in the same run and reports the ratio.
-// Prints a table, and JSON to bench/results/latest.json. With --smoke it only shows that every row works; see size.mjs.
+// Prints a table, and writes JSON to bench/results/latest.json. With --smoke it only checks that every row works; see
+// size.mjs.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { ensureModules, must } from "../scripts/setup.mjs";
 import { stoppable } from "../scripts/stoppable.mjs";
@@ -41,7 +42,7 @@ async function measureRows() {
 const stopped = await stoppable(measureRows, allLabsDown);
 if (stopped) process.exit(stopped);
 
-// `told` and `peerTold` are for what is not milliseconds, or less than one.
+// `told` and `peerTold` replace `ms` and `peerMs` in the table: for other units, and for less than a millisecond.
 const cells = results.map(({ what, ms, told, against, peerMs, peerTold, ratio, goal, met, note }) => [
   what,
   told ?? (ms === undefined ? "-" : `${ms.toFixed(1)} ms`),
@@ -62,7 +63,7 @@ for (const row of table)
   );
 
 if (smoke) {
-  console.log("\nEvery row ran once, at its smallest size: the numbers say nothing.");
+  console.log("\nEvery row ran once, at its smallest size: the numbers mean nothing.");
 } else {
   mkdirSync("bench/results", { recursive: true });
   writeFileSync(

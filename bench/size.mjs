@@ -1,10 +1,10 @@
 /**
- * `npm run bench -- --smoke`: every row once and as small as it goes, to see that it still works. What it then measures
- * says nothing. Nothing is installed for it: a peer that is missing is skipped.
+ * `npm run bench -- --smoke` runs every row once, at its smallest size, to check that it still works. Its numbers mean
+ * nothing. It installs nothing: a missing peer is skipped.
  */
 export const smoke = process.argv.includes("--smoke");
 
 export const sized = (whole, smallest) => (smoke ? smallest : whole);
 
-/** A playbook takes Ansible up to a minute even on one host; in a smoke run it is only read. */
+/** A playbook takes Ansible up to a minute even on one host; a smoke run only checks its syntax. */
 export const playbookWords = sized([], ["--syntax-check"]);

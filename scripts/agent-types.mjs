@@ -1,5 +1,5 @@
-// The module `clm:agent-types`: every folder of src/agents that has a type.ts, with the manifest of the same name. A new agent
-// type is a folder and a manifest; no list has to be edited.
+// The module `clm:agent-types`: every folder of src/agents that has a type.ts, with the manifest of the same name. A new
+// agent type is a folder and a manifest; no list has to be edited.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 

@@ -9,7 +9,7 @@ import { parse } from "yaml";
 import { agentTypes } from "./agent-types.mjs";
 import { cacheCode } from "./code-cache.mjs";
 
-// Another folder when dist is in use.
+// Another directory, for when dist is in use.
 const outdir = process.env.CLM_DIST ?? "dist";
 const { version } = JSON.parse(await readFile("package.json", "utf8"));
 
@@ -64,7 +64,7 @@ export const bundling = {
   logLevel: "warning",
 };
 
-/** What nearly every command needs at its start, in one file: opening a small file takes Node as long as running it. */
+/** The sources that nearly every command needs, in one file: opening a small file takes Node as long as running it. */
 const startsWith = ["src/cli/process.ts", "src/cli/host/commands.ts", "src/cli/host/list.ts"];
 
 /** The chunks that these sources load, directly or indirectly. */
@@ -79,7 +79,7 @@ function loadedWith(outputs, sources) {
   return new Set([...found].filter((part) => part in outputs));
 }
 
-/** Options to bundle these parts, and to leave the others outside. */
+/** Options to bundle these parts and keep the others external. */
 const onlyThese = (parts) => ({
   bundle: true,
   plugins: [
@@ -95,9 +95,8 @@ const onlyThese = (parts) => ({
 });
 
 /**
- * esbuild splits only ES modules, and Node starts CommonJS faster: a tenth of a bare start, which is what every command
- * pays. So the first pass splits, and the second turns the parts into CommonJS: those of the start into one, each of the
- * others by itself.
+ * esbuild splits only ES modules, and Node starts CommonJS faster, by a tenth of a bare start. So the first pass
+ * splits, and the second converts the parts to CommonJS: those of the start into one file, the others one by one.
  */
 async function buildClm() {
   const split = await mkdtemp(join(tmpdir(), "clm-build-"));
@@ -130,7 +129,7 @@ async function buildClm() {
     ...onlyThese(start),
     outfile: join(outdir, "parts/start.js"),
   });
-  // The little that the entry itself needs is in it, too: a question it answers alone loads no other file.
+  // The entry includes its own few dependencies: a command that it answers alone loads no other file.
   await build({
     ...plain,
     ...onlyThese([...loadedWith(named, ["src/main.ts"])]),

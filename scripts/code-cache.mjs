@@ -1,5 +1,5 @@
-// V8 takes as long to compile the start of clm as to run it. What it compiled is kept beside the code, for the V8 that built
-// it; any other finds no such file, or refuses it, and compiles.
+// V8 takes as long to compile the start of clm as to run it. The compiled code is cached beside the source, for the V8
+// that built it; any other version finds no such file, or refuses it, and compiles.
 import { execFile } from "node:child_process";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,10 +21,10 @@ const script = new Script(source, { filename, cachedData });
 script.runInThisContext()(exports, require, module);
 `;
 
-/** At the end of a command, so that what it needed is compiled and the rest is not. */
+/** Runs at the end of a command, so that the cache contains exactly the functions it used. */
 const keep = `process.on("exit", () => require("node:fs").writeFileSync(cache, script.createCachedData()));\n`;
 
-/** Makes a part of a build start from code that is compiled already. */
+/** Makes a part of a build start from cached code. */
 export async function cacheCode(outdir, name, command) {
   const file = resolve(outdir, "parts", `${name}.js`);
   await rename(file, file.replace(/\.js$/, "-code.js"));

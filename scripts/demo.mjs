@@ -1,5 +1,5 @@
-// npm run demo: a real host on this machine, with an agent that is installed, configured, asked, and removed again.
-// The demo proves that nothing is left behind.
+// npm run demo: installs, configures, uses and removes an agent on a real host on this machine, and proves that nothing
+// is left behind.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -16,7 +16,7 @@ must("node", ["scripts/build.mjs"]);
 const clm = join(process.env.CLM_DIST ?? "dist", "clm.js");
 const home = mkdtempSync(join(tmpdir(), "clm-demo-"));
 const env = { ...process.env, CLM_HOME: home };
-// Its own name, so that it never takes down a lab of the user.
+// A name of its own, so that it never takes down a lab of the user.
 const lab = `demo-${randomBytes(2).toString("hex")}`;
 const host = `${lab}-1`;
 const agent = "hermes-demo";
@@ -52,7 +52,7 @@ const freePort = () =>
     });
   });
 
-/** As documented: an SSH tunnel, the key from secrets.json on stdin, and curl. */
+/** Sends a message as documented: an SSH tunnel, the key from secrets.json on stdin, and curl. */
 async function ask(question) {
   if (failed) return;
   const { identity, user, address, agents } = JSON.parse(readFileSync(join(home, "hosts.json"), "utf8")).hosts[0];

@@ -10,8 +10,8 @@ const groups = new Set();
 let stopping = false;
 
 /**
- * Starts a program in a process group of its own. A Ctrl-C then reaches only this script, which ends the whole group,
- * once: npm passes signals on as well, and clm takes a second one for impatience.
+ * Starts a program in its own process group. Ctrl-C then reaches only this script, which signals the whole group once:
+ * npm forwards signals as well, and a second one makes clm exit at once.
  */
 export function start(program, args, options = {}) {
   if (stopping) throw new Error(`stopped; ${program} is not started any more`);
@@ -31,8 +31,8 @@ export function run(program, args, { input, ...options } = {}) {
 }
 
 /**
- * Does the work and then cleans up, and gives the exit code. A signal ends what the work started; the rest of the work
- * is not waited for, and further signals change nothing. `cleanUp` is given the signal, if there was one.
+ * Does the work, cleans up, and returns the exit code. A signal ends the programs that the work started, and the rest of
+ * the work is not waited for; further signals are ignored. `cleanUp` gets the signal, if there was one.
  */
 export async function stoppable(work, cleanUp) {
   const stopped = new Promise((resolve) => {

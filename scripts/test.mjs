@@ -1,5 +1,5 @@
-// npm test: everything, from a fresh clone. `unit` runs the tests without hosts, `exhaustive` samples nothing, and the
-// name of a part (below) runs only that part.
+// npm test: all tests, from a fresh clone. `unit` runs those without hosts, `exhaustive` runs every case where the
+// default is a sample, and the name of a part (below) runs only that part.
 import {
   chmodSync,
   existsSync,

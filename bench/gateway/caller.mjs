@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 
 /**
- * Asks the same thing again and again on one kept connection. Not node:http: what it takes by itself is more than what is
- * measured, and differs from one request to the next.
+ * Repeats one request on one kept connection. It does not use node:http, whose own time is longer than the measured
+ * time and varies between requests.
  */
 export class Caller {
   #port;
@@ -67,7 +67,7 @@ export class Caller {
 
 const lastChunk = "\r\n0\r\n\r\n";
 
-/** How far an answer has come, with a length or in chunks. */
+/** Whether an answer has begun and is complete, with a Content-Length or in chunks. */
 export function readAnswer(heard) {
   const end = heard.indexOf("\r\n\r\n");
   if (end < 0) return { begun: false, over: false };

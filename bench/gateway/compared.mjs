@@ -1,17 +1,17 @@
 import { median } from "../measure.mjs";
 import { flood, percentile, steady } from "./load.mjs";
 
-// Milliseconds between an answer and the next request, on average: with sixteen callers about 400 requests a second, which
-// leaves everybody idle for most of the time.
+// Average milliseconds between an answer and the next request. With sixteen callers that makes about 400 requests a
+// second, so every process is idle for most of the time.
 const think = 40;
 
-/** Compares the ways `direct`, `gateway`, `floor` and, where there is one, `nginx`, each with its callers. They take turns. */
+/** Compares the routes `direct`, `gateway`, `floor` and, if available, `nginx`, each with its callers, in turn. */
 export async function compared(given, { rounds, seconds, warm }) {
   const ways = given.map((way) => ({ ...way, plain: [], streamed: [], rates: [] }));
-  // What is new to a program is slow in it.
+  // Warm up: the first requests of a process are slow.
   for (const { callers } of ways) await flood(callers, { count: warm });
   for (let round = 0; round < rounds; round++) {
-    // Nobody always comes after the same other one.
+    // Rotate, so that no route always follows the same other one.
     const turn = [...ways.slice(round % ways.length), ...ways.slice(0, round % ways.length)];
     for (const { callers, plain } of turn) {
       for (const { whole } of await steady(callers, { seconds, think })) plain.push(whole);
@@ -53,21 +53,29 @@ export async function compared(given, { rounds, seconds, warm }) {
     ...["direct", ...names.slice(1)].map((name) => ({
       what: `${named[name]}, small requests`,
       told: perSecond(rate(name)),
-      ...{ against: "bytes through ssh2", peerTold: perSecond(rate("floor")) },
-      ...{ ratio: `${(rate(name) / rate("floor")).toFixed(2)} x`, goal: "-" },
+      against: "bytes through ssh2",
+      peerTold: perSecond(rate("floor")),
+      ratio: `${(rate(name) / rate("floor")).toFixed(2)} x`,
+      goal: "-",
     })),
-    ...(of("nginx") ? [] : [{ what: "nginx", against: "ssh -L", goal: "-", note: "skipped: nginx cannot be had" }]),
+    ...(of("nginx") ? [] : [{ what: "nginx", against: "ssh -L", goal: "-", note: "skipped: nginx is not available" }]),
   ];
 }
 
 const named = { direct: "ssh -L", nginx: "nginx and ssh -L", floor: "bytes through ssh2" };
 
-/** A row in which a way may take so many milliseconds more than a bare forward. */
+/** A row in which a route may take at most `most` milliseconds longer than plain `ssh -L`. */
 function added(what, ms, peerMs, most) {
   const more = ms - peerMs;
   return {
-    ...{ what, ms, told: `${ms.toFixed(2)} ms`, against: "ssh -L", peerMs, peerTold: `${peerMs.toFixed(2)} ms` },
-    ...{ ratio: `${more < 0 ? "" : "+"}${more.toFixed(2)} ms`, goal: most ? `<= +${most} ms` : "-" },
+    what,
+    ms,
+    told: `${ms.toFixed(2)} ms`,
+    against: "ssh -L",
+    peerMs,
+    peerTold: `${peerMs.toFixed(2)} ms`,
+    ratio: `${more < 0 ? "" : "+"}${more.toFixed(2)} ms`,
+    goal: most ? `<= +${most} ms` : "-",
     ...(most && { met: more <= most }),
   };
 }
@@ -76,8 +84,12 @@ const perSecond = (rate) => `${Math.round(rate)} /s`;
 
 function throughput(rate, floor) {
   return {
-    ...{ what: "gateway, small requests", told: perSecond(rate) },
-    ...{ against: "bytes through ssh2", peerTold: perSecond(floor), ratio: `${(rate / floor).toFixed(2)} x` },
-    ...{ goal: ">= 2000 /s or the floor", met: rate >= Math.min(2000, floor) },
+    what: "gateway, small requests",
+    told: perSecond(rate),
+    against: "bytes through ssh2",
+    peerTold: perSecond(floor),
+    ratio: `${(rate / floor).toFixed(2)} x`,
+    goal: ">= 2000 /s or the floor",
+    met: rate >= Math.min(2000, floor),
   };
 }

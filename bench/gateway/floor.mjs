@@ -1,5 +1,5 @@
-// What SSH in Node takes by itself: a listener whose connections go through one SSH connection, byte for byte, by somebody
-// who knows nothing of HTTP. Takes { host, username, identity, port } as JSON on stdin and prints the port it listens on.
+// The cost of SSH in Node by itself: forwards every connection through one SSH connection, without parsing HTTP. Reads
+// { host, username, identity, port } as JSON on stdin and prints the port it listens on.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { Client } from "ssh2";
@@ -22,7 +22,7 @@ client.on("error", (error) => {
   console.error(error.message);
   process.exit(1);
 });
-// The host is a lab of this run, so its key is not looked at. The cipher is the one that clm would take.
+// The host is a lab of this run, so its key is not checked. The cipher is the one that clm negotiates.
 client.connect({
   host,
   username,

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Each asks, thinks for a while, and asks again, so that nobody is in anybody's way. Gives every answer's times. */
+/** Each caller pauses between its requests, so that they do not compete. Returns the times of every answer. */
 export async function steady(callers, { seconds, think, stream }) {
   const until = performance.now() + seconds * 1000;
   const times = [];
   await Promise.all(
     callers.map(async (caller) => {
-      // Not all at once.
+      // Callers do not start together.
       await pause(Math.random() * think);
       while (performance.now() < until) {
         times.push(await caller.ask({ stream }));
@@ -17,7 +17,7 @@ export async function steady(callers, { seconds, think, stream }) {
   return times;
 }
 
-/** Each asks again as soon as it is answered. Gives the requests a second. */
+/** Each caller sends its next request as soon as it is answered. Returns the requests per second. */
 export async function flood(callers, { seconds, count = Number.POSITIVE_INFINITY }) {
   const begin = performance.now();
   const until = seconds === undefined ? Number.POSITIVE_INFINITY : begin + seconds * 1000;

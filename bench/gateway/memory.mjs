@@ -6,8 +6,8 @@ import { flood } from "./load.mjs";
 const stages = 10;
 
 /**
- * What a gateway holds at ten places on its way through many requests. One look says little, because it depends on when the
- * program last gave back what it does not need: those of the beginning are compared with those of the end.
+ * The gateway's memory, measured ten times during many requests. A single measurement depends on the last garbage
+ * collection, so the first ones are compared with the last ones.
  */
 export async function memory(pid, callers, { many, looks }) {
   const seen = [];
@@ -19,17 +19,17 @@ export async function memory(pid, callers, { many, looks }) {
   const [before, after] = [median(seen.slice(0, 3)), median(seen.slice(-3))];
   const megabytes = (kilobytes) => `${(kilobytes / 1024).toFixed(1)} MB`;
   return {
-    ...{ what: `gateway, memory after ${many} requests`, told: megabytes(after) },
-    ...{
-      against: `after ${(many / stages) * 2}`,
-      peerTold: megabytes(before),
-      ratio: `${(after / before).toFixed(2)} x`,
-    },
-    ...{ goal: "<= 1.15 x", met: after / before <= 1.15 },
+    what: `gateway, memory after ${many} requests`,
+    told: megabytes(after),
+    against: `after ${(many / stages) * 2}`,
+    peerTold: megabytes(before),
+    ratio: `${(after / before).toFixed(2)} x`,
+    goal: "<= 1.15 x",
+    met: after / before <= 1.15,
   };
 }
 
-/** Kilobytes, when the program has had time to give back what it does not need. */
+/** Kilobytes after a pause, in which the process can free memory. */
 async function settled(pid, looks) {
   const seen = [];
   for (let look = 0; look < looks; look++) {

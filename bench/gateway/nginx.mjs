@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { start } from "../../scripts/stoppable.mjs";
 import { smoke } from "../size.mjs";
 
-/** nginx's binary. Unpacked, not installed: an installed one would be started, and stay. Nothing when it cannot be had. */
+/** The nginx binary: unpacked, because installing the package starts it; undefined when it is not available. */
 function binary(folder) {
   const installed = "/usr/sbin/nginx";
   if (existsSync(installed)) return installed;
@@ -20,7 +20,7 @@ function binary(folder) {
   return unpacked;
 }
 
-/** A plain reverse proxy on one port, for another, that keeps its connections and writes its usual log. */
+/** Starts a plain reverse proxy with keep-alive connections and its usual access log. */
 export function startNginx(folder, { port, to }) {
   const program = binary(folder);
   if (!program) return undefined;

@@ -1,4 +1,4 @@
-"""Stands in an agent's place and answers as fast as Python can: the stand-in agent itself would take most of the time."""
+"""Replaces the agent and answers as fast as Python can: the stand-in agent would take most of the measured time."""
 
 import asyncio
 import json
@@ -6,7 +6,8 @@ import sys
 
 USAGE = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
 CHOICE = {"index": 0, "message": {"role": "assistant", "content": "Hello there, how are you?"}, "finish_reason": "stop"}
-BODY = json.dumps({"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "bench", "choices": [CHOICE], "usage": USAGE}).encode()
+COMPLETION = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "bench"}
+BODY = json.dumps({**COMPLETION, "choices": [CHOICE], "usage": USAGE}).encode()
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
 
 

@@ -11,8 +11,8 @@ const messages = sized(15, 1);
 const commands = sized(7, 1);
 
 /**
- * To the first byte of an answer, against curl through ssh -L: a message in a conversation against curl through an open
- * tunnel, and a whole command, which also looks whose port it is, against ssh and curl begun together.
+ * Time to the first byte of an answer, compared with curl through ssh -L: a message in an open conversation with curl
+ * through an open tunnel, and a whole command, which also verifies the owner of the port, with starting ssh and curl.
  */
 export async function measure() {
   if (!ensureRoot("npm run bench") || !ensurePackages()) return [skipped("lab hosts need root")];
@@ -28,7 +28,7 @@ export async function measure() {
     const tunnel = await openTunnel(setting);
     for (let round = 0; round <= messages; round++) {
       const took = { message: await talk.say(`hello ${round}`), tunnelled: await curl(key, tunnel) };
-      // The first fills caches.
+      // The first round fills caches.
       if (round > 0) for (const name of Object.keys(took)) times[name].push(took[name]);
     }
     await talk.leave();
@@ -48,7 +48,7 @@ export async function measure() {
   });
 }
 
-/** A conversation on a terminal. Saying something gives the milliseconds until the answer began. */
+/** A conversation on a terminal; `say` returns the milliseconds until the answer begins. */
 async function conversation(env) {
   const child = start("script", ["-qec", `${clm.join(" ")} chat bench`, "/dev/null"], {
     env: { ...process.env, ...env },
@@ -85,7 +85,7 @@ async function conversation(env) {
   };
 }
 
-/** What a person without clm types first. */
+/** Opens an `ssh -L` tunnel, as a user without clm would. */
 async function openTunnel(setting) {
   const port = await freePort();
   const words = sshTrue(setting).slice(1, -1);
@@ -122,7 +122,7 @@ const isOpen = (port) =>
     const socket = connect(port, "127.0.0.1", () => told(true) || socket.destroy()).once("error", () => told(false));
   });
 
-/** Milliseconds until the first byte on stdout, or until it holds a text; the command is waited for. */
+/** Milliseconds until the first byte on stdout, or until it contains `until`; waits for the command to end. */
 function firstByte([program, ...args], env, { input = "", until = "" } = {}) {
   const begin = process.hrtime.bigint();
   return new Promise((resolve, reject) => {

@@ -8,7 +8,7 @@ import { playbookWords } from "../size.mjs";
 const lab = { name: "benchconf", hosts: 1 };
 const what = "configure, nothing to change";
 
-/** Configure of an agent that is as wished already, against `ssh host true` and a playbook that looks at the same things. */
+/** `configure` of an agent without drift, compared with `ssh host true` and a playbook that checks the same things. */
 export async function measure() {
   if (!ensureRoot("npm run bench") || !ensurePackages()) return [skipped("lab hosts need root")];
   return onLab(lab, (setting) => {
@@ -19,7 +19,7 @@ export async function measure() {
   });
 }
 
-// What configure looks at: account, directories, the two files, the unit, its state, and who answers on the port.
+// What configure checks: account, directories, the two files, the unit, its state, and the process on the port.
 const playbook = `- hosts: all
   become: true
   gather_facts: false

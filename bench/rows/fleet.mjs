@@ -4,7 +4,7 @@ import { atMost, clm, faster, race } from "../measure.mjs";
 
 const lab = { name: "bench", hosts: 20 };
 
-/** One question to twenty hosts, against Ansible with twenty forks and against OpenSSH asking one host. */
+/** One command on twenty hosts, compared with Ansible with twenty forks and with OpenSSH on one host. */
 export async function measure() {
   if (!ensureRoot("npm run bench") || !ensurePackages()) return [skipped("lab hosts need root")];
   return onLab(lab, (setting) => {
@@ -27,7 +27,7 @@ function againstAnsible(ms, question, setting) {
   const [command, raw] = race([ansible("command"), ansible("raw")], 3, setting.env);
   return [
     faster("20 hosts asked", ms, "ansible -f 20 -m command", command, 4),
-    // Without Ansible's own machinery: what is left is its processes and their SSH connections.
+    // Without Ansible's modules: only its processes and their SSH connections.
     {
       what: "20 hosts asked",
       ms,

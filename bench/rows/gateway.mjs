@@ -21,9 +21,9 @@ const turns = sized({ rounds: 10, seconds: 1.5, warm: 3000 }, { rounds: 1, secon
 const counts = sized({ many: 50_000, looks: 4 }, { many: 200, looks: 1 });
 
 /**
- * The same small request sixteen at once through the gateway, and on three other ways to the same port of the same host: a
- * bare `ssh -L`, nginx in front of that, and a listener in Node that passes bytes through ssh2 and knows nothing of HTTP,
- * which is the floor of anything that is made as the gateway is. All take turns, so that a busy moment hits all of them.
+ * The same small request, sixteen at a time, through the gateway and on three other routes to the same port of the same
+ * host: plain `ssh -L`, nginx in front of that, and a listener in Node that forwards bytes through ssh2 without parsing
+ * HTTP, which is the floor for the gateway. The routes take turns, so that other load affects all of them.
  */
 export async function measure() {
   if (!ensureRoot("npm run bench") || !ensurePackages()) return [skipped("lab hosts need root")];
@@ -47,7 +47,7 @@ export async function measure() {
   });
 }
 
-/** An agent whose unit runs something faster than an agent, on the agent's port. Gives the agent's key. */
+/** An agent whose unit runs a faster server on the agent's port. Returns the agent's key. */
 function agentInPlace(setting) {
   agentsInPlace(setting);
   const program = "/usr/local/lib/clm-bench.py";
@@ -80,7 +80,7 @@ function said({ env }, ...words) {
   return stdout;
 }
 
-/** Sixteen callers on each way, each of which has been answered once. */
+/** Sixteen callers on each route, each after its first answer. */
 async function openWays(setting, { bearer, key, gateway, start }) {
   const { folder, fleet } = setting;
   const [tunnel, front] = [await freePort(), await freePort()];
@@ -103,7 +103,7 @@ async function openWays(setting, { bearer, key, gateway, start }) {
 
 const callersOf = (who) => Array.from({ length: atOnce }, () => new Caller(who));
 
-/** Programs that were just started may not listen yet. */
+/** Retries: processes that were just started may not listen yet. */
 async function answered(callers) {
   for (let tries = 0; ; tries++) {
     const ends = await Promise.allSettled(callers.map((caller) => caller.ask()));

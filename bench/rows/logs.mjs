@@ -10,14 +10,14 @@ const against = "ssh host tail -F";
 const file = "/home/bench/.hermes/logs/agent.log";
 const rounds = sized(40, 2);
 
-/** How long a line that is written on a host takes to be shown here, by `clm agent logs -f` and by tail over OpenSSH at once. */
+/** The delay of a log line from host to screen, through `clm agent logs -f` and tail over OpenSSH at the same time. */
 export async function measure() {
   if (!ensureRoot("npm run bench") || !ensurePackages())
     return [{ what, against, goal: "-", note: "skipped: lab hosts need root" }];
   return onLab(lab, async (setting) => {
     const { env } = setting;
     agentsInPlace(setting);
-    // As often as clm has tail look where there is no inotify, as on a lab host.
+    // The interval that clm gives to tail where there is no inotify, as on a lab host.
     const tail = [...sshTrue(setting).slice(0, -1), `sudo tail -s 0.05 -n 0 -F ${file}`];
     const listeners = [[...clm, "agent", "logs", "bench", "-f", "--lines", "0"], tail].map((command) =>
       listen(command, env),
@@ -64,10 +64,10 @@ export async function measure() {
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** Both hear what is written from some line on. */
+/** Waits until both listeners receive new lines. */
 async function ready(listeners, write) {
   for (let at = 0; ; at++) {
-    if (at === 100) throw new Error("nothing is heard");
+    if (at === 100) throw new Error("the listeners receive no lines");
     const word = `ready-${at}-end`;
     const heard = Promise.all(listeners.map((listener) => listener.shown(word)));
     write(word);

@@ -7,7 +7,7 @@ import { sized } from "../size.mjs";
 const lab = { name: "benchproc", hosts: 1 };
 const rounds = sized(5, 1);
 
-/** Each command with the number of processes it may start on a host with one agent. */
+/** Each command with the maximum number of processes that it may start on a host with one agent. */
 const commands = [
   ["ps", 60],
   ["ps --no-drift", undefined],
@@ -15,7 +15,7 @@ const commands = [
   [`agent configure ${agent} --provider echo`, 50],
 ];
 
-/** The processes that a command starts on the agent's host, against those of `ssh host true`. */
+/** The processes that a command starts on the agent's host, compared with those of `ssh host true`. */
 export async function measure() {
   if (!ensureRoot("npm run bench") || !ensurePackages())
     return [{ what: "processes", against: "ssh host true", goal: "-", note: "skipped: lab hosts need root" }];
@@ -44,7 +44,7 @@ function startedBy(command, setting) {
   const counts = Array.from({ length: rounds }, () => {
     const before = lastProcess(setting);
     time(command, setting.env);
-    // The look itself is one process.
+    // The measurement itself is one process.
     return lastProcess(setting) - before - 1;
   });
   // Process numbers wrap around, which makes a difference negative.
@@ -52,8 +52,8 @@ function startedBy(command, setting) {
 }
 
 /**
- * The number of the process that was started last. A lab host counts its own, so what else runs on this machine does not
- * matter; `processes` in /proc/stat would count it too. Threads have numbers as well.
+ * The id of the last started process or thread. A lab host has its own ids, so other processes on this machine do not
+ * matter; `processes` in /proc/stat would count them too.
  */
 function lastProcess({ env, fleet: [host] }) {
   const words = [...clm.slice(1), "lab", "exec", host.name, "--", "cat", "/proc/loadavg"];

@@ -8,7 +8,7 @@ import { playbookWords } from "../size.mjs";
 const lab = { name: "benchps", hosts: 20 };
 const [shown, compared] = ["ps, 20 hosts with an agent each", "diff, 20 agents, nothing differs"];
 
-/** How twenty agents are and whether they are as configured, against Ansible asking the least of it with twenty forks. */
+/** Live status and drift of twenty agents, compared with Ansible checking only a part of that with twenty forks. */
 export async function measure() {
   if (!ensureRoot("npm run bench") || !ensurePackages()) return skipped("lab hosts need root");
   return onLab(lab, (setting) => {
@@ -30,8 +30,8 @@ export async function measure() {
       atMost(compared, diff, "clm ps --no-drift", light, 2),
     ];
     if (!inventory) return [...skipped("ansible-core is not installed"), ...against];
-    const asked = playing(setting, inventory, "ask.yaml", questions);
-    const checked = playing(setting, inventory, "check.yaml", wishes, "--check");
+    const asked = playing(setting, inventory, "ask.yaml", statusPlaybook);
+    const checked = playing(setting, inventory, "check.yaml", driftPlaybook, "--check");
     return [
       faster(shown, ps, "ansible -f 20 asking unit and health", asked, 4),
       faster(compared, diff, "ansible-playbook --check -f 20", checked, 4),
@@ -43,7 +43,7 @@ export async function measure() {
 function playing({ folder, env }, inventory, name, playbook, ...more) {
   const file = join(folder, name);
   writeFileSync(file, playbook);
-  // Once: it takes a minute, and differs by a tenth of the ratio at most.
+  // Once: it takes a minute, and varies by a tenth of the ratio at most.
   return time(["ansible-playbook", ...playbookWords, "-i", inventory, "-f", "20", ...more, file], env);
 }
 
@@ -53,14 +53,14 @@ const play = `- hosts: all
   tasks:
 `;
 
-// Less than clm asks: no key, no version, no drift, no channels.
-const questions = `${play}    - command: systemctl show -p ActiveState,SubState,MainPID,NRestarts hermes-${agent}.service
+// Less than clm checks: no key, no version, no drift, no channels.
+const statusPlaybook = `${play}    - command: systemctl show -p ActiveState,SubState,MainPID,NRestarts hermes-${agent}.service
       changed_when: false
     - uri: { url: "http://127.0.0.1:8642/health" }
 `;
 
-// Ansible is given what is there as what should be, as a template of its own would make it.
-const wishes = `${play}    - user: { name: ${agent}, shell: /usr/sbin/nologin, password_lock: true }
+// Ansible gets the current content as the desired one, as its own template would render it.
+const driftPlaybook = `${play}    - user: { name: ${agent}, shell: /usr/sbin/nologin, password_lock: true }
     - slurp: { src: /home/${agent}/.hermes/.env }
       register: env
     - copy: { dest: /home/${agent}/.hermes/.env, content: "{{ env.content | b64decode }}", owner: ${agent}, mode: "0600" }

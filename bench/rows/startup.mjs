@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atMost, clm, race } from "../measure.mjs";
 
-/** What every command pays before it does anything, against Node doing nothing. */
+/** The start-up time of every command, compared with that of an empty Node program. */
 export async function measure() {
   const home = mkdtempSync(join(tmpdir(), "clm-bench-"));
   const asked = [["--version"], ["--help"], ["host", "list"]];

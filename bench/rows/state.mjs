@@ -41,7 +41,7 @@ function fleet(hosts) {
   return JSON.stringify({ version: 1, hosts: Array.from({ length: hosts }, host) });
 }
 
-/** Milliseconds the store takes to change one thing and have it safe on disk. */
+/** Milliseconds that the store takes to change one record and flush it to disk. */
 async function changeInProcess(home) {
   const outfile = join(home, "store.cjs");
   await build({ ...bundling, format: "cjs", entryPoints: ["src/state/hosts.ts"], outfile });
@@ -58,7 +58,7 @@ async function changeInProcess(home) {
   return median(times);
 }
 
-/** A fleet of 1,000 agents: what reading it and changing one thing in it adds to a bare start. */
+/** A fleet of 1,000 agents: the time that reading it and changing one record add to a bare start. */
 export async function measure() {
   const home = mkdtempSync(join(tmpdir(), "clm-bench-"));
   try {
