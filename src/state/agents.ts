@@ -40,7 +40,7 @@ export const secretOwner = ({ name, host, record }: Agent): Extract<SecretOwner,
   agent: name,
 });
 
-/** `wolf-i:hermes:hermes-test`: unique in the fleet. */
+/** `HOST:TYPE:NAME`: unique in the fleet. */
 export const agentId = (agent: Agent): string => `${agent.host.name}:${agent.record.type}:${agent.name}`;
 
 /** `HOST/NAME`. */

@@ -6,7 +6,7 @@ export type SecretOwner = { host: string; type: string; agent: string } | { prov
 // A colon in a part would make the key ambiguous.
 const part = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** `wolf-i:hermes:hermes-test`, `provider:openrouter` or `gateway:keys`: the owner's key in secrets.json. */
+/** `HOST:TYPE:AGENT`, `provider:openrouter` or `gateway:keys`: the owner's key in secrets.json. */
 export function ownerKey(instance: SecretOwner): string {
   const parts = partsOf(instance);
   const bad = parts.find((text) => !part.test(text));

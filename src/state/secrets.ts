@@ -165,5 +165,5 @@ const own = <V>(record: Record<string, V>, key: string): V | undefined =>
 
 const badName = (name: string) =>
   new Fault("bad-input", `'${name}' cannot be a secret's name`, {
-    why: "a name is made of letters, digits and _, as HERMES_API_SERVER_KEY",
+    why: "a name is made of letters, digits and _, as API_SERVER_KEY",
   });

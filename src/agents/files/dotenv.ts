@@ -1,7 +1,7 @@
 import { Fault } from "../../errors.js";
 
 /**
- * One spelling of a value that systemd (`EnvironmentFile=`) and python-dotenv, as Hermes calls it, read alike. What has
+ * One spelling of a value that systemd (`EnvironmentFile=`) and python-dotenv read alike. What has
  * none is refused. Seen with systemd 252 and 257, python-dotenv 0.21 and 1.0.1; test/lab/env-file.test.ts shows it again.
  */
 export function dotenv(name: string, value: string): string {
@@ -33,7 +33,7 @@ const spelled = (character: string): string => {
 
 /** Each looks for one thing, and tells of it without a bit of the value but the character that is the trouble. */
 const flaws: ((name: string, value: string) => Flaw)[] = [
-  // systemd reads a newline in quotes as one and dotenv too, but Hermes takes the file apart by lines.
+  // systemd reads a newline in quotes as one and dotenv too, but an agent may split the file by lines.
   (_, value) => {
     const control = /(?!\t)\p{Cc}/u.exec(value)?.[0];
     if (control === undefined) return;
@@ -48,28 +48,28 @@ const flaws: ((name: string, value: string) => Flaw)[] = [
   // dotenv expands it in any quotes and knows no way to say it; systemd expands nothing.
   (_, value) =>
     /\$\{[^}:]*(:-[^}]*)?\}/.test(value)
-      ? { has: "has $ with {…} behind it", why: "Hermes would put the value of another variable there" }
+      ? { has: "has $ with {…} behind it", why: "python-dotenv would put the value of another variable there" }
       : undefined,
   // dotenv takes the quote after it for a part of the value, and whatever follows up to the next quote.
   (_, value) =>
     value.endsWith("\\")
-      ? { has: "ends with a backslash", why: "Hermes would read the next variable as a part of it" }
+      ? { has: "ends with a backslash", why: "python-dotenv would read the next variable as a part of it" }
       : undefined,
   (name, value) => {
     const [foreign] = /_(KEY|TOKEN|SECRET)$/.test(name) ? (/[^\0-\x7f]/u.exec(value) ?? []) : [];
     return foreign
-      ? { has: `has ${spelled(foreign)} in it`, why: `Hermes leaves out what is not ASCII in ${name}` }
+      ? { has: `has ${spelled(foreign)} in it`, why: `the agent leaves out what is not ASCII in ${name}` }
       : undefined;
   },
-  // Hermes takes a line with two names it knows for two lines whose newline was lost, and writes the file anew. It knows
+  // An agent may take a line with two names it knows for two lines whose newline was lost, and rewrite the file. It knows
   // some hundred names; these are the ones there are dozens of.
   (_, value) => {
     const [known] =
       /[A-Z][A-Z0-9]*_(API_KEY|(BOT|APP|ACCESS)_TOKEN|BASE_URL|HOME_CHANNEL|ALLOWED_USERS)=/.exec(value) ?? [];
     return known
       ? {
-          has: "has NAME= in it, with a name that Hermes knows",
-          why: "Hermes would take the rest for another variable",
+          has: "has NAME= in it, with a name that the agent knows",
+          why: "the agent would take the rest for another variable",
         }
       : undefined;
   },

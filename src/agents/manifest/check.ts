@@ -54,7 +54,7 @@ function parsed({ file, text }: ManifestText): Raw {
   if (!isRecord(raw))
     throw flawed(file, [{ path: "type", reason: "is missing: the file should be a map with `type:`" }]);
   if (typeof raw.type !== "string")
-    throw flawed(file, [{ path: "type", reason: "is missing: whose manifest is it, as `type: hermes`?" }]);
+    throw flawed(file, [{ path: "type", reason: "is missing: the agent type it describes" }]);
   return raw;
 }
 

@@ -37,7 +37,7 @@ const installer = z.strictObject({
 });
 
 const release = z.strictObject({
-  /** What it calls itself: the 0.13.0 of `Hermes Agent v0.13.0 (2026.5.7)`, or `0.15.x` when its last number is not known. */
+  /** The version number that the program prints, or `0.15.x` when its last part is not known. */
   reports: z.string(),
   commit: z
     .string()
