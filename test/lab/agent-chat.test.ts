@@ -207,7 +207,7 @@ describe("at a terminal", () => {
         [/echo: slowly word0 word1/, "\u0003"],
         [/stopped\s[\s\S]*nils> /, () => kept(name, before + 2).then(() => "how many turns\r")],
         [/turns: 3\s[\s\S]*nils> /, "/nonsense\r"],
-        [/there is no \/nonsense[\s\S]*nils> /, "/session\r"],
+        [/unknown command \/nonsense[\s\S]*nils> /, "/session\r"],
         [/--session clm-[\s\S]*nils> /, "/reset\r"],
         [/a new conversation[\s\S]*nils> /, "how many turns\r"],
         [/turns: 1\s[\s\S]*nils> /, "/exit\r"],

@@ -47,8 +47,8 @@ it("a provider on the loopback is tested from the agent's host", async () => {
 it.each([
   ["http://127.0.0.1:4199", "connection refused at 127.0.0.1:4199"],
   ["https://127.0.0.1:4180", "no secure connection to 127.0.0.1:4180"],
-  ["http://127.0.0.1:22", "what answers at 127.0.0.1:22 does not speak HTTP"],
-  ["http://no-such-name.invalid", "the name no-such-name.invalid is not found"],
+  ["http://127.0.0.1:22", "127.0.0.1:22 does not speak HTTP"],
+  ["http://no-such-name.invalid", "the name no-such-name.invalid does not resolve"],
 ])("%s has its own message", async (endpoint, reason) => {
   await provider(["update", "echo", "--endpoint", endpoint, "--no-test"]);
   const { code, stdout } = await provider(["test", "echo", "--host", "trial13-1"]);

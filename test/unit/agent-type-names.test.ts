@@ -16,9 +16,6 @@ const allowed = [
   /^cli\/(.+\/)?commands\.ts$/,
 ];
 
-/** Files that still name a type. The list may only shrink: remove a file when it is clean, never add one. */
-const known: string[] = [];
-
 /** A runtime of a type counts as part of the type. */
 const partsOf: Record<string, string[]> = { hermes: ["codex"] };
 
@@ -54,13 +51,8 @@ const naming = files
   .filter(({ names }) => names.length > 0);
 
 it("no file outside a type's folder names the type", () => {
-  const wrong = naming.filter(({ file }) => !known.includes(file)).map(({ file, names }) => `src/${file} ${names}`);
+  const wrong = naming.map(({ file, names }) => `src/${file} ${names}`);
   expect(wrong, "reach the type through src/agents/type.ts, or move the code into the type's folder").toEqual([]);
-});
-
-it("the list of files that still do has no file that is clean or gone", () => {
-  const clean = known.filter((file) => !naming.some((each) => each.file === file));
-  expect(clean, "remove these from `known` in this test").toEqual([]);
 });
 
 it("finds the types that are there", () => {
