@@ -95,12 +95,12 @@ async function ask(question) {
 }
 
 async function demo() {
-  heading("A real host: systemd, sshd, sudo and an address of its own");
+  heading("A real host, with systemd, sshd, sudo and its own address");
   await show(["lab", "up", "--name", lab]);
   await show(["host", "check", host]);
   const before = await tree();
 
-  heading("An agent on it. Hermes itself needs the internet; the lab brings a stand-in that says so");
+  heading("Install and configure an agent. Hermes needs the internet, so the lab has a stand-in that says so");
   await show(["registry", "list"]);
   await show(["provider", "add", "echo", "--type", "ollama", "--endpoint", "http://127.0.0.1:4180", "--model", "echo"]);
   await show(["agent", "install", "--type", "hermes", "--host", host, "--name", agent, "--yes"]);
@@ -108,18 +108,18 @@ async function demo() {
   await show(["agent", "start", agent]);
   await show(["agent", "list"]);
 
-  heading("Ask it something, through the whole chain: tunnel, gate, agent, provider");
+  heading("Send it a message, through the SSH tunnel, the agent's API and its provider");
   await ask("Say only the word OK.");
 
-  heading("What it remembers is yours to read and to change");
+  heading("Read and change its memory");
   await show(["agent", "memory", "write", agent, "USER.md"], { input: "Prefers short answers." });
   await show(["agent", "memory", "read", agent, "USER.md"]);
 
-  heading("Gone again, with a backup, and the host as it was found");
+  heading("Remove it, with a backup, and compare the host with its state before");
   await show(["agent", "remove", agent, "--yes"]);
   if (!failed) {
     const same = (await tree()) === before;
-    console.log(same ? "\nThe host is as it was before the agent came." : "\nThe host is NOT as it was.");
+    console.log(same ? "\nThe host is as it was before the agent was installed." : "\nThe host is NOT as it was.");
     failed ||= same ? 0 : 1;
   }
   await show(["audit", "--verify"]);

@@ -25,7 +25,7 @@ interface Row {
   result: string;
   reason: string;
   fix: string | null;
-  mended?: boolean;
+  fixed?: boolean;
 }
 
 async function doctor(...words: string[]) {
@@ -164,8 +164,8 @@ systemctl stop ${unitOf(name)}`;
   it("repairs, diagnoses again, and reports what it did", async () => {
     const { code, stderr, rows, bad } = await doctor("--fix");
     expect([code, bad]).toEqual([0, []]);
-    expect(stderr).toContain(`${host}/${name}: mended by clm agent sync ${name}`);
-    expect(rows.filter(({ mended }) => mended).map(({ id }) => id)).toEqual(
+    expect(stderr).toContain(`${host}/${name}: fixed by clm agent sync ${name}`);
+    expect(rows.filter(({ fixed }) => fixed).map(({ id }) => id)).toEqual(
       expect.arrayContaining(["unit", "files", "drift"]),
     );
     expect(await pidOf(host, name)).not.toBe("0");
@@ -176,15 +176,15 @@ systemctl stop ${unitOf(name)}`;
     await inHost(host, `cp -a ${env} /run/kept.env; echo THEIRS=1 >>${env}`);
     const { code, stderr, bad } = await doctor("--fix");
     expect([code, bad.find(({ id }) => id === "drift")?.fix]).toEqual([1, `clm agent diff ${name}`]);
-    expect(stderr).not.toContain("mended");
+    expect(stderr).not.toContain("fixed by");
     expect(await inHost(host, `tail -n 1 ${env}; mv /run/kept.env ${env}`)).toBe("THEIRS=1\n");
   });
 
   it("changes nothing when there is no problem", async () => {
     const pid = await pidOf(host, name);
     const { code, stderr, rows } = await doctor("--fix");
-    expect([code, rows.some(({ mended }) => mended)]).toEqual([0, false]);
-    expect(stderr).not.toContain("mended");
+    expect([code, rows.some(({ fixed }) => fixed)]).toEqual([0, false]);
+    expect(stderr).not.toContain("fixed by");
     expect(await pidOf(host, name)).toBe(pid);
   });
 

@@ -156,7 +156,7 @@ describe("diff and sync", () => {
   });
 
   it.each(rounds.map((hand) => [hand.join(", "), hand] as const))(
-    `find, name and mend: %s (CLM_TEST_SEED=${seed})`,
+    `find, name and repair: %s (CLM_TEST_SEED=${seed})`,
     async (_, hand) => {
       const kept = (but: string) => !hand.some((each) => damages[each]?.keeps === but);
       const looks = [

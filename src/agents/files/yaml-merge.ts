@@ -34,7 +34,7 @@ export function mergeConfig(existing: string | undefined, config: Tree, gone: re
   return changes.includes(true) ? written(doc, text) : text;
 }
 
-const remedy = "mend it there, or move it away: then clm begins a new one";
+const remedy = "fix it there, or move it away: then clm creates a new one";
 
 /** The failsafe schema keeps every scalar as it is written; what it means is for `scalarValue` to say. */
 export function parsedConfig(text: string): Document.Parsed {

@@ -65,7 +65,7 @@ function block(each: AgentDrift): string {
           ...drift.changes.flatMap(changeLines),
           ...drift.lost.flatMap(({ what, reason, fix }) => [
             what,
-            `  ${reason}; sync does not mend it`,
+            `  ${reason}; sync does not repair it`,
             ...(fix ? [`  next: ${fix}`] : []),
           ]),
         ];
@@ -79,8 +79,9 @@ const changeLines = ({ what, differences, details = differences.map(({ text }) =
 
 function summarize({ ui }: Context, compared: AgentDrift[]): void {
   const [same, differ, unknown] = (["same", "differs", "unknown"] as const).map((each) => named(compared, each));
-  const mendable = compared.filter(({ drift }) => "changes" in drift && drift.changes.length > 0);
-  if (mendable.length > 0) ui.say(`next: clm agent sync ${mendable.map(({ agent }) => quote(agent.ref)).join(" ")}`);
+  const repairable = compared.filter(({ drift }) => "changes" in drift && drift.changes.length > 0);
+  if (repairable.length > 0)
+    ui.say(`next: clm agent sync ${repairable.map(({ agent }) => quote(agent.ref)).join(" ")}`);
   ui.note(
     [
       `${same?.length} as configured`,

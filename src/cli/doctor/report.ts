@@ -5,23 +5,22 @@ import { type Finding, titleOfFinding, worstOf } from "../../flows/doctor/findin
 import type { Repair } from "../../flows/doctor/repair.js";
 import type { Context } from "../command.js";
 
-/** Tells a diagnosis: what is wrong first, and of who is well only that. Gives back the exit code. */
+/** Prints a diagnosis, with problems first and only a summary of what is healthy. Returns the exit code. */
 export function report(clm: Context, diagnosis: Diagnosis, { verbose }: { verbose: boolean }): number {
-  const { findings, repairs, mended } = diagnosis;
+  const { findings, repairs, fixed } = diagnosis;
   for (const repair of repairs) tellRepair(clm, repair);
-  const flat = findings.flatMap((finding) => finding.checks.map((check) => row(finding, check, mended)));
-  clm.show(flat, () => textOf(findings, mended, verbose));
+  const flat = findings.flatMap((finding) => finding.checks.map((check) => row(finding, check, fixed)));
+  clm.show(flat, () => textOf(findings, fixed, verbose));
   return findings.some((finding) => worstOf(finding) === "fail") ? faults["check-failed"].exit : 0;
 }
 
 function tellRepair({ ui }: Context, { whom, does, result, fault }: Repair): void {
-  if (result === "failed")
-    ui.warn(`${whom}: ${does} did not do it: ${[fault?.message, ...(fault?.why ?? [])].join(": ")}`);
-  else ui.note(result === "would" ? `${whom}: would run ${does}` : `${whom}: mended by ${does}`);
+  if (result === "failed") ui.warn(`${whom}: ${does} failed: ${[fault?.message, ...(fault?.why ?? [])].join(": ")}`);
+  else ui.note(result === "would" ? `${whom}: would run ${does}` : `${whom}: fixed by ${does}`);
 }
 
-/** What a program reads of a check. */
-function row(finding: Finding, { id, result, reason, fix }: Check, mended: Set<string>): object {
+/** A check in JSON. */
+function row(finding: Finding, { id, result, reason, fix }: Check, fixed: Set<string>): object {
   const { about } = finding;
   const agent = "agent" in about ? about.agent : undefined;
   const host = agent?.host ?? ("host" in about ? about.host : undefined);
@@ -29,28 +28,32 @@ function row(finding: Finding, { id, result, reason, fix }: Check, mended: Set<s
     about: agent ? "agent" : host ? "host" : "machine",
     host: host?.name ?? null,
     agent: agent?.name ?? null,
-    ...{ id, result, reason, fix: fix ?? null },
-    ...(mended.has(`${titleOfFinding(finding)} ${id}`) && { mended: true }),
+    id,
+    result,
+    reason,
+    fix: fix ?? null,
+    // `mended` is the former name of `fixed`.
+    ...(fixed.has(`${titleOfFinding(finding)} ${id}`) && { fixed: true, mended: true }),
   };
 }
 
 const order = ["fail", "warn", "ok"];
 
-function textOf(findings: Finding[], mended: Set<string>, verbose: boolean): string {
+function textOf(findings: Finding[], fixed: Set<string>, verbose: boolean): string {
   const sorted = findings.toSorted((a, b) => order.indexOf(worstOf(a)) - order.indexOf(worstOf(b)));
-  return sorted.map((finding) => groupText(finding, mended, verbose)).join("\n");
+  return sorted.map((finding) => groupText(finding, fixed, verbose)).join("\n");
 }
 
-function groupText(finding: Finding, mended: Set<string>, verbose: boolean): string {
+function groupText(finding: Finding, fixed: Set<string>, verbose: boolean): string {
   const { checks } = finding;
   const title = titleOfFinding(finding);
-  const isMended = ({ id }: Check) => mended.has(`${title} ${id}`);
+  const isFixed = ({ id }: Check) => fixed.has(`${title} ${id}`);
   const shown = checks
-    .filter((check) => verbose || !isWell(check) || isMended(check))
+    .filter((check) => verbose || !isWell(check) || isFixed(check))
     .toSorted((a, b) => rank(a) - rank(b));
   const width = Math.max(0, ...shown.map(({ id }) => id.length));
   const lines = shown.flatMap((check) => [
-    `  ${(isMended(check) ? "mended" : check.result).padEnd(7)}  ${check.id.padEnd(width)}  ${check.reason}`,
+    `  ${(isFixed(check) ? "fixed" : check.result).padEnd(7)}  ${check.id.padEnd(width)}  ${check.reason}`,
     ...(check.fix && !isWell(check) ? [`${" ".repeat(width + 13)}fix: ${check.fix}`] : []),
   ]);
   return [`${title}: ${summary(checks)}`, ...lines].join("\n");

@@ -19,8 +19,8 @@ export const run: Handler<typeof up> = async ({ options }, clm) => {
   // An interrupted command first removes the containers and mounts of the unfinished lab.
   clm.mayTakeToStop(60_000);
   const { hosts, release, internet } = options;
-  const wish = { name: labNameFrom(options.name), hosts, release, internet };
-  const lab = await withSession(clm, (session) => labUp(session, wish));
+  const request = { name: labNameFrom(options.name), hosts, release, internet };
+  const lab = await withSession(clm, (session) => labUp(session, request));
   if (lab) clm.list(labRows(lab), labView);
 };
 
@@ -28,18 +28,18 @@ export const run: Handler<typeof up> = async ({ options }, clm) => {
 const addedAtOnce = 16;
 
 /** Starts the hosts and adds them to the fleet like any other host. */
-async function labUp(session: Session, wish: LabOptions): Promise<Lab | undefined> {
+async function labUp(session: Session, request: LabOptions): Promise<Lab | undefined> {
   const { configDir, ui, signal, gate } = session;
-  await mustBePossible(wish);
-  mustBeFree(session, wish);
-  const names = wish.hosts === 1 ? `${wish.name}-1` : `${wish.name}-1 to ${wish.name}-${wish.hosts}`;
-  const action = { verb: "lab up", target: wish.name, summary: `bring up ${names}` };
+  await mustBePossible(request);
+  mustBeFree(session, request);
+  const names = request.hosts === 1 ? `${request.name}-1` : `${request.name}-1 to ${request.name}-${request.hosts}`;
+  const action = { verb: "lab up", target: request.name, summary: `bring up ${names}` };
   return gate.pass(action, async () => {
     const { identity, publicKey } = await keyPair(configDir, "lab");
-    const progress = ui.progress(`lab ${wish.name}`);
+    const progress = ui.progress(`lab ${request.name}`);
     try {
       const lab = await startLab({
-        ...wish,
+        ...request,
         authorizedKey: publicKey,
         signal,
         progress: (message) => progress.update(message),
@@ -50,7 +50,7 @@ async function labUp(session: Session, wish: LabOptions): Promise<Lab | undefine
       await inParallel(lab.hosts, addedAtOnce, (host) => register(session, lab, host, identity));
       // A lab that went down meanwhile may have been the last one it knew, and removed the overlay.
       await writeOverlay(configDir);
-      progress.done(`lab ${wish.name}: ${lab.hosts.length} host${lab.hosts.length === 1 ? "" : "s"} up`);
+      progress.done(`lab ${request.name}: ${lab.hosts.length} host${lab.hosts.length === 1 ? "" : "s"} up`);
       return lab;
     } catch (error) {
       progress.fail();

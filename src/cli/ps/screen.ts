@@ -14,7 +14,7 @@ const freshFor = 30_000;
 /** A host that takes longer than this is told to be late: what was seen there may not be true any more. */
 const lateAfter = 4000;
 
-/** The fleet on a terminal, drawn anew whenever something was seen and once a second. */
+/** The fleet on a terminal, redrawn after every observation and once a second. */
 export function drawing({ ui, now }: Context, screen: Screen, every: number): Show {
   const changes = new Map<string, { at: number; was: string }>();
   let all: AgentStatus[] = [];

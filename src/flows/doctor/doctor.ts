@@ -23,7 +23,7 @@ export interface Diagnosis {
   findings: Finding[];
   repairs: Repair[];
   /** Checks that failed before the repairs and pass now: `lab-1/ada unit`. */
-  mended: Set<string>;
+  fixed: Set<string>;
 }
 
 export async function doctorAgents(
@@ -59,23 +59,23 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
   return {
     findings: [machine(), ...theirs.findings],
     repairs: [...own.repairs, ...theirs.repairs],
-    mended: new Set([...own.mended, ...theirs.mended]),
+    fixed: new Set([...own.fixed, ...theirs.fixed]),
   };
 }
 
 async function diagnoseAndRepair(
   look: () => Promise<Finding[]>,
-  mend: (findings: Finding[]) => Promise<Repair[]> | undefined,
+  fix: (findings: Finding[]) => Promise<Repair[]> | undefined,
 ): Promise<Diagnosis> {
   const first = await look();
-  const repairs = (await mend(first)) ?? [];
-  if (!repairs.some(({ result }) => result !== "would")) return { findings: first, repairs, mended: new Set() };
+  const repairs = (await fix(first)) ?? [];
+  if (!repairs.some(({ result }) => result !== "would")) return { findings: first, repairs, fixed: new Set() };
   const findings = await look();
   const bad = new Set(rowsOf(first).flatMap(({ key, well }) => (well ? [] : [key])));
   return {
     findings,
     repairs,
-    mended: new Set(rowsOf(findings).flatMap(({ key, well }) => (well && bad.has(key) ? [key] : []))),
+    fixed: new Set(rowsOf(findings).flatMap(({ key, well }) => (well && bad.has(key) ? [key] : []))),
   };
 }
 

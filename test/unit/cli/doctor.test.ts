@@ -47,6 +47,7 @@ interface Row extends Check {
   about: string;
   host: string | null;
   agent: string | null;
+  fixed?: boolean;
   mended?: boolean;
 }
 
@@ -90,8 +91,8 @@ describe("this machine", () => {
 
     const second = await rows("doctor", "--fix");
     expect([second.of("config.files"), second.of("config.dir")]).toMatchObject([
-      { result: "ok", mended: true },
-      { result: "ok", mended: true },
+      { result: "ok", fixed: true, mended: true },
+      { result: "ok", fixed: true, mended: true },
     ]);
     expect([statSync(secrets).mode & 0o777, statSync(dir).mode & 0o777]).toEqual([0o600, 0o700]);
     expect(readFileSync(join(dir, "audit.jsonl"), "utf8")).toContain('"verb":"doctor","target":"this machine"');

@@ -135,7 +135,7 @@ describe("a broken directory", () => {
     }
   });
 
-  it("that others can read is refused with the command that mends it", async () => {
+  it("that others can read is refused with the command that fixes it", async () => {
     const from = old("clm-era");
     chmodSync(join(from, "secrets.json"), 0o644);
     const { code, stderr } = await importFrom(scratch(), from);
