@@ -1,12 +1,12 @@
 import { Fault } from "../../errors.js";
 
 /**
- * One spelling of a value that systemd (`EnvironmentFile=`) and python-dotenv read alike. What has
- * none is refused. Seen with systemd 252 and 257, python-dotenv 0.21 and 1.0.1; test/lab/env-file.test.ts shows it again.
+ * Quotes a value so that systemd (`EnvironmentFile=`) and python-dotenv read the same; refuses a value for
+ * which that is impossible. Seen with systemd 252 and 257, python-dotenv 0.21 and 1.0.1 (test/lab/env-file.test.ts).
  */
 export function dotenv(name: string, value: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-    throw new Fault("bad-input", `${JSON.stringify(name)} is no name for a variable`, {
+    throw new Fault("bad-input", `${JSON.stringify(name)} is not a variable name`, {
       why: "it should be letters, digits and _, and not begin with a digit",
     });
   }
@@ -31,38 +31,38 @@ const spelled = (character: string): string => {
   return names[character] ? `${names[character]} (${code})` : `the character ${code}`;
 };
 
-/** Each looks for one thing, and tells of it without a bit of the value but the character that is the trouble. */
+/** Each reports one flaw, without showing the value: at most the offending character. */
 const flaws: ((name: string, value: string) => Flaw)[] = [
-  // systemd reads a newline in quotes as one and dotenv too, but an agent may split the file by lines.
+  // systemd and dotenv accept a newline in quotes, but an agent may split the file into lines.
   (_, value) => {
     const control = /(?!\t)\p{Cc}/u.exec(value)?.[0];
     if (control === undefined) return;
     return { has: `has ${spelled(control)} in it`, why: "the file is read line by line, as plain text" };
   },
-  // One of these and systemd refuses the whole file.
+  // One such character, and systemd refuses the whole file.
   (_, value) => {
     const odd = /\p{Surrogate}|\p{Noncharacter_Code_Point}/u.exec(value)?.[0];
     if (odd === undefined) return;
-    return { has: `has ${spelled(odd)} in it`, why: "that is no character, and systemd would refuse the file" };
+    return { has: `has ${spelled(odd)} in it`, why: "it is not a valid character, and systemd would refuse the file" };
   },
-  // dotenv expands it in any quotes and knows no way to say it; systemd expands nothing.
+  // dotenv expands it in any quotes and has no escape for it; systemd expands nothing.
   (_, value) =>
     /\$\{[^}:]*(:-[^}]*)?\}/.test(value)
-      ? { has: "has $ with {…} behind it", why: "python-dotenv would put the value of another variable there" }
+      ? { has: "has $ with {…} behind it", why: "python-dotenv would replace it with the value of another variable" }
       : undefined,
-  // dotenv takes the quote after it for a part of the value, and whatever follows up to the next quote.
+  // dotenv takes the closing quote, and everything up to the next quote, as part of the value.
   (_, value) =>
     value.endsWith("\\")
-      ? { has: "ends with a backslash", why: "python-dotenv would read the next variable as a part of it" }
+      ? { has: "ends with a backslash", why: "python-dotenv would read the next variable as part of it" }
       : undefined,
   (name, value) => {
     const [foreign] = /_(KEY|TOKEN|SECRET)$/.test(name) ? (/[^\0-\x7f]/u.exec(value) ?? []) : [];
     return foreign
-      ? { has: `has ${spelled(foreign)} in it`, why: `the agent leaves out what is not ASCII in ${name}` }
+      ? { has: `has ${spelled(foreign)} in it`, why: `the agent drops non-ASCII characters from ${name}` }
       : undefined;
   },
-  // An agent may take a line with two names it knows for two lines whose newline was lost, and rewrite the file. It knows
-  // some hundred names; these are the ones there are dozens of.
+  // An agent may take a line with two known names for two lines that lost their newline, and rewrite the file. It knows about
+  // a hundred names; these patterns cover the largest groups.
   (_, value) => {
     const [known] =
       /[A-Z][A-Z0-9]*_(API_KEY|(BOT|APP|ACCESS)_TOKEN|BASE_URL|HOME_CHANNEL|ALLOWED_USERS)=/.exec(value) ?? [];
@@ -73,7 +73,7 @@ const flaws: ((name: string, value: string) => Flaw)[] = [
         }
       : undefined;
   },
-  // execve takes no longer one.
+  // The limit of execve.
   (name, value) =>
     Buffer.byteLength(`${name}=${value}`) > 131_071
       ? { has: "is too long", why: "a variable and its value can have 131071 bytes" }

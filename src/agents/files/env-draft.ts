@@ -1,12 +1,11 @@
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
 
-/** `.env` while it is put together: every variable has one owner, or owners that agree. */
+/** Collects the variables of `.env`. Owners that set the same variable must agree on its value. */
 export class EnvDraft {
   readonly entries = new Map<string, string | Secret>();
   readonly #owners = new Map<string, string>();
 
-  /** Whether a variable may have that value: nobody else wants another. */
   agrees(name: string, value: string | Secret): boolean {
     const there = this.entries.get(name);
     return there === undefined || plain(there) === plain(value);
@@ -14,7 +13,7 @@ export class EnvDraft {
 
   put(name: string, value: string | Secret, owner: string): void {
     if (!this.agrees(name, value))
-      throw new Fault("bad-input", `${owner} and ${this.#owners.get(name)} want ${name} to be different things`, {
+      throw new Fault("bad-input", `${owner} and ${this.#owners.get(name)} set ${name} to different values`, {
         why: "an agent has one variable of that name",
         data: { variable: name },
       });

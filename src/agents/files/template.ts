@@ -1,7 +1,6 @@
 type Value = string | number | boolean;
 type Values = Record<string, Value>;
 
-/** A template's texts and, between them, the values that go there. */
 interface Template {
   parts: (string | Filled)[];
   names: string[];
@@ -12,31 +11,31 @@ interface Filled {
   through: (value: Value) => string;
 }
 
-/** What a value may be passed through: `{{v1 endpoint}}`. */
+/** Helpers: `{{v1 endpoint}}`. */
 const helpers: Record<string, (value: Value) => string> = {
   /** `http://gpu:11434` and `http://gpu:11434/v1/` both become `http://gpu:11434/v1`. */
   v1: (endpoint) => String(endpoint).replace(/\/+(v1\/*)?$|$/, "/v1"),
-  /** Stands in config.yaml as a number. */
+  /** Rendered as a number in config.yaml. */
   number: String,
-  /** Of several with commas. */
+  /** The first item of a comma-separated list. */
   first: (list) => String(list).replace(/\s*,.*$/s, ""),
 };
 
 const templates = new Map<string, Template>();
 
-/** The template with its values filled in; nothing when it names a value nobody gave. */
+/** The template with its values filled in; undefined when a value is missing. */
 export function fill(template: string, values: Values): string | undefined {
   const { parts, names } = read(template);
   if (!names.every((name) => Object.hasOwn(values, name))) return undefined;
   return parts.map((part) => (typeof part === "string" ? part : part.through(values[part.name] as Value))).join("");
 }
 
-/** The values a template names. Throws when it is no template. */
+/** The values that a template names. Throws when it is malformed. */
 export const namesIn = (template: string): string[] => read(template).names;
 
 /**
- * The part of Handlebars that a manifest may use: values, and helpers of one value. With no blocks or partials, what a
- * template needs can be read off it. Read by hand, since Handlebars takes longer to load than all else that most commands do.
+ * Parses the subset of Handlebars that a manifest may use: values, and helpers with one value. Handlebars itself takes longer to
+ * load than most commands take in all.
  */
 function read(text: string): Template {
   const known = templates.get(text);
@@ -50,7 +49,7 @@ function read(text: string): Template {
   return template;
 }
 
-/** A text beside values. A backslash or a third brace there would mean something else to Handlebars. */
+/** Text between values. Handlebars would interpret a backslash or a third brace there. */
 function plain(part: string, all: string[], index: number): string {
   const odd = part.includes("{{") || (index > 0 && /^\}/.test(part)) || (index < all.length - 1 && /[{\\]$/.test(part));
   if (odd) throw beyond(all.join(""));
@@ -66,4 +65,4 @@ function valueIn(part: string, text: string): Filled {
   return { name, through };
 }
 
-const beyond = (text: string): Error => new Error(`'${text}' has more in it than values`);
+const beyond = (text: string): Error => new Error(`'${text}' is not a template of plain values`);

@@ -1,7 +1,6 @@
-/** What can stand on the right of a `=` in what clm writes as TOML. */
 export type TomlValue = string | number | boolean | TomlValue[] | TomlTable;
 
-/** In the order in which it is written; a key may be any text. */
+/** In writing order. */
 export type TomlTable = Map<string, TomlValue>;
 
 const short: Record<string, string> = {
@@ -20,10 +19,10 @@ const escaped = (character: string): string =>
 export const tomlString = (text: string): string =>
   `"${text.replace(/\p{Surrogate}/gu, "\uFFFD").replace(/["\\\p{Cc}]/gu, escaped)}"`;
 
-/** Bare where TOML allows it: a letter outside of ASCII is none to it. */
+/** Bare where TOML allows it: ASCII letters, digits, _ and -. */
 export const tomlKey = (key: string): string => (/^[A-Za-z0-9_-]+$/.test(key) ? key : tomlString(key));
 
-/** A number is always a float, as what reads it wants seconds. */
+/** Always a float: readers expect fractional seconds. */
 const tomlFloat = (value: number): string => (/^-?\d+$/.test(String(value)) ? `${value}.0` : String(value));
 
 export function tomlValue(value: TomlValue): string {

@@ -3,7 +3,7 @@ import { fill } from "./template.js";
 
 export type Tree = Record<string, unknown>;
 
-/** A tree with its templates filled in. What names a value nobody gave is left out, and so is what is empty then. */
+/** Fills in a tree's templates. Entries with missing values are dropped, and so are branches that become empty. */
 export function filled(tree: Tree, values: Record<string, string>): Tree {
   return Object.fromEntries(
     Object.entries(tree).flatMap(([key, value]) => {
@@ -21,7 +21,7 @@ function filledValue(value: unknown, values: Record<string, string>): unknown {
   return Object.keys(below).length > 0 || Object.keys(value).length === 0 ? below : undefined;
 }
 
-/** `{{number port}}` alone is a number in the file, and no text. */
+/** `{{number port}}` alone becomes a number, not a string. */
 function filledText(template: string, values: Record<string, string>): string | number | undefined {
   const text = fill(template, values);
   return text !== undefined && /^\{\{\s*number\s[^{}]*\}\}$/.test(template) ? Number(text) : text;

@@ -16,7 +16,7 @@ import { type Branch, type Entry, isBranch, treeOf } from "./yaml-nodes.js";
 
 const isMerge = ({ key }: Entry): boolean => isScalar(key) && key.type === "PLAIN" && key.value === "<<";
 
-/** Whether a change below a node would be seen elsewhere, or what is elsewhere is seen below it. */
+/** Whether the node has anchors, aliases or merge keys: a change below it could affect other nodes. */
 export function shares(node: unknown): boolean {
   let found = false;
   visit(node as Node, {
@@ -30,7 +30,7 @@ export function shares(node: unknown): boolean {
   return found;
 }
 
-/** Puts in the place of every alias what it stands for, so that each place can be changed for itself. */
+/** Replaces every alias with a copy of its target, so that each copy can be changed separately. */
 export function expandAliases(doc: Document.Parsed): void {
   const targets = new Map<Alias, Node | undefined>();
   visit(doc, { Alias: (_, alias) => void targets.set(alias, alias.resolve(doc)) });
@@ -40,16 +40,16 @@ export function expandAliases(doc: Document.Parsed): void {
     if (++copies > 100_000)
       throw new Fault(
         "bad-input",
-        "config.yaml on the host stands for more than it should: its aliases grow without end",
+        "config.yaml on the host cannot be read: its aliases expand to more than 100000 nodes",
       );
     if (isAlias(node)) {
       const target = targets.get(node);
       if (!target || above.includes(target))
-        throw new Fault("bad-input", `config.yaml on the host has an alias *${node.source} that stands for nothing`);
+        throw new Fault("bad-input", `config.yaml on the host has an alias *${node.source} that refers to nothing`);
       return copy(target, above);
     }
     if (isBranch(node)) {
-      const branch: Branch = Object.assign(new YAMLMap<Node | null, Node | null>(), outside(node));
+      const branch: Branch = Object.assign(new YAMLMap<Node | null, Node | null>(), propertiesOf(node));
       const entries = node.items.map(
         ({ key, value }) => new Pair(copy(key, [...above, node]), copy(value, [...above, node])),
       );
@@ -57,7 +57,7 @@ export function expandAliases(doc: Document.Parsed): void {
       return branch;
     }
     if (isSeq(node)) {
-      const list = Object.assign(new YAMLSeq<Node | null>(), outside(node));
+      const list = Object.assign(new YAMLSeq<Node | null>(), propertiesOf(node));
       list.items = node.items.map((each) => copy(isNode(each) ? each : null, [...above, node]));
       return list;
     }
@@ -68,8 +68,8 @@ export function expandAliases(doc: Document.Parsed): void {
   doc.contents = copy(doc.contents, []) as typeof doc.contents;
 }
 
-/** All about a collection but its items and its name. */
-const outside = ({ flow, comment, commentBefore, spaceBefore, tag }: YAMLMap | YAMLSeq) => ({
+/** A collection's properties, without its items and its anchor. */
+const propertiesOf = ({ flow, comment, commentBefore, spaceBefore, tag }: YAMLMap | YAMLSeq) => ({
   ...(flow !== undefined && { flow }),
   ...(comment !== undefined && { comment }),
   ...(commentBefore !== undefined && { commentBefore }),
@@ -77,12 +77,12 @@ const outside = ({ flow, comment, commentBefore, spaceBefore, tag }: YAMLMap | Y
   ...(tag !== undefined && { tag }),
 });
 
-/** `<<: {a: 1}` says that a is 1 unless it is said here. */
+/** `<<: {a: 1}` sets a to 1 unless the map itself has an a. */
 function merged(entries: Entry[]): Entry[] {
   const own = entries.filter((entry) => !isMerge(entry));
   const keys = new Set(own.map(({ key }) => treeOf(key)));
-  const lent = entries.filter(isMerge).flatMap(({ value }) => (isSeq(value) ? value.items : [value]));
-  for (const entry of lent.flatMap((branch) => (isBranch(branch) ? branch.items : []))) {
+  const merges = entries.filter(isMerge).flatMap(({ value }) => (isSeq(value) ? value.items : [value]));
+  for (const entry of merges.flatMap((branch) => (isBranch(branch) ? branch.items : []))) {
     if (!keys.has(treeOf(entry.key))) own.push(entry);
     keys.add(treeOf(entry.key));
   }

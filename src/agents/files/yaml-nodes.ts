@@ -10,23 +10,23 @@ export type Branch = YAMLMap<Node | null, Node | null>;
 
 export const isBranch = (node: unknown): node is Branch => isMap(node);
 
-/** What a node says to PyYAML. Of two equal keys the later one counts. */
+/** A node's value as PyYAML reads it. Of two equal keys the later one counts. */
 export function treeOf(node: unknown): unknown {
   if (isBranch(node)) return new Map(node.items.map(({ key, value }) => [treeOf(key), treeOf(value)]));
   if (isSeq(node)) return node.items.map(treeOf);
   return isScalar(node) ? scalarValue(node) : null;
 }
 
-/** The same of plain values, to compare with. */
+/** Plain values in the same form, for comparison. */
 function treeFrom(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(treeFrom);
   return isRecord(value) ? new Map(Object.entries(value).map(([key, inner]) => [key, treeFrom(inner)])) : value;
 }
 
-/** Sets each leaf that differs, and tells whether one did. A list is a leaf. */
-export function setLeaves(branch: Branch, wished: Tree, path: string[] = []): boolean {
+/** Sets each leaf that differs; returns whether any did. A list is a leaf. */
+export function setLeaves(branch: Branch, desired: Tree, path: string[] = []): boolean {
   let changed = false;
-  for (const [key, value] of Object.entries(wished)) {
+  for (const [key, value] of Object.entries(desired)) {
     const here = [...path, key];
     const entry = branch.items.findLast((each) => treeOf(each.key) === key);
     if (isRecord(value) && isBranch(entry?.value)) changed = setLeaves(entry.value, value, here) || changed;
@@ -48,7 +48,6 @@ function put(branch: Branch, entry: Entry | undefined, key: string, node: Node):
   branch.items.push(new Pair<Node | null, Node | null>(scalarFor(key), node));
 }
 
-/** New nodes for plain values. */
 export function nodeFor(value: unknown, path: string[] = []): Node {
   if (Array.isArray(value)) {
     const list = new YAMLSeq<Node>();
@@ -71,23 +70,23 @@ function writable(text: string, path: string[]): string {
   const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0");
   throw new Fault(
     "bad-input",
-    `${path.join(".")} cannot be written to config.yaml: it has the character U+${code} in it`,
+    `${path.join(".")} cannot be written to config.yaml: it contains the character U+${code}`,
   );
 }
 
 /**
- * Takes away what a dotted path leads to, with the branches that are empty then, and tells whether there was anything.
- * A `*` stands for any one key. What is wished stays.
+ * Removes what is at a dotted path, and branches that become empty; returns whether anything was removed. Desired keys stay. A `*`
+ * stands for any one key.
  */
-export function removePath(branch: Branch, path: string, wished: unknown): boolean {
+export function removePath(branch: Branch, path: string, desired: unknown): boolean {
   let changed = false;
   for (const entry of [...branch.items]) {
     const key = String(treeOf(entry.key));
     const rest = restOf(path, key);
-    const kept = isRecord(wished) && Object.hasOwn(wished, key) ? wished[key] : undefined;
+    const kept = isRecord(desired) && Object.hasOwn(desired, key) ? desired[key] : undefined;
     if (rest === undefined || (rest === "" && kept !== undefined && !isRecord(kept))) continue;
     let leaves = rest === "" && kept === undefined;
-    // All that is in it is meant, but not all of it goes.
+    // The path names the whole branch, of which some keys are desired.
     if (!leaves && isBranch(entry.value) && removePath(entry.value, rest || "*", kept)) {
       changed = true;
       leaves = entry.value.items.length === 0 && kept === undefined;
@@ -99,7 +98,7 @@ export function removePath(branch: Branch, path: string, wished: unknown): boole
   return changed;
 }
 
-/** What of a path is left behind a key; nothing when it leads elsewhere. A key may have a dot in it itself. */
+/** The rest of a path after a key; undefined when the path does not begin with it. A key may contain dots. */
 function restOf(path: string, key: string): string | undefined {
   for (const step of [key, "*"]) {
     if (path === step) return "";

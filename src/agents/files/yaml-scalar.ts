@@ -1,11 +1,11 @@
 import { Scalar } from "yaml";
 
 /**
- * Scalars as PyYAML reads them, which is YAML 1.1 with rules of its own: `on` is true, `8:30` is 510, `1e3` is a text.
- * Documents are parsed with the failsafe schema, so that whatever we do not touch is written again as it was.
+ * Scalars as PyYAML reads them: YAML 1.1 with its own rules, in which `on` is true, `8:30` is 510 and `1e3` is a string. Documents
+ * are parsed with the failsafe schema, so that untouched scalars are written as they were.
  */
 
-/** Something only Python has a type for, or a spelling of a number that nobody needs; equal to nothing of ours. */
+/** A value that only Python has a type for, or an unusual spelling of a number; equal to no value of clm's. */
 class OtherScalar {
   constructor(readonly source: string) {}
 }
@@ -24,7 +24,6 @@ const odd = [
   /^(<<|=)$/,
 ];
 
-/** What a scalar says to PyYAML. */
 export function scalarValue(node: Scalar): Value {
   const text = String(node.value);
   if (node.tag === "tag:yaml.org,2002:str") return text;
@@ -37,11 +36,11 @@ export function scalarValue(node: Scalar): Value {
   return odd.some((pattern) => pattern.test(text)) ? new OtherScalar(text) : text;
 }
 
-// Begins like no number and has nothing in it that YAML or a version of it could take for a sign.
+// Cannot be taken for a number, and contains no character that is special in any version of YAML.
 const plain = /^[A-Za-z/]([A-Za-z0-9_./@+:-]*[A-Za-z0-9_/])?$/;
 const words = /^(y|n|yes|no|on|off|true|false|null)$/i;
 
-/** A scalar that every reader of YAML takes for exactly this value. */
+/** A scalar that every YAML reader reads as exactly this value. */
 export function scalarFor(value: string | number | boolean | null): Scalar {
   const quoted = typeof value === "string" && !(plain.test(value) && !words.test(value));
   const scalar = new Scalar(typeof value === "number" ? spelled(value) : String(value));
@@ -49,8 +48,8 @@ export function scalarFor(value: string | number | boolean | null): Scalar {
   return scalar;
 }
 
-/** To PyYAML 1e+21 is a text and 1.0e+21 a number. */
+/** PyYAML reads 1e+21 as a string and 1.0e+21 as a number. */
 const spelled = (value: number): string => String(value).replace(/^(-?\d+)e/, "$1.0e");
 
-/** What PyYAML refuses to see in a file, or takes for the end of a line. */
+/** Characters that PyYAML refuses in a file, or treats as a line end. */
 export const unwritable = /(?![\t\n])\p{Cc}|\p{Surrogate}|\p{Noncharacter_Code_Point}|[\u2028\u2029\ufeff]/u;

@@ -12,18 +12,17 @@ import { versionsIn } from "../manifest/registry.js";
 import { inRange } from "../manifest/versions.js";
 import type { ModelChoice, ResolvedAgent } from "../plan/resolved-agent.js";
 
-/** What a provider says about a model, before it is known whose variables it shares a file with. */
+/** A provider's settings for a model, before they are merged with those of other models. */
 export interface RenderedModel {
-  /** The user's words for it, in faults. */
+  /** Its name in faults. */
   owner: string;
   name: string;
   env: Map<string, string | Secret>;
   config: Tree;
-  /** The address is one the user gave, not the vendor's own. */
+  /** The address comes from the user, not from the vendor. */
   ownAddress: boolean;
 }
 
-/** The type a user means by a name: one of the manifest's, or an alias of one. */
 function providerType(manifest: Manifest, word: string): [name: string, type: ProviderType] {
   const found = Object.entries(manifest.providers).find(
     ([name, { aliases }]) => name === word || aliases.includes(word),
@@ -39,8 +38,8 @@ export function renderModel({ manifest, version }: ResolvedAgent, choice: ModelC
   const values = answered(type.fields, choice.values);
   mustBeAnswered(type.fields, values, owner, `clm provider update ${choice.provider}`);
   if (!choice.model)
-    throw new Fault("bad-input", `no model is named for ${owner}`, {
-      why: type.model ? `one is ${type.model}` : [],
+    throw new Fault("bad-input", `${owner} has no model`, {
+      why: type.model ? `an example is ${type.model}` : [],
       next: `clm provider update ${choice.provider} --model NAME`,
     });
   mustNotExpand({ ...values, model: choice.model }, owner);
@@ -61,7 +60,6 @@ export function renderModel({ manifest, version }: ResolvedAgent, choice: ModelC
   };
 }
 
-/** The versions that have something are told when this one has not. */
 export function mustHave(manifest: Manifest, version: string, range: string, what: string): void {
   if (inRange(version, range)) return;
   const having = versionsIn(manifest, range);
@@ -82,17 +80,17 @@ export function mustBeAnswered(fields: Field[], values: Values, owner: string, n
   });
 }
 
-/** In config.yaml `${NAME}` is replaced by a variable, so an answer could fetch somebody's key into an address. */
+/** config.yaml expands `${NAME}`, so an answer could put a key into an address. */
 export function mustNotExpand(values: Values, owner: string): void {
   for (const [name, value] of Object.entries(values))
     if (typeof value === "string" && value.includes("${"))
-      throw new Fault("bad-input", `${name} of ${owner} has \${ in it`, {
+      throw new Fault("bad-input", `${name} of ${owner} contains \${`, {
         why: "it would be replaced by a variable of the agent",
         data: { field: name },
       });
 }
 
-/** Variables with their templates filled in; what is made of a secret is one. */
+/** Fills in the templates of variables. A value made of a secret is a Secret. */
 export function filledEnv(env: Record<string, string>, values: Values): Map<string, string | Secret> {
   const texts = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plain(value)]));
   const result = new Map<string, string | Secret>();
@@ -106,8 +104,8 @@ export function filledEnv(env: Record<string, string>, values: Values): Map<stri
 }
 
 /**
- * The model as an entry beside the main one: a fallback, or an auxiliary task's. Its variables go to `.env`; one that
- * somebody else there wants to be different gets a name of its own, which the entry then has to be able to say.
+ * The model as an entry beside the main one: a fallback, or the model of an auxiliary task. Its variables go to `.env`; a key that
+ * conflicts with another provider's gets its own variable, if the entry can name one.
  */
 export function entryFor(rendered: RenderedModel, env: EnvDraft, kind: "fallback" | "auxiliary"): Tree {
   const { owner, ownAddress } = rendered;
@@ -118,7 +116,7 @@ export function entryFor(rendered: RenderedModel, env: EnvDraft, kind: "fallback
   const keys = [...rendered.env].filter(([, value]) => value instanceof Secret);
   const custom = model.provider === "custom";
   const entry: Tree = { provider: model.provider, model: model.default };
-  // An auxiliary task with an address is taken for a custom endpoint with the key that stands beside it, or none.
+  // Hermes treats an auxiliary task with an address as a custom endpoint, and uses only the key beside it.
   const addressed = custom || ownAddress || clashes.length > 0;
   if (addressed && model.base_url !== undefined) entry.base_url = model.base_url;
   if (model.api_key !== undefined) entry.api_key = model.api_key;
@@ -128,10 +126,10 @@ export function entryFor(rendered: RenderedModel, env: EnvDraft, kind: "fallback
   const [clash] = clashes;
   if (!clash) return entry;
   const [name, value] = clash;
-  const sayable = keys.length === 1 && clashes.length === 1 && (kind === "fallback" || entry.base_url !== undefined);
-  if (!(sayable && value instanceof Secret))
+  const canNameKey = keys.length === 1 && clashes.length === 1 && (kind === "fallback" || entry.base_url !== undefined);
+  if (!(canNameKey && value instanceof Secret))
     throw new Fault("bad-input", `${owner} cannot be used beside another that sets ${name} differently`, {
-      why: "an agent has one variable of that name, and Hermes takes this key from nowhere else",
+      why: "an agent has one variable of that name, and Hermes reads this key from nowhere else",
       data: { variable: name, provider: rendered.name },
     });
   const own = `CLM_${rendered.name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_API_KEY`;

@@ -23,31 +23,29 @@ import {
   renderModel,
 } from "./model-rendering.js";
 
-/** What the agent's `.env` and clm's part of its config.yaml should say. */
 export interface Rendering {
   env: Map<string, string | Secret>;
-  /** Holds no secret: those are `${NAME}`, and come from `.env`. */
+  /** clm's part of config.yaml. Secrets are `${NAME}`, and come from `.env`. */
   config: Tree;
 }
 
-/** The agent's files. */
 export function files(agent: ResolvedAgent, answers: Answers): ManagedFile[] {
   const { env, config } = render(agent, answers);
   const { manifest } = agent;
-  const closed = { mode: 0o600, restarts: true };
+  const attributes = { mode: 0o600, restarts: true };
   return [
-    { id: "env", path: agent.paths.env, ...closed, content: { merge: "variables", entries: env } },
+    { id: "env", path: agent.paths.env, ...attributes, content: { merge: "variables", entries: env } },
     {
       id: "config",
       path: mustHavePath(agent, "config"),
-      ...closed,
+      ...attributes,
       content: { merge: "yaml", tree: config, always: manifest.managed },
     },
     ...codexFiles(agent, env),
   ];
 }
 
-/** The manifest's templates with the answers filled in; nothing of what is on the host goes into it. */
+/** Fills the answers into the manifest's templates. Independent of the host. */
 export function render(agent: ResolvedAgent, answers: Answers): Rendering {
   const env = new EnvDraft();
   if (!answers.model) throw new Error(`no model was answered for ${agent.name}`);
@@ -81,20 +79,19 @@ export function render(agent: ResolvedAgent, answers: Answers): Rendering {
   return { env: env.entries, config };
 }
 
-/** One whose turns are Codex' has no say in which provider Codex asks: with another it would run its turns itself, unnoticed. */
+/** With any other provider the agent would silently run its turns itself. */
 function mustServeCodex(agent: ResolvedAgent, provider: unknown): void {
   const { manifest, ref, name } = agent;
   if (!runsOnCodex(agent) || provider === manifest.runtimes.codex?.provider) return;
   throw new Fault(
     "not-ready",
-    `${name} runs on Codex, and only a provider of type ${manifest.runtimes.codex?.provider} can serve that`,
+    `${name} runs on Codex, which needs a provider of type ${manifest.runtimes.codex?.provider}`,
     {
       next: `clm agent runtime auto ${ref}`,
     },
   );
 }
 
-/** What every agent of the type has. */
 function basics(
   { manifest, version, port, name }: ResolvedAgent,
   { apiKey }: Answers,
@@ -103,7 +100,7 @@ function basics(
 ): Tree {
   const { provider } = modelOf(main);
   if (typeof provider !== "string")
-    throw new Fault("bad-input", `the manifest of ${manifest.type} says no model.provider for ${main.owner}`);
+    throw new Fault("bad-input", `the manifest of ${manifest.type} sets no model.provider for ${main.owner}`);
   const values: Values = { port: String(port), provider, api_key: apiKey };
   const parts = manifest.render.filter(({ when }) => inRange(version, when));
   for (const part of parts)
@@ -111,13 +108,13 @@ function basics(
   return parts.reduce<Tree>((tree, part) => mergeDeep(tree, filled(part.config, publicValues(values))), {});
 }
 
-/** A second model's parts outside of `model`, as a region: there is one of each, so both must want the same. */
+/** Settings of a second model outside `model`, such as a region: an agent has one of each, so both models must agree. */
 function withOthers(config: Tree, { config: { model: _, ...others }, owner }: RenderedModel): Tree {
   const there = new Map(leavesOf(config));
   for (const [path, value] of leavesOf(others))
     if (there.has(path) && there.get(path) !== value)
-      throw new Fault("bad-input", `${owner} wants ${path} to be ${value}, and another provider ${there.get(path)}`, {
-        why: "an agent has one of it",
+      throw new Fault("bad-input", `${owner} sets ${path} to ${value}, and another provider to ${there.get(path)}`, {
+        why: "an agent has only one",
         data: { path },
       });
   return mergeDeep(config, others);
@@ -177,7 +174,7 @@ function putFields(fields: Field[], values: Values, env: EnvDraft, owner: string
 function mcpServer(agent: ResolvedAgent, name: string, given: Answers["mcp"][string], env: EnvDraft): Tree {
   const slug = name.replaceAll("-", "_");
   if (given.server) return { mcp_servers: { [slug]: given.server } };
-  const { manifest, version, paths: places } = agent;
+  const { manifest, version, paths } = agent;
   const type: McpType | undefined = Object.hasOwn(manifest.mcp, name) ? manifest.mcp[name] : undefined;
   if (!type) throw unknown(`${manifest.title} has no MCP server '${name}'`, name, Object.keys(manifest.mcp), listed);
   const owner = `MCP server '${name}'`;
@@ -186,5 +183,5 @@ function mcpServer(agent: ResolvedAgent, name: string, given: Answers["mcp"][str
   mustBeAnswered(type.fields, values, owner, `clm agent configure ${agent.ref} --stage channels`);
   mustNotExpand(values, owner);
   putFields(type.fields, values, env, owner);
-  return { mcp_servers: { [slug]: filled(type.server, { ...namedPaths(places), ...publicValues(values) }) } };
+  return { mcp_servers: { [slug]: filled(type.server, { ...namedPaths(paths), ...publicValues(values) }) } };
 }

@@ -3,33 +3,33 @@
  * each cause of its manifest.
  */
 export const agentChecks = {
-  host: "its host can be asked",
+  host: "its host answers",
   onboarding: "it is installed and onboarded",
-  version: "what runs is the version that was pinned",
-  files: "what is the agent's alone belongs to it and is closed to others",
-  unit: "its unit is up, or down as it should be",
+  version: "the pinned version is installed",
+  files: "its private files belong to it and are closed to others",
+  unit: "its unit is up, or down as intended",
   steady: "it stays up",
   strays: "no process of its user runs outside its units",
-  restarts: "it did not have to be restarted often",
-  memory: "it was not ended for taking too much memory",
-  port: "its port is held by its own process, on the loopback alone",
-  listeners: "no other port of its processes can be reached from other machines, unless that was asked for",
-  health: "it says that it is well",
-  "auth.no-key": "nobody gets in without a key",
-  "auth.wrong-key": "nobody gets in with a wrong key",
-  "auth.own-key": "it answers its own key",
-  chat: "its model answered when it was last asked",
-  drift: "it is as it was configured",
+  restarts: "it was not restarted often",
+  memory: "it was not killed for using too much memory",
+  port: "only its own process listens on its port, on the loopback only",
+  listeners: "no other port of its processes is reachable from other machines, unless configured",
+  health: "its health check passes",
+  "auth.no-key": "its API refuses requests without a key",
+  "auth.wrong-key": "its API refuses a wrong key",
+  "auth.own-key": "its API accepts its own key",
+  chat: "its model answered the last time it was asked",
+  drift: "it has no configuration drift",
   secrets: "the keys and tokens it needs are in secrets.json",
   provider: "its providers are known",
-  "provider.reach": "its provider can be reached from its host",
-  runtime: "the program that runs its turns, when another one does, is there and selected",
-  disk: "there is room where it lives",
+  "provider.reach": "its host can reach its provider",
+  runtime: "the other program that runs its turns, if any, is installed and selected",
+  disk: "its disk has free space",
   clock: "its host's clock agrees with ours",
-  errors: "it noted no error since it was started",
-  log: "nothing that is known to go wrong stands in its log since it was started",
+  errors: "it logged no error since it started",
+  log: "its log shows no known problem since it started",
 } as const;
 
-/** Tells whether a name is one of an agent's checks that a cause can point to. */
+/** Whether a cause of a manifest may name this check. */
 export const isAgentCheck = (id: string, channels: readonly string[]): boolean =>
   Object.hasOwn(agentChecks, id) || channels.some((name) => id === `channel.${name}`);

@@ -11,30 +11,28 @@ import type { ManifestText } from "./files.js";
 declare const __CLM_BUILD__: string;
 
 /**
- * `cache/manifests/<key>.json`: the types as they were found to be in order. The key is a digest of every text they were
- * made of and of the code that checked them, so what is kept is never out of date; and it is no state: what is gone,
- * damaged or not ours is made again.
+ * `cache/manifests/<key>.json`: checked types. The key is a digest of all manifest texts and of the code that checked them, so an
+ * entry is never out of date. A missing, damaged or foreign entry is rebuilt.
  */
 const folder = join("cache", "manifests");
 
 const known = new Map<string, LoadedType[]>();
 
-/** What these texts say, when that was checked before. */
 export function cachedTypes(configDir: string, texts: ManifestText[]): LoadedType[] | undefined {
   const key = keyOf(texts);
-  const types = known.get(key) ?? readKept(join(configDir, folder, `${key}.json`));
+  const types = known.get(key) ?? readCached(join(configDir, folder, `${key}.json`));
   if (types) known.set(key, types);
   return types;
 }
 
-/** Keeps what was checked, for this process and, where there is a config directory that can be written, the next. */
+/** Caches checked types for this process and, when the config directory is writable, for the next. */
 export function cacheTypes(configDir: string, texts: ManifestText[], types: LoadedType[]): LoadedType[] {
   const key = keyOf(texts);
   known.set(key, types);
   try {
     if (lstatSync(configDir, { throwIfNoEntry: false })?.isDirectory()) write(configDir, `${key}.json`, types);
   } catch {
-    // It only takes longer the next time.
+    // The next command is only slower.
   }
   return types;
 }
@@ -54,8 +52,8 @@ const keyOf = (texts: ManifestText[]): string =>
     .update(JSON.stringify([VERSION, __CLM_BUILD__, ...texts.flatMap(({ file, text }) => [file, text])]))
     .digest("hex");
 
-/** Like a manifest it says what is run on hosts: only a file that we wrote, and nobody else can, is read. */
-function readKept(path: string): LoadedType[] | undefined {
+/** The cache decides what runs on hosts, like a manifest: only a private file of the user's own is read. */
+function readCached(path: string): LoadedType[] | undefined {
   try {
     const found = lstatSync(path);
     if (!found.isFile() || found.mode & 0o077 || found.uid !== process.getuid?.()) return undefined;

@@ -6,39 +6,38 @@ import { builtIn, type ManifestText } from "./files.js";
 import { type Flaw, flawsIn } from "./flaws.js";
 import { type Manifest, manifestSchema } from "./manifest.js";
 
-/** A manifest with where each of its versions comes from: `built in`, or a file of the user's. */
 export interface LoadedType {
   manifest: Manifest;
-  /** By version, the file that pins it. */
+  /** By version, where it is pinned: `built in`, or a file of the user's. */
   sources: Record<string, string>;
 }
 
 type Raw = Record<string, unknown>;
 
 interface Draft extends LoadedType {
-  /** As written, for the next file to be laid over. */
+  /** As written, for the next file to be merged over. */
   raw: Raw;
 }
 
 /** Built-in manifests, by their text: they are checked once per process. */
 const builtInDrafts = new Map<string, Draft>();
 
-/** The types that the files make, each laid over what those before it say of the same type; checked. */
+/** Checks the types of all files, each merged over earlier files of the same type. */
 export function checkedTypes(texts: ManifestText[]): LoadedType[] {
   const types = new Map<string, Draft>();
   for (const text of texts) {
-    const draft = (text.file === builtIn && builtInDrafts.get(text.text)) || laidOver(types, text);
+    const draft = (text.file === builtIn && builtInDrafts.get(text.text)) || mergedOver(types, text);
     if (text.file === builtIn) builtInDrafts.set(text.text, draft);
     types.set(draft.manifest.type, draft);
   }
   return [...types.values()].map(({ manifest, sources }) => ({ manifest, sources }));
 }
 
-function laidOver(types: ReadonlyMap<string, Draft>, text: ManifestText): Draft {
+function mergedOver(types: ReadonlyMap<string, Draft>, text: ManifestText): Draft {
   const layer = parsed(text);
   const below = types.get(String(layer.type));
   const raw = below ? mergeDeep(below.raw, layer) : layer;
-  // What lies below was in order, so whatever is wrong now is this file's doing.
+  // The files below were valid, so any flaw comes from this one.
   const manifest = checkedManifest(raw, text.file, below !== undefined);
   const pinned = Object.keys((layer.versions as object | undefined) ?? {});
   return {
@@ -54,11 +53,11 @@ function parsed({ file, text }: ManifestText): Raw {
   if (!isRecord(raw))
     throw flawed(file, [{ path: "type", reason: "is missing: the file should be a map with `type:`" }]);
   if (typeof raw.type !== "string")
-    throw flawed(file, [{ path: "type", reason: "is missing: the agent type it describes" }]);
+    throw flawed(file, [{ path: "type", reason: "is missing: it should name the agent type" }]);
   return raw;
 }
 
-/** Ours is built in as JSON, since YAML of its size takes a tenth of a second to read. */
+/** The built-in manifests are JSON: YAML of their size takes a tenth of a second to parse. */
 function asJson(text: string): unknown {
   if (!text.startsWith("{")) return undefined;
   try {
@@ -77,20 +76,19 @@ function asYaml(file: string, text: string): unknown {
 
 const firstLine = (text: string): string => (text.split("\n", 1)[0] ?? "").replace(/ at line \d+.*$/, "");
 
-/** The manifest, checked against its schema and, when it is not only ours, against itself. */
 function checkedManifest(raw: Raw, file: string, known: boolean): Manifest {
   const { success, data, error } = manifestSchema.safeParse(raw);
   if (!success) {
     const flaws = error.issues.map(({ path, message }) => ({ path: path.join(".") || "type", reason: message }));
-    throw flawed(file, flaws, known ? [] : [`'${String(raw.type)}' is a new type, so the file must say all of it`]);
+    throw flawed(file, flaws, known ? [] : [`'${String(raw.type)}' is a new type, so the file must be complete`]);
   }
-  // Ours alone is checked by a test.
+  // A test checks the built-in ones.
   const flaws = file === builtIn ? [] : [...flawsIn(data), ...likeFlaws(data)];
   if (flaws.length > 0) throw flawed(file, flaws);
   return { ...data, managed: data.managed.flatMap((path) => writtenOut(path, data)) };
 }
 
-/** A type of the user's own has no code: it names the built-in type whose code it uses. */
+/** A custom type has no code: it names the built-in type whose code it uses. */
 function likeFlaws({ type, like = type }: Manifest): Flaw[] {
   const known = Object.keys(builtInTypes);
   if (known.includes(like)) return [];
@@ -102,7 +100,7 @@ const writtenOut = (path: string, { auxiliary }: Manifest): string[] =>
 
 function flawed(file: string, flaws: Flaw[], more: string[] = []): Fault {
   const [first] = flaws;
-  return new Fault("bad-input", `the manifest ${file} is not one clm can use`, {
+  return new Fault("bad-input", `the manifest ${file} is not valid`, {
     why: [...flaws.slice(0, 5).map(({ path, reason }) => `${path}: ${reason}`), ...more],
     data: { file, path: first?.path, reason: first?.reason, flaws },
   });

@@ -9,16 +9,15 @@ export interface ManifestText {
   text: string;
 }
 
-/** Where the versions that come with clm come from. */
 export const builtIn = "built in";
 
-/** The user's own manifests, in the order of their names. */
+/** The user's manifests, sorted by name. */
 export function overlaysIn(configDir: string): ManifestText[] {
   const dir = join(configDir, "manifests");
   const names = namesIn(dir)
     .filter((name) => name.endsWith(".yaml") && !name.startsWith("."))
     .sort();
-  // Who can write the directory can put a file there.
+  // Whoever can write the directory can add a file.
   if (names.length > 0) mustBeClosed(dir);
   return names.map((name) => {
     const file = join(dir, name);
@@ -27,13 +26,13 @@ export function overlaysIn(configDir: string): ManifestText[] {
   });
 }
 
-/** A manifest says what is run on hosts: only its owner, who is the user or root, may be able to change it. */
+/** Manifests decide what runs on hosts: only the user or root may be able to change them. */
 function mustBeClosed(path: string): void {
   const stat = statSync(path);
   const own = stat.uid === 0 || isOurs(stat, process.geteuid?.() ?? stat.uid, process.env);
   if (own && !writableByOthers(stat)) return;
   throw new Fault("bad-input", own ? `${path} can be written by others` : `${path} belongs to another user`, {
-    why: "manifests say what is run on hosts, so they are not read like this",
+    why: "manifests decide what runs on hosts, so only files that nobody else can change are read",
     next: own ? `chmod go-w ${quote(path)}` : `ls -ld ${quote(path)}`,
     data: { path },
   });

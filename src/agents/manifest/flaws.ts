@@ -3,14 +3,14 @@ import { isAgentCheck } from "./agent-checks.js";
 import type { Field, Manifest } from "./manifest.js";
 
 export interface Flaw {
-  /** Where, as `providers.openai.render.0.when`. */
+  /** As `providers.openai.render.0.when`. */
   path: string;
   reason: string;
 }
 
 /**
- * What no schema of single values sees: names that lead nowhere. A template that names a field nobody asks for would
- * silently be left out of every rendering; one that names a secret in config.yaml would put it there.
+ * Finds references that the schema cannot check. A template that names an unknown field would silently be dropped from every
+ * rendering; a template of config.yaml that names a secret would expose it.
  */
 export function flawsIn(manifest: Manifest): Flaw[] {
   return [
@@ -81,7 +81,7 @@ export function flawsIn(manifest: Manifest): Flaw[] {
   ];
 }
 
-/** The places a template may name: those that are one path. */
+/** The paths that a template may name. */
 const pathNames = ["home", "data", "code", "env", "config", "memories", "launcher"];
 
 const fieldNames = (fields: Field[]): string[] => fields.map(({ name }) => name);
@@ -105,23 +105,22 @@ function fieldFlaws(fields: Field[], at: string): Flaw[] {
   return fields.flatMap(({ name, flag, list, choices, pattern, listens, required, default: otherwise }, index) => {
     const path = `${at}.${index}`;
     if (fieldNames(fields).indexOf(name) < index) return [{ path, reason: `there are two fields called ${name}` }];
-    if (name === "model") return [{ path, reason: "model is asked for every provider, and cannot be a field" }];
-    if (flag && (list || choices || pattern))
-      return [{ path, reason: "a yes or no takes no list, choices or pattern" }];
+    if (name === "model") return [{ path, reason: "every provider has a model, so it cannot be a field" }];
+    if (flag && (list || choices || pattern)) return [{ path, reason: "a flag takes no list, choices or pattern" }];
     if (listens && (flag || list)) return [{ path, reason: "a port to listen on is one number" }];
     if (listens && !required && otherwise === undefined)
-      return [{ path, reason: "a port to listen on has a default, or must be answered: else nobody knows it" }];
+      return [{ path, reason: "a port to listen on needs a default or required: true" }];
     return [];
   });
 }
 
-/** A channel that listens says where: unless somebody asks for more, on the loopback. */
+/** A channel that listens needs a field for its address. */
 function bindFlaws(fields: Field[], path: string): Flaw[] {
   const address = fields.filter(({ binds }) => binds);
   if (address.length > 1) return [{ path, reason: "only one field can be the address a channel listens on" }];
   const [only] = address;
   if (only && !only.required && only.default === undefined)
-    return [{ path, reason: "the address to listen on has a default, or must be answered: else nobody knows it" }];
+    return [{ path, reason: "the address to listen on needs a default or required: true" }];
   if (only || !fields.some(({ listens }) => listens)) return [];
   return [{ path, reason: "a channel with a port to listen on needs a field for the address, with binds" }];
 }
@@ -132,7 +131,7 @@ function aliasFlaws({ providers }: Manifest): Flaw[] {
     aliases.flatMap((alias) => {
       const other = taken.get(alias);
       taken.set(alias, name);
-      return other ? [{ path: `providers.${name}.aliases`, reason: `${alias} already is ${other}` }] : [];
+      return other ? [{ path: `providers.${name}.aliases`, reason: `${alias} is already used by ${other}` }] : [];
     }),
   );
 }
@@ -150,7 +149,6 @@ function causeFlaws({ causes, channels }: Manifest): Flaw[] {
 const listFlaws = (names: string[], known: string[], path: string): Flaw[] =>
   names.filter((name) => !known.includes(name)).map((name) => ({ path, reason: `no field is called ${name}` }));
 
-/** Every text below `value` that names something that is not there. */
 function templateFlaws(value: unknown, known: string[], path: string): Flaw[] {
   if (typeof value === "string") {
     try {

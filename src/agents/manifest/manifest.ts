@@ -3,19 +3,18 @@ import { currentId, proofIds } from "./proof-ids.js";
 import { isRange, isVersion } from "./versions.js";
 
 /**
- * What an agent type is, as data: versions, requirements, places, providers, channels, memory, proofs. Questions, flags,
- * rendering, checks and reference pages are all read from it; adding a provider or a channel is an entry, not code.
+ * The schema of an agent type: versions, requirements, paths, providers, channels, memory. Questions, flags, rendering, checks and
+ * reference pages come from it; adding a provider or a channel takes an entry, not code.
  *
- * Texts marked "template" are Handlebars with the values named beside them. A part that names a value nobody gave is
- * left out of the rendering.
+ * Strings marked "template" are Handlebars with the values named beside them. Parts with a missing value are not rendered.
  */
 
-const variable = z.string().regex(/^[A-Z][A-Z0-9_]*$/, "should be a variable's name, as DISCORD_BOT_TOKEN");
+const variable = z.string().regex(/^[A-Z][A-Z0-9_]*$/, "should be the name of a variable, as DISCORD_BOT_TOKEN");
 const word = z.string().regex(/^[a-z][a-z0-9_-]*$/, "should be a word of a-z 0-9 _ -");
 const version = z.string().refine(isVersion, "should be a version, as 2026.7.1");
 const semver = z.string().regex(/^\d+\.\d+\.\d+$/, "should be a version, as 0.130.0");
 const range = z.string().refine(isRange, "should be a range, as '>=2026.5.29 <2026.7.1'").default("*");
-const constant = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "should be a constant's name, as __version__");
+const constant = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "should be the name of a constant, as __version__");
 const pattern = z.string().refine(isPattern, "should be a regular expression");
 const tree = z.record(z.string(), z.unknown()).default({});
 const variables = z.record(variable, z.string()).default({});
@@ -29,7 +28,7 @@ function isPattern(text: string): boolean {
   }
 }
 
-/** The bytes that are run on hosts, and nothing else is. */
+/** The only bytes that clm runs on hosts to install. */
 const installer = z.strictObject({
   url: z.string().regex(/^(https?|file):\/\//, "should be an http, https or file URL"),
   size: z.number().int().positive(),
@@ -37,31 +36,31 @@ const installer = z.strictObject({
 });
 
 const release = z.strictObject({
-  /** The version number that the program prints, or `0.15.x` when its last part is not known. */
+  /** The version number that the program prints, or `0.15.x` when the last number is not known. */
   reports: z.string(),
   commit: z
     .string()
     .regex(/^[0-9a-f]{40}$/)
     .optional(),
-  /** Without one nothing is installed: the user brings the program. */
+  /** Without one, the user provides the program. */
   installer: installer.optional(),
-  /** Only behaves like the real one. Every listing says so. */
+  /** A test double of the real release. Every listing says so. */
   standin: z.boolean().default(false),
-  /** Addresses the installer needs; without it, those of `requires`. */
+  /** Addresses the installer needs, instead of those of `requires`. */
   reach: z.array(z.string()).optional(),
 });
 
-/** One thing to ask. Every question has a flag: `--set discord.allowed_users=…`, `--secret discord.token=env:…`. */
+/** A question. Each has a flag: `--set discord.allowed_users=…`, `--secret discord.token=env:…`. */
 const field = z.strictObject({
   name: word,
   ask: z.string(),
   help: z.string().optional(),
-  /** The variable of `.env` it becomes (channels and MCP servers; providers say it in `render`). */
+  /** Its variable in `.env` (channels and MCP servers; providers use `render`). */
   env: variable.optional(),
-  /** Kept in secrets.json under this name, and nowhere else. */
+  /** Its name in secrets.json, the only place where it is kept. */
   secret: variable.optional(),
   required: z.boolean().default(false),
-  /** Several values, written with commas. */
+  /** A comma-separated list. */
   list: z.boolean().default(false),
   /** Yes or no, rendered as `true` or `false`. */
   flag: z.boolean().default(false),
@@ -69,26 +68,26 @@ const field = z.strictObject({
   /** The pattern in words: "a user id is 17 to 20 digits". */
   means: z.string().optional(),
   choices: z.array(z.string()).optional(),
-  /** A port the agent listens on: nobody else on the host may have it. */
+  /** A port the agent listens on: no other agent of the host may use it. */
   listens: z.boolean().default(false),
-  /** The address that the channel's port is bound to; other machines reach it unless that is the loopback. */
+  /** The address that the channel's port is bound to; reachable from other machines unless it is the loopback. */
   binds: z.boolean().default(false),
-  /** Files or directories on this machine, as `PATH` or `PATH=NAME`: their content goes to the host. */
+  /** Files or directories on this machine to copy to the host, as `PATH` or `PATH=NAME`. */
   upload: z.boolean().default(false),
   default: z.string().optional(),
 });
 
-/** Part of the rendering. All parts whose range has the version apply, in order; later ones win. Template values. */
+/** Part of the rendering. All parts whose range includes the version apply in order; later ones win. Values are templates. */
 const rendering = z.strictObject({
   when: range,
-  /** Only when all of these fields were answered. */
+  /** Applies only when all of these fields were answered. */
   given: z.array(word).default([]),
   env: variables,
-  /** No secret is named here: `${NAME}` is, and NAME is in `env`. */
+  /** Names no secret: it uses `${NAME}`, with NAME in `env`. */
   config: tree,
 });
 
-/** A question to a service whose answer tells whether a key or an address is right. Templates: the fields. */
+/** A request that tests a key or an address. Templates: the fields. */
 const request = z.strictObject({
   method: z.enum(["GET", "POST"]).default("GET"),
   url: z.string(),
@@ -96,7 +95,7 @@ const request = z.strictObject({
   body: z.unknown().optional(),
   /** Statuses that mean it works. */
   expect: z.array(z.number().int()).default([200]),
-  /** The service answers 200 and says in its JSON body whether it works: this member must be true (Slack, Telegram). */
+  /** A member of the JSON body that must be true, for services that answer 200 to a wrong key (Slack, Telegram). */
   says: z.string().optional(),
 });
 
@@ -104,35 +103,35 @@ const request = z.strictObject({
 const provider = z.strictObject({
   title: z.string(),
   help: z.string().optional(),
-  /** Other names a user may say: `custom` for `ollama`. */
+  /** Other names: `custom` for `ollama`. */
   aliases: z.array(word).default([]),
   /** Versions that have it. */
   when: range,
   fields: z.array(field).default([]),
-  /** An example of a model's name. */
+  /** An example model. */
   model: z.string().optional(),
   render: z.array(rendering).min(1),
   test: request.optional(),
 });
 
-/** Templates in env and config: each field that is no secret. */
+/** Templates in env and config: each field that is not secret. */
 const channel = z.strictObject({
   title: z.string(),
   help: z.string().optional(),
   when: range,
   fields: z.array(field),
-  /** Who may talk to the agent: one of these fields must be answered, so that nobody is let in, or out, by accident. */
+  /** Access lists. One of these fields must be answered, so that access is never open or closed by accident. */
   allow: z.array(word).default([]),
   env: variables,
   config: tree,
   test: request.optional(),
-  /** What is left for a person to do, told after configuring. */
+  /** Manual steps, printed after configuring. */
   afterwards: z.string().optional(),
-  /** A person pairs it on the host after configuring: until then it is not connected, and that is no failure. */
+  /** A person pairs it on the host after configuring; not being connected until then is not a failure. */
   pairing: z.boolean().default(false),
 });
 
-/** Templates in server: each field; a secret is written `${NAME}` there and comes from `.env`. */
+/** Templates in server: each field; a secret is `${NAME}` and comes from `.env`. */
 const mcpServer = z.strictObject({
   title: z.string(),
   help: z.string().optional(),
@@ -146,14 +145,14 @@ const memoryFile = z.strictObject({
   path: z.string(),
   /** Code points. */
   limit: z.number().int().positive(),
-  /** The agent writes it under flock on `<path>.lock`, and so must we. */
+  /** The agent writes it under flock on `<path>.lock`, and so must clm. */
   lock: z.boolean().default(true),
   summary: z.string(),
 });
 
 export const manifestSchema = z.strictObject({
   type: word,
-  /** Of a type of the user's own: the built-in type whose code it uses. */
+  /** For a custom type: the built-in type whose code it uses. */
   like: word.optional(),
   title: z.string(),
   default: version,
@@ -166,11 +165,11 @@ export const manifestSchema = z.strictObject({
     systemd: z.number().int(),
     memory_mb: z.number().int(),
     disk_mb: z.number().int(),
-    /** Programs, and the Debian package that brings each. */
+    /** By program, its Debian package. */
     programs: z.record(z.string(), z.string()),
     reach: z.array(z.string()).default([]),
   }),
-  /** Templates: `user`, and the places above. */
+  /** Templates: `user`, and the paths above. */
   paths: z.strictObject({
     home: z.string(),
     data: z.string(),
@@ -179,49 +178,48 @@ export const manifestSchema = z.strictObject({
     config: z.string().optional(),
     memories: z.string().optional(),
     launcher: z.string(),
-    /** Directories on the service's PATH, before the system's. */
+    /** Directories on the service's PATH before the system's. */
     path: z.array(z.string()),
   }),
-  /** How the installer is run. */
   install: z
     .strictObject({
       /** Milliseconds. */
       timeout: z.number().int().positive(),
-      /** Templates: the paths, `version`, `commit`. All parts whose range has the version apply, in order. */
+      /** Templates: the paths, `version`, `commit`. All parts whose range includes the version apply in order. */
       arguments: z.array(z.strictObject({ when: range, args: z.array(z.string()) })),
       /** Lines of the installer's output worth showing at the end. */
       warnings: z.array(pattern).default([]),
     })
     .optional(),
-  /** How the installed version is read; without it, nothing tells which one it is. */
+  /** How to read the installed version; without it, the version is unknown. */
   version: z
     .strictObject({
       args: z.array(z.string()),
-      /** Template: `reports`, `version`. The first line must be this. */
+      /** The expected first line. Template: `reports`, `version`. */
       line: z.string(),
-      /** The file of the installed release with both as constants, as `NAME = "0.13.0"` on a line of their own. Template: the paths. */
+      /** The installed file with both as constants, each on its own line: `NAME = "0.13.0"`. Template: the paths. */
       file: z.string(),
       constants: z.strictObject({ reports: constant, version: constant }),
     })
     .optional(),
   /** Questions about the agent itself, asked in the stage `identity`. Flags: `--set FIELD=…`, `--secret FIELD=…`. */
   settings: z.array(field).default([]),
-  /** What a backup leaves out of the data directory, and of the rest of the home: patterns of names, or of paths with a `/` before them. */
+  /** What a backup leaves out of the data directory, and of the rest of the home: names, or paths that begin with `/`. */
   backup: z
     .strictObject({
       without: z.array(z.string()),
       home_without: z.array(z.string()),
-      /** The list of skills that came with the agent, with a digest of each. Template: the places. */
+      /** The list of bundled skills, with a digest of each. Template: the paths. */
       bundled: z.string().default(""),
     })
     .default({ without: [".env"], home_without: [".env"], bundled: "" }),
-  /** Log files beside the journal, by name; an entry that is in several is shown from the first. Template: the places. */
+  /** Log files beside the journal, by name; an entry in several files is shown from the first. Template: the paths. */
   logs: z
     .record(
       word,
       z.strictObject({
         path: z.string(),
-        /** Its lines have no time, and each is an entry of its own. */
+        /** Its lines have no time, and each is one entry. */
         loose: z.boolean().default(false),
       }),
     )
@@ -229,27 +227,26 @@ export const manifestSchema = z.strictObject({
   unit: z.strictObject({
     /** Template: `name`. */
     name: z.string(),
-    /** What the service runs, after the launcher. */
+    /** Arguments of the launcher. */
     args: z.array(z.string()),
     /** Variables of its processes beside HOME, USER and PATH. Templates: the paths. */
     environment: z.record(variable, z.string()).default({}),
     /** Lines of the unit's [Service] section: how it is stopped and restarted. */
     service: z.string().default("Restart=on-failure\nRestartSec=5"),
-    /** The agent reads `.env` by itself; without it, the unit's command reads it first. */
+    /** The agent reads `.env` by itself; otherwise the unit's command reads it first. */
     reads_env: z.boolean().default(false),
   }),
   api: z.strictObject({
-    /** The first free port from `first` on that is not one of `avoid`. */
     port: z.strictObject({
       first: z.number().int(),
       last: z.number().int(),
       avoid: z.array(z.number().int()).default([]),
     }),
-    /** What is served on the port: `http`, only a `tcp` listener, or `none`. Template: the settings. */
+    /** The protocol on the port: `http`, `tcp` or `none`. Template: the settings. */
     check: z.string().default("http"),
-    /** The bearer key's name in secrets.json; 64 lowercase hex digits, made by clm. Without it the API has no key. */
+    /** The bearer key's name in secrets.json. clm generates the key: 64 lowercase hex digits. Without it the API has no key. */
     secret: variable.optional(),
-    /** Answers 200 when all is well. Template: the settings. */
+    /** Answers 200 when the agent is healthy. Template: the settings. */
     health: z.string(),
     /** Answers 200 with the key, and 401 without it. */
     models: z.string().optional(),
@@ -257,15 +254,15 @@ export const manifestSchema = z.strictObject({
       .strictObject({
         path: z.string(),
         model: z.string(),
-        /** Answers that start so are failures told as answers; `{n}` is a number, `{status}` an HTTP status. */
+        /** Prefixes of answers that report a failure; `{n}` is a number, `{status}` an HTTP status. */
         failures: z.array(z.string()).default([]),
-        /** The same, only in answers that report zero tokens: a model can begin so too. */
+        /** Prefixes that count only when the answer reports zero tokens: a model's own text may begin like this. */
         failures_without_usage: z.array(z.string()).default([]),
-        /** Characters of one message that are read; what comes after them is dropped without a word. */
+        /** Characters of a message that the agent reads; it silently drops the rest. */
         longest: z.number().int().positive().optional(),
       })
       .optional(),
-    /** Milliseconds until it must listen; each MCP server adds `per_server`. Then its channels have `channels` to connect. */
+    /** Milliseconds until it must listen; each MCP server adds `per_server`. Channels then have `channels` to connect. */
     timeout: z.strictObject({
       start: z.number().int(),
       per_server: z.number().int(),
@@ -274,86 +271,84 @@ export const manifestSchema = z.strictObject({
   }),
   /** Versions that can move a session to one of their channels. */
   handoff: z.strictObject({ channels: range }).optional(),
-  /** Pages for a browser on the same machine, served while somebody looks at them. */
+  /** A web interface on the loopback, served while it is open. */
   dashboard: z
     .strictObject({
       /** Versions that have it. */
       when: range,
-      /** What is run, after the launcher. It must bind the loopback alone. Template: `port`. */
+      /** Arguments of the launcher. It must bind only the loopback. Template: `port`. */
       args: z.array(z.string()),
-      /** What a browser asks for first; 200 says that it is there. */
+      /** The first page; 200 means that it is up. */
       page: z.string().startsWith("/"),
-      /** The first free one on the host is taken. */
       ports: z.strictObject({ first: z.number().int(), last: z.number().int() }),
       /** Milliseconds until it must answer. */
       timeout: z.number().int().positive(),
     })
     .optional(),
-  /** A server beside the agent that lends the login of a subscription. It asks nobody for a key. */
+  /** A server beside the agent that lends a subscription login. It requires no key. */
   proxy: z
     .strictObject({
       /** Versions that have it. */
       when: range,
       /** Template: `name`. */
       unit: z.string(),
-      /** What its unit runs, after the launcher. It must bind the loopback alone. Templates: `provider`, `port`. */
+      /** Arguments of the launcher. It must bind only the loopback. Templates: `provider`, `port`. */
       args: z.array(z.string()),
-      /** The first that nobody has on the host is taken. */
       ports: z.strictObject({ first: z.number().int(), last: z.number().int() }),
       /** Answers with JSON: `upstream`, and `authenticated` when it has a login to lend. */
       health: z.string().startsWith("/"),
-      /** Bytes of a request that it reads; a larger one is refused. */
+      /** The largest request body, in bytes. */
       largest: z.number().int().positive(),
       /** Milliseconds until it must answer. */
       timeout: z.number().int().positive(),
-      /** Exit codes after which starting it again does not help. */
+      /** Exit codes after which a restart does not help. */
       hopeless: z.array(z.number().int()).default([]),
-      /** How the agent's program tells whether it is logged in: `line` has the groups `provider` and `state`. */
+      /** The command that reports logins: `line` has the groups `provider` and `state`. */
       status: z.strictObject({ args: z.array(z.string()), line: pattern, ready: pattern }),
       providers: z.record(
         word,
         z.strictObject({
           title: z.string(),
           when: range,
-          /** Below /v1; any other is refused. */
+          /** Allowed paths below /v1. */
           paths: z.array(z.string().startsWith("/")),
-          /** What to type in a shell of the agent to log in. */
+          /** The login command, for a shell of the agent. */
           login: z.string(),
         }),
       ),
     })
     .optional(),
-  /** Other programs that can run the agent's turns, each with settings and a login of its own. */
+  /** Other programs that can run the agent's turns, each with its own settings and login. */
   runtimes: z
     .record(
       word,
       z.strictObject({
         title: z.string(),
-        /** Versions that can hand their turns to it. */
+        /** Versions that support it. */
         when: range,
-        /** What the rendered model.provider must be. */
+        /** The required model.provider. */
         provider: word,
-        /** The setting below `model` that hands turns over, and the value it then has. */
+        /** The setting below `model` that selects it, and its value. */
         key: word,
         setting: word.optional(),
-        /** What it is called on the service's PATH. */
+        /** Its name on the service's PATH. */
         program: word,
-        /** Of the program: what the agent asks for, what is known to work, what clm installs. */
+        /** Versions of the program: the agent's minimum, the recommended one, and the one clm installs. */
         least: semver,
         advised: semver,
         default: semver,
-        /** Where its settings are: for all of the user's, or for this agent alone. Templates: the places. */
+        /** Where its settings are: shared by the user's programs, or for this agent only. Templates: the paths. */
         homes: z.strictObject({ shared: z.string(), own: z.string() }),
-        /** Where clm installs it. Template: the places. */
+        /** Where clm installs it. Template: the paths. */
         place: z.string(),
-        /** What then stands on the service's PATH. Template: the places. */
+        /** Its link on the service's PATH. Template: the paths. */
         launcher: z.string(),
-        /** What logs it in, after the program; and what logs the agent in, after the launcher. */
+        /** Arguments of the program, and of the launcher, that log in. */
         login: z.array(z.string()),
         agent_login: z.array(z.string()),
-        /** Where the agent keeps its own logins. Template: the places. */
+        /** Where the agent stores its logins. Template: the paths. */
         logins: z.string(),
-        /** The agent as an MCP server of it, in its own words. Templates: the places. */
+        /** The agent as an MCP server of the program, in the program's format. Templates: the paths. */
         callback: z.strictObject({
           command: z.string(),
           args: z.array(z.string()),
@@ -362,13 +357,13 @@ export const manifestSchema = z.strictObject({
           startup_timeout_sec: z.number().positive(),
           tool_timeout_sec: z.number().positive(),
         }),
-        /** What an agent is without while it runs on it. */
+        /** Features an agent loses while it runs on it. */
         lost: z.array(z.string()),
-        /** The same of what it could be told, by what clm writes there. */
+        /** Files the model does not get; clm can supply them in the program's settings. */
         untold: z.string(),
-        /** On the registry of npm, with the bytes of each version for each kind of machine. */
+        /** The npm package; `versions` pins it by version and architecture. */
         package: z.string(),
-        /** Directives of the sandbox that it needs otherwise: by directive, what stands in its place. */
+        /** Sandbox directives to replace, by directive. */
         sandbox: z.strictObject({ why: z.string(), instead: z.record(z.string(), z.array(z.string())) }),
         versions: z.record(
           semver,
@@ -379,7 +374,7 @@ export const manifestSchema = z.strictObject({
               integrity: z
                 .string()
                 .regex(/^sha512-[A-Za-z0-9+/]{86}==$/, "should be sha512- and 88 characters of base64"),
-              /** Where the program is in the package. */
+              /** The program's path in the package. */
               program: z.string(),
             }),
           ),
@@ -390,47 +385,47 @@ export const manifestSchema = z.strictObject({
   /** Always rendered. Templates: `port`, `api_key`, `provider` (the rendered model.provider). */
   render: z.array(rendering).default([]),
   /**
-   * Parts of config.yaml that are clm's alone, as dotted paths: what is not rendered there is taken away.
-   * A `*` stands for each auxiliary task, and is written out when the manifest is loaded.
+   * Dotted paths of config.yaml that only clm writes: keys that are not rendered are removed. A `*` stands for each auxiliary task
+   * and is expanded when the manifest is loaded.
    */
   managed: z.array(z.string()).default([]),
-  /** Variables nobody but clm sets, beside those of `render`: patterns of the whole name. */
+  /** Variables that only clm may set, beside those of `render`: patterns of the whole name. */
   reserved: z.array(pattern).default([]),
   /**
-   * Variables of `.env` that the agent takes out of the environment of the commands it runs: patterns of the whole name.
-   * The agent itself and MCP servers whose settings name them have them.
+   * Variables that the agent removes from the environment of the commands it runs: patterns of the whole name. The agent itself and
+   * MCP servers whose settings name them still get them.
    */
   stripped: z.array(pattern).default([]),
-  /** Names of tasks that may have a model of their own. */
+  /** Tasks that may have their own model. */
   auxiliary: z.array(z.strictObject({ name: word, when: range })).default([]),
   providers: z.record(word, provider).default({}),
   channels: z.record(word, channel).default({}),
   mcp: z.record(word, mcpServer).default({}),
   /**
-   * Lines of its log about an MCP server, all of which contain one text: that it was given up, and why (groups `name` and
-   * `why`), and that it is connected after all (group `name`). Without it, nothing is known of them.
+   * Log lines about MCP servers, all with a common text: the connection failed (groups `name` and `why`), or was made (group
+   * `name`). Without it, the state of MCP servers is unknown.
    */
   mcp_log: z.strictObject({ contains: z.string().min(1), lost: pattern, connected: pattern }).optional(),
   memory: z.record(z.string(), memoryFile).default({}),
-  /** Memory the agent keeps from its model, seen by a pattern: told to who writes it. */
+  /** Patterns of memory that the agent hides from its model; clm warns when it writes such text. */
   memory_hidden: z.array(z.strictObject({ when: range, pattern, means: z.string() })).default([]),
   stages: z.array(
     z.strictObject({ name: z.enum(["providers", "identity", "channels", "validate"]), skipped: z.string().optional() }),
   ),
-  /** What a line in the journal or a log means. Template in `next`: `name`, `host`, `port`. */
+  /** Known log lines and their causes. Template in `next`: `name`, `host`, `port`. */
   causes: z
     .array(
       z.strictObject({
-        /** Never changes: the doctor's check `log.<id>` is called by it. */
+        /** Stable: part of the check id `log.<id>`. */
         id: z.string().regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, "should be words of a-z and 0-9 with - between them"),
         pattern,
         reason: z.string(),
         next: z.string().optional(),
-        /** The proofs whose failure it explains; without it, any. */
+        /** The proofs whose failure it explains; all by default. */
         proofs: z.array(z.string().transform(currentId).pipe(z.enum(proofIds))).optional(),
-        /** The doctor's checks that see the same thing now; without it, the proofs. None: the line is all there is to go by. */
+        /** Doctor checks that test the same now; the proofs by default. Empty: the log line is the only evidence. */
         checks: z.array(z.string().transform(currentId)).optional(),
-        /** It passes by itself, or the agent does without: never more than a warning. */
+        /** It is temporary or not essential: never more than a warning. */
         mild: z.boolean().default(false),
         /** Waiting does not help. */
         final: z.boolean().default(false),

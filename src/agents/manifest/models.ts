@@ -7,28 +7,27 @@ import { isRecord } from "../../text/record.js";
 import { matchesPattern } from "../../text/wildcard.js";
 import { builtIn } from "./files.js";
 
-/** What is known of a model. */
 export interface ModelFacts {
   /** USD per million tokens. */
   input?: number;
   output?: number;
-  /** Tokens that its window holds. */
+  /** Size of its context window in tokens. */
   context?: number;
 }
 
 export interface Models {
-  /** What is known of a model of a provider's type; nothing when no entry fits. */
+  /** Facts about a model of a provider type; undefined when no entry matches. */
   of(providerType: string, model: string): ModelFacts | undefined;
-  /** Where the user writes what is not known or has changed. */
+  /** The user's file for additions and corrections. */
   readonly overlay: string;
 }
 
 export const overlayIn = (configDir: string): string => join(configDir, "models.yaml");
 
-/** By provider type and pattern, in the order they are written. */
+/** By provider type; patterns in the order of the file. */
 type Table = Map<string, [pattern: string, facts: ModelFacts][]>;
 
-/** Models: what they cost and hold. The user's `models.yaml` counts before ours, field by field. */
+/** Prices and context windows of models. The user's `models.yaml` overrides the built-in one field by field. */
 export async function loadModels(configDir: string): Promise<Models> {
   const overlay = overlayIn(configDir);
   const own = textOf(overlay);
@@ -37,23 +36,23 @@ export async function loadModels(configDir: string): Promise<Models> {
     const found = tables.flatMap((table) => factsIn(table, providerType, model) ?? []);
     return found.length === 0 ? undefined : Object.assign({}, ...found.reverse());
   };
-  // The gateway asks for every request, and mostly the same.
+  // The gateway looks up a model for every request.
   const known = new Map<string, ModelFacts | undefined>();
   return {
     overlay,
     of(providerType, model) {
-      const place = `${providerType} ${model}`;
-      if (known.has(place)) return known.get(place);
-      if (known.size >= remembered) known.clear();
+      const key = `${providerType} ${model}`;
+      if (known.has(key)) return known.get(key);
+      if (known.size >= maxCached) known.clear();
       const facts = find(providerType, model);
-      known.set(place, facts);
+      known.set(key, facts);
       return facts;
     },
   };
 }
 
-// Callers choose the names of models behind a proxy: what is remembered must not grow with them.
-const remembered = 1000;
+// Callers choose the names of models behind a proxy: the cache must not grow with them.
+const maxCached = 1000;
 
 function factsIn(table: Table, providerType: string, model: string): ModelFacts | undefined {
   const among = [...(table.get(providerType) ?? []), ...(table.get("*") ?? [])];
@@ -81,7 +80,6 @@ async function tableIn(file: string, text: string): Promise<Table> {
   );
 }
 
-/** Ours is built in as JSON. */
 const ours = (text: string): unknown => (text.startsWith("{") ? JSON.parse(text) : undefined);
 
 async function asYaml(file: string, text: string): Promise<unknown> {
@@ -92,12 +90,11 @@ async function asYaml(file: string, text: string): Promise<unknown> {
   throw flawed(file, `line ${error.linePos?.[0].line ?? 1}: ${error.message.split("\n", 1)[0]}`);
 }
 
-/** An empty file says nothing, which is fine. */
 function modelsOf(file: string, content: unknown): Record<string, unknown> {
   if (content === null || content === undefined) return {};
   if (!isRecord(content)) throw flawed(file, "it should be a map with `models:`");
   const stray = Object.keys(content).find((key) => key !== "models");
-  if (stray !== undefined) throw flawed(file, `'${stray}' is not known here: provider types stand below \`models:\``);
+  if (stray !== undefined) throw flawed(file, `'${stray}' is not known here: provider types go below \`models:\``);
   if (content.models === null || content.models === undefined) return {};
   if (!isRecord(content.models)) throw flawed(file, "models should be a map of provider types");
   return content.models;
@@ -106,17 +103,17 @@ function modelsOf(file: string, content: unknown): Record<string, unknown> {
 const fields = ["input", "output", "context"] as const;
 
 function checked(file: string, type: string, pattern: string, facts: unknown): ModelFacts {
-  const place = `models.${type}.${pattern}`;
-  if (!isRecord(facts)) throw flawed(file, `${place} should be { input, output, context }`);
+  const at = `models.${type}.${pattern}`;
+  if (!isRecord(facts)) throw flawed(file, `${at} should be { input, output, context }`);
   for (const [name, value] of Object.entries(facts)) {
     if (!fields.some((field) => field === name))
-      throw flawed(file, `${place}: '${name}' is not known; there are ${fields.join(", ")}`);
+      throw flawed(file, `${at}: '${name}' is not known; there are ${fields.join(", ")}`);
     const isContext = name === "context";
     const isFine = typeof value === "number" && Number.isFinite(value) && value >= 0 && value <= 1e9;
     if (!isFine || (isContext && !(Number.isInteger(value) && value > 0)))
       throw flawed(
         file,
-        `${place}.${name} should be ${isContext ? "a whole number of tokens" : "USD per million tokens"}`,
+        `${at}.${name} should be ${isContext ? "a whole number of tokens" : "USD per million tokens"}`,
       );
   }
   return facts;

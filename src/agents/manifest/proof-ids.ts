@@ -1,4 +1,4 @@
-/** What is proven of an agent. Causes in a manifest name these ids. */
+/** The proofs of an agent. Causes in a manifest name these ids. */
 export const proofIds = [
   "version",
   "files",
@@ -15,7 +15,7 @@ export const proofIds = [
   "mcp",
 ] as const;
 
-/** Ids as they were before 1.0, which manifests of users may still name. */
+/** Ids before 1.0, which users' manifests may still name. */
 const formerIds: Record<string, ProofId> = {
   "gate.none": "auth.no-key",
   "gate.wrong": "auth.wrong-key",

@@ -11,17 +11,16 @@ export type { LoadedType } from "./check.js";
 
 const ours: ManifestText[] = Object.values(builtInTypes).map(({ manifest }) => ({ file: builtIn, text: manifest }));
 
-/** Every agent type: ours, with the files of `<configDir>/manifests` laid over in the order of their names. */
+/** Every agent type: the built-in ones, with the files of `<configDir>/manifests` merged over them in name order. */
 export async function loadTypes(configDir: string): Promise<LoadedType[]> {
   const texts = [...ours, ...overlaysIn(configDir)];
   const kept = cachedTypes(configDir, texts);
   if (kept) return kept;
-  // What reads YAML and checks takes a tenth of a second to load, and is needed only when something was changed.
+  // Loading the YAML parser and the schema takes a tenth of a second, and is needed only after a change.
   const { checkedTypes } = await import("./check.js");
   return cacheTypes(configDir, texts, checkedTypes(texts));
 }
 
-/** The manifests of every type. */
 export const loadManifests = async (configDir: string): Promise<Manifest[]> =>
   (await loadTypes(configDir)).map(({ manifest }) => manifest);
 
@@ -44,27 +43,24 @@ function unknown(what: string, word: string, known: string[]): Fault {
   return new Fault("not-found", what, { ...hint, next: "clm registry list" });
 }
 
-/** The version that is installed when none is named: a label of the host may say another than the manifest's own. */
+/** The version to install when none is named. A label of the host may select another default. */
 export function defaultVersion(manifest: Manifest, labels: Record<string, string>): string {
   const label = Object.keys(manifest.default_by_label).find((each) => Object.hasOwn(labels, each));
   return (label !== undefined && manifest.default_by_label[label]) || manifest.default;
 }
 
-/** The versions of a manifest that a range has, in the order they are written. */
 export const versionsIn = (manifest: Manifest, range: string): string[] =>
   Object.keys(manifest.versions).filter((version) => inRange(version, range));
 
-/** The chat endpoint of a type that has one. */
 export function chatSettings({ type, api }: Manifest): NonNullable<Manifest["api"]["chat"]> {
   if (api.chat) return api.chat;
   throw new Fault("unsupported", `${type} agents have no chat`, { next: `clm registry show ${type}` });
 }
 
-/** The pinned installer of a type that has one. */
 export function installerOf(type: string, { installer }: Release): NonNullable<Release["installer"]> {
   if (installer) return installer;
   throw new Fault("unsupported", `${type} agents have no installer`, {
-    why: "you bring the program yourself",
+    why: "you provide the program yourself",
     next: "clm agent install --help",
   });
 }

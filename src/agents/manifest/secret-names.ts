@@ -1,14 +1,14 @@
 import type { Manifest } from "./manifest.js";
 
-/** What a name among an agent's secrets, or in its `.env`, is for. */
+/** The use of a name among an agent's secrets or in its `.env`. */
 export type Use =
   /** clm sets it itself, as the key of the API. */
   | { kind: "own" }
-  /** It answers a question about a channel or an MCP server. */
+  /** A field of a channel or an MCP server. */
   | { kind: "channel" | "mcp"; of: string }
   /** A provider of this type would set it. */
   | { kind: "provider"; of: string }
-  /** The user's own: it goes into `.env` as it is. */
+  /** The user's own variable, written to `.env` unchanged. */
   | { kind: "extra" };
 
 export function useOf(manifest: Manifest, name: string): Use {
@@ -27,11 +27,11 @@ export function useOf(manifest: Manifest, name: string): Use {
   return provider ? { kind: "provider", of: provider[0] } : { kind: "extra" };
 }
 
-/** Whether the agent takes a variable of its `.env` out of the environment of the commands it runs. */
+/** Whether the agent removes the variable from the environment of the commands it runs. */
 export const isStripped = (manifest: Manifest, name: string): boolean =>
   manifest.stripped.some((each) => matches(each, name));
 
-/** The user's own among the names of an agent's secrets: those that go into `.env` as they are. */
+/** The names that are written to `.env` unchanged. */
 export const extraNames = (manifest: Manifest, names: string[]): string[] =>
   names.filter((name) => ["extra", "provider"].includes(useOf(manifest, name).kind));
 

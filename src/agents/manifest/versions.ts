@@ -1,12 +1,9 @@
-/**
- * Versions are dates with a number of the day behind: `2026.5.7`, `2026.5.29.2`. What follows a plus (`+standin`) says who
- * made it and takes no part in comparing: a stand-in behaves as the version it stands for.
- */
+/** Versions are dates with an optional counter: `2026.5.7`, `2026.5.29.2`. A suffix (`+standin`) is ignored in comparisons. */
 const version = /^\d{4}(\.\d+){2,3}(\+[a-z0-9]+)?$/;
 
 export const isVersion = (text: string): boolean => version.test(text);
 
-/** The version without what follows the plus: the name of its tag. */
+/** The version without its suffix: the name of its tag. */
 export const plainVersion = (text: string): string => text.replace(/\+.*$/, "");
 
 export function compareVersions(a: string, b: string): number {

@@ -3,7 +3,7 @@ import type { Report } from "../../remote/operations/converge.js";
 /** One way in which something on a host differs from what it should be. Printed, and in JSON, it is its text. */
 export type Difference = HostDifference | EntryDifference;
 
-/** As the host reports it: `missing`, `mode 0644 -> 0600`, `inactive -> started`. */
+/** A difference as the host reports it: `missing`, `mode 0644 -> 0600`, `inactive -> started`. */
 export class HostDifference {
   readonly kind: "missing" | "content" | "restart" | "override" | "removed" | "attribute";
 
@@ -38,16 +38,14 @@ export class EntryDifference {
   }
 }
 
-/** Where a change keeps the id of its file: for code, and in no output. */
+/** Key for the id of a change's file. A symbol, so that no output contains it. */
 export const fileId = Symbol("file");
 
-/** What is different, or would be, in one thing. */
 export interface Change {
   what: string;
   differences: Difference[];
-  /** The id of the managed file it is about. Not printed. */
   [fileId]?: string;
-  /** The same with what may be shown of the values, for a reader who wants all of it. */
+  /** The differences with as much of their values as may be shown. */
   details?: string[];
 }
 
@@ -56,7 +54,6 @@ export const change = (what: string, ...differences: string[]): Change => ({
   differences: differences.map((text) => new HostDifference(text)),
 });
 
-/** What a report says was changed, or would be. */
 export const changesOf = ({ results }: Pick<Report, "results">): Change[] =>
   results
     .filter(({ status }) => status === "changed" || status === "would-change")

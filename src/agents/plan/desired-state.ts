@@ -6,21 +6,19 @@ import type { Manifest } from "../manifest/manifest.js";
 import type { ManagedFile } from "./managed-file.js";
 import { type Answers, type ResolvedAgent, resolvedAgent } from "./resolved-agent.js";
 
-/** What a type makes of an agent's record and answers. Pure. */
 export interface Renderer {
   files(agent: ResolvedAgent, answers: Answers): ManagedFile[];
 }
 
 /** What an agent should be on its host. Computed once per command: diff compares it, configure and sync write it. */
 export interface DesiredState {
-  /** The record as it should be. */
   record: AgentRecord;
   resolved: ResolvedAgent;
   answers: Answers;
   files: ManagedFile[];
   /** By file, the names that clm owned in it before. */
   owned: Record<string, string[]>;
-  /** Changes with anything the agent is told; a proof is valid only for the digest it was made with. */
+  /** Digest of everything configured; a proof is valid only for the digest it was made with. */
   digest: string;
 }
 
@@ -50,7 +48,6 @@ function digestOf({ version, port, relaxed, settings }: ResolvedAgent, files: re
     .digest("hex");
 }
 
-/** What of a file is known before the host is probed. */
 function contentOf({ path, mode, content }: ManagedFile): unknown[] {
   const plain = (value: string | Buffer | Secret) =>
     value instanceof Secret ? value.reveal() : Buffer.isBuffer(value) ? value.toString("base64") : value;

@@ -8,17 +8,15 @@ import type { PlannedFile } from "./plan-files.js";
 import { shownDiff } from "./shown-diff.js";
 
 export interface DetailOptions {
-  /** Hides what is known to be secret. */
   redact: (text: string) => string;
   secrets: readonly Secret[];
-  /** YAML files line by line too, not only the keys that differ. */
+  /** Show YAML files line by line instead of by key. */
   lines?: boolean;
 }
 
 /**
- * A change with as much detail as may be shown. A variable of `.env` gets a fingerprint, made with a salt that is never shown:
- * nobody can test a guess against it. Settings files and the unit show values, except what is secret or looks like it, since
- * users put keys of their own there.
+ * Adds details to a change. Variables of `.env` get a fingerprint; its salt is never shown, so that nobody can test a guess
+ * against it. Settings files and the unit show values, except those that are or look secret: users put keys there.
  */
 export function withDetails(change: Change, plan: Plan, options: DetailOptions): Change {
   if (plan.salt === "") return change;
@@ -90,7 +88,7 @@ const isPublic = (path: string, value: string, redact: DetailOptions["redact"]):
 
 const namedValue = new RegExp(`(\\S*(?:${nameHint}|\\benv\\b)\\S*?)([=: ]\\s*)\\S+`, "gi");
 
-/** A line that clm did not write, without anything that may be secret. */
+/** Redacts a line that clm did not write. */
 function shownLine(line: string, redact: DetailOptions["redact"]): string {
   if (/^\s*(Environment|SetCredential|LoadCredential)\w*\s*=/i.test(line)) return line.replace(/=.*/s, "=…");
   return replaceTokens(redact(line), () => "…")

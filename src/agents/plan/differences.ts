@@ -8,7 +8,7 @@ import { type Change, changesOf, EntryDifference, fileId } from "./change.js";
 import type { Plan } from "./plan.js";
 import type { PlannedFile } from "./plan-files.js";
 
-/** The changes of a plan that was applied or checked. Of files with named parts it tells which parts differ. */
+/** The changes of a plan that was applied or checked, with the variables or keys that differ. */
 export function changesIn(plan: Plan, report: Pick<Report, "results">): Change[] {
   return changesOf(report).map((change) => {
     const planned = plan.files.find(({ file: { path } }) => change.what === `file ${path}` || change.what === path);
@@ -43,7 +43,7 @@ function variableEntries({ observation: { variables }, salt }: Plan, names: stri
   ];
 }
 
-/** By variable, the digest that the host makes of its line. */
+/** By variable, the digest of its line, as the host computes it. */
 export function lineDigests(text: Secret, salt: string): Map<string, string> {
   const lines = text.reveal().split("\n");
   return new Map(lines.map((line) => [line.split("=")[0] ?? "", lineDigest(salt, line)]));

@@ -5,13 +5,13 @@ const standardPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bi
 
 type Account = Pick<ResolvedAgent, "user" | "paths" | "manifest">;
 
-/** The environment of an agent's processes, without what its `.env` adds. Nothing in it is secret. */
+/** The environment of an agent's processes, without the variables of `.env`. Nothing in it is secret. */
 export const environmentOf = (agent: Account): Record<string, string> => ({
   ...accountEnvironment(agent),
   PATH: [...agent.paths.path, ...standardPath].join(":"),
 });
 
-/** The same without PATH: for an installer, which is a program of the system. */
+/** Without PATH, for the installer. */
 export function accountEnvironment({ user, paths, manifest }: Account): Record<string, string> {
   const named = namedPaths(paths);
   const own = Object.entries(manifest.unit.environment).map(([name, text]) => [name, fill(text, named) ?? ""]);

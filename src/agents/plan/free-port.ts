@@ -1,6 +1,5 @@
 import type { Manifest } from "../manifest/manifest.js";
 
-/** A port that somebody on the host listens on. */
 export interface Listener {
   port: number;
   uid: number;
@@ -8,19 +7,19 @@ export interface Listener {
 
 export interface PortQuestion {
   range: Manifest["api"]["port"];
-  /** Ports of the agents on the host, running or not. */
+  /** Ports of the host's agents, running or not. */
   recorded: number[];
   listening: Listener[];
-  /** The agent's own account, whose listeners do not count. */
+  /** The agent's own user id, whose listeners do not count. */
   uid?: number | undefined;
 }
 
 /** Why a port cannot be used; undefined when it can. */
 export function objectionTo(port: number, { recorded, listening, uid }: PortQuestion): string | undefined {
-  if (port < 1024) return `port ${port} is for root's programs only`;
+  if (port < 1024) return `port ${port} is reserved for root`;
   if (recorded.includes(port)) return `port ${port} belongs to an agent on this host`;
   const other = listening.find((each) => each.port === port && each.uid !== uid);
-  if (other) return `something of ${other.uid === 0 ? "root" : `user id ${other.uid}`} listens on port ${port}`;
+  if (other) return `a process of ${other.uid === 0 ? "root" : `user id ${other.uid}`} listens on port ${port}`;
   return undefined;
 }
 

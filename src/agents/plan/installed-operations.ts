@@ -5,7 +5,7 @@ import { mustBeOurs } from "./plan.js";
 import { proxyOperations } from "./proxy-unit.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 
-/** What install wrote, unless the agent was adopted. The contents of its files are not clm's yet. */
+/** The operations of install, for an agent that is not configured yet: clm does not own its files' contents. */
 export function installedOperations(
   agent: ResolvedAgent,
   observation: ObservedHost,

@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
 
-/** Something on the host that clm must not repair by itself, because something of the user's would be lost. */
+/** A problem on the host that clm must not repair by itself, because the user could lose data. */
 export class ManualFix extends Fault {
   constructor(
     readonly thing: string,
@@ -10,14 +10,13 @@ export class ManualFix extends Fault {
   }
 }
 
-/** A difference that no operation repairs, and the command that does. */
+/** A difference that sync cannot repair, and the command that can. */
 export interface ManualDifference {
   what: string;
   reason: string;
   fix?: string;
 }
 
-/** The result of `plan`, or the difference that only a person can repair. */
 export function orManualFix<T>(plan: () => T): T | ManualDifference {
   try {
     return plan();

@@ -12,10 +12,10 @@ export interface NewAgent {
   relaxed: boolean;
 }
 
-/** The record of an agent that is about to be installed. Its name is that of its user, and part of its unit's name. */
 export function newRecord(manifest: Manifest, { name, version, port, mark, relaxed }: NewAgent): AgentRecord {
   const unit = fill(manifest.unit.name, { name });
-  if (unit === undefined) throw new Fault("bug", `the manifest of ${manifest.type} names its unit by more than a name`);
+  if (unit === undefined)
+    throw new Fault("bug", `the manifest of ${manifest.type} uses more than {{name}} in unit.name`);
   const first = manifest.stages.find(({ skipped }) => skipped === undefined);
   return {
     type: manifest.type,

@@ -1,15 +1,13 @@
-/** What a plan needs to know about the host; a probe's Observation has all of it. */
+/** The part of an Observation that a plan needs. */
 export interface ObservedHost {
   /** The comment of the agent's account. */
   comment?: string;
-  /** Properties of its unit. */
   unit: Record<string, string>;
-  /** The text of its unit, when digests were asked for. */
+  /** The text of its unit, if requested. */
   service: string;
   systemd: number;
-  /** Variables of `.env`, each with the salted digest of its line when that was asked for. */
+  /** Variables of `.env`, each with the salted digest of its line, if requested. */
   variables: Map<string, string>;
-  /** Files that others write to as well, by name. */
   texts: Record<string, ObservedText>;
 }
 

@@ -19,7 +19,7 @@ import { privatePaths } from "./private-paths.js";
 import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 import { unitFile } from "./unit-file.js";
 
-/** The account and what must be there before the installer: it leaves alone the files it finds, and brings its own else. */
+/** The account, and the files that must exist before the installer runs: it creates its own when they are missing. */
 export function accountOperations(resolved: ResolvedAgent, mark: string): Operation[] {
   const { user: owner, paths } = resolved;
   const seed = { owner, mode: 0o600, seed: true };
@@ -31,22 +31,21 @@ export function accountOperations(resolved: ResolvedAgent, mark: string): Operat
   ];
 }
 
-/** The account that nobody can log in to. One that was taken over has no mark, and may be a person's. */
+/** An account without login. An adopted agent has no mark, and its account may be a person's. */
 export const userOperations = ({ user: name, paths }: ResolvedAgent, mark: string | undefined): Operation[] =>
   mark === undefined
     ? []
     : [user({ name, home: paths.home, shell: "/usr/sbin/nologin", locked: true, comment: accountComment(mark) })];
 
-/** The directories that are the agent's alone. */
 export const directoryOperations = (resolved: ResolvedAgent): Operation[] =>
   privatePaths(resolved)
     .filter(({ kind }) => kind === "directory")
     .map(({ path, mode }) => dir(path, { owner: resolved.user, mode }));
 
-/** The installer's job on a host: long work that outlives our connection, and us. */
+/** The name of the installer's job, which outlives the connection and clm. */
 export const installerJob = (agent: string): string => `install-${agent}`;
 
-/** The installer at work, as the agent's own user. Which version it is about is seen in its words, so another is another job. */
+/** Runs the installer as the agent's user. Its arguments name the version, so another version is another job. */
 export function installerOperation(agent: ResolvedAgent, installerPath: string): JobOperation {
   const { manifest, version, release, name, user: as, paths } = agent;
   const { install } = manifest;
@@ -57,7 +56,7 @@ export function installerOperation(agent: ResolvedAgent, installerPath: string):
     ...(release.commit && { commit: release.commit }),
   };
   const parts = install.arguments.filter(({ when }) => inRange(version, when));
-  // A part that names a value this release has not is left out as a whole: a flag alone would take the next one's word.
+  // Arguments with a missing value are dropped as a group: a flag without its value would consume the next argument.
   const args = parts.flatMap(({ args }) => {
     const filled = args.map((arg) => fill(arg, values));
     return filled.every((arg) => arg !== undefined) ? filled : [];
@@ -72,11 +71,10 @@ export function installerOperation(agent: ResolvedAgent, installerPath: string):
   });
 }
 
-/** The unit as it should stand on the host, not to be started by anything but clm until the agent is ready. */
+/** The agent's unit, disabled: until the agent is ready, only clm starts it. */
 export const unitOperation = (resolved: ResolvedAgent, systemd: number): UnitOperation =>
   unit(resolved.unit, { content: unitFile(resolved, systemd), enabled: false });
 
-/** The host as it was before the agent. */
 export const removalOperations = ({ unit: name, user: account }: Pick<ResolvedAgent, "unit" | "user">): Operation[] => [
   absent({ unit: name }),
   absent({ user: account }),

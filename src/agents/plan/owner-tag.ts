@@ -1,2 +1,2 @@
-/** The comment of an account that clm made. One with any other comment belongs to somebody else and is never touched. */
+/** The comment of an account that clm made. Accounts with any other comment are never touched. */
 export const accountComment = (mark: string): string => `clm agent ${mark}`;

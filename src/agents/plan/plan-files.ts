@@ -9,20 +9,19 @@ import { ManualFix } from "./manual-fix.js";
 import type { ObservedHost, ObservedText } from "./observed-host.js";
 import type { ResolvedAgent } from "./resolved-agent.js";
 
-/** A managed file with the text it should have, given what is on the host. */
 export interface PlannedFile {
   file: ManagedFile;
-  /** Its text on the host, where a probe reads that. */
+  /** Its text on the host, if the probe read it. */
   before?: string;
-  /** The text it should have; undefined when it should be removed. */
+  /** The desired text; undefined removes the file. */
   text: string | Buffer | Secret | undefined;
-  /** Names that clm owns in it; of a file that is all clm's, its path. */
+  /** Names that clm owns in it; its path when clm owns all of it. */
   owned?: string[];
   notes: string[];
   made?: unknown;
 }
 
-/** Works out each file's text, in order: one may be derived from those before it. `owned` is what the record says of each. */
+/** Computes each file's text in order: a derived file may read earlier ones. `owned` are the recorded names by file. */
 export function planFiles(
   agent: ResolvedAgent,
   files: readonly ManagedFile[],
@@ -79,19 +78,19 @@ const read = (before: string | undefined): { before?: string } => (before === un
 
 const revealed = (text: PlannedFile["text"]): string => (text instanceof Secret ? text.reveal() : String(text ?? ""));
 
-/** The text of a file on the host; undefined when there is none. What cannot be read may hold more than clm's part. */
+/** The text of a file on the host; undefined when it does not exist. */
 export function textOf(agent: ResolvedAgent, path: string, observed: ObservedText | undefined): string | undefined {
-  // Taken for an empty file, the user's own text would be lost.
+  // Treating it as empty would lose the user's own text.
   if (!observed) throw new Error(`${path} was not read`);
   if (!observed.there || observed.text !== undefined) return observed.text;
   throw new ManualFix(`file ${path}`, "remote-failed", `${path} on ${agent.host} cannot be read`, {
-    why: "it is a link, not text, too large, or belongs to another user",
+    why: "it is a symlink, not text, too large, or owned by another user",
     next: asAgent(agent, ["ls", "-la", path]),
     data: { path },
   });
 }
 
-/** A file whose user's part cannot be kept is left for a person to repair. */
+/** A file whose user-written part cannot be kept is left for a person to repair. */
 function withManualFix<T>(agent: ResolvedAgent, { path, content }: ManagedFile, work: () => T): T {
   try {
     return work();
@@ -104,7 +103,6 @@ function withManualFix<T>(agent: ResolvedAgent, { path, content }: ManagedFile, 
   }
 }
 
-/** The operations that write the files. Two files may share a directory. */
 export function fileOperations(
   { user: owner, unit }: Pick<ResolvedAgent, "user" | "unit">,
   planned: readonly PlannedFile[],

@@ -13,16 +13,16 @@ import type { ResolvedAgent } from "./resolved-agent.js";
 
 export { changesIn } from "./differences.js";
 
-/** What the unit should be: running and enabled, stopped and disabled, or as it is now. */
+/** The desired unit: running and enabled, stopped and disabled, or unchanged. */
 export type ServiceState = "up" | "down" | "as-is";
 
-/** The recorded state: a stopped agent stays down, and one that is not ready is not started. */
+/** A stopped agent stays down; an agent that is not ready is not started. */
 export function recordedServiceState({ down, onboarding }: AgentRecord): ServiceState {
   if (down) return "down";
   return onboarding.state === "ready" ? "up" : "as-is";
 }
 
-/** The operations that bring a host to a desired state, and what they were worked out from. */
+/** The operations that bring a host to a desired state, and their inputs. */
 export interface Plan {
   agent: ResolvedAgent;
   desired: DesiredState;
@@ -31,7 +31,7 @@ export interface Plan {
   salt: string;
   serviceState: ServiceState;
   files: PlannedFile[];
-  /** The text of the unit. */
+  /** The unit file's text. */
   service: string;
   operations: Operation[];
 }
@@ -55,7 +55,7 @@ export function planFor(
     ...userOperations(agent, record.mark),
     ...directoryOperations(agent),
     ...unwanted.map((path) => absent({ path })),
-    // Before the unit that reads them, which restarts when one of them changes.
+    // Before the unit, which restarts when a file changes.
     ...fileOperations(agent, files, { restart: service.state === "started" || service.state === "restarted" }),
     service,
     ...proxyOperations(agent, observation.systemd),
@@ -63,7 +63,7 @@ export function planFor(
   return { agent, desired, observation, salt, serviceState, files, service: String(unit.content ?? ""), operations };
 }
 
-/** An account without our tag belongs to somebody else, whatever its name: neither it nor its home is touched. */
+/** An account without our comment belongs to somebody else: neither it nor its home is touched. */
 export function mustBeOurs({ user, host }: ResolvedAgent, { comment }: ObservedHost, mark: string | undefined): void {
   if (mark === undefined || comment === undefined || comment === accountComment(mark)) return;
   throw new ManualFix(`user ${user}`, "conflict", `the account ${user} on ${host} is not the one clm made`, {
@@ -84,12 +84,12 @@ function inState(
     case "down":
       return { ...file, enabled: false, state: "stopped" };
     case "as-is":
-      // A running agent must not go on with settings that are no longer in its files.
+      // A running agent must not keep settings that are no longer in its files.
       return ["active", "activating", "reloading"].includes(ActiveState) ? { ...file, state: "started" } : file;
   }
 }
 
-/** A program that runs may have read a file that is about to go: whether it starts without it must be seen. */
+/** A running program may have read a removed file: restart it, to prove that it starts without it. */
 const withoutFiles = (service: UnitOperation, { unit }: ObservedHost, unwanted: string[]): UnitOperation =>
   service.state === "started" && unit.ActiveState === "active" && unwanted.length > 0
     ? { ...service, state: "restarted" }

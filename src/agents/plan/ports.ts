@@ -3,17 +3,15 @@ import type { Host } from "../../state/hosts.js";
 import { answered } from "../manifest/fields.js";
 import type { Manifest } from "../manifest/manifest.js";
 
-/** A port that a channel listens on. */
 export interface ChannelPort {
-  /** As flags say it: `webhook.port`. */
+  /** As in flags: `webhook.port`. */
   field: string;
   port: number;
   channel: string;
-  /** The address it is to be bound to. */
   bind: string;
 }
 
-/** The ports an agent's channels listen on, answered or by default. */
+/** The ports that an agent's channels listen on, from answers or defaults. */
 export function channelPorts({ channels: types }: Manifest, record: AgentRecord): ChannelPort[] {
   return Object.entries(record.channels ?? {}).flatMap(([channel, given]) => {
     const fields = Object.hasOwn(types, channel) ? (types[channel]?.fields ?? []) : [];
@@ -25,11 +23,11 @@ export function channelPorts({ channels: types }: Manifest, record: AgentRecord)
   });
 }
 
-/** Every port an agent listens on, or would if all of it were up. */
+/** Every port an agent listens on when it runs. */
 export const portsOf = (manifest: Manifest, record: AgentRecord): number[] =>
   [record, ...channelPorts(manifest, record), ...(record.proxy ? [record.proxy] : [])].map(({ port }) => port);
 
-/** Which port each of a host's other agents has, running or not. `types` are the manifests of all types. */
+/** The ports of a host's other agents, running or not. `types` are the manifests of all types. */
 export function takenPorts(
   { agents }: Host,
   name: string,

@@ -11,10 +11,7 @@ import { hardeningOf } from "./unit-file.js";
 
 const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
 
-/**
- * The proxy's unit: enabled and running, also while the agent is stopped, as it needs nothing but the agent's login. None when the
- * agent's version cannot run it, which may be an earlier one than that of the record.
- */
+/** The proxy's unit, running even while the agent is stopped: it needs only its login. None when the version has no proxy. */
 export function proxyOperations(agent: ResolvedAgent, systemd: number): UnitOperation[] {
   const proxy = proxyOf(agent);
   const type = agent.manifest.proxy;
@@ -23,7 +20,7 @@ export function proxyOperations(agent: ResolvedAgent, systemd: number): UnitOper
   return [unit(proxy.unit, { content: unitFile(agent, proxy, type, systemd), enabled: true, state: "started" })];
 }
 
-/** In the full sandbox, also for an agent with a weaker one: neither a browser nor another runtime runs in it. */
+/** Always in the full sandbox: neither a browser nor another runtime runs in the proxy. */
 function unitFile(
   { runtime: _, ...agent }: ResolvedAgent,
   { provider, port }: AgentProxy,

@@ -8,20 +8,19 @@ import type { ResolvedAgent } from "./resolved-agent.js";
 
 export type ProxyType = NonNullable<Manifest["proxy"]>;
 
-/** A server beside the agent that lends its login at a subscription to everyone who reaches its port. */
+/** A server beside the agent that lends its subscription login to every client of its port. */
 export interface AgentProxy {
-  /** Whose login it lends: `nous`. */
+  /** The provider whose login it lends: `nous`. */
   provider: string;
   /** On the host's loopback. */
   port: number;
   unit: string;
-  /** The paths below /v1 that it passes on. */
+  /** The paths below /v1 that it forwards. */
   paths: string[];
   /** The largest request body, in bytes. */
   largest: number;
 }
 
-/** The proxy in an agent's record. */
 export function proxyOf(agent: ResolvedAgent): AgentProxy | undefined {
   const { manifest, proxy } = agent;
   const type = manifest.proxy;
@@ -38,18 +37,17 @@ export function proxyOf(agent: ResolvedAgent): AgentProxy | undefined {
 export const proxyUnit = ({ name }: Pick<ResolvedAgent, "name">, { unit }: ProxyType): string =>
   fill(unit, { name }) ?? unit;
 
-/** The manifest's description; a fault when the agent's version has no proxy. */
 export function proxyTypeOf({ manifest, name, version }: ResolvedAgent): ProxyType {
   const { proxy, title } = manifest;
   if (proxy && inRange(version, proxy.when)) return proxy;
   if (!proxy) throw noCapability(manifest, "proxy");
-  throw new Fault("unsupported", `${name} can have no proxy`, {
+  throw new Fault("unsupported", `${name} cannot have a proxy`, {
     why: `${title} ${version} has none; versions ${proxy.when} do`,
     next: `clm registry show ${manifest.type}`,
   });
 }
 
-/** The same for a proxy in the record, which may have been enabled by a later version than the agent has now. */
+/** For a recorded proxy: it may have been enabled with a later version than the agent has now. */
 export const recordedProxyType = (agent: ResolvedAgent): ProxyType =>
   (agent.proxy && agent.manifest.proxy) ?? proxyTypeOf(agent);
 
@@ -73,17 +71,14 @@ export function mustServe(agent: ResolvedAgent, type: ProxyType, provider: strin
   throw new Fault("bad-input", `no proxy lends '${provider}'`, { why, data: { providers: known, ...data } });
 }
 
-/**
- * The port it has, or the first free one. `taken` are ports of agents, up or down; `heard` are ports that something listens on,
- * except the proxy's own unit.
- */
+/** The current port, or the first free one. `taken` are the agents' ports; `listening` excludes the proxy's own unit. */
 export function proxyPort(
   { ports: { first, last } }: ProxyType,
   kept: number | undefined,
   taken: readonly number[],
-  heard: readonly number[],
+  listening: readonly number[],
 ): number | undefined {
-  const isFree = (port: number) => !taken.includes(port) && !heard.includes(port);
+  const isFree = (port: number) => !taken.includes(port) && !listening.includes(port);
   if (kept !== undefined && isFree(kept)) return kept;
   for (let port = first; port <= last; port++) if (isFree(port)) return port;
   return undefined;

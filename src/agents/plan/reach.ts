@@ -1,10 +1,7 @@
 import { fill } from "../files/template.js";
 import type { Manifest } from "../manifest/manifest.js";
 
-/**
- * Where the service of a provider is, to see whether a host can reach it: scheme, name and port, and nothing that says who
- * asks. Nothing when the manifest does not tell.
- */
+/** The origin of a provider's API, to test whether a host can reach it; undefined when the manifest names none. No credentials. */
 export function addressOf({ providers }: Manifest, type: string, fields: Record<string, string>): string | undefined {
   const { test } = (Object.hasOwn(providers, type) && providers[type]) || {};
   const url = (test && fill(test.url, fields)) || fields.endpoint;

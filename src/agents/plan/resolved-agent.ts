@@ -8,38 +8,37 @@ import type { Manifest, Release } from "../manifest/manifest.js";
 import { releaseOf } from "../manifest/registry.js";
 import { type ChannelPort, channelPorts } from "./ports.js";
 
-/** The places of an agent on its host, filled in. */
+/** The paths of an agent on its host. */
 export type AgentPaths = Manifest["paths"];
 
-/** The agent a rendering or a wish is about. */
+/** An agent's record with everything that its type's manifest says about it. */
 export interface ResolvedAgent {
   manifest: Manifest;
   version: string;
   release: Release;
-  /** The host's name. */
   host: string;
   name: string;
-  /** How it is typed: `name`, or `host/name`. */
+  /** As typed: `name`, or `host/name`. */
   ref: string;
   user: string;
   unit: string;
   port: number;
-  /** Where its channels listen, of one that has such channels. */
+  /** The ports of its channels. */
   listens?: ChannelPort[];
   relaxed: boolean;
-  /** It was taken over, not made by clm. */
+  /** Adopted: not installed by clm. */
   adopted: boolean;
-  /** What its proxy is to serve, and where, when it is to have one. */
   proxy?: { provider: string; port: number };
-  /** The names of the channels and MCP servers it was configured to have. */
+  /** Names of its channels. */
   channels: string[];
+  /** Names of its MCP servers. */
   servers: string[];
-  /** Who runs its turns, when that was said. */
+  /** The program that runs its turns, if not the agent itself. */
   runtime?: NonNullable<AgentRecord["runtime"]>;
   paths: AgentPaths;
-  /** Answers to its type's settings, with their defaults; secrets are not among them. */
+  /** The type's settings, with defaults and without secrets. */
   settings: Record<string, string>;
-  /** What it serves on its port, by its manifest and settings. */
+  /** The protocol on its port. */
   serves: "http" | "tcp" | "none";
 }
 
@@ -53,7 +52,7 @@ export interface ModelChoice {
   model: string;
 }
 
-/** Everything that was answered about an agent, with its secrets at hand. */
+/** All answers about an agent, with its secrets. */
 export interface Answers {
   /** Empty for a type whose API has no key. */
   apiKey: Secret;
@@ -64,25 +63,23 @@ export interface Answers {
   auxiliary: Record<string, ModelChoice>;
   /** By channel. */
   channels: Record<string, Values>;
-  /** By server: answers for one the manifest knows, or the server itself as config.yaml wants it. */
+  /** By server: answers for a server of the manifest, or a custom server as in config.yaml. */
   mcp: Record<string, { values: Values; server?: Record<string, unknown> }>;
-  /** Variables of the user's own: `clm agent secret set`. */
+  /** The user's own variables: `clm agent secret set`. */
   extra: Record<string, Secret>;
-  /** Secrets among the answers to its type's settings. */
+  /** Secret settings of its type. */
   settings: Values;
-  /** Contents of the files that a setting names. */
+  /** The files that a setting names. */
   uploads: UploadedFile[];
 }
 
-/** A file of the user's that goes to the host. */
 export interface UploadedFile {
-  /** Relative to where the type puts such files. */
+  /** Relative to the directory where the type puts such files. */
   name: string;
   content: Buffer;
   executable: boolean;
 }
 
-/** The agent as it is recorded, with everything its manifest says about it filled in. */
 export function resolvedAgent(manifest: Manifest, { name, ref, host, record }: Agent): ResolvedAgent {
   const settings = publicValues(answered(manifest.settings, record.settings ?? {}));
   const check = fill(manifest.api.check, settings);
@@ -114,31 +111,31 @@ export function namedPaths({ path: _, ...paths }: AgentPaths): Record<string, st
   return Object.fromEntries(Object.entries(paths).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** A path that the type's code cannot do without. */
+/** A path that the type's code requires. */
 export function mustHavePath({ manifest, paths }: ResolvedAgent, name: "config" | "memories"): string {
   const path = paths[name];
   if (path !== undefined) return path;
   throw new Fault("bad-input", `the manifest of ${manifest.type} has no paths.${name}`);
 }
 
-/** Where everything of an agent is on its host. An agent that was taken over may have another home. */
+/** The paths of an agent. An adopted agent may have another home. */
 export function pathsFor({ type, paths }: Manifest, user: string, home?: string): AgentPaths {
   const known: Record<string, string> = { user };
-  const place = (name: string, template: string): string => {
+  const fillPath = (name: string, template: string): string => {
     const path = name === "home" && home !== undefined ? home : fill(template, known);
-    // A place may only build on the ones before it.
-    if (path === undefined) throw new Fault("bad-input", `the manifest of ${type} builds paths.${name} on a later one`);
+    // A path may only use earlier ones.
+    if (path === undefined) throw new Fault("bad-input", `the manifest of ${type} uses a later path in paths.${name}`);
     known[name] = path;
     return path;
   };
   return {
-    home: place("home", paths.home),
-    data: place("data", paths.data),
-    code: place("code", paths.code),
-    env: place("env", paths.env),
-    ...(paths.config !== undefined && { config: place("config", paths.config) }),
-    ...(paths.memories !== undefined && { memories: place("memories", paths.memories) }),
-    launcher: place("launcher", paths.launcher),
-    path: paths.path.map((each, index) => place(`path.${index}`, each)),
+    home: fillPath("home", paths.home),
+    data: fillPath("data", paths.data),
+    code: fillPath("code", paths.code),
+    env: fillPath("env", paths.env),
+    ...(paths.config !== undefined && { config: fillPath("config", paths.config) }),
+    ...(paths.memories !== undefined && { memories: fillPath("memories", paths.memories) }),
+    launcher: fillPath("launcher", paths.launcher),
+    path: paths.path.map((each, index) => fillPath(`path.${index}`, each)),
   };
 }

@@ -5,13 +5,12 @@ import { noCapability } from "../manifest/no-capability.js";
 import { inRange } from "../manifest/versions.js";
 import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 
-/** Another program that can run an agent's turns, as the manifest describes it. */
+/** The manifest's description of another program that can run an agent's turns. */
 export type RuntimeType = Manifest["runtimes"][string];
 
-/** The runtime in an agent's record. */
 export type RuntimeRecord = NonNullable<ResolvedAgent["runtime"]>;
 
-/** The program that runs the agent's turns; undefined when the agent does so itself, or its version cannot hand them over. */
+/** The program that runs the agent's turns; undefined when the agent runs them itself, or its version requires that. */
 export function activeRuntime({
   manifest,
   version,
@@ -30,7 +29,6 @@ export function runtimeName({ manifest, runtime }: Pick<ResolvedAgent, "manifest
   return name;
 }
 
-/** The manifest's description; a fault when the agent's version cannot hand its turns over. */
 export function runtimeTypeOf({ manifest, name, version }: ResolvedAgent, runtime: string): RuntimeType {
   const type = Object.hasOwn(manifest.runtimes, runtime) ? manifest.runtimes[runtime] : undefined;
   if (!type) throw noCapability(manifest, `runtime ${runtime}`);
@@ -41,9 +39,8 @@ export function runtimeTypeOf({ manifest, name, version }: ResolvedAgent, runtim
   });
 }
 
-/** A template of the manifest with the agent's paths filled in. */
 export function fillPaths({ paths, manifest }: Pick<ResolvedAgent, "paths" | "manifest">, template: string): string {
   const filled = fill(template, namedPaths(paths));
   if (filled !== undefined) return filled;
-  throw new Fault("bad-input", `the manifest of ${manifest.type} names no path: ${template}`);
+  throw new Fault("bad-input", `the manifest of ${manifest.type} has an invalid path template: ${template}`);
 }

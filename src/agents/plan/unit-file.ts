@@ -7,11 +7,11 @@ import { activeRuntime } from "./runtime.js";
 
 const template = fileTemplate<Record<string, unknown>>(text, { word: unitWord, path: unitPath });
 
-/** A directive of the sandbox, and the systemd that first knew it. */
+/** A sandbox directive, and the systemd version that introduced it. */
 interface SandboxDirective {
   directive: string;
   since: number;
-  /** A relaxed agent goes without it: Chromium's own sandbox needs what it forbids. */
+  /** Omitted for relaxed agents: it breaks Chromium's own sandbox. */
   relaxed?: "without";
 }
 
@@ -44,10 +44,10 @@ const sandbox = (home: string): SandboxDirective[] => [
   { directive: "KeyringMode=private", since: 235 },
 ];
 
-/** What of an agent decides about its sandbox. */
+/** The parts of an agent that determine its sandbox. */
 export type Confined = Pick<ResolvedAgent, "manifest" | "version" | "relaxed" | "runtime" | "paths">;
 
-/** The directives for the host's systemd, and those that a relaxed agent or its runtime goes without. */
+/** The directives for the host's systemd, and those omitted for a relaxed agent or its runtime. */
 function sandboxOf(agent: Confined, systemd: number): { directives: string[]; omitted: string[] } {
   const instead = activeRuntime(agent)?.sandbox.instead ?? {};
   const known = sandbox(agent.paths.home).filter(({ since }) => since <= systemd);
@@ -59,10 +59,9 @@ function sandboxOf(agent: Confined, systemd: number): { directives: string[]; om
   return { directives: known.flatMap(inPlaceOf), omitted: omitted.map(({ directive }) => directive) };
 }
 
-/** The sandbox of the agent's service, for anything else that runs with the agent's rights. */
+/** The sandbox of the agent's service, for everything that runs as the agent. */
 export const hardeningOf = (agent: Confined, systemd: number): string[] => sandboxOf(agent, systemd).directives;
 
-/** The agent's unit, with no more than the host's systemd understands. */
 export function unitFile(agent: ResolvedAgent, systemd: number): string {
   const { manifest, name, user, unit, relaxed, paths } = agent;
   const { directives, omitted } = sandboxOf(agent, systemd);

@@ -79,7 +79,7 @@ describe("the file", () => {
       ["SECOND_ONE", "hunter2FIRST_ONE=y"],
     ]);
     expect(() => dotenvFile(entries)).toThrow(
-      "the value of SECOND_ONE cannot be written to .env: it has FIRST_ONE= in it",
+      "the value of SECOND_ONE cannot be written to .env: it contains FIRST_ONE=",
     );
   });
 });

@@ -135,7 +135,7 @@ test.each([
     "an alias twice",
     "type: hermes\nproviders: { openrouter: { aliases: [ollama] } }\n",
     "providers.openrouter.aliases",
-    "already is ollama",
+    "already used by ollama",
   ],
   [
     "an allow-list of no field",
@@ -147,7 +147,7 @@ test.each([
     "a port to listen on that nobody knows",
     "type: hermes\nchannels: { webhook: { fields: [{ name: port, ask: Port, listens: true }] } }\n",
     "channels.webhook.fields.0",
-    "has a default, or must be answered",
+    "needs a default or required: true",
   ],
   [
     "a port to listen on, and no address",
@@ -159,7 +159,7 @@ test.each([
     "an address to listen on that nobody knows",
     `type: hermes\nchannels: { webhook: { config: {}, fields: [{ name: bind, ask: Address, binds: true }] } }\n`,
     "channels.webhook.fields",
-    "has a default, or must be answered",
+    "needs a default or required: true",
   ],
   ["a new type that is not complete", "type: other\ntitle: Other\n", "default", "expected string"],
 ])("%s is refused by file, path and reason", async (_what, text, path, reason) => {

@@ -67,7 +67,7 @@ describe("the proxies of a version", () => {
     if (providers) expect(proxyProviders(one, proxyTypeOf(one))).toEqual(providers);
     else {
       const fault = faultOf(() => proxyTypeOf(one));
-      expect(fault).toMatchObject({ fault: "unsupported", message: "ada can have no proxy" });
+      expect(fault).toMatchObject({ fault: "unsupported", message: "ada cannot have a proxy" });
       expect(fault.why).toEqual(["Hermes Agent 2026.5.7 has none; versions >=2026.5.16 do"]);
     }
   });

@@ -78,7 +78,7 @@ describe("the ports that channels listen on", () => {
       about: "somebody listens there",
       channels: { webhook: {} },
       listening: ["8644/0", "8647/33"],
-      refused: ["something of root listens on port 8644", "--set webhook.port=8648"],
+      refused: ["a process of root listens on port 8644", "--set webhook.port=8648"],
     },
     { about: "the agent itself listens there", channels: { webhook: {} }, listening: ["8644/1001"] },
     { about: "it is not new", channels: { webhook: {} }, before: { webhook: {} }, listening: ["8644/0"] },
