@@ -20,8 +20,8 @@ export function planText(plan: HandoffPlan): string {
     ["Tool calls", called.join(", ")],
     ["Attachments", attachments > 0 ? counted(attachments, "picture") : undefined],
     ["Tokens", `about ${plan.tokens}`],
-    ["Said", since && until ? `${clock(since)} to ${clock(until)}` : undefined],
-    ["Left behind", takenText(taken, plan.fit)],
+    ["Time", since && until ? `${clock(since)} to ${clock(until)}` : undefined],
+    ["Left out", takenText(taken, plan.fit)],
     ["Window", windowText(plan.fit)],
   ]);
 }
@@ -47,19 +47,19 @@ function windowText({ context, room, fits, by, older }: HandoffPlan["fit"]): str
   return by === "refuse" || older === 0 ? `${size}: it does not fit` : `${size}: ${older} earlier messages ${means}`;
 }
 
-/** What became of it. */
+/** The result of a completed handoff. */
 export const told = ({ from, to, messages, hash, closed }: CompletedHandoff): string =>
   [
-    `${messages} messages are with ${to.agent} now, in session ${to.session}`,
+    `copied ${messages} messages to ${to.agent}, session ${to.session}`,
     `sha256: ${hash}`,
     ...(closed ? [`${from.session} of ${from.agent} is closed`] : []),
-    `go on with: clm chat ${to.agent} --session ${to.session}`,
+    `continue with: clm chat ${to.agent} --session ${to.session}`,
   ].join("\n");
 
 export const toldInChannel = ({ host, agent, session, channel, result }: ChannelHandoffResult): string =>
   result === "already-there"
     ? `session ${session} of ${host}/${agent} is on ${channel} already`
-    : `session ${session} of ${host}/${agent} goes on on ${channel}`;
+    : `session ${session} of ${host}/${agent} continues on ${channel}`;
 
 const place = ({ host, agent }: { host: string; agent: string }): string => `${host}/${agent}`;
 

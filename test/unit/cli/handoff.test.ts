@@ -82,8 +82,8 @@ describe("output for people", () => {
       "Tool calls:  terminal 2, web 1",
       "Attachments: 1 picture",
       "Tokens:      about 315",
-      "Said:        2026-01-01 08:00:00 to 2026-01-01 09:00:00",
-      "Left behind: 4 earlier messages, 2 messages, 1 output of denied tools, parts of 3 others",
+      "Time:        2026-01-01 08:00:00 to 2026-01-01 09:00:00",
+      "Left out:    4 earlier messages, 2 messages, 1 output of denied tools, parts of 3 others",
       "Window:      300 of 400 tokens are for a transcript: 4 earlier messages are left out",
     ]);
   });
