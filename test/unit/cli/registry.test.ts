@@ -108,6 +108,13 @@ describe("clm registry show", () => {
     expect(stdout).toMatch(/^Channels: .*discord/m);
   });
 
+  it("shows the settings of a program, which has no installer", async () => {
+    const { stdout } = await registry("show", "program");
+    expect(stdout).toMatch(/^Installer: {2}none: you bring the program$/m);
+    expect(stdout).toMatch(/^Settings: {3}command, files, environment, health, health_path$/m);
+    expect((await registry("show", "hermes")).stdout).toMatch(/^Settings: {3}-$/m);
+  });
+
   it("lists the capabilities of the type", async () => {
     const { capabilities } = JSON.parse((await registry("show", "hermes", "-o", "json")).stdout);
     expect(capabilities).toEqual(expect.arrayContaining(["memory", "sessions", "handoff"]));
