@@ -89,7 +89,7 @@ describe("the key of a running agent", () => {
   it("is not rotated by a dry run", async () => {
     const before = stored();
     const { stderr } = must(await agent("rotate-key", ["--dry-run"]));
-    expect(stderr).toContain(`would change the key of ${host}:hermes:${name}`);
+    expect(stderr).toContain(`would rotate the key of ${host}:hermes:${name}`);
     const env = { what: `file /home/${name}/.hermes/.env`, differences: ["~ API_SERVER_KEY"] };
     const told = JSON.parse(must(await agent("rotate-key", ["--dry-run", "-o", "json"])).stdout);
     expect(told).toMatchObject({ agent: `${host}:hermes:${name}`, reached: "agent", resumed: false, proofs: [] });

@@ -125,7 +125,7 @@ describe("start", () => {
   it("of an unhealthy agent sets its stage back to validate, and reports what runs now", async () => {
     const { code, stderr } = await clm(["agent", "start", name], { home });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/was started but is not well[\s\S]*auth\.no-key: the API is open/);
+    expect(stderr).toMatch(/was started but failed its proofs[\s\S]*auth\.no-key: the API is open/);
     expect(stderr).toContain(`next: clm agent configure ${name}`);
     expect([await stateOf(name), await isUp()]).toEqual(["validate", "active\n"]);
   });
@@ -137,7 +137,7 @@ describe("start", () => {
     expect(await isUp()).toBe("inactive\n");
     const forced = await clm(["agent", "start", name, "--force"], { home });
     expect(forced.code).toBe(1);
-    expect(forced.stderr).toMatch(/was started but is not well[\s\S]*auth\.no-key: the API is open/);
+    expect(forced.stderr).toMatch(/was started but failed its proofs[\s\S]*auth\.no-key: the API is open/);
     expect([await stateOf(name), await isUp()]).toEqual(["validate", "active\n"]);
   });
 

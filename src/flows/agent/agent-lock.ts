@@ -2,7 +2,7 @@ import { type Agent, findAgent, hostAndName } from "../../state/agents.js";
 import { withLock } from "../../state/lock.js";
 import type { Session } from "../session.js";
 
-/** Only one clm at a time works on an agent. Others of the same host are not locked. */
+/** Lets one clm at a time work on an agent. Other agents of the host are not locked. */
 export function withAgentLock<T>(
   { configDir, argv, signal, gate }: Session,
   { host, name }: { host: string; name: string },
@@ -15,7 +15,7 @@ export function withAgentLock<T>(
   return withLock(configDir, lock, { what: `clm ${argv.slice(0, 2).join(" ")}`, signal }, work);
 }
 
-/** The same for a recorded agent, which is read again under the lock. */
+/** For a recorded agent, which is read again under the lock. */
 export function withLockedAgent<T>(session: Session, ref: string, work: (agent: Agent) => Promise<T>): Promise<T> {
   const agent = findAgent(session.hosts.read(), ref);
   const at = { host: agent.host.name, name: agent.name };

@@ -4,7 +4,7 @@ import { type AgentRecord, type OnboardingState, providersOf } from "../../state
 import { type Agent, recordAgent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 
-/** Writes the record only when it becomes another. */
+/** Writes the record only when it changes. */
 export async function changeRecord(
   session: Session,
   { host, name, record: known }: Agent,
@@ -12,12 +12,11 @@ export async function changeRecord(
 ): Promise<AgentRecord> {
   if (JSON.stringify(change(known)) === JSON.stringify(known)) return known;
   const now = await recordAgent(session.hosts, { host: host.name, name }, (record) => record && change(record));
-  if (!now)
-    throw new Fault("not-found", `${name} on ${host.name} is not recorded any more`, { next: "clm agent list" });
+  if (!now) throw new Fault("not-found", `${name} on ${host.name} is no longer recorded`, { next: "clm agent list" });
   return now;
 }
 
-/** What was answered, laid over what else became of the record meanwhile. */
+/** Merges new answers over a record that another command may have changed. */
 export function withAnswers(now: AgentRecord, draft: AgentRecord): AgentRecord {
   const { rendered, proven, failed, status, ...answers } = draft;
   const both = {
@@ -27,31 +26,30 @@ export function withAnswers(now: AgentRecord, draft: AgentRecord): AgentRecord {
     ...(now.proven && { proven: now.proven }),
     ...(now.failed && { failed: now.failed }),
   };
-  // Nobody answers that an agent is ready: another clm may have set it back.
+  // Answers do not make an agent ready: another clm may have reset its state.
   return now.onboarding.state === "ready" || draft.onboarding.state !== "ready" ? both : withState(both, "validate");
 }
 
-/** Whether somebody wants it to be down. */
 export function withDown({ down: _, ...record }: AgentRecord, down: boolean): AgentRecord {
   return down ? { ...record, down } : record;
 }
 
-/** What a proof is about: a rendering, and the providers it was made of. */
+/** What proofs are valid for: a rendering, and its providers. */
 export interface Basis {
   digest: string;
   providers: string;
 }
 
-/** The providers an agent's record names, as they are now. Taken before they are rendered, it tells whether one changed since. */
+/** A snapshot of an agent's providers. Taken before rendering, it shows later whether one changed. */
 export function providersBehind({ providers }: Pick<Session, "providers">, record: AgentRecord): string {
   const known = providers.read().providers;
   return JSON.stringify(providersOf(record).map((name) => [name, known[name]]));
 }
 
 /**
- * Ready when all of it was proven and no stage is open; what failed leaves the agent at validate, and so does a provider
- * that another clm changed since: what was proven is not what it has now. An agent that was proven as it is stays ready when
- * only services outside of it fail: it may be started while its provider is down.
+ * An agent becomes ready when every proof passed and no stage is open. After a failure, or when another clm changed a provider
+ * meanwhile, it goes back to validate. A ready agent with an unchanged digest stays ready when only external services fail: it may
+ * be started while its provider is down.
  */
 export async function recordProofs(
   session: Session,
@@ -61,13 +59,13 @@ export async function recordProofs(
 ): Promise<AgentRecord> {
   const at = session.now().toISOString();
   if (!isProven(proofs)) return changeRecord(session, agent, (now) => withFailure(now, { digest, at, proofs }));
-  const asked = proofs.some(({ id, result }) => id === "chat" && result === "ok");
+  const chatPassed = proofs.some(({ id, result }) => id === "chat" && result === "ok");
   const record = () => {
     const outdated = providersBehind(session, agent.record) !== providers;
-    return (now: AgentRecord) => withProof(now, { digest, at, asked, outdated });
+    return (now: AgentRecord) => withProof(now, { digest, at, chatPassed, outdated });
   };
   if (JSON.stringify(record()(agent.record)) === JSON.stringify(agent.record)) return agent.record;
-  // A provider is changed under the same lock: it is another one by now, or it sets back what is recorded here.
+  // Providers are changed under the same lock: a change is visible here, or it resets this record afterwards.
   return session.withFleetLock(() => changeRecord(session, agent, record()));
 }
 
@@ -85,21 +83,21 @@ function withFailure(
 interface Proven {
   digest: string;
   at: string;
-  /** The model was asked, and answered. */
-  asked: boolean;
-  /** A provider is not what was rendered any more. */
+  /** The model answered. */
+  chatPassed: boolean;
+  /** A provider changed since it was rendered. */
   outdated: boolean;
 }
 
-function withProof({ failed, ...before }: AgentRecord, { digest, at, asked, outdated }: Proven): AgentRecord {
-  // That the model did not answer is disproven by its answer alone.
-  const still = failed?.proofs.includes("chat") && !asked;
+function withProof({ failed, ...before }: AgentRecord, { digest, at, chatPassed, outdated }: Proven): AgentRecord {
+  // Only an answer of the model clears a failed chat proof.
+  const still = failed?.proofs.includes("chat") && !chatPassed;
   const now: AgentRecord = still ? { ...before, failed } : before;
   if (outdated) return withState(now, "validate");
   const open = isBefore(now.onboarding.state, "validate");
   const known = now.proven?.digest === digest && (open || now.onboarding.state === "ready");
-  if (known && (now.proven?.chat || !asked) && !failed) return now;
-  const chat = asked || (now.proven?.digest === digest && now.proven.chat);
+  if (known && (now.proven?.chat || !chatPassed) && !failed) return now;
+  const chat = chatPassed || (now.proven?.digest === digest && now.proven.chat);
   const proven = { ...now, proven: { digest, at, chat } };
   if (open) return proven;
   const stages = { ...now.onboarding.stages, validate: { result: "complete" as const, at } };
@@ -111,7 +109,7 @@ const order: OnboardingState[] = ["providers", "identity", "channels", "validate
 export const isBefore = (state: OnboardingState, other: OnboardingState): boolean =>
   order.indexOf(state) < order.indexOf(other);
 
-/** What was proven holds no more: an agent that came as far as `state` is there again. One that did not stays where it is. */
+/** Resets onboarding to `state` because the proofs are no longer valid. An agent that is not that far yet keeps its state. */
 export function withState(record: AgentRecord, state: "providers" | "validate"): AgentRecord {
   if (isBefore(record.onboarding.state, state)) return record;
   const { [state]: _, validate: __, ...stages } = record.onboarding.stages;

@@ -12,24 +12,24 @@ import { apiKeyOf, nextName } from "./api-key.js";
 import { missingProviders, missingProvidersFault } from "./missing-providers.js";
 import { uploadsFor } from "./uploads.js";
 
-/** Secrets of an agent that are not in secrets.json yet, by their name there; undefined for one that is about to be removed. */
+/** Changes to an agent's secrets, by name in secrets.json; undefined removes one. */
 export type NewSecrets = Record<string, Secret | undefined>;
 
-/** Everything that was answered about an agent, with its secrets in hand and hidden. */
+/** All answers about an agent, with its secrets, which are hidden in output. */
 export async function answersFor(
   session: Session,
   agent: ResolvedAgent,
   record: AgentRecord,
   fresh: NewSecrets = {},
 ): Promise<{ answers: Answers; keyPending: boolean }> {
-  const { manifest, host, name } = agent;
-  const instance = { host, type: manifest.type, agent: name };
+  const { manifest, host } = agent;
+  const instance = { host, type: manifest.type, agent: agent.name };
   const { secret: keyName } = manifest.api;
   const given = keyName === undefined ? undefined : fresh[keyName];
-  const place = keyName === undefined ? undefined : { instance, name: keyName };
-  const { key, pending } = given ? { key: given, pending: true } : apiKeyOf(session, place);
-  const secret = (wanted: string): Secret | undefined => {
-    const found = Object.hasOwn(fresh, wanted) ? fresh[wanted] : session.secrets.get(instance, wanted);
+  const keyRef = keyName === undefined ? undefined : { instance, name: keyName };
+  const { key, pending } = given ? { key: given, pending: true } : apiKeyOf(session, keyRef);
+  const secret = (name: string): Secret | undefined => {
+    const found = Object.hasOwn(fresh, name) ? fresh[name] : session.secrets.get(instance, name);
     if (found) session.ui.hide(found);
     return found;
   };
@@ -70,7 +70,6 @@ export async function answersFor(
   return { answers, keyPending: pending };
 }
 
-/** The fields of a channel or MCP server; none when the manifest has no such. */
 const fieldsOf = (types: Record<string, { fields: Field[] }>, name: string): Field[] =>
   (Object.hasOwn(types, name) && types[name]?.fields) || [];
 
@@ -106,19 +105,19 @@ function noProvider(session: Session, { name, ref }: ResolvedAgent): Fault {
   const names = Object.keys(session.providers.read().providers);
   if (names.length === 0) {
     return new Fault("needs-answer", "no provider has been added yet", {
-      why: `${name} needs one that answers for its model`,
+      why: `${name} needs a model provider`,
       next: "clm provider add --help",
       flag: "--provider",
     });
   }
   return new Fault("needs-answer", `which provider should ${name} use?`, {
-    why: `there are ${names.join(", ")}; --provider says which`,
+    why: `there are ${names.join(", ")}; choose one with --provider`,
     next: `clm agent configure ${ref} --provider ${names[0]}`,
     flag: "--provider",
   });
 }
 
-/** One after the other: each may ask a person for a secret. */
+/** Sequential: each may prompt for a secret. */
 async function inTurn<T, R>(list: T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (const item of list) results.push(await work(item));

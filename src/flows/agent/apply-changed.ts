@@ -9,7 +9,6 @@ import { mustNotDrop } from "./foreign-variables.js";
 import { mustHold } from "./preconditions.js";
 import { type Prepared, prepare } from "./prepare.js";
 
-/** An agent whose files were never written has nothing on its host that could be changed. */
 export const isConfigured = ({ record }: Agent): boolean => record.rendered !== undefined;
 
 export function mustBeConfigured(agent: Agent): void {
@@ -19,7 +18,7 @@ export function mustBeConfigured(agent: Agent): void {
   });
 }
 
-/** The plan for an agent as it is recorded, with other secrets. An agent that is down stays down. */
+/** Plans a change of secrets only. A stopped agent stays stopped. */
 export async function prepareChanged(session: Session, agent: Agent, secrets: NewSecrets): Promise<Prepared> {
   const desired = await desire(session, agent, { secrets });
   const prepared = await prepare(session, agent, desired, { serviceState: "as-running" });
@@ -27,12 +26,12 @@ export async function prepareChanged(session: Session, agent: Agent, secrets: Ne
   return prepared;
 }
 
-/** Applies such a plan, and proves it: everything except a model's answer. */
+/** Applies the plan and proves it, without asking the model. */
 export async function applyChanged(phases: Phases, session: Session, prepared: Prepared): Promise<ApplyResult> {
   const { agent, down } = prepared;
   const applied = await applyIn(phases, session, prepared, { skipChat: true, validate: !down });
   if (applied.proofs.length > 0) {
-    mustHold(applied.proofs, `${agentId({ ...agent, record: applied.record })} does not answer as it should`);
+    mustHold(applied.proofs, `${agentId({ ...agent, record: applied.record })} failed its proofs`);
   }
   return applied;
 }

@@ -19,21 +19,21 @@ import { prove as proveAgent } from "./prove.js";
 
 export interface ApplyOptions {
   verb: string;
-  /** Kept in secrets.json before the host gets them. */
+  /** Stored in secrets.json before the host gets them. */
   secrets?: NewSecrets | undefined;
-  /** Secrets that nothing needs any more; forgotten when the host has lost them. */
+  /** Unneeded secrets, deleted after the host was changed. */
   forget?: string[] | undefined;
-  /** Prove it afterwards; by default when it runs, or should. */
+  /** Prove it afterwards; by default when it runs or should run. */
   validate?: boolean | undefined;
   skipChat?: boolean | undefined;
   /** Ask the model only when a file that the agent reads changed. */
   skipChatIfUnchanged?: boolean | undefined;
-  /** Restart it even if nothing changed, and prove all of it again. */
+  /** Restart and prove it even if nothing changed. */
   restart?: boolean | undefined;
   /** Also prove that its channels and MCP servers are connected. */
   connections?: boolean | undefined;
-  /** Say when another program that runs its turns got new settings; on by default. */
-  tellRuntime?: boolean;
+  /** Report new settings of another program that runs its turns; on by default. */
+  reportRuntime?: boolean;
 }
 
 export interface ApplyResult {
@@ -43,7 +43,7 @@ export interface ApplyResult {
   proofs: Proof[];
 }
 
-/** Brings the host to a prepared plan, restarts the agent when that changed something, proves it, and records both. */
+/** Applies a plan to the host, restarts the agent when something changed, proves it, and records both. */
 export async function apply(session: Session, prepared: Prepared, options: ApplyOptions): Promise<ApplyResult> {
   const { agent, desired, root, plan } = prepared;
   const action = {
@@ -78,7 +78,7 @@ export async function applyIn(
     (await record("what is on the host", () => recordRendered(session, current, plan, rendered, changes))) ?? begun;
   await record("removed secrets", () => forgetSecrets(session, agent, options.forget));
   const validates = (options.validate ?? shouldRun(plan)) && !session.gate.dryRun;
-  if (!session.gate.dryRun && (options.tellRuntime ?? true)) tellRuntime(session, agent, plan, changes);
+  if (!session.gate.dryRun && (options.reportRuntime ?? true)) reportRuntime(session, agent, plan, changes);
   if (!validates) return { record: written, changes, proofs: [] };
 
   const configured = { ...agent, record: written };
@@ -87,7 +87,7 @@ export async function applyIn(
   const known = isSame ? judge(plan.agent, prepared.observation, { noChat }) : [];
   const proving = { chat: noChat === undefined, noChat, connections: options.connections ?? false };
   const validate = (progress: Progress) => proveAgent(session, configured, { ...proving, progress });
-  // What the probe before the change saw is enough when nothing changed.
+  // When nothing changed, the observation made before is enough.
   const proofs = isProven(known) ? known : ((await prove(`validate ${agent.name}`, validate, isProven)) ?? []);
   const proven = await record("proofs", () => recordProofs(session, configured, desired, proofs));
   if (desired.keyPending && isProven(proofs)) {
@@ -114,7 +114,7 @@ async function forgetSecrets(session: Session, agent: Agent, names: string[] = [
   for (const name of names) await session.secrets.unset(secretOwner(agent), name);
 }
 
-/** Before the host changes. Killed from here on, it has some of the old names and some of the new, and all are clm's. */
+/** Recorded before the host changes: if clm is killed, the host has a mix of old and new names, all owned by clm. */
 function recordAnswers(
   session: Session,
   { agent, desired }: Prepared,
@@ -140,7 +140,7 @@ async function recordRendered(
   changes: Change[],
 ): Promise<AgentRecord> {
   const before = agent.record.rendered;
-  // What was proven of an agent that is down holds for as long as its settings are the same.
+  // The proofs of a stopped agent stay valid while its settings are the same.
   const same = before?.digest === desired.digest && (changes.length === 0 || serviceState === "down");
   if (same && isDeepStrictEqual(ownedNames(agent.record), rendered.owned)) return agent.record;
   return changeRecord(session, agent, (now) =>
@@ -148,8 +148,8 @@ async function recordRendered(
   );
 }
 
-/** The program that runs its turns got new settings. Whether it accepts them is for another command to find out. */
-function tellRuntime({ ui }: Session, { ref }: Agent, { agent, files }: Plan, changes: Change[]): void {
+/** `runtime status` tests whether the program accepts the settings. */
+function reportRuntime({ ui }: Session, { ref }: Agent, { agent, files }: Plan, changes: Change[]): void {
   const title = activeRuntime(agent)?.title;
   const changed = files.filter(
     ({ file, made }) => made !== undefined && changes.some((each) => each[fileId] === file.id),
@@ -159,7 +159,7 @@ function tellRuntime({ ui }: Session, { ref }: Agent, { agent, files }: Plan, ch
   ui.note(`${title} got new settings; to check that it accepts them: clm agent runtime status ${ref}`);
 }
 
-/** Names in a file that is not written now stay clm's: the file is still there. */
+/** Names in a file that is not written now stay owned: the file still exists. */
 function ownedAfter({ record }: Agent, { files, desired }: Plan): Record<string, string[]> {
   const removed = unwantedFiles(ownedNames(record), desired.files);
   const before = Object.entries(ownedNames(record)).filter(
@@ -187,11 +187,11 @@ function whyNoChat(
 ): string | undefined {
   if (options.skipChat) return "not asked (--skip-chat)";
   const rendered = files.filter(({ file }) => file.content.merge !== "derived").map(({ file }) => file.id);
-  // Another owner or mode of a file is nothing that the model notices.
+  // The owner or mode of a file does not affect the model.
   const isRendered = ({ [fileId]: file = "", differences }: Change) =>
     rendered.includes(file) && differences.some(({ kind }) => ["entry", "content", "missing"].includes(kind));
   const restarted = options.skipChatIfUnchanged ? changes.some(isRendered) : changes.length > 0;
-  // An earlier answer counts for nothing once the model has failed to answer.
+  // An earlier answer does not count once the model has failed to answer.
   const holds = proven?.digest === digest && proven.chat && !failed?.proofs.includes("chat");
   if (!holds || restarted || options.restart) return undefined;
   return `proven ${span((session.now().getTime() - Date.parse(proven.at)) / 1000)} ago, unchanged since`;

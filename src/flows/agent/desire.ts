@@ -9,16 +9,13 @@ import { providersBehind } from "./agent-record.js";
 import { answersFor, type NewSecrets } from "./answers.js";
 
 export interface Desired extends DesiredState {
-  /** The providers it was made from, to tell later whether another clm changed one. */
+  /** A snapshot of its providers, to detect changes by another clm. */
   providers: string;
-  /** The key is a new one that replaces another: whoever proves that the host has it promotes it. */
+  /** A key rotation is in progress. */
   keyPending: boolean;
 }
 
-/**
- * What an agent should be on its host: as recorded, or with another record or secrets that are not in secrets.json yet.
- * Everything that can be refused without asking the host is refused here.
- */
+/** The desired state of an agent, optionally with a new record or secrets. Refuses everything that can be refused without the host. */
 export async function desire(
   session: Session,
   agent: Agent,

@@ -30,13 +30,13 @@ export function missingProviders(
   return all.filter((each) => !Object.hasOwn(providers, each.provider));
 }
 
-export function missingProvidersFault({ name, ref }: { name: string; ref: string }, gone: MissingProvider[]): Fault {
-  const [first] = gone;
-  const flags = [...new Set(gone.map(({ flag }) => flag))];
-  const what = gone.map(({ provider, as }) => `${provider} as ${as}`);
-  return new Fault("not-found", `${name} has ${what.join(", ")}, which ${what.length > 1 ? "are" : "is"} gone`, {
-    why: "clm has no provider of that name any more; nothing was changed",
+export function missingProvidersFault({ name, ref }: { name: string; ref: string }, missing: MissingProvider[]): Fault {
+  const [first] = missing;
+  const flags = [...new Set(missing.map(({ flag }) => flag))];
+  const what = missing.map(({ provider, as }) => `${provider} as ${as}`);
+  return new Fault("not-found", `${name} has ${what.join(", ")}, which ${what.length > 1 ? "do" : "does"} not exist`, {
+    why: "the provider was removed from clm; nothing was changed",
     next: [`clm agent configure ${ref} ${flags.join(" ")}`, "clm provider list"],
-    data: { providers: [...new Set(gone.map(({ provider }) => provider))], flag: first?.flag.split(" ")[0] },
+    data: { providers: [...new Set(missing.map(({ provider }) => provider))], flag: first?.flag.split(" ")[0] },
   });
 }

@@ -8,16 +8,15 @@ import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 import { typedAgain } from "../typed-again.js";
 
-/** What is asked of ports: the agent as it should be, and what was seen of its host. */
 interface PortContext {
   manifest: Manifest;
-  /** Of every type: other agents of the host may be of another one. */
+  /** The manifests of all types: other agents of the host may have another type. */
   types: readonly Manifest[];
   record: AgentRecord;
   observation: Observation;
 }
 
-/** The agent's port: as it is, or another that nobody has on the host. */
+/** The agent's current port, or another that is free on the host. */
 export function portFor(
   { argv }: Session,
   { host, name, record }: Agent,
@@ -29,7 +28,7 @@ export function portFor(
   const taken = [...takenPorts(host, name, types), ...channelPorts(manifest, draft), ...ownProxy(record)];
   const question = { range, recorded: taken.map(({ port }) => port), listening: ports, uid };
   if (wanted === "auto") {
-    // The one it has will do, unless somebody else listens there.
+    // It keeps its port unless another process listens there.
     const port = objectionTo(record.port, question) ? freePort(question) : record.port;
     if (port !== undefined) return port;
     throw new Fault("in-use", `every port from ${range.first} to ${range.last} is taken on ${host.name}`);
@@ -39,10 +38,7 @@ export function portFor(
   throw new Fault("in-use", `${objection}; nothing was changed`, { next: typedAgain(argv, "--port", "auto") });
 }
 
-/**
- * A port that a channel listens on is nobody else's: not its own API's, nor another agent's of the host, running or not.
- * One that is new to the agent must be free on the host, too.
- */
+/** A channel's port must not be the port of the agent's API, of its proxy or of another agent. A new port must be free on the host. */
 export function mustHaveOwnPorts(
   { argv }: Session,
   agent: Agent,
@@ -70,14 +66,14 @@ export function mustHaveOwnPorts(
 
 const ownProxy = ({ proxy }: AgentRecord) => (proxy ? [{ agent: "its own proxy", port: proxy.port }] : []);
 
-/** One that a person chose at a question is on no command line yet. */
+/** Adds --channel for a channel that was chosen at a prompt. */
 function withChannel(argv: string[], { record }: Agent, field: string): string[] {
   const [channel = ""] = field.split(".");
   const isNamed = argv.includes(channel) || Object.hasOwn(record.channels ?? {}, channel);
   return isNamed ? argv : [...argv, "--channel", channel];
 }
 
-/** The ports its channels come to listen on, and did not before. */
+/** The ports that its channels would newly listen on. */
 export function newPorts({ record: before }: Agent, manifest: Manifest, record: AgentRecord): ChannelPort[] {
   const known = channelPorts(manifest, before).map(({ port }) => port);
   return channelPorts(manifest, record).filter(({ port }) => !known.includes(port));

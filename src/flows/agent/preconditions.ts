@@ -45,9 +45,9 @@ export async function mustBeRunnable(
 ): Promise<{ root: Shell; observation: Observation }> {
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
-  const place = keyRefOf(agent, manifest);
-  mustHaveOneKey(session, place, agent.ref);
-  const { key } = apiKeyOf(session, place);
+  const keyRef = keyRefOf(agent, manifest);
+  mustHaveOneKey(session, keyRef, agent.ref);
+  const { key } = apiKeyOf(session, keyRef);
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const observation = await observe(root, resolved, key, {}, session.signal);
   const isTaken = observation.listeners.some(({ own }) => !own);
@@ -62,7 +62,7 @@ export async function mustBeRunnable(
   return { root, observation };
 }
 
-/** The proofs that an agent started with --force must pass. It may not be able to answer, but it must not let everybody in. */
+/** The proofs that an agent started with --force must pass: it may be unable to answer, but its API must not be open. */
 export function requiredWithForce(proofs: Proof[], { answers, listeners }: Observation): Proof[] {
   const answered = (status = 0) => status !== 0;
   const must: Partial<Record<Proof["id"], boolean>> = {

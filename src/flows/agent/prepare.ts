@@ -19,24 +19,24 @@ import { newSalt } from "./salt.js";
 export interface PrepareOptions {
   /** Another port: a number that must be free on the host, or the first free one. */
   port?: number | "auto" | undefined;
-  /** `as-recorded`: as the record says. `as-running`: an agent that is down stays down. */
+  /** `as-running`: a stopped agent stays stopped. */
   serviceState?: ServiceState | "as-recorded" | "as-running" | undefined;
   /** Also observe its channels and MCP servers. */
   connections?: boolean | undefined;
 }
 
-/** An agent that was probed, with the plan that brings it to its desired state. */
+/** A probed agent, with the plan for its desired state. */
 export interface Prepared {
   agent: Agent;
   desired: Desired;
   root: Shell;
   plan: Plan;
   observation: Observation;
-  /** It does not run, and is not to be started. */
+  /** It is stopped, and stays stopped. */
   down: boolean;
 }
 
-/** Probes the host once and plans. Everything that can be refused is refused here, before anything changes. */
+/** Probes the host once and plans. Refuses everything that can be refused, before anything changes. */
 export async function prepare(
   session: Session,
   agent: Agent,
@@ -46,9 +46,10 @@ export async function prepare(
   const { manifest } = drafted.resolved;
   const before = resolvedAgent(manifest, agent);
   const changed = drafted.digest !== agent.record.rendered?.digest;
-  const named = session.gate.dryRun || changed || options.port !== undefined || options.serviceState === "as-recorded";
-  // The host takes time for digests, and an unchanged agent needs none.
-  const salt = named ? newSalt() : "";
+  const needsDetails =
+    session.gate.dryRun || changed || options.port !== undefined || options.serviceState === "as-recorded";
+  // Digests take time on the host, and an unchanged agent needs none.
+  const salt = needsDetails ? newSalt() : "";
   const root = await sharedShell((await session.pool.connect(agent.host)).as("root"));
   const probing = observe(
     root,
@@ -61,7 +62,7 @@ export async function prepare(
     },
     session.signal,
   );
-  // Code that reads YAML takes long to load: that happens while the host answers.
+  // The YAML parser is slow to load: load it while the host answers.
   const [observation, { planFor, recordedServiceState }] = await Promise.all([
     probing,
     import("../../agents/plan/plan.js"),
@@ -92,7 +93,7 @@ export async function prepare(
   return { agent, desired, root, plan, observation, down: down && serviceState !== "up" };
 }
 
-/** The same state with another API port, which is known only once the host was probed. */
+/** Another API port, which is known only after the probe. */
 async function withPort(desired: Desired, agent: Agent, port: number): Promise<Desired> {
   if (port === desired.record.port) return desired;
   const { manifest } = desired.resolved;
@@ -103,7 +104,7 @@ async function withPort(desired: Desired, agent: Agent, port: number): Promise<D
 
 export function mustHaveAccount(agent: ResolvedAgent, { account }: Observation): void {
   if (account) return;
-  throw new Fault("not-found", `there is no user ${agent.user} on ${agent.host} any more`, {
+  throw new Fault("not-found", `the user ${agent.user} no longer exists on ${agent.host}`, {
     next: fixes(agent).install,
   });
 }

@@ -23,18 +23,18 @@ export { isProven, type Proof } from "../../agents/probe/proof/proof.js";
 export interface ProveOptions {
   /** Ask the model one real question. */
   chat: boolean;
-  /** Said of the chat proof when it is not asked. */
+  /** The reason shown for a skipped chat proof. */
   noChat?: string | undefined;
   /** Also its channels and MCP servers; channels get some time to connect. */
   connections?: boolean;
   /** Milliseconds until it must answer; without it, what the manifest gives this agent. */
   timeout?: number;
-  /** Where to show what is waited for; without it, on a line of its own. */
+  /** Where to show progress; without it, on a separate line. */
   progress?: Progress;
 }
 
 const probeInterval = 700;
-/** Milliseconds after which a cause in the agent's log may end the waiting. */
+/** Milliseconds after which a cause in the agent's log may end the wait. */
 const causeDelay = 8000;
 
 /**
@@ -45,7 +45,6 @@ export async function prove(session: Session, agent: Agent, options: ProveOption
   return (await proveAndObserve(session, agent, options)).proofs;
 }
 
-/** The proofs and the last observation. */
 export interface ProveResult {
   proofs: Proof[];
   observation: Observation;
@@ -62,7 +61,6 @@ export async function proveAndObserve(session: Session, agent: Agent, options: P
   return watch(session, { root, resolved, key }, { ...options, timeout });
 }
 
-/** How long an agent may take to answer after its start. */
 const startTimeout = ({ manifest }: ResolvedAgent, { record }: Agent): number =>
   manifest.api.timeout.start + manifest.api.timeout.per_server * Object.keys(record.mcp ?? {}).length;
 
@@ -144,8 +142,8 @@ export function isMerelyStopped({ proofs, observation }: ProveResult): boolean {
 }
 
 /**
- * Takes secrets out of what the agent and its model said, before it is shortened: half a secret is not recognised. Of the
- * headers only the one that is shown: the others are compared, and a secret may be any word.
+ * Redacts the messages of the agent and its model before they are shortened: half a secret is not recognised. Only the header that
+ * is shown is redacted: the others are compared, and a secret may be any word.
  */
 function withoutSecrets(
   ui: Session["ui"],

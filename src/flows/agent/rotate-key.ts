@@ -15,18 +15,17 @@ import { type Target, targetOf } from "./target.js";
 
 export interface RotateResult {
   agent: Agent;
-  /** What has the new key now, or would: the running agent, the files of one that is down, or this machine alone. */
+  /** Where the new key is: in the running agent, in the files of a stopped one, or only on this machine. */
   reached: "agent" | "files" | "nothing";
-  /** A rotation that was begun earlier was finished; no other key was made. */
+  /** An interrupted rotation was finished with its key. */
   resumed: boolean;
   changes: Change[];
   proofs: Proof[];
 }
 
 /**
- * Rotate-key: the agent has another key, and the old one is refused. The new key is stored beside the old one before the host
- * gets it, and replaces it when the host was seen to have it; so, killed anywhere, the same command ends with a key that
- * both sides know. What can be refused is refused before there is a new key.
+ * Rotate-key: the agent has a new key and refuses the old one. The new key is stored beside the old one before the host gets it, and
+ * replaces it once the host has it: after a kill at any point, the same command finishes with a key that both sides know.
  */
 export function rotateKey(session: Session, ref: string): Promise<RotateResult> {
   return withLockedAgent(session, ref, async (agent) => {
@@ -35,15 +34,15 @@ export function rotateKey(session: Session, ref: string): Promise<RotateResult> 
   });
 }
 
-/** Whatever stops a rotation that was begun, the same command finishes it. */
+/** Adds the command that finishes an interrupted rotation. */
 async function withResumeHint<T>(session: Session, { agent, resolved }: Target, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const place = keyRefOf(agent, resolved.manifest);
-    const begun = place && session.secrets.get(place.instance, nextName(place.name)) !== undefined;
+    const keyRef = keyRefOf(agent, resolved.manifest);
+    const pending = keyRef && session.secrets.get(keyRef.instance, nextName(keyRef.name)) !== undefined;
     const line = rotateLine(agent.ref);
-    if (error instanceof Fault && begun && !error.next.includes(line)) error.next.push(line);
+    if (error instanceof Fault && pending && !error.next.includes(line)) error.next.push(line);
     throw error;
   }
 }
@@ -51,30 +50,30 @@ async function withResumeHint<T>(session: Session, { agent, resolved }: Target, 
 async function rotate(session: Session, { agent, resolved }: Target): Promise<RotateResult> {
   const { secrets, ui } = session;
   mustBeInstalled(agent);
-  const place = mustHaveKey(agent, resolved.manifest);
-  const begun = secrets.get(place.instance, nextName(place.name));
-  const old = secrets.get(place.instance, place.name);
-  for (const secret of [begun, old]) if (secret) ui.hide(secret);
-  const resumed = begun !== undefined && isKey(begun);
-  const next = resumed ? begun : newKey();
+  const keyRef = mustHaveKey(agent, resolved.manifest);
+  const pending = secrets.get(keyRef.instance, nextName(keyRef.name));
+  const old = secrets.get(keyRef.instance, keyRef.name);
+  for (const secret of [pending, old]) if (secret) ui.hide(secret);
+  const resumed = pending !== undefined && isKey(pending);
+  const next = resumed ? pending : newKey();
   ui.hide(next);
-  const prepared = isConfigured(agent) ? await prepareChanged(session, agent, { [place.name]: next }) : undefined;
+  const prepared = isConfigured(agent) ? await prepareChanged(session, agent, { [keyRef.name]: next }) : undefined;
   const action = {
     verb: "agent rotate-key",
     target: hostAndName(agent),
-    summary: `${resumed ? "finish changing" : "change"} the key of ${agentId(agent)}`,
+    summary: `${resumed ? "finish rotating" : "rotate"} the key of ${agentId(agent)}`,
   };
   return flow(session, action, async (phases) => {
     const { prove, record } = phases;
     await record("the next key", async () => {
-      if (!resumed) await secrets.set(place.instance, nextName(place.name), next, `next ${keyDescription}`);
+      if (!resumed) await secrets.set(keyRef.instance, nextName(keyRef.name), next, `next ${keyDescription}`);
     });
     const applied = prepared && (await applyChanged(phases, session, prepared));
     const runs = prepared && !prepared.down;
     if (runs && old && isOther(old, next)) {
       await prove("the old key is refused", () => mustBeRefused(session, agent, resolved, old));
     }
-    await record("the new key", () => promoteKey(session, place));
+    await record("the new key", () => promoteKey(session, keyRef));
     const { changes = [], proofs = [], record: recorded = agent.record } = applied ?? {};
     const reached = !prepared ? "nothing" : prepared.down ? "files" : "agent";
     return { agent: { ...agent, record: recorded }, resumed, reached, changes, proofs };

@@ -7,7 +7,7 @@ import { type Agent, agentId } from "../../state/agents.js";
 import { lastLines } from "../../text/last-lines.js";
 import type { Session } from "../session.js";
 
-// An account that clm did not make is somebody else's, whatever its name.
+// An account without clm's comment belongs to somebody else, whatever its name.
 const check = `
 user=$1 comment=$2
 shift 2
@@ -31,14 +31,13 @@ export interface AgentScript {
   script: string;
   words: string[];
   stdin?: Uint8Array;
-  /** Named as what could not be reached, when it fails. */
+  /** Names the target in the fault: "… could not be reached". */
   about: string;
 }
 
 /**
- * Runs a script on the host with the rights of the agent's user, in one exec, and returns its lines. Not as root, which a
- * link in a directory of the agent could lead anywhere. The script runs outside the agent's sandbox, so it may call programs
- * of the system, but none that the agent owns: for those there is `commandInSandbox`.
+ * Runs a script on the host as the agent's user, in one exec, and returns its lines. Not as root: a link in the agent's directories
+ * could lead anywhere. It runs outside the sandbox, so it may call only programs of the system; for others use `commandInSandbox`.
  */
 export async function runAsAgent(session: Session, agent: Agent, program: AgentScript): Promise<string[]> {
   const { host } = agent;
@@ -85,7 +84,7 @@ export function accountFault(agent: Agent, answer: string): Fault {
   return new Fault(
     "not-found",
     answer === "no-user"
-      ? `there is no user ${record.user} on ${host.name} any more`
+      ? `the user ${record.user} no longer exists on ${host.name}`
       : `the user ${record.user} on ${host.name} is not the one clm made for ${agentId(agent)}`,
     { why: "nothing was changed", next: `clm agent show ${ref}` },
   );

@@ -1,4 +1,4 @@
 import { randomBytes } from "node:crypto";
 
-/** Digests made with it tell nothing to anybody but the host and this process. */
+/** Only the host and this process know it, so nobody else can test a guess against a digest. */
 export const newSalt = (): string => randomBytes(8).toString("hex");

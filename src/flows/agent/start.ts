@@ -57,8 +57,8 @@ export const setDown = (session: Session, agent: Agent, down: boolean) =>
 const settleTime = 5000;
 
 /**
- * The agent runs, stays up and answers its own key. One that was started by force may not be able to answer: of that only
- * the essential proofs must hold, the others are warnings. An agent that fails has to be validated again.
+ * Proves that the agent runs, stays up and accepts its own key. With --force only the essential proofs must pass, the others are
+ * warnings. A failure resets the agent to validate.
  */
 export async function mustAnswer(
   { prove, record }: Phases,
@@ -78,7 +78,7 @@ export async function mustAnswer(
     await record("the agent has to be validated again", () =>
       changeRecord(session, agent, (now) => withState(now, "validate")),
     );
-    mustHold(required(proved), `${agentId(agent)} was ${verb}ed but is not well`);
+    mustHold(required(proved), `${agentId(agent)} was ${verb}ed but failed its proofs`);
   }
   for (const { id, result, reason } of proved.proofs)
     if (result === "warn" || result === "fail") session.ui.warn(`${id}: ${reason}`);

@@ -37,7 +37,7 @@ export const stopAgent = (session: Session, ref: string, options: StopOptions): 
     const root = (await session.pool.connect(agent.host)).as("root");
     const stopped = unit(name, { enabled: false, state: "stopped" });
     const before: Strays = options.strays ? await straysOf(session, root, agent) : { count: 0, first: [] };
-    // Also when there are none: a process that forks all the time is gone before it can be listed.
+    // Even when there are none: a process that forks all the time is gone before it can be listed.
     const ending = options.strays ? [await endStrays(session, agent)] : [];
     const changes = [...(await unitChanges(session, root, stopped)), ...strayChanges(agent, before)];
 
@@ -70,7 +70,7 @@ const strayChanges = ({ record: { user } }: Agent, { count }: Strays): Change[] 
 /** An agent that ends with exit 1 on SIGTERM is "failed" to systemd, though nothing is wrong with it. */
 const notFailed = (name: string) =>
   runOperation({
-    title: `forget how ${name} ended`,
+    title: `reset the failed state of ${name}`,
     script: sh`systemctl reset-failed ${name} 2>/dev/null || true`,
   });
 

@@ -30,7 +30,7 @@ export async function endStrays(session: Session, agent: Agent): Promise<Operati
   // The account of an adopted agent may be a person's, with their own work in it.
   if (mark === undefined) {
     throw new Fault("unsupported", `the account ${user} on ${agent.host.name} was not made by clm`, {
-      why: "what else runs there may be a person's; nothing was ended",
+      why: "other processes of that account may belong to a person; nothing was stopped",
       next: `clm agent status ${agent.ref}`,
     });
   }
@@ -43,7 +43,7 @@ end_processes ${sh`"$(id -u ${user})" "$(id -g ${user})"`} || { echo 'some of it
   return run({ title: `end the processes of ${user}`, script, timeout: 60_000 });
 }
 
-/** None when the type is unknown: such an agent can be stopped, too. */
+/** None when the type is unknown: such an agent can still be stopped. */
 async function proxyUnitOf(session: Session, agent: Agent): Promise<string[]> {
   if (!agent.record.proxy) return [];
   try {

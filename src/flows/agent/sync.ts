@@ -16,24 +16,24 @@ import { targetOf } from "./target.js";
 
 export interface SyncResult {
   agent: Agent;
-  /** None when it was so already. */
+  /** Empty when there was no drift. */
   changes: Change[];
-  /** None in a dry run, and of an agent that is down or not ready to run. */
+  /** Empty in a dry run, and for an agent that is stopped or not ready. */
   proofs: Proof[];
 }
 
 const verb = "agent sync";
 
 /**
- * Sync: an agent is as it was configured, and where it should run that is proven. The operations are those of configure, and
- * those that diff looks at. What was stopped stays down, and what clm does not look after is not touched.
+ * Sync: removes configuration drift, and proves an agent that should run. Applies the same plan that configure applies and diff
+ * checks. A stopped agent stays stopped; what clm does not manage is not touched.
  */
-export function syncAgent(session: Session, word: string): Promise<SyncResult> {
-  return withLockedAgent(session, word, (agent) => sync(session, hostAndName(agent)));
+export function syncAgent(session: Session, ref: string): Promise<SyncResult> {
+  return withLockedAgent(session, ref, (agent) => sync(session, hostAndName(agent)));
 }
 
-async function sync(session: Session, word: string): Promise<SyncResult> {
-  const agent = findAgent(session.hosts.read(), word);
+async function sync(session: Session, ref: string): Promise<SyncResult> {
+  const agent = findAgent(session.hosts.read(), ref);
   mustBeInstalled(agent);
   if (!isConfigured(agent)) return asInstalled(session, agent);
   const options = { serviceState: "as-recorded", connections: true } as const;
@@ -44,11 +44,11 @@ async function sync(session: Session, word: string): Promise<SyncResult> {
     connections: true,
   });
   const now = { ...agent, record: session.gate.dryRun ? agent.record : record };
-  mustHold(proofs, `${agentId(now)} is as it was configured, and does not answer as it should`);
+  mustHold(proofs, `${agentId(now)} has no configuration drift, but failed its proofs`);
   return { agent: now, changes, proofs };
 }
 
-/** An agent that has not been configured yet is brought back to what install wrote. */
+/** Restores what install wrote, for an agent that is not configured yet. */
 async function asInstalled(session: Session, agent: Agent): Promise<SyncResult> {
   const { resolved } = await targetOf(session, hostAndName(agent));
   const { key } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));

@@ -3,14 +3,13 @@ import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-ag
 import { type Agent, findAgent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 
-/** The agent a command is about, with what the manifest says of it. */
 export interface Target {
   agent: Agent;
   resolved: ResolvedAgent;
 }
 
-export async function targetOf(session: Pick<Session, "hosts" | "configDir">, word: string): Promise<Target> {
-  const agent = findAgent(session.hosts.read(), word);
+export async function targetOf(session: Pick<Session, "hosts" | "configDir">, ref: string): Promise<Target> {
+  const agent = findAgent(session.hosts.read(), ref);
   const { manifest } = await loadType(session.configDir, agent.record.type);
   return { agent, resolved: resolvedAgent(manifest, agent) };
 }

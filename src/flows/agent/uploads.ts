@@ -23,7 +23,7 @@ export const uploadsIn = (text: string): Upload[] =>
       return at < 0 ? { path: item, name: basename(item) } : { path: item.slice(0, at), name: item.slice(at + 1) };
     });
 
-/** The same with absolute paths: the record outlives the directory a command was typed in. */
+/** Makes paths absolute: the record outlives the working directory of a command. */
 export const withAbsolutePaths = (text: string): string =>
   uploadsIn(text)
     .map(({ path, name }) => {
@@ -32,7 +32,7 @@ export const withAbsolutePaths = (text: string): string =>
     })
     .join(",");
 
-/** The contents of all files that an agent's settings name; a directory with everything below it. */
+/** Reads all files that an agent's settings name, directories recursively. */
 export async function uploadsFor(fields: Field[], settings: Record<string, string>): Promise<UploadedFile[]> {
   const found: UploadedFile[] = [];
   for (const { name } of fields.filter(({ upload }) => upload)) {
@@ -56,7 +56,7 @@ async function addFiles(path: string, name: string, found: UploadedFile[]): Prom
     const entries = await readdir(path, { withFileTypes: true });
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const full = join(path, entry.name);
-      // A link to a directory may lead back to where it is.
+      // A link to a directory may form a cycle.
       if (entry.isSymbolicLink() && (await stat(full).catch(() => undefined))?.isDirectory())
         throw new Fault("bad-input", `${full} is a link to a directory`, { why: "name that directory itself" });
       await addFiles(full, join(name, entry.name), found);

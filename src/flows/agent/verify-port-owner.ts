@@ -35,14 +35,14 @@ export async function verifyPortOwner(
 ): Promise<VerifiedApi> {
   const signal = AbortSignal.any([session.signal, stop]);
   mustBeInstalled(agent);
-  // Reading a manifest takes about as long as the handshake: both at once.
+  // Reading a manifest takes about as long as the handshake: do both at once.
   const connecting = session.pool.connect(agent.host);
   connecting.catch(() => {});
   const { manifest } = await loadType(session.configDir, agent.record.type);
   const resolved = resolvedAgent(manifest, agent);
-  const place = mustHaveKey(agent, manifest);
-  mustHaveOneKey(session, place, agent.ref);
-  const { key } = apiKeyOf(session, place);
+  const keyRef = mustHaveKey(agent, manifest);
+  mustHaveOneKey(session, keyRef, agent.ref);
+  const { key } = apiKeyOf(session, keyRef);
   const connection = await waitFor(connecting, { signal });
   const asking = { host: resolved.host, what: `who holds the port of ${resolved.name}`, timeout: probeTimeout, signal };
   const probe = async () => {
@@ -52,8 +52,8 @@ export async function verifyPortOwner(
       asking,
       parseObservation,
     );
-    const trouble = portOwnerFault(resolved, observation);
-    if (trouble) throw trouble;
+    const fault = portOwnerFault(resolved, observation);
+    if (fault) throw fault;
   };
   const api = new VerifiedPort(connection, resolved.port, () => waitFor(probe(), { signal }));
   return { api, connection, resolved, key };

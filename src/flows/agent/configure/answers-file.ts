@@ -22,7 +22,7 @@ import { mustBeServer, mustHoldNoSecret } from "./own-server.js";
  *       atlassian: {…}
  *       mine: {server: {url: https://…}}
  *
- * A secret stands there only as the place where it is.
+ * Secrets are given only by their source.
  */
 export async function answersIn(path: string, isSecret: SecretTest): Promise<Changes> {
   const text = await readFile(path, "utf8").catch((error: Error) => {
@@ -39,22 +39,22 @@ const known = ["provider", "model", "fallbacks", "auxiliary", "settings", "chann
 export function answersFrom(text: string, path: string, isSecret: SecretTest): Changes {
   let tree: unknown;
   try {
-    // The library warns on stderr, and shows the line; here that line may hold a secret in the wrong place.
-    // A user id has more digits than a number can hold.
+    // By default the library prints lines in its warnings, and a line may hold a secret.
+    // User ids have more digits than a number can hold.
     tree = parse(text, { logLevel: "error", intAsBigInt: true }) ?? {};
   } catch (error) {
-    throw new Fault("bad-input", `${path} is not YAML`, { why: placeIn((error as Error).message) });
+    throw new Fault("bad-input", `${path} is not YAML`, { why: withoutText((error as Error).message) });
   }
   const wrong = (where: string, should: string) =>
-    new Fault("bad-input", `${where} in ${path} is not right`, { why: should });
-  if (!isRecord(tree)) throw wrong("what stands", "it should be a map, as provider: router");
+    new Fault("bad-input", `${where} in ${path} is not valid`, { why: should });
+  if (!isRecord(tree)) throw wrong("the content", "it should be a map, as provider: router");
   const odd = Object.keys(tree).find((key) => !known.includes(key));
   if (odd) throw wrong(odd, `there are ${known.join(", ")}`);
 
   const word = (value: unknown, where: string): string | undefined => {
     if (value === undefined || value === null) return undefined;
     if (typeof value === "string" && value !== "") return value;
-    throw wrong(where, "it should be a text");
+    throw wrong(where, "it should be a string");
   };
   const choice = (value: unknown, where: string): Choice => {
     if (typeof value === "string") return choiceFrom(value);
@@ -73,7 +73,7 @@ export function answersFrom(text: string, path: string, isSecret: SecretTest): C
     const where = name === "" ? kind : `${kind}.${name}`;
     const answers = map(value, where);
     if (kind === "mcp" && Object.hasOwn(answers, "server")) {
-      if (Object.keys(answers).length > 1) throw wrong(where, "a server of your own has nothing beside server");
+      if (Object.keys(answers).length > 1) throw wrong(where, "a custom server has no other fields beside server");
       const server = map(withNumbers(answers.server), `${where}.server`);
       mustHoldNoSecret(server, `${where}.server`, path);
       mustBeServer(server, `${where}.server`, path);
@@ -83,7 +83,8 @@ export function answersFrom(text: string, path: string, isSecret: SecretTest): C
     const secrets = namedByOthers<SecretSource>();
     for (const [field, answer] of Object.entries(answers)) {
       if (isSecret(kind, name, field)) secrets[field] = sourceFrom(answer, `${where}.${field}`, path);
-      else fields[field] = textOf(answer, () => wrong(`${where}.${field}`, "it should be a text or a list of texts"));
+      else
+        fields[field] = textOf(answer, () => wrong(`${where}.${field}`, "it should be a string or a list of strings"));
     }
     return { fields, secrets };
   };
@@ -114,12 +115,12 @@ export function answersFrom(text: string, path: string, isSecret: SecretTest): C
   };
 }
 
-/** What is wrong and where, without the text it is about: that comes after a colon or on the next lines. */
-const placeIn = (message: string): string => message.replace(/:\s.*$/s, "");
+/** Removes the quoted text from a parser's message: it follows a colon or is on the next lines. */
+const withoutText = (message: string): string => message.replace(/:\s.*$/s, "");
 
 const isPort = (value: unknown): boolean => Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;
 
-/** A list becomes a text with commas, a number its digits. */
+/** Joins a list with commas. */
 function textOf(value: unknown, wrong: () => Fault): string {
   if (Array.isArray(value)) return value.map((item) => textOf(item, wrong)).join(",");
   if (value === null) return "";
@@ -127,7 +128,7 @@ function textOf(value: unknown, wrong: () => Fault): string {
   throw wrong();
 }
 
-/** What is kept as JSON, with numbers where they can be; one of too many digits is a text. */
+/** Converts bigints to numbers for JSON; those with too many digits to strings. */
 function withNumbers(value: unknown): unknown {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (Array.isArray(value)) return value.map(withNumbers);
@@ -135,10 +136,10 @@ function withNumbers(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withNumbers(each)]));
 }
 
-/** What is not one of the sources may be the secret itself, and is not repeated. */
+/** Anything else may be the secret itself, and is not shown. */
 function sourceFrom(value: unknown, where: string, path: string): SecretSource {
   if (typeof value === "string" && /^(env|file|cmd):/.test(value)) return parseSource(value);
-  throw new Fault("bad-input", `${where} in ${path} is a secret, and a secret does not stand in a file of answers`, {
-    why: "say where it is: env:NAME, file:PATH or cmd:COMMAND",
+  throw new Fault("bad-input", `${where} in ${path} is a secret, which must not be in a file of answers`, {
+    why: "give its source: env:NAME, file:PATH or cmd:COMMAND",
   });
 }

@@ -17,33 +17,31 @@ export interface Choice {
   model?: string | undefined;
 }
 
-/** What was said about one channel or MCP server. */
+/** Answers about one channel or MCP server. */
 export interface PartAnswers {
-  /** By field. An empty text takes the answer away. */
+  /** By field. An empty string removes the answer. */
   fields: Record<string, string>;
   secrets: Record<string, SecretSource>;
-  /** An MCP server of the user's own, as config.yaml wants it. */
+  /** A custom MCP server, as in config.yaml. */
   server?: Record<string, unknown>;
 }
 
-/** What should become different about an agent. Whatever is not named stays. */
+/** Requested changes to an agent. Everything else stays. */
 export interface Changes {
   provider?: string | undefined;
-  /** An empty text stands for the provider's own. */
+  /** Empty for the provider's own. */
   model?: string | undefined;
-  /** All of them, in order. */
   fallbacks?: Choice[] | undefined;
-  /** By task; nothing takes the task's model away. */
+  /** By task; undefined removes the task's model. */
   auxiliary: Record<string, Choice | undefined>;
   channels: Record<string, PartAnswers>;
   withoutChannels: string[];
   mcp: Record<string, PartAnswers>;
   withoutMcp: string[];
-  /** Answers to the settings of the agent's type. */
   settings: PartAnswers;
   port?: number | "auto" | undefined;
   relaxed?: boolean | undefined;
-  /** The stages that were gone through, and when: also one to which the answer was that nothing changes. */
+  /** The stages that were completed, and when, even if nothing changed. */
   answered?: { providers?: string; identity?: string; channels?: string };
 }
 
@@ -58,7 +56,7 @@ export const noChanges = (): Changes => ({
 
 export const noAnswers = (): PartAnswers => ({ fields: namedByOthers(), secrets: namedByOthers() });
 
-/** Which questions the changes answer: of the two stages that ask, and of the agent as a whole. */
+/** Which stages the changes have answers for; `agent` are the port and the sandbox. */
 export function answersGiven(changes: Changes): Record<"providers" | "identity" | "channels" | "agent", boolean> {
   const { provider, model, fallbacks, auxiliary, channels, withoutChannels, mcp, withoutMcp, port, relaxed } = changes;
   const { fields, secrets } = changes.settings;
@@ -71,10 +69,9 @@ export function answersGiven(changes: Changes): Record<"providers" | "identity" 
   };
 }
 
-/** A secret that is to be fetched and kept. */
 export interface SecretAnswer {
   field: Field;
-  /** `discord.token`, as flags and messages say it. */
+  /** As in flags: `discord.token`. */
   title: string;
   source: SecretSource;
 }
@@ -84,10 +81,10 @@ export interface Draft {
   secrets: SecretAnswer[];
 }
 
-/** The API is a channel that is always there; the page calls it cli. */
+/** The API is a channel that is always on; also called cli. */
 export const alwaysOn = ["api_server", "cli"];
 
-/** The record as it should be, with every answer checked. The port is looked for on the host, later. */
+/** The new record, with every answer checked. The port is chosen later, on the host. */
 export function draftOf(agent: ResolvedAgent, providers: Providers, record: AgentRecord, changes: Changes): Draft {
   const { manifest } = agent;
   mustBeAsked(manifest, changes);
@@ -122,7 +119,7 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
   const settings = answeredPart("", manifest.settings, record.settings ?? {}, changes.settings, secrets);
   const { provider, model, fallbacks = record.fallbacks, relaxed = record.relaxed } = changes;
   const auxiliary = { ...record.auxiliary, ...changes.auxiliary };
-  // A model's name means something to its own provider only.
+  // A model's name is valid only for its provider.
   const sameProvider = provider === undefined || provider === record.provider;
   const rest = without(record, ["model", "fallbacks", "auxiliary", "channels", "mcp", "settings", "relaxed"]);
   const kept = model ?? (sameProvider ? record.model : undefined);
@@ -138,12 +135,12 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
       ...unlessEmpty("mcp", mcp),
       ...unlessEmpty("settings", settings),
       ...(relaxed && { relaxed }),
-      onboarding: { ...record.onboarding, stages: gone(record.onboarding.stages, changes.answered) },
+      onboarding: { ...record.onboarding, stages: withCompleted(record.onboarding.stages, changes.answered) },
     },
   };
 }
 
-/** A type that skips a stage has no use for answers to it. */
+/** Refuses answers for stages that the type skips. */
 function mustBeAsked(manifest: Manifest, changes: Changes): void {
   const given = answersGiven(changes);
   const skips = (stage: string): boolean => manifest.stages.some(({ name, skipped }) => name === stage && skipped);
@@ -153,8 +150,8 @@ function mustBeAsked(manifest: Manifest, changes: Changes): void {
 
 type Stages = AgentRecord["onboarding"]["stages"];
 
-/** A stage was gone through when it was the first time. */
-function gone(before: Stages, answered: Changes["answered"] = {}): Stages {
+/** A stage keeps the time when it was first completed. */
+function withCompleted(before: Stages, answered: Changes["answered"] = {}): Stages {
   const stages = { ...before };
   for (const [name, at] of Object.entries(answered)) stages[name] ??= { result: "complete", at };
   return stages;
@@ -163,7 +160,6 @@ function gone(before: Stages, answered: Changes["answered"] = {}): Stages {
 /** `discord.token` of a channel, `command` of the agent itself. */
 export const flagName = (part: string, field: string): string => (part === "" ? field : `${part}.${field}`);
 
-/** All of it but what has one of these names. */
 export function without<T extends object, K extends keyof T & string>(whole: T, names: K[]): Omit<T, K> {
   const kept = Object.entries(whole).filter(([name]) => !names.some((each) => each === name));
   return Object.fromEntries(kept) as Omit<T, K>;
@@ -186,10 +182,10 @@ function partType<T>(types: Record<string, T>, name: string, what: string, alway
   });
 }
 
-/** A server of the user's own may have any name, so one that is not there was taken away before, or is misspelled. */
+/** A custom server may have any name: an unknown one was removed before, or is misspelled. */
 function mustNotBeTypo(name: string, on: string[]): void {
   const hint = didYouMean(name, on);
-  if (hint.data.guess) throw new Fault("bad-input", `the agent has no MCP server '${name}' to take away`, hint);
+  if (hint.data.guess) throw new Fault("bad-input", `the agent has no MCP server '${name}' to remove`, hint);
 }
 
 function answeredPart(
@@ -205,12 +201,12 @@ function answeredPart(
     const title = flagName(name, key);
     if (field.secret) {
       throw new Fault("bad-input", `${title} is a secret, and a secret is never an argument`, {
-        why: `say where it is: --secret ${title}=env:VARIABLE`,
+        why: `give its source: --secret ${title}=env:VARIABLE`,
       });
     }
-    // A channel goes as a whole; a required setting is always needed.
+    // A channel is removed as a whole; a required setting is always needed.
     const required = field.required && name === "";
-    const answer = named(name, () => checkAnswer({ ...field, required }, text));
+    const answer = withPartName(name, () => checkAnswer({ ...field, required }, text));
     if (name === "" && !field.upload) mustNotHoldSecret(field, answer);
     if (answer === "") delete answers[key];
     else answers[key] = field.upload ? withAbsolutePaths(answer) : answer;
@@ -218,7 +214,7 @@ function answeredPart(
   for (const [key, source] of Object.entries(part.secrets)) {
     const field = fieldOf(name, fields, key);
     if (!field.secret) {
-      throw new Fault("bad-input", `${flagName(name, key)} is no secret`, {
+      throw new Fault("bad-input", `${flagName(name, key)} is not a secret`, {
         why: `use --set ${flagName(name, key)}=VALUE`,
       });
     }
@@ -227,17 +223,17 @@ function answeredPart(
   return answers;
 }
 
-/** Settings are kept in plain text. `$NAME` in a command only names a secret. */
+/** Settings are stored in plain text. `$NAME` in a command only refers to a secret. */
 function mustNotHoldSecret({ name, list }: Field, answer: string): void {
   const texts = answer.replace(/\$(\w+)/g, "$${$1}").split(list ? "," : "\n");
   if (!texts.some(hasSecret)) return;
-  throw new Fault("bad-input", `${name} looks like it holds a secret, and settings are kept in plain text`, {
-    why: "keep it with clm agent secret set AGENT NAME; the program has it as the variable $NAME",
+  throw new Fault("bad-input", `${name} looks like a secret, and settings are stored in plain text`, {
+    why: "store it with clm agent secret set AGENT NAME; the program gets it as the variable $NAME",
   });
 }
 
-/** An objection says whose answer it is about. */
-export function named<T>(name: string, check: () => T): T {
+/** Prefixes a fault about an answer with the name of its channel or server. */
+export function withPartName<T>(name: string, check: () => T): T {
   try {
     return check();
   } catch (error) {

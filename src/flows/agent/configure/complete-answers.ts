@@ -9,24 +9,24 @@ import { type SecretSource, secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
 import type { NewSecrets } from "../answers.js";
 import { type Desired, desire } from "../desire.js";
-import { type Changes, type Draft, draftOf, named } from "./changes.js";
+import { type Changes, type Draft, draftOf, withPartName } from "./changes.js";
 import { stagesTo, withProvider } from "./stages.js";
 import { testAnswers } from "./tests.js";
 import { interview } from "./wizard.js";
 
 export interface CompleteAnswers {
-  /** With the provider recorded, if a person has just chosen it. */
+  /** With the provider recorded, if it was just chosen at a prompt. */
   agent: Agent;
   changes: Changes;
   desired: Desired;
   secrets: NewSecrets;
-  /** Providers and channels that were asked whether the answers are right. */
+  /** Results of testing providers and channels. */
   tests: Record<string, Check>;
 }
 
 type Stages = ReturnType<typeof stagesTo>;
 
-/** What was given with flags and a file, completed by asking, fetched, tested and rendered. */
+/** Completes the answers of flags and a file at prompts, fetches secrets, tests and renders. */
 export async function completeAnswers(
   session: Session,
   agent: Agent,
@@ -34,7 +34,7 @@ export async function completeAnswers(
   given: Changes,
   request: { stage?: StageName | undefined; test: boolean },
 ): Promise<CompleteAnswers> {
-  // What was given is checked before anybody is asked for the rest.
+  // Check the given answers before prompting for the rest.
   draftOf(resolved, session.providers.read(), agent.record, given);
   const stages = stagesTo(resolved.manifest, agent.record, given, request.stage);
   const fetch = secretFetcher(session);
@@ -45,7 +45,7 @@ export async function completeAnswers(
     const draft = draftOf(resolved, session.providers.read(), record, changes);
     const secrets = await fetch(draft);
     const desired = await desire(session, current, { record: draft.record, secrets });
-    const isProven = request.stage === undefined && holds(record, desired.digest);
+    const isProven = request.stage === undefined && isUpToDate(record, desired.digest);
     const isStale =
       desired.digest !== record.rendered?.digest && hasNewerProvider(session, record.rendered?.at, draft.record);
     const about = { changes, stages: { ...which, providers: (which.providers && !isProven) || isStale } };
@@ -55,18 +55,18 @@ export async function completeAnswers(
 
   const asksBoth = stages.providers && stages.channels && session.ui.interactive && !session.gate.dryRun;
   if (!asksBoth) return complete(agent, stages);
-  // A person who leaves at a question about channels need not choose the provider again.
+  // Record the provider first: after Ctrl-C at a channel prompt it need not be chosen again.
   const first = await complete(agent, { providers: true, identity: false, channels: false });
   const kept = await keepProvider(session, agent, first.desired.record);
   const rest = await complete(kept, { ...stages, providers: false });
   return { ...rest, tests: { ...first.tests, ...rest.tests } };
 }
 
-/** The agent was proven with these answers, its model's answer included: there is nothing to test. */
-const holds = ({ proven, failed, onboarding }: AgentRecord, digest: string): boolean =>
+/** The agent was fully proven with these answers, including chat: there is nothing to test. */
+const isUpToDate = ({ proven, failed, onboarding }: AgentRecord, digest: string): boolean =>
   onboarding.state === "ready" && proven?.chat === true && proven.digest === digest && !failed;
 
-/** A provider was changed after the host got its settings, so earlier tests say nothing about it. */
+/** A provider changed after the host got its settings, so earlier tests do not count. */
 function hasNewerProvider({ providers }: Session, renderedAt: string | undefined, draft: AgentRecord): boolean {
   const known = providers.read().providers;
   return providersOf(draft).some((name) => renderedAt && (known[name]?.updated_at ?? "") > renderedAt);
@@ -90,7 +90,7 @@ async function keepProvider(session: Session, agent: Agent, draft: AgentRecord):
   return record ? { ...agent, record } : agent;
 }
 
-/** Fetches the secrets that a draft names, by their name in secrets.json. Each source is read once, however often it is named. */
+/** Fetches the secrets of a draft, by name in secrets.json. Each source is read once. */
 function secretFetcher(session: Session): (draft: Draft) => Promise<NewSecrets> {
   const known = new Map<SecretSource, Secret>();
   return async ({ secrets }) => {
@@ -99,7 +99,7 @@ function secretFetcher(session: Session): (draft: Draft) => Promise<NewSecrets> 
       const asking = { what: title, flag: `--secret ${title}=env:VARIABLE` };
       const secret = known.get(source) ?? (await secretFrom(session, source, asking));
       known.set(source, secret);
-      named(title.includes(".") ? (title.split(".")[0] ?? "") : "", () => checkAnswer(field, secret.reveal()));
+      withPartName(title.includes(".") ? (title.split(".")[0] ?? "") : "", () => checkAnswer(field, secret.reveal()));
       if (field.secret) found[field.secret] = secret;
     }
     return found;

@@ -23,11 +23,11 @@ export type { StageResult } from "./stages.js";
 
 export interface ConfigureRequest {
   flags: Flags;
-  /** A YAML file with answers; flags win. */
+  /** A YAML file with answers; flags override it. */
   file?: string | undefined;
-  /** Only this stage, and what follows from it. */
+  /** Only this stage, and what depends on it. */
   stage?: StageName | undefined;
-  /** Ask providers and channels whether the answers are right. */
+  /** Test providers and channels. */
   test: boolean;
   validate: boolean;
   skipChat: boolean;
@@ -35,20 +35,19 @@ export interface ConfigureRequest {
 }
 
 export interface ConfigureResult {
-  /** As it is now. */
   agent: Agent;
   stages: StageResult[];
   changes: Change[];
   proofs: Proof[];
-  /** What is left for a person to do. */
+  /** Manual steps. */
   afterwards: string[];
 }
 
 const verb = "agent configure";
 
 /**
- * Configure: an agent has the provider, channels and files that were answered, runs with them, and that is proven. Everything
- * that can be refused is refused before anything changes; run again, it goes on from where it was.
+ * Configure: the agent runs with the given provider, channels and files, and that is proven. Everything that can be refused is
+ * refused before anything changes; run again, it resumes where it stopped.
  */
 export const configureAgent = (session: Session, ref: string, request: ConfigureRequest): Promise<ConfigureResult> =>
   withLockedAgent(session, ref, async (locked) => {
@@ -90,7 +89,7 @@ export const configureAgent = (session: Session, ref: string, request: Configure
     };
   });
 
-/** Validate proves what is there: an answer given with it would be lost. */
+/** Validate changes nothing, so answers given with it are refused. */
 async function validateOnly(
   session: Session,
   agent: Agent,
@@ -100,7 +99,7 @@ async function validateOnly(
   if (!request.validate) throw new Fault("usage", "--stage validate and --no-validate contradict each other");
   if (Object.values(answersGiven(given)).includes(true)) {
     throw new Fault("usage", "--stage validate takes no answers", {
-      why: "it proves what is there and changes nothing; without --stage it is proven after the change",
+      why: "it only proves the current state; without --stage, configure applies the answers and proves the result",
     });
   }
   const { record, proofs, resolved } = await validate(session, agent, { skipChat: request.skipChat });
@@ -109,9 +108,9 @@ async function validateOnly(
   return { agent: { ...agent, record }, stages, changes: [], proofs, afterwards: [] };
 }
 
-/** Called after everything was printed. */
+/** Called after everything is printed. */
 export const mustBeProven = ({ agent, proofs }: ConfigureResult): void =>
-  mustHold(proofs, `${agentId(agent)} does not answer as it should (state=${agent.record.onboarding.state})`);
+  mustHold(proofs, `${agentId(agent)} failed its proofs (state=${agent.record.onboarding.state})`);
 
 /** Secrets of channels and servers that were removed. */
 function forgotten({ manifest }: ResolvedAgent, before: AgentRecord, after: AgentRecord): string[] {

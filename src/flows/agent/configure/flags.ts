@@ -6,7 +6,6 @@ import { parseSource } from "../../secret-source.js";
 import type { SecretTest } from "./answers-file.js";
 import { alwaysOn, type Changes, type Choice, flagName, noAnswers, noChanges, type PartAnswers } from "./changes.js";
 
-/** What a command line says about an agent. */
 export interface Flags {
   provider?: string | undefined;
   model?: string | undefined;
@@ -22,7 +21,6 @@ export interface Flags {
   relaxed?: boolean | undefined;
 }
 
-/** The answers given on the command line and in a file. */
 export async function givenChanges(
   { manifest }: ResolvedAgent,
   { channels = {}, mcp = {} }: AgentRecord,
@@ -37,14 +35,14 @@ export async function givenChanges(
   return changesFrom(flags, { channels: Object.keys(channels), mcp: Object.keys(mcp) }, below);
 }
 
-/** What is on already, for answers to parts that were not named anew. */
-export interface On {
+/** Parts that are on already: answers to them need no --channel or --mcp. */
+export interface CurrentParts {
   channels: string[];
   mcp: string[];
 }
 
-/** The flags, laid over what a file said. */
-export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()): Changes {
+/** Merges the flags over the answers of a file. */
+export function changesFrom(flags: Flags, on: CurrentParts, below: Changes = noChanges()): Changes {
   mustAgree("channel", flags.channel, flags.withoutChannel);
   mustAgree("mcp", flags.mcp, flags.withoutMcp);
   const channels = namedByOthers(below.channels);
@@ -60,7 +58,7 @@ export function changesFrom(flags: Flags, on: On, below: Changes = noChanges()):
     const parts = channels[name] || on.channels.includes(name) ? channels : mcp;
     if (parts === mcp && !mcp[name] && !on.mcp.includes(name)) {
       throw new Fault("bad-input", `${flag} ${name}.…: ${name} is not on`, {
-        why: `add --channel ${name} (or --mcp ${name}) to have it`,
+        why: `add --channel ${name} (or --mcp ${name}) to turn it on`,
       });
     }
     parts[name] ??= noAnswers();
@@ -93,7 +91,7 @@ function mustAgree(flag: string, wanted: string[], unwanted: string[]): void {
   if (both) throw new Fault("usage", `--${flag} ${both} and --without-${flag} ${both} contradict each other`);
 }
 
-/** `PROVIDER` or `PROVIDER/MODEL`; a model's name may have slashes of its own. */
+/** `PROVIDER` or `PROVIDER/MODEL`; a model's name may contain slashes. */
 export function choiceFrom(text: string): Choice {
   const at = text.indexOf("/");
   if (at < 0) return { provider: text };
@@ -103,7 +101,7 @@ export function choiceFrom(text: string): Choice {
 const fallbacksFrom = (texts: string[]): Choice[] =>
   texts.length === 1 && texts[0] === "none" ? [] : texts.map(choiceFrom);
 
-/** Models by task; nothing for a task whose model is to go. */
+/** Models by task; undefined removes a task's model. */
 export function auxiliaryFrom(texts: string[]): Changes["auxiliary"] {
   const tasks = texts.map(taskFrom);
   mustDiffer(
@@ -113,7 +111,7 @@ export function auxiliaryFrom(texts: string[]): Changes["auxiliary"] {
   return Object.fromEntries(tasks);
 }
 
-/** The last of two values for one field would win, and the first would go unnoticed. */
+/** Of two values for one field the first would silently be ignored. */
 function mustDiffer(flag: string, fields: string[]): void {
   const twice = fields.find((field, at) => fields.indexOf(field) !== at);
   if (twice !== undefined) throw new Fault("usage", `${flag} ${twice}=… is given twice`);
@@ -123,7 +121,7 @@ function taskFrom(text: string): [string, Choice | undefined] {
   const at = text.indexOf("=");
   if (at < 1 || at === text.length - 1) {
     throw new Fault("bad-input", "--auxiliary is written --auxiliary TASK=PROVIDER[/MODEL]", {
-      why: "as --auxiliary vision=gpu/llava; TASK=none takes it away",
+      why: "as --auxiliary vision=gpu/llava; TASK=none removes it",
     });
   }
   const choice = text.slice(at + 1);
@@ -139,7 +137,7 @@ function allDotted(flag: string, texts: string[]): ReturnType<typeof dotted>[] {
   return all;
 }
 
-/** `discord.allowed_users=…`. Nothing of the value is in what is said about it: it may be a secret in the wrong place. */
+/** `discord.allowed_users=…`. The fault does not show the value: it may be a secret. */
 function dotted(flag: string, text: string): { name: string; field: string; value: string } {
   const [, name = "", field, value] = /^(?:([^.=]+)\.)?([^.=]+)=(.*)$/s.exec(text) ?? [];
   if (field && value !== undefined) return { name, field, value };
@@ -157,5 +155,7 @@ function portFrom(text: string): number | "auto" {
   if (text === "auto") return "auto";
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (port > 0 && port < 65_536) return port;
-  throw new Fault("bad-input", `--port ${text} is not a port`, { why: "it is a number from 1 to 65535, or auto" });
+  throw new Fault("bad-input", `--port ${text} is not a port`, {
+    why: "it should be a number from 1 to 65535, or auto",
+  });
 }

@@ -12,7 +12,7 @@ export interface StageResult {
   reason: string;
 }
 
-/** Which stages are gone through: the one that was named, or those that are open or have something new. */
+/** The stages to run: the requested one, or those that are open or have new answers. */
 export function stagesTo(
   { stages }: Manifest,
   { onboarding, provider }: AgentRecord,
@@ -32,7 +32,7 @@ export function stagesTo(
   };
 }
 
-/** The record at the first stage that nobody went through. One that nobody goes through is skipped. */
+/** Moves the record to its first open stage, and marks stages that the type skips. */
 export function withStages(record: AgentRecord, stages: Manifest["stages"], now: Date): AgentRecord {
   const done = { ...record.onboarding.stages };
   for (const { name, skipped } of stages) {
@@ -43,7 +43,7 @@ export function withStages(record: AgentRecord, stages: Manifest["stages"], now:
   return { ...record, onboarding: { state: isBefore(state, open) ? open : state, stages: done } };
 }
 
-/** The record with the first stage gone through, and no other. */
+/** Completes only the providers stage. */
 export function withProvider(
   record: AgentRecord,
   answers: Pick<AgentRecord, "provider" | "model" | "fallbacks" | "auxiliary">,
@@ -59,14 +59,13 @@ export function withProvider(
 }
 
 interface Outcome {
-  /** The record before. */
+  /** The previous record. */
   was: AgentRecord;
   tests: Record<string, Check>;
   proofs: Proof[];
   dryRun: boolean;
 }
 
-/** What became of each stage, as a person reads it. */
 export function stageResults(
   { manifest, name: agent }: ResolvedAgent,
   record: AgentRecord,
@@ -76,7 +75,7 @@ export function stageResults(
     if (skipped !== undefined) return { name, result: "skipped", reason: skipped };
     if (name === "validate") return { name, ...validateResult(record, outcome) };
     if (!record.onboarding.stages[name]) {
-      return { name, result: "open", reason: `clm agent configure ${agent} goes through it` };
+      return { name, result: "open", reason: `clm agent configure ${agent} completes it` };
     }
     const result = outcome.dryRun && !outcome.was.onboarding.stages[name] ? "open" : "complete";
     return {
@@ -96,9 +95,9 @@ function validateResult({ onboarding }: AgentRecord, { proofs, dryRun }: Outcome
   if (proofs.length === 0) return { result: "open", reason: dryRun ? "a dry run proves nothing" : "not validated" };
   const failed = proofs.filter(({ result }) => result === "fail");
   if (!isProven(proofs)) return { result: "failed", reason: failed.map(({ id }) => id).join(", ") };
-  // Nothing else sets back what was proven just now.
+  // Only a provider change resets proofs that have just passed.
   if (onboarding.state === "validate" && !dryRun) {
-    return { result: "open", reason: "a provider was changed meanwhile; the proofs are of what it was before" };
+    return { result: "open", reason: "a provider was changed meanwhile; the proofs are for its old settings" };
   }
   return { result: "complete", reason: `${proofs.filter(({ result }) => result !== "skipped").length} proofs` };
 }

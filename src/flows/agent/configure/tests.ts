@@ -10,21 +10,18 @@ import type { Session } from "../../session.js";
 import { withProgress } from "../../with-progress.js";
 import type { Changes } from "./changes.js";
 
-interface About {
+interface TestScope {
   changes: Changes;
   stages: { providers: boolean; channels: boolean };
 }
 
-/**
- * Asks the services whether what was answered is right: a provider from the agent's host, which must reach it, a channel
- * from here. Only what is new, or what the user named.
- */
+/** Tests new or named answers: providers from the agent's host, which must reach them, channels from this machine. */
 export async function testAnswers(
   session: Session,
   agent: Agent,
   resolved: ResolvedAgent,
   answers: Answers,
-  { changes, stages }: About,
+  { changes, stages }: TestScope,
 ): Promise<Record<string, Check>> {
   const found: Record<string, Check> = {};
   if (stages.providers) {
@@ -36,7 +33,7 @@ export async function testAnswers(
     ]) {
       if (found[`provider.${provider}`]) continue;
       const check = await withProgress(session.ui, `test provider ${provider} from ${agent.host.name}`, async () =>
-        mustBeWell(
+        mustWork(
           session,
           await tryProvider(session, provider, await findType(session.configDir, type), values, connection),
         ),
@@ -50,7 +47,7 @@ export async function testAnswers(
       const request = resolved.manifest.channels[name]?.test;
       if (!request || !(all || changes.channels[name])) continue;
       const check = await withProgress(session.ui, `test channel ${name}`, async () =>
-        mustBeWell(session, { ...(await askService(session, request, values)), id: `channel.${name}` }),
+        mustWork(session, { ...(await askService(session, request, values)), id: `channel.${name}` }),
       );
       found[check.id] = check;
     }
@@ -58,7 +55,7 @@ export async function testAnswers(
   return found;
 }
 
-function mustBeWell({ argv }: Session, check: Check): Check {
+function mustWork({ argv }: Session, check: Check): Check {
   if (check.result !== "fail") return check;
   const [kind, name] = check.id.split(/\.(.*)/s);
   throw new Fault("check-failed", `${kind} ${name} does not work; nothing was changed`, {

@@ -11,8 +11,8 @@ import { desire } from "../desire.js";
 import { isMerelyStopped, proveAndObserve } from "../prove.js";
 
 /**
- * Validate: proves what runs, and changes nothing on the host. What was never rendered, or not in its latest form, is not
- * proven. What was proven before still holds of an agent that somebody stopped: it may be started again.
+ * Validate: proves the running agent, and changes nothing on the host. Refused when its latest settings are not on the host. A stopped
+ * agent keeps its earlier proofs: it may be started again.
  */
 export async function validate(
   session: Session,

@@ -13,21 +13,20 @@ import { findType } from "../../provider/types.js";
 import { secretFrom } from "../../secret-source.js";
 import type { Session } from "../../session.js";
 import { missingProviders, missingProvidersFault } from "../missing-providers.js";
-import { answersGiven, type Changes, defined, flagName, named, type PartAnswers } from "./changes.js";
+import { answersGiven, type Changes, defined, flagName, type PartAnswers, withPartName } from "./changes.js";
 
-/** What is asked about: the stages that are to be gone through, and the one the user named. */
 export interface Interview {
   resolved: ResolvedAgent;
   record: AgentRecord;
   stages: Record<"providers" | "identity" | "channels", boolean>;
-  /** The stage of `--stage`: its optional questions are asked even when it was gone through before. */
+  /** The stage of `--stage`: its optional questions are asked even if it was completed before. */
   named?: string | undefined;
 }
 
 /**
- * The changes, with what is missing asked of a person. Without a terminal each question is a fault that names its flag.
- * Optional questions are asked only when no flag or file gave an answer, or about a stage that `--stage` names and no
- * answer is for: `configure --provider echo` must end by itself on a terminal as it does in a script.
+ * Prompts for missing answers. Without a terminal each question is a fault that names its flag. Optional questions are asked only
+ * when no flag or file gave any answer, or for the stage of `--stage` when it has none: `configure --provider echo` must not prompt
+ * on a terminal.
  */
 export async function interview(session: Session, changes: Changes, about: Interview): Promise<Changes> {
   const { fields, secrets } = changes.settings;
@@ -50,11 +49,11 @@ export async function interview(session: Session, changes: Changes, about: Inter
     await askChannels(session, asked, about, { offer: offer && session.ui.interactive });
   }
   const at = session.now().toISOString();
-  const gone = Object.entries(about.stages).flatMap(([name, done]) => (done ? [[name, at]] : []));
-  return { ...asked, answered: Object.fromEntries(gone) };
+  const completed = Object.entries(about.stages).flatMap(([name, done]) => (done ? [[name, at]] : []));
+  return { ...asked, answered: Object.fromEntries(completed) };
 }
 
-/** `again`: also when there is a provider already. */
+/** `again`: even if there is a provider already. */
 async function askProvider(
   session: Session,
   changes: Changes,
@@ -63,10 +62,10 @@ async function askProvider(
 ): Promise<void> {
   const { ui } = session;
   const known = session.providers.read();
-  const gone = missingProviders(recordWith(record, changes), known);
-  if (gone.length > 0 && !ui.interactive) throw missingProvidersFault(agent, gone);
-  const lost = gone.some(({ provider }) => provider === record.provider) && changes.provider === undefined;
-  if (lost) ui.warn(`${agent.name} has ${record.provider} as its provider, which is gone`);
+  const missing = missingProviders(recordWith(record, changes), known);
+  if (missing.length > 0 && !ui.interactive) throw missingProvidersFault(agent, missing);
+  const lost = missing.some(({ provider }) => provider === record.provider) && changes.provider === undefined;
+  if (lost) ui.warn(`${agent.name} has ${record.provider} as its provider, which does not exist`);
   if ((changes.provider ?? record.provider) === undefined || lost || again) {
     const all = Object.entries(known.providers);
     const serving = await Promise.all(all.map(([, { type }]) => serves(session, agent, type)));
@@ -93,26 +92,26 @@ async function askProvider(
   await askWithout(session, changes, { resolved: agent, record });
 }
 
-/** What the agent would have of providers, with what was said laid over what is recorded. */
+/** The agent's providers after the changes. */
 const recordWith = (record: AgentRecord, { provider, fallbacks, auxiliary }: Changes) => ({
   provider: provider ?? record.provider,
   fallbacks: fallbacks ?? record.fallbacks,
   auxiliary: defined({ ...record.auxiliary, ...auxiliary }),
 });
 
-/** Fallbacks and tasks whose provider is gone go too, when a person agrees. */
+/** Offers to drop fallbacks and tasks whose provider does not exist. */
 async function askWithout(
   { ui, providers }: Session,
   changes: Changes,
   { resolved: agent, record }: Pick<Interview, "resolved" | "record">,
 ): Promise<void> {
   const known = providers.read();
-  const gone = missingProviders(recordWith(record, changes), known);
-  for (const each of gone) {
-    const message = `${agent.name} has ${each.provider} as ${each.as}, which is gone. Go on without it?`;
-    if (!(await ui.confirm({ message, flag: each.flag }))) throw missingProvidersFault(agent, gone);
+  const missing = missingProviders(recordWith(record, changes), known);
+  for (const each of missing) {
+    const message = `${agent.name} has ${each.provider} as ${each.as}, which does not exist. Continue without it?`;
+    if (!(await ui.confirm({ message, flag: each.flag }))) throw missingProvidersFault(agent, missing);
   }
-  if (gone.length === 0) return;
+  if (missing.length === 0) return;
   const isThere = ({ provider }: { provider: string }) => Object.hasOwn(known.providers, provider);
   const { fallbacks = [], auxiliary } = recordWith(record, changes);
   changes.fallbacks = fallbacks.filter(isThere);
@@ -127,16 +126,20 @@ async function serves({ configDir }: Session, { manifest, version }: ResolvedAge
 }
 
 function noProvider({ name, manifest, version }: ResolvedAgent, count: number): Fault {
-  return new Fault("needs-answer", count === 0 ? "no provider has been added yet" : "no provider of yours will do", {
-    why: `${name} (${manifest.type} ${version}) needs one that answers for its model`,
-    next: "clm provider add --help",
-    flag: "--provider",
-  });
+  return new Fault(
+    "needs-answer",
+    count === 0 ? "no provider has been added yet" : `none of your providers supports ${manifest.type} ${version}`,
+    {
+      why: `${name} needs a model provider`,
+      next: "clm provider add --help",
+      flag: "--provider",
+    },
+  );
 }
 
 const done = "-";
 
-/** `offer`: also channels that nobody named. */
+/** `offer`: also offer channels that were not named. */
 async function askChannels(
   session: Session,
   changes: Changes,
@@ -173,33 +176,33 @@ async function askChannels(
 interface IncompletePart {
   name: string;
   part: PartAnswers;
-  /** Nothing when there is no such channel or server, which is told elsewhere. */
+  /** Undefined for an unknown channel or server, which is reported elsewhere. */
   type: (Pick<ChannelType, "fields" | "help"> & Partial<Pick<ChannelType, "allow">>) | undefined;
   before?: Record<string, string> | undefined;
-  /** In the wizard: also what it may have. */
+  /** Also ask optional questions. */
   everything?: boolean;
 }
 
-/** Asks for what a channel or MCP server must have and has not. */
+/** Prompts for missing fields of a channel or MCP server. */
 async function complete(
   session: Session,
   { resolved: agent, record }: Interview,
-  unfinished: IncompletePart,
+  incomplete: IncompletePart,
 ): Promise<void> {
-  const { name, part, type, before = {}, everything = false } = unfinished;
+  const { name, part, type, before = {}, everything = false } = incomplete;
   if (!type) return;
   if (everything && type.help) session.ui.note(type.help);
   for (const field of type.fields) {
     const known = Object.hasOwn(part.fields, field.name) || Object.hasOwn(part.secrets, field.name);
     if (known || isKept(session, agent, record, field, before)) continue;
     const needed = field.required && field.default === undefined;
-    if (mustLetIn(type.allow ?? [], field, part, before)) await askWhoMayTalk(session, unfinished, field);
+    if (mustLetIn(type.allow ?? [], field, part, before)) await askWhoMayTalk(session, incomplete, field);
     else if (needed || (everything && !field.flag))
       await askField(session, name, await suggested(session, agent, field), part);
   }
 }
 
-/** A port that the channel listens on is offered only when no other agent of the host has it. */
+/** Suggests a port that no other agent of the host has. */
 async function suggested(
   { hosts, configDir }: Session,
   { host, name, port }: ResolvedAgent,
@@ -224,7 +227,7 @@ function isKept(
   return session.secrets.names({ host, type: record.type, agent: name }).includes(field.secret);
 }
 
-/** One of the fields that let somebody in must be answered. */
+/** One of the access lists must be answered. */
 const mustLetIn = (
   allow: string[],
   { name, flag }: Field,
@@ -240,35 +243,35 @@ async function askField(session: Session, name: string, field: Field, part: Part
   const flag = `--set ${title}=…`;
   const choices = field.choices?.map((value) => ({ value }));
   const initial = field.default !== undefined && { initial: field.default };
-  await until(ui, async () => {
+  await untilValid(ui, async () => {
     const text = choices
       ? await ui.choose({ message: `${field.ask}:`, flag, choices, ...initial })
       : await ui.ask({ message: `${field.ask}:`, flag, ...initial });
-    const answer = named(name, () => checkAnswer(field, text));
+    const answer = withPartName(name, () => checkAnswer(field, text));
     if (answer !== "") part.fields[field.name] = answer;
   });
 }
 
-/** Asked at its place, so that a person knows what for; what will not do is asked again. */
+/** Prompts for the secret here, in context, and again if it is not valid. */
 async function askSecretField(session: Session, name: string, field: Field, part: PartAnswers): Promise<void> {
   const { ui } = session;
   const title = flagName(name, field.name);
   const flag = `--secret ${title}=env:VARIABLE`;
   if (!field.required && !ui.interactive) return;
   if (!ui.interactive) throw unanswered(title, field, flag);
-  await until(ui, async () => {
+  await untilValid(ui, async () => {
     const typed = await ui.askSecret({ message: `${field.ask} (${title}):`, flag });
     if (typed.reveal().trim() === "" && !field.required) return;
     const secret = await secretFrom(session, { kind: "given", secret: typed }, { what: title, flag });
-    named(name, () => checkAnswer(field, secret.reveal()));
+    withPartName(name, () => checkAnswer(field, secret.reveal()));
     part.secrets[field.name] = { kind: "given", secret };
   });
 }
 
-/** Nobody was let in: everybody is, when a person says so, or the question comes again. */
-async function askWhoMayTalk(session: Session, unfinished: IncompletePart, field: Field): Promise<void> {
+/** When no access list was answered: confirms access for everybody, or asks again. */
+async function askWhoMayTalk(session: Session, incomplete: IncompletePart, field: Field): Promise<void> {
   const { ui } = session;
-  const { name, part, type, before = {} } = unfinished;
+  const { name, part, type, before = {} } = incomplete;
   const { allow = [], fields = [] } = type ?? {};
   const everybody = fields.find((each) => each.flag && allow.includes(each.name));
   const last = allow.filter((each) => each !== everybody?.name).at(-1) === field.name;
@@ -276,16 +279,16 @@ async function askWhoMayTalk(session: Session, unfinished: IncompletePart, field
     await askField(session, name, field, part);
     if (!last || !mustLetIn(allow, field, part, before)) return;
     const flag = `--set ${name}.${everybody?.name}=yes`;
-    if (everybody && (await ui.confirm({ message: "Everybody may talk to it?", flag }))) {
+    if (everybody && (await ui.confirm({ message: "Let everyone talk to it?", flag }))) {
       part.fields[everybody.name] = "true";
       return;
     }
-    ui.warn(`${name}.${field.name} must be answered: it says who may talk to it`);
+    ui.warn(`${name}.${field.name} must be answered: it defines who may talk to the agent`);
   } while (ui.interactive);
 }
 
-/** A person may try again. */
-async function until(ui: Session["ui"], work: () => Promise<void>): Promise<void> {
+/** Repeats a prompt until the answer is valid. */
+async function untilValid(ui: Session["ui"], work: () => Promise<void>): Promise<void> {
   for (;;) {
     try {
       return await work();

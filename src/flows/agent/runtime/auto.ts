@@ -58,7 +58,7 @@ export const returnToAuto = (session: Session, ref: string, options: AutoOptions
     }
     const prepared = await prepare(session, agent, desired, { serviceState: "as-recorded" });
     mustNotDrop(agent, prepared.plan, undefined);
-    const { record, changes, proofs } = await apply(session, prepared, { verb, skipChat, tellRuntime: false });
+    const { record, changes, proofs } = await apply(session, prepared, { verb, skipChat, reportRuntime: false });
     // Also for an agent that does not answer. Observed again: the runtime may have written meanwhile.
     const files = clean ? await cleanFiles(await runtimeTarget(session, hostAndName(agent))) : [];
     mustHold(proofs, `${agentId(agent)} does not answer as it should`);

@@ -142,7 +142,7 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
         `switch ${agent.name} to ${title}`,
         async () => {
           const prepared = await prepare(session, agent, desired, { serviceState: "as-recorded" });
-          const how = { verb, skipChat: options.skipChat, restart: installs, tellRuntime: false };
+          const how = { verb, skipChat: options.skipChat, restart: installs, reportRuntime: false };
           const result = await apply(session, prepared, how);
           mustHold(result.proofs, `${agentId(agent)} does not answer on ${title} as it should`);
           return result;

@@ -7,7 +7,7 @@ import { own } from "../../../text/own-property.js";
 import type { Session } from "../../session.js";
 import type { Target } from "../target.js";
 
-/** Refuses a name that is not set by hand, and says what sets it. */
+/** Refuses a name that clm sets, and names the command that changes it. */
 export function mustBeFree(session: Session, { agent, resolved }: Target, name: string): void {
   if (!/^[A-Z][A-Z0-9_]{0,127}$/.test(name)) {
     // What follows the = may be the secret itself.
@@ -18,21 +18,26 @@ export function mustBeFree(session: Session, { agent, resolved }: Target, name: 
   const use = useOf(resolved.manifest, name);
   const rendered =
     ownedNames(agent.record).env?.includes(name) && !session.secrets.names(secretOwner(agent)).includes(name);
-  const ways = waysTo(use, agent.ref, isApiKey(resolved, name), rendered === true);
-  if (!ways) return;
-  throw new Fault("bad-input", `${name} is not set by hand`, { ...ways, data: { name } });
+  const refusal = refusalFor(use, agent.ref, isApiKey(resolved, name), rendered === true);
+  if (!refusal) return;
+  throw new Fault("bad-input", `${name} is not set by hand`, { ...refusal, data: { name } });
 }
 
-/** The key itself, under its name here, the one it has while it is changed, or the one it has on the host. */
+/** The API key, under its name in secrets.json, during a rotation, or on the host. */
 const isApiKey = ({ manifest }: ResolvedAgent, name: string): boolean =>
   (manifest.api.secret !== undefined && name.startsWith(manifest.api.secret)) ||
   manifest.render.some(({ env }) => own(env, name)?.includes("{{api_key}}"));
 
-function waysTo(use: Use, agent: string, key: boolean, rendered: boolean): { why: string; next: string } | undefined {
+function refusalFor(
+  use: Use,
+  agent: string,
+  key: boolean,
+  rendered: boolean,
+): { why: string; next: string } | undefined {
   switch (use.kind) {
     case "own":
       return key
-        ? { why: "it is the key of the agent's API, which clm makes", next: `clm agent rotate-key ${agent}` }
+        ? { why: "it is the key of the agent's API, which clm generates", next: `clm agent rotate-key ${agent}` }
         : { why: "clm sets it itself, or the service needs it as it is", next: `clm agent configure ${agent}` };
     case "channel":
       return { why: `it belongs to the channel ${use.of}`, next: `clm agent configure ${agent} --stage channels` };
@@ -45,7 +50,7 @@ function waysTo(use: Use, agent: string, key: boolean, rendered: boolean): { why
   }
 }
 
-/** What is worth knowing about names that are free; the first are those the agent's own commands never get. */
+/** Remarks on allowed names; `stripped` are those that the agent's own commands never get. */
 export function remarksOn(
   { agent, resolved }: Target,
   names: Iterable<string>,

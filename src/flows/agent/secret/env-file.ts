@@ -2,8 +2,8 @@ import { Fault } from "../../../errors.js";
 import { Secret } from "../../../secret.js";
 
 /**
- * The secrets of a `.env` file. There are many readers of such files, and they disagree: only what all of them read
- * alike is taken, and for the rest the line is named, never its text.
+ * Parses the secrets of a `.env` file. Readers of such files disagree: only lines that all of them read alike are accepted; a fault
+ * names the line, never its text.
  */
 export function secretsIn(file: string, text: string): Map<string, Secret> {
   const found = new Map<string, Secret>();
@@ -16,7 +16,7 @@ export function secretsIn(file: string, text: string): Map<string, Secret> {
       throw new Fault("bad-input", `${file} cannot be read`, { why: `line ${index + 1}: ${why}` });
     };
     const [, name = "", raw = ""] = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(line) ?? refuse(noLine);
-    if (found.has(name)) refuse(`${name} is there twice`);
+    if (found.has(name)) refuse(`${name} is defined twice`);
     const value = valueIn(raw.trim(), refuse);
     if (value === "") refuse(`${name} is empty`);
     found.set(name, new Secret(value));
@@ -29,7 +29,7 @@ const noLine = "it is not NAME=VALUE";
 type Refuse = (why: string) => never;
 
 function valueIn(raw: string, refuse: Refuse): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the point
   if (/[\u0000-\u0008\u000b-\u001f\u007f\ufffd]/.test(raw)) refuse("it holds a control character or is not UTF-8");
   const [, single, afterSingle] = /^'([^']*)'(.*)$/s.exec(raw) ?? [];
   const [, double, afterDouble] = /^"((?:[^"\\]|\\.)*)"(.*)$/s.exec(raw) ?? [];

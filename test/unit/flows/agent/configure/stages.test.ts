@@ -179,7 +179,7 @@ describe("a type that asks only for settings", () => {
       "a secret for what is none",
       { settings: { fields: {}, secrets: { command: { kind: "env", name: "A" } } } },
       "bad-input",
-      "command is no secret",
+      "command is not a secret",
     ],
     ["a provider", { provider: "main" }, "unsupported", "program agents have no model provider"],
     ["a channel", { withoutChannels: ["discord"] }, "unsupported", "program agents have no channels or MCP servers"],

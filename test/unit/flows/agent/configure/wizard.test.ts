@@ -76,19 +76,19 @@ describe("a provider that is gone", () => {
     expect(changes).toMatchObject({ provider: "main", fallbacks: [{ provider: "main" }] });
     const draft = draftOf(agent, providers as never, bereft, changes).record;
     expect([draft.provider, draft.fallbacks, draft.auxiliary]).toEqual(["main", [{ provider: "main" }], undefined]);
-    expect(asked).toContain("wolf has echo2 as a fallback, which is gone. Go on without it?");
+    expect(asked).toContain("wolf has echo2 as a fallback, which does not exist. Continue without it?");
   });
 
   it.each<[Partial<AgentRecord>, string, string]>([
-    [{ provider: "echo2" }, "wolf has echo2 as its provider, which is gone", "--provider NAME"],
+    [{ provider: "echo2" }, "wolf has echo2 as its provider, which does not exist", "--provider NAME"],
     [
       { provider: "main", fallbacks: [{ provider: "echo2" }] },
-      "wolf has echo2 as a fallback, which is gone",
+      "wolf has echo2 as a fallback, which does not exist",
       "--fallback none",
     ],
     [
       { provider: "main", auxiliary: { vision: { provider: "echo2" } } },
-      "wolf has echo2 as auxiliary vision, which is gone",
+      "wolf has echo2 as auxiliary vision, which does not exist",
       "--auxiliary vision=none",
     ],
   ])("without a terminal is reported with its purpose: %j", async (has, message, flag) => {
@@ -110,7 +110,7 @@ describe("a channel", () => {
   const discord = () => ({ channels: { discord: { fields: {}, secrets: {} } } });
   const token = `${"A".repeat(24)}.${"b".repeat(6)}.${"c".repeat(38)}`;
 
-  it("asks for its secret at its place, until it will do", async () => {
+  it("asks for its secret in context, until it is valid", async () => {
     const { session, asked } = talk(["", token, "123456789012345678"]);
     const { channels } = await ask(session, record, onlyChannels, discord());
     expect(asked[0]).toBe("Bot token (discord.token):");
@@ -133,7 +133,7 @@ describe("a channel", () => {
     const { session, asked, left } = talk([token, "", false, "", true]);
     const { channels } = await ask(session, record, onlyChannels, discord());
     expect(channels.discord?.fields).toEqual({ allow_all_users: "true" });
-    expect(asked.filter((text) => text === "Everybody may talk to it?")).toHaveLength(2);
+    expect(asked.filter((text) => text === "Let everyone talk to it?")).toHaveLength(2);
     expect(left()).toBe(0);
   });
 });
@@ -200,7 +200,7 @@ describe("removals", () => {
   it.each<[Partial<Changes>, string]>([
     [{ withoutChannels: ["discrod"] }, "there is no channel called 'discrod'"],
     [{ withoutChannels: ["api_server"] }, "there is no channel called 'api_server'"],
-    [{ withoutMcp: ["mien"] }, "the agent has no MCP server 'mien' to take away"],
+    [{ withoutMcp: ["mien"] }, "the agent has no MCP server 'mien' to remove"],
   ])("is refused when it is another name: %j", (said, message) => {
     expect(() => take(said, own)).toThrow(message);
   });
@@ -231,7 +231,7 @@ describe("settings", () => {
     expect(left()).toBe(0);
   });
 
-  it("are asked again until the answer will do", async () => {
+  it("are asked again until the answer is valid", async () => {
     const { session, asked } = talk(["", "./run", "", "=1", "A=1", "none", "/"]);
     const { settings } = await askSettings(session, bare);
     expect(asked.filter((text) => text.startsWith("!"))).toEqual([
