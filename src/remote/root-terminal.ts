@@ -43,7 +43,7 @@ export async function rootOnTerminal(
 // Characters that may come before the marker line.
 const maxPreambleBytes = 64 * 1024;
 
-const nobody = "sudo wants a password and nobody is there to give it";
+const nobody = "sudo needs a password, and there is no terminal to prompt on";
 
 interface SudoDialogue {
   proof: string;

@@ -122,7 +122,7 @@ async function spawnWithPassword(
         const password = await passwords.sudo(`${host.user}@${host.target.name}`).catch(reject);
         wait();
         if (password) process.stdin.write(`${password.reveal()}\n`);
-        else reject(noSudo(host, "sudo wants a password and nobody is there to give it", passwordOptions));
+        else reject(noSudo(host, "sudo needs a password, and there is no terminal to prompt on", passwordOptions));
       });
     });
   } catch (error) {

@@ -148,7 +148,7 @@ describe("sudo with a password", () => {
   it("is reported as missing without a terminal", async () => {
     await asPat();
     const { code, stderr } = await clm(whoami, { home });
-    expect([code, stderr]).toEqual([13, expect.stringContaining("nobody is there to give it")]);
+    expect([code, stderr]).toEqual([13, expect.stringContaining("no terminal to prompt on")]);
   });
 
   it("is reported as needed when the record says otherwise", async () => {

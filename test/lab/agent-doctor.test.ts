@@ -54,7 +54,7 @@ describe("a healthy agent", () => {
     const { code, stdout, stderr } = await clm(["agent", "doctor", name, "--debug"], { home });
     expect([code, stdout]).toEqual([
       0,
-      expect.stringMatching(new RegExp(`^${host}/${name}: \\d+ checks, all well\n$`)),
+      expect.stringMatching(new RegExp(`^${host}/${name}: \\d+ checks, all passed\n$`)),
     ]);
     expect(stderr.match(/Sending CHANNEL_REQUEST \(r:\d+, exec/g)?.length).toBeLessThanOrEqual(2);
     expect(stderr.match(/Handshake completed/g)).toHaveLength(1);

@@ -7,6 +7,6 @@ export const machineChecks = {
   "config.providers": "every provider that an agent uses is known",
   "config.locks": "no lock is left by a clm that was killed",
   node: "the Node.js that runs clm is one it supports",
-  ssh: "ssh and ssh-keygen are there, for the commands clm tells you to type",
+  ssh: "ssh and ssh-keygen are installed, for the commands that clm suggests",
   clock: "nothing here was written in the future",
 } as const;

@@ -60,7 +60,7 @@ function block(each: AgentDrift): string {
   if (resultOf(each) === "same") return "";
   const lines =
     "unknown" in drift
-      ? [`cannot be told: ${drift.unknown}`, ...drift.fault.next.map((line) => `next: ${line}`)]
+      ? [`unknown: ${drift.unknown}`, ...drift.fault.next.map((line) => `next: ${line}`)]
       : [
           ...drift.changes.flatMap(changeLines),
           ...drift.lost.flatMap(({ what, reason, fix }) => [
@@ -86,7 +86,7 @@ function summarize({ ui }: Context, compared: AgentDrift[]): void {
     [
       `${same?.length} as configured`,
       ...(differ?.length ? [`${differ.length} ${differ.length === 1 ? "differs" : "differ"}`] : []),
-      ...(unknown?.length ? [`${unknown.length} cannot be told`] : []),
+      ...(unknown?.length ? [`${unknown.length} unknown`] : []),
     ].join(", "),
   );
 }

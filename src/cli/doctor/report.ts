@@ -66,7 +66,7 @@ function summary(checks: Check[]): string {
   const asked = checks.length - count("skipped");
   const [failed, warned] = [count("fail"), count("warn")];
   const all = `${asked} check${asked === 1 ? "" : "s"}`;
-  if (failed + warned === 0) return `${all}, all well`;
-  const parts = [...(failed > 0 ? [`${failed} failed`] : []), ...(warned > 0 ? [`${warned} to look at`] : [])];
+  if (failed + warned === 0) return `${all}, all passed`;
+  const parts = [...(failed > 0 ? [`${failed} failed`] : []), ...(warned > 0 ? [`${warned} warned`] : [])];
   return `${all}, ${parts.join(", ")}`;
 }

@@ -23,7 +23,7 @@ export function describeStatus(found: AgentStatus, now: Date): string {
     ["Seen", observation ? at : lastSeenText(found, now)],
     [
       "Version",
-      seen === versionText(record.version) ? seen : `${seen ?? "not told"}, recorded ${versionText(record.version)}`,
+      seen === versionText(record.version) ? seen : `${seen ?? "unknown"}, recorded ${versionText(record.version)}`,
     ],
     [
       "Unit",
@@ -62,9 +62,9 @@ function portText({ agent, observation }: AgentStatus): string {
   const { port } = agent.record;
   if (!observation) return String(port);
   const holders = observation.basics.listeners.map(({ own, pid, user, command }) =>
-    own ? `its own process ${pid}` : pid === 0 ? "somebody who cannot be seen" : `${command}, pid ${pid}, user ${user}`,
+    own ? `its own process ${pid}` : pid === 0 ? "an unknown process" : `${command}, pid ${pid}, user ${user}`,
   );
-  return `${port}, held by ${holders.join(" and ") || "nobody"}`;
+  return `${port}, held by ${holders.join(" and ") || "no process"}`;
 }
 
 /** Its own provider, then the others. Where some are the manifest does not tell. */
@@ -84,7 +84,7 @@ function channelLines(found: AgentStatus): string[] {
   const seen = found.observation?.channels ?? {};
   const names = new Set([...Object.keys(found.agent.record.channels ?? {}), ...Object.keys(seen)]);
   const lines = [...names].map((name) => {
-    const { state = "not told", error } = seen[name] ?? {};
+    const { state = "unknown", error } = seen[name] ?? {};
     return `${name}: ${state}${error ? ` (${brief(error)})` : ""}`;
   });
   return total > 0 ? [`${connected} of ${total} connected`, ...lines] : lines;
@@ -92,7 +92,7 @@ function channelLines(found: AgentStatus): string[] {
 
 function driftLines(drift: Drift | undefined): string[] {
   if (!drift) return [];
-  if ("unknown" in drift) return [`cannot be told: ${drift.unknown}`];
+  if ("unknown" in drift) return [`unknown: ${drift.unknown}`];
   const lines = [...drift.lost.map(({ what, reason }) => `${what}: ${reason}`), ...drift.changes.map(changeText)];
   return lines.length > 0 ? ["not as configured", ...lines] : ["as configured"];
 }

@@ -138,7 +138,7 @@ function checkPrograms({ env }: Session): Verdict {
   if (missing.length === 0) return ok("ssh and ssh-keygen are there");
   return warn(
     `${missing.join(" and ")} cannot be found`,
-    "install OpenSSH's client: the commands you are told to type need it",
+    "install OpenSSH's client: the commands that clm suggests need it",
   );
 }
 

@@ -64,7 +64,7 @@ function uiFor(ui: Ui, whom: string): Ui {
 }
 
 const unasked = async ({ message, flag }: Question): Promise<never> => {
-  throw new Fault("needs-answer", `nobody is asked about several agents at once: ${message}`, {
+  throw new Fault("needs-answer", `clm does not prompt for several agents at once: ${message}`, {
     why: `${flag} answers it`,
     flag,
   });

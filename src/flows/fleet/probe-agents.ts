@@ -146,9 +146,9 @@ async function observationsBy(
   };
 }
 
-const tooSlow = ({ name }: Host, patience: number, some: boolean): Fault =>
-  new Fault("remote-timeout", `${name} did not tell how it is within ${patience / 1000} s`, {
-    ...(some && { why: "of others it told" }),
+const tooSlow = ({ name }: Host, timeout: number, some: boolean): Fault =>
+  new Fault("remote-timeout", `${name} did not report its status within ${timeout / 1000} s`, {
+    ...(some && { why: "it reported other agents" }),
     next: `clm host check ${name}`,
   });
 

@@ -171,7 +171,7 @@ describe("an agent on an unreachable host", () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^wolf: 1 check, 1 failed\n {2}fail {5}ssh\.reach {2}cannot reach wolf/m);
     expect(stdout).toMatch(/^wolf\/ada: .*\n {2}fail {5}host +wolf cannot be asked\n +fix: clm host check wolf$/m);
-    expect(stdout).toMatch(/^this machine: 9 checks, all well$/m);
+    expect(stdout).toMatch(/^this machine: 9 checks, all passed$/m);
     // Who is well comes last.
     expect(stdout.indexOf("this machine")).toBeGreaterThan(stdout.indexOf("wolf/ada"));
   });

@@ -123,7 +123,7 @@ function amissIn(agent: ResolvedAgent, observation: StatusObservation, proofs: P
     ...(key === "changing" ? ["a change of its key is not finished"] : []),
     ...(wanted === "rest" && differs.length === 0 ? ["it runs, though clm stopped it"] : []),
     ...(untold.length > 0 ? [`not as configured: ${untold.map(({ what }) => what).join(", ")}`] : []),
-    ...("unknown" in drift ? [`whether it is as configured cannot be told: ${drift.unknown}`] : []),
+    ...("unknown" in drift ? [`drift is unknown: ${drift.unknown}`] : []),
   ];
 }
 

@@ -102,7 +102,7 @@ it("a slow agent is lost alone: the answers of the others are used", async () =>
     (session) => probeAgentsOn(session, [ada, bob], { drift: false, timeout: 100 }),
   );
   expect(told(result)).toEqual([
-    ["ada", "unreachable", "wolf-i did not tell how it is within 0.1 s: of others it told"],
+    ["ada", "unreachable", "wolf-i did not report its status within 0.1 s: it reported other agents"],
     ["bob", "failed", `${noKey} bob`],
   ]);
 });
