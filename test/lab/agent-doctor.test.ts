@@ -74,8 +74,8 @@ describe("a healthy agent", () => {
 
 describe("a problem is named", () => {
   it.each<[words: string, id: string, result: string, reason: RegExp, also?: string]>([
-    ["port-taken", "log.port-taken", "fail", /something else on the host holds its port/],
-    ["key-refused", "log.api-key-refused", "fail", /Hermes does not take its API key/],
+    ["port-taken", "log.port-taken", "fail", /another process on the host uses its port/],
+    ["key-refused", "log.api-key-refused", "fail", /Hermes does not accept its API key/],
     ["channel-refused discord", "log.discord-token", "fail", /Discord refuses the bot's token/, "channel.discord"],
     ["mcp-slow 1", "log.mcp-server", "warn", /an MCP server is slow or does not answer/],
     [

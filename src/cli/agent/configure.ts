@@ -20,7 +20,7 @@ export const run: Handler<typeof configure> = async ({ args, options }, clm) => 
       session.pool.connect(findAgent(session.hosts.read(), ref).host).catch(() => {});
       return (await flows()).configureAgent(session, ref, { ...request, flags: { ...flags, relaxed } });
     },
-    json: ({ agent: _, ...seen }) => seen,
+    json: ({ agent: _, ...result }) => result,
     lines: (done) => (clm.dryRun || done.proofs.some(({ result }) => result === "fail") ? [] : stateLines(done)),
     verify: async (done) => (await flows()).mustBeProven(done),
     print: (done) => tables(clm, done),
@@ -47,7 +47,7 @@ function tables(clm: Context, { stages, changes, proofs, afterwards }: Configure
   for (const line of afterwards) clm.ui.note(line);
 }
 
-/** Where it stands now, and what comes next when that is not the end. */
+/** The onboarding state, and the next command when it is not ready. */
 function stateLines({ agent }: ConfigureResult): string[] {
   const { state } = agent.record.onboarding;
   return state === "ready"

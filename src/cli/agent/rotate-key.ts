@@ -7,15 +7,15 @@ import { dryRunLines } from "./print-result.js";
 export const run: Handler<typeof declared> = ({ args, options }, clm) =>
   runOnAgents(declared, { args, options }, clm, {
     run: rotateKey,
-    json: ({ agent, ...seen }) => seen,
+    json: ({ agent, ...result }) => result,
     lines: (done, subject) => (clm.dryRun ? dryRunLines(done.changes) : resultLines(done, subject)),
   });
 
 function resultLines({ agent, reached, resumed }: RotateResult, subject: string): string[] {
-  const begun = resumed ? ["the interrupted key rotation is finished"] : [];
+  const finished = resumed ? ["the interrupted key rotation is finished"] : [];
   const next = `next: clm agent configure ${agent.ref}`;
-  if (reached === "agent") return [...begun, `${subject}accepts its new key and rejects the old one`];
+  if (reached === "agent") return [...finished, `${subject}accepts its new key and rejects the old one`];
   if (reached === "files")
-    return [...begun, `${subject}is stopped; the new key is in its files, and it was not started`, next];
-  return [...begun, `${subject}has a new key on this machine, but not on its host yet`, next];
+    return [...finished, `${subject}is stopped; the new key is in its files, and it was not started`, next];
+  return [...finished, `${subject}has a new key on this machine, but not on its host yet`, next];
 }

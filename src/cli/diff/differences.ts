@@ -10,11 +10,11 @@ import type { Context } from "../command.js";
 interface PrintOptions {
   parallel: number;
   sudoPasswordFile?: string | undefined;
-  /** One agent was named, so one is told of. */
+  /** One agent was named: print an object, not a list. */
   lone: boolean;
 }
 
-/** Tells in what agents are not as they were configured. Its number is how the command ends. */
+/** Prints configuration drift, and returns the exit code. */
 export async function printDifferences(
   clm: Context,
   agents: Agent[],
@@ -25,12 +25,12 @@ export async function printDifferences(
   );
   if (clm.format === "name")
     clm.ui.out(
-      named(compared, "differs")
-        .map((word) => `${word}\n`)
+      refsWith(compared, "differs")
+        .map((ref) => `${ref}\n`)
         .join(""),
     );
   else {
-    const data = compared.map(machine);
+    const data = compared.map(jsonOf);
     clm.show(lone ? data[0] : data, () => compared.map(block).join(""));
   }
   if (clm.format === "table") summarize(clm, compared);
@@ -44,17 +44,17 @@ function resultOf({ drift }: AgentDrift): Result {
   return drift.changes.length + drift.lost.length > 0 ? "differs" : "same";
 }
 
-const named = (compared: AgentDrift[], result: Result): string[] =>
+const refsWith = (compared: AgentDrift[], result: Result): string[] =>
   compared.filter((each) => resultOf(each) === result).map(({ agent }) => agent.ref);
 
-function machine(each: AgentDrift): object {
+function jsonOf(each: AgentDrift): object {
   const { agent, drift } = each;
   const about = { ...identityOf(agent), result: resultOf(each) };
   if (!("unknown" in drift)) return { ...about, changes: drift.changes, lost: drift.lost };
   return { ...about, error: errorOf(drift.fault) };
 }
 
-/** Lines for a person; none of an agent that is as it should be. */
+/** Empty for an agent without drift. */
 function block(each: AgentDrift): string {
   const { agent, drift } = each;
   if (resultOf(each) === "same") return "";
@@ -78,7 +78,7 @@ const changeLines = ({ what, differences, details = differences.map(({ text }) =
 ];
 
 function summarize({ ui }: Context, compared: AgentDrift[]): void {
-  const [same, differ, unknown] = (["same", "differs", "unknown"] as const).map((each) => named(compared, each));
+  const [same, differ, unknown] = (["same", "differs", "unknown"] as const).map((each) => refsWith(compared, each));
   const repairable = compared.filter(({ drift }) => "changes" in drift && drift.changes.length > 0);
   if (repairable.length > 0)
     ui.say(`next: clm agent sync ${repairable.map(({ agent }) => quote(agent.ref)).join(" ")}`);
@@ -91,9 +91,9 @@ function summarize({ ui }: Context, compared: AgentDrift[]): void {
   );
 }
 
-/** Trouble comes before differences: who asks whether all is well must not take the one for the other. */
+/** A failed comparison outranks differences: scripts must not mistake it for drift. */
 function exitOf(compared: AgentDrift[]): number {
-  const troubles = compared.flatMap(({ drift }) => ("unknown" in drift ? drift.fault.exit : []));
-  if (troubles.length > 0) return Math.max(...troubles);
+  const failures = compared.flatMap(({ drift }) => ("unknown" in drift ? drift.fault.exit : []));
+  if (failures.length > 0) return Math.max(...failures);
   return compared.some((each) => resultOf(each) === "differs") ? faults.differs.exit : 0;
 }

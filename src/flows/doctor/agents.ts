@@ -64,7 +64,7 @@ async function askSymptoms(session: Session, host: Host, resolvedAgents: Resolve
     const heard = () => {
       answered ??= session.now().getTime();
     };
-    const asking = { host: host.name, what: "what its agents went through", timeout, signal: session.signal };
+    const asking = { host: host.name, what: "the history of its agents", timeout, signal: session.signal };
     const { text, fault } = await askHostPartially(root, script, { ...asking, onData: heard });
     const symptoms = symptomsFrom(text, resolvedAgents.length).map((each) => each && withoutSecrets(session, each));
     return { symptoms, clock: clockFrom(text, asked, answered ?? asked), fault };
@@ -114,8 +114,8 @@ const faultCheck = (id: string, { message, why, next }: Fault): Check => ({
   ...fail([message, ...why].join(": "), next[0]),
 });
 
-/** Variables in `.env` that clm did not put there, and files that override the unit, go with a sync. */
-function takesAway({ record }: Agent, { [fileId]: file, differences }: Change): boolean {
+/** Whether a sync would remove variables of `.env` or unit overrides that clm did not write. */
+function removesForeign({ record }: Agent, { [fileId]: file, differences }: Change): boolean {
   const ours = new Set(ownedNames(record).env);
   return differences.some(
     (each) =>
@@ -126,17 +126,17 @@ function takesAway({ record }: Agent, { [fileId]: file, differences }: Change): 
 
 function driftCheck({ agent, drift }: AgentStatus): Check {
   const id = "drift";
-  if (!drift) return { id, ...skipped("was not asked") };
+  if (!drift) return { id, ...skipped("not checked") };
   if ("unknown" in drift) return { ...faultCheck(id, drift.fault), result: "warn" };
   if (drift.changes.length > 0) {
     const reason = drift.changes
       .map(({ what, differences }) => `${what} (${differences.map(({ text }) => text).join(", ")})`)
       .join("; ");
     // What somebody else wrote there exists nowhere else: removing it is a person's decision.
-    const isManual = drift.changes.some((change) => takesAway(agent, change));
+    const isManual = drift.changes.some((change) => removesForeign(agent, change));
     const fix = `clm agent ${isManual ? "diff" : "sync"} ${agent.ref}`;
     return { id, ...fail(`not as configured: ${reason}`, fix), ...(!isManual && { cause: "sync-fixes" }) };
   }
   const [lost] = drift.lost;
-  return { id, ...(lost ? fail(`${lost.what}: ${lost.reason}`, lost.fix) : ok("as it was configured")) };
+  return { id, ...(lost ? fail(`${lost.what}: ${lost.reason}`, lost.fix) : ok("no configuration drift")) };
 }

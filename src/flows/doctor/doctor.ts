@@ -31,8 +31,8 @@ export async function doctorAgents(
   agents: readonly Agent[],
   options: DoctorOptions,
 ): Promise<Diagnosis> {
-  const look = async () => (await examined(session, agents, options)).map((finding) => cleaned(session, finding));
-  return diagnoseAndRepair(look, (findings) =>
+  const examine = async () => (await examined(session, agents, options)).map((finding) => cleaned(session, finding));
+  return diagnoseAndRepair(examine, (findings) =>
     options.fix ? repairAgents(session, findings, options.parallel) : undefined,
   );
 }
@@ -45,7 +45,7 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
     ([found]) => (options.fix && found ? repairMachine(session, found) : undefined),
   );
   const fleet = fleetOf(session);
-  const look = async (): Promise<Finding[]> => {
+  const examine = async (): Promise<Finding[]> => {
     const [hosts, agents] = await Promise.all([
       checkedHosts(session, fleet.hosts, options),
       examined(session, fleet.agents, options),
@@ -53,7 +53,7 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
     const all = [...hosts, ...agents.map((agent) => besideHost(agent, hosts))];
     return all.map((finding) => cleaned(session, finding));
   };
-  const theirs = await diagnoseAndRepair(look, (findings) =>
+  const theirs = await diagnoseAndRepair(examine, (findings) =>
     options.fix ? repairAgents(session, findings, options.parallel) : undefined,
   );
   return {
@@ -64,13 +64,13 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
 }
 
 async function diagnoseAndRepair(
-  look: () => Promise<Finding[]>,
+  examine: () => Promise<Finding[]>,
   fix: (findings: Finding[]) => Promise<Repair[]> | undefined,
 ): Promise<Diagnosis> {
-  const first = await look();
+  const first = await examine();
   const repairs = (await fix(first)) ?? [];
   if (!repairs.some(({ result }) => result !== "would")) return { findings: first, repairs, fixed: new Set() };
-  const findings = await look();
+  const findings = await examine();
   const bad = new Set(rowsOf(first).flatMap(({ key, well }) => (well ? [] : [key])));
   return {
     findings,
@@ -113,7 +113,7 @@ function besideHost(finding: Finding, hosts: Finding[]): Finding {
   const host = "agent" in about ? about.agent.host.name : "";
   const own = hosts.find((each) => "host" in each.about && each.about.host.name === host);
   const isDown = own?.checks.some(({ id, result }) => id.startsWith("ssh.") && result === "fail");
-  const short: Check = { id: "host", result: "fail", reason: `${host} cannot be asked`, fix: `clm host check ${host}` };
+  const short: Check = { id: "host", result: "fail", reason: `${host} does not answer`, fix: `clm host check ${host}` };
   return {
     about,
     checks: checks

@@ -33,7 +33,7 @@ function checkDirectory({ configDir }: Session): Verdict {
   if (!found) return warn(`there is no ${configDir} yet`, "clm init");
   if (found.mode & 0o077)
     return fail(`${configDir} is open to others (${modeOf(found)})`, `chmod 700 ${quote(configDir)}`);
-  return ok(`${configDir} is its owner's alone`);
+  return ok(`${configDir} is private to its owner`);
 }
 
 /** A file that other users can read, and whether it holds a secret. */
@@ -60,7 +60,7 @@ export function openFiles(configDir: string): OpenFile[] {
 
 function checkFiles({ configDir }: Session): Verdict {
   const open = openFiles(configDir);
-  if (open.length === 0) return ok("all are their owner's alone");
+  if (open.length === 0) return ok("all are private to their owner");
   const reason = open.map(({ path, mode }) => `${path} is open to others (${mode})`).join("; ");
   const fix = `chmod 600 ${open.map(({ path }) => quote(path)).join(" ")}`;
   return open.some(({ secret }) => secret) ? fail(reason, fix) : warn(reason, fix);
@@ -99,11 +99,14 @@ function checkOrphans({ hosts, providers, secrets }: Session): Verdict {
       ? !Object.hasOwn(known, instance.provider)
       : !agents.has(`${instance.host}:${instance.type}:${instance.agent}`),
   );
-  if (orphans.length === 0) return ok("every secret belongs to something that is there");
+  if (orphans.length === 0) return ok("every secret belongs to an existing agent or provider");
   const names = orphans.map((each) =>
     "provider" in each ? `provider ${each.provider}` : `${each.host}/${each.agent}`,
   );
-  return warn(`secrets are kept for what is no more: ${names.join(", ")}`, `they stand in ${quote(secrets.path)}`);
+  return warn(
+    `secrets of removed agents or providers remain: ${names.join(", ")}`,
+    `they are in ${quote(secrets.path)}`,
+  );
 }
 
 function checkProviders({ hosts, providers }: Session): Verdict {
@@ -114,14 +117,14 @@ function checkProviders({ hosts, providers }: Session): Verdict {
   const [first] = without;
   if (!first) return ok("every provider that an agent uses is known");
   const reason = without.map(({ agent, provider }) => `${hostAndName(agent)} uses ${provider}`).join(", ");
-  return fail(`there is no such provider any more: ${reason}`, `clm agent doctor ${first.agent.ref}`);
+  return fail(`missing providers: ${reason}`, `clm agent doctor ${first.agent.ref}`);
 }
 
 function checkLocks({ configDir }: Session): Verdict {
   const left = abandonedLocks(configDir);
-  if (left.length === 0) return ok("none is left behind");
+  if (left.length === 0) return ok("no abandoned locks");
   const whose = left.map(({ name, owner }) => `'${name}' by ${owner.command} (pid ${owner.pid}, ${owner.since})`);
-  return warn(`a clm that was killed left ${whose.join(", ")}`, "the same command again: it takes the lock over");
+  return warn(`a killed clm left ${whose.join(", ")}`, "run the same command again: it takes over the lock");
 }
 
 /** As package.json has it. */
@@ -135,7 +138,7 @@ export function checkNode(version: string): Verdict {
 
 function checkPrograms({ env }: Session): Verdict {
   const missing = ["ssh", "ssh-keygen"].filter((name) => !isOnPath(name, env.PATH ?? ""));
-  if (missing.length === 0) return ok("ssh and ssh-keygen are there");
+  if (missing.length === 0) return ok("ssh and ssh-keygen are installed");
   return warn(
     `${missing.join(" and ")} cannot be found`,
     "install OpenSSH's client: the commands that clm suggests need it",

@@ -24,12 +24,11 @@ function checkOnboarding({ name, ref, host, record }: Agent): Check {
   const id = "onboarding";
   if (record.status === "installing") {
     const fix = `clm agent install --host ${host.name} --name ${name}`;
-    return { id, ...fail("its installation did not come to its end", fix) };
+    return { id, ...fail("its installation was not finished", fix) };
   }
-  if (record.status === "removing")
-    return { id, ...fail("its removal did not come to its end", `clm agent remove ${ref}`) };
+  if (record.status === "removing") return { id, ...fail("its removal was not finished", `clm agent remove ${ref}`) };
   const { state } = record.onboarding;
-  return { id, ...(state === "ready" ? ok("ready") : warn(`it stands at ${state}`, `clm agent configure ${ref}`)) };
+  return { id, ...(state === "ready" ? ok("ready") : warn(`onboarding is at ${state}`, `clm agent configure ${ref}`)) };
 }
 
 /** Placeholders of examples in the place of a key. */
@@ -52,7 +51,7 @@ function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: 
   const { secret: keyName } = manifest.api;
   const key = keyName && secrets.get(instance, keyName);
   if (keyName && secrets.get(instance, nextName(keyName)))
-    return { id, result: "warn", reason: "a change of its key was begun and is not finished", fix: rotateLine(ref) };
+    return { id, result: "warn", reason: "its key rotation is not finished", fix: rotateLine(ref) };
   if (keyName && (!key || !isKey(key))) {
     const what = key ? `${keyName} is not a key of 64 hex digits` : `${keyName} is missing`;
     return { id, result: "fail", reason: what, fix: rotateLine(ref) };
@@ -75,7 +74,7 @@ function checkSecrets({ secrets, providers }: Known, manifest: Manifest, agent: 
   if (first) return { id, result: "fail", reason: bad.map(({ reason }) => reason).join("; "), fix: first.fix };
   const names = [...(keyName ? [keyName] : []), ...wanted.map(({ name, of = "" }) => `${name}${of}`)];
   if (names.length === 0) return { id, result: "ok", reason: "it needs none" };
-  return { id, result: "ok", reason: `${names.join(", ")} ${names.length > 1 ? "are" : "is"} there` };
+  return { id, result: "ok", reason: `${names.join(", ")} ${names.length > 1 ? "are" : "is"} present` };
 }
 
 const isPlaceholder = (secret: Secret): boolean => placeholder.test(secret.reveal().trim());
@@ -107,7 +106,7 @@ function checkProviders({ providers }: Known, { record, ref }: Agent): Check {
   if (gone.length > 0) {
     const fix = `clm agent configure ${ref} ${[...new Set(gone.map(({ flag }) => flag))].join(" ")}`;
     const what = gone.map(({ provider, as }) => `${provider} as ${as}`).join(", ");
-    return { id, result: "fail", reason: `it has ${what}, and clm knows no such provider any more`, fix };
+    return { id, result: "fail", reason: `it has ${what}, which does not exist`, fix };
   }
   if (record.provider === undefined)
     return { id, ...warn("it has no provider yet", `clm agent configure ${ref} --stage providers`) };

@@ -12,7 +12,6 @@ import type { Session } from "../session.js";
 import { type Drift, driftOnHost, expectedOf, unknownBy } from "./drift.js";
 import { byHost, rootOn } from "./host.js";
 
-/** An agent, and in what it is not as it was configured. */
 export interface AgentDrift {
   agent: Agent;
   drift: Drift;
@@ -21,7 +20,7 @@ export interface AgentDrift {
 // The longest is a program that is slow to tell its version.
 const probeTimeout = 90_000;
 
-/** Diff: agents as they are against how they were configured, each host with one connection and one exec. Changes nothing. */
+/** Diff: compares agents with their desired state, with one connection and one exec per host. Changes nothing. */
 export async function compareAgents(
   session: Session,
   agents: readonly Agent[],

@@ -23,7 +23,7 @@ export type Drift = { changes: Change[]; lost: ManualDifference[] } | { unknown:
 /** What an agent should be: undefined when it was never configured, a fault when that cannot be worked out. */
 export type Expected = Desired | Fault | undefined;
 
-/** Known before the host is probed, because it says which files the probe reads. */
+/** Computed before the probe, because it names the files to read. */
 export async function expectedOf(session: Session, agent: Agent): Promise<Expected> {
   try {
     mustBeInstalled(agent);
@@ -39,7 +39,6 @@ export interface ObservedAgent {
   basics: Observation;
 }
 
-// Checking a file takes no time; a host that is slow to answer does.
 const maxTimeout = 60_000;
 
 /**
@@ -108,7 +107,7 @@ export function unknownBy(error: unknown): Extract<Drift, { unknown: string }> {
   return { unknown: [fault.message, ...fault.why].join(": "), fault };
 }
 
-/** Its account and its program: only install brings those. */
+/** A missing account or program: only install restores those. */
 function lostIn(agent: ResolvedAgent, observation: Observation): ManualDifference[] {
   const version = judge(agent, observation).find(({ id, result }) => id === "version" && result === "fail");
   if (!version) return [];

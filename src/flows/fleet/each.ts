@@ -8,16 +8,16 @@ import type { Session } from "../session.js";
 /** The result of the work for one agent. */
 export interface Outcome<T> {
   agent: Agent;
-  /** `not-begun` when enough others had failed, or a person said stop. */
+  /** `not-begun` after too many failures, or when interrupted. */
   result: "ok" | "failed" | "not-begun";
   value?: T;
   fault?: Fault;
 }
 
 export interface Pace {
-  /** How many at once. */
+  /** Agents at once. */
   parallel: number;
-  /** Start no more after so many failures. */
+  /** Stop after this many failures. */
   maxFail?: number | undefined;
   /** The first agent goes alone, before the others. */
   canary?: boolean;
@@ -48,7 +48,7 @@ export function forEachAgent<T>(
   return one(first).then(async (outcome) => [outcome, ...(await Promise.all(atMost(parallel, others, one)))]);
 }
 
-/** Says of every line whom it is about, and asks nothing: several may have a question at once, and a person has one answer. */
+/** Prefixes every line with the agent, and refuses prompts: several agents could prompt at once. */
 function uiFor(ui: Ui, whom: string): Ui {
   const about = (text: string) => `${whom}: ${text}`;
   return withMembers(ui, {
@@ -56,14 +56,14 @@ function uiFor(ui: Ui, whom: string): Ui {
     note: (text: string) => ui.note(about(text)),
     warn: (text: string) => ui.warn(about(text)),
     progress: (title: string) => ui.progress(about(title)),
-    confirm: unasked,
-    ask: unasked,
-    choose: unasked,
-    askSecret: unasked,
+    confirm: refusePrompt,
+    ask: refusePrompt,
+    choose: refusePrompt,
+    askSecret: refusePrompt,
   });
 }
 
-const unasked = async ({ message, flag }: Question): Promise<never> => {
+const refusePrompt = async ({ message, flag }: Question): Promise<never> => {
   throw new Fault("needs-answer", `clm does not prompt for several agents at once: ${message}`, {
     why: `${flag} answers it`,
     flag,

@@ -7,5 +7,5 @@ import type { Session } from "../session.js";
 export const byHost = (agents: readonly Agent[]): Agent[][] =>
   [...new Set(agents.map(({ host }) => host.name))].map((name) => agents.filter(({ host }) => host.name === name));
 
-/** Root's shell on a host, the same for as long as the connection lasts. */
+/** A root shell on the host, shared by all users of the connection. */
 export const rootOn = async ({ pool }: Session, host: Host): Promise<Shell> => rootShellOf(await pool.connect(host));

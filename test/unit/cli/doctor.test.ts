@@ -126,7 +126,7 @@ describe("this machine", () => {
     writeFileSync(join(lock, "3"), `held\n${JSON.stringify(owner)}\nx\n`);
     expect((await rows("doctor")).of("config.locks")).toMatchObject({
       result: "warn",
-      reason: `a clm that was killed left 'fleet' by clm host add (pid ${owner.pid}, then)`,
+      reason: `a killed clm left 'fleet' by clm host add (pid ${owner.pid}, then)`,
     });
   });
 
@@ -170,7 +170,7 @@ describe("an agent on an unreachable host", () => {
     const { code, stdout } = await run(["doctor"]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^wolf: 1 check, 1 failed\n {2}fail {5}ssh\.reach {2}cannot reach wolf/m);
-    expect(stdout).toMatch(/^wolf\/ada: .*\n {2}fail {5}host +wolf cannot be asked\n +fix: clm host check wolf$/m);
+    expect(stdout).toMatch(/^wolf\/ada: .*\n {2}fail {5}host +wolf does not answer\n +fix: clm host check wolf$/m);
     expect(stdout).toMatch(/^this machine: 9 checks, all passed$/m);
     // Who is well comes last.
     expect(stdout.indexOf("this machine")).toBeGreaterThan(stdout.indexOf("wolf/ada"));
@@ -179,8 +179,8 @@ describe("an agent on an unreachable host", () => {
   it("shows every check when asked", async () => {
     await fleet();
     const { stdout } = await run(["agent", "doctor", "ada", "--verbose"]);
-    expect(stdout).toMatch(/^ {2}ok {7}secrets +HERMES_API_SERVER_KEY is there$/m);
-    expect((await run(["agent", "doctor", "ada"])).stdout).not.toContain("HERMES_API_SERVER_KEY is there");
+    expect(stdout).toMatch(/^ {2}ok {7}secrets +HERMES_API_SERVER_KEY is present$/m);
+    expect((await run(["agent", "doctor", "ada"])).stdout).not.toContain("HERMES_API_SERVER_KEY is present");
   });
 
   it("is not started when a name is wrong", async () => {
@@ -213,7 +213,7 @@ describe("an agent's record", () => {
     expect(await of("secrets")).toMatchObject({ reason: "API_KEY of provider router is only a placeholder" });
     await openSecrets(dir).set({ provider: "router" }, "API_KEY", new Secret("sk-or-5e5e5e5e"), "");
     const { stdout } = await run(["agent", "doctor", "ada", "--verbose"]);
-    expect(stdout).toContain("HERMES_API_SERVER_KEY, API_KEY of provider router, DISCORD_BOT_TOKEN are there");
+    expect(stdout).toContain("HERMES_API_SERVER_KEY, API_KEY of provider router, DISCORD_BOT_TOKEN are present");
     for (const secret of [key, "tok-5e5e5e5e5e", "sk-or-5e5e5e5e"]) expect(stdout).not.toContain(secret);
   });
 

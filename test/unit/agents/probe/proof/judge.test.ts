@@ -176,7 +176,7 @@ describe("causes", () => {
     const words = ["Refusing to start the API server", "401 Unauthorized"];
     expect(withCause(subjectFor("2026.7.1"), chat, words)[0]?.reason).toBe("no answer; the provider refuses the key");
     const port = withCause(subjectFor("2026.7.1"), stopped, words).find(({ id }) => id === "port");
-    expect(port?.reason).toContain("does not take its API key");
+    expect(port?.reason).toContain("does not accept its API key");
   });
 
   it("are read from the failure itself before the log, and a log of something else explains nothing", () => {
