@@ -1,27 +1,33 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { clm, copyOfHome, inHost, type Result } from "../lab/clm.js";
 
 /**
- * Every step of install, configure, rotate-key and remove in turn: clm is killed there, or its connections are cut, and
- * the same command again must end as if nothing had happened. What the steps are is recorded from an undisturbed run
- * (see steps.cjs), not written down here.
+ * Every step of install, configure, rotate-key and remove in turn, of an agent and of a program of the user's own: clm is
+ * killed there, or its connections are cut, and the same command again must end as if nothing had happened. What the
+ * steps are is recorded from an undisturbed run (see steps.cjs), not written down here.
  */
 const hosts = ["trial-1", "trial-2", "trial-3"];
 const exhaustive = Boolean(process.env.CLM_TEST_EXHAUSTIVE);
 const actions = ["kill", "cut"] as const;
 const agent = "steps";
+const bot = "ticker";
+const scratch = mkdtempSync(join(tmpdir(), "clm-steps-"));
+const tick = join(scratch, "tick.sh");
 
 const verbs = (host: string) => ({
   install: ["agent", "install", "--type", "hermes", "--host", host, "--name", agent, "--yes"],
   configure: ["agent", "configure", agent, "--provider", "echo"],
   "rotate-key": ["agent", "rotate-key", agent],
   remove: ["agent", "remove", agent, "--yes"],
+  "install a program": ["agent", "install", "--type", "program", "--host", host, "--name", bot],
+  "configure a program": ["agent", "configure", bot, "--set", "command=sh tick.sh", "--set", `files=${tick}`],
+  "remove a program": ["agent", "remove", bot, "--yes"],
 });
 type Verb = keyof ReturnType<typeof verbs>;
-const order: Verb[] = ["install", "configure", "rotate-key", "remove"];
+const order = Object.keys(verbs("")) as Verb[];
 
 interface Place {
   host: string;
@@ -32,9 +38,9 @@ interface Place {
 const paths: Place[] = [];
 const steps = {} as Record<Verb, string[]>;
 const ends = {} as Record<Verb, string>;
-const scratch = mkdtempSync(join(tmpdir(), "clm-steps-"));
 
 beforeAll(async () => {
+  writeFileSync(tick, "while :; do sleep 1; done\n");
   const fleet = inject("fleetHome");
   for (const host of hosts) {
     const copy = await copyOfHome(fleet);
@@ -55,8 +61,10 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const { host, home, remove } of paths) {
-    await clm(["agent", "remove", agent, "--yes", "--no-backup"], { home });
-    await inHost(host, `! id ${agent} 2>/dev/null`);
+    for (const name of [agent, bot]) {
+      await clm(["agent", "remove", name, "--yes", "--no-backup"], { home });
+      await inHost(host, `! id ${name} 2>/dev/null`);
+    }
     await remove();
   }
   rmSync(scratch, { recursive: true });
@@ -73,21 +81,26 @@ const disturbed = ({ host, home }: Place, verb: Verb, env: Record<string, string
   });
 
 /** The end state on the host and on this machine, which must not depend on interruptions. */
-async function endOf({ host, home }: Place): Promise<string> {
+async function endOf(place: Place): Promise<string> {
+  return [await endOfAgent(place, "hermes", agent), await endOfAgent(place, "program", bot)].join("\n");
+}
+
+async function endOfAgent({ host, home }: Place, type: string, name: string): Promise<string> {
+  const data = `/home/${name}/.${type}`;
   const there = await inHost(
     host,
-    `cd /home/${agent} 2>/dev/null && find . -path ./.hermes/logs -prune -o -path ./.hermes/sessions -prune -o \\
+    `cd /home/${name} 2>/dev/null && find . -path ./.hermes/logs -prune -o -path ./.hermes/sessions -prune -o \\
        ! -name 'state.db*' ! -name 'gateway*' ! -name '.cache' -printf '%p %y %m %u\\n' | sort
-     sed 's/^API_SERVER_KEY=.*/API_SERVER_KEY=…/' /home/${agent}/.hermes/.env 2>/dev/null
-     cat /home/${agent}/.hermes/config.yaml /etc/systemd/system/hermes-${agent}.service 2>/dev/null
-     systemctl show hermes-${agent}.service -p ActiveState -p UnitFileState -p NRestarts
-     getent passwd ${agent} | sed 's/clm agent [0-9a-f]*/clm agent …/; s/:[0-9]*:[0-9]*:/:…:/'
-     find /etc/systemd/system /run/clm -name '*${agent}*' | sort; find /run/clm-installers -mindepth 1 2>/dev/null | sort; getent group ${agent} | cut -d: -f1,4
+     sed 's/^API_SERVER_KEY=.*/API_SERVER_KEY=…/' ${data}/.env 2>/dev/null
+     cat ${data}/config.yaml ${data}/run /etc/systemd/system/${type}-${name}.service 2>/dev/null
+     systemctl show ${type}-${name}.service -p ActiveState -p UnitFileState -p NRestarts
+     getent passwd ${name} | sed 's/clm agent [0-9a-f]*/clm agent …/; s/:[0-9]*:[0-9]*:/:…:/'
+     find /etc/systemd/system /run/clm -name '*${name}*' | sort; find /run/clm-installers -mindepth 1 2>/dev/null | sort; getent group ${name} | cut -d: -f1,4
      systemctl list-units --all --plain --no-legend 'clm-job-*'`,
   );
   const read = (file: string) => JSON.parse(readFileSync(join(home, file), "utf8"));
-  const record = read("hosts.json").hosts.find(({ name }: { name: string }) => name === host)?.agents[agent];
-  const secrets = Object.keys(read("secrets.json")[`${host}:hermes:${agent}`] ?? {});
+  const record = read("hosts.json").hosts.find((each: { name: string }) => each.name === host)?.agents[name];
+  const secrets = Object.keys(read("secrets.json")[`${host}:${type}:${name}`] ?? {});
   const plain = JSON.stringify({ record, secrets }, (key, value) =>
     key === "at" || key === "mark" || key === "digest" || key.endsWith("_at") ? "…" : value,
   );
@@ -122,7 +135,7 @@ describe("killed or cut at any step, and run again", () => {
           const chosen = exhaustive ? at : ([...sample(count, size)][index] ?? 1);
           const isIts = chosen <= count;
           // rotate-key needs a configured agent.
-          const isNeeded = verb === "install" || verb === "remove" || (verb === "configure" && rotated(chosen));
+          const isNeeded = /^(install|remove)/.test(verb) || (verb === "configure" && rotated(chosen));
           if (!isIts && !isNeeded) continue;
           const name = `${verb}, ${action} at step ${chosen} (${steps[verb][chosen - 1]})`;
           if (isIts) {
@@ -131,7 +144,7 @@ describe("killed or cut at any step, and run again", () => {
               failures.push(`${name}: ${hit.stderr}`);
           }
           const rerun = await clm(verbs(place.host)[verb], { home: place.home });
-          const gone = verb === "remove" && rerun.code === 4;
+          const gone = verb.startsWith("remove") && rerun.code === 4;
           if (rerun.code !== 0 && !gone) failures.push(`${name}: the rerun ended with ${rerun.code}: ${rerun.stderr}`);
           if (!isIts) continue;
           const end = await endOf(place);

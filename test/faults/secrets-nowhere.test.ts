@@ -32,6 +32,8 @@ const agents = [
   { name: "hid13", version: "2026.5.7+standin", words: ["--debug", "-o", "json"] },
 ];
 
+const program = "hidbot";
+
 const odd = `+/="&%'\\ $x?#<>;|`;
 const given = {
   key: plant("the provider's key from stdin", odd),
@@ -44,6 +46,7 @@ const given = {
   own: plant("a secret of the agent's own", `${odd}ä…`),
   imported: plant("an imported secret", '+/="&%ä…$x?'),
   foreign: plant("what somebody else put in .env", "+/=&%?"),
+  program: plant("a secret of a program", `${odd}ä…`),
 };
 /** Never stored: refused, or only sent to the service. */
 const refused = {
@@ -58,6 +61,7 @@ const variables = {
   BOT2: given.bot2.value,
   JIRA: given.jira.value,
   OWN: given.own.value,
+  PROGRAM: given.program.value,
   WRONG: refused.wrong.value,
 };
 
@@ -92,7 +96,7 @@ beforeAll(async () => {
   watching = watchProcesses(
     host,
     // Commands that run as the agent have its environment.
-    [...agents.map(({ name }) => `/hermes-${name}.service`), "/clm-exec-"],
+    [...agents.map(({ name }) => `/hermes-${name}.service`), `/program-${program}.service`, "/clm-exec-"],
   );
 });
 
@@ -366,6 +370,35 @@ describe("with agents", () => {
   });
 });
 
+describe("with a program", () => {
+  const words = ["--debug", "-o", "json"];
+  const agent = (verb: string, ...args: string[]) => must(["agent", ...verb.split(" "), program, ...args]);
+  const set = (setting: string, value: string) => ["--set", `${setting}=${value}`];
+
+  it("whose secret goes through every command", { timeout: 300_000 }, async () => {
+    const script = scratchFile("bot.sh", 'while :; do echo "it is here"; sleep 1; done\n');
+    await must(["agent", "install", "--type", "program", "--host", host, "--name", program]);
+    await agent("secret set", "PROGRAM_PHRASE", "--from", "env:PROGRAM");
+    await agent("configure", ...set("command", "sh bot.sh"), ...set("files", script), "--dry-run");
+    await agent("configure", ...set("command", "sh bot.sh"), ...set("files", script), ...words);
+    const { stdout } = await agent("exec", "--", "printenv", "PROGRAM_PHRASE");
+    expect(stdout).toContain("[secret]");
+
+    writeFileSync(script, "# changed\n", { flag: "a" });
+    for (const looking of [["ps"], ["diff"], ["agent", "status"], ["agent", "doctor"], ["agent", "show"]]) {
+      await record([...looking, program]);
+      await record([...looking, program, ...words]);
+    }
+    await agent("sync", ...words);
+    await agent("stop");
+    await agent("start", ...words);
+    await agent("logs", "--lines", "1000");
+    await mustFail(["agent", "configure", program, ...set("environment", `API_TOKEN=${refused.typed.value}`)], {
+      unwatched: true,
+    });
+  });
+});
+
 describe.concurrent("a secret typed in the wrong place", () => {
   const [{ name: agent = "" } = {}] = agents;
   const { value } = refused.typed;
@@ -415,13 +448,15 @@ describe.concurrent("a secret typed in the wrong place", () => {
 describe("all secrets are", () => {
   it("in secrets.json, and in .env and no other file of the host", async () => {
     const stored = readFileSync(join(home, "secrets.json"), "utf8");
-    const kept = [given.next, given.bot, given.jira, given.own, given.imported, ...apiKeysNow()];
+    const kept = [given.next, given.bot, given.jira, given.own, given.imported, given.program, ...apiKeysNow()];
     for (const { value } of kept) expect(stored).toContain(JSON.stringify(value));
     const envs = agents.map(({ name }) => `/home/${name}/.hermes/.env`).sort();
     const shared = [given.next, given.byEnv, given.byCmd, given.bot, given.jira, given.own, given.imported];
     for (const secret of shared) expect([secret.name, await filesOnHost(host, [secret])]).toEqual([secret.name, envs]);
     expect(await filesOnHost(host, apiKeysNow())).toEqual(envs);
-    const others = everything().filter((each) => !shared.includes(each) && !apiKeysNow().includes(each));
+    expect(await filesOnHost(host, [given.program])).toEqual([`/home/${program}/.program/.env`]);
+    const elsewhere = [...shared, given.program, ...apiKeysNow()];
+    const others = everything().filter((each) => !elsewhere.includes(each));
     expect(others.map(({ name }) => name)).toHaveLength(7);
     expect(await filesOnHost(host, others)).toEqual([]);
   });
@@ -456,6 +491,7 @@ describe("all secrets are", () => {
 describe("after the agents are removed, all secrets are", () => {
   beforeAll(async () => {
     for (const { name, words } of agents) await must(["agent", "remove", name, "--yes", ...words]);
+    await must(["agent", "remove", program, "--yes"]);
     for (const words of [[], ["-o", "json"], ["--verify"]]) await must(["audit", ...words]);
   });
 
@@ -474,7 +510,7 @@ describe("after the agents are removed, all secrets are", () => {
     const others = files.filter(([path]) => !isSecretsFile(path));
     expect(others.flatMap(([path, text]) => leaks(sought, text, relative(home, path)))).toEqual([]);
     // Secrets of the agents themselves are not even there.
-    const gone = soughtIn([given.bot, given.jira, given.own, given.imported, ...apiKeys]);
+    const gone = soughtIn([given.bot, given.jira, given.own, given.imported, given.program, ...apiKeys]);
     expect(files.flatMap(([path, text]) => leaks(gone, text, relative(home, path)))).toEqual([]);
   });
 
