@@ -3,12 +3,7 @@ import type { InStream } from "../ui/streams.js";
 import type { Column } from "../ui/table.js";
 import type { Ui } from "../ui/ui.js";
 
-export type { Column } from "../ui/table.js";
-
-/**
- * A command is a value. Help, completion, the reference page and the parser are derived from it; its code is loaded only
- * when the command runs, so that `clm --help` costs little more than bare Node.
- */
+/** Help, completion, reference and parser derive from these values. Code loads when it runs: help stays fast. */
 
 /** Kinds of names that completion looks up. */
 export type Completes =
@@ -60,10 +55,8 @@ export interface ArgSpec<Value = unknown> extends Spec<Value> {
 
 type Extra = { short?: string; completes?: Completes };
 type Preset<Default> = Extra & { default?: Default };
-type Range = { min?: number; max?: number };
 
 export const flag = (summary: string, extra: Extra = {}): OptionSpec<boolean> => ({ kind: "flag", summary, ...extra });
-
 /** A flag for the default behaviour, kept for old scripts. */
 export const obsoleteFlag = (summary: string): OptionSpec<boolean> => ({ kind: "flag", summary, hidden: true });
 
@@ -77,7 +70,7 @@ export const text = <D extends string | undefined = undefined>(
 export const number = <D extends number | undefined = undefined>(
   placeholder: string,
   summary: string,
-  extra: Preset<D> & Range = {},
+  extra: Preset<D> & { min?: number; max?: number } = {},
 ): OptionSpec<number | D> => ({ kind: "number", placeholder, summary, ...extra });
 
 export const choice = <const C extends readonly string[], D extends C[number] | undefined = undefined>(
@@ -106,7 +99,6 @@ export const rest = argument<string[]>("rest");
 /** The words after `--`, at least one, unchanged. Comes last. */
 export const commandLine = argument<string[]>("command");
 
-/** One word out of a few. */
 export const oneOf = <const C extends readonly string[]>(choices: C, summary: string): ArgSpec<C[number]> => ({
   kind: "required",
   choices,
@@ -114,7 +106,6 @@ export const oneOf = <const C extends readonly string[]>(choices: C, summary: st
 });
 
 export type Format = "table" | "json" | "yaml" | "name";
-
 type Args = Record<string, ArgSpec>;
 type Options = Record<string, OptionSpec>;
 export type OptionValues<S> = { [K in keyof S]: S[K] extends Spec<infer V> ? V : never };
@@ -123,7 +114,6 @@ export interface Command<A extends Args = Args, O extends Options = Options> {
   /** The words after `clm`, e.g. `host add`. */
   path: string;
   summary: string;
-  /** Follows the summary in help and on the reference page. */
   description?: string;
   args?: A;
   options?: O;
@@ -134,10 +124,7 @@ export interface Command<A extends Args = Args, O extends Options = Options> {
   hidden?: boolean;
   /** Command lines, each with an optional comment: `clm audit --last 20   # the newest`. */
   examples: string[];
-  /**
-   * The module that exports `run: Handler<typeof thisCommand>`. Typed loosely: the handler's type is derived from this
-   * declaration, and would otherwise refer to itself. A test loads every module.
-   */
+  /** Exports `run`. Typed loosely: the handler's type is derived from this declaration. A test loads every module. */
   load: () => Promise<object>;
 }
 
@@ -184,7 +171,6 @@ export interface View<Row> {
   empty?: string;
 }
 
-/** What a handler works with. */
 export interface Context {
   ui: Ui;
   /** The config directory: `--config-dir`, `$CLM_HOME`, `$XDG_CONFIG_HOME/clawrium` or `~/.config/clawrium`. */
@@ -198,7 +184,6 @@ export interface Context {
   now: () => Date;
   yes: boolean;
   dryRun: boolean;
-  /** The words the user typed, for the audit log. */
   argv: string[];
   /** A function, because opening stdin has side effects. */
   stdin: () => InStream;
@@ -208,7 +193,6 @@ export interface Context {
   untilStopped(): void;
   /** How long the command may take to clean up after the first Ctrl-C. */
   mayTakeToStop(milliseconds: number): void;
-  /** Prints rows in the chosen format. */
   list<Row>(rows: Row[], view: View<Row>): void;
   /** Prints one value as JSON or YAML, or as `text` for a person. */
   show(value: unknown, text?: () => string): void;

@@ -5,7 +5,6 @@ import { type Location, locate, optionsAt, type Token, tokenize } from "./locate
 import { lastWord } from "./nouns.js";
 import { dashed, longOption } from "./spelling.js";
 
-/** A possible next word, with its description. */
 export interface Candidate {
   word: string;
   note?: string;
@@ -28,8 +27,7 @@ export async function answerShell(words: string[], env: NodeJS.ProcessEnv): Prom
       const { namesFrom } = await import("./completion/names.js");
       return namesFrom(kind, resolveConfigDir(dir, env, env.HOME || homedir()));
     };
-    const found = await complete(words, names);
-    return found.map(({ word, note }) => `${word}${note ? `\t${note}` : ""}\n`).join("");
+    return (await complete(words, names)).map(({ word, note }) => `${word}${note ? `\t${note}` : ""}\n`).join("");
   } catch {
     return "";
   }
@@ -47,8 +45,7 @@ export async function complete(words: readonly string[], names: Names): Promise<
   const tokens = [...options, ...tokenize(rest, specs)];
   if (command && tokens.some(({ kind }) => kind === "option-terminator")) return [];
 
-  const configDir = lastValue(tokens, "config-dir");
-  const values = (spec: ArgSpec | OptionSpec) => valuesOf(spec, (kind) => names(kind, configDir));
+  const values = (spec: ArgSpec | OptionSpec) => valuesOf(spec, (kind) => names(kind, lastValue(tokens, "config-dir")));
   const matching = (all: Candidate[]) => all.filter((each) => isPath(each) || each.word.startsWith(current));
   const specOf = (name: string) => Object.entries(specs).find(([key]) => dashed(key) === name)?.[1];
 

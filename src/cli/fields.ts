@@ -1,6 +1,5 @@
 import type { Field } from "../agents/manifest/manifest.js";
 
-/** The fields of a provider type or a channel, as `provider types` and `agent channels` list them. */
 export const fieldsCell = (fields: Field[]): string =>
   fields.map(({ name, required, secret }) => `${name}${required ? "*" : ""}${secret ? "!" : ""}`).join(" ");
 

@@ -1,6 +1,5 @@
 import { type Command, choice, type Format, flag, type OptionSpec, text } from "./command.js";
 
-/** The values of the options that every command has. */
 export interface Globals {
   configDir: string | undefined;
   format: Format;
@@ -11,7 +10,6 @@ export interface Globals {
   noColor: boolean;
 }
 
-/** The global options of a command: `-o` if it has formats, `--dry-run` if it changes something. */
 export const globalsOf = ({ formats, mutates }: Pick<Command, "formats" | "mutates">): Record<string, OptionSpec> => ({
   configDir: text("DIR", "directory of clm's state (default: $CLM_HOME or ~/.config/clawrium)", {
     completes: "directory",

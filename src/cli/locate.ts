@@ -28,8 +28,7 @@ export const optionsAt = (command: Command | undefined): Specs => ({
 /** Splits words into options and positionals. Unknown options and missing values are left to the caller. */
 export function tokenize(args: string[], specs: Specs) {
   const options = Object.entries(specs).map(([key, { kind, short }]) => {
-    const type: "boolean" | "string" = kind === "flag" ? "boolean" : "string";
-    return [dashed(key), { type, ...(short && { short }) }] as const;
+    return [dashed(key), { type: kind === "flag" ? "boolean" : "string", ...(short && { short }) }] as const;
   });
   const { tokens } = parseArgs({
     args,
@@ -41,15 +40,12 @@ export function tokenize(args: string[], specs: Specs) {
   return tokens.map((token) => ({ ...token, raw: args[token.index] ?? "" }));
 }
 
-/** The command that a command line names. */
 export interface Location {
   noun?: Noun;
   command?: Command;
-  /** The nouns that may follow. */
   nouns: readonly Pick<Noun, "name" | "summary">[];
   /** The options before the command's last word. */
   options: Token[];
-  /** The words after the command. */
   rest: string[];
   /** A word that is not a command, or an unknown option. */
   unknown?: Token;
@@ -77,7 +73,6 @@ export async function locate(argv: readonly string[]): Promise<Location> {
   return place;
 }
 
-/** Imports the declarations of a top-level noun. */
 async function nounAt({ noun, nouns }: Location, word: string): Promise<Noun | undefined> {
   const found = nouns.find(({ name }) => lastWord(name) === word);
   if (noun || !found) return found as Noun | undefined;

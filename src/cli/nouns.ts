@@ -4,13 +4,10 @@ import type { Command, Noun } from "./command.js";
 /** `show` of `agent memory show`. */
 export const lastWord = (path: string): string => path.slice(path.lastIndexOf(" ") + 1);
 
-/** The command of a noun that is itself a command, such as `clm audit`. */
 export const verbless = (noun: Noun): Command | undefined =>
   noun.commands.find((command) => command.path === noun.name);
 
-/** The noun and every noun below it. */
 export const nounsOf = (noun: Noun): Noun[] => [noun, ...(noun.nouns ?? []).flatMap(nounsOf)];
-
 export const commandsOf = (noun: Noun): Command[] => nounsOf(noun).flatMap(({ commands }) => commands);
 
 export const everyNoun = (): Promise<Noun[]> =>

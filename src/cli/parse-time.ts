@@ -6,10 +6,7 @@ const duration = /^(?:\d+[smhdw])+$/;
 const clock = "(?:[01]?\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d+)?)?";
 const pattern = new RegExp(`^(?:(${clock})|(\\d{4}-\\d\\d-\\d\\d)(?:[ T](${clock})(Z|[+-]\\d\\d:?\\d\\d)?)?)$`);
 
-/**
- * Parses `15m` (ago), `09:30` (today), a date, or a date and a time. The default time zone is this machine's, or UTC. A time
- * ago stays relative: the host computes it by its own clock.
- */
+/** Parses `15m` (ago, by the host's own clock), `09:30` (today), a date, or both; in this machine's zone or UTC. */
 export function parseTime(option: string, text: string, { now, utc }: { now: Date; utc: boolean }): Moment {
   if (duration.test(text)) {
     const parts = [...text.matchAll(/(\d+)([smhdw])/g)];

@@ -18,17 +18,14 @@ export interface ParsedRun {
   globals: Globals;
 }
 
-/** Parses a command line. Throws `usage` when it is not valid. */
 export async function parse(argv: readonly string[], width = 80): Promise<Parsed> {
-  const words = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
-  const location = await locate(words);
+  const location = await locate(argv[0] === "help" ? [...argv.slice(1), "--help"] : argv);
   const { noun, command, options, unknown } = location;
   if (unknown) throw await unknownWord(location, unknown);
   const tokens = tokenize(location.rest, optionsAt(command));
   const has = (name: string) => [...options, ...tokens].some((token) => token.kind === "option" && token.name === name);
   // `agent install --version 2026.5.7` means the agent's version.
-  const version = has("version") && !command?.options?.version;
-  if (version && !has("help")) return { kind: "print", text: `clm ${VERSION}\n` };
+  if (has("version") && !command?.options?.version && !has("help")) return { kind: "print", text: `clm ${VERSION}\n` };
   if (!command || has("help")) {
     const { helpText } = await import("./help.js");
     return { kind: "print", text: helpText(command ?? noun, width) };
@@ -177,8 +174,7 @@ async function unknownWord({ noun, nouns }: Location, token: Token): Promise<Fau
   const word = token.raw;
   const names = [...nouns.map(({ name }) => name), ...(noun?.commands ?? []).map((command) => command.path)];
   const near = nearest(word, names.map(lastWord));
-  const meant = near ? `${path} ${near}` : await longerPath(path, word);
-  return usage(path, `${path} has no command '${word}'`, meant);
+  return usage(path, `${path} has no command '${word}'`, near ? `${path} ${near}` : await longerPath(path, word));
 }
 
 /** A command whose noun was left out: `clm list` → `clm host list`, `clm agent edit` → `clm agent memory edit`. */

@@ -17,7 +17,7 @@ export async function runProcess(argv: string[]): Promise<never> {
   const stopLimit = { milliseconds: stopTimeout };
   const onSignal = () => {
     if (stop.signal.aborted) process.exit(faults.interrupted.exit);
-    // Also if nobody reads our output any more.
+    // Also when the reader of our output is gone.
     setTimeout(() => process.exit(faults.interrupted.exit), stopLimit.milliseconds + printTimeout).unref();
     stop.abort(new Fault("interrupted", "stopped before it was done"));
   };
@@ -33,6 +33,5 @@ export async function runProcess(argv: string[]): Promise<never> {
   const { stdout, stderr, env } = process;
   const stdin = () => process.stdin;
   const { signal } = stop;
-  const code = await runCli(argv, { stdin, stdout, stderr, env, now: () => new Date(), signal, stopLimit, crash });
-  process.exit(code);
+  process.exit(await runCli(argv, { stdin, stdout, stderr, env, now: () => new Date(), signal, stopLimit, crash }));
 }

@@ -42,15 +42,11 @@ interface AgentInput {
   options: AgentFilters & BatchOptions & { sudoPasswordFile?: string | undefined };
 }
 
-/** A verb that runs on one agent or on several. */
 export interface AgentVerb<T extends { agent: Agent }> {
   run: (session: Session, ref: string) => Promise<T>;
   /** The result for -o json, without the agent's identity. */
   json: (result: T) => object;
-  /**
-   * The result for a person. `subject` begins a sentence about the agent: its name, or nothing with several agents, where
-   * every line begins with the name.
-   */
+  /** Lines for a person. `subject` begins a sentence; empty with several agents, whose lines begin with their names. */
   lines: (result: T, subject: string) => string[];
   /** Prints tables before the lines; only for one agent. */
   print?: (result: T) => void;
@@ -129,7 +125,6 @@ async function confirmed(clm: Context, { gate }: Session, question: string, agen
   return createGate({ ...clm, yes: true });
 }
 
-/** Prints how many agents succeeded, the errors of the others, and the command that repeats those. */
 export function summarize({ ui }: Context, outcomes: Outcome<unknown>[], again: string): void {
   const count = (result: Outcome<unknown>["result"]) => outcomes.filter((each) => each.result === result).length;
   const [failed, left] = [count("failed"), count("not-begun")];
@@ -161,7 +156,6 @@ const worstExit = (outcomes: Outcome<unknown>[]): number =>
     ...outcomes.map(({ result, fault }) => (result === "ok" ? 0 : (fault?.exit ?? faults["check-failed"].exit))),
   );
 
-/** The same command with the same options, for these agents only. */
 export function rerunLine(
   { path, options: specs = {} }: Command,
   values: Record<string, unknown>,

@@ -32,7 +32,6 @@ export interface StopLimit {
 /** The exit code of a program that was ended by SIGPIPE. */
 const outputClosedExit = 141;
 
-/** Runs one command line and returns the exit code. */
 export async function runCli(argv: string[], world: World): Promise<number> {
   const { stdin, stdout, stderr, env } = world;
   // Longer lines are hard to read. A terminal of unknown size reports 0.
@@ -74,8 +73,7 @@ export async function runCli(argv: string[], world: World): Promise<number> {
         if (world.stopLimit) world.stopLimit.milliseconds = milliseconds;
       },
     });
-    const run = runOf(await parsed.command.load(), parsed.command.path);
-    const ended = run(parsed.input, context);
+    const ended = runOf(await parsed.command.load(), parsed.command.path)(parsed.input, context);
     return (await Promise.race([ended, overdue, ...(world.crash ? [world.crash] : [])])) ?? 0;
   }
 

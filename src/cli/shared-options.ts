@@ -1,7 +1,5 @@
 import { flag, list, number, obsoleteFlag, required, rest, text } from "./command.js";
 
-/** Arguments and options shared by several commands. */
-
 export const agentName = required("the agent: NAME or HOST/NAME", "agent");
 
 /** A password is never an argument: every user of a machine can read the arguments of every process on it. */

@@ -3,10 +3,7 @@ import type { Command, Noun } from "./command.js";
 import { lastWord } from "./nouns.js";
 import { longOption } from "./spelling.js";
 
-/**
- * `agent proxy NAME enable` as `agent proxy enable NAME`: nouns with `verbLast` took their verb last in earlier versions.
- * `words` are those after the noun.
- */
+/** `agent proxy NAME enable` as `agent proxy enable NAME`, as in earlier versions. `words` come after the noun. */
 export function verbFirst(
   { commands, verbLast }: Noun,
   words: readonly string[],

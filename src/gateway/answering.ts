@@ -84,7 +84,7 @@ export async function answer(exchange: Exchange, models: Models, logBodies: bool
   const turn = exchange.traffic.queue.enter(call.target, key, signal);
   exchange.holds(turn instanceof Promise ? await turn : turn);
   signal.throwIfAborted();
-  // Before a connection is taken, which nobody would give back if this failed.
+  // Before a connection is taken: if this failed, it would not be given back.
   const tokens = { input: input + (reservation.history ?? 0), output: output ?? defaultOutput };
   parts.log.sent({ call, tokens, ...reservation.cost(tokens) });
   const connection = await connectionTo(exchange, key, agent, { proxy: proxy !== undefined, asked: asked.model });
@@ -156,13 +156,8 @@ async function bodyIn(exchange: Exchange, who: string): Promise<{ body: Buffer; 
   return { body, held };
 }
 
-interface Caller {
-  key: GatewayKey;
-  body: Buffer;
-}
-
 /** The caller's key and the body. Without a valid key the body is read only if a key may have signed it. */
-async function admitted(exchange: Exchange, right: Right): Promise<Caller> {
+async function admitted(exchange: Exchange, right: Right): Promise<{ key: GatewayKey; body: Buffer }> {
   const { parts, call, request } = exchange;
   const { headers, url = "" } = request;
   if (headers["x-clm-signature"] === undefined && headers["x-clm-key"] === undefined) {
@@ -187,10 +182,7 @@ async function admitted(exchange: Exchange, right: Right): Promise<Caller> {
   return { key, body };
 }
 
-/**
- * A connection to the agent. The request may have waited for an allowance and for the connection; meanwhile its key can be revoked
- * and the agent's address can change, so both are checked right before anything is sent.
- */
+/** The request may have waited, its key been revoked or the agent moved: both are checked right before sending. */
 async function connectionTo(
   exchange: Exchange,
   key: GatewayKey,
@@ -209,9 +201,8 @@ async function connectionTo(
     let isRight = false;
     try {
       parts.keyring.mustStillOpen(key);
-      const now = await parts.fleet();
       // A connection that ended during the wait would never answer.
-      isRight = markIn(now) === mark && !connection.over;
+      isRight = markIn(await parts.fleet()) === mark && !connection.over;
       if (isRight) return connection;
     } finally {
       if (!isRight) connection.giveBack();

@@ -1,7 +1,6 @@
 import type { UpstreamAgent, UpstreamDialect } from "../agents/chat/upstream.js";
 import type { Usable } from "./keys/rights.js";
 
-/** An agent that the gateway serves. */
 export interface ServedAgent extends UpstreamAgent {
   host: string;
   name: string;
@@ -18,7 +17,6 @@ export interface ServedAgent extends UpstreamAgent {
   mark?: string;
 }
 
-/** The proxy beside an agent. */
 export interface ServedProxy {
   provider: string;
   /** As callers ask for them: `/v1/embeddings`. */
@@ -27,7 +25,7 @@ export interface ServedProxy {
   maxBodyBytes: number;
 }
 
-/** What a caller's `model` means. */
+/** The agent, or the model of its proxy, that a caller's `model` names. */
 export interface ModelTarget {
   agent: ServedAgent;
   /** A model of the agent's proxy; undefined for the agent itself. */
@@ -36,7 +34,6 @@ export interface ModelTarget {
 
 const proxyPart = "/proxy/";
 
-/** The served agents at one moment, by name. */
 export class Directory {
   readonly #byWord = new Map<string, ServedAgent>();
   readonly #byName = new Map<string, ServedAgent[]>();
@@ -46,7 +43,6 @@ export class Directory {
     for (const agent of agents) this.#byName.set(agent.name, [...(this.#byName.get(agent.name) ?? []), agent]);
   }
 
-  /** All agents with this name. */
   namesakes(name: string): readonly ServedAgent[] {
     return this.#byName.get(name) ?? [];
   }
@@ -64,7 +60,6 @@ export class Directory {
   }
 }
 
-/** What a key needs a right for. */
 export const usableOf = ({ agent: { host, name }, proxied }: ModelTarget): Usable => ({
   host,
   name,
@@ -80,5 +75,4 @@ export function usableIn(target: string): Usable {
   return { host, name, proxied: proxy !== undefined };
 }
 
-/** The `model` by which callers ask for a model of a proxy. */
 export const proxiedWord = ({ word }: ServedAgent, model: string): string => `${word}${proxyPart}${model}`;

@@ -9,7 +9,6 @@ import { isOurs, leavesLine, MethodRefusal } from "./routes.js";
 import type { SessionIds } from "./session-ids.js";
 import type { Traffic } from "./traffic.js";
 
-/** The caller has closed the connection. */
 export const clientGone = new Refusal(499, "client_gone", "The caller went away.");
 
 /** One request and its answer. Whatever happens, it ends once, with at most one line in the audit log. */
@@ -81,10 +80,7 @@ export class Exchange {
     this.#first ??= performance.now() - this.#began;
   }
 
-  /**
-   * Writes the request's line, and settles or releases what was reserved. Returns a refusal when the line cannot be written: then
-   * the answer may not be given.
-   */
+  /** Writes the line and settles the reservation. Returns a refusal if the line fails: then no answer may be given. */
   async conclude(ending: Omit<CallOutcome, "took" | "first">, answered?: string): Promise<Refusal | undefined> {
     this.#over = true;
     const took = performance.now() - this.#began;
@@ -167,7 +163,6 @@ const speakable = (path: string, { redact }: GatewayParts): string => (isOurs(pa
 // Characters. An image would make a line of millions.
 const longestLogged = 65_536;
 const longestSecret = 8192;
-
 /** Characters of an answer that contain all that is logged of it. */
 export const mostForLog = longestLogged + longestSecret;
 

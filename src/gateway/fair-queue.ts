@@ -18,7 +18,6 @@ interface Waiter {
   begin(leave: Leave): void;
 }
 
-/** The calls of one key to one target. */
 interface Line {
   most: number;
   running: number;

@@ -10,7 +10,6 @@ export interface Tokens {
   claimed?: { input: number; output: number };
 }
 
-/** One request, as it goes into the audit log. */
 export interface GatewayCall {
   /** The `x-request-id` of the answer. */
   id: string;
@@ -19,7 +18,6 @@ export interface GatewayCall {
   method: string;
   /** Without its query. */
   path: string;
-  /** The address it came from. */
   from: string;
   key?: GatewayKey;
   /** `host/agent`, or `host/agent/proxy`, once it is known. */
@@ -33,7 +31,6 @@ export interface GatewayCall {
   sessions?: SessionReach;
 }
 
-/** How it ended. */
 export interface CallOutcome {
   status: number;
   /** Of a refusal or an upstream error; `client_gone` when the caller left before the end. */

@@ -46,12 +46,10 @@ export interface GatewayParts {
     write(call: GatewayCall, ending: CallOutcome): Promise<void>;
   };
   metrics: Pick<Metrics, "began" | "ended" | "render">;
-  /** The agents as they are recorded now. */
   fleet(): Directory | Promise<Directory>;
   upstreamPool(target: UpstreamTarget): UpstreamPool;
   /** Milliseconds between keep-alive comments in the stream of an agent that does not stream. */
   keepalive?: number;
-  /** Removes secrets from a text. */
   redact(text: string): string;
   /** Reports unexpected errors, and refusals that are the gateway's own fault. */
   trouble(error: unknown): void;

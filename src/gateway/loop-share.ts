@@ -6,10 +6,7 @@ export interface LoopShareOptions {
   now?: () => number;
 }
 
-/**
- * How much of the gateway's one thread the answers of each agent may take: an agent can send bytes that cost more to read than to
- * send, such as millions of empty lines. Each agent has a bucket of time that fills at its share.
- */
+/** Limits an agent's share of the thread: bytes may cost more to read than to send, such as millions of empty lines. */
 export class LoopShare {
   readonly #buckets = new Map<string, { level: number; at: number }>();
   readonly #options: Required<LoopShareOptions>;

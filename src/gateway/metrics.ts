@@ -11,10 +11,7 @@ export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 /** Seconds. Agents take from a few milliseconds to refuse a request to minutes to answer it. */
 const steps = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/**
- * The gateway's counters. Labels are agents and keys that the gateway knows, never what a caller typed. Keys come and go, so each
- * metric keeps a limited number of different labels, and counts further ones as `other`.
- */
+/** Labels are known agents and keys, never what a caller typed. Keys come and go: labels beyond a limit are `other`. */
 export class Metrics {
   readonly #requests = counted(["target", "key", "status"]);
   readonly #refusals = counted(["code"]);

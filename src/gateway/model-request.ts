@@ -11,9 +11,7 @@ export interface ModelRequest {
   /** The maximum tokens of the answer, if the caller set one. */
   output?: number;
   members: Readonly<Record<string, unknown>>;
-  /** The body for another model. */
   withModel(model: string): Buffer;
-  /** The body with other members. */
   withMembers(changes: object): Buffer;
 }
 
@@ -43,12 +41,10 @@ export function parseModelRequest(body: Buffer): ModelRequest {
 
 // Characters. The name is looked up, logged and kept while its call is in flight.
 const longestModel = 512;
-
 const spokenIn = ["messages", "input", "instructions", "prompt", "tools", "conversation_history"];
 
 // Tokens. No answer is as long, and a number beyond what a double counts exactly could not be released again.
 const longestOutput = 10_000_000;
-
 const excesses = { "too-deep": "is nested too deeply", "too-many": "has too many values" };
 
 /** Refuses JSON that takes long to parse: all other requests would wait. */

@@ -24,7 +24,6 @@ export class Models {
 
   constructor(private readonly parts: Pick<GatewayParts, "mayUse" | "upstreamPool">) {}
 
-  /** Each agent, followed by the models of its proxy. */
   async list({ agents }: Directory, key: GatewayKey): Promise<Model[]> {
     const { mayUse } = this.parts;
     const all = agents.map(async (agent) => {

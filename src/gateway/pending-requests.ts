@@ -1,7 +1,6 @@
 import { Refusal } from "./refusal.js";
 
 export interface PendingRequest {
-  /** The body turned out to have so many bytes. */
   resize(bytes: number): void;
   leave(): void;
 }

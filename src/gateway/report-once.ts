@@ -3,10 +3,7 @@ import { Refusal } from "./refusal.js";
 // Milliseconds after which the same refusal is reported again.
 const quiet = 60_000;
 
-/**
- * Reports what callers are not shown. A refusal that is the gateway's own fault, such as a full disk, comes with every request, so it
- * is reported once while it lasts.
- */
+/** A refusal that is the gateway's own fault, such as a full disk, comes with every request: reported once while it lasts. */
 export function reportOnce(report: (error: unknown) => void, now: () => number = Date.now): (error: unknown) => void {
   const met = new Map<string, number>();
   return (error) => {

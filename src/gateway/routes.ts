@@ -15,13 +15,9 @@ const onlyGet = new Map<string, Route>([
 const onlyPost: readonly string[] = ["/v1/chat/completions", "/v1/responses", "/v1/completions", "/v1/embeddings"];
 const oneModel = "/v1/models/";
 const talk: Route = { does: "talk" };
-
 const keyHeaders = ["authorization", "x-clm-key", "x-clm-signature"];
 
-/**
- * Whether a request has a line in the audit log: not /health, and not an unknown path without a key, with which anybody who can
- * connect could fill the log.
- */
+/** Not /health, and not an unknown path without a key, with which anybody who can connect could fill the log. */
 export const leavesLine = (path: string, headers: IncomingHttpHeaders): boolean =>
   path !== "/health" &&
   (path.startsWith("/v1") || onlyGet.has(path) || keyHeaders.some((name) => headers[name] !== undefined));

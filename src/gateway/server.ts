@@ -48,7 +48,6 @@ const timeouts = {
 // Otherwise Node would refuse a request without a Host by itself, with an empty answer.
 const options = { ...timeouts, requireHostHeader: false };
 
-/** Listens, and answers requests by means of its parts. */
 export async function openGateway(given: GatewayParts, settings: ServerSettings): Promise<Gateway> {
   const parts: GatewayParts = { ...given, trouble: reportOnce(given.trouble) };
   const exchanges = new Set<Exchange>();
@@ -146,7 +145,6 @@ export async function openGateway(given: GatewayParts, settings: ServerSettings)
 }
 
 const usualTotal = 3_600_000;
-
 // Milliseconds for the lines of requests that were cut.
 const lastLines = 2000;
 
@@ -171,8 +169,7 @@ const endless = (milliseconds: number): Refusal =>
 /** Bytes that are not HTTP get an error in OpenAI's shape, and have no line in the log. */
 function notHttp(error: NodeJS.ErrnoException, socket: Socket): void {
   // Nothing can be sent to a client that has not finished its TLS handshake.
-  const isHttp = /^(HPE_|ERR_HTTP_)/.test(error.code ?? "");
-  if (!isHttp || !socket.writable) return void socket.destroy();
+  if (!/^(HPE_|ERR_HTTP_)/.test(error.code ?? "") || !socket.writable) return void socket.destroy();
   const [status, code]: [string, string] =
     error.code === "HPE_HEADER_OVERFLOW"
       ? ["431 Request Header Fields Too Large", "headers_too_large"]

@@ -2,10 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { SessionHeaders } from "../agents/chat/upstream.js";
 import { Refusal } from "./refusal.js";
 
-/**
- * The ids in a request by which an agent loads what it has stored: with any of them it adds history that is not in the body, or
- * repeats the answer to another request.
- */
+/** Ids by which an agent loads what it stored: it then adds history that is not in the body, or repeats an answer. */
 export interface SessionIds {
   /** A stored session: its messages replace those of the body. */
   session?: string;
@@ -24,13 +21,9 @@ type IdNames = Readonly<Partial<Record<SessionIdKind, string>>>;
 
 /** All headers that carry an id, in lower case as Node spells them; those of sessions are an agent type's own. */
 export const idHeaders = (own: SessionHeaders): IdNames => ({ ...own, idempotencyKey: "idempotency-key" });
-
-/** The members of a body that carry an id. */
 export const idMembers = { previousResponse: "previous_response_id", conversation: "conversation" } as const;
-
 /** Ids whose history the agent loads: what a call costs depends on what is stored there. */
 export const historyKinds = ["session", "previousResponse", "conversation"] as const satisfies readonly SessionIdKind[];
-
 const kindsIn = (names: IdNames) => Object.entries(names) as [SessionIdKind, string][];
 
 /** An empty text names nothing, to agents as well. An id in the body that is not a text is refused. */
@@ -55,7 +48,6 @@ export function sessionIdsIn(
   return ids;
 }
 
-/** The ids by their names in a request. */
 export function namedBy(names: IdNames, ids: SessionIds): Record<string, string> {
   const named: Record<string, string> = {};
   for (const [kind, name] of kindsIn(names)) {

@@ -10,7 +10,6 @@ import { sessions } from "./sessions/commands.js";
 
 const many = { ...agentFilters, ...batchOptions, ...sudoOption };
 const formats = ["table", "json", "yaml", "name"] as const;
-/** Of every verb that changes agents, one or several. */
 const onAgents = { args: { names: agentNames }, formats, mutates: true };
 
 export const install = command({

@@ -47,7 +47,6 @@ function tables(clm: Context, { stages, changes, proofs, afterwards }: Configure
   for (const line of afterwards) clm.ui.note(line);
 }
 
-/** The onboarding state, and the next command when it is not ready. */
 function stateLines({ agent }: ConfigureResult): string[] {
   const { state } = agent.record.onboarding;
   return state === "ready"

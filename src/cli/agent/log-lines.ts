@@ -40,8 +40,7 @@ export function logLines({ paint, utc, agents }: LineOptions): (entry: AgentLogE
 function timeText(at: number, utc: boolean): string {
   if (Number.isNaN(at)) return "-".padEnd(19);
   if (utc) return new Date(at).toISOString().slice(0, 19).concat("Z");
-  const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 19).replace("T", " ");
+  return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 19).replace("T", " ");
 }
 
 export function logObject({ agent, at, level, source, text }: AgentLogEntry): object {

@@ -7,9 +7,8 @@ export const run: Handler<typeof remove> = ({ args, options }, clm) => {
   const { noBackup, force, forget } = options;
   const now = forget ? "forgotten" : "removed";
   const state = clm.dryRun ? {} : { state: now, status: now };
-  const lines = clm.dryRun ? wouldRemove : forget ? forgotten : removed;
   return runOnAgents(remove, { args, options }, clm, {
-    lines,
+    lines: clm.dryRun ? wouldRemove : forget ? forgotten : removed,
     run: async (session, ref) => {
       const done = await removeAgent(session, ref, { backup: !noBackup, force, forget });
       for (const thing of done.left) session.ui.warn(`left on ${done.agent.host.name}: ${thing}`);

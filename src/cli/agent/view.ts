@@ -5,7 +5,6 @@ import { type Providers, providerStore } from "../../state/providers.js";
 import type { Context, View } from "../command.js";
 import { describe } from "../describe.js";
 
-/** The chosen model, or else the provider's default. */
 const modelIn = ({ provider, model }: Pick<AgentRecord, "provider" | "model">, { providers }: Providers) =>
   model ?? (provider === undefined ? undefined : providers[provider]?.model);
 
@@ -51,7 +50,6 @@ export const agentData = (agent: Agent, known: Providers): object => {
   return { ...identityOf(agent), ...agent.record, ...(model && { model }) };
 };
 
-/** The command to run next, by the agent's recorded state. */
 export function nextCommand({ name, host, record, ref }: Agent): string {
   if (record.status === "installing") return `clm agent install --host ${host.name} --name ${name}`;
   if (record.status === "removing") return `clm agent remove ${ref}`;

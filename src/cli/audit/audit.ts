@@ -30,8 +30,7 @@ export function actionsFrom(entries: readonly AuditEntry[]): Action[] {
   for (const { id, event, at, verb, target, who, argv, result, fault, detail } of entries) {
     const begun = actions.get(id) ?? { id, began_at: at, verb, target, who, result: "unfinished" };
     const ended = { ended_at: at, ...(result && { result }), ...(fault && { fault }), ...(detail && { detail }) };
-    const more = event === "begin" ? argv && { argv } : ended;
-    actions.set(id, { ...begun, ...more });
+    actions.set(id, { ...begun, ...(event === "begin" ? argv && { argv } : ended) });
   }
   return [...actions.values()];
 }

@@ -30,6 +30,4 @@ export function answerPrinter({ ui, format }: Context) {
 }
 
 export const cutWarning = "the answer was cut: it reached the model's maximum length";
-
-/** The command that continues a conversation. */
 export const resumeCommand = ({ agent, id }: Talk): string => `clm chat ${agent.ref} --session ${quote(id)}`;

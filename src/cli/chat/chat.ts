@@ -51,7 +51,6 @@ function whichOf({ session, last, new: fresh }: { session?: string | undefined; 
 
 type Source = "person" | "stdin" | { text: string };
 
-/** Where messages come from: the command line, stdin, or a person. */
 function sourceOf({ once, file }: { once?: string | undefined; file: string[] }, clm: Context): Source {
   const piped = !clm.stdin().isTTY;
   const streams = file.filter((path) => path === "-").length + (once === "-" ? 1 : 0);

@@ -5,7 +5,6 @@ import { identityOf } from "../agent/view.js";
 import type { Context } from "../command.js";
 import { answerPrinter, cutWarning, resumeCommand } from "./answer.js";
 
-/** One message, one answer. */
 export async function once(clm: Context, talk: Talk, message: string): Promise<undefined> {
   const printer = answerPrinter(clm);
   const answer = await talk.say(message, { onPiece: printer.piece, signal: clm.signal }).finally(printer.end);

@@ -14,7 +14,6 @@ interface PrintOptions {
   lone: boolean;
 }
 
-/** Prints configuration drift, and returns the exit code. */
 export async function printDifferences(
   clm: Context,
   agents: Agent[],

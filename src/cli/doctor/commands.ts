@@ -1,7 +1,6 @@
 import { command, flag, number } from "../command.js";
 import { sudoOption } from "../shared-options.js";
 
-/** Options of `doctor` and `agent doctor`. */
 export const doctorOptions = {
   fix: flag("fix what is safe to fix, and check again"),
   verbose: flag("show every check, also those that passed"),

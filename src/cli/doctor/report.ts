@@ -19,7 +19,6 @@ function tellRepair({ ui }: Context, { whom, does, result, fault }: Repair): voi
   else ui.note(result === "would" ? `${whom}: would run ${does}` : `${whom}: fixed by ${does}`);
 }
 
-/** A check in JSON. */
 function row(finding: Finding, { id, result, reason, fix }: Check, fixed: Set<string>): object {
   const { about } = finding;
   const agent = "agent" in about ? about.agent : undefined;

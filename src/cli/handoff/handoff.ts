@@ -46,13 +46,13 @@ async function giveUp(setting: Parameters<typeof withSession>[0], clm: Context, 
 const besides = ["fit", "context", "onlyLast", "as"] as const;
 const flags = ["noTools", "redact", "close"] as const;
 
-/** Whether something was said of how a conversation is to travel. */
+/** Whether an option changes how a conversation is handed over. */
 const hasBoundary = (options: Invocation["options"]): boolean =>
   besides.some((name) => options[name] !== undefined) ||
   flags.some((name) => options[name]) ||
   options.denyTool.length > 0;
 
-/** Two agents, or one and a channel, or none and what is open. */
+/** Valid are two agents, one agent and a channel, or no agent with --list or --abandon. */
 function mustGoTogether({ args: { src: from, dst: to }, options }: Invocation): void {
   const { list, abandon: id, toChannel, reset, wait, session } = options;
   const wrong = (what: string, why = "") =>

@@ -5,7 +5,6 @@ import type { Handoff } from "../../state/handoffs.js";
 import type { View } from "../command.js";
 import { describe } from "../describe.js";
 
-/** What would move, for a person. */
 export function planText(plan: HandoffPlan): string {
   const { messages, tools, taken, since, until, attachments } = plan;
   const called = Object.entries(tools).map(([name, count]) => `${name} ${count}`);
@@ -27,7 +26,6 @@ export function planText(plan: HandoffPlan): string {
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
-
 const clock = (time: string): string => time.replace("T", " ").replace(/\.\d+Z$/, "");
 
 function takenText({ messages, outputs, changed }: HandoffPlan["taken"], { by, older }: HandoffPlan["fit"]): string {
@@ -47,7 +45,6 @@ function windowText({ context, room, fits, by, older }: HandoffPlan["fit"]): str
   return by === "refuse" || older === 0 ? `${size}: it does not fit` : `${size}: ${older} earlier messages ${means}`;
 }
 
-/** The result of a completed handoff. */
 export const told = ({ from, to, messages, hash, closed }: CompletedHandoff): string =>
   [
     `copied ${messages} messages to ${to.agent}, session ${to.session}`,

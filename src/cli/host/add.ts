@@ -20,6 +20,5 @@ export const run: Handler<typeof add> = async ({ args, options }, clm) => {
     fingerprint: options.fingerprint && fingerprintFrom(options.fingerprint),
     labels: Object.fromEntries(labelsFrom(options.label)),
   };
-  const host = await withSession(clm, (session) => addHost(session, newHost));
-  clm.list([host], hostView(clm.now()));
+  clm.list([await withSession(clm, (session) => addHost(session, newHost))], hostView(clm.now()));
 };

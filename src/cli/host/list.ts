@@ -7,7 +7,6 @@ import { hostView } from "./view.js";
 export const run: Handler<typeof list> = async ({ options }, clm) => {
   const { hosts } = hostStore(clm.configDir).read();
   const chosen = hosts.filter(hasLabels(labelsFrom(options.label)));
-  const view = hostView(clm.now());
   const none = hosts.length > 0 && { empty: `None of the ${hosts.length} hosts has that label.` };
-  clm.list(chosen.sort(byName), { ...view, ...none });
+  clm.list(chosen.sort(byName), { ...hostView(clm.now()), ...none });
 };

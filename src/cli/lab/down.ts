@@ -66,7 +66,6 @@ async function allLabs(session: Session): Promise<string[]> {
   return [...new Set([...(await recordedLabs()), ...labHosts(session).map(({ lab }) => lab)])].sort();
 }
 
-/** The lab hosts in the fleet. */
 function labHosts({ configDir, hosts }: Session): { name: string; lab: string }[] {
   return hosts.read().hosts.flatMap((host) => {
     const lab = labOf(host, configDir);

@@ -5,10 +5,7 @@ import { pathToFileURL } from "node:url";
 import { defaultStandin, pinnedStandins, type StandinPin, standinType } from "../../lab/standin.js";
 import { writeAtomic } from "../../state/atomic-file.js";
 
-/**
- * Writes the manifest that makes stand-ins, which need no internet, the default on lab hosts. Files of an older clm are
- * replaced.
- */
+/** Makes stand-ins, which need no internet, the default on lab hosts. Files of an older clm are replaced. */
 export async function writeOverlay(configDir: string): Promise<void> {
   const { file, folder } = pathsIn(configDir);
   const pinned = pinnedStandins();

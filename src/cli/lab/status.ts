@@ -3,8 +3,7 @@ import type { Handler, View } from "../command.js";
 import type { status } from "./commands.js";
 
 export const run: Handler<typeof status> = async ({ options }, clm) => {
-  const labs = await labStatus(options.name);
-  clm.list(labs.flatMap(labRows), labView);
+  clm.list((await labStatus(options.name)).flatMap(labRows), labView);
 };
 
 interface LabRow extends LabHost {

@@ -27,14 +27,12 @@ export const run: Handler<typeof up> = async ({ options }, clm) => {
 // Every host needs a connection, and a lab may have hundreds.
 const addedAtOnce = 16;
 
-/** Starts the hosts and adds them to the fleet like any other host. */
 async function labUp(session: Session, request: LabOptions): Promise<Lab | undefined> {
   const { configDir, ui, signal, gate } = session;
   await mustBePossible(request);
   mustBeFree(session, request);
   const names = request.hosts === 1 ? `${request.name}-1` : `${request.name}-1 to ${request.name}-${request.hosts}`;
-  const action = { verb: "lab up", target: request.name, summary: `bring up ${names}` };
-  return gate.pass(action, async () => {
+  return gate.pass({ verb: "lab up", target: request.name, summary: `bring up ${names}` }, async () => {
     const { identity, publicKey } = await keyPair(configDir, "lab");
     const progress = ui.progress(`lab ${request.name}`);
     try {

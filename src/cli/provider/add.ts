@@ -40,8 +40,7 @@ async function addProvider(session: Session, name: string, typeName: string, opt
     added_at: at,
     updated_at: at,
   };
-  const action = { verb: "provider add", target: name, summary: `add provider ${name} (${type.name})` };
-  await session.gate.pass(action, () =>
+  await session.gate.pass({ verb: "provider add", target: name, summary: `add provider ${name} (${type.name})` }, () =>
     session.withFleetLock(async () => {
       mustBeFree(session.providers.read(), name);
       // The record comes last: an interrupted run can simply be repeated.

@@ -82,7 +82,6 @@ function keyName(type: KnownType): string {
   throw new Fault("bad-input", `${type.name} takes no key`, { next: "clm provider types" });
 }
 
-/** Prompts for required fields that were not given. */
 export async function askMissing(session: Session, type: KnownType, known: Answers): Promise<Answers> {
   const fields = { ...known.fields };
   const secrets = { ...known.secrets };
@@ -131,9 +130,8 @@ function mustBeSecret(type: KnownType, name: string): void {
 
 async function secretOf(session: Session, type: KnownType, name: string, source: SecretSource): Promise<Secret> {
   const field = fieldOf(type, name);
-  const what = secretFields(type).length > 1 ? `${name} of ${type.name}` : `the key of ${type.name}`;
   const secret = await secretFrom(session, source, {
-    what,
+    what: secretFields(type).length > 1 ? `${name} of ${type.name}` : `the key of ${type.name}`,
     flag: flagFor(type, field),
     ask: `${field.ask} (${type.title})`,
   });

@@ -7,7 +7,6 @@ import { describeProvider, rowOf } from "./view.js";
 
 export const run: Handler<typeof show> = async ({ args: { name } }, clm) => {
   const provider = findProvider(providerStore(clm.configDir).read(), name);
-  const sources = { fleet: hostStore(clm.configDir).read(), secrets: openSecrets(clm.configDir) };
-  const row = rowOf(name, provider, sources);
+  const row = rowOf(name, provider, { fleet: hostStore(clm.configDir).read(), secrets: openSecrets(clm.configDir) });
   clm.show(row, () => describeProvider(row));
 };

@@ -6,8 +6,6 @@ import { sh } from "../../quote.js";
 import type { Secret } from "../../secret.js";
 import type { Ui } from "../../ui/ui.js";
 
-/** Shared by `provider add` and `provider update`. */
-
 /** Makes these the provider's only secrets in secrets.json. */
 export async function storeSecrets(
   { secrets }: Session,

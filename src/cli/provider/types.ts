@@ -12,14 +12,20 @@ const view: View<KnownType> = {
     { title: "also", value: ({ aliases }) => aliases.join(", "), drop: 3 },
   ],
   data: ({ name, agent, title, help, aliases, when, model, test, fields }) => ({
-    ...{ name, agent, title, help, aliases, versions: when, model, testable: test !== undefined },
+    name,
+    agent,
+    title,
+    help,
+    aliases,
+    versions: when,
+    model,
+    testable: test !== undefined,
     fields: fieldsData(fields),
   }),
   name: ({ name }) => name,
 };
 
 export const run: Handler<typeof types> = async (_input, clm) => {
-  const found = await providerTypes(clm.configDir);
-  clm.list(found, view);
+  clm.list(await providerTypes(clm.configDir), view);
   if (clm.format === "table") clm.ui.note(fieldsLegend);
 };

@@ -27,8 +27,7 @@ export const run: Handler<typeof update> = async ({ args: { name }, options }, c
   await withSession(clm, async (session) => {
     const { provider, changed, agents, check } = await updateProvider(session, name, change);
     printCheck(clm.ui, check);
-    const fleet = session.hosts.read();
-    clm.list([rowOf(name, provider, { fleet, secrets: session.secrets })], providerView);
+    clm.list([rowOf(name, provider, { fleet: session.hosts.read(), secrets: session.secrets })], providerView);
     if (!changed) clm.ui.note("already up to date; nothing was changed");
     if (clm.dryRun) return;
     for (const agent of agents) clm.ui.note(`to apply the change on its host: ${configureLine(agent)}`);
@@ -63,8 +62,7 @@ async function updateProvider(session: Session, name: string, change: ProviderCh
   };
 
   const stored = await secretsOf(session, name, type, {});
-  const dropped = [...change.unset, ...Object.keys(given.references)];
-  const secrets = { ...without(stored, dropped), ...given.secrets };
+  const secrets = { ...without(stored, [...change.unset, ...Object.keys(given.references)]), ...given.secrets };
   const after = changed(before);
   const sameKeys = same(stored, secrets);
   if (isDeepStrictEqual(after, before) && sameKeys) return { provider: before, changed: false, agents: [] };
@@ -75,8 +73,7 @@ async function updateProvider(session: Session, name: string, change: ProviderCh
     change.test && mustTest ? await testAgain(session, name, type, after, { ...secrets, ...given.fetched }) : undefined;
   const agents = usersOf(session.hosts.read(), name);
   const updated_at = session.now().toISOString();
-  const action = { verb: "provider update", target: name, summary: `update provider ${name}` };
-  await session.gate.pass(action, () =>
+  await session.gate.pass({ verb: "provider update", target: name, summary: `update provider ${name}` }, () =>
     session.withFleetLock(async () => {
       findProvider(session.providers.read(), name);
       // Agents first, record last: an interrupted run can simply be repeated.
@@ -107,8 +104,7 @@ async function testAgain(
 }
 
 function same(one: Record<string, Secret>, other: Record<string, Secret>): boolean {
-  const names = Object.keys({ ...one, ...other });
-  return names.every((name) => one[name]?.reveal() === other[name]?.reveal());
+  return Object.keys({ ...one, ...other }).every((name) => one[name]?.reveal() === other[name]?.reveal());
 }
 
 function mayBeUnset(type: KnownType, names: string[]): void {

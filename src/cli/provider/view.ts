@@ -38,8 +38,7 @@ export const rowsOf = ({ providers }: Providers, sources: Sources): ProviderRow[
 function keyPlace({ stored, references = {} }: ProviderRow): string {
   // A command may be long and contain a secret: a table shows only its program.
   const short = (text: string) => (text.startsWith("cmd:") ? `cmd:${programOf([text.slice(4)])}` : text);
-  const paths = [...Object.values(references).map(short), ...(stored.length > 0 ? ["stored"] : [])];
-  return paths.join(", ") || "none";
+  return [...Object.values(references).map(short), ...(stored.length > 0 ? ["stored"] : [])].join(", ") || "none";
 }
 
 export const providerView: View<ProviderRow> = {
@@ -67,6 +66,5 @@ export function describeProvider(row: ProviderRow): string {
     ["Added", row.added_at],
     ["Updated", row.updated_at],
   ];
-  const width = Math.max(...lines.map(([title]) => title.length + 1), 10);
-  return describe(width, lines);
+  return describe(Math.max(...lines.map(([title]) => title.length + 1), 10), lines);
 }

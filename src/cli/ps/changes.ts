@@ -3,7 +3,7 @@ import { hostAndName } from "../../state/agents.js";
 import { oneLine } from "../../ui/plain.js";
 import { channelsOf, driftOf } from "./facts.js";
 
-/** Whether there is anything to tell. Numbers within a reason grow by themselves: "up for 12 s". */
+/** Ignores numbers within a reason, which grow by themselves: "up for 12 s". */
 export const hasChanged = (before: AgentStatus, now: AgentStatus): boolean => telling(before) !== telling(now);
 
 function telling(found: AgentStatus): string {

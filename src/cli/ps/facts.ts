@@ -6,7 +6,6 @@ import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import type { Drift } from "../../flows/fleet/drift.js";
 import { identityOf, nextCommand as nextToDo } from "../agent/view.js";
 
-/** How many channels an agent was configured to have, and how many of them are connected. */
 export function channelsOf({ agent, observation }: AgentStatus): { connected: number; total: number } {
   const seen = observation?.channels ?? {};
   const names = Object.keys(agent.record.channels ?? {});
@@ -19,13 +18,13 @@ export function driftOf(drift: Drift | undefined): "yes" | "no" | "unknown" | "u
   return drift.changes.length + drift.lost.length > 0 ? "yes" : "no";
 }
 
-/** What came of asking it with its own key; nothing when it was not asked, or did not answer. */
+/** Whether the agent accepted its own key; undefined when it was not asked, or did not answer. */
 export function identityOfKey({ proofs, observation }: AgentStatus): "proven" | "refused" | undefined {
   if (proofs.some(({ id, result }) => id === "auth.own-key" && result === "ok")) return "proven";
   return observation && refusesKey(observation.basics) ? "refused" : undefined;
 }
 
-/** Who is to run its turns, and what its host says of that. */
+/** The configured runtime, and the setting and version on the host. */
 function runtimeOf({ agent, observation }: AgentStatus): object | null {
   const { runtime } = agent.record;
   return runtime
@@ -37,7 +36,7 @@ function runtimeOf({ agent, observation }: AgentStatus): object | null {
     : null;
 }
 
-/** What to type about it; nothing when all is well. */
+/** The next command to type; undefined when all is well. */
 export function nextFor(found: AgentStatus): string | undefined {
   const { agent, state, wanted, drift, proofs } = found;
   const { ref, host } = agent;
@@ -52,7 +51,7 @@ export function nextFor(found: AgentStatus): string | undefined {
   return `clm agent doctor ${ref}`;
 }
 
-/** Everything a program reads of how an agent is. What is not known is null. */
+/** The status for JSON. Unknown values are null. */
 export function factsOf(found: AgentStatus): object {
   const { agent, state, wanted, reason, at, provenAt, observation, resolved, proofs, model, drift, last, fault } =
     found;
@@ -61,16 +60,28 @@ export function factsOf(found: AgentStatus): object {
   const { connected, total } = channelsOf(found);
   const unit = observation?.basics.unit;
   return {
-    ...{ ...identity, onboarding: agent.record.onboarding.state, state, well: isWell(found), wanted },
-    ...{ reason: reason ?? null, seen_at: at, proven_at: provenAt ?? null },
+    ...identity,
+    onboarding: agent.record.onboarding.state,
+    state,
+    well: isWell(found),
+    wanted,
+    reason: reason ?? null,
+    seen_at: at,
+    proven_at: provenAt ?? null,
     version: resolved && said && saysVersion(resolved, said) ? recorded : (said ?? null),
     recorded_version: recorded,
-    ...{ provider: agent.record.provider ?? null, model: model ?? null, proxy: agent.record.proxy ?? null },
+    provider: agent.record.provider ?? null,
+    model: model ?? null,
+    proxy: agent.record.proxy ?? null,
     runtime: runtimeOf(found),
     unit: unit
       ? {
-          ...{ name: agent.record.unit, load: unit.LoadState ?? null, active: unit.ActiveState ?? null },
-          ...{ sub: unit.SubState ?? null, enabled: unit.UnitFileState ?? null, pid: Number(unit.MainPID ?? 0) },
+          name: agent.record.unit,
+          load: unit.LoadState ?? null,
+          active: unit.ActiveState ?? null,
+          sub: unit.SubState ?? null,
+          enabled: unit.UnitFileState ?? null,
+          pid: Number(unit.MainPID ?? 0),
         }
       : null,
     health: observation?.basics.answers.health ?? null,
@@ -85,7 +96,8 @@ export function factsOf(found: AgentStatus): object {
     strays: observation?.strays.first ?? null,
     strays_total: observation?.strays.count ?? null,
     channels: observation?.channels ?? null,
-    ...{ channels_connected: connected, channels_total: total },
+    channels_connected: connected,
+    channels_total: total,
     drift: driftOf(drift) === "unasked" ? null : driftOf(drift),
     ...(drift && "changes" in drift && { drift_changes: drift.changes, drift_lost: drift.lost }),
     ...(drift && "unknown" in drift && { drift_unknown: drift.unknown }),

@@ -10,7 +10,6 @@ import { versionText } from "../agent/view.js";
 import { channelsOf, nextFor } from "./facts.js";
 import { cpuText, lastSeenText, runtimeText, versionOf } from "./view.js";
 
-/** All that is known of one agent, for a person. What takes several lines stands one below the other. */
 export function describeStatus(found: AgentStatus, now: Date): string {
   const { agent, state, reason, at, observation, model, drift } = found;
   const { record, host } = agent;
@@ -67,7 +66,7 @@ function portText({ agent, observation }: AgentStatus): string {
   return `${port}, held by ${holders.join(" and ") || "no process"}`;
 }
 
-/** Its own provider, then the others. Where some are the manifest does not tell. */
+/** The agent's own provider first. The manifest has no address for some providers. */
 function reachLines({ agent, observation }: AgentStatus): string[] {
   if (!observation || agent.record.provider === undefined) return [];
   const others = [...new Set(providersOf(agent.record))].filter((name) => name !== agent.record.provider);
@@ -82,8 +81,7 @@ function reachText(reach: Reach | undefined): string {
 function channelLines(found: AgentStatus): string[] {
   const { connected, total } = channelsOf(found);
   const seen = found.observation?.channels ?? {};
-  const names = new Set([...Object.keys(found.agent.record.channels ?? {}), ...Object.keys(seen)]);
-  const lines = [...names].map((name) => {
+  const lines = [...new Set([...Object.keys(found.agent.record.channels ?? {}), ...Object.keys(seen)])].map((name) => {
     const { state = "unknown", error } = seen[name] ?? {};
     return `${name}: ${state}${error ? ` (${brief(error)})` : ""}`;
   });

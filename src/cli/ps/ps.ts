@@ -11,10 +11,9 @@ import { factsOf } from "./facts.js";
 import { countText, fleetColumns, signsFor } from "./view.js";
 import { watch } from "./watch.js";
 
-/** Hosts asked at once. */
+/** Hosts probed at once. */
 const parallel = 64;
-
-/** Milliseconds until a host has answered at all, and until it has told of its agents: all other rows wait for it. */
+/** Milliseconds to connect to a host, and to probe its agents: all other rows wait for it. */
 export const connectTimeout = 8000;
 const timeout = 16_000;
 
@@ -26,7 +25,7 @@ export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
     if (clm.format === "yaml" || clm.format === "name")
       throw new Fault("usage", `--watch prints a table or -o json, not -o ${clm.format}`);
     const every = (options.every ?? 5) * 1000;
-    // There must be something to watch when it begins.
+    // Throws: an empty fleet cannot be watched.
     if (choose().length === 0) chooseAgents(clm, [], { ...options, all: true });
     return withSession(setting, (session) => watch(clm, session, { choose, every, drift: !noDrift, timeout }));
   }
@@ -41,7 +40,7 @@ export const run: Handler<typeof ps> = async ({ args, options }, clm) => {
   return found.every(isWell) ? 0 : 1;
 };
 
-/** Tells a person meanwhile whom it waits for. */
+/** Meanwhile shows a person which hosts have not answered. */
 export async function probeWith(
   { ui }: Context,
   session: Session,
@@ -58,7 +57,9 @@ export async function probeWith(
   doing();
   try {
     const found = await probeAgents(session, agents, {
-      ...{ parallel, drift, timeout },
+      parallel,
+      drift,
+      timeout,
       tell: ({ name }) => {
         waiting.delete(name);
         doing();

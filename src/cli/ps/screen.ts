@@ -9,9 +9,9 @@ import type { Context } from "../command.js";
 import { byWorst, countText, fleetColumns, signsFor } from "./view.js";
 import type { Show } from "./watch.js";
 
-/** For so long a change is shown as one. */
+/** Milliseconds for which a change is highlighted. */
 const freshFor = 30_000;
-/** A host that takes longer than this is told to be late: what was seen there may not be true any more. */
+/** Milliseconds after which a host counts as late: its last status may be outdated. */
 const lateAfter = 4000;
 
 /** The fleet on a terminal, redrawn after every observation and once a second. */
@@ -27,19 +27,19 @@ export function drawing({ ui, now }: Context, screen: Screen, every: number): Sh
     const isLate = ({ at, observation }: AgentStatus) =>
       observation !== undefined && time.getTime() - Date.parse(at) > every + lateAfter;
     const late = [...new Set(all.filter(isLate).map(({ agent }) => agent.host.name))];
-    const clockText = time.toTimeString().slice(0, 8);
     const counts = all.length === 0 ? "asking the hosts …" : countText(all);
-    const head = cut(`${clockText}   ${counts}   every ${every / 1000}s, Ctrl-C ends`, columns);
+    const head = cut(`${time.toTimeString().slice(0, 8)}   ${counts}   every ${every / 1000}s, Ctrl-C ends`, columns);
     const waiting = late.length === 0 ? [] : [paint.yellow(cut(`no answer yet from ${late.join(", ")}`, columns))];
     const spec = fleetColumns(all, {
-      ...{ signs: signsFor({ screen }), now: time },
+      signs: signsFor({ screen }),
+      now: time,
       doubtful: isLate,
       fresh: ({ agent }) => isFresh(hostAndName(agent), time),
       more: (found) =>
         isLate(found) ? `as it was ${age(found.at, time)} ago` : wasText(hostAndName(found.agent), time),
     });
     const room = rows - 2 - waiting.length;
-    // One line of them is the titles.
+    // One line is the table's header.
     const shown = all.length + 1 > room ? byWorst(all) : all;
     const clean = (text: string) => oneLine(ui.redact(text));
     const lines = table(shown, spec, { clean, width: columns, paint }).trimEnd().split("\n");

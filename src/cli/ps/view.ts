@@ -3,12 +3,13 @@ import { saysVersion } from "../../agents/probe/version-line.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import type { Paint } from "../../ui/paint.js";
 import { size } from "../../ui/size.js";
+import type { Column } from "../../ui/table.js";
 import { age, duration } from "../../ui/time.js";
 import { versionText } from "../agent/view.js";
-import type { Column, Context } from "../command.js";
+import type { Context } from "../command.js";
 import { channelsOf, driftOf, identityOfKey } from "./facts.js";
 
-/** How each state looks: colours say nothing that the sign and the word do not. */
+/** Colours say nothing that the sign and the word do not. */
 const looks: Record<State, { style: keyof Paint; sign: string; ascii: string }> = {
   running: { style: "green", sign: "●", ascii: "+" },
   degraded: { style: "yellow", sign: "◐", ascii: "~" },
@@ -32,17 +33,17 @@ export interface ViewOptions {
   /** Signs beside the words, for a person. */
   signs?: "unicode" | "ascii" | undefined;
   now: Date;
-  /** What is to be said of one before its reason. */
+  /** Text before the reason. */
   more?: (found: AgentStatus) => string | undefined;
   fresh?: (found: AgentStatus) => boolean;
-  /** It may not be so any more. */
+  /** Whether the status may be outdated. */
   doubtful?: (found: AgentStatus) => boolean;
 }
 
 export const signsFor = ({ screen }: Pick<Context, "screen">): ViewOptions["signs"] =>
   screen && (screen.unicode ? "unicode" : "ascii");
 
-/** The table of the fleet. At 80 columns who, where, how and why are left; a person need not see what nobody has. */
+/** At 80 columns name, host, state and reason are left. A person sees no column that is empty for all agents. */
 export function fleetColumns(found: readonly AgentStatus[], showing: ViewOptions): Column<AgentStatus>[] {
   const all = columnsFor(showing);
   return showing.signs
@@ -100,7 +101,7 @@ function columnsFor({
   ];
 }
 
-/** One that is stopped is no trouble, unless it should run. */
+/** A stopped agent is no problem, unless it should run. */
 const styleOf = ({ state, wanted }: AgentStatus): keyof Paint =>
   state === "stopped" && wanted === "run" ? "yellow" : looks[state].style;
 
@@ -110,7 +111,7 @@ const upText = ({ observation }: AgentStatus): string | undefined =>
 export const cpuText = ({ observation }: AgentStatus): string | undefined =>
   observation?.busy === undefined ? undefined : `${Math.round(observation.busy)}%`;
 
-/** The version that is on the host, as its program tells; what was recorded is another thing. */
+/** The version that the program on the host reports; the recorded one may differ. */
 export function versionOf({ observation, resolved }: AgentStatus): string | undefined {
   const said = observation?.basics.version;
   return resolved && said && saysVersion(resolved, said) ? versionText(resolved.version) : said;

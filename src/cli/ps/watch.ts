@@ -10,7 +10,6 @@ import { hasChanged, lineOf } from "./changes.js";
 import { factsOf } from "./facts.js";
 import { drawing } from "./screen.js";
 
-/** Shows agents until somebody stops it. */
 export async function watch(
   clm: Context,
   session: Session,
@@ -22,7 +21,7 @@ export async function watch(
   try {
     await watchAgents(session, {
       ...watching,
-      // The last agent may be removed while somebody watches.
+      // The last agent may be removed meanwhile.
       choose: () => {
         try {
           return choose();
@@ -54,10 +53,9 @@ export async function watch(
   return 0;
 }
 
-/** Somewhere to tell what was seen. */
 export interface Show {
   change(now: AgentStatus, before: AgentStatus | undefined): void;
-  /** An agent is not there any more. */
+  /** The agent was removed. */
   forget(agent: Agent): void;
   looked(all: AgentStatus[]): void;
   end(): void;

@@ -3,7 +3,7 @@ import { readCache } from "../../flows/registry/cache.js";
 import type { Handler, View } from "../command.js";
 import type { list } from "./commands.js";
 
-const view: View<RegistryEntry> = {
+const view: View<ReturnType<typeof entryOf>> = {
   columns: [
     { title: "type", value: (entry) => entry.type, whole: true },
     { title: "version", value: (entry) => entry.version, whole: true },
@@ -22,9 +22,6 @@ export const run: Handler<typeof list> = async (_, clm) => {
   );
   clm.list(entries, view);
 };
-
-/** A version that can be installed. */
-type RegistryEntry = ReturnType<typeof entryOf>;
 
 export function entryOf(configDir: string, { manifest, sources }: LoadedType, version: string) {
   const { reports, standin, installer } = releaseOf(manifest, version);

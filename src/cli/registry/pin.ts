@@ -44,7 +44,6 @@ interface PinRequest extends FetchOptions {
 /** Installers of known versions are far smaller. */
 const maxBytes = 8 * 1024 * 1024;
 
-/** Fetches a version's installer, shows its digest, asks, and writes the pin to the user's manifest. */
 async function pinInstaller(session: Session, request: PinRequest) {
   const { configDir, ui, gate } = session;
   const { type, version } = request;

@@ -34,7 +34,6 @@ interface Result {
   fault?: FaultName;
 }
 
-/** Fetches every installer, or hashes its cached copy again, and compares it with its pin. */
 async function verifyInstallers(
   session: Fetching,
   { type, versions, cached }: { type?: string | undefined; versions: string[]; cached: boolean },

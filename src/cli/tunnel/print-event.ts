@@ -4,18 +4,17 @@ import type { TunnelEvent } from "../../flows/tunnel/keep-tunnel-open.js";
 import { jsonLine } from "../../ui/format.js";
 import type { Context } from "../command.js";
 
-/** What is open. */
 export interface TunnelDescription {
   resolved: ResolvedAgent;
   /** In a sentence: `ada on wolf-i`. */
   what: string;
   /** A command to try it with, given its address. */
   ready?: (url: string) => string;
-  /** What a person has to do when it is back. */
+  /** An instruction for when it is open again. */
   afterwards?: string;
 }
 
-/** Tells what becomes of a tunnel: to a person in words, to a program as one line of JSON each. */
+/** Prints an event: a sentence for a person, one line of JSON for a program. */
 export function printEvent(clm: Context, happening: TunnelEvent, opened: TunnelDescription): void {
   if (clm.format === "json") clm.ui.data(machine(clm, happening, opened), jsonLine);
   else tellPerson(clm, happening, opened);

@@ -4,8 +4,8 @@ import type { Host } from "../../state/hosts.js";
 import type { Session } from "../session.js";
 
 /**
- * Connects to every host with an agent before the first request: passwords are asked for now, and no request waits for a handshake.
- * A host that does not answer is warned about, and tried again when it is needed.
+ * Connects to every host with an agent before the first request: passwords are asked for now, and no request waits for a
+ * handshake. A host that does not answer is warned about, and tried again when it is needed.
  */
 export async function reachHosts(session: Session): Promise<void> {
   const hosts = session.hosts.read().hosts.filter(({ agents }) => Object.keys(agents).length > 0);

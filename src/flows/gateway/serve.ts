@@ -39,7 +39,6 @@ export interface ServeOptions {
   ready: () => void;
 }
 
-/** Serves an OpenAI-compatible API to every agent, until it is stopped. */
 export async function serveGateway(session: Session, serving: ServeOptions): Promise<void> {
   const lock = { what: "clm gateway serve", wait: 500, signal: session.signal };
   const serve = (held: Lock) => whileLocked(session, serving, held);
@@ -157,7 +156,12 @@ async function listen(parts: GatewayParts, settings: Settings, tls: Tls): Promis
   };
   try {
     return await openGateway(parts, {
-      ...{ address, port, logBodies, traffic, ...times, ...(tls && { tls }) },
+      address,
+      port,
+      logBodies,
+      traffic,
+      ...times,
+      ...(tls && { tls }),
       ...(!isLoopback(address) && { connections: maxConnections }),
     });
   } catch (error) {

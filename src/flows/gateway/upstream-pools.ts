@@ -14,7 +14,6 @@ export type HostEvent = { event: "lost"; host: string; why: Fault } | { event: "
 // Milliseconds; the same as a pool's timeout to connect.
 const probeTimeout = 5000;
 
-/** The pools of every agent and proxy, over the session's SSH connections. */
 export function upstreamPoolsFor(session: Session, tell: (event: HostEvent) => void): UpstreamPools {
   const lost = new Set<string>();
   const watched = new Map<string, Connection>();

@@ -66,10 +66,8 @@ interface Waiter extends PendingCall {
 
 // Tokens. No model's window holds as much.
 const maxHistory = 100_000_000;
-
 /** Tokens that are reserved for an answer at least, when the caller set no maximum. */
 export const defaultOutput = 1024;
-
 /** Calls in flight at once of a key with a limit, when the key does not say. */
 export const defaultConcurrency = 8;
 
@@ -159,8 +157,7 @@ export class Allowance {
     const amount = { tokens: tokens.input + tokens.output, nano: costOf(price, tokens) ?? 0 };
     if (largest && history !== undefined) return most(amount, twice(largest));
     for (const limit of this.#limitsFor(call, this.#parts.now())) {
-      const left = limit.most - this.#spent(key, limit) - account.held[limit.of];
-      amount[limit.of] = Math.max(amount[limit.of], left);
+      amount[limit.of] = Math.max(amount[limit.of], limit.most - this.#spent(key, limit) - account.held[limit.of]);
     }
     return amount;
   }
@@ -257,5 +254,4 @@ export class Allowance {
 }
 
 const ownerOf = ({ key, estimate }: PendingCall) => ({ key: key.id, target: estimate.target });
-
 const usdIn = (nano: number | undefined) => (nano === undefined ? {} : { usd: usdOf(nano) });

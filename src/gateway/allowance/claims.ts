@@ -12,10 +12,7 @@ export interface ClaimLimits {
   took: number;
 }
 
-/**
- * The tokens that an agent reports, as far as they are possible: no model call takes more than the model's window, and an agent
- * makes about one a second at most. A report beyond that counts as the maximum, and is kept as `claimed`.
- */
+/** Caps what an agent reports: a call takes at most the window, about one a second. The report is kept as `claimed`. */
 export function believable(tokens: Tokens, { window = defaultWindow, took }: ClaimLimits): Tokens {
   const most = window * Math.min(mostModelCalls, 1 + Math.max(0, took) / 1000);
   const { input, output } = tokens;

@@ -5,7 +5,6 @@ import { readStateFile } from "../../state/state-file.js";
 
 /** `histories.json`: tokens by the hash of a session, the most recently used last. */
 type Entry = [hash: string, tokens: number];
-
 const fileName = "histories.json";
 
 /** A damaged file counts as none: its sessions are learned again. */

@@ -18,10 +18,7 @@ export interface HistoriesOptions {
   pause?: number;
 }
 
-/**
- * How many tokens are in the sessions, responses and conversations that agents store, as far as the gateway knows. A killed gateway
- * loses what it learned in its last seconds. That is safe: a call to an unknown session reserves the model's whole window.
- */
+/** Tokens in agents' stored sessions. A kill loses the last seconds; safe, as unknown ones reserve the whole window. */
 export class Histories {
   // A Map is in the order of insertion: the first is the least recently used.
   readonly #known: Map<string, number>;

@@ -2,7 +2,6 @@ import type { GatewayKey } from "../keys/key.js";
 import { Refusal } from "../refusal.js";
 import { type Amount, dayOf, nanoOf } from "./totals.js";
 
-/** How much a key may use in one period. */
 export interface Limit {
   of: keyof Amount;
   most: number;
@@ -35,8 +34,7 @@ export function usedUp(key: GatewayKey, { of, resets }: Limit, now: Date): Refus
   const again = resets
     ? `It resets at ${resets.toISOString().replace(":00.000Z", "Z")}.`
     : "It does not reset; create another key with: clm gateway key create";
-  const retryAfter = resets && secondsUntil(resets, now);
-  return limitRefusal(key, of, `is used up. ${again}`, retryAfter);
+  return limitRefusal(key, of, `is used up. ${again}`, resets && secondsUntil(resets, now));
 }
 
 /** Other requests have reserved what is left, and none of them ended in time. */

@@ -20,7 +20,6 @@ export interface UsageLine {
   usd?: number | undefined;
 }
 
-/** Totals of one day, key and target. */
 export interface UsageRow extends Totals {
   /** `2026-11-16` in UTC, or `before` for all days older than those that are kept. */
   day: string;
@@ -31,7 +30,6 @@ export interface UsageRow extends Totals {
   most_nano: number;
 }
 
-/** What a key used in a period. */
 export interface Amount {
   tokens: number;
   nano: number;
@@ -40,11 +38,9 @@ export interface Amount {
 /** In place of the key or the target of a request that had none. */
 export const none = "-";
 export const before = "before";
-
 export const dayOf = (at: string | number | Date): string => new Date(at).toISOString().slice(0, 10);
 export const nanoOf = (usd: number): number => Math.round(usd * 1e9);
 export const usdOf = (nano: number): number => nano / 1e9;
-
 const empty = (): Totals => ({ requests: 0, errors: 0, input: 0, output: 0, nano: 0 });
 
 export function add(to: Totals, { requests, errors, input, output, nano }: Totals): void {
@@ -70,7 +66,6 @@ interface Day {
 /** Days that are kept apart; all older ones are one. */
 const keptDays = 400;
 
-/** Totals by day, key and target, to which lines are added. */
 export class Tally {
   readonly #days = new Map<string, Day>();
   /** By key and period, so that nothing has to be added up for a request. */

@@ -12,9 +12,16 @@ const shape = object({
   seq: whole(0, Number.MAX_SAFE_INTEGER),
   rows: list(
     object({
-      ...{ day: text, key: text, target: text },
-      ...{ requests: count, errors: count, input: count, output: count, nano: count },
-      ...{ most_tokens: count, most_nano: count },
+      day: text,
+      key: text,
+      target: text,
+      requests: count,
+      errors: count,
+      input: count,
+      output: count,
+      nano: count,
+      most_tokens: count,
+      most_nano: count,
     }),
   ),
 });

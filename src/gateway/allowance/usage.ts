@@ -3,7 +3,6 @@ import { DelayedSave } from "./delayed-save.js";
 import { type Amount, nanoOf, Tally, type UsageLine, type UsageRow } from "./totals.js";
 import { readUsageFile, writeUsageFile } from "./usage-file.js";
 
-/** The lines of the audit log from a number on. */
 export type Lines = (from: number) => AsyncIterable<UsageLine>;
 
 /** The totals as saved, with the lines of the log after them: the same whether a gateway runs or not. */
@@ -22,10 +21,7 @@ export interface UsageOptions {
   pause?: number;
 }
 
-/**
- * What keys used, for a gateway that runs: what the audit log has, and what is not in it yet. usage.json is about a second behind
- * the log and has the number of its last line, so a killed gateway loses nothing and counts nothing twice.
- */
+/** usage.json is a second behind the log and has its last line's number: a kill loses and double-counts nothing. */
 export class Usage {
   /** By key: used, and not in the log yet. */
   readonly #owed = new Map<string, Amount>();
@@ -57,7 +53,6 @@ export class Usage {
     else this.#owed.set(key, now);
   }
 
-  /** A line was written. */
   take(line: UsageLine): void {
     const { input = 0, output = 0 } = line.tokens ?? {};
     const nano = nanoOf(line.usd ?? 0);
@@ -75,7 +70,6 @@ export class Usage {
     return owed ? { tokens: tokens + owed.tokens, nano: nano + owed.nano } : { tokens, nano };
   }
 
-  /** The largest call of a key on a target, if it had one. */
   largest(key: string, target: string): Amount | undefined {
     return this.tally.largest(key, target);
   }

@@ -72,15 +72,13 @@ function firstIn(fd: number): number | undefined {
 
 // The end of the file is not a line of the log: it stays as evidence, and no seq is used twice because of it.
 function lastWhole(path: string): ChainLink | undefined {
-  const lines = readFileSync(path, "utf8").split("\n");
-  for (const line of lines.reverse()) {
+  for (const line of readFileSync(path, "utf8").split("\n").reverse()) {
     const link = unseal(line)?.link;
     if (link) return link;
   }
   return undefined;
 }
 
-/** The last line of an older file. */
 export function lastOf(dir: string, name: string): ChainLink | undefined {
   const path = join(dir, name);
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
@@ -129,10 +127,7 @@ function takeBack(file: AppendFile, size: number): void {
   }
 }
 
-/**
- * Renames the file to an old one; returns false when that name is taken. It is on the disk before the next one begins, so that a
- * power cut never leaves a gap between two files.
- */
+/** False when the name is taken. Synced before the next file begins, so that a power cut leaves no gap between them. */
 export function putAway(dir: string, file: AppendFile, first: number): boolean {
   const name = oldName(first);
   if (oldFiles(dir).some((old) => old.name === name)) return false;

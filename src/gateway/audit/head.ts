@@ -4,10 +4,7 @@ import { writeAtomicAsync } from "../../state/atomic-file-async.js";
 import type { ChainLink } from "../../state/audit/hash-chain.js";
 import { readStateFile } from "../../state/state-file.js";
 
-/**
- * `audit.head` has the two ends between which every line must exist: the last one that was removed with an old file, and the last one
- * that is known to be on the disk. It exists before the first line.
- */
+/** `audit.head`: all lines between the last one removed with an old file and the last one on the disk must exist. */
 export interface Head extends ChainLink {
   after: ChainLink;
 }
@@ -31,8 +28,6 @@ export function readHead(dir: string): Head | undefined {
 }
 
 const isLink = (link: ChainLink): boolean => Number.isSafeInteger(link.seq) && typeof link.hash === "string";
-
 export const writeHead = (dir: string, head: Head): void => writeAtomic(pathIn(dir), textOf(head));
-
 /** The same without blocking requests. */
 export const writeHeadBeside = (dir: string, head: Head): Promise<void> => writeAtomicAsync(pathIn(dir), textOf(head));

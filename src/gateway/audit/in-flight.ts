@@ -4,7 +4,6 @@ import { readStateFile } from "../../state/state-file.js";
 import { objectFrom } from "../../text/json-object.js";
 import type { GatewayCall, Tokens } from "../gateway-call.js";
 
-/** What is known of a request when it is sent on. */
 export interface InFlightCall {
   call: GatewayCall;
   /** Estimated. */
@@ -26,16 +25,11 @@ function mustBeAll({ length }: Buffer, written: number): void {
 
 // O_APPEND: after the file was emptied, a write at the former position would leave a hole of that size.
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND;
-
 const pathIn = (dir: string): string => join(dir, "under-way.jsonl");
-
 // From this size on the file is rewritten without the calls that have ended.
 const maxBytes = 8 * 1024 * 1024;
 
-/**
- * Requests that were sent on and have no line yet. They are on file, so that a request whose gateway was killed gets its line at
- * the next start, and its estimated cost is counted.
- */
+/** Requests sent on that have no line yet. On file, so that after a kill they get a line with their estimated cost. */
 export class InFlightCalls {
   readonly #entries = new Map<string, string>();
   #ended = "";
@@ -134,8 +128,7 @@ export async function callsLeftInFlight(
     else if (isFileEntry(entry)) left.set(entry.call.id, entry);
   }
   if (left.size === 0) return [];
-  const from = Math.min(...[...left.values()].map(({ after }) => after)) + 1;
-  for await (const { id } of lines(from)) left.delete(id);
+  for await (const { id } of lines(Math.min(...[...left.values()].map(({ after }) => after)) + 1)) left.delete(id);
   return [...left.values()];
 }
 

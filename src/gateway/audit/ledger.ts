@@ -104,7 +104,6 @@ export class Ledger {
     this.#reopen();
   }
 
-  /** Throws when the path leads to another file. */
   mustBeThere(): void {
     mustBeThere(this.dir, this.state.file);
   }

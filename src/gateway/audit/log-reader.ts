@@ -6,10 +6,7 @@ import type { RequestLine } from "./request-line.js";
 const chunkSize = 256 * 1024;
 const newline = 10;
 
-/**
- * Reads the lines of a log file, also while it grows. Unlike text/line-reader.ts it keeps lines as bytes, because a line that was
- * tampered with may not be UTF-8, and reads an unfinished last line again when it is asked for more.
- */
+/** Also reads a growing file. Unlike LineReader it keeps bytes: a line that was tampered with may not be UTF-8. */
 export class LogReader {
   /** Bytes after the last whole line, once the end was reached. */
   torn = 0;

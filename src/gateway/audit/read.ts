@@ -5,10 +5,7 @@ import { type LogReader, requestIn, seqOf } from "./log-reader.js";
 import type { RequestLine } from "./request-line.js";
 import { inodeOf, type LogFile, openFiles } from "./snapshot.js";
 
-/**
- * The lines from a seq on, oldest first, read in pieces. Damaged lines are skipped (`verifyRequestLog` reports them), and so is a
- * line that is being written.
- */
+/** Oldest first. Skips damaged lines (`verifyRequestLog` reports them) and a line that is still being written. */
 export async function* readRequestLines(
   dir: string,
   { from = 1 }: { from?: number } = {},
@@ -18,8 +15,7 @@ export async function* readRequestLines(
 
 /** The files that may have the seq or a later one: an old file ends where the next begins. */
 function since(files: readonly LogFile[], from: number): LogFile[] {
-  const next = (index: number) => files[index + 1]?.first ?? Number.POSITIVE_INFINITY;
-  return files.filter((_, index) => next(index) > from);
+  return files.filter((_, index) => (files[index + 1]?.first ?? Number.POSITIVE_INFINITY) > from);
 }
 
 async function* linesFrom(reader: LogReader, from: number): AsyncGenerator<RequestLine> {

@@ -35,7 +35,6 @@ export interface RequestLine {
 
 /** A line before it is sealed in the chain. */
 export type OpenLine = Omit<RequestLine, "seq" | "hash">;
-
 const maxText = 200;
 
 /**
@@ -71,5 +70,4 @@ export function requestLine(call: GatewayCall, ending: CallOutcome): OpenLine {
 
 /** A text that a caller chose: cut, and without gateway keys. */
 const typed = (text: string): string => keyless(text.slice(0, 2 * maxText)).slice(0, maxText);
-
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 100) / 100;

@@ -58,7 +58,6 @@ export class Snapshot {
   }
 }
 
-/** Opens the selected files of a snapshot, one after the other. */
 export async function* openFiles(
   dir: string,
   select: (files: readonly LogFile[]) => readonly LogFile[],

@@ -5,7 +5,6 @@ import { type Head, readHead } from "./head.js";
 import { unsealed } from "./log-reader.js";
 import { type LogFile, Snapshot } from "./snapshot.js";
 
-/** The place where the log was changed, and the evidence. */
 export interface BadPlace {
   file: string;
   /** From 1 on; 0 when there is none. */

@@ -2,7 +2,6 @@ import { type GatewayKey, roles } from "../../state/gateway-keys.js";
 
 export { type GatewayKey, roles };
 export type Role = GatewayKey["role"];
-
 export type KeyState = "active" | "expired" | "revoked";
 
 export function stateOf({ revoked_at, expires_at }: GatewayKey, now: Date): KeyState {

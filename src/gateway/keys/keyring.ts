@@ -14,7 +14,7 @@ export interface Signing {
   secret: Secret;
   /** What it signed with before a rotation, while that is still valid. */
   former?: Secret;
-  /** Why the key is not valid any more: to be told only to a caller who can sign with it. */
+  /** Why the key is not valid any more: only for a caller who can sign with it. */
   ended?: Refusal;
 }
 
@@ -52,7 +52,6 @@ export class Keyring {
     this.#store = gatewayKeyStore(configDir);
   }
 
-  /** The key behind a bearer, or a refusal. */
   whose(bearer: string | undefined): GatewayKey {
     if (!bearer) throw missing();
     const key = this.#find(bearer);
@@ -90,7 +89,7 @@ export class Keyring {
     try {
       const seen = stampOf([this.#store.path, this.secrets.path]);
       if (this.#ring?.seen !== seen) this.#ring = { seen, ...this.#load() };
-      // For all requests of the same turn of the loop: nobody can know of a change made meanwhile.
+      // For all requests of the same turn of the loop: no caller can know of a change made meanwhile.
       this.#isFresh = true;
       setImmediate(() => {
         this.#isFresh = false;

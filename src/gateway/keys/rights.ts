@@ -27,7 +27,6 @@ export function requireRight(key: GatewayKey, right: Right): void {
   );
 }
 
-/** An agent, or its proxy. */
 export interface Usable {
   host: string;
   name: string;
@@ -37,7 +36,7 @@ export interface Usable {
 const ofProxy = "/proxy";
 
 /**
- * A pattern without a host matches the agent's name on any host. A proxy spends somebody's subscription and may be added long after
+ * A pattern without a host matches the agent's name on any host. A proxy spends a person's subscription and may be added long after
  * the key was created, so it needs a pattern of its own: `ada/proxy`.
  */
 export const mayUse = ({ agents }: GatewayKey, { host, name, proxied = false }: Usable): boolean =>

@@ -3,7 +3,6 @@ import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncDirectory } from "../../state/atomic-file.js";
 
-/** A file of whole lines that grows at its end. */
 export interface NonceFile {
   /** Resolves when the lines are on the disk. A failure leaves none of them. */
   append(lines: string): Promise<void>;

@@ -22,7 +22,6 @@ interface PendingNonce {
 
 /** Some hundred megabytes at worst; a thousand signed requests a second for as long as they must be remembered. */
 const defaultMax = 1_000_000;
-
 const generationOf = (stamp: number): number => Math.floor(stamp / window);
 const firstAfter = (generation: number): number => (generation + 1) * window;
 /** All its stamps are too old to be accepted. */

@@ -36,8 +36,7 @@ export function relay(relaying: RelayOptions): Server {
     try {
       mustBeTool(request, relaying.local);
       // The signature covers the whole body.
-      const body = await readBody(request, response, gone.signal);
-      const answer = await send(request, body, gone.signal);
+      const answer = await send(request, await readBody(request, response, gone.signal), gone.signal);
       response.writeHead(answer.statusCode ?? 502, passedOn(answer.headers));
       response.flushHeaders();
       pipeline(answer, response, () => {});
@@ -119,7 +118,6 @@ function mustBeTool({ headers, url = "" }: IncomingMessage, local: Secret | unde
 }
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
-
 const isHere = (host = ""): boolean => /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(host);
 
 function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {

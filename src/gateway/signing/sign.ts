@@ -33,7 +33,6 @@ export interface SignedFields {
 
 /** Of the scheme; older programs sign by `v1`. */
 export type SignatureVersion = "v1" | "v2";
-
 /** The names of the headers that are signed, in their order. */
 export type CoveredHeaders = readonly string[];
 
@@ -76,7 +75,6 @@ export interface UnsignedRequest {
   covered: CoveredHeaders;
 }
 
-/** The headers that make a request a signed one. */
 export function signedHeaders(secret: Secret, { keyId, now, ...request }: UnsignedRequest): Record<string, string> {
   const stamp = String(unixSeconds(now));
   return {

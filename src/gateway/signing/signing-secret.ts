@@ -2,7 +2,6 @@ import { createHmac } from "node:crypto";
 import { Secret } from "../../secret.js";
 import { partsIn } from "../keys/mint.js";
 
-/** What signs a key's requests. */
 export interface Signer {
   /** The key's id, which is public. */
   id: string;

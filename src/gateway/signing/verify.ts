@@ -59,10 +59,7 @@ export function mustBeSignable(
   return { ...signing, said };
 }
 
-/**
- * The key that signed a request, which is then known to be unchanged, recent and no replay. Only a valid signature uses its nonce up;
- * otherwise anybody could use up the nonces of others.
- */
+/** Proves a request unchanged, recent and no replay. Only a valid signature uses up a nonce, so strangers cannot. */
 export async function mustBeSigned(
   request: Request,
   { nonces, covered, ...parts }: VerifierParts,

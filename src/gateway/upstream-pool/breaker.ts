@@ -3,10 +3,7 @@ import type { Refusal } from "../refusal.js";
 // Milliseconds.
 const pause = 1000;
 
-/**
- * A circuit breaker. After a failure no request tries for a moment, then one does; meanwhile all others get the known
- * failure at once.
- */
+/** A circuit breaker: after a failure and a pause one request tries; all others get the known failure at once. */
 export class Breaker {
   #failure: Refusal | undefined;
   #until = 0;

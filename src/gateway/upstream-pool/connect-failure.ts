@@ -1,7 +1,6 @@
 import { asFault, type Fault, type FaultName } from "../../errors.js";
 import { Refusal, shuttingDown } from "../refusal.js";
 
-/** Why an upstream cannot be reached. */
 export interface ConnectFailure {
   refusal: Refusal;
   /** It affects every agent of the host. */

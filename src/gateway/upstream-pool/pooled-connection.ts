@@ -3,7 +3,6 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Secret } from "../../secret.js";
 
-/** Reported to the pool that the connection belongs to. */
 export interface PooledConnectionEvents {
   free(connection: PooledConnection): void;
   /** The upstream rejected the bearer. */

@@ -44,10 +44,7 @@ interface OpenedEndpoint {
   stream: Duplex;
 }
 
-/**
- * Kept-alive connections to one port of a host, inside SSH. Each is verified when it is opened and belongs to the same process
- * until it ends, so a request on it needs no further check.
- */
+/** Kept-alive connections to one port, inside SSH. Verified when opened, each belongs to one process until it ends. */
 export class UpstreamPool {
   readonly #options: Required<Omit<UpstreamPoolOptions, "onAttempt">> & Pick<UpstreamPoolOptions, "onAttempt">;
   #ownBreaker = new Breaker();

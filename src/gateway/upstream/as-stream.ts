@@ -12,7 +12,6 @@ interface Item {
   content?: unknown;
 }
 
-/** A whole chat completion as a stream. */
 export function chatAsStream(body: Buffer): string {
   const { choices = [], usage, ...head } = objectFrom<ChatCompletion>(body.toString()) ?? {};
   const chunk = (parts: object[], more: object = {}) =>
@@ -30,7 +29,7 @@ export function chatAsStream(body: Buffer): string {
   ].join("");
 }
 
-/** The same for an answer of /v1/responses, with its events in the order that clients expect. */
+/** Has its events in the order that clients expect. */
 export function responseAsStream(body: Buffer): string {
   const response = objectFrom<{ output?: unknown }>(body.toString()) ?? {};
   const output: Item[] = Array.isArray(response.output) ? response.output : [];

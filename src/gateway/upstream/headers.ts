@@ -31,7 +31,6 @@ export function headersFor(
   return sent;
 }
 
-/** The agent's headers that the caller gets. */
 export function headersBack(
   { headers }: IncomingMessage,
   { dialect: { headerPrefix, errorHeader }, ids }: { dialect: UpstreamDialect; ids: ScopedIds },

@@ -65,7 +65,7 @@ export function pass(exchange: Exchange, connection: PooledConnection, passing: 
         connection.destroy();
         stream?.stop();
         if (exchange.response.headersSent && !stream) return cut(exchange, refusal, soFar());
-        // An agent that does not stream continues when its caller leaves, and nobody learns what it used.
+        // An agent that does not stream continues when its caller leaves, and its usage stays unknown.
         const left = refusal === clientGone && {
           input: passing.input,
           output: passing.output,
@@ -128,7 +128,6 @@ function startRequest(connection: PooledConnection, options: RequestOptions): Cl
 }
 
 const tooLong = (): Refusal => new Refusal(502, "answer_too_large", "The answer is too long.");
-
 const notAnAnswer = (why: string): Refusal => new Refusal(502, "upstream_error", `The agent gave no answer: ${why}.`);
 
 function brokeOff(): Refusal {
@@ -166,10 +165,7 @@ async function whole(
   else stream.answer(headers, verdict.body);
 }
 
-/**
- * Writes each chunk as it comes. Text that may turn out to be a failure, and the end of the answer, wait until the answer is
- * complete and its line is in the log.
- */
+/** Writes chunks as they come, but holds possible failures and the answer's end until its line is in the log. */
 function streamed(exchange: Exchange, answer: IncomingMessage, passing: PassOptions, giveUp: (why: Refusal) => void) {
   const { input, agent, from, ids } = passing;
   const { response, call, parts, traffic, signal } = exchange;

@@ -5,10 +5,8 @@ interface Response {
   id?: unknown;
 }
 
-/** The id of a response as callers know it. */
 export type RenameId = (id: string) => string;
 
-/** Renames the response in events that contain it. */
 export const withResponseIds =
   (rename: RenameId): EventRewriter =>
   (event) => {

@@ -7,7 +7,6 @@ import type { AnswerKind } from "./pass.js";
 
 // Milliseconds. Until then a failure still has its own HTTP status; clients give up after thirty seconds or more.
 const untilKeepalive = 10_000;
-
 const head = { "content-type": "text/event-stream", "cache-control": "no-cache" };
 
 /** Makes a stream of a whole answer, for agents that do not stream text. Comments keep the connection alive until it comes. */
@@ -52,6 +51,5 @@ export async function failRestream(
   stream.stop();
   if (!exchange.response.headersSent) return exchange.refuse(refusal, tokens);
   const { status, code } = refusal;
-  const trouble = await exchange.conclude({ status, code, ...(tokens && { tokens }) });
-  stream.fail(trouble ?? refusal);
+  stream.fail((await exchange.conclude({ status, code, ...(tokens && { tokens }) })) ?? refusal);
 }

@@ -29,12 +29,10 @@ function tokensReported(usage: TokenUsage | null | undefined): Tokens | undefine
 
 /** Any number that can be counted with; the allowance judges how much of it is believable. */
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-
 const estimated = (input: number, bytes: number): Tokens => ({ input, output: tokensInBytes(bytes), estimated: true });
 
 // Characters. Failures are recognised by how their text begins.
 const beginning = 400;
-
 const endOfText = new Set<string>(["response.output_text.done", "response.content_part.done"]);
 const endOfResponse = new Set<string>(["response.completed", "response.failed", "response.incomplete"]);
 
@@ -48,7 +46,6 @@ export class StreamTap {
   response: string | undefined;
   /** The latest version of the response that the stream is about. */
   lastResponse: ResponseObject | undefined;
-  /** The number of the last event. */
   sequence = -1;
   #reported: Tokens | undefined;
   /** Bytes of everything that counts as output. */

@@ -2,7 +2,6 @@ import { command, flag, type Noun, optional, required, text } from "../../comman
 import { agentName, sudoOption } from "../../shared-options.js";
 
 const lists = ["table", "json", "yaml"] as const;
-
 const takesEffect = "A running agent uses it from its next request on; nothing is restarted.";
 
 export const show = command({

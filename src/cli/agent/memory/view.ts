@@ -10,14 +10,12 @@ interface Invocation {
   options: { sudoPasswordFile?: string | undefined };
 }
 
-/** Reads the named file, or all files, from the host. */
 export const readMemory = ({ args, options }: Invocation, clm: Context): Promise<MemoryCopy[]> =>
   withSession({ ...clm, ...options }, async (session) => {
     const target = await memoryTarget(session, args.name);
     return readFiles(session, target, args.file === undefined ? target.files : [target.file(args.file)]);
   });
 
-/** A memory file in JSON; without its text. */
 export function toJson({ file, content, digest }: MemoryCopy) {
   return {
     file: file.name,
@@ -52,7 +50,6 @@ export function infoView(now: Date): View<MemoryCopy> {
   };
 }
 
-/** A line about the file, and its text. */
 export function describe(copy: MemoryCopy): string {
   const { file, exists, length, limit, entries, summary } = toJson(copy);
   const head = `${file}: ${summary}`;

@@ -3,7 +3,6 @@ import type { ProxyStatus } from "../../../flows/agent/proxy/status.js";
 import type { Agent } from "../../../state/agents.js";
 import { describe } from "../../describe.js";
 
-/** The name of its models at the gateway. */
 const asModel = ({ ref }: Agent): string => `${ref}/proxy/MODEL`;
 
 export const toJson = (agent: Agent, { provider, port, unit, paths, largest }: AgentProxy): object => ({

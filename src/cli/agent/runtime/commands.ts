@@ -12,7 +12,6 @@ const onAgents = {
 };
 
 const order = "With several agents, one goes first, then the others; the first failure stops those not begun yet.";
-
 const home = choice("WHERE", ["shared", "own"], "Codex' settings: ~/.codex of its user, or a directory for this agent");
 
 export const enable = command({
@@ -52,7 +51,7 @@ ${order}`,
   load: () => import("./enable.js"),
 });
 
-/** What `agent runtime codex` asks for, in words that every runtime has. */
+/** Converts the flags of `agent runtime codex` to the options that every runtime has. */
 export function enableOptions(options: Input<Record<never, never>, NonNullable<typeof enable.options>>["options"]) {
   const { codexVersion: version, codexFile: file, codexHome: home, mirror, noMirror, installCodex } = options;
   const { permissions, auxiliary, skipChat } = options;

@@ -20,9 +20,8 @@ export const run: Handler<typeof login> = ({ args, options }, clm) => {
   return runOnAgents(login, { args, options }, clm, {
     pace,
     run: async (session, ref) => {
-      const apiKey = withApiKey ? await keyFrom(session) : undefined;
       return loginRuntime(session, ref, {
-        apiKey,
+        apiKey: withApiKey ? await keyFrom(session) : undefined,
         home: loginHome(options),
         onLine: (line) => session.ui.note(line),
       });

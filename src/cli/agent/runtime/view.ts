@@ -29,7 +29,6 @@ export function describeStatus(status: RuntimeStatus): string[] {
   return lines.map(([title, value]) => `${`${title}:`.padEnd(13)}${value || "-"}`);
 }
 
-/** In one line, for a list of many. */
 export function inBrief(status: RuntimeStatus): string {
   const { type, report, checks } = status;
   const missing = checks.filter(({ result }) => result === "fail").map(({ id, reason }) => `${id}: ${reason}`);
@@ -46,7 +45,6 @@ export const hasAnswered = (proofs: Proof[]): boolean =>
 export const wouldChange = (changes: Change[], subject: string): string[] =>
   subject === "" ? changes.map((change) => `would change ${changeText(change)}`) : [];
 
-/** The changes; in a dry run line by line. */
 export function printChanges(clm: Context, changes: Change[]): void {
   const lines = changes.flatMap((change) => [
     `${clm.dryRun ? "would change" : "changed"} ${changeText(change)}`,

@@ -4,7 +4,6 @@ import type { Context } from "../../command.js";
 import { dryRunLines, printResult } from "../print-result.js";
 import { nextCommand } from "../view.js";
 
-/** Prints the result of `secret set`, `remove` and `import`, and how to write it to the host. */
 export function printStored(clm: Context, result: SecretResult, apply: boolean): void {
   const { agent, ...data } = result;
   for (const line of resultLines(result, apply, clm.dryRun)) clm.ui.note(line);

@@ -9,9 +9,8 @@ import { messageData, sessionData } from "./view.js";
 
 export const run: Handler<typeof show> = async ({ args, options }, clm) => {
   const { full, sudoPasswordFile } = options;
-  const which = { ids: [args.id], all: false };
   await withSession({ ...clm, sudoPasswordFile }, async (session) => {
-    for await (const transcript of readTranscripts(session, args.name, which)) {
+    for await (const transcript of readTranscripts(session, args.name, { ids: [args.id], all: false })) {
       clm.show(toJson(transcript), () =>
         conversation(transcript, { full, hidden: (text) => clm.ui.redact(plain(text)) }),
       );

@@ -7,7 +7,7 @@ import { clock } from "./view.js";
 export interface TextOptions {
   /** Nothing is shortened. */
   full: boolean;
-  /** Takes what is secret out of a text. Comes before shortening: half a secret is not recognised any more. */
+  /** Redacts a text. Runs before shortening: half a secret is not recognised any more. */
   hidden: (text: string) => string;
 }
 
@@ -15,7 +15,6 @@ export interface TextOptions {
 const callLength = 120;
 const toolLength = 300;
 
-/** A conversation for a person. */
 export function conversation({ chat, messages }: Transcript, options: TextOptions): string {
   const { id, source, title, model, started, lastActive, tokens, parent } = chat;
   const facts = [
@@ -44,7 +43,6 @@ function messageText({ role, at, text, calls, tool }: SessionMessage, { full, hi
   );
 }
 
-/** A conversation as Markdown, with everything in it. */
 export function markdown({ agent, chat, messages }: Transcript): string {
   const { id, source, title, model, started, lastActive, parent } = chat;
   const facts = [
@@ -61,9 +59,8 @@ export function markdown({ agent, chat, messages }: Transcript): string {
 
 function section({ role, at, text, calls, tool }: SessionMessage): string {
   const head = `## ${[role, tool].filter(Boolean).join(" ")}${at ? ` (${clock(at)})` : ""}`;
-  const body = role === "tool" ? fenced(text) : text;
   const called = calls.map(({ name, arguments: given }) => `Called ${oneLine(name)}:\n\n${fenced(given)}`);
-  return [head, ...[body, ...called].filter((part) => part !== "")].join("\n\n");
+  return [head, ...[role === "tool" ? fenced(text) : text, ...called].filter((part) => part !== "")].join("\n\n");
 }
 
 const oneLine = (text: string): string => text.replace(/\s+/g, " ");
@@ -71,7 +68,6 @@ const oneLine = (text: string): string => text.replace(/\s+/g, " ");
 /** Between fences that are longer than any in it. */
 function fenced(text: string): string {
   if (text === "") return "";
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
-  const fence = "`".repeat(longest + 1);
+  const fence = "`".repeat(Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length)) + 1);
   return `${fence}\n${text.replace(/\n$/, "")}\n${fence}`;
 }

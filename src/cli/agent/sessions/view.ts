@@ -62,5 +62,5 @@ export function hitView(text: string, hidden: (text: string) => string, empty: s
   };
 }
 
-/** `2026-01-31 08:00:00`, in UTC as everything else that clm tells. */
+/** `2026-01-31 08:00:00`, in UTC like all output of clm. */
 export const clock = (time: string | null): string | undefined => time?.replace("T", " ").replace(/\.\d+Z$/, "");

@@ -26,8 +26,7 @@ export const run: Handler<typeof audit> = async ({ options }, clm) => {
   const most = limit ?? (since === undefined ? (follow ? 10 : 50) : undefined);
   if (follow) return followLog(clm, filter, most);
   const isAll = Object.values(filter).every((value) => value === undefined);
-  const nothingYet = { ...view, empty: "No requests yet." };
-  clm.list(await lastRequests(clm.configDir, filter, most), isAll ? nothingYet : view);
+  clm.list(await lastRequests(clm.configDir, filter, most), isAll ? { ...view, empty: "No requests yet." } : view);
 };
 
 async function followLog(clm: Context, filter: RequestFilter, limit: number | undefined): Promise<number> {
@@ -58,7 +57,6 @@ interface RequestFilter {
 
 const dirOf = (configDir: string): string => join(configDir, "gateway");
 
-/** The last matching requests, oldest first. */
 async function lastRequests(configDir: string, filter: RequestFilter, limit?: number): Promise<RequestLine[]> {
   const found = await lastRequestLines(dirOf(configDir), { limit, since: filter.since, matches: matcherOf(filter) });
   // A mistyped key would otherwise look like an unused one.
@@ -66,7 +64,6 @@ async function lastRequests(configDir: string, filter: RequestFilter, limit?: nu
   return found;
 }
 
-/** The last matching requests, and then each one that ends. */
 async function* followRequests(
   configDir: string,
   filter: RequestFilter,

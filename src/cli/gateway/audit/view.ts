@@ -34,7 +34,6 @@ export const view: View<RequestLine> = {
 const tokensText = ({ input, output, estimated, claimed }: NonNullable<RequestLine["tokens"]>): string =>
   `${estimated ? "~" : claimed ? "!" : ""}${input}+${output}`;
 
-/** One request per line, for --follow. */
 export function requestRow({ screen }: Context): (line: RequestLine) => string {
   const dyed = (style: keyof Paint | undefined, text: string) => (screen && style ? screen.paint[style](text) : text);
   return (line) =>

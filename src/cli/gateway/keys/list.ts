@@ -9,7 +9,6 @@ import type { Handler, View } from "../../command.js";
 import type { list } from "./commands.js";
 import { dollars } from "./money.js";
 
-/** A key without its hash, with its state and usage. */
 interface KeySummary extends Omit<GatewayKey, "hash" | "former"> {
   state: KeyState;
   /** Until when the secret from before a rotation is valid. */

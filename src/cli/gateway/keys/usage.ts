@@ -81,5 +81,4 @@ const keyName = ({ keys }: GatewayKeys, id: string): string =>
 
 /** `before` is older than every day. */
 const inOrder = (a: string, b: string): number => Number(b === before) - Number(a === before) || (a < b ? -1 : 1);
-
 const asData = ({ nano, ...totals }: Totals) => ({ ...totals, usd: nano / 1e9 });

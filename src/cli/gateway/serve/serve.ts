@@ -23,7 +23,7 @@ export const run: Handler<typeof serve> = async ({ options }, clm) => {
   return 0;
 };
 
-/** Tells what becomes of it: to a person in words, to a program as one line of JSON each. */
+/** Prints an event: a sentence for a person, one line of JSON for a program. */
 function tell(clm: Context, happening: GatewayEvent): void {
   if (clm.format === "json") clm.ui.data(machine(clm, happening), jsonLine);
   else tellPerson(clm, happening);

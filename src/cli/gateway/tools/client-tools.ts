@@ -1,7 +1,6 @@
 import type { ToolTarget } from "../../../flows/gateway/environment.js";
 import { quote } from "../../../quote.js";
 
-/** Clients of the gateway that settings are printed for. */
 export const tools = ["codex", "aider", "cline", "curl", "python", "node", "shell"] as const;
 export type Tool = (typeof tools)[number];
 
@@ -100,10 +99,8 @@ export OPENAI_MODEL=${quote(model)}${noProxy ? `\nexport NO_PROXY="\${NO_PROXY:+
 export const settingsFor = (tool: Tool, target: ToolTarget): ToolSettings[] =>
   settings[tool](target).map((each) => ({ tool, ...each }));
 
-/** The settings of one tool, or of all. */
 export const settingsOf = (tool: Tool | "all", target: ToolTarget): ToolSettings[] =>
   (tool === "all" ? tools : [tool]).flatMap((each) => settingsFor(each, target));
 
-/** Each below a line that says where it goes. */
 export const settingsText = (all: ToolSettings[]): string =>
   all.map(({ tool, where, text }) => `# ${tool}: ${where}\n${text}\n`).join("\n");

@@ -88,8 +88,7 @@ function patternsFrom(texts: string[]): string[] {
   const patterns = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ""))];
   const bad = patterns.findIndex((pattern) => !patternForm.test(pattern));
   if (patterns.length === 0 || bad >= 0) {
-    const which = bad < 0 ? "--agents is empty" : `pattern ${bad + 1} of --agents is invalid`;
-    throw new Fault("bad-input", which, {
+    throw new Fault("bad-input", bad < 0 ? "--agents is empty" : `pattern ${bad + 1} of --agents is invalid`, {
       why: [
         "patterns are NAME or HOST/NAME with * and ?, separated by commas: 'web-*,lab-1/ada'; '*' is every agent",
         "a pattern that ends with /proxy is for the proxies of agents: 'ada,ada/proxy'",

@@ -5,10 +5,7 @@ import type { Session } from "../../session.js";
 import { mustBeActive } from "../active-key.js";
 import { keyStoreOf, newSecretFor, tidySigning } from "./secrets.js";
 
-/**
- * Gives a key another secret; its name, limits and usage stay. The old secret ends at once, or after the grace period; one from an
- * earlier rotation ends now.
- */
+/** Replaces a key's secret. The old one ends at once or after the grace period; one before it ends now. */
 export async function rotateGatewayKey(
   session: Session,
   word: string,

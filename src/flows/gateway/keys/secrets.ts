@@ -36,8 +36,7 @@ export async function newSecretFor(
   const { secrets, ui, now } = session;
   const key = newKeyFor(id);
   ui.hide(key);
-  const pepper = await pepperOf(session, others, now());
-  const hash = hashOf(pepper, key.reveal()).toString("hex");
+  const hash = hashOf(await pepperOf(session, others, now()), key.reveal()).toString("hex");
   const signer = signed ? signerOf(key) : undefined;
   if (signer) {
     ui.hide(signer.secret);
@@ -57,7 +56,7 @@ export async function tidySigning({ secrets }: Session, { keys }: GatewayKeys, n
 }
 
 function usedBy(key: GatewayKey, now: Date): string[] {
-  // Also of a revoked key: only a caller with a valid signature is told that it is revoked.
+  // Also of a revoked key: only a caller with a valid signature learns that it is revoked.
   if (!key.signed) return [];
   return [key.hash, ...(key.former && formerOpens(key, now) ? [key.former.hash] : [])].map(signingName);
 }

@@ -6,7 +6,6 @@ import { Fault } from "../../../errors.js";
 import { type CoveredHeaders, signedHeaders } from "../../../gateway/signing/sign.js";
 import type { Signer } from "../../../gateway/signing/signing-secret.js";
 
-/** What a gateway answers to a key. */
 export interface GatewayProbe {
   /** Models that the key may use. */
   models: string[];

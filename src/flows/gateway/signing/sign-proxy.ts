@@ -27,14 +27,12 @@ export interface SignProxyState {
   keyId: string;
   gateway: string;
   target: ToolTarget;
-  /** The gateway's answer to this key, when the proxy started. */
   probe: GatewayProbe;
   /** The local key, if it was generated: to be printed once. */
   made: Secret | undefined;
   open: boolean;
 }
 
-/** Serves a local port that signs requests for tools that cannot, until it is stopped. */
 export async function signProxy(
   session: Session,
   asked: SignProxyOptions,
