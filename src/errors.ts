@@ -1,9 +1,4 @@
-/**
- * Everything that can go wrong, in one table: who must act, the stable code, and the exit code.
- *
- * A `Fault` is thrown where the problem is found and printed once, at the top. It says what happened, why we think so,
- * and the exact command to type next.
- */
+/** Every fault in one table: who must act, stable code, exit code. Thrown where found, printed once at the top. */
 
 export type Who = "user" | "host" | "remote" | "trust" | "integrity" | "lock" | "interrupted" | "bug";
 
@@ -87,7 +82,6 @@ export const faults = {
 export type FaultName = keyof typeof faults;
 
 export interface FaultDetails {
-  /** Why we think so: one or more short lines. */
   why?: string | string[];
   /** The exact command to type next. */
   next?: string | string[];
@@ -119,7 +113,6 @@ export class Fault extends Error {
     this.data = { ...details.data, ...(this.flag !== undefined && { flag: this.flag }) };
   }
 
-  /** A copy with these members replaced, and this fault as its cause. */
   with({ message = this.message, why = this.why, next = this.next, data = this.data }: FaultChanges): Fault {
     return new Fault(this.fault, message, { why, next, data, flag: this.flag, cause: this });
   }

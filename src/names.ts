@@ -49,7 +49,6 @@ export function gatewayKeyNameFrom(text: string): string {
 
 const labelKey = /^[a-z0-9][a-z0-9._/-]{0,62}$/i;
 const labelValue = /^[a-z0-9._-]{0,63}$/i;
-
 export type Label = [key: string, value: string];
 
 /** `k=v` as the user types it. */

@@ -1,6 +1,5 @@
 import { Fault } from "./errors.js";
 
-/** What can stand for a word of a command line. */
 export type Word = string | number;
 
 // Unquoted these mean themselves in every shell; note that `=`, `~`, `%` and `^` do not in zsh, csh or fish.
@@ -10,10 +9,8 @@ const plain = /^[A-Za-z0-9_./:@,+-]+$/;
 const unsayable = /\0|\p{Surrogate}/u;
 
 /**
- * One word of shell text that any shell reads back as exactly `word`.
- *
- * Quotes, backslashes and `!` stand outside the single quotes, each behind a backslash: fish reads `'\\'` as one
- * backslash and csh finds history in `'!'`, so this is the one spelling that a login shell of any kind reads alike.
+ * One word of shell text that any shell reads back as exactly `word`. Quotes, backslashes and `!` stand outside the
+ * single quotes, each behind a backslash: fish reads `'\\'` as one backslash and csh finds history in `'!'`.
  */
 export function quote(word: Word): string {
   const text = String(word);

@@ -3,7 +3,6 @@
  * a refusal must not hit harmless settings, and a diff on screen hides too much rather than too little.
  */
 
-/** Printed in place of a secret. */
 export const redactedMark = "[secret]";
 
 /** `Bearer …` and `Basic …`. The leading `(?=\S)` keeps the lookbehind linear over long runs of spaces. */
@@ -19,7 +18,6 @@ const privateKeys = [
   /-----BEGIN [A-Z0-9 ]*PRIVATE KEY/g,
 ];
 
-/** Tokens that their issuer made recognisable. */
 const vendorTokens = [
   // A key of clm's own gateway: clm keeps only its hash, so no stored secret would match.
   /\bclm_[a-z0-9]{8}_[A-Za-z0-9_-]{43}/g,
@@ -148,9 +146,7 @@ export const nameHint = "key|token|secret|pass|pwd|credential|creds|auth|header|
 export const opaqueWord = /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{20,}/g;
 /** User and password in a URL, between `//` and `@`. */
 export const urlUserinfo = /(?<=\/\/)([^/\s"'@]+|[^/\s"'@:]*:[^\s"'@]+)(?=@)/g;
-
 const hinted = new RegExp(`${nameHint}|\\benv\\b`, "i");
-
 export const mayNameSecret = (setting: string): boolean => hinted.test(setting) || isSecretName(setting);
 
 /** Any query counts: its parameters need no telling name. */

@@ -19,7 +19,6 @@ export function limit(most: number): Limit {
   };
 }
 
-/** Starts the work for every item, at most `most` at once. */
 export function atMost<Item, Result>(
   most: number,
   items: readonly Item[],
@@ -29,17 +28,13 @@ export function atMost<Item, Result>(
   return items.map((item) => slot(() => work(item)));
 }
 
-/**
- * Does the work for every item, at most `most` at once, and waits for all of them even when some fail: nothing may
- * still be running when the caller reports. Throws the first failure by order of the items.
- */
+/** Waits for all even when some fail: nothing may run on when the caller reports. Throws the first item's failure. */
 export async function inParallel<Item, Result>(
   items: readonly Item[],
   most: number,
   work: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
-  const settled = await Promise.allSettled(atMost(most, items, work));
-  return settled.map((result) => {
+  return (await Promise.allSettled(atMost(most, items, work))).map((result) => {
     if (result.status === "rejected") throw result.reason;
     return result.value;
   });

@@ -8,7 +8,6 @@ export interface ReadOptions {
   tooMuch: () => Fault;
 }
 
-/** Reads a stream to its end, or until `signal` aborts. */
 export async function readAll(stream: Readable, { signal, maxBytes: most, tooMuch }: ReadOptions): Promise<Buffer> {
   const stop = () => stream.destroy();
   signal.addEventListener("abort", stop, { once: true });

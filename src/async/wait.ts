@@ -8,7 +8,6 @@ export interface WaitOptions<T> {
   drop?: (result: T) => void;
 }
 
-/** Waits for `work`, at most `timeout` and until `signal` aborts. */
 export function waitFor<T>(work: Promise<T>, { timeout, late, signal, drop }: WaitOptions<T>): Promise<T> {
   return new Promise((done, failed) => {
     let over = false;

@@ -14,7 +14,6 @@ import type { Release, WorkOptions } from "./types.js";
 
 const homeOf = (release: Release): string => join(paths().cache, `${release}-${recipeDigest(release)}`);
 
-/** Throws when there is no space for a base that has to be made. */
 export async function mustHaveRoomForBase(release: Release): Promise<void> {
   // Removes the rest of an earlier try first, which frees space.
   if (!existsSync(homeOf(release))) await mustHaveRoom(release);

@@ -33,9 +33,7 @@ while :; do
 done`;
 
 const keeperOf = (cgroup: string): string => `${cgroup}.keeper`;
-
 export const isKeeper = (cgroup: string): boolean => cgroup.endsWith(".keeper");
-
 const consoleOf = (host: HostNames): string => join(host.directory, "console.log");
 
 /** Whether both its PID 1 and the nspawn around it run. */
@@ -80,7 +78,6 @@ export async function start(host: HostNames): Promise<void> {
   await new Promise<void>((resolve, reject) => child.on("spawn", resolve).on("error", reject));
 }
 
-/** Kills the host. */
 export async function halt(host: HostNames): Promise<void> {
   await endAll(keeperOf(host.cgroup));
   await endAll(host.cgroup);

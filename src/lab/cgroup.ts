@@ -21,7 +21,6 @@ export async function hierarchies(): Promise<string[]> {
   return named ? [unified.path, named.path] : [unified.path];
 }
 
-/** The cgroups whose name starts with a prefix. */
 export async function cgroupsNamed(prefix: string): Promise<string[]> {
   const found = await Promise.all((await hierarchies()).map((place) => readdir(place)));
   return [...new Set(found.flat().filter((name) => name.startsWith(prefix)))];
@@ -29,10 +28,7 @@ export async function cgroupsNamed(prefix: string): Promise<string[]> {
 
 export interface Member {
   pid: number;
-  /**
-   * leader: PID 1 of the host, to enter it and to end it. holder: the nspawn around it, which sees this machine's
-   * processes. inside: all others.
-   */
+  /** leader: the host's PID 1, to enter or end it; holder: nspawn around it, on this machine; inside: all others. */
   role: "leader" | "holder" | "inside";
 }
 

@@ -30,7 +30,6 @@ export function hasProgram(name: string): boolean {
   return searchPath.split(":").some((directory) => existsSync(join(directory, name)));
 }
 
-/** Runs a local program and returns its output and exit code. */
 export async function attempt(program: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
   stopIfAborted(options.signal);
   if (!hasProgram(program)) throw new Fault("local-setup", `the program '${program}' is not on this machine`);

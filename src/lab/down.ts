@@ -28,10 +28,7 @@ export async function down(name: string, told: WorkOptions = {}): Promise<string
   });
 }
 
-/**
- * Removes all but the record, found by name on the machine: the record may be lost, or never written. Returns the names of
- * the hosts found, or undefined when there was nothing at all.
- */
+/** Removes all but the record, by name: the record may be lost. Returns the hosts found, undefined for nothing. */
 export async function clear(names: LabNames, { progress }: WorkOptions = {}): Promise<string[] | undefined> {
   const cgroups = await cgroupsNamed(names.prefix);
   progress?.("stopping its hosts");

@@ -11,9 +11,7 @@ import type { HostNames } from "./names.js";
 import { isLabName, labNames, splitHostName } from "./names.js";
 import { readRecord } from "./record.js";
 
-/** Enters a lab host without SSH: to inspect one that does not answer, or to break one on purpose. */
-
-/** Runs a program inside a host as root, on the given streams (by default ours), and returns its exit code. */
+/** Runs a program as root in a host, without SSH, which may not answer. Returns the exit code. Default: our streams. */
 export async function enter(name: string, argv: string[], options: { stdio?: StdioOptions } = {}): Promise<number> {
   mustBeRoot(sh`clm lab exec ${name} -- ${argv}`);
   const [program = "", ...args] = await enterCommand(await findHost(name), argv);
@@ -25,7 +23,6 @@ export async function enter(name: string, argv: string[], options: { stdio?: Std
   });
 }
 
-/** Runs a program inside a host as root and returns its output. */
 export async function ask(host: HostNames, argv: string[], options: CommandOptions = {}): Promise<CommandResult> {
   const [program = "", ...args] = await enterCommand(host, argv);
   return attempt(program, args, options);

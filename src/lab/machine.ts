@@ -5,7 +5,6 @@ import { Fault } from "../errors.js";
 import { attempt, hasProgram, run, stopIfAborted } from "./command.js";
 import type { WorkOptions } from "./types.js";
 
-/** Programs a lab needs, with their Debian packages. */
 const needed: [program: string, pkg: string][] = [
   ["mmdebstrap", "mmdebstrap"],
   ["systemd-nspawn", "systemd-container"],
@@ -78,10 +77,7 @@ export async function mustHaveSpace(directory: string, megabytes: number, what: 
 
 const instances = "/proc/sys/fs/inotify/max_user_instances";
 
-/**
- * Every systemd needs several inotify instances of the machine's 128: after about twenty hosts the next fails with "Too
- * many open files".
- */
+/** Every systemd takes several of the machine's 128 inotify instances: after about 20 hosts, "Too many open files". */
 export async function raiseLimits(output?: (line: string) => void): Promise<void> {
   const now = Number(await readFile(instances, "utf8"));
   if (now >= 8192) return;

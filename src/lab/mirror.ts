@@ -1,7 +1,4 @@
-/**
- * This machine's Debian mirror, from its apt configuration. A lab's base comes from the same one: no mirror is named in our
- * code.
- */
+/** This machine's Debian mirror, from its apt configuration. A lab's base uses the same one: clm names no mirror. */
 
 export interface Source {
   uris: string[];
@@ -96,7 +93,6 @@ export function debianAmong(sources: Source[], codename: string): Source | undef
 }
 
 const place = (uri: string): string => uri.replace(/\/+$/, "");
-
 const reachable = (uri: string): boolean => !/^(cdrom|file|copy):/.test(uri);
 
 /** The same mirror with another release, as a deb822 stanza. */
@@ -116,10 +112,7 @@ export function sourceFor(release: string, source: Source, codename: string): st
     .join("");
 }
 
-/**
- * The network settings of `apt-config dump`: proxies, certificates, retries, validity. The rest (indexes, hooks) is specific
- * to this machine.
- */
+/** Network settings of `apt-config dump`: proxies, certificates, retries, validity. The rest is this machine's. */
 export function archiveSettings(dump: string): string {
   const matters =
     /^Acquire::((https?|ftp|tor|socks5h?)::|(Retries|ForceIPv[46]|Check-Valid-Until|Check-Date|M(ax|in)-ValidTime) )/;

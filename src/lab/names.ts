@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { Fault } from "../errors.js";
 
-/** Where labs and their bases are kept. */
 export function paths(env: NodeJS.ProcessEnv = process.env): { labs: string; cache: string } {
   const labs = env.CLM_LAB_DIR || "/var/lib/clm-lab";
   const cache = env.CLM_LAB_CACHE || "/var/cache/clm-lab";

@@ -8,8 +8,6 @@ import { withLock } from "./lock.js";
 import { anyFilter, type LabNames } from "./names.js";
 import { network } from "./subnet.js";
 
-/** Internet for a lab's hosts, by NAT. */
-
 const forwarding = "/proc/sys/net/ipv4/ip_forward";
 
 // Forwarding is a setting of the machine, so this file is too, whatever directory labs are in. It records that forwarding
@@ -87,7 +85,6 @@ async function closeFilter({ filter }: LabNames): Promise<void> {
 interface Rule {
   filter: string;
   program: string;
-  /** Arguments to remove it. */
   removal: string[];
 }
 

@@ -9,10 +9,7 @@ import { address, freeSubnet, gateway, knownNetworks } from "./subnet.js";
 
 const namespace = (name: string): string => `/run/netns/${name}`;
 
-/**
- * Takes a free subnet with a bridge at its first address. Only one clm on this machine chooses at a time, whatever its lab
- * directory; `keep` records it before the next may choose.
- */
+/** Takes a free subnet and makes its bridge. One clm at a time chooses on a machine, until `keep` has recorded it. */
 export async function takeSubnet(names: LabNames, signal: AbortSignal, keep: (subnet: number) => Promise<void>) {
   await withLock("/run/clm-lab", { signal }, async () => {
     const [addresses, routes] = await Promise.all([
@@ -100,6 +97,5 @@ async function namespaceState(netns: string): Promise<"good" | "broken" | "none"
 
 async function ip(lines: string[], netns?: string): Promise<void> {
   if (lines.length === 0) return;
-  const input = `${lines.join("\n")}\n`;
-  await run("ip", [...(netns ? ["-netns", netns] : []), "-batch", "-"], { input });
+  await run("ip", [...(netns ? ["-netns", netns] : []), "-batch", "-"], { input: `${lines.join("\n")}\n` });
 }

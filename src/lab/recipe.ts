@@ -16,10 +16,7 @@ dev-hugepages.mount sys-fs-fuse-connections.mount modprobe@.service`.split(/\s+/
 // Excluded only while the base is made: the setting is removed with the file below.
 const left = ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*"];
 
-/**
- * A folder of packages that apt knows, so that installing one can be tested without internet. The real ffmpeg would need
- * 400 MB of libraries.
- */
+/** Packages known to apt, to test installing without internet. The real ffmpeg would need 400 MB of libraries. */
 const packages = `packages=/var/lib/clm-lab/packages
 mkdir -p "$packages/ffmpeg/DEBIAN" "$packages/ffmpeg/usr/bin"
 cat > "$packages/ffmpeg/DEBIAN/control" << 'END'

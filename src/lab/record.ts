@@ -15,7 +15,6 @@ const labRecord = z.object({
   base: z.string(),
   subnet: z.int(),
   internet: z.boolean(),
-  /** The public key its login user accepts. */
   authorizedKey: z.string(),
   hosts: z.array(z.object({ number: z.int(), hostKey: z.string() })),
 });
@@ -24,7 +23,6 @@ const labRecord = z.object({
 export type LabRecord = z.infer<typeof labRecord>;
 
 const file = "lab.json";
-
 const fileOf = (lab: string): string => join(labNames(lab).directory, file);
 
 /** The record's file, or a temporary copy left by a kill. */

@@ -52,10 +52,7 @@ async function mountRoot(host: HostNames, base: string): Promise<void> {
   await run("mount", ["-t", "overlay", "-o", options, `clm-${host.name}`, root]);
 }
 
-/**
- * Writes the host's identity, only before its first boot: later a path in there may be a link that the host made, which
- * would lead to a file of this machine.
- */
+/** Only before the first boot: later a path may be a link made by the host, which leads to a file of this machine. */
 async function personalise(host: HostNames, { authorizedKey, resolv }: Identity): Promise<void> {
   const root = rootOf(host);
   const write = async (path: string, content: string | Buffer, mode: number, owner = 0) => {

@@ -32,16 +32,11 @@ export const standins = {
 
 export type Standin = keyof typeof standins;
 
-/** The agent type that the stand-ins are of. */
 export const standinType = "hermes";
 
-/** The default on lab hosts. */
 export const defaultStandin: Standin = "2026.7.1";
 
-/**
- * An installer that behaves like that release's and installs a program that behaves like the release: one self-contained
- * bash script, always the same bytes for the same clm.
- */
+/** An installer that behaves like that release's: one self-contained bash script, the same bytes for the same clm. */
 export function standinInstaller(version: Standin): string {
   const { reports, commit } = standins[version];
   const release = [
@@ -52,8 +47,27 @@ export function standinInstaller(version: Standin): string {
   ];
   const modules = {
     __init__: `"""A stand-in for Hermes Agent."""\n\n__version__ = "${reports}"\n__release_date__ = "${version}"\n`,
-    ...{ settings, logs, model, mind, store, turn, stream, responses },
-    ...{ rules, api, channels, listening, environment, mcp, logins, codex, proxy, handoff, gateway, dashboard, main },
+    settings,
+    logs,
+    model,
+    mind,
+    store,
+    turn,
+    stream,
+    responses,
+    rules,
+    api,
+    channels,
+    listening,
+    environment,
+    mcp,
+    logins,
+    codex,
+    proxy,
+    handoff,
+    gateway,
+    dashboard,
+    main,
   };
   const files = [
     ...Object.entries(modules).map(([name, text]): [string, string] => [`hermes_cli/${name}.py`, text]),

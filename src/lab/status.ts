@@ -8,7 +8,6 @@ import { address } from "./subnet.js";
 import type { HostState, Lab, LabHost } from "./types.js";
 import { loginUser } from "./types.js";
 
-/** The state of one lab, or of all. */
 export async function status(name?: string): Promise<Lab[]> {
   const wanted = name === undefined ? await recordedLabs() : [labNameFrom(name)];
   const records = await Promise.all(wanted.map(readRecord));

@@ -1,15 +1,9 @@
 import { Fault } from "../errors.js";
 
-/**
- * Labs use 198.18.0.0/16, reserved by RFC 2544 for tests, so they never hide a real network. Each has a /24, identified by
- * its third byte.
- */
+/** Labs use 198.18.0.0/16, kept for tests (RFC 2544): they hide no real network. Each has a /24 by its third byte. */
 export const network = (subnet: number): string => `198.18.${subnet}.0/24`;
-
 export const gateway = (subnet: number): string => `198.18.${subnet}.1`;
-
 export const address = (subnet: number, host: number): string => `198.18.${subnet}.${10 + host}`;
-
 export const isLabAddress = (text: string): boolean => /^198\.18\.\d+\.\d+$/.test(text);
 
 /** The first subnet that overlaps no address or route of this machine. */

@@ -1,5 +1,4 @@
 export const releases = ["bookworm", "trixie"] as const;
-
 export type Release = (typeof releases)[number];
 
 /** The most hosts a lab can have: `.11` to `.254` of its subnet. */
@@ -39,10 +38,8 @@ export interface Lab {
   hosts: LabHost[];
 }
 
-/** Progress of long work. */
 export interface WorkOptions {
   signal?: AbortSignal | undefined;
-  /** What is being done right now. */
   progress?: ((message: string) => void) | undefined;
   /** A line of the work's own output. */
   output?: ((line: string) => void) | undefined;

@@ -75,7 +75,6 @@ async function enlarge(names: LabNames, record: LabRecord, options: UpOptions): 
 // Twenty hosts take the same 5 s on two cores whether 6 or 20 boot at once; more at once only delay the first ones.
 const atOnce = Math.max(8, 4 * availableParallelism());
 
-/** Starts stopped hosts, and waits for all. */
 async function startHosts(names: LabNames, record: LabRecord, options: UpOptions): Promise<void> {
   const { progress, output, signal } = options;
   const hosts = record.hosts.map(({ number }) => names.host(number));
@@ -107,8 +106,7 @@ async function startHosts(names: LabNames, record: LabRecord, options: UpOptions
     progress?.(`${++up} of ${hosts.length} hosts up`);
     return undefined;
   };
-  const failures = (await inParallel(hosts, atOnce, startOne)).flatMap((fault) => fault ?? []);
-  const [first, ...others] = failures;
+  const [first, ...others] = (await inParallel(hosts, atOnce, startOne)).flatMap((fault) => fault ?? []);
   if (!first) return;
   throw new Fault("unreachable", first.message, {
     why: [...first.why, ...others.map(({ message, why }) => `also: ${message}: ${why[0]}`)],

@@ -13,7 +13,6 @@ export interface HostQuery {
   /** Milliseconds. */
   timeout: number;
   signal: AbortSignal;
-  /** Called for each chunk of output. */
   onData?: () => void;
 }
 
@@ -52,7 +51,10 @@ export async function askHostPartially(root: Shell, script: string, asking: Host
   try {
     const { stderr, code } = await run(root, commandFor(script), {
       // A shared shell runs more commands: its stdin stays open.
-      ...{ stdin: script + stdin, keepStdin: true, timeout, onStdout },
+      keepStdin: true,
+      stdin: script + stdin,
+      timeout,
+      onStdout,
       signal: AbortSignal.any([signal, tooMuch.signal]),
     });
     return { text: text(), fault: brokeOff(asking, stderr, code) };

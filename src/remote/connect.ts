@@ -11,12 +11,11 @@ import { type HostKey, hostKeyFrom, parsePublicKey } from "./host-keys/key.js";
 import { lookupName } from "./host-keys/known-hosts.js";
 import type { Trust } from "./host-keys/trust.js";
 import { type Credentials, loginAttempts } from "./login.js";
-import { type SshSettings, sshSettings } from "./ssh-config.js";
-import { keepAliveFor } from "./ssh-settings.js";
+import { sshSettings } from "./ssh-config.js";
+import { keepAliveFor, type SshSettings } from "./ssh-settings.js";
 import type { Passwords } from "./sudo.js";
 import type { Target } from "./target.js";
 
-/** Everything a connection needs from outside. */
 export interface ConnectOptions {
   trust: Trust;
   credentials: Credentials & Passwords;

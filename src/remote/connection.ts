@@ -21,7 +21,6 @@ export interface Connection extends Shell {
   readonly user: string;
   /** As in Shell; `sudo` overrides how root is reached when the record may be out of date. */
   as(user: string, sudo?: SudoKind): Shell;
-  /** The trusted key the host showed. */
   readonly hostKey: HostKey;
   /** Runs a command as root on a pseudo-terminal; `signal` ends the wait for it. */
   onTerminal(command: string, window: Window, signal: AbortSignal): Promise<TerminalProcess>;
@@ -29,7 +28,6 @@ export interface Connection extends Shell {
   forward(port: number, address?: string, signal?: AbortSignal): Promise<Duplex>;
   close(): void;
   readonly open: boolean;
-  /** Resolves when the connection has ended. */
   readonly closed: Promise<void>;
   /** The fault for code that was using the connection. */
   lost(): Fault;
@@ -49,7 +47,6 @@ export interface Login {
 // sshd needs one fork to answer; one that takes longer than this hangs, or wants us to.
 const defaultStartTimeout = 10_000;
 
-/** Wraps a connected client. */
 export function connection(client: NodeSSH, login: Login): Connection {
   const { target, user, hostKey, passwords, startTimeout = defaultStartTimeout } = login;
   const ssh = client.connection;
@@ -162,7 +159,6 @@ interface ClientInternals {
   _sock: Writable;
 }
 
-/** The part of ssh2's channel that its types leave out. */
 interface ChannelInternals {
   outgoing: { id: number };
   _client: { _protocol: { signal(channel: number, name: string): void } };

@@ -1,4 +1,4 @@
-# Prints what clm wants to know of a host as key=value lines. Read-only, needs no rights, POSIX sh.
+# Prints facts about the host as key=value lines. Read-only, needs no rights, POSIX sh.
 say() { printf '%s=%s\n' "$1" "$2"; }
 
 say user "$(id -un)"

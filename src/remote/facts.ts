@@ -4,7 +4,6 @@ import type { Shell } from "./process.js";
 import { run } from "./run.js";
 import type { SudoKind } from "./target.js";
 
-/** Facts about a host, read just now. */
 export interface Facts {
   user: string;
   hostname: string;

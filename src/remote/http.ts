@@ -4,7 +4,6 @@ import { waitFor } from "../async/wait.js";
 import { Fault } from "../errors.js";
 import type { Connection } from "./connection.js";
 
-/** A request to a server on a host's loopback. */
 export interface HttpRequest {
   method: "GET" | "POST";
   path: string;
@@ -13,7 +12,6 @@ export interface HttpRequest {
   signal: AbortSignal;
 }
 
-/** A port of a host, and how a connection to it is made. */
 export interface RemotePort {
   connection: Connection;
   port: number;
@@ -108,10 +106,7 @@ async function* bodyOf(to: RemotePort, answer: IncomingMessage, signal: AbortSig
   }
 }
 
-/**
- * Whether an answer that ended may be incomplete. Without a length or chunks the end of the connection ends it, and it looks whole
- * wherever SSH was cut; that SSH has ended is known a turn of the loop later.
- */
+/** Whether an ended answer may be cut: without length or chunks it looks whole. SSH's end shows a loop turn later. */
 export async function mayBeCut({ headers }: IncomingMessage, ssh: Readonly<{ open: boolean }>): Promise<boolean> {
   if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined) return false;
   await new Promise(setImmediate);

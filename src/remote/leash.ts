@@ -4,16 +4,12 @@ import library from "./leash.sh?raw";
 const between = 15;
 const timeout = 90;
 
-/**
- * A dead man's switch for a script on a host: its function `beat` returns when stdin closes or falls silent, and the
- * script then ends everything it started. Comments are not sent.
- */
+/** A dead man's switch: its `beat` returns when stdin closes or falls silent; the script then ends all it started. */
 export const leash = `silence=${timeout}\n${library.replace(/^#.*\n/gm, "")}`;
 
 /** The last byte: the work is done, and nothing has to be ended. */
 export const letGo = "!";
 
-/** Sends a beat regularly until it is stopped. */
 export function beating(say: (byte: string) => unknown): () => void {
   const timer = setInterval(() => say("."), between * 1000);
   return () => clearInterval(timer);

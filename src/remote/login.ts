@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { type AnyAuthMethod, type AuthHandlerMiddleware, BaseAgent, createAgent, type ParsedKey, utils } from "ssh2";
 import type { Secret } from "../secret.js";
 
-/** Provides passphrases and passwords; undefined when there is no one to ask. */
+/** Provides passphrases and passwords; undefined when no person can be asked. */
 export interface Credentials {
   passphrase(identity: string): Promise<Secret | undefined>;
   password(login: string): Promise<Secret | undefined>;
@@ -27,9 +27,8 @@ export interface LoginAttempts {
 }
 
 /**
- * The authentication methods in OpenSSH's order: the agent's keys, key files, then a password. Each is prepared only when
- * it is tried, so a passphrase is asked for only after the agent's keys were refused. `waiting` is called around prompts, so
- * that a person's time does not count as the host's.
+ * OpenSSH's order: the agent's keys, key files, then a password. Each is prepared only when tried, so a passphrase is
+ * asked for only after the agent's keys were refused. `waiting` is called around prompts: their time is not the host's.
  */
 export function loginAttempts(
   settings: LoginSettings,
@@ -116,9 +115,8 @@ function parse(content: Buffer, passphrase?: string): ParsedKey | Error {
 }
 
 /**
- * An agent that is not running has no keys. ssh2 would emit an error on the client, which ends the connection although
- * other methods are left. With `only`, other keys of the agent are not offered: sshd gives up after six, and the right
- * one may be the seventh.
+ * An agent that is not running has no keys; ssh2 would end the connection although other methods are left. With `only`,
+ * the agent's other keys are not offered: sshd gives up after six, and the right one may be the seventh.
  */
 class ForgivingAgent extends BaseAgent<ParsedKey> {
   readonly #agent: BaseAgent<ParsedKey>;

@@ -1,6 +1,5 @@
 import type { Fault } from "../errors.js";
 
-/** A time limit for remote work. */
 export interface Deadline {
   /** Aborted with the given fault when the time is up. */
   readonly signal: AbortSignal;
@@ -14,7 +13,6 @@ export class PromptClock {
   #prompts = 0;
   readonly #running = new Set<{ pause(): void; resume(): void }>();
 
-  /** Stops the clock until the answer is there. */
   async whileAsking<T>(answer: Promise<T>): Promise<T> {
     if (this.#prompts++ === 0) for (const each of this.#running) each.pause();
     try {

@@ -4,7 +4,6 @@ import { sh } from "../quote.js";
 import type { Process } from "./process.js";
 import { noSudo, passwordOptions, randomMark, type SudoAccess, sudoTimeout, withProofLine } from "./sudo.js";
 
-/** A terminal's type and size. */
 export interface Window {
   term: string;
   rows: number;
@@ -42,7 +41,6 @@ export async function rootOnTerminal(
 
 // Characters that may come before the marker line.
 const maxPreambleBytes = 64 * 1024;
-
 const nobody = "sudo needs a password, and there is no terminal to prompt on";
 
 interface SudoDialogue {

@@ -6,11 +6,9 @@ import { newNonce } from "./operations/conversation.js";
 import type { Exit, Process, Shell } from "./process.js";
 
 /**
- * A shell that runs several commands in one process, one after the other: each costs a round trip, but no channel, no sudo
- * and no new shell. A command that starts while another runs gets a process of its own; one process is kept.
- *
- * The commands share one stdin, so each must read exactly what is meant for it. Closing stdin ends the process, and the next
- * command starts another one.
+ * A shell that runs commands one after the other in one process: each costs a round trip, not a channel, sudo or shell.
+ * A command that starts while another runs gets its own process; one process is kept. The commands share one stdin, so
+ * each must read exactly its own input. Closing stdin ends the process, and the next command starts another one.
  */
 export async function sharedShell(shell: Shell): Promise<Shell> {
   let idle: Worker | undefined = await open(shell);
@@ -35,7 +33,6 @@ export async function sharedShell(shell: Shell): Promise<Shell> {
 
 const rootShells = new WeakMap<Connection, Promise<Shell>>();
 
-/** The shared root shell of a connection. */
 export function rootShellOf(connection: Connection): Promise<Shell> {
   const known = rootShells.get(connection);
   if (known) return known;
@@ -45,7 +42,6 @@ export function rootShellOf(connection: Connection): Promise<Shell> {
   return made;
 }
 
-/** A process that runs one command after the other. */
 interface Worker {
   isOpen(): boolean;
   end(): void;
@@ -96,8 +92,8 @@ async function open(shell: Shell): Promise<Worker> {
 }
 
 /**
- * Reads a command, and not one byte more: after a colon on the same line or, when it has several, its size and then the command.
- * Says on both streams where it ended, with a word that no command's output can hold. A line cut short is no line to `read`.
+ * Reads a command and not one byte more: after a colon on the same line or, for several lines, after its size.
+ * Marks its end on both streams with a word that no command's output can hold. A line cut short is no line to `read`.
  */
 const reader =
   "exec /bin/sh -c 'IFS= read -r nonce || exit; while IFS= read -r line; do " +
@@ -107,17 +103,14 @@ const reader =
 
 interface Part {
   text: Readable;
-  /** The exit code when the command has ended; nothing when the stream ended before it did. */
+  /** The exit code; undefined when the stream ended before the command did. */
   last: Promise<number | undefined>;
 }
 
 // Bytes between the nonce and the end of its line: an exit code.
 const maxTrailerBytes = 1024;
 
-/**
- * What comes on a stream, in parts that end with a line of the nonce; each is asked for before its command is sent. A host
- * that does not end that line is `broken`.
- */
+/** Parts of a stream that end with a nonce line, each requested before its command. `broken`: that line has no end. */
 function partsOf(stream: Readable, nonce: string, broken: () => void): () => Part {
   let rest: Buffer = Buffer.alloc(0);
   let text = new PassThrough();

@@ -7,17 +7,14 @@ import { quote } from "../quote.js";
 import { type LocalUser, parseSshSettings, type SshSettings } from "./ssh-settings.js";
 import type { Target } from "./target.js";
 
-export type { Hop, SshSettings } from "./ssh-settings.js";
-
 const run = promisify(execFile);
 
 // `Match exec` and name lookups in the user's config take time; more than this is a hang.
 const timeout = 15_000;
 
 /**
- * Asks OpenSSH (`ssh -G`) how it would reach a host, so that `~/.ssh/config` works for clm as for ssh. The host's record
- * is passed as command line options, which OpenSSH ranks above its files. `$CLM_SSH_CONFIG` names another
- * config file, as `ssh -F` does.
+ * Asks OpenSSH (`ssh -G`) how it would reach a host, so that `~/.ssh/config` works as for ssh. The host's record is
+ * passed as options, which OpenSSH ranks above its files. `$CLM_SSH_CONFIG` names another config file, like `ssh -F`.
  */
 export async function sshSettings(
   target: Target,
@@ -29,8 +26,7 @@ export async function sshSettings(
   // From the password database, not $HOME, as OpenSSH does.
   const { homedir: home, username: user } = userInfo();
   const here: LocalUser = { home, user, env };
-  const output = (await askSsh(target, here, debug)) ?? withoutSsh(target, here);
-  const settings = parseSshSettings(output, here);
+  const settings = parseSshSettings((await askSsh(target, here, debug)) ?? withoutSsh(target, here), here);
   if (settings.proxyCommand !== undefined) throw needsProxyCommand(target, settings.proxyCommand);
   const identityFiles = await existing(settings.identityFiles);
   // ssh -G prints an explicit identity first and then leaves the default keys out.

@@ -1,6 +1,5 @@
 import { defined } from "../text/defined.js";
 
-/** A jump host. */
 export interface Hop {
   hostname: string;
   port?: number;

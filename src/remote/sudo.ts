@@ -8,7 +8,7 @@ import type { Connection } from "./connection.js";
 import type { Process, Shell } from "./process.js";
 import type { SudoKind } from "./target.js";
 
-/** Provides the password for sudo; undefined when there is nobody to ask. */
+/** Provides the password for sudo; undefined when no person can be asked. */
 export interface Passwords {
   sudo(login: string): Promise<Secret | undefined>;
 }
@@ -19,7 +19,6 @@ export interface SudoAccess {
   passwords: Passwords;
 }
 
-/** The same host with another user's rights. */
 export function withRightsOf(user: string, door: SudoAccess): Shell {
   const { host, sudo } = door;
   if (user === host.user) return host;
@@ -36,10 +35,7 @@ export function withRightsOf(user: string, door: SudoAccess): Shell {
   }
 }
 
-/**
- * The first line on stdout proves that sudo let us through. Nothing waits for it: the caller writes at once, and when
- * sudo refused, `done` says so.
- */
+/** The first line on stdout proves that sudo succeeded. The caller writes at once; after a refusal `done` says so. */
 async function spawnWithoutPassword(
   host: Connection,
   user: string,
@@ -85,9 +81,8 @@ const talkativeSudo = (host: Connection): Fault =>
   noSudo(host, `it sent more than ${maxPreambleBytes / 1024} KB before it started anything`);
 
 /**
- * sudo asks on stderr with a prompt of our own, so we know when it asks and whether it asks again, which means the
- * password was wrong. Nothing but the password is written before the proof line has come: a line meant for the command
- * would be taken for a second try.
+ * sudo asks on stderr with our own prompt; a second one means the password was wrong. Only the password is written
+ * before the proof line has come: a line meant for the command would be taken for a second try.
  */
 async function spawnWithPassword(
   { host, passwords }: SudoAccess,
@@ -136,9 +131,7 @@ async function spawnWithPassword(
 }
 
 export const passwordOptions = "add --sudo-password-file FILE, or set CLM_SUDO_PASSWORD";
-
 export const randomMark = () => `clm-${randomBytes(8).toString("hex")}`;
-
 export const withProofLine = (proof: string, command: string) => `echo ${proof}; ${command}`;
 
 /** The output after the proof line; none if that line never comes. */

@@ -3,10 +3,9 @@ import { Fault, isFault } from "../errors.js";
 import type { Connection } from "./connection.js";
 
 /**
- * A port on a host's loopback that must belong to one unit. A connection is opened first; then a check on the host, started after
- * it was open, finds which process has it; only then is it handed out. It stays with the process that accepted it and needs no
- * other check, and a process that takes the port after a crash never gets a byte. One check serves all connections that were open
- * when it started.
+ * A port on a host's loopback that must belong to one unit. A connection is opened, then a check on the host finds
+ * which process has it, and only then is it handed out: it stays with that process, and another one that takes the port
+ * after a crash never gets a byte. One check serves all connections that were open when it started.
  */
 export class VerifiedPort {
   #current: Promise<void> = Promise.resolve();

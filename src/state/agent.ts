@@ -1,7 +1,6 @@
 import { anything, boolean, list, object, oneOf, optional, record, type TypeOf, text, whole } from "./shape.js";
 
 const model = object({ provider: text, model: optional(text) });
-
 const stage = object({ result: oneOf("complete", "skipped"), at: text });
 
 /** An agent as recorded under its host. Its secrets are in secrets.json. */
@@ -35,7 +34,7 @@ export const agent = object({
   mcp: optional(record(object({ fields: optional(record(text)), server: optional(record(anything)) }))),
   /** The proxy unit beside the agent's own, and the provider it serves. */
   proxy: optional(object({ provider: text, port: whole(1, 65535) })),
-  /** What runs its turns. When unset, clm leaves the runtime settings in config.yaml alone. */
+  /** The program that runs its turns. When unset, clm leaves the runtime settings in config.yaml alone. */
   runtime: optional(
     object({
       /** `auto`, or the name of another program that runs them. */

@@ -8,7 +8,6 @@ import type { Fleet, Host } from "./hosts.js";
 import type { SecretOwner } from "./secret-owner.js";
 import type { Store } from "./store.js";
 
-/** An agent and its host. */
 export interface Agent {
   name: string;
   host: Host;
@@ -33,7 +32,6 @@ export function refFor({ hosts }: Fleet, host: string, name: string): string {
   return another ? `${host}/${name}` : name;
 }
 
-/** The owner of an agent's secrets in secrets.json. */
 export const secretOwner = ({ name, host, record }: Agent): Extract<SecretOwner, { host: string }> => ({
   host: host.name,
   type: record.type,
@@ -76,10 +74,7 @@ function noAgent(agents: Agent[], word: string): Fault {
   });
 }
 
-/**
- * Changes one agent's record. `change` gets the record as it is in the file now, or undefined; returning undefined
- * removes the record.
- */
+/** Changes one record. `change` gets the file's current record or undefined; returning undefined removes the record. */
 export async function recordAgent(
   hosts: Store<Fleet>,
   { host, name }: { host: string; name: string },

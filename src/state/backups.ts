@@ -5,10 +5,7 @@ import { errnoOf } from "./disk-fault.js";
 
 const kept = 5;
 
-/**
- * Keeps the file that is about to be replaced as the newest backup. A hard link is enough: the replaced file is never
- * written to again.
- */
+/** Keeps the file about to be replaced as the newest backup. A hard link is enough: it is never written to again. */
 export function keepBackup(path: string, directory: string, file: string): void {
   const older = backups(directory, file);
   const number = Number(older[0]?.slice(file.length + 1) ?? 0) + 1;
@@ -48,7 +45,6 @@ export function backups(directory: string, file: string): string[] {
     .sort((a, b) => Number(b.slice(file.length + 1)) - Number(a.slice(file.length + 1)));
 }
 
-/** The newest backup that `isGood`. */
 export function newestGoodBackup(
   directory: string,
   file: string,

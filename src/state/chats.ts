@@ -11,7 +11,6 @@ export type Chats = TypeOf<typeof chats>;
 
 /** `chats.json`: which conversation `clm chat --last` continues. */
 export interface LastChats {
-  /** The id of the last session with an agent. */
   get(host: string, agent: string): string | undefined;
   set(host: string, agent: string, session: string, at: Date): Promise<void>;
   /** Forgets the session of one agent, or of all agents on a host. */

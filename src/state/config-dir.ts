@@ -35,10 +35,7 @@ export const isOurs = ({ uid }: Pick<Stats, "uid">, user: number, env: NodeJS.Pr
 export const writableByOthers = ({ mode, gid }: Pick<Stats, "mode" | "gid">, group = process.getegid?.()): boolean =>
   (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== group);
 
-/**
- * Creates the config directory (0700) if needed, makes it private, and throws when it is not writable. Only commands
- * that change something call it: for readers, a missing directory is an empty fleet.
- */
+/** Makes the directory, private (0700); throws if not writable. To commands that only read, none is an empty fleet. */
 export function openConfigDir(root: string): string {
   try {
     make(root);

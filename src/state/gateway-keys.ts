@@ -43,10 +43,7 @@ export type GatewayKey = TypeOf<typeof key>;
 /** By id. */
 export type GatewayKeys = TypeOf<typeof keys>;
 
-/**
- * `gateway-keys.json`: the keys the gateway accepts. Its lock must not be called `gateway`: a serving gateway holds that
- * one all the time.
- */
+/** `gateway-keys.json`. Its lock must not be called `gateway`: a serving gateway holds that one all the time. */
 export function gatewayKeyStore(dir: string, lock: LockOptions = {}): Store<GatewayKeys> {
   return jsonStore<GatewayKeys>({ dir, file: "gateway-keys.json", shape: keys, empty: () => ({ keys: {} }), lock });
 }

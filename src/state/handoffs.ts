@@ -24,7 +24,6 @@ const handoff = object({
 
 /** A session removed from a target. A turn that is still running there may write it again. */
 const removed = object({ to: object({ host: text, agent: text }), at: text });
-
 const handoffs = object({ handoffs: record(handoff), removed: optional(record(removed)) });
 
 /** A handoff in progress, or one that was interrupted. */
@@ -40,7 +39,7 @@ export interface OpenHandoffs {
   remove(id: string, to: Handoff["to"], at: Date): Promise<void>;
   /** Sessions removed from a target; the next handoff to it checks for them again. */
   removed(to: Handoff["to"]): string[];
-  /** They were checked again. Drops those that no turn can write any more. */
+  /** Drops those of the removed sessions, now checked again, that no turn can write any more. */
   swept(ids: readonly string[], at: Date): Promise<void>;
 }
 

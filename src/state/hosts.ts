@@ -63,7 +63,6 @@ export function hasLabels(labels: readonly Label[]): (host: Host) => boolean {
   return (host) => labels.every(([key, value]) => own(host.labels, key) === value);
 }
 
-/** The fault for a word that matches no host. */
 export function noHost(hosts: readonly Host[], what: string, word = ""): Fault {
   const names = hosts.map(({ name }) => name);
   const none = names.length === 0;

@@ -16,10 +16,7 @@ export type LastStatuses = Record<string, LastStatus>;
 
 const pathIn = (dir: string): string => join(dir, "sightings.json");
 
-/**
- * The last known status of each agent. Only shown to people, so an unreadable or invalid file counts as missing: the next
- * probe writes a new one.
- */
+/** Only shown to people, so an unreadable or invalid file counts as missing: the next probe writes a new one. */
 export function readLastStatuses(dir: string): LastStatuses {
   try {
     const found = readStateFile(pathIn(dir), false);

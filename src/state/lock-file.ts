@@ -21,12 +21,12 @@ import { isAlive, type ProcessId } from "./process-id.js";
  * owner, or `free`. Whoever finds generation g free, or its owner gone, takes the lock by making g+1.
  *
  * Why two processes never both believe they hold it:
- *  1. g+1 is made by link(2) from a complete file: one of several takers wins, and nobody reads half an owner.
+ *  1. g+1 is made by link(2) from a complete file: one of several takers wins, and no reader sees half an owner.
  *  2. Only the holder deletes, only numbers below its own, lowest first. So the highest is never deleted, numbers never
  *     start again, and while g is there g+1 has never been deleted.
  *  3. A taker may sleep between looking at g and making g+1, while others take, free and delete g+1 and go on. Its link
  *     then succeeds on an old number. So after the link it looks again: g must be the file it had seen (by 2 its g+1 is
- *     then the first ever) and g+1 the highest (else somebody went past it). If not, it lets go and starts over. Either
+ *     then the first ever) and g+1 the highest (else another went past it). If not, it lets go and starts over. Either
  *     look would do if reading a directory were one moment; it need not be, so both are made.
  *  4. Generation 0 comes with the directory, by one rename(2), which fails on a directory that holds anything. So the
  *     numbers begin once.
@@ -35,7 +35,6 @@ import { isAlive, type ProcessId } from "./process-id.js";
  * before every write to state. It marks its own open file, never a name, so it cannot disturb the one who took over.
  */
 
-/** Who holds a lock. */
 export interface LockOwner extends ProcessId {
   host: string;
   user: string;
@@ -43,7 +42,6 @@ export interface LockOwner extends ProcessId {
   since: string;
 }
 
-/** A lock's state when it was read. */
 export interface LockState {
   generation: number;
   free: boolean;
@@ -55,7 +53,6 @@ export interface LockState {
   text: string;
 }
 
-/** A lock we hold. */
 export interface Claim {
   generation: number;
   stillMine(): boolean;

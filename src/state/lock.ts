@@ -10,7 +10,7 @@ import { isAlive, thisProcess } from "./process-id.js";
 import { userName } from "./user.js";
 
 export interface LockOptions {
-  /** The command at work, for those who have to wait: `clm host add`. Never its secrets. */
+  /** The running command, shown to those who wait: `clm host add`. Never its secrets. */
   what?: string;
   /** Milliseconds to wait for another to finish. */
   wait?: number;
@@ -19,7 +19,6 @@ export interface LockOptions {
   signal?: AbortSignal;
 }
 
-/** A lock we hold. */
 export interface Lock {
   /** Grows by one with every owner and never starts again. */
   generation: number;
@@ -98,10 +97,7 @@ function attempt(directory: string, terms: Parameters<typeof tryToTake>[1]): Ret
   }
 }
 
-/**
- * Tells that an owner which runs here has shown no heartbeat for `expiry` while we watched. Only time we were awake
- * for counts: after a laptop's sleep or a Ctrl-Z of the whole job, the owner gets its chance to beat first.
- */
+/** Whether a local owner was silent for `expiry` while we were awake: after sleep or Ctrl-Z it gets time to beat. */
 function silenceWatch(expiry: number): (seen: LockState) => boolean {
   let watched = "";
   let silent = 0;
@@ -156,5 +152,4 @@ const takenOver = (name: string) =>
   });
 
 const interrupted = (name: string) => new Fault("interrupted", `stopped while waiting for '${name}'`);
-
 const seconds = (milliseconds: number) => `${Math.round(milliseconds / 100) / 10} s`;

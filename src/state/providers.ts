@@ -24,7 +24,6 @@ const providers = object({ providers: record(provider) });
 export type Provider = TypeOf<typeof provider>;
 export type Providers = TypeOf<typeof providers>;
 
-/** `providers.json`: the model providers. */
 export function providerStore(dir: string, lock: LockOptions = {}): Store<Providers> {
   const empty = () => ({ providers: {} });
   return jsonStore<Providers>({ dir, file: "providers.json", shape: providers, empty, lock });

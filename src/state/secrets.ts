@@ -1,5 +1,6 @@
 import { Fault } from "../errors.js";
 import { Secret } from "../secret.js";
+import { own } from "../text/own-property.js";
 import { secretsOfClawrium } from "./clawrium-secrets.js";
 import type { LockOptions } from "./lock.js";
 import { ownerKey, parseOwnerKey, type SecretOwner } from "./secret-owner.js";
@@ -34,9 +35,8 @@ export interface Secrets {
   readonly path: string;
   get(instance: SecretOwner, name: string): Secret | undefined;
   names(instance: SecretOwner): string[];
-  /** The owner's secrets, without their values. */
   described(instance: SecretOwner): SecretInfo[];
-  /** Everyone who has a secret. */
+  /** All owners that have a secret. */
   instances(): SecretOwner[];
   /** Every secret, to be redacted. */
   all(): Secret[];
@@ -158,10 +158,6 @@ function hostOf(key: string): string | undefined {
   const instance = parseOwnerKey(key);
   return instance && "host" in instance ? instance.host : undefined;
 }
-
-// Names come from outside: `constructor` must not find Object's.
-const own = <V>(record: Record<string, V>, key: string): V | undefined =>
-  Object.hasOwn(record, key) ? record[key] : undefined;
 
 const badName = (name: string) =>
   new Fault("bad-input", `'${name}' cannot be a secret's name`, {

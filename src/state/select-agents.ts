@@ -5,7 +5,6 @@ import { type Agent, agentsOf, findAgent, hostAndName, isSpeakable } from "./age
 import type { Fleet } from "./hosts.js";
 import { selectHosts } from "./select-hosts.js";
 
-/** A selection of agents. */
 export interface AgentChoice {
   /** `NAME`, `HOST/NAME`, and patterns of either: `web-*`, `rack-?/*`. */
   words: readonly string[];
@@ -16,10 +15,7 @@ export interface AgentChoice {
   all: boolean;
 }
 
-/**
- * The selected agents, sorted by host and name, each once. Throws for a word that matches nothing: it is usually a typing
- * error.
- */
+/** Sorted by host and name, each once. Throws for a word that matches nothing: it is usually a typing error. */
 export function selectAgents(fleet: Fleet, { words, hosts, labels, type, all }: AgentChoice): Agent[] {
   const narrowed = hosts.length > 0 || labels.length > 0 || type !== undefined;
   if (all && (words.length > 0 || narrowed)) {

@@ -109,5 +109,4 @@ export function objectionText({ path, reason }: Objection): string {
 }
 
 const notAnObject = (): Objection => ({ path: [], reason: "should be an object" });
-
 const below = (step: string | number, { path, reason }: Objection): Objection => ({ path: [step, ...path], reason });

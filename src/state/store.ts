@@ -31,10 +31,7 @@ export interface Store<T> {
   readonly path: string;
   /** The current content, or the empty one. Creates nothing. */
   read(): T;
-  /**
-   * Changes the content under the file's lock and returns it. Writes nothing when nothing changed or `change` throws.
-   * `forget` drops removed content from the backups too.
-   */
+  /** Changes the content under the file's lock, if it differs. `forget` drops removed content from the backups too. */
   update(change: (content: T) => T, options?: { forget?: boolean }): Promise<T>;
   /** Replaces a file of Clawrium's whose text is still `foreign`. The caller has made a backup. */
   replaceForeign(content: T, foreign: string): Promise<void>;

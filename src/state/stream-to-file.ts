@@ -11,9 +11,7 @@ export interface Place {
   force: boolean;
 }
 
-/**
- * Streams texts to a private file, which appears only when it is complete.
- */
+/** Streams texts to a private file, which appears only when it is complete. */
 export async function intoFile(
   { path, force }: Place,
   work: (write: (text: string) => Promise<void>) => Promise<void>,

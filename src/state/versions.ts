@@ -26,10 +26,7 @@ export function parseObject(text: string): Json {
   throw new InvalidContent(`the file should contain an object, not a ${typeof value}`);
 }
 
-/**
- * The content in version `to`, and its original version. A file without a version is version 0 if there is a migration for
- * it; newer content is returned unchanged.
- */
+/** The content in version `to`, and its original version: 0 for none, if that has a migration. Newer stays as it is. */
 export function migrateTo(
   raw: Json,
   to: number,

@@ -1,9 +1,6 @@
 const nothing = Buffer.alloc(0);
 
-/**
- * Collects bytes that arrive in pieces. A sender of single bytes makes millions of pieces, and each would take a hundred times its
- * length: only the first is kept as it is, the others are copied.
- */
+/** Collects bytes by copying: millions of one-byte pieces, kept as Buffers, would take a hundred times their length. */
 export class ByteBuffer {
   #bytes: Buffer = nothing;
   #length = 0;
@@ -26,7 +23,6 @@ export class ByteBuffer {
     this.#length = length;
   }
 
-  /** Returns all bytes and empties the buffer. */
   take(): Buffer {
     const bytes = this.#bytes.subarray(0, this.#length);
     this.#bytes = nothing;

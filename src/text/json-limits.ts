@@ -9,9 +9,7 @@ export interface JsonLimits {
 
 /** Far above real messages, and parsed in about 100 ms at worst. */
 export const usualLimits: JsonLimits = { depth: 128, nodes: 100_000, values: 500_000 };
-
 export type JsonExcess = "too-deep" | "too-many";
-
 const [quote, comma, colon, backslash] = [0x22, 0x2c, 0x3a, 0x5c];
 const [openList, closeList, openMap, closeMap] = [0x5b, 0x5d, 0x7b, 0x7d];
 

@@ -1,9 +1,6 @@
 import { jsonExcess } from "./json-limits.js";
 
-/**
- * Parses a JSON object or list; undefined for anything else. The text is not trusted: one that exceeds the limits (millions
- * of nested lists) is not parsed.
- */
+/** Parses a JSON object or list; undefined for anything else, or beyond the limits: the text is not trusted. */
 export function objectFrom<T extends object>(text: string): T | undefined {
   // Avoids most exceptions, each of which costs as much as parsing some kilobytes.
   if (!/^\s*[[{]/.test(text) || jsonExcess(text) !== undefined) return undefined;

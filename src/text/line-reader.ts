@@ -7,7 +7,6 @@ export interface LineReaderOptions {
 
 const [newline, carriageReturn] = [10, 13];
 
-/** Cuts bytes into lines. */
 export class LineReader {
   #pieces: Buffer[] = [];
   #size = 0;
@@ -28,7 +27,7 @@ export class LineReader {
     this.#keep(bytes.subarray(from));
   }
 
-  /** What is left is a line too. */
+  /** The rest is a line too. */
   end(): void {
     if (this.#size > 0) this.#flush();
   }

@@ -1,9 +1,6 @@
 type Redact = (text: string) => string;
 
-/**
- * Members that programs compare. A secret may be any word: with `stop` or `error` redacted, an answer would change its
- * meaning.
- */
+/** Members that programs compare: a secret may be a word such as `stop`, and redacting it would change the meaning. */
 const compared = new Set(["finish_reason", "role", "object", "type", "status"]);
 
 /** Member names of our own and of known APIs. Any other name may be a secret itself. */
@@ -27,10 +24,7 @@ export function redactedValue<T>(value: T, redact: Redact): T {
   return clean(value, "") as T;
 }
 
-/**
- * A response body with secrets redacted. JSON is parsed first: a secret such as `{` or `message` redacted in the text would
- * make it unreadable.
- */
+/** A body with secrets redacted. JSON is parsed first: redacting a secret such as `{` would make text unreadable. */
 export function redactedBody(text: string, redact: Redact): string {
   try {
     const value: unknown = JSON.parse(text);

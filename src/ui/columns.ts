@@ -1,5 +1,4 @@
-// The terminal's columns a character takes. Written by hand because the tables need nothing finer: what is wide in
-// East Asian text and emoji, what takes no room, and everything else is one.
+// Terminal columns of a character, by hand, because tables need nothing finer: wide (East Asian, emoji), none, or one.
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
 const noRoom = /[\p{M}\p{Cf}\p{Emoji_Modifier}]/u;

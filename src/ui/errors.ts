@@ -18,7 +18,6 @@ export function faultText(fault: Fault, { paint, debug }: FaultStyle): string {
   return lines.join("\n");
 }
 
-/** A fault for a program. */
 export const faultData = (fault: Fault, debug: boolean): object => ({
   error: {
     code: fault.code,

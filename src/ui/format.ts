@@ -1,12 +1,9 @@
-/** Pretty-printed JSON with a final newline. */
 export type Serializer = (value: unknown) => string;
-
 export const json: Serializer = (value) => `${JSON.stringify(value ?? null, null, 2)}\n`;
 
 /** One line of a JSON stream. */
 export const jsonLine: Serializer = (value) => `${JSON.stringify(value)}\n`;
 
-/** A line for each item. */
 export const jsonLines: Serializer = (values) => (values as unknown[]).map(jsonLine).join("");
 
 /** The serializer of a format. YAML is loaded on demand. */

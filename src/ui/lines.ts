@@ -9,13 +9,10 @@ export interface LinesOptions {
   signal: AbortSignal;
 }
 
-/** Milliseconds within which the lines of a paste follow each other; nobody types that fast. */
+/** Milliseconds within which the lines of a paste follow each other; typing is slower. */
 const pasteMs = 30;
 
-/**
- * What a person types at a prompt, message by message, with editing and a history. The prompt goes to stderr: stdout is for
- * answers.
- */
+/** Messages typed at a prompt, with editing and a history. The prompt goes to stderr: stdout is for answers. */
 export class Lines {
   readonly #options: LinesOptions;
   readonly #reader: Interface;
@@ -57,7 +54,7 @@ export class Lines {
     return new Promise((done) => {
       this.#deliver = done;
       this.#screen.hidden = false;
-      // What was typed ahead is shown behind the prompt.
+      // Text typed ahead is shown behind the prompt.
       if (this.#typed.length > 0 && this.#reader.line === "") {
         const ahead = this.#typed.join("\n");
         this.#options.stderr.write(`${this.#options.prompt}${ahead}\n`);
@@ -115,7 +112,7 @@ export class Lines {
   }
 }
 
-/** What readline takes for a terminal: stderr, while a message is being typed. */
+/** The terminal that readline gets: stderr, while a message is being typed. */
 class Screen extends Writable {
   readonly isTTY = true;
   columns = 80;

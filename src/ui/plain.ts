@@ -9,10 +9,7 @@ const commands =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is about them
   /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]|\u001b\][^\u0007\u001b\n]{0,256}(?:\u0007|\u001b\\)|\u001b[ -/]{0,8}[0-~]/g;
 
-/**
- * Foreign text without escape sequences and control characters, except newlines and tabs. Otherwise a host could move the
- * cursor, set the window's title or disguise a message.
- */
+/** Foreign text without escape sequences and control characters: a host could move the cursor or disguise a message. */
 export function plain(text: string): string {
   return text.replace(commands, "").replace(unseen, (c) => (c === "\n" || c === "\t" ? c : ""));
 }
@@ -40,10 +37,7 @@ export function plainStream(): { push(chunk: string): string; flush(): string } 
   };
 }
 
-/**
- * `plain` for the bytes of a program's output. A carriage return ends a line: on a terminal the text after it would
- * overwrite the line, as progress bars do.
- */
+/** `plain` for a program's bytes. A carriage return ends a line: on a terminal, later text would overwrite the line. */
 export function plainBytes(): { push(chunk: Buffer): string; flush(): string } {
   const decoder = new StringDecoder("utf8");
   const text = plainStream();

@@ -1,9 +1,6 @@
 import { writeSync } from "node:fs";
 
-/**
- * Writes a short result without secrets straight to stdout. Opening `process.stdout` would load Node's terminal and network
- * code first.
- */
+/** Prints a result without secrets: opening `process.stdout` would load Node's terminal and network code first. */
 export function printAtOnce(text: string): void {
   try {
     writeSync(1, text);

@@ -30,9 +30,8 @@ const reminderMs = 10_000;
 const slowMs = 3000;
 
 /**
- * Live progress. On a terminal each piece of work has a line below everything else; elsewhere it prints a line when work
- * begins and ends, and one now and then while it goes on. Written by hand: several lines are live at once, results come
- * between them, and every character has to pass the redactor.
+ * Live progress: on a terminal, a line per piece of work below everything else; elsewhere, lines when work begins,
+ * goes on and ends. Written by hand: several lines are live at once, results come between them, and all is redacted.
  */
 export class Board {
   readonly #options: BoardOptions;

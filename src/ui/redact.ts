@@ -27,10 +27,7 @@ interface Span {
   end: number;
 }
 
-/**
- * Replaces secrets, in every known encoding, by `[secret]`. `spelled` converts a secret to the form of the input, such as
- * latin1 characters for bytes.
- */
+/** Replaces secrets in every known encoding. `spelled` converts one to the input's form, as latin1 for bytes. */
 export function createRedactor(spelled: (text: string) => string = (text) => text): Redactor {
   const patterns = new Set<string>();
   const beginnings = new Set<string>();

@@ -15,5 +15,4 @@ export function size(bytes: number): string {
 
 /** The same for megabytes. */
 export const megabytes = (count: number): string => size(count * step * step);
-
 const rounded = (value: number): number => Math.round(value * 10) / 10;

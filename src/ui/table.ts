@@ -2,7 +2,6 @@ import { columns, cut, padded } from "./columns.js";
 import type { Paint } from "./paint.js";
 import { oneLine } from "./plain.js";
 
-/** A column of a table for people. */
 export interface Column<Row> {
   title: string;
   value: (row: Row) => string | number | undefined;

@@ -4,7 +4,6 @@ import type { Lines } from "./lines.js";
 
 /** One line of live progress. Ends exactly once. */
 export interface Progress {
-  /** The current step. */
   update(message: string): void;
   /** A line of the work's own output, shown dimmed and only while it runs (or with --debug). */
   output(line: string): void;
@@ -18,7 +17,6 @@ export interface Question {
   flag: string;
 }
 
-/** An option of a question. */
 export interface Choice {
   value: string;
   /** Its label; by default the value. */
@@ -32,20 +30,11 @@ export interface Choice {
 export interface Ui {
   /** A result, to stdout, with no newline added. Await it before writing much more. */
   out(text: string): Promise<void> | void;
-  /**
-   * A result for a program. Secrets are redacted in its values before `write` serializes it, so the text stays valid whatever
-   * a secret is, even a brace.
-   */
+  /** A result for a program. Values are redacted before `write` serializes them, so that the text stays valid. */
   data(value: unknown, write: (value: unknown) => string, stream?: "stdout" | "stderr"): Promise<void> | void;
-  /**
-   * Writes a secret to stdout, on a line of its own: the only unredacted output, for a user who asked for that secret. The
-   * caller checks `watched` and audits it.
-   */
+  /** Prints a secret on its own line: the only unredacted output. The caller checks `watched` and audits it. */
   handOut(secret: Secret, before?: string): void;
-  /**
-   * Output of a remote command, byte for byte except hidden secrets. A terminal gets it without escape sequences and control
-   * characters, unless `raw`. Resolves when the stream takes more.
-   */
+  /** A remote command's output, redacted; plain on a terminal unless `raw`. Resolves when the stream takes more. */
   pass(stream: "stdout" | "stderr", bytes: Buffer, how?: { raw?: boolean }): Promise<void>;
   /** A line on stderr, even with --quiet: errors, a host's stderr, notes about Ctrl-C. */
   say(text: string): void;

@@ -11,10 +11,7 @@ const offered = [
 
 export type HostKeyAlgorithm = (typeof offered)[number]["algorithms"][number];
 
-/**
- * The order in which to ask a host for its key, so that it shows the type we know it by. A host has a key of each type
- * and shows the first one asked for, so without this a host pinned by RSA would look changed.
- */
+/** Known key types first: a host shows the first type asked for, so one pinned by RSA would otherwise look changed. */
 export function preferredAlgorithms(known: readonly Pick<HostKey, "type">[]): HostKeyAlgorithm[] {
   const types = new Set(known.map((key) => key.type));
   const first = offered.filter((o) => types.has(o.type));

@@ -58,7 +58,6 @@ export function untrusted(target: Target, settings: SshAddress, found: Distrust)
   }
 }
 
-/** The fault for a key that is not the one the user told us to expect. */
 export function wrongFingerprint(target: Target, demanded: string, offered: HostKey): Fault {
   return new Fault("host-key-changed", `the key of ${target.name} does not have the fingerprint you gave`, {
     why: [`you gave    ${demanded}`, shows(offered)],

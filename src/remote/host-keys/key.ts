@@ -46,7 +46,6 @@ export function parseKey(line: string): HostKey | string {
   return `the line says ${type} but the key is ${key.type}`;
 }
 
-/** The key of a public key file, or nothing when it is not one. */
 export function parsePublicKey(line: string): HostKey | undefined {
   const key = parseKey(line);
   return typeof key === "string" ? undefined : key;

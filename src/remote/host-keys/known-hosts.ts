@@ -2,7 +2,6 @@ import { createHmac } from "node:crypto";
 import { matchesPattern } from "../../text/wildcard.js";
 import { type HostKey, parseKey } from "./key.js";
 
-/** One valid line of a known_hosts file: a key, its hosts, and file and line. */
 export interface KnownHostsEntry extends HostKey {
   /** As written: a comma list of patterns, or one hashed name. */
   hosts: string;

@@ -37,7 +37,6 @@ export async function unpin(configDir: string, alias: string): Promise<void> {
   await edit(configDir, (file) => file.without(alias));
 }
 
-/** Pins the keys of `from` for `to` too. */
 export async function copyPin(configDir: string, from: string, to: string): Promise<void> {
   await edit(configDir, (file) => {
     const copied = file.known.entries.filter((entry) => pins(entry, from)).map((entry) => pinLine(to, entry));

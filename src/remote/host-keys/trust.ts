@@ -1,6 +1,6 @@
 import type { Fault } from "../../errors.js";
 import { fingerprint } from "../../text/fingerprint.js";
-import type { SshSettings } from "../ssh-config.js";
+import type { SshSettings } from "../ssh-settings.js";
 import type { Target } from "../target.js";
 import { untrusted, wrongFingerprint } from "./faults.js";
 import type { HostKey } from "./key.js";
@@ -16,18 +16,12 @@ export interface Expectation {
   judge(offered: HostKey): Fault | undefined;
 }
 
-/**
- * Decides whether a host's key is trusted: by our pins or, for a host without a pin, by the user's known_hosts, which is
- * read and never written.
- */
+/** Whether a host's key is trusted: by our pins, or without a pin by the user's known_hosts, which is never written. */
 export interface Trust {
   expect(target: Target, settings: SshSettings): Promise<Expectation>;
   /** As if this key were pinned: for `host add`, between approval and record. */
   assuming(alias: string, key: HostKey): Trust;
-  /**
-   * Requires a key with this fingerprint, whatever is pinned. A host has a key of each type and shows the one it is asked
-   * for: `type` says which.
-   */
+  /** Requires a key of this type and fingerprint, whatever is pinned: a host shows the type of key it is asked for. */
   demanding(alias: string, sha256: string, type: string): Trust;
   /** As if the host had no pin: one may be left from a host that is no longer in the fleet. */
   forgetting(alias: string): Trust;

@@ -1,6 +1,6 @@
 import { Fault } from "../../errors.js";
 
-/** What a name or a path on a host may look like. Each gives its argument back or throws `bad-input`. */
+/** Checks of names and paths on a host. Each returns its argument or throws `bad-input`. */
 
 function matching(pattern: RegExp, what: string, rule: string): (text: string) => string {
   return (text) => {
@@ -48,7 +48,7 @@ export function absolutePath(path: string): string {
   });
 }
 
-// Beside all that stands directly under the root.
+// Besides everything directly under the root.
 const keep = [
   /^\/(boot|dev|proc|sys)\//,
   /^\/(usr|var|lib\w*)\/[^/]+$/,
@@ -59,7 +59,7 @@ const keep = [
   /^\/root\/\.ssh$/,
 ];
 
-/** A path that clm can have made, so that taking it away cannot take the host with it. */
+/** Only a path that clm may have made: removing it cannot break the host. */
 export function removablePath(path: string): string {
   absolutePath(path);
   if (path.split("/").length > 2 && !keep.some((pattern) => pattern.test(path))) return path;

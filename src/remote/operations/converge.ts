@@ -9,23 +9,17 @@ export { mustSucceed, type Report, type Result, type Status } from "./report.js"
 
 export interface ConvergeOptions {
   mode: "check" | "apply";
-  /** Asked once before anything changes, with what was found; not asked when nothing differs. */
+  /** Called once before anything changes, with the differences; not called when nothing differs. */
   approve?: (report: Report) => Promise<boolean>;
-  /** Called once per operation, with its result. */
   onResult?: (result: Result) => void;
   signal?: AbortSignal;
-  /**
-   * Milliseconds the host may take to look, and again to change; `approve` has all the time it needs. Without it: two
-   * minutes to look, and to change what the operations themselves may take.
-   */
+  /** Milliseconds for the look, and again for the change. Default: two minutes, and what the operations may take. */
   timeout?: number;
 }
 
 /**
- * Makes a host as the operations say, in one exec, and reports what was found and done. The shell must be root's.
- *
- * The host looks at everything first. Only then, and only when something differs, does it get the contents it lacks
- * and the word to go on; until that word it has written nothing. The first failure ends the list.
+ * Brings a host into the state the operations describe, in one exec, and reports what was found and done. Needs root.
+ * The host checks everything first and writes nothing until it gets the word to go on. The first failure ends the list.
  */
 export async function converge(
   shell: Shell,
@@ -62,7 +56,6 @@ export async function converge(
 // A change waits up to a minute for another clm that changes the host.
 const lookTimeout = 120_000;
 
-/** The time all operations may take at most, one after the other. */
 function changeTimeout(operations: readonly Operation[]): number {
   const each = operations.map((op): number => {
     if (op.kind === "run") return op.timeout + 30_000;
@@ -73,7 +66,7 @@ function changeTimeout(operations: readonly Operation[]): number {
   return each.reduce((sum, one) => sum + one, lookTimeout);
 }
 
-// Characters that are kept of why one operation failed.
+// Characters.
 const maxReasonLength = 64 * 1024;
 
 interface HostReplies {
@@ -135,16 +128,13 @@ const busy = (): Fault =>
 /** Without control characters, which could disturb a terminal. */
 const printable = (text: string): string => text.replace(/\p{Cc}/gu, " ").trimEnd();
 
-/** When the conversation breaks, what was finished until then goes with the fault. */
+/** Adds the operations finished so far to the fault of a broken conversation. */
 const withFinished = (results: ReadonlyMap<number, Result>) => (error: unknown) => {
   if (!isFault(error)) throw error;
   throw error.with({ data: { ...error.data, finished: [...results.values()] } });
 };
 
-/**
- * Whether an operation needs its content: when it is wanted now, or may be by the time its turn comes, because
- * something before it in the list runs a command or takes paths away.
- */
+/** Whether an operation needs its content, now or because an earlier one runs a command or removes paths. */
 function needed(operations: readonly Operation[], { results, wants }: HostReplies): (index: number) => boolean {
   const unsettled = operations.findIndex(
     ({ kind }, index) => (kind === "run" || kind === "absent") && results.get(index)?.status === "would-change",

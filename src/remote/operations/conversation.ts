@@ -5,31 +5,31 @@ import { asFault, Fault } from "../../errors.js";
 import { tailOf } from "../../text/last-lines.js";
 import type { Exit, Shell } from "../process.js";
 
-/** A script that runs on the host and answers line by line while we talk to it. One exec. */
+/** A script on the host that answers line by line, in one exec. */
 export interface Conversation {
-  /** The next line the script told us. It is a fault when the script ends, so the script must say its last word. */
+  /** The script's next line. The script's end is a fault, so it must send a last word. */
   next(): Promise<string>;
   say(bytes: string | Buffer): void;
-  /** Nothing more will be said. Resolves when the script is gone, or was given the time for it. */
+  /** Ends stdin. Resolves when the script has ended or its time for that is up. */
   hangUp(): Promise<void>;
-  /** From now on the host may take this long; without a number, for ever. */
+  /** The host's time limit from now on; none without a number. */
   setTimeLimit(milliseconds?: number): void;
 }
 
-// Milliseconds a script may take to end when it has been told that nothing more comes.
+// Milliseconds a script may take to end after its stdin has ended.
 const exitTimeout = 10_000;
 
-/** The word with which a script begins its lines: a banner, a `.bashrc` that talks, anything may write to stdout. */
+/** Begins each line of a script: a banner or a `.bashrc` may write to stdout too. */
 export const newNonce = (): string => `clm-${randomBytes(16).toString("hex")}`;
 
-/** Starts a script on the host. When it is told to stop, it is left alone, to end when it next tells us something. */
+/** Starts a script on the host. When aborted, the script is not killed: it ends at its next write. */
 export async function converse(
   shell: Shell,
   nonce: string,
   script: string,
   signal?: AbortSignal,
 ): Promise<Conversation> {
-  // Not with the signal: a script must not be killed in the middle of what it does.
+  // Not with the signal: a script must not be killed in the middle of an operation.
   const process = await shell.spawn(commandFor(script));
   const answers = linesOf(process.stdout, nonce);
   const stderrTail = tailOf(process.stderr);
@@ -57,7 +57,7 @@ export async function converse(
     async next() {
       const answer = await Promise.race([answers.next(), stopped]);
       if (!answer.done) return answer.value;
-      // It may still be waiting for a word.
+      // It may still be waiting for input.
       process.stdin.end();
       throw brokenOff(await Promise.race([ending, stopped]), stderrTail());
     },
@@ -84,14 +84,11 @@ export async function converse(
   };
 }
 
-/**
- * The command line is tiny and means the same to any login shell. The script is the first bytes of stdin, and dd
- * takes not one more: what follows is for the script (busybox's `head -c` reads ahead).
- */
+/** Works in any login shell. dd reads only the script from stdin; the rest is its input (`head -c` reads ahead). */
 export const scriptShell = (script: string): string =>
   `/bin/sh -c 'eval "$(dd bs=${Buffer.byteLength(script)} count=1 iflag=fullblock status=none)"'`;
 
-/** The same in the place of the login shell. */
+/** The same, replacing the login shell. */
 export const commandFor = (script: string): string => `exec ${scriptShell(script)}`;
 
 function brokenOff(end: Exit | Fault, stderr: string): Fault {
@@ -104,7 +101,7 @@ function brokenOff(end: Exit | Fault, stderr: string): Fault {
 
 const maxLineLength = 1 << 20;
 
-/** What follows the nonce on each line that has one. Noise without a newline may stand before it. */
+/** The text after the nonce on each line that has one; noise without a newline may precede it. */
 async function* linesOf(stream: Readable, nonce: string): AsyncGenerator<string, undefined> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -118,7 +115,7 @@ async function* linesOf(stream: Readable, nonce: string): AsyncGenerator<string,
       }
     }
   } catch {
-    // A stream that breaks is a stream that ends; `done` knows why.
+    // A broken stream ends; `done` reports why.
   }
   return undefined;
 }

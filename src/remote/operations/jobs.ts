@@ -6,26 +6,25 @@ import library from "./library/follow.sh?raw";
 import { absent, type Operation } from "./operation.js";
 
 export interface FollowOptions {
-  /** Gets what the job wrote, stdout and stderr as they came, and the offset behind it. */
+  /** Gets stdout and stderr of the job as they came, and the offset after them. */
   onOutput?: (bytes: Buffer, offset: number) => void;
-  /** Where in the log to begin: the offset seen last, to carry on after a lost connection. */
+  /** Where in the log to begin: the last offset, to resume after a lost connection. */
   offset?: number;
   signal?: AbortSignal;
 }
 
 export interface JobEnd {
-  /** `gone`: the host knows no such job, because it was forgotten or the host was booted. */
+  /** `gone`: the host knows no such job, because it was removed or the host rebooted. */
   result: "success" | "failed" | "timeout" | "killed" | "gone";
-  /** Its exit code, when it had one. */
   code?: number;
   /** The length of its log. */
   offset: number;
 }
 
-// The script tells something several times a second, also when the job writes nothing.
+// The script writes several times a second, even when the job writes nothing.
 const silence = 60_000;
 
-/** Waits, in one exec, until a job that `converge` started has ended. Stopping to wait does not stop the job. */
+/** Waits, in one exec, for the end of a job that `converge` started. An abort does not stop the job. */
 export async function followJob(shell: Shell, name: string, options: FollowOptions = {}): Promise<JobEnd> {
   let offset = options.offset ?? 0;
   const nonce = newNonce();
@@ -46,19 +45,18 @@ export async function followJob(shell: Shell, name: string, options: FollowOptio
   }
 }
 
-/** No job of that name, running or ended: its unit and its log are gone. */
+/** Removes a job, running or ended, with its unit and its log. */
 export const jobGone = (name: string): Operation[] => [absent({ unit: unitOf(name) }), absent({ path: logOf(name) })];
 
-/** The unit a job runs as. */
 export const unitOf = (name: string): string => `clm-job-${jobName(name)}.service`;
 const logOf = (name: string): string => `/run/clm/jobs/${jobName(name)}.log`;
 
-/** From systemd's own words: `ActiveState=failed Result=exit-code ExecMainCode=1 ExecMainStatus=3`. */
+/** From systemd's properties: `ActiveState=failed Result=exit-code ExecMainCode=1 ExecMainStatus=3`. */
 function endFrom(properties: string[]): Omit<JobEnd, "offset"> {
   const is = Object.fromEntries(properties.map((property) => property.split("=")));
   if (is.ActiveState === undefined || is.ActiveState === "inactive") return { result: "gone" };
   if (is.Result === "timeout") return { result: "timeout" };
-  // To systemd a service that SIGTERM or SIGHUP ended has ended well; 1 (CLD_EXITED) says that it ended by itself.
+  // systemd counts a service ended by SIGTERM or SIGHUP as successful; 1 (CLD_EXITED) means that it exited by itself.
   if (is.ExecMainCode !== "1") return { result: "killed" };
   return { result: is.Result === "success" ? "success" : "failed", code: Number(is.ExecMainStatus) };
 }

@@ -4,10 +4,7 @@ import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
 import * as allowed from "./allowed.js";
 
-/**
- * Host work as data. An operation says how something on a host should be; `converge` makes it so, and does nothing
- * when it is so already. All times are milliseconds.
- */
+/** Desired state as data: `converge` makes it so, or does nothing when it is so already. All times are milliseconds. */
 export type Operation =
   | UserOperation
   | DirOperation
@@ -19,7 +16,7 @@ export type Operation =
   | JobOperation;
 
 interface OperationBase {
-  /** What a person reads: `file /home/x/.env`. */
+  /** For messages: `file /home/x/.env`. */
   readonly id: string;
 }
 
@@ -29,7 +26,7 @@ export interface UserSpec {
   name: string;
   home: string;
   shell: string;
-  /** No password opens it. */
+  /** No password is accepted. */
   locked?: boolean;
   system?: boolean;
   /** Groups it must be in; others are left alone. */
@@ -43,7 +40,7 @@ export interface UserOperation extends OperationBase, UserSpec {
 
 interface Ownership {
   owner: string;
-  /** Without it, the owner's own group. */
+  /** Defaults to the owner's own group. */
   group?: string;
   mode: number;
 }
@@ -57,9 +54,9 @@ export interface FileOperation extends OperationBase, Ownership {
   readonly kind: "file";
   path: string;
   content: Content;
-  /** A regular file that is there keeps its content; owner and mode are as wished either way. */
+  /** An existing regular file keeps its content; owner and mode are enforced either way. */
   seed?: boolean;
-  /** A unit that reads it when it starts: `started` restarts that one when the content has changed since. */
+  /** A unit that reads the file at its start: `started` restarts it when the content has changed since. */
   restarts?: string;
 }
 
@@ -91,9 +88,9 @@ interface Command {
   argv: string[];
   as: string;
   timeout: number;
-  /** Where it runs; without it, the user's home. */
+  /** Defaults to the user's home. */
   cwd?: string;
-  /** Done for good when this exists. */
+  /** The command is done for good when this path exists. */
   creates?: string;
 }
 
@@ -121,7 +118,7 @@ const checkOwnership = (spec: Ownership): void => {
   allowed.mode(spec.mode);
 };
 
-/** One directory; the one above it must be there. */
+/** One directory; its parent must exist. */
 export const dir = (path: string, spec: Ownership): DirOperation => {
   checkOwnership(spec);
   return { kind: "dir", id: `directory ${readable(path)}`, path: allowed.absolutePath(path), ...spec };
@@ -147,7 +144,7 @@ export const unit = (name: string, spec: UnitSpec): UnitOperation => ({
   ...spec,
 });
 
-/** Gone, with what belongs to it: a path with all below it, a user with its processes and home, a unit with its file. */
+/** Removed with all that belongs to it: what is below a path, a user's processes and home, a unit's file. */
 export const absent = (thing: { path: string } | { user: string } | { unit: string }): AbsentOperation => {
   if ("path" in thing) {
     const name = allowed.removablePath(thing.path);
@@ -179,10 +176,7 @@ export const run = (spec: RunSpec): RunOperation => {
   return { kind: "run", id, ...command({ as: "root", timeout: 600_000, ...spec, argv }) };
 };
 
-/**
- * Long work as a transient unit that outlives the connection. The operation only starts it, or finds it running;
- * `followJob` waits for its end.
- */
+/** Long work as a transient unit that outlives the connection. Only started here; `followJob` waits for its end. */
 export const job = (spec: Command & { name: string; env?: Record<string, string> }): JobOperation => ({
   kind: "job",
   id: `job ${spec.name}`,
@@ -205,7 +199,7 @@ function command(spec: Command & { env?: Record<string, string> }): Command {
   };
 }
 
-/** What makes two jobs of one name the same job. */
+/** Equal for two jobs of one name that are the same job. */
 export function jobDigest(job: JobOperation): string {
   const { argv, as, cwd = "" } = job;
   return createHash("sha256")

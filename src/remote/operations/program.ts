@@ -12,14 +12,14 @@ import { bytesOf, jobDigest, type Operation } from "./operation.js";
 /** Operations as one script for the host, and the contents that may follow it. */
 export interface Program {
   script: string;
-  /** By the index of the operation that wants it. */
+  /** By the index of the operation. */
   contents: ReadonlyMap<number, Buffer>;
 }
 
 // The host has no use for the comments.
 const library = [protocol, rights, files, processes, users, units, commands].join("").replace(/^\s*#.*\n/gm, "");
 
-/** The script that answers with `nonce` on every line. It holds digests of contents, never the contents. */
+/** The script begins each line with `nonce`. It contains digests of contents, never the contents. */
 export function programFor(operations: readonly Operation[], nonce: string): Program {
   const contents = new Map(
     operations.flatMap((op, index) =>
@@ -44,11 +44,10 @@ function pathOf(op: Operation): string | undefined {
 }
 
 const unitPath = (name: string): string => `/etc/systemd/system/${name}`;
-
 const yes = (value: boolean | undefined): Word => (value ? "yes" : "");
 const seconds = (milliseconds: number): Word => Math.ceil(milliseconds / 1000);
 
-/** The words of one call, in the order in which the library's look names them; an empty one means "whatever it is". */
+/** The words of one call, in the order in which the library's look names them; an empty word means "any". */
 function wordsFor(op: Operation, content: Buffer | undefined): Word[] {
   switch (op.kind) {
     case "user":

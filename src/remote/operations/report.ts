@@ -5,34 +5,31 @@ export type Status = "ok" | "would-change" | "changed" | "failed" | "skipped";
 
 /** The result of one operation. It never holds the content of a file. */
 export interface Result {
-  /** Its place in the list. */
   index: number;
-  /** Its name for people: `file /home/x/.env`. */
+  /** For messages: `file /home/x/.env`. */
   id: string;
-  /** Of an operation that removes something: what. */
+  /** The thing that the operation removes, if it does. */
   removes?: string;
   status: Status;
-  /** What was found to differ: `missing`, `content`, `mode 0644 -> 0600`. */
+  /** Differences found: `missing`, `content`, `mode 0644 -> 0600`. */
   differences: string[];
-  /** Something worth knowing about one that is ok: a job is `running` or `finished`. */
+  /** A detail of an ok result: a job is `running` or `finished`. */
   note?: string;
-  /** Why it failed: the end of what the host said. */
+  /** The end of the host's output, when it failed. */
   why?: string;
-  /** A failure that has a name of its own. */
   cause?: "full" | "timeout";
 }
 
 export interface Report {
   results: Result[];
-  /** How many were changed. */
   changed: number;
-  /** How many would be changed. */
+  /** Operations that would be changed. */
   pending: number;
-  /** The one that stopped the list. */
+  /** The operation that stopped the list. */
   failed?: Result;
 }
 
-/** The report on a list, in which whatever has no result yet was not reached. */
+/** Operations without a result were not reached. */
 export function reportOn(operations: readonly Operation[], found: ReadonlyMap<number, Result>): Report {
   const results = operations.map(
     (operation, index): Result =>
@@ -43,7 +40,6 @@ export function reportOn(operations: readonly Operation[], found: ReadonlyMap<nu
   return { results, changed: count("changed"), pending: count("would-change"), ...(failed && { failed }) };
 }
 
-/** What a result says of its operation. */
 export const named = (operation: Operation | undefined, index: number): Pick<Result, "index" | "id" | "removes"> => ({
   index,
   id: operation?.id ?? "",
@@ -52,7 +48,6 @@ export const named = (operation: Operation | undefined, index: number): Pick<Res
 
 const faultFor = { full: "host-full", timeout: "remote-timeout" } as const;
 
-/** Throws when an operation failed; otherwise returns the report. */
 export function mustSucceed(report: Report, host?: string): Report {
   const { failed } = report;
   if (!failed) return report;

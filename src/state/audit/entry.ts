@@ -1,4 +1,3 @@
-/** The user and process that ran clm. */
 export interface Actor {
   user: string;
   uid: number;
@@ -8,7 +7,6 @@ export interface Actor {
   sudo_user?: string;
 }
 
-/** One line of the audit log. */
 export interface AuditEntry {
   seq: number;
   at: string;

@@ -27,8 +27,7 @@ export interface ChainLine<Entry> {
 
 /** Parses a line; undefined when it is not a chain line. */
 export function unseal<Entry extends { seq: number }>(line: string): ChainLine<Entry> | undefined {
-  const match = /^(\{.*),"hash":"([0-9a-f]{64})"\}$/s.exec(line);
-  const [, open = "", hash = ""] = match ?? [];
+  const [, open = "", hash = ""] = /^(\{.*),"hash":"([0-9a-f]{64})"\}$/s.exec(line) ?? [];
   try {
     const entry = JSON.parse(`${open}}`) as Entry;
     return Number.isInteger(entry.seq) ? { entry, open, link: { seq: entry.seq, hash } } : undefined;

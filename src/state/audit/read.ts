@@ -67,6 +67,5 @@ function endObjection(last: ChainLink, head: ChainLink | undefined): string | un
 
 /** Complete lines only: text after the last newline is being written, or its writer was killed. */
 function readLines(dir: string): string[] {
-  const text = readStateFile(join(dir, "audit.jsonl"), false)?.text ?? "";
-  return text.split("\n").slice(0, -1);
+  return (readStateFile(join(dir, "audit.jsonl"), false)?.text ?? "").split("\n").slice(0, -1);
 }

@@ -1,4 +1,4 @@
-# run, job and pkg: what takes its time.
+# run, job and pkg.
 
 # run AS CWD SECONDS CREATES WORDS...
 look_run() {
@@ -17,7 +17,7 @@ change_run() {
   begun=$(date +%s)
   timeout -k 10 "$seconds" "$@" 9>&- && return
   code=$?
-  # By the clock, because the code of a command that was ended is not the same everywhere.
+  # By the clock: the exit code of a killed command differs between systems.
   if [ $(($(date +%s) - begun)) -ge "$seconds" ]; then
     echo "it took longer than $seconds seconds"
     return 124
@@ -30,11 +30,11 @@ look_job() {
   name=$1 digest=$2 as=$3 cwd=$4 seconds=$5 creates=$6
   unit=clm-job-$name.service
   if is_this_job; then same=yes; else same=no; fi
-  # Started is all that is promised: it may have ended by now, well or not.
+  # Only the start is promised: the job may have ended by now, well or not.
   [ -z "$proving" ] || [ $same = no ] || return 0
   case $same,$is_active,$is_sub in
     yes,failed,*) differs "failed ($is_result)" ;;
-    # To systemd a service that SIGTERM or SIGHUP ended has ended well; 1 says that it ended by itself.
+    # systemd counts a service ended by SIGTERM or SIGHUP as successful; 1 means that it exited by itself.
     yes,*,exited) if [ "$is_how" = 1 ] && { [ -z "$creates" ] || [ -e "$creates" ]; }; then note=finished; else differs 'not finished'; fi ;;
     yes,active,* | yes,activating,* | yes,deactivating,*) note=running ;;
     no,active,running) differs 'another job of this name is running' ;;
@@ -56,14 +56,14 @@ change_job() {
   systemctl stop "$unit" 2>/dev/null
   systemctl reset-failed "$unit" 2>/dev/null
   mkdir -p "${log%/*}" && rm -f "$log" && (umask 077 && : >"$log") || exit
-  # What runs as another user may be led by that user's files, and must not gain rights by it.
+  # A program of another user may be steered by that user's files and must not gain rights.
   if [ "$is_uid" = 0 ]; then closed=no; else closed=yes; fi
   systemd-run --quiet --no-ask-password --service-type=exec --unit="$unit" --description="clm job $name $digest" \
     --uid="$as" --working-directory="${cwd:-$is_home}" --setenv=LANG=C.UTF-8 \
     --property=NoNewPrivileges=$closed --property=RemainAfterExit=yes --property=RuntimeMaxSec="$seconds" --property=TimeoutStopSec=10 \
     --property=StandardInput=null --property=StandardOutput="append:$log" --property=StandardError="append:$log" \
     -- "$@" && return
-  # A job that has failed by now was started all the same; its end is for those who follow it.
+  # A job that has failed by now was still started; followJob reports its end.
   is_this_job || { rm -f "$log" && return 1; }
 }
 
@@ -79,7 +79,7 @@ change_pkg() {
   exec 4<&-
   export DEBIAN_FRONTEND=noninteractive APT_LISTCHANGES_FRONTEND=none NEEDRESTART_MODE=l
   install_packages "$@" 2>&1 && return
-  # The lists may be old, and a dpkg that was killed wants this before anything else.
+  # The lists may be old, and a killed dpkg needs this first.
   dpkg --configure -a --force-confold 9>&-
   apt-get -q update
   install_packages "$@"

@@ -1,8 +1,6 @@
-# The host's side of `converge`: looks at every operation, waits for a word, then changes what differs.
-#
+# The host's side of `converge`: checks every operation, waits for a word, then changes what differs.
 # POSIX sh; dash, bash and busybox run it. The script that carries it sets `nonce`, defines `operations` as calls of
-# `op`, and `files` as one of `read_files`, and ends with `converge`. Nothing happens before that last line, so a script cut short does nothing.
-#
+# `op` and `files` as one of `read_files`, and ends with `converge`: a script cut short does nothing.
 # Each kind of operation has a look, which names its arguments and calls `differs`, and a change, which runs in a
 # subshell after the look and finds those names. Answers go out on fd 3, contents come in on fd 4.
 
@@ -30,16 +28,15 @@ converge() {
   tell end
 }
 
-# Sets `me` to the number of the user we are. The shell reads its own file: no process.
+# Sets `me` to our own uid. The shell reads its own file: no process.
 find_me() {
   while read -r field _ me _; do
     [ "$field" != Uid: ] || return 0
   done </proc/self/status
 }
 
-# One at a time: a client that was lost may have left an operation at work. Whoever does it holds the lock on fd 9, and
-# with it whatever it started for root; so the lock is free when that has ended, however it ended. Nobody else can open it
-# and keep us waiting. (CLM_LOCK is for tests on a machine that is no host.)
+# One at a time: a lost client may have left an operation at work. It and all it started for root hold the lock on fd 9
+# until they end, however they end. No other user can open the lock and block us. (CLM_LOCK is for tests.)
 take_turn() {
   lock=${CLM_LOCK:-/run/clm/lock}
   command -v flock >/dev/null && mkdir -p -m 0700 "${lock%/*}" 2>/dev/null && touch "$lock" 2>/dev/null || return 0
@@ -48,8 +45,7 @@ take_turn() {
   flock -w 60 9 || { tell busy; exit 0; }
 }
 
-# The nonce tells our lines from whatever else is written to stdout. When nobody listens any more we end here, which
-# is always between two operations.
+# The nonce marks our lines among other output. Without a reader we end here, always between two operations.
 tell() {
   printf '%s %s\n' "$nonce" "$*" >&3 || exit 1
 }
@@ -63,7 +59,7 @@ op() {
     if [ -n "$differences" ]; then tell "$index would-change $differences"; else tell "$index ok $note"; fi
     return
   fi
-  # Sent because it might have been wanted by now.
+  # Sent because it might have been needed by now.
   if [ -z "$wants" ] && has_content; then receive >/dev/null; fi
   if [ -n "$differences" ]; then change "$@"; else tell "$index ok $note"; fi
 }
@@ -90,7 +86,7 @@ change() {
   exit 0
 }
 
-# Keeps the end of what a command says in `why` and its exit code, which travels as the last word, in `status`.
+# Keeps the end of a command's output in `why` and its exit code, the last word of the output, in `status`.
 attempt() {
   why=$({ ("$@") 2>&1 3>&-; echo " $?"; } | tail -c 4000)
   status=${why##* }
@@ -98,7 +94,7 @@ attempt() {
   why=${why%"$newline"}
 }
 
-# What was changed is looked at once more, so that we report what we saw and not what we did.
+# Checks the change again, so that the report says what is there and not what was done.
 prove() {
   proving=yes
   look "$@"
@@ -110,7 +106,7 @@ differs() {
   differences=$differences${differences:+$tab}$*
 }
 
-# A difference that is there before every change and cannot be seen after one: something to run.
+# A difference that exists before every change and cannot be seen after it: a command to run.
 always_differs() {
   [ -n "$proving" ] || differs "$@"
 }
@@ -124,7 +120,7 @@ has_content() {
   case " $sent " in *" $index "*) ;; *) return 1 ;; esac
 }
 
-# The next content, and not one byte of what follows it.
+# The next content, and not one byte more.
 receive() {
   dd bs=65536 iflag=fullblock,count_bytes count="$size" status=none <&4
 }

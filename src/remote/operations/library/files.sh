@@ -1,7 +1,7 @@
 # dir, file and the absence of a path.
 
-# read_files SIZE PATH...: keeps in `stats` and `digests` what is there, with two programs for all of the list. That is enough to look; what is
-# to be changed is looked at once more. The size is that of the content a file should have: another one needs no digest.
+# read_files SIZE PATH...: sets `stats` and `digests`, by two programs for the whole list; a change checks again.
+# SIZE is that of the desired content: a file of another size needs no digest.
 read_files() {
   stats='' digests='' rest=$# sizes=''
   while [ "$rest" -gt 1 ]; do
@@ -28,7 +28,7 @@ read_files() {
   [ $# = 0 ] || digests=$newline$(bounded_digests "$@")$newline
 }
 
-# Their owners may put a FIFO or a link to /dev/zero in their place at any moment: the wait is bounded, and so is the work.
+# Owners may replace a file by a FIFO or a link to /dev/zero at any moment: time and work are bounded.
 bounded_digests() {
   ulimit -t 10
   exec timeout 10 sha256sum -- "$@" 2>/dev/null
@@ -54,12 +54,12 @@ change_dir() {
   check_owner
   [ -d "$path" ] || with_rights mkdir -m 0700 -- "$path" || exit
   give_dir &&
-    # Of the digits, two zeros in front are what makes chmod take an inherited set-group-ID bit away from a directory.
+    # Two leading zeros make chmod remove an inherited set-group-ID bit from a directory.
     with_rights chmod "00$mode" -- "$path"
 }
 
-# Only root can give a directory away. It does so standing in the directory above, which cannot be swapped under its
-# feet and must be the keeper's own: whatever the name means there, it is the keeper's already.
+# Only root can give a directory away. It works from the parent directory, which cannot be swapped then and must be the
+# keeper's own: whatever the name means there is the keeper's already.
 give_dir() (
   cd -P -- "$above/" || exit
   [ -z "$keeper" ] || [ "$(stat -c %u .)" = "$keeper" ] || fail "the directory above it does not belong to $keeper_name"
@@ -67,10 +67,9 @@ give_dir() (
 )
 
 # file PATH OWNER GROUP MODE SIZE SHA256 KEY [SEED UNIT]
-#
-# A file that differs in anything is written anew, so there is one way to write and no moment with half of the wish.
-# A seeded one that is there keeps its content, and nothing is ever put in the place of something else.
-# The unit reads the file when it starts: the one that is running must be restarted when the content changes.
+# A file that differs in anything is rewritten: one way to write, and never half of the desired state. A seeded file
+# keeps existing content and replaces no link or other kind of file. UNIT reads the file when it starts: a running one
+# must be restarted when the content changes.
 look_file() {
   path=$1 owner=$2 group=$3 mode=$4 size=$5 digest=$6 seed=$8 restarts=$9
   temp=${path%/*}/.clm-$7 kept=''
@@ -94,7 +93,7 @@ look_file() {
   [ "$phase" != look ] || restarting="$restarting $restarts "
 }
 
-# Without a digest in the list, as after a change, of this file alone.
+# Without a digest in the list, as after a change, reads this file alone.
 has_wished_content() {
   [ "$is_size" = "$size" ] || return 1
   if [ "$phase" = look ]; then
@@ -123,8 +122,7 @@ change_file() {
   temp=$(with_rights mktemp "$temp.XXXXXX") || exit
   trap 'with_rights rm -f -- "$temp"' EXIT
   if [ -n "$kept" ]; then
-    # Root gives away no file in a directory of the keeper's: by another name it may be one of root's own. What the
-    # keeper can read, it can have a copy of.
+    # Root gives away no file in the keeper's directory: it may be a link to root's own. The keeper makes a copy.
     with_rights dd if="$path" of="$temp" bs=65536 conv=fsync status=none || exit
   else
     receive | with_rights dd of="$temp" bs=65536 conv=fsync status=none || exit
@@ -151,7 +149,7 @@ change_absent_path() {
   remove "$path"
 }
 
-# Not into what is mounted below, where rm can tell. Neither follows a link.
+# Does not cross mounts where rm supports that, and follows no link.
 remove() {
   if rm -f --one-file-system 2>/dev/null; then
     with_rights rm -rf --one-file-system -- "$1"

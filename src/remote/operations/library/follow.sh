@@ -1,17 +1,17 @@
-# Tells what a job writes, from byte `offset` of its log, until the job has ended; then tells how.
-# The script that carries it sets nonce, unit, log and offset, and ends with `follow`.
+# Sends a job's log from byte `offset` until the job has ended, then its result. The script that carries it sets nonce,
+# unit, log and offset, and ends with `follow`.
 
 LC_ALL=C
 export LC_ALL
 
-# Told also when there is nothing new, so that we end when nobody listens any more.
+# Also called without news: the failed write ends us when there is no reader any more.
 tell() {
   printf '%s %s\n' "$nonce" "$*" || exit 1
 }
 
 follow() {
   exec </dev/null
-  # Asked before the log is read, so that nothing can be written between the last reading and the end.
+  # Read before the log, so that nothing can be written between the last read and the end.
   while state=$(systemctl show --property ActiveState,SubState,Result,ExecMainCode,ExecMainStatus -- "$unit"); do
     tell_log
     is_running || break

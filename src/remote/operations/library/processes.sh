@@ -29,7 +29,7 @@ signal_all() {
   timeout -k 2 10 perl -e "$signal_all_program" "$1" "$3" 9>&- 2>/dev/null && return
   # No perl, or no other user it could be.
   timeout -k 2 10 setpriv --reuid "$1" --regid "$2" --clear-groups --no-new-privs -- /bin/sh -c "kill -$3 -1" 9>&- 2>/dev/null
-  # 128 and more: a signal ended it. 124: it was stopped. 1: there was nobody to signal.
+  # 128 and more: a signal ended it. 124: it was stopped. 1: there was no process to signal.
   [ $? -le 1 ]
 }
 
@@ -51,8 +51,8 @@ exit 3 unless $user > 0 && $nobody > 0 && $text =~ /^Uid:\t$nobody\t$user\t0\t$u
 kill $signal, -1;
 exit 0'
 
-# One that ended between the list and the look may have left a child that is not in the list: then the answer is yes. A zombie is none,
-# unless it is a process whose first thread has ended and whose others run on.
+# A process that ended between the list and the check may have left a child that is not listed: then the answer is yes.
+# A zombie does not count, unless only its first thread has ended and others run on.
 has_processes() {
   for process in $(stat -c %u:%n /proc/[0-9]* 2>/dev/null); do
     case $process in "$1":*) ;; *) continue ;; esac

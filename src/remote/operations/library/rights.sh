@@ -1,6 +1,6 @@
-# Who owns a path, and with whose rights it may be changed.
+# The owner of a path, and the rights with which it may be changed.
 
-# Sets uid and gid of a user, both empty while there is none. Lists name the same owner again and again.
+# Sets uid and gid of a user, both empty when it does not exist. Cached: lists repeat the same owner.
 identify() {
   [ "$1" != "$known" ] || return 0
   while IFS=: read -r who _ uid gid _; do
@@ -28,7 +28,7 @@ END
   [ "$is_mode" = "$mode" ] || differs "mode 0$is_mode -> 0$mode"
 }
 
-# Whoever owns a directory can swap what is in it for a link to /etc between our look and our change. So root changes
+# The owner of a directory can swap its content for a link to /etc between our check and our change. So root changes
 # nothing below a directory that is not root's: that is done with the rights of its owner, the keeper.
 find_keeper() {
   above=${path%/*} keeper=''
@@ -53,8 +53,7 @@ owners_down_to() {
   stat -c %u -- "$@" 2>/dev/null
 }
 
-# What runs with the keeper's rights can be stopped by the keeper's processes, and its open files are theirs to open: it has a deadline,
-# and no hold of the lock.
+# The keeper's processes can stop a program with its rights and open its files: it has a deadline and not the lock.
 with_rights() {
   if [ -z "$keeper" ]; then
     "$@"
@@ -63,7 +62,7 @@ with_rights() {
   fi
 }
 
-# An owner other than the keeper would be no owner at all: the keeper can put something else in the place.
+# Another owner than the keeper would mean nothing: the keeper can replace the path.
 check_owner() {
   identify "$owner"
   [ -n "$uid" ] || fail "there is no user $owner on this host"

@@ -1,6 +1,6 @@
 # unit and the absence of one.
 
-# Sets is_active and so on to what the manager says. A unit nobody knows is inactive.
+# Sets is_active and so on from the manager. An unknown unit is inactive.
 read_unit() {
   is_active=inactive is_sub='' is_enabled='' is_stale='' is_result='' is_description='' is_how=''
   while IFS='=' read -r property value; do
@@ -22,20 +22,19 @@ is_up() {
   case $is_active in active | activating | reloading) ;; *) return 1 ;; esac
 }
 
-# Notes that what a unit runs with has changed since it started, so that it is restarted also when we are killed before.
-# The note is gone after a boot, when the unit has been started anew anyway.
+# Notes that a unit's files changed since it started, to restart it even if we are killed before. A boot drops the note.
 restart_is_due() {
   mkdir -p /run/clm/restart && : >"/run/clm/restart/$1"
 }
 
-# One of the files before it in the list will have changed.
+# One of the files before it in the list is going to change.
 will_be_due() {
   [ "$phase" = look ] || return 1
   case $restarting in *" $name "*) ;; *) return 1 ;; esac
 }
 
-# What the manager reads beside a unit of ours, or instead of it: drop-ins and files in places that come before. Those for
-# all services, or for all units whose names begin alike, are the host's own affair.
+# Drop-ins and files that the manager reads beside our unit, or instead of it. Those for all services, or for all units
+# with a common prefix, are the host's own.
 read_overrides() {
   overrides=''
   for override in /etc/systemd/system*/"$name.d"/*.conf /run/systemd/*/"$name.d"/*.conf \
@@ -45,7 +44,7 @@ read_overrides() {
   done
 }
 
-# The manager does not notice when a link is taken away by which a unit of ours comes up at boot, or put there.
+# The manager does not notice when a link that starts our unit at boot is added or removed.
 read_links() {
   links=''
   while read -r line; do
@@ -100,7 +99,7 @@ change_unit() {
   [ -z "$overrides" ] || remove_overrides || exit
   if [ -n "$wants$overrides" ] || [ "$is_stale" = yes ]; then
     systemctl daemon-reload || exit
-    # What was masked may turn out to be enabled.
+    # A unit that was masked may turn out to be enabled.
     read_unit "$name"
     [ $# = 0 ] || read_links
   fi
@@ -109,7 +108,7 @@ change_unit() {
     yes,*) systemctl --quiet enable "$name" || exit ;;
     no,enabled*) systemctl --quiet disable "$name" || exit ;;
   esac
-  # What we start ourselves must not count as one of the restarts after which systemd gives up on a unit.
+  # Our own starts must not count as restarts after which systemd gives up on a unit.
   case $state in started | restarted) systemctl reset-failed "$name" 2>/dev/null ;; esac
   case $state in
     started) if [ -e "$due" ]; then systemctl restart "$name"; else systemctl start "$name"; fi ;;
@@ -119,12 +118,12 @@ change_unit() {
   esac && rm -f "$due"
 }
 
-# A folder of drop-ins may be a link to one that others have, too: then the link is what is ours to take away.
+# A folder of drop-ins may be a link to a shared one: then only the link is removed.
 remove_overrides() {
   while IFS= read -r override; do
     case $override in
       '') continue ;;
-      # The manager holds on to what it made itself for as long as it runs.
+      # The manager keeps transient files for as long as the unit runs.
       /run/systemd/transient/*) systemctl stop "$name" ;;
     esac
     folder=${override%/*}
@@ -150,7 +149,7 @@ look_absent_unit() {
   [ "$is_stale" != yes ] || differs 'not reloaded'
 }
 
-# The file goes when nothing else is left of it, so that a rerun after a kill still knows what to do.
+# The file is removed last, so that a rerun after a kill still knows what to do.
 change_absent_unit() {
   systemctl stop "$name" 2>/dev/null
   systemctl --quiet disable "$name" 2>/dev/null

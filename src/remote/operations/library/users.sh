@@ -1,6 +1,6 @@
 # user and the absence of one.
 
-# Sets is_name, is_uid and so on to the entry of a user, to nothing when there is none. Most are in the file, which takes no process to read.
+# Sets is_name, is_uid and so on; empty for an unknown user. Most are in the file, which is read without a process.
 read_passwd() {
   while IFS=: read -r is_name _ is_uid is_gid is_comment is_home is_shell; do
     [ "$is_name" != "$1" ] || return 0
@@ -57,9 +57,9 @@ add_user() {
   set -- --no-create-home --home-dir "$home" --shell "$shell" --comment "$comment"
   [ -z "$system" ] || set -- "$@" --system
   gid=$(getent group "$name" | cut -d : -f 3)
-  # Whoever is in a group gets what it may do; and userdel takes the group away with the user it is named like.
+  # Group members get the group's rights, and userdel removes a group that is named like its user.
   [ -z "$gid" ] || is_nobodys_group || fail "there is a group $name already, and it is in use"
-  # One that nobody is in is left by a useradd that was killed.
+  # An empty group is left by a killed useradd.
   if [ -n "$gid" ]; then set -- "$@" --gid "$name"; else set -- "$@" --user-group; fi
   useradd "$@" "$name"
 }
@@ -68,7 +68,7 @@ is_nobodys_group() {
   [ -z "$(getent group "$name" | cut -d : -f 4)" ] && ! getent passwd | cut -d : -f 4 | grep -qx "$gid"
 }
 
-# Apart from useradd, which writes the user down first: killed there, a rerun finds a user without a home and comes here.
+# Apart from useradd, which records the user first: after a kill, a rerun finds a user without a home and comes here.
 make_home() {
   rm -rf -- "$home.clm-new" &&
     mkdir -m 0700 -- "$home.clm-new" &&
@@ -84,11 +84,11 @@ look_absent_user() {
   [ -z "$is_name" ] || differs present
 }
 
-# The user goes last: whatever is left when this is killed, the next run still finds by its name.
+# The user is removed last: after a kill, the next run still finds the rest by its name.
 change_absent_user() {
   [ "$is_uid" != 0 ] || fail "$name is root by another name"
   keeper=''
-  # Nobody may start anything as this user while its processes are ended: no login, no cron, no user manager.
+  # Nothing may start as this user while its processes are ended: no login, no cron, no user manager.
   usermod --lock --expiredate 1 "$name" || exit
   for path in "/var/spool/cron/crontabs/$name" "/var/mail/$name" "/var/lib/systemd/linger/$name"; do
     rm -f -- "$path" || exit
@@ -96,23 +96,22 @@ change_absent_user() {
   loginctl disable-linger "$name" 2>/dev/null
   systemctl stop "user@$is_uid.service" 2>/dev/null
   end_processes "$is_uid" "$is_gid" || fail 'some of its processes do not end'
-  # A program with its set-user-ID bit, or a job for later, would be the next user's who gets its number.
+  # A set-user-ID program or a queued job would belong to the next user that gets this uid.
   find /tmp /var/tmp /dev/shm /var/spool/cron/atjobs -xdev -uid "$is_uid" -delete 2>/dev/null
   remove_home || exit
   remove_own_group || exit
   userdel "$name"
 }
 
-# A home that belongs to somebody else, or is no home at all, stays.
+# A home of another user, or a path that is no home, stays.
 remove_home() {
   case $is_home in
     /*/*) [ -L "$is_home" ] || [ "$(stat -c %u -- "$is_home" 2>/dev/null)" != "$is_uid" ] || remove "$is_home" ;;
   esac
 }
 
-# Before the user, because userdel writes down users first: killed there, it would leave a group that nobody could know as
-# the user's. It is the user's own when it has the user's name and is what the user is in; killed after that is changed,
-# the next run sees by `nogroup` that it was.
+# Before the user, because userdel removes the user first: killed there, it would leave a group of unknown owner. The
+# own group has the user's name and is its primary one; a rerun after a kill finds `nogroup` as the primary one instead.
 remove_own_group() {
   gid=$(getent group "$name" | cut -d : -f 3) nogroup=$(getent group nogroup | cut -d : -f 3)
   [ -n "$gid" ] && [ -n "$nogroup" ] || return 0
