@@ -1,7 +1,7 @@
 import { Fault, faults } from "../errors.js";
 import { runCli } from "./run.js";
 
-// Milliseconds for a command to stop, and then for clm to print the error: within the two seconds that the docs promise.
+// Milliseconds for a command to stop, and then to print the error: within the two seconds that the docs promise.
 const stopTimeout = 1500;
 const printTimeout = 300;
 

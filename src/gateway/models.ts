@@ -18,7 +18,7 @@ export interface Model {
 const maxAge = 60_000;
 const timeout = 2000;
 
-/** The models that keys may use: agents, and those of their proxies, which are asked for them and remembered for a minute. */
+/** The models that keys may use: agents, and the models their proxies list, which are remembered for a minute. */
 export class Models {
   readonly #known = new Map<string, { at: number; mark: string | undefined; ids: Promise<string[]> }>();
 

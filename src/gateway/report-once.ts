@@ -3,7 +3,7 @@ import { Refusal } from "./refusal.js";
 // Milliseconds after which the same refusal is reported again.
 const quiet = 60_000;
 
-/** A refusal that is the gateway's own fault, such as a full disk, comes with every request: reported once while it lasts. */
+/** The gateway's own faults, such as a full disk, come with every request: each is reported once while it lasts. */
 export function reportOnce(report: (error: unknown) => void, now: () => number = Date.now): (error: unknown) => void {
   const met = new Map<string, number>();
   return (error) => {

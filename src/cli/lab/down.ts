@@ -36,7 +36,7 @@ const removedView: View<RemovedLab> = {
   name: (lab) => lab.name,
 };
 
-/** Removes the lab's hosts from this machine and from the fleet, also after an interrupted run. Undefined: nothing to do. */
+/** Removes the lab's hosts from machine and fleet, also after an interrupted run. Undefined: nothing to do. */
 async function labDown(session: Session, name: string): Promise<RemovedLab | undefined> {
   const { gate, ui, signal } = session;
   mustBeRoot(`clm lab down --name ${name}`);

@@ -106,7 +106,7 @@ export class Allowance {
     const isBlocked = this.#blockedBy(account, call) !== undefined;
     if (!isBlocked && account.waiting.length === 0) return this.#begin(account, call);
     const turn = this.#waitFor(account, call, signal);
-    // A new day or a changed limit may have made room for those who wait.
+    // A new day or a changed limit may have made room for waiting calls.
     this.#serve(account);
     return turn;
   }

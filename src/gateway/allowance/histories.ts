@@ -31,7 +31,7 @@ export class Histories {
     if (dir !== undefined) this.#save = new DelayedSave(() => writeHistoriesFile(dir, this.#known), pause);
   }
 
-  /** The tokens that an agent loads for a request with these ids: 0 without any, undefined when one of them is unknown. */
+  /** Tokens that an agent loads for a request with these ids: 0 without any, undefined when one is unknown. */
   of(owner: Owner, ids: SessionIds): number | undefined {
     let sum = 0;
     for (const id of hashesOf(owner, ids)) {

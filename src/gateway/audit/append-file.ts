@@ -18,7 +18,7 @@ import { type ChainLink, unseal } from "../../state/audit/hash-chain.js";
 import { errnoOf } from "../../state/disk-fault.js";
 import { current, oldFiles, oldName } from "./files.js";
 
-/** The open file that lines are appended to. They are written synchronously: that takes microseconds, and keeps their order. */
+/** Lines are appended synchronously: that takes microseconds, and keeps their order. */
 export interface AppendFile {
   fd: number;
   ino: number;

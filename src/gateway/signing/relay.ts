@@ -27,7 +27,7 @@ export interface RelayOptions {
   now: () => Date;
 }
 
-/** A server that signs the requests of tools, passes them to a gateway and streams the answers back. It does not listen yet. */
+/** Signs the requests of tools, passes them to a gateway and streams the answers back. Does not listen yet. */
 export function relay(relaying: RelayOptions): Server {
   const send = sender(relaying);
   const pass = async (request: IncomingMessage, response: ServerResponse) => {

@@ -8,7 +8,7 @@ export interface Signer {
   secret: Secret;
 }
 
-/** Undefined when it is not a gateway key. Both ends derive the signing secret, so that the gateway need not store the key. */
+/** Undefined when it is not a gateway key. Both ends derive the secret, so that the gateway need not store the key. */
 export function signerOf(key: Secret): Signer | undefined {
   const parts = partsIn(key.reveal());
   if (!parts) return undefined;

@@ -9,7 +9,7 @@ import type { AnswerKind } from "./pass.js";
 const untilKeepalive = 10_000;
 const head = { "content-type": "text/event-stream", "cache-control": "no-cache" };
 
-/** Makes a stream of a whole answer, for agents that do not stream text. Comments keep the connection alive until it comes. */
+/** Streams a whole answer, for agents that do not stream text. Comments keep the connection alive until it comes. */
 export function restream({ response, call, parts }: Exchange, from: AnswerKind) {
   call.streamed = true;
   const begin = (headers: Record<string, string> = {}) => {

@@ -36,7 +36,7 @@ const beginning = 400;
 const endOfText = new Set<string>(["response.output_text.done", "response.content_part.done"]);
 const endOfResponse = new Set<string>(["response.completed", "response.failed", "response.incomplete"]);
 
-/** Reads the events of a streamed answer as they pass: the tokens they report, and whether the answer is a failed call. */
+/** Reads passing events of a streamed answer: the tokens they report, and whether the answer is a failed call. */
 export class StreamTap {
   /** The answer's text, as much of it as is kept. */
   text = "";
