@@ -6,11 +6,10 @@ import type { RuntimeRecord, RuntimeType } from "./plan/runtime.js";
 
 /** What a runtime's program reports on an agent's host. A runtime may report more, which only its own functions read. */
 export interface RuntimeReport {
-  /** The directory of its settings. */
   home: string;
   program?: string | undefined;
   version?: string | undefined;
-  /** Why a program that is there does not run. */
+  /** Why an installed program does not run. */
   broken?: string | undefined;
 }
 
@@ -38,9 +37,7 @@ export interface FileChange {
 export interface LoginState {
   /** How the program is logged in, in its own words; undefined when it is not. */
   program: string | undefined;
-  /** The program needs a login. */
   needed: boolean;
-  /** The agent itself is logged in. */
   agent: boolean;
 }
 
@@ -49,18 +46,15 @@ export interface AgentRuntime {
   /** The ids of its files among an agent's managed files, and of the one that copies the agent's memory to it. */
   readonly fileIds: readonly string[];
   readonly mirrorId: string;
-  /** The variable that names the directory of its settings. */
   readonly homeVariable: string;
   /** Ids of checks that another version of the program may answer otherwise. */
   readonly programChecks: ReadonlySet<string>;
   /** The question whether to copy the agent's memory to it. */
   readonly mirrorQuestion: string;
 
-  /** The runtime in the record, or the defaults. */
   recordOf(agent: ResolvedAgent, type: RuntimeType): RuntimeRecord;
   /** The files to read on the host, by name: its own, and those that they are made of. */
   reads(agent: ResolvedAgent): Record<string, string>;
-  /** The runtime that the agent's configuration selects. */
   settingIn(config: string, type: RuntimeType): string | undefined;
   /** The provider of the agent's model, as the agent calls it. `files` are the agent's without this runtime. */
   providerIn(files: readonly ManagedFile[]): string;
@@ -68,7 +62,6 @@ export interface AgentRuntime {
   probe(agent: ResolvedAgent, type: RuntimeType, plan: Plan | undefined, options: RuntimeProbe): ProbeCommand;
   /** Undefined when the output broke off. */
   parseReport(output: string): RuntimeReport | undefined;
-  /** What must hold before anything is changed. */
   preflight(input: {
     resolved: ResolvedAgent;
     type: RuntimeType;
@@ -80,7 +73,7 @@ export interface AgentRuntime {
   /** Whether the program accepted the files of the plan. */
   accepted(resolved: ResolvedAgent, plan: Plan, report: RuntimeReport): Check[];
 
-  /** The record with what only the program could tell. `version` is the one that will run. */
+  /** The record completed with what only the program could report. `version` is the one that will run. */
   settled(runtime: RuntimeRecord, version: string, report: RuntimeReport): RuntimeRecord;
   /** A fault when the user's own settings take precedence over these permissions. */
   mustGetPermissions(plan: Plan, permissions: string): void;

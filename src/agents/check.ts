@@ -1,4 +1,4 @@
-/** One thing that was checked, with an id that never changes: of a host, of an agent, of this machine. */
+/** One check of a host, an agent or this machine. Its id never changes. */
 export interface Check<Id extends string = string> {
   id: Id;
   result: "ok" | "warn" | "fail" | "skipped";
@@ -6,11 +6,10 @@ export interface Check<Id extends string = string> {
   reason: string;
   /** Why it failed, where something depends on it. */
   cause?: string;
-  /** What to do about it: a command to type. */
+  /** A command to type. */
   fix?: string;
 }
 
-/** A check without its id. */
 export type Verdict = Omit<Check, "id">;
 
 export const ok = (reason: string): Verdict => ({ result: "ok", reason });

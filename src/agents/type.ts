@@ -13,8 +13,8 @@ import type { SessionStore } from "./sessions/sessions.js";
 export type Load<T> = () => Promise<T>;
 
 /**
- * What clm has to know about a type of agent beyond its manifest. Everything that data can say is in `manifests/<type>.yaml`;
- * a member here is code that data cannot replace. A capability that a type lacks is absent, and the verbs that need it say so.
+ * What clm has to know about a type of agent beyond its manifest: code that data cannot replace. A capability that a
+ * type lacks is absent, and the verbs that need it say so.
  */
 export interface AgentType {
   readonly name: string;
@@ -50,7 +50,6 @@ export async function capability<K extends Capability>(manifest: Manifest, name:
   throw noCapability(manifest, name);
 }
 
-/** A program that can run the turns of an agent. */
 export async function agentRuntime(manifest: Manifest, name: string): Promise<AgentRuntime> {
   const load = own((await agentType(manifest)).runtimes, name);
   if (load) return load();
@@ -60,7 +59,6 @@ export async function agentRuntime(manifest: Manifest, name: string): Promise<Ag
 /** Capabilities for which the manifest says everything. */
 const inManifest = ["dashboard", "proxy"] as const;
 
-/** The names of the capabilities that a type has. */
 export const capabilitiesOf = async (manifest: Manifest): Promise<string[]> => {
   const { name: _, renderer: __, ...members } = await agentType(manifest);
   return [...Object.keys(members), ...inManifest.filter((member) => manifest[member])].sort();

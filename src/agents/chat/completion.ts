@@ -1,7 +1,6 @@
 import { objectFrom } from "../../text/json-object.js";
 import { type AnswerFailure, emptyAnswer, type FailureSigns, failureInText, failureSaying } from "./failure.js";
 
-/** The members that count tokens, of chat completions and of responses. */
 export interface TokenUsage {
   prompt_tokens?: unknown;
   completion_tokens?: unknown;

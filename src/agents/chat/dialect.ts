@@ -6,7 +6,6 @@ export interface ChatDialect {
   request(agent: ResolvedAgent, message: ChatMessage): ChatRequest;
   /** The session that an answer's headers name: the agent may continue a long conversation in another one. */
   sessionIn(headers: Record<string, string>): string | undefined;
-  /** The header in which the text of a failure may come. */
   readonly errorHeader?: string;
   /** Reads the body of an answer with HTTP 200, and detects failures that look like answers. */
   reader(agent: ResolvedAgent, options: ReaderOptions): AnswerReader;
@@ -15,7 +14,6 @@ export interface ChatDialect {
 export interface ChatMessage {
   session: string;
   text: string;
-  /** Instructions for the model beside the message. */
   system?: string | undefined;
   /** Asks for an answer of at most so many tokens, and not to stream it. */
   maxTokens?: number;

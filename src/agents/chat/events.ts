@@ -100,7 +100,6 @@ export class EventSplitter {
 
 const isLineEnd = (byte: number | undefined): boolean => byte === newline || byte === carriageReturn;
 
-/** Where the line ends, or the chunk. */
 function lineEndAfter(chunk: Buffer, at: number): number {
   const found = chunk.indexOf(newline, at);
   const end = found < 0 ? chunk.length : found;

@@ -7,10 +7,7 @@ export interface FailureSigns extends FailureForms {
   extension?: ErrorExtension;
 }
 
-/**
- * Beginnings of texts that stand where the answer would be; `{n}` stands for a number and `{status}` for an HTTP status of 400
- * or more.
- */
+/** Prefixes of texts in place of an answer; `{n}` is a number and `{status}` an HTTP status of 400 or more. */
 export interface FailureForms {
   /** The agent's own words: a failure whatever else the answer reports. */
   always: readonly string[];
@@ -18,7 +15,6 @@ export interface FailureForms {
   withoutUsage: readonly string[];
 }
 
-/** Error reports of one agent type, in members or headers of its own. */
 export interface ErrorExtension {
   /** Whether a chunk of a stream has such a member, and must be remembered until the stream ends. */
   isIn(chunk: Completion): boolean;
@@ -42,7 +38,6 @@ export type FailureCause =
   | "empty"
   | "unknown";
 
-/** A failed model call that the agent reports as an answer. */
 export interface AnswerFailure {
   cause: FailureCause;
   /** The provider's HTTP status, where the text names one. */

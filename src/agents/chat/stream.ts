@@ -9,10 +9,8 @@ export interface ToolUse {
   status: string;
 }
 
-/** A part of an answer that is shown while the rest is still to come. */
 export type Piece = { text: string } | ToolUse;
 
-/** A streamed answer that ended, or the reason why it is not an answer. */
 export interface Streamed {
   text: string;
   failure?: AnswerFailure;
@@ -39,10 +37,7 @@ export interface AnswerReader {
 const maxStream = 64 * 1024 * 1024;
 const maxEvent = 8 * 1024 * 1024;
 
-/**
- * Reads a streamed completion. Text that may turn out to be a failure is held back until it cannot be one any more, so that a
- * failure is never shown as the model's answer.
- */
+/** Reads a streamed completion. Text that may be a failure is held back, so that it is never shown as an answer. */
 export class StreamReader implements AnswerReader {
   #text = "";
   /** Text that was not shown yet; undefined once some was. */
@@ -118,7 +113,6 @@ export class StreamReader implements AnswerReader {
   }
 }
 
-/** Reads a completion that is not streamed, and shows it as one piece. */
 export class WholeReader implements AnswerReader {
   readonly #chunks: Buffer[] = [];
   #length = 0;
@@ -162,7 +156,6 @@ const brokeOff = notAnAnswer("it broke off before its end");
 const tooLong = notAnAnswer("it has no end, and was not read any further");
 const notACompletion = notAnAnswer("what came back is not a completion");
 
-/** What an answer other than HTTP 200 says. */
 export function refusal(status: number, body: string): string {
   const said = completionFrom(body);
   return `HTTP ${status}${said && errorText(said) ? `: ${errorText(said)}` : ""}`;

@@ -4,7 +4,6 @@ import type { FailureSigns } from "./failure.js";
 
 /** How the gateway passes requests on to agents of one type. Everything else about the protocol is as in OpenAI's API. */
 export interface UpstreamDialect {
-  /** Paths that an agent answers itself. */
   paths: readonly string[];
   /** Bytes of a request that it reads. */
   maxBodyBytes: number;
@@ -18,15 +17,14 @@ export interface UpstreamDialect {
   /** A header of an answer whose text may contain secrets. */
   errorHeader: string;
   /**
-   * Ids of sessions that the agent derives from the first message when the caller names none. Two callers with the same first
-   * message would share such a session, so the gateway names one for each caller and never gives out a derived id.
+   * Ids of sessions that the agent derives from the first message. Two callers with the same first message would share
+   * one, so the gateway names a session for each caller and never gives out a derived id.
    */
   derivedSession: RegExp;
   /** Makes the events of one streamed answer what clients of OpenAI expect. */
   eventRewriter(path: UpstreamPath): EventRewriter;
   /** The same for an answer of /v1/responses that is not streamed. */
   rewriteResponse(body: Buffer): Buffer;
-  /** What differs between agents of the type. */
   agent(agent: ResolvedAgent): UpstreamAgent;
 }
 

@@ -28,7 +28,6 @@ export const dashboardWords = ({ paths }: ResolvedAgent, { args }: Dashboard, po
   ...args.map((arg) => fill(arg, { port }) ?? arg),
 ];
 
-/** Probes systemd's version and the ports in use. */
 export const roomScript = (agent: ResolvedAgent): string =>
   probeScript(agent, proofLibrary, ["exec </dev/null", "probe_systemd", "probe_ports"]);
 
@@ -38,7 +37,6 @@ export function roomIn({ ports: { first, last } }: Dashboard, taken: readonly nu
   return undefined;
 }
 
-/** Probes the owner of the port of a dashboard that runs as `unit`. */
 export const holderScript = (agent: ResolvedAgent, unit: string, port: number): string =>
   portOwnerScript({ ...agent, unit, port });
 

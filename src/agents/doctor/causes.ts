@@ -11,7 +11,6 @@ export interface RecognisedCause {
   last: LogLine;
 }
 
-/** The causes that match lines of the log; of each line only the first that matches. */
 export function recognise(agent: Pick<ResolvedAgent, "manifest">, words: readonly LogLine[]): RecognisedCause[] {
   const found = new Map<string, RecognisedCause>();
   for (const word of words) {
@@ -24,7 +23,6 @@ export function recognise(agent: Pick<ResolvedAgent, "manifest">, words: readonl
   return [...found.values()];
 }
 
-/** What is known of an agent now, to judge whether a line of its log still matters. */
 export interface CurrentState {
   /** Milliseconds since 1970, by the host's clock: the lines are by it too. */
   at: number;
@@ -33,12 +31,12 @@ export interface CurrentState {
   proven?: { at: number; chat: boolean } | undefined;
 }
 
-/** Milliseconds for which a problem that has passed is reported. */
+/** Milliseconds for which a past problem is reported. */
 const lately = 3_600_000;
 
 /**
- * What a line of the log means now. If another check sees the same problem, this is its cause and a failure. If that check
- * passes, the problem has passed, and is reported as ok for an hour. If no check sees it, it stands until the next proof.
+ * The meaning of a log line now. If another check sees the same problem, this is its cause and a failure. If that check
+ * passes, the problem is over, and reported as ok for an hour. If no check sees it, it counts until the next proof.
  */
 export function judgeCauses(agent: ResolvedAgent, recognised: readonly RecognisedCause[], now: CurrentState): Check[] {
   return recognised.flatMap(({ cause, last }): Check[] => {

@@ -20,7 +20,6 @@ import {
 import { judgeCauses, recognise } from "./causes.js";
 import type { Clock, Symptoms } from "./symptoms.js";
 
-/** Everything that is known of an agent when the doctor judges it. */
 export interface ExamineInput {
   resolved: ResolvedAgent;
   observation: StatusObservation;
@@ -59,7 +58,6 @@ export function examine(input: ExamineInput): Check[] {
   return [...checks, ...(causes.length > 0 ? causes : [quiet])];
 }
 
-/** The proofs that cost no tokens. */
 function proofsOf(input: ExamineInput): Check[] {
   const { resolved: agent, observation, wanted, key } = input;
   const proofs = withKeyTrouble(agent, observation.basics, judge(agent, observation.basics), key)
@@ -105,7 +103,7 @@ function judgeStrays({ resolved: agent, observation }: ExamineInput): Check {
   return { id: "strays", ...(reason ? fail(reason, strayFix(agent.ref)) : ok("none")) };
 }
 
-/** So many restarts are no accident. */
+/** Restarts from which on they are no accident. */
 const tooMany = 5;
 
 function judgeRestarts({ resolved: agent, observation: { basics: seen } }: ExamineInput): Check {
@@ -145,7 +143,6 @@ function judgeRuntime({ resolved: agent, observation }: ExamineInput): Check[] {
   return [{ id, ...fail(reason, fix) }];
 }
 
-/** The proofs of channels and MCP servers, one check for each. */
 function judgeConnections({ resolved: agent, observation: { basics: seen } }: ExamineInput): Check[] {
   const fix = `clm agent configure ${agent.ref} --stage channels`;
   const down = seen.age === undefined ? skipped("it does not run") : undefined;

@@ -1,4 +1,3 @@
-/** The checks of this machine, and what each looks at. */
 export const machineChecks = {
   "config.dir": "the config directory is there and its owner's alone",
   "config.files": "every file of clm's state is its owner's alone, secrets.json above all",

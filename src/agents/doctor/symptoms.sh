@@ -1,4 +1,4 @@
-# What the doctor reads beyond the status. Used with the functions of proof.sh.
+# The symptoms that the doctor reads beyond the status. Used with the functions of proof.sh.
 
 # The journal and errors since its start. In a crash loop the reason is in the run before: then of the last ten minutes.
 probe_symptoms() {

@@ -5,10 +5,7 @@ import proofs from "../probe/proof/proof.sh?raw";
 import { parseLines, probeScriptForMany, settingsOf, splitSections } from "../probe/script.js";
 import library from "./symptoms.sh?raw";
 
-/**
- * The script that reads the symptoms of all agents of a host. It holds no secret and changes nothing. It prints the host's
- * clock first, as close as possible to the time of the request.
- */
+/** Reads the symptoms of all agents of a host. Prints the host's clock first, as close as possible to the request. */
 export const symptomsScript = (agents: readonly ResolvedAgent[]): string =>
   probeScriptForMany(
     proofs + library,
@@ -16,24 +13,22 @@ export const symptomsScript = (agents: readonly ResolvedAgent[]): string =>
     agents.map((agent) => [settingsOf(agent), "probe_account", "probe_symptoms", "probe_room"].join("\n")),
   );
 
-/** One line of an agent's log or journal. */
 export interface LogLine {
   /** Milliseconds since 1970. */
   at: number;
   text: string;
-  /** Of a line in a log file. */
+  /** Only of a line in a log file. */
   level?: Level;
 }
 
-/** What the doctor reads beyond the status. */
 export interface Symptoms {
   /** Since its start, in the order of time. */
   words: LogLine[];
   /** How its unit ended: `success`, `exit-code`, `oom-kill`. */
   result: string;
-  /** When the system last ended it for want of memory, within a day. */
+  /** When the kernel last killed it for lack of memory, within a day. */
   outOfMemory?: number;
-  /** Where it lives: kilobytes and inodes. Nothing where they could not be had. */
+  /** Kilobytes and inodes of its file system; undefined when unknown. */
   space?: { free: number; inodes: number; freeInodes: number };
 }
 
@@ -63,7 +58,7 @@ function symptomsOf(text: string): Symptoms | undefined {
   };
 }
 
-/** `1700000000.123456 wolf-i ada[700]: text`, and what follows on lines of its own. */
+/** `1700000000.123456 wolf-i ada[700]: text`, and its continuation lines. */
 function journalWords(lines: string[]): LogLine[] {
   let at = 0;
   return lines.flatMap((line): LogLine[] => {

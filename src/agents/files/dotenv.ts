@@ -39,7 +39,7 @@ const flaws: ((name: string, value: string) => Flaw)[] = [
     if (control === undefined) return;
     return { has: `has ${spelled(control)} in it`, why: "the file is read line by line, as plain text" };
   },
-  // One such character, and systemd refuses the whole file.
+  // systemd refuses the whole file for one such character.
   (_, value) => {
     const odd = /\p{Surrogate}|\p{Noncharacter_Code_Point}/u.exec(value)?.[0];
     if (odd === undefined) return;
@@ -61,8 +61,7 @@ const flaws: ((name: string, value: string) => Flaw)[] = [
       ? { has: `has ${spelled(foreign)} in it`, why: `the agent drops non-ASCII characters from ${name}` }
       : undefined;
   },
-  // An agent may take a line with two known names for two lines that lost their newline, and rewrite the file. It knows about
-  // a hundred names; these patterns cover the largest groups.
+  // An agent may take a line with two known names for two lines, and rewrite the file. These cover most of its names.
   (_, value) => {
     const [known] =
       /[A-Z][A-Z0-9]*_(API_KEY|(BOT|APP|ACCESS)_TOKEN|BASE_URL|HOME_CHANNEL|ALLOWED_USERS)=/.exec(value) ?? [];

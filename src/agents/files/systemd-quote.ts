@@ -19,10 +19,7 @@ export function unitWord(text: string): string {
 /** One argument of a command, where systemd also expands `$`; in the program's path it does not. */
 export const unitArgument = (text: string): string => unitWord(text.replaceAll("$", "$$$$"));
 
-/**
- * The path of a directive like `WorkingDirectory=`, where quotes would be part of it. systemd runs no program whose path contains
- * a quote (seen with 252 and 257).
- */
+/** A path, as in `WorkingDirectory=`, where quotes would be part of it. systemd 252 and 257 run no path with one. */
 export function unitPath(path: string): string {
   if (/^\/[^"'\\]*[^\s"'\\]$/.test(path)) return literal(path);
   throw new Fault("bad-input", `${JSON.stringify(path)} cannot be written to a unit file as a path`, {

@@ -11,7 +11,6 @@ interface Filled {
   through: (value: Value) => string;
 }
 
-/** Helpers: `{{v1 endpoint}}`. */
 const helpers: Record<string, (value: Value) => string> = {
   /** `http://gpu:11434` and `http://gpu:11434/v1/` both become `http://gpu:11434/v1`. */
   v1: (endpoint) => String(endpoint).replace(/\/+(v1\/*)?$|$/, "/v1"),
@@ -33,10 +32,7 @@ export function fill(template: string, values: Values): string | undefined {
 /** The values that a template names. Throws when it is malformed. */
 export const namesIn = (template: string): string[] => read(template).names;
 
-/**
- * Parses the subset of Handlebars that a manifest may use: values, and helpers with one value. Handlebars itself takes longer to
- * load than most commands take in all.
- */
+/** The subset of Handlebars that a manifest may use: Handlebars itself takes longer to load than most commands run. */
 function read(text: string): Template {
   const known = templates.get(text);
   if (known) return known;

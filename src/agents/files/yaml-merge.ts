@@ -11,9 +11,9 @@ import { scalarValue } from "./yaml-scalar.js";
 const newFile = fileTemplate<{ tree: string }>(header);
 
 /**
- * Merges clm's keys into the agent's config.yaml. Everything else keeps its comments, order and spelling except white space; when
- * nothing differs, not a byte changes. `gone` are dotted paths that clm owned: they are removed unless `config` has them. A `*`
- * stands for any one key.
+ * Merges clm's keys into the agent's config.yaml. Everything else keeps its comments, order and spelling except white
+ * space; when nothing differs, not a byte changes. `gone` are dotted paths that clm owned: they are removed unless
+ * `config` has them. A `*` stands for any one key.
  */
 export function mergeConfig(existing: string | undefined, config: Tree, gone: readonly string[]): string {
   const text = existing ?? "";
@@ -83,8 +83,7 @@ function stringified(doc: Document.Parsed, before: string): string {
     flowCollectionPadding: /[{[] \S/.test(before),
     doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER,
   };
-  // The library does not always write what it read: a string that begins with blank lines changes in a | block.
-  // So the result is compared with the document; quoted, it is right.
+  // The library changes a string that begins with blank lines in a | block; quoted, it is right.
   const expected = treeOf(doc.contents);
   for (const blockQuote of [true, false]) {
     const text = doc.toString({ ...style, blockQuote });

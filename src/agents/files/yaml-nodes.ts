@@ -74,10 +74,7 @@ function writable(text: string, path: string[]): string {
   );
 }
 
-/**
- * Removes what is at a dotted path, and branches that become empty; returns whether anything was removed. Desired keys stay. A `*`
- * stands for any one key.
- */
+/** Removes a dotted path (`*`: any key) and emptied branches, but no desired keys; returns whether any was removed. */
 export function removePath(branch: Branch, path: string, desired: unknown): boolean {
   let changed = false;
   for (const entry of [...branch.items]) {

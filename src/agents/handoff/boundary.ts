@@ -2,10 +2,8 @@ import { withTexts } from "./texts.js";
 import { isEmpty, paired, type TranscriptMessage, turnsOf } from "./transcript.js";
 import { withoutOutputs } from "./withhold-outputs.js";
 
-/** What is not handed over. */
 export interface Boundary {
   noTools: boolean;
-  /** Removes secrets from a text. */
   redact?: ((text: string) => string) | undefined;
   /** Only so many of the last turns. */
   onlyLast?: number | undefined;
@@ -14,7 +12,6 @@ export interface Boundary {
 }
 
 export interface BoundaryEffect {
-  /** Messages left out. */
   messages: number;
   outputs: number;
   /** Messages in which something was replaced. */
@@ -34,10 +31,7 @@ export interface BoundedConversation {
   taken: BoundaryEffect;
 }
 
-/**
- * The part of a conversation that is handed over. Outputs are removed first, so that quotes of every output are recognised, also of
- * those that are left out anyway.
- */
+/** Outputs are removed first, so that quotes of every output are recognised, also of those that are left out anyway. */
 export function applyBoundary(boundary: Boundary, given: Conversation): BoundedConversation {
   const { noTools, redact = (text) => text, onlyLast, deny } = boundary;
   const { messages, outputs, withhold } = withoutOutputs(given.messages, deny, given.earlier);

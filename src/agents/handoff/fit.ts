@@ -15,7 +15,6 @@ export const roomIn = (context: number): number => Math.floor(context * share);
 const summaryShare = 0.25;
 export const summaryRoom = (room: number): number => Math.floor(room * summaryShare);
 
-/** The messages that are left out or summarised, and those that are handed over as they are. */
 export interface Split {
   older: TranscriptMessage[];
   kept: TranscriptMessage[];
@@ -55,7 +54,6 @@ const noteAndAnswer = (content: string, at: number): TranscriptMessage[] => [
   { role: "assistant", content: noted, calls: [], at },
 ];
 
-/** The last turns after a summary of the others. */
 export function summarised({ older, kept }: Split, summary: string, room: number): TranscriptMessage[] {
   const head = `[summary of ${older.length} earlier ${older.length === 1 ? "message" : "messages"}, made when this conversation was handed over]\n`;
   const most = Math.max(

@@ -3,20 +3,17 @@ import { type Fit, roomIn, type Split, splitFor, summaryRoom, trimmed } from "./
 import { picturesIn, tokensIn } from "./size.js";
 import type { TranscriptMessage } from "./transcript.js";
 
-/** What would move. */
 export interface HandoffPlan {
   from: { agent: string; session: string };
   to: { agent: string; model: string | null };
   title: string;
   messages: { user: number; assistant: number; tool: number; all: number };
-  /** Number of calls by tool. */
   tools: Record<string, number>;
-  /** Estimated. */
+  /** An estimate. */
   tokens: number;
   attachments: number;
   since: string | null;
   until: string | null;
-  /** What the boundary leaves out. */
   taken: BoundaryEffect;
   fit: {
     /** Tokens of the context window, and of the part for a transcript; null when unknown. */

@@ -14,8 +14,8 @@ export const noteOf = (from: string, code: string): string =>
   `(A note by clm: this conversation was handed over from ${from}. To check that all of it arrived: the handoff code is ${code} )`;
 
 /**
- * The note after the messages, which is removed once the code was given. An unanswered message gets an acknowledgement first: an agent
- * merges two user messages in a row into one.
+ * Adds the note, to be removed after the proof. An unanswered message is acknowledged first: an agent merges two user
+ * messages in a row into one.
  */
 export function planted(note: string, messages: readonly TranscriptMessage[], at: number): TranscriptMessage[] {
   const heard: TranscriptMessage = { role: "assistant", calls: [], at, content: noted };

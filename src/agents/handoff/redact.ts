@@ -4,12 +4,12 @@ import { objectFrom } from "../../text/json-object.js";
 const maxDepth = 8;
 
 /**
- * Replaces everything written like a secret, and the secrets that clm stores, which `redactStored` replaces. JSON, the
- * usual output of a tool, is redacted member by member, so that escapes in it hide nothing.
+ * Replaces everything written like a secret, and clm's stored secrets by `redactStored`. JSON, the usual output of a
+ * tool, is redacted member by member, so that escapes in it hide nothing.
  */
 export function redacting(redactStored: (text: string) => string): (text: string) => string {
   function ofText(text: string): string {
-    // The marks themselves are left alone: somebody's password may be `secret`.
+    // The marks themselves are left alone: a password may be the word `secret`.
     return redactSecrets(text)
       .split(redactedMark)
       .map((part) => redactStored(part))

@@ -4,13 +4,10 @@ import type { TranscriptMessage } from "./transcript.js";
 
 /** The capability: writing a conversation to an agent's sessions, and moving one to a channel of its own. */
 export interface HandoffStore {
-  /** A program that answers with a `ChangeReply`. */
   change(request: ChangeRequest, paths: ProgramPaths): HostProgram;
-  /** A program that answers with lines of `ChannelReply`. */
   toChannel(request: ChannelRequest, paths: ProgramPaths): HostProgram;
   transcriptFrom(rows: readonly Row[], started?: number): TranscriptMessage[];
   rowOf(message: TranscriptMessage): Row;
-  /** The session that is made of a transcript. */
   sessionRow(messages: readonly TranscriptMessage[], title: string, model: string | undefined): Row;
 }
 
@@ -19,12 +16,12 @@ export type ChangeRequest = { id: string } & (
   | { verb: "look" }
   | ({ verb: "seed"; session: Row; messages: Row[] } & Sweep)
   /**
-   * Removes the note with the text `planted`, and the `question` about it with its answer. With `wait` nothing is removed before
-   * the answer is there. `counts` are those of the messages that moved.
+   * Removes the note `planted`, and the `question` about it with its answer; with `wait`, not before the answer exists.
+   * `counts` are those of the messages that moved.
    */
   | ({ verb: "settle"; planted: string; question: string; wait: boolean; counts: Counts } & Sweep)
   | { verb: "forget" }
-  /** `last` is the last message that was read: a session that went on since stays open. */
+  /** `last` is the last message that was read: a session that continued since stays open. */
   | { verb: "close"; last: number | null; at: number }
 );
 
@@ -44,9 +41,8 @@ export interface ChangeReply extends ProgramAnswer {
   title?: string | null;
   early?: boolean;
   messages?: Row[];
-  /** The note was still there. */
   planted?: boolean;
-  /** Messages after the proof: people went on already. */
+  /** Messages after the proof: the conversation continued already. */
   behind?: number;
   forgotten?: number;
   closed?: boolean;
@@ -80,7 +76,7 @@ export type ChannelOutcome =
   /** The agent has begun, so the request cannot be withdrawn: after the timeout, or by the user. */
   | "stuck"
   | "left-running"
-  /** Somebody else made the request, so clm leaves it. */
+  /** clm did not make the request, so it leaves it. */
   | "left-pending"
   /** The database was locked to the end; `state` is the last that was read. */
   | "in-use"

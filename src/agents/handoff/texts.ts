@@ -24,7 +24,7 @@ function withinJson(json: string, change: Change): string {
   const text = after === JSON.stringify(value) ? json : after;
   const again = change(text);
   if (again === text) return text;
-  // A match across several of its texts is found only in the whole, and can be removed only if the rest is still JSON.
+  // A match across several texts is found only in the whole, and removed only if the rest is still JSON.
   return parsed(again) !== undefined && change(again) === again ? again : "{}";
 }
 

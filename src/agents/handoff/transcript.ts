@@ -2,12 +2,9 @@ import { createHash } from "node:crypto";
 import { isRecord } from "../../text/record.js";
 import type { Counts } from "./store.js";
 
-/** A message in a form that every model understands. */
 export interface TranscriptMessage {
   role: "user" | "assistant" | "tool";
-  /** A text, or parts: texts and pictures. */
   content: string | Part[];
-  /** The tools an assistant called. */
   calls: ToolCall[];
   /** The call whose answer it is, and the tool that gave it. */
   answers?: { id: string; tool: string };
@@ -25,8 +22,8 @@ export interface ToolCall {
 }
 
 /**
- * Each call directly followed by its answer. Calls without an answer and answers without a call are left out, as a model that is
- * shown one refuses the whole conversation. The tool's name is that of its call.
+ * Each call directly followed by its answer. Unpaired calls and answers are left out: a model refuses a conversation
+ * with one. The tool's name is that of its call.
  */
 export function paired(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
   const result: TranscriptMessage[] = [];
@@ -42,7 +39,6 @@ export function paired(messages: readonly TranscriptMessage[]): TranscriptMessag
     });
     if (answered.length === 0 && message.role === "assistant" && isEmpty(message.content)) continue;
     result.push({ ...message, calls: answered.map(({ call }) => call) });
-    // In the order of arrival.
     result.push(...answered.map(({ answer }) => answer).sort((a, b) => orderOf(behind, a) - orderOf(behind, b)));
   }
   return result;
@@ -87,7 +83,7 @@ const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < 
 export const digestOf = (messages: readonly TranscriptMessage[]): string =>
   createHash("sha256").update(canonical(messages)).digest("hex");
 
-/** Whether the session begins with exactly what moved; people may have gone on since. */
+/** Whether the session begins with exactly what moved; it may have continued since. */
 export const hasArrived = (
   messages: readonly TranscriptMessage[],
   moved: { hash: string; messages: number },

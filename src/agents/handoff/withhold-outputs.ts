@@ -19,8 +19,8 @@ export interface WithheldOutputs {
 }
 
 /**
- * Removes the outputs and arguments of denied tools, and what other messages quote of the outputs: whole lines, and words that may be
- * a secret. `earlier` messages are not handed over, but a summary may quote them.
+ * Removes outputs and arguments of denied tools, and quotes of the outputs in other messages: whole lines, and words
+ * that may be a secret. `earlier` messages are not handed over, but a summary may quote them.
  */
 export function withoutOutputs(
   messages: readonly TranscriptMessage[],
@@ -107,7 +107,7 @@ function quotesOf(lines: ReadonlyMap<string, string>): TextFilter {
   return (text) => {
     if (lines.size === 0) return text;
     let clean = once(text);
-    // The text around a removed line may itself be a line, if somebody intends it.
+    // The text around a removed line may itself be a line, in an attack.
     for (let tries = 0; tries < 5; tries++) {
       const again = once(clean);
       if (again === clean) return clean;

@@ -104,7 +104,7 @@ export function filledEnv(env: Record<string, string>, values: Values): Map<stri
 }
 
 /**
- * The model as an entry beside the main one: a fallback, or the model of an auxiliary task. Its variables go to `.env`; a key that
+ * The model beside the main one: a fallback, or that of an auxiliary task. Its variables go to `.env`; a key that
  * conflicts with another provider's gets its own variable, if the entry can name one.
  */
 export function entryFor(rendered: RenderedModel, env: EnvDraft, kind: "fallback" | "auxiliary"): Tree {

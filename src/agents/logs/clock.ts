@@ -1,9 +1,6 @@
 import type { Clock } from "./entry.js";
 
-/**
- * Converts a host's local times, by the name of its zone, as a line may have been written in summer and read in winter. Unknown zones
- * use the current offset.
- */
+/** By the zone's name: a line may be written in summer and read in winter. Unknown zones use the current offset. */
 export function clockOf(offset: string, zone: string): Clock {
   const [, sign = "+", hours = "0", minutes = "0"] = /^([+-])(\d\d)(\d\d)$/.exec(offset) ?? [];
   const now = (Number(hours) * 60 + Number(minutes)) * (sign === "-" ? -60_000 : 60_000);

@@ -16,8 +16,8 @@ interface KnownLine {
 }
 
 /**
- * Agents write the same entry to several files, and some also to stderr: the journal has that line by line. The same text again,
- * later or in the same source, is another entry.
+ * Agents write the same entry to several files, and some also to stderr, which the journal has line by line. The same
+ * text again, later or in the same source, is another entry.
  */
 export class Deduplicator {
   readonly #recent: KnownLine[][] = [];

@@ -1,7 +1,6 @@
 import { type Clock, fileEntry, journalEntry, type LogEntry } from "./entry.js";
 import type { LogLine } from "./frame-reader.js";
 
-/** Makes entries of the lines of one source. */
 export interface EntryAssembler {
   take(line: Pick<LogLine, "line" | "cut">): void;
   /** Nothing more came for a while, so the last entry is complete. A journal entry in pieces is complete only at the end. */

@@ -1,10 +1,9 @@
-/** A line of a log, as logs.sh sent it. */
 export interface LogLine {
   /** The number of the agent in the script. */
   agent: number;
   source: string;
   line: string;
-  /** It was too long, and its end is missing. */
+  /** Too long: its end is missing. */
   cut: boolean;
 }
 

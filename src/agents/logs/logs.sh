@@ -1,6 +1,6 @@
-# The logs of agents: the journal of their units and the files they write. Run as root, in a session of its own; several agents
-# and sources write at once. Each line begins with the number of the agent and the source, and ends with `.`, or with `+` when
-# the next one continues it: a write must be short to be atomic.
+# Logs of agents: journal and files. Run as root, in a session of its own; several sources write at once. Each line
+# begins with the number of the agent and the source, and ends with `.`, or `+` when the next continues it: only short
+# writes are atomic.
 
 # The host's time and time zone.
 probe_clock() {
@@ -49,7 +49,7 @@ probe_past() {
   as_agent /bin/sh -c "$past" sh "$2" "$offset" "${from:-0}" "$bytes" | recent | tell "$1"
 }
 
-# How much of a file is whole lines.
+# The bytes of a file up to its last newline.
 whole_size='PATH=/usr/bin:/bin
 [ -f "$1" ] && size=$(stat -Lc %s -- "$1") && [ "$size" -gt 0 ] || { echo 0; exit; }
 from=$((size > 1048576 ? size - 1048576 : 0))
@@ -57,7 +57,7 @@ part() { tail -c "+$((from + 1))" -- "$1" | head -c "$((size - from))"; }
 [ "$(part "$1" | tail -c 1 | wc -l)" = 1 ] || size=$((size - $(part "$1" | tail -n 1 | wc -c)))
 echo "$size"'
 
-# The last bytes of a file and, before them, of those it was before it was rotated. A line that is cut is left out.
+# The last bytes of a file and, before them, of its rotated predecessors. A line that is cut is left out.
 past='PATH=/usr/bin:/bin
 part() {
   if [ "$2" -le "$3" ]; then head -c "$2" -- "$1"; else tail -c "+$(($2 - $3 + 1))" -- "$1" | head -c "$3" | sed 1d; fi
@@ -67,8 +67,8 @@ for old in "$1.3" "$1.2" "$1.1"; do
 done
 [ "$2" = 0 ] || part "$1" "$2" "$4"'
 
-# Of lines on stdin the last entries (all, when `lines` is 0) that are of the time and the level that was asked for. A line
-# without a time goes on with the one before; in a loose file it is one of its own.
+# Of lines on stdin the last entries (all, when `lines` is 0) of the requested time and level. A line without a time
+# continues the one before; in a loose file it is an entry of its own.
 recent() {
   awk -v from="${from:+$(date -d "@$from" '+%F %T')}" -v to="${until:+$(date -d "@$until" '+%F %T')}" \
     -v most="$lines" -v least="$least" -v loose="$loose" '
@@ -99,8 +99,8 @@ recent() {
 follow() {
   [ -n "$uid" ] || return 0
   file=$2 begin="-c +$(($3 + 1))"
-  # Where there is no inotify, as on an overlay, tail looks so often, and for a new file after so many looks in vain. It ends when
-  # the name comes to stand for what is no file, and when nobody could take what it said.
+  # Without inotify, as on an overlay, tail polls this often, and looks for a new file after so many polls. It ends when
+  # the path is no file any more, or its output cannot be written.
   while :; do
     as_agent tail -s 0.05 --max-unchanged-stats 4 $begin -F -- "$file" | tell "$1"
     begin='-n 0'

@@ -29,7 +29,6 @@ const maxBytes = 20_000_000;
 const bytesPerLine = 4000;
 const journalLines = 50_000;
 
-/** The log files of an agent. */
 export function logFiles({ manifest, paths }: ResolvedAgent): { name: string; path: string; loose: boolean }[] {
   const values = namedPaths(paths);
   return Object.entries(manifest.logs).map(([name, { path, loose }]) => ({
@@ -39,7 +38,7 @@ export function logFiles({ manifest, paths }: ResolvedAgent): { name: string; pa
   }));
 }
 
-/** The script that reads, and follows, the logs of all agents of a host. It contains no secrets. */
+/** One script for all agents of a host. It contains no secrets. */
 export function logsScript(agents: readonly ResolvedAgent[], query: LogQuery): string {
   const { since, until, lines = 0, level } = query;
   const all = lines === 0 || since !== undefined || until !== undefined || level !== "debug";

@@ -1,7 +1,4 @@
-/**
- * The checks of an agent, beside `channel.<name>` for each channel, `mcp.<name>` for each MCP server and `log.<cause>` for
- * each cause of its manifest.
- */
+/** Beside these: `channel.<name>`, `mcp.<name>`, and `log.<cause>` for each cause of the manifest. */
 export const agentChecks = {
   host: "its host answers",
   onboarding: "it is installed and onboarded",

@@ -11,8 +11,8 @@ import type { ManifestText } from "./files.js";
 declare const __CLM_BUILD__: string;
 
 /**
- * `cache/manifests/<key>.json`: checked types. The key is a digest of all manifest texts and of the code that checked them, so an
- * entry is never out of date. A missing, damaged or foreign entry is rebuilt.
+ * `cache/manifests/<key>.json`: checked types. The key is a digest of all manifest texts and of the code that checked
+ * them, so an entry is never out of date. A missing, damaged or foreign entry is rebuilt.
  */
 const folder = join("cache", "manifests");
 

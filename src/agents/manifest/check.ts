@@ -47,7 +47,6 @@ function mergedOver(types: ReadonlyMap<string, Draft>, text: ManifestText): Draf
   };
 }
 
-/** The file's text as a map that names its type. */
 function parsed({ file, text }: ManifestText): Raw {
   const raw = asJson(text) ?? asYaml(file, text);
   if (!isRecord(raw))

@@ -17,7 +17,7 @@ export function overlaysIn(configDir: string): ManifestText[] {
   const names = namesIn(dir)
     .filter((name) => name.endsWith(".yaml") && !name.startsWith("."))
     .sort();
-  // Whoever can write the directory can add a file.
+  // Write access to the directory is enough to add a file.
   if (names.length > 0) mustBeClosed(dir);
   return names.map((name) => {
     const file = join(dir, name);

@@ -9,8 +9,8 @@ export interface Flaw {
 }
 
 /**
- * Finds references that the schema cannot check. A template that names an unknown field would silently be dropped from every
- * rendering; a template of config.yaml that names a secret would expose it.
+ * Finds references that the schema cannot check: a template with an unknown field would silently be dropped, and a
+ * template of config.yaml that names a secret would expose it.
  */
 export function flawsIn(manifest: Manifest): Flaw[] {
   return [
@@ -81,7 +81,6 @@ export function flawsIn(manifest: Manifest): Flaw[] {
   ];
 }
 
-/** The paths that a template may name. */
 const pathNames = ["home", "data", "code", "env", "config", "memories", "launcher"];
 
 const fieldNames = (fields: Field[]): string[] => fields.map(({ name }) => name);

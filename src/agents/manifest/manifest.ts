@@ -3,10 +3,9 @@ import { currentId, proofIds } from "./proof-ids.js";
 import { isRange, isVersion } from "./versions.js";
 
 /**
- * The schema of an agent type: versions, requirements, paths, providers, channels, memory. Questions, flags, rendering, checks and
- * reference pages come from it; adding a provider or a channel takes an entry, not code.
- *
- * Strings marked "template" are Handlebars with the values named beside them. Parts with a missing value are not rendered.
+ * The schema of an agent type. Questions, flags, rendering, checks and reference pages come from it: adding a provider
+ * or a channel takes an entry, not code. Strings marked "template" are Handlebars with the values named beside them;
+ * parts with a missing value are not rendered.
  */
 
 const variable = z.string().regex(/^[A-Z][A-Z0-9_]*$/, "should be the name of a variable, as DISCORD_BOT_TOKEN");
@@ -60,7 +59,6 @@ const field = z.strictObject({
   /** Its name in secrets.json, the only place where it is kept. */
   secret: variable.optional(),
   required: z.boolean().default(false),
-  /** A comma-separated list. */
   list: z.boolean().default(false),
   /** Yes or no, rendered as `true` or `false`. */
   flag: z.boolean().default(false),
@@ -105,7 +103,6 @@ const provider = z.strictObject({
   help: z.string().optional(),
   /** Other names: `custom` for `ollama`. */
   aliases: z.array(word).default([]),
-  /** Versions that have it. */
   when: range,
   fields: z.array(field).default([]),
   /** An example model. */
@@ -274,7 +271,6 @@ export const manifestSchema = z.strictObject({
   /** A web interface on the loopback, served while it is open. */
   dashboard: z
     .strictObject({
-      /** Versions that have it. */
       when: range,
       /** Arguments of the launcher. It must bind only the loopback. Template: `port`. */
       args: z.array(z.string()),
@@ -288,7 +284,6 @@ export const manifestSchema = z.strictObject({
   /** A server beside the agent that lends a subscription login. It requires no key. */
   proxy: z
     .strictObject({
-      /** Versions that have it. */
       when: range,
       /** Template: `name`. */
       unit: z.string(),
@@ -324,7 +319,6 @@ export const manifestSchema = z.strictObject({
       word,
       z.strictObject({
         title: z.string(),
-        /** Versions that support it. */
         when: range,
         /** The required model.provider. */
         provider: word,
@@ -384,17 +378,11 @@ export const manifestSchema = z.strictObject({
     .default({}),
   /** Always rendered. Templates: `port`, `api_key`, `provider` (the rendered model.provider). */
   render: z.array(rendering).default([]),
-  /**
-   * Dotted paths of config.yaml that only clm writes: keys that are not rendered are removed. A `*` stands for each auxiliary task
-   * and is expanded when the manifest is loaded.
-   */
+  /** Dotted paths of config.yaml that only clm writes: keys not rendered are removed. `*` is each auxiliary task. */
   managed: z.array(z.string()).default([]),
   /** Variables that only clm may set, beside those of `render`: patterns of the whole name. */
   reserved: z.array(pattern).default([]),
-  /**
-   * Variables that the agent removes from the environment of the commands it runs: patterns of the whole name. The agent itself and
-   * MCP servers whose settings name them still get them.
-   */
+  /** Patterns of variables that the agent hides from commands it runs, but not from MCP servers that name them. */
   stripped: z.array(pattern).default([]),
   /** Tasks that may have their own model. */
   auxiliary: z.array(z.strictObject({ name: word, when: range })).default([]),
@@ -402,8 +390,8 @@ export const manifestSchema = z.strictObject({
   channels: z.record(word, channel).default({}),
   mcp: z.record(word, mcpServer).default({}),
   /**
-   * Log lines about MCP servers, all with a common text: the connection failed (groups `name` and `why`), or was made (group
-   * `name`). Without it, the state of MCP servers is unknown.
+   * Log lines about MCP servers, all with a common text: the connection failed (groups `name` and `why`), or was made
+   * (group `name`). Without it, the state of MCP servers is unknown.
    */
   mcp_log: z.strictObject({ contains: z.string().min(1), lost: pattern, connected: pattern }).optional(),
   memory: z.record(z.string(), memoryFile).default({}),

@@ -31,7 +31,6 @@ export function useOf(manifest: Manifest, name: string): Use {
 export const isStripped = (manifest: Manifest, name: string): boolean =>
   manifest.stripped.some((each) => matches(each, name));
 
-/** The names that are written to `.env` unchanged. */
 export const extraNames = (manifest: Manifest, names: string[]): string[] =>
   names.filter((name) => ["extra", "provider"].includes(useOf(manifest, name).kind));
 

@@ -2,7 +2,6 @@ import { Fault } from "../../errors.js";
 import { nearest } from "../../text/nearest.js";
 import type { ResolvedAgent } from "../plan/resolved-agent.js";
 
-/** A file in which an agent keeps its memory. */
 export interface MemoryFile {
   name: string;
   path: string;
@@ -52,14 +51,11 @@ export function lengthOf(text: string): number {
 
 export interface NormalizedText {
   text: string;
-  /** What was changed, for the user to know. */
+  /** Changes to the text, for the user to know. */
   notes: string[];
 }
 
-/**
- * The text to write. Line ends become LF, and a list of entries loses the newline that editors and `echo` put at the end:
- * the agent writes none, and would count it.
- */
+/** Line ends become LF, and a list of entries loses its last newline: the agent writes none, and would count it. */
 export function normalizeText({ name, entries }: MemoryFile, bytes: Uint8Array): NormalizedText {
   let text = decode(name, bytes);
   const notes: string[] = [];
@@ -86,7 +82,6 @@ function decode(name: string, bytes: Uint8Array): string {
 const notText = (name: string, why: string, cause?: unknown) =>
   new Fault("bad-input", `the new content of ${name} is not text`, { why, cause });
 
-/** Refuses a text that exceeds the agent's limit. */
 export function mustFit(type: string, file: MemoryFile, text: string, entries: string[]): void {
   const length = lengthOf(text);
   if (length <= file.limit) return;

@@ -15,8 +15,8 @@ export interface DetailOptions {
 }
 
 /**
- * Adds details to a change. Variables of `.env` get a fingerprint; its salt is never shown, so that nobody can test a guess
- * against it. Settings files and the unit show values, except those that are or look secret: users put keys there.
+ * Variables of `.env` get a fingerprint; its salt is never shown, so that no guess can be tested against it. Settings
+ * files and the unit show values, except those that are or look secret: users put keys there.
  */
 export function withDetails(change: Change, plan: Plan, options: DetailOptions): Change {
   if (plan.salt === "") return change;

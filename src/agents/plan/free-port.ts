@@ -23,7 +23,6 @@ export function objectionTo(port: number, { recorded, listening, uid }: PortQues
   return undefined;
 }
 
-/** The first free port of the range; undefined when all are taken. */
 export function freePort(question: PortQuestion): number | undefined {
   const { first, last, avoid } = question.range;
   for (let port = first; port <= last; port++) {

@@ -31,15 +31,11 @@ export interface Plan {
   salt: string;
   serviceState: ServiceState;
   files: PlannedFile[];
-  /** The unit file's text. */
   service: string;
   operations: Operation[];
 }
 
-/**
- * Turns the desired state and an observation of the host into operations. Configure and sync apply them, diff and ps check
- * them: what diff prints is what sync would do.
- */
+/** Pure. Configure and sync apply the operations, diff and ps check them: what diff prints is what sync would do. */
 export function planFor(
   desired: DesiredState,
   observation: ObservedHost,
@@ -63,7 +59,7 @@ export function planFor(
   return { agent, desired, observation, salt, serviceState, files, service: String(unit.content ?? ""), operations };
 }
 
-/** An account without our comment belongs to somebody else: neither it nor its home is touched. */
+/** An account without our comment is not clm's: neither it nor its home is touched. */
 export function mustBeOurs({ user, host }: ResolvedAgent, { comment }: ObservedHost, mark: string | undefined): void {
   if (mark === undefined || comment === undefined || comment === accountComment(mark)) return;
   throw new ManualFix(`user ${user}`, "conflict", `the account ${user} on ${host} is not the one clm made`, {

@@ -11,7 +11,6 @@ export interface ChannelPort {
   bind: string;
 }
 
-/** The ports that an agent's channels listen on, from answers or defaults. */
 export function channelPorts({ channels: types }: Manifest, record: AgentRecord): ChannelPort[] {
   return Object.entries(record.channels ?? {}).flatMap(([channel, given]) => {
     const fields = Object.hasOwn(types, channel) ? (types[channel]?.fields ?? []) : [];

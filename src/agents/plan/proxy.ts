@@ -51,7 +51,6 @@ export function proxyTypeOf({ manifest, name, version }: ResolvedAgent): ProxyTy
 export const recordedProxyType = (agent: ResolvedAgent): ProxyType =>
   (agent.proxy && agent.manifest.proxy) ?? proxyTypeOf(agent);
 
-/** The providers whose login this version can lend. */
 export const proxyProviders = ({ version }: ResolvedAgent, { providers }: ProxyType): string[] =>
   Object.keys(providers).filter((name) => inRange(version, providers[name]?.when ?? "*"));
 

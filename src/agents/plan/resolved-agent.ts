@@ -8,7 +8,6 @@ import type { Manifest, Release } from "../manifest/manifest.js";
 import { releaseOf } from "../manifest/registry.js";
 import { type ChannelPort, channelPorts } from "./ports.js";
 
-/** The paths of an agent on its host. */
 export type AgentPaths = Manifest["paths"];
 
 /** An agent's record with everything that its type's manifest says about it. */
@@ -29,9 +28,7 @@ export interface ResolvedAgent {
   /** Adopted: not installed by clm. */
   adopted: boolean;
   proxy?: { provider: string; port: number };
-  /** Names of its channels. */
   channels: string[];
-  /** Names of its MCP servers. */
   servers: string[];
   /** The program that runs its turns, if not the agent itself. */
   runtime?: NonNullable<AgentRecord["runtime"]>;
@@ -59,9 +56,7 @@ export interface Answers {
   /** Missing for a type without model providers. */
   model?: ModelChoice;
   fallbacks: ModelChoice[];
-  /** By task. */
   auxiliary: Record<string, ModelChoice>;
-  /** By channel. */
   channels: Record<string, Values>;
   /** By server: answers for a server of the manifest, or a custom server as in config.yaml. */
   mcp: Record<string, { values: Values; server?: Record<string, unknown> }>;
@@ -106,7 +101,6 @@ export function resolvedAgent(manifest: Manifest, { name, ref, host, record }: A
   };
 }
 
-/** Paths by name, for templates. */
 export function namedPaths({ path: _, ...paths }: AgentPaths): Record<string, string> {
   return Object.fromEntries(Object.entries(paths).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
@@ -118,7 +112,6 @@ export function mustHavePath({ manifest, paths }: ResolvedAgent, name: "config" 
   throw new Fault("bad-input", `the manifest of ${manifest.type} has no paths.${name}`);
 }
 
-/** The paths of an agent. An adopted agent may have another home. */
 export function pathsFor({ type, paths }: Manifest, user: string, home?: string): AgentPaths {
   const known: Record<string, string> = { user };
   const fillPath = (name: string, template: string): string => {

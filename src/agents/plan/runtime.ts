@@ -5,7 +5,6 @@ import { noCapability } from "../manifest/no-capability.js";
 import { inRange } from "../manifest/versions.js";
 import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 
-/** The manifest's description of another program that can run an agent's turns. */
 export type RuntimeType = Manifest["runtimes"][string];
 
 export type RuntimeRecord = NonNullable<ResolvedAgent["runtime"]>;

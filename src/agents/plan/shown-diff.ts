@@ -4,7 +4,7 @@ import { lineDiff } from "../../text/line-diff.js";
 import { lineDigest } from "./differences.js";
 
 export interface ShownDiffOptions {
-  /** Never shown, so that nobody can test a guess against a fingerprint. */
+  /** Never shown, so that no guess can be tested against a fingerprint. */
   salt: string;
   secrets: readonly Secret[];
 }
@@ -34,7 +34,7 @@ const table = /^\s*(env|http_headers|headers)\s*[=:]\s*\{/;
 const inTable = new RegExp(`([\\w"'.-]+\\s*[=:]\\s*)(${text})`, "g");
 /** Settings that hold names of variables, not values. */
 const variables = /^\s*(env_vars|bearer_token_env_var|env_http_headers)\s*=/;
-/** Values that are no secrets: switches, numbers, paths and names of variables. */
+/** Values that are not secret: switches, numbers, paths and names of variables. */
 const open = /^\s*["']?(\$\{\w+\}|true|false|null|\d{0,6}|\/[\w./-]*)["']?\s*$/;
 
 function shown(line: string, { salt, secrets }: ShownDiffOptions): string {

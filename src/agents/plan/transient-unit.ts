@@ -13,7 +13,6 @@ export interface TransientUnit {
   unit: string;
   /** A file that must exist for the unit to start. */
   sign?: string;
-  /** Run with the variables of `.env`. */
   env: boolean;
   /** `pipe`: connect the caller's streams. `pty`: run it on a terminal. */
   streams: "pipe" | "pty";
@@ -24,9 +23,9 @@ export interface TransientUnit {
 }
 
 /**
- * A command that runs words as the agent's user in a unit with the sandbox and environment of its service; all it starts ends with it.
- * Programs that the agent owns must not run in any other way: outside they have the host's /tmp, see every process and may gain
- * privileges. Secrets come from `.env`, read inside with the agent's rights, never from arguments.
+ * Runs words as the agent's user in a unit with the sandbox and environment of its service; all it starts ends with it.
+ * Programs that the agent owns must not run in any other way: outside they have the host's /tmp, see every process and
+ * may gain privileges. Secrets come from `.env`, read inside with the agent's rights, never from arguments.
  */
 export function transientUnit(transient: TransientUnit): string {
   const { resolved: agent, unit, sign, env, streams, words, properties: more = [], variables = {} } = transient;
@@ -81,8 +80,8 @@ export const wordsOf = (command: string[]): string[] =>
   command.length === 1 ? ["/bin/sh", "-c", command[0] ?? ""] : command;
 
 /**
- * Prints `proof` on stderr when it starts, and turns a signal into an exit code: systemd-run exits with 0 when an assertion kept
- * the unit from starting, and when SIGTERM or SIGPIPE ended it.
+ * Prints `proof` on stderr when it starts, and turns a signal into an exit code: systemd-run exits with 0 when an
+ * assertion kept the unit from starting, and when SIGTERM or SIGPIPE ended it.
  */
 export const announced = (proof: string, words: string[]): string[] => [
   "/bin/sh",

@@ -44,7 +44,6 @@ const sandbox = (home: string): SandboxDirective[] => [
   { directive: "KeyringMode=private", since: 235 },
 ];
 
-/** The parts of an agent that determine its sandbox. */
 export type Confined = Pick<ResolvedAgent, "manifest" | "version" | "relaxed" | "runtime" | "paths">;
 
 /** The directives for the host's systemd, and those omitted for a relaxed agent or its runtime. */

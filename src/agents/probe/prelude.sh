@@ -11,13 +11,12 @@ newline='
 # Prefix of each line when several agents are probed; start of the unit, as systemd writes it.
 prefix='' started=''
 
-# A longer line is not written atomically: lines of other agents could mix with it, and one agent could speak for another.
+# Longer lines are not atomic: lines of other agents could mix with it, and one agent could speak for another.
 say() {
   printf '%s%s=%.3000s\n' "$prefix" "$1" "$2"
 }
 
-# find_account: sets `uid`, `gid` and `comment` to those of `user`; to nothing when it has no account. Most accounts are in the file, which
-# takes no process to read.
+# find_account: sets `uid`, `gid` and `comment` of `user`, empty without an account. Reading the file takes no process.
 find_account() {
   while IFS=: read -r account _ uid gid comment _; do
     [ "$account" != "$user" ] || return 0
@@ -27,8 +26,8 @@ $(getent passwd "$user")
 END
 }
 
-# Runs a program of the system with the agent's own rights, to read files: what is in its home it can swap for a link to anything.
-# Nothing that the agent owns may be run by it, so its directories are not on PATH: that needs the sandbox (transient-unit.ts).
+# Reads files with the agent's own rights: it can swap files in its home for links to anything. Must not run what the
+# agent owns, so its directories are not on PATH: that needs the sandbox (transient-unit.ts).
 as_agent() {
   ${seconds:+timeout -k 2 "$seconds"} setpriv --reuid "$uid" --regid "$gid" --init-groups --no-new-privs -- \
     env -i HOME="$home" USER="$user" LOGNAME="$user" LANG=C.UTF-8 PATH=/usr/bin:/bin "$@" </dev/null 2>/dev/null
@@ -41,8 +40,8 @@ ask_agent() (
   as_agent "$@"
 )
 
-# read_as_agent SECONDS BYTES COMMAND...: the same, with at most so many bytes of output. What runs with the agent's rights is in its
-# hands, and so is its end of the pipe: the deadline ends both ends. Only in a subshell, whose place it takes.
+# read_as_agent SECONDS BYTES COMMAND...: at most so many bytes of output. The agent controls the process and its end of
+# the pipe: the deadline ends both. Only in a subshell, which it replaces.
 read_as_agent() {
   limit=$1 bytes=$2
   shift 2
@@ -60,13 +59,12 @@ first_of() {
   ask_agent 10 /bin/sh -c '[ -f "$2" ] && exec /usr/bin/head -c "$1" -- "$2"' sh "$1" "$2"
 }
 
-# at_most BYTES, with a deadline: the agent controls the other end of the pipe.
-# Only as a part of a pipeline: it takes the place of the shell.
+# at_most BYTES, with a deadline: the agent controls the pipe's other end. Only in a pipeline: it replaces the shell.
 at_most() {
   exec timeout -k 2 12 head -c "$1"
 }
 
-# last_of BYTES FILE: whole lines, as half of one may be half of a secret. Only in a subshell.
+# last_of BYTES FILE: whole lines, as half a line may be half a secret. Only in a subshell.
 last_of() {
   read_as_agent 10 "$1" /bin/sh -c "$last_lines" sh "$1" "$2"
 }
@@ -76,8 +74,8 @@ last_lines='PATH=/usr/bin:/bin
 [ "$size" -gt "$1" ] || exec cat -- "$2"
 tail -c "$1" -- "$2" | sed 1d'
 
-# probe_version FILE LAUNCHER REPORTS VERSION: sets `reports` and `version` to those constants of the file; to nothing when it does not say
-# both, or when the launcher cannot be run. Neither is run.
+# probe_version FILE LAUNCHER REPORTS VERSION: sets `reports` and `version` to those constants of the file; empty unless
+# it has both and the launcher is executable. Neither is run.
 probe_version() {
   reports='' version=''
   [ -n "$uid" ] || return 1
@@ -97,7 +95,7 @@ has_version() {
   [ -n "$reports" ] && [ -n "$version" ]
 }
 
-# Sets `text` to the quoted text at the beginning; fails when that is no version.
+# Sets `text` to the quoted text at the beginning; fails when that is not a version.
 unquoted() {
   text=${1#[\"\']}
   text=${text%%[\"\']*}

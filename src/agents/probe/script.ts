@@ -4,25 +4,24 @@ import { privatePaths } from "../plan/private-paths.js";
 import { namedPaths, type ResolvedAgent } from "../plan/resolved-agent.js";
 import prelude from "./prelude.sh?raw";
 
-/** A script that probes one agent: functions, settings, calls. It holds no secret. */
+/** Functions, settings, calls. It holds no secret. */
 export const probeScript = (agent: ResolvedAgent, library: string, parts: string[]): string =>
   [probeLibrary(library), settingsOf(agent), ...parts, "say end yes", ""].join("\n");
 
-/** The functions. The host has no use for the comments. */
+/** Without the comments, which the host does not need. */
 export const probeLibrary = (library: string): string => (prelude + library).replace(/^\s*#.*\n/gm, "");
 
 export function settingsOf({ user, unit, paths }: ResolvedAgent): string {
   return sh`user=${user} unit=${unit} home=${paths.home} data=${paths.data} env=${paths.env}`;
 }
 
-/** Variables for the requests to the agent's port. */
 export const apiSettings = ({ port, manifest: { api }, settings }: ResolvedAgent): string =>
   sh`port=${port} health=${fill(api.health, settings) ?? api.health} models=${api.models ?? ""}`;
 
-/** The call that checks what the agent serves on its port, and what else its processes listen on. */
+/** Probes what the agent serves on its port, and what else its processes listen on. */
 export const serviceCalls = ({ serves }: ResolvedAgent): string[] => [serves === "http" ? "probe_api" : "probe_port"];
 
-/** The call that reads the installed version, by `probe_version` or a function that guards it, and says it as the launcher would. */
+/** Reads the installed version, by `probe_version` or a function that guards it, and prints the launcher's line. */
 export function versionCall(agent: ResolvedAgent, see = "probe_version"): string {
   const { paths, manifest } = agent;
   if (!manifest.version) return ":";
@@ -36,8 +35,8 @@ export function versionCall(agent: ResolvedAgent, see = "probe_version"): string
 }
 
 /**
- * The calls that look at an agent's files with one stat and read them with one process. `parts` are those of probe_own_files;
- * `texts` are the files that others write to as well; `touched` also tells when the files it rests on were last changed.
+ * Probes an agent's files with one stat and reads them with one process. `parts` are those of probe_own_files; `texts`
+ * are the files that others write to as well; with `touched`, also prints when the files it depends on last changed.
  */
 export function filesCalls(
   agent: ResolvedAgent,
@@ -56,7 +55,7 @@ export function filesCalls(
   const read = [
     ...parts.filter((part) => part !== "variable").map((part) => [part, sources[part]]),
     ...Object.entries(texts).map(([name, path]) => [`text.${name}`, path]),
-    // What can take long comes last.
+    // Slow parts come last.
     ...(parts.includes("variable") ? [["variable", paths.env]] : []),
   ];
   const restsOn = touched
@@ -86,7 +85,7 @@ export function filesCalls(
   };
 }
 
-/** A file of an agent's that is read with its rights; `error` is the end of its log of errors, `variable` the lines of `.env`. */
+/** A file that is read with the agent's rights; `error` is the end of its error log, `variable` the lines of `.env`. */
 export type OwnPart = "version" | "gateway" | "error" | "variable";
 
 /** A text that came in pieces: lines after a colon, parts of a line after `>`, or base64. */
@@ -98,28 +97,24 @@ export const textFrom = (pieces: string[]): Buffer =>
     }),
   );
 
-/** The file of the installed release that says which one it is. */
+/** The file of the installed release that has its version. */
 export const versionFile = ({ paths, manifest }: ResolvedAgent): string =>
   (manifest.version && fill(manifest.version.file, namedPaths(paths))) ?? "";
 
 const atOnce = 8;
 
-/**
- * A script that looks at several agents at once, each in a section of its own. Each line that is about one begins with its
- * number. What comes first may read stdin; the rest of that is for somebody else.
- */
+/** Probes several agents at once. A line about one begins with its number. Only `first` may read stdin. */
 export function probeScriptForMany(library: string, first: string[], sections: string[]): string {
   const whole = sections.map((text, at) => `prefix='${at} '\n${text}\nsay end yes`);
   const all = whole.flatMap((text, at) => [
-    // One alone needs no process of its own.
+    // A single agent needs no process of its own.
     whole.length > 1 ? `(\n${text}\n) &` : `${text}\nprefix=''`,
-    // Each starts dozens of short programs, and no host should have to start all of them at once.
+    // Each starts dozens of short programs: a host should not have to start all of them at once.
     ...(at % atOnce === atOnce - 1 ? ["wait"] : []),
   ]);
   return [probeLibrary(library), ...first, "exec </dev/null", ...all, "wait", "say end yes", ""].join("\n");
 }
 
-/** The output of such a script for each agent, by its number. */
 export function splitSections(text: string, count: number): string[] {
   const lines = Array.from({ length: count }, (): string[] => []);
   for (const line of text.split("\n")) {

@@ -7,7 +7,6 @@ import reader from "../plan/env-reader.sh?raw";
 import type { ManagedFile } from "../plan/managed-file.js";
 import type { Answers, ResolvedAgent } from "../plan/resolved-agent.js";
 
-/** The program's environment, its launcher and the files that come with it. */
 export function files(agent: ResolvedAgent, answers: Answers): ManagedFile[] {
   const { paths } = agent;
   return [

@@ -7,13 +7,12 @@ import { type Observation, parseObservation } from "../probe/proof/observation.j
 import { parseLines, probeScript } from "../probe/script.js";
 import library from "./proxy.sh?raw";
 
-/** What was seen of an agent's proxy on its host, at one moment. */
 export interface ProxyObservation extends Observation {
-  /** As whom its unit runs; empty when there is none. */
+  /** The user of its unit; empty when there is none. */
   runsAs: string;
-  /** What the agent's program says of its logins. */
+  /** As the agent's program reports them. */
   logins: Login[];
-  /** What the proxy says of itself, when its own processes hold its port. */
+  /** As the proxy reports it, when its own processes hold its port. */
   says?: { upstream?: string; authenticated?: boolean };
 }
 
@@ -25,19 +24,19 @@ export interface Login {
 }
 
 export interface ProxyProbeOptions {
-  /** Nothing while it has none. */
+  /** Undefined while it has none. */
   port?: number | undefined;
-  /** Ask the program for its logins, too: it may have to ask the provider. */
+  /** Also ask the program for its logins, which may have to ask the provider. */
   logins?: boolean;
 }
 
-/** Seconds the program may take to tell its logins. */
+/** Seconds the program may take to report its logins. */
 const loginSeconds = 60;
 
-/** Milliseconds such a look may take. */
+/** Milliseconds. */
 export const probeTimeout = (loginSeconds + 30) * 1000;
 
-/** The script that looks at a proxy. It holds nothing secret, and changes nothing. */
+/** It holds no secret, and changes nothing. */
 export function proxyScript(
   agent: ResolvedAgent,
   type: ProxyType,
@@ -61,7 +60,7 @@ export function proxyScript(
   ]);
 }
 
-/** Reads what it said; nothing when that does not go to the end. */
+/** Undefined when the output broke off. */
 export const parseProxyObservation =
   ({ status }: ProxyType) =>
   (text: string): ProxyObservation | undefined => {

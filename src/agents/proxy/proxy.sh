@@ -1,18 +1,18 @@
 # What is to be seen of an agent's proxy. Used with the functions of proof.sh, which see the account, the unit and the port
 # first; `unit` and `port` are the proxy's.
 
-# As whom the unit runs: one of another user is not this agent's, whatever its name.
+# The user of the unit: a unit of another user is not this agent's, whatever its name.
 probe_runs_as() {
   say runs_as "$(systemctl show --property User --value -- "$unit" 2>/dev/null)"
 }
 
-# probe_login SECONDS SCRIPT: what the agent's program says of its logins, run by that script in the agent's sandbox.
+# probe_login SECONDS SCRIPT: the logins that the agent's program reports, run by that script in the agent's sandbox.
 probe_login() {
   [ -n "$uid" ] || return 0
   /bin/sh -c "$2" </dev/null 2>/dev/null | timeout -k 2 "$1" head -c 20000 | in_pieces login
 }
 
-# What it says of itself. No key is sent.
+# The proxy's own report. No key is sent.
 probe_proxy() {
   [ "$ours" = yes ] || return 0
   command -v curl >/dev/null || { say curl missing; return 0; }
@@ -20,7 +20,7 @@ probe_proxy() {
     curl -q --config - 2>/dev/null | head -c 4000 | in_pieces proxy
 }
 
-# Its last words, when it is not up.
+# The end of its log, when it is not up.
 probe_last_words() {
   case $properties in *ActiveState=active*) return 0 ;; esac
   probe_began

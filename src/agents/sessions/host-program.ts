@@ -1,11 +1,10 @@
-/** A program of clm's that works on an agent's data on its host: a script for sh with its arguments, and its stdin. */
+/** A program that clm runs on an agent's data on its host: a script for sh with its arguments, and its stdin. */
 export interface HostProgram {
   script: string;
   words: string[];
   stdin: string;
 }
 
-/** What every such program may answer, in a line of JSON. */
 export interface ProgramAnswer {
   /** The agent has no sessions yet. */
   absent?: boolean;

@@ -12,7 +12,6 @@ export interface ChatSession {
   ended: string | null;
   messages: number;
   tokens: { input: number; output: number };
-  /** The session it continues. */
   parent: string | null;
   archived: boolean;
 }
@@ -22,7 +21,6 @@ export interface SessionMessage {
   role: string;
   at: string | null;
   text: string;
-  /** The tools the model called. */
   calls: { name: string; arguments: string }[];
   /** The tool whose answer it is. */
   tool: string | null;

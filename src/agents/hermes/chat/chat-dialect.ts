@@ -7,7 +7,6 @@ import { chatSettings } from "../../manifest/registry.js";
 import { streamsText } from "../codex/runtime.js";
 import { hermesFailures } from "./failures.js";
 
-/** The header that names the conversation, of requests and of answers. */
 const sessionHeader = "X-Hermes-Session-Id";
 
 // Milliseconds. A stream has a comment every 30 s. Before a whole answer there is none, and a turn of Codex may take ten minutes.

@@ -11,8 +11,8 @@ const partAdded = "response.content_part.added";
 const textDelta = "response.output_text.delta";
 
 /**
- * Hermes streams text into a content part without announcing the part, as OpenAI does: the stream helper of the openai library fails
- * with "missing content at index 0" (seen). So the part is announced before its first text.
+ * Hermes streams text into a content part without announcing it: the openai library fails with "missing content at
+ * index 0" (seen). So the part is announced before its first text.
  */
 export function withContentParts(): EventRewriter {
   const announced = new Set<string>();

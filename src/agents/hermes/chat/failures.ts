@@ -8,8 +8,8 @@ interface HermesCompletion extends Completion {
 }
 
 /**
- * Every version reports a failed model call as an answer with HTTP 200 (seen live). Older ones give only its text away; later ones
- * add a finish_reason, a `hermes` member and headers.
+ * Every version reports a failed model call as an answer with HTTP 200 (seen live). Older ones have only its text;
+ * later ones add a finish_reason, a `hermes` member and headers.
  */
 const extension: ErrorExtension = {
   isIn: (chunk: HermesCompletion) => Boolean(chunk.hermes),

@@ -2,8 +2,8 @@ import { objectFrom } from "../../../text/json-object.js";
 import { type EventRewriter, objectIn, withObject } from "../../chat/events.js";
 
 /**
- * Hermes runs its tools itself and reports them in /v1/responses as `function_call` and `function_call_output`. To clients of OpenAI
- * a function call is theirs to run: Codex answers "unsupported call: terminal" (seen). So they are removed.
+ * Hermes reports the tools it runs itself in /v1/responses as function calls. To clients of OpenAI those are theirs to
+ * run: Codex answers "unsupported call: terminal" (seen). So they are removed.
  */
 const ownItems = new Set<unknown>(["function_call", "function_call_output"]);
 
@@ -24,10 +24,7 @@ interface ResponseEvent {
 
 const nothing = Buffer.alloc(0);
 
-/**
- * In chat completions Hermes reports its tools by events named `hermes.tool.progress`. The openai library takes each for a chunk of
- * the answer, and fails because it has no `choices` (seen).
- */
+/** The openai library takes each `hermes.tool.progress` event for a chunk, and fails as it has no `choices` (seen). */
 export const withoutToolProgress: EventRewriter = (event) =>
   /^event: ?hermes\./.test(event.toString("latin1", 0, 16)) ? nothing : event;
 
@@ -61,7 +58,6 @@ function isAboutOwnTool({ type, item }: ResponseEvent): boolean {
   return type.startsWith("response.output_item.") && ownItems.has(item?.type);
 }
 
-/** For an answer that is not streamed. */
 export function withoutOwnTools(body: Buffer): Buffer {
   if (!body.includes("function_call")) return body;
   const response = objectFrom<Response>(body.toString("utf8"));

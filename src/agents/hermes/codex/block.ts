@@ -1,11 +1,10 @@
 import { type TomlTable, tomlKey, tomlValue } from "../../files/toml.js";
 
-/** The marker lines of Hermes in config.toml; clm uses the same, so that each finds what the other wrote. */
+/** Hermes' marker lines in config.toml; clm uses the same, so that each finds the other's block. */
 export const opening = "# managed by hermes-agent — `hermes codex-runtime migrate` regenerates this section";
 export const closing = "# end hermes-agent managed section";
 export const nothingInIt = "# (no MCP servers, plugins, or permissions configured by Hermes)";
 
-/** An installed plugin of Codex. */
 export interface Plugin {
   name: string;
   marketplace: string;
@@ -20,14 +19,14 @@ export interface Block {
   additions: Additions;
 }
 
-/** What Codex added to tables of the block, by their headers. */
+/** Lines that Codex added to tables of the block, by their headers. */
 export type Additions = ReadonlyMap<string, string>;
 
 export const headerOf = (...path: string[]): string => `[${path.map(tomlKey).join(".")}]`;
 
 export const titleOfPlugin = ({ name, marketplace }: Plugin): string => `${name}@${marketplace}`;
 
-/** In the order of Hermes, so that neither changes what the other wrote. */
+/** In the order of Hermes, so that neither changes the other's text. */
 export function blockText({ permissions, servers, plugins, additions }: Block): string {
   const tables: [string, TomlTable][] = [
     ...sorted([...servers], ([name]) => name).map(([name, table]): [string, TomlTable] => [

@@ -18,8 +18,6 @@ import { settingIn as settingsIn } from "./settings.js";
 
 export { parseReport } from "./report.js";
 
-/** The Codex CLI as a runtime of Hermes. */
-
 export const fileIds: AgentRuntime["fileIds"] = [configId, agentsId];
 export const mirrorId: AgentRuntime["mirrorId"] = agentsId;
 export const homeVariable: AgentRuntime["homeVariable"] = "CODEX_HOME";
@@ -145,7 +143,7 @@ export const cleaned: AgentRuntime["cleaned"] = (agent, type, owned, texts) => {
       : unmigrate(config, {
           server: (name) =>
             name === callback || owned?.includes(name) === true || (servers instanceof Map && servers.has(name)),
-          // Plugins that Hermes itself put there are recorded nowhere.
+          // Plugins that Hermes itself added are recorded nowhere.
           plugin: (title) => plugins?.has(title) ?? true,
           whole: owned !== undefined,
         });

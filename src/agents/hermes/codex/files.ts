@@ -10,7 +10,6 @@ import { callbackOf, codexPlaces, runsOnCodex } from "./runtime.js";
 import type { Variables } from "./servers.js";
 import { settingIn } from "./settings.js";
 
-/** Ids of Codex' files among an agent's managed files. */
 export const configId = "codex";
 export const agentsId = "codex_agents";
 
@@ -61,7 +60,7 @@ function codexConfig(
   return { text, owned: servers, notes, made: migrated };
 }
 
-/** AGENTS.md tells Codex who the agent is and what it remembers, if that is wanted. */
+/** AGENTS.md tells Codex the agent's identity and memory, if configured. */
 function codexAgents(agent: ResolvedAgent, { mirror }: RuntimeRecord, read: Sources["read"]): Derived {
   const before = read(agentsId);
   const text = mirror ? mirrored(before, mindOf(agent, read)) : before && unmirrored(before);
@@ -75,7 +74,7 @@ const mindOf = ({ name }: ResolvedAgent, read: Sources["read"]): Mind => ({
   user: read("user") ?? "",
 });
 
-/** What a reference in config.yaml can name: everything in the service's environment. */
+/** The values that a reference in config.yaml can name: the service's environment. */
 function variablesOf(agent: ResolvedAgent, env: ReadonlyMap<string, string | Secret>): Variables {
   const open = new Map(Object.entries(environmentOf(agent)));
   const secret = new Map<string, Secret>();
@@ -86,6 +85,5 @@ function variablesOf(agent: ResolvedAgent, env: ReadonlyMap<string, string | Sec
   return { open, secret };
 }
 
-/** What became of the agent's MCP servers in a plan's config.toml. */
 export const migratedIn = ({ files }: Pick<Plan, "files">): Migrated | undefined =>
   files.find(({ file }) => file.id === configId)?.made as Migrated | undefined;

@@ -3,7 +3,7 @@ import { type Additions, closing, headerOf, nothingInIt, opening } from "./block
 import { type Flaw, type Outline, outlineOf } from "./outline.js";
 import { linesOf, type Piece, piecesOf } from "./pieces.js";
 
-/** A config.toml without what Hermes or clm put into it. */
+/** A config.toml without the parts of Hermes and clm. */
 export interface UsersPart {
   /** A byte order mark, if the file begins with one. */
   mark: string;
@@ -11,12 +11,11 @@ export interface UsersPart {
   outline: Outline;
   /** Servers in a block that may be the user's, and are kept: `codex mcp add` moves all servers to one place. */
   unsure: Set<string>;
-  /** The other servers in a block. */
   dropped: Set<string>;
   additions: Additions;
 }
 
-/** What Hermes or clm wrote to config.toml, or write now. */
+/** The parts that Hermes or clm wrote to config.toml, or write now. */
 export interface Ours {
   server: (name: string) => boolean;
   plugin: (title: string) => boolean;
@@ -94,7 +93,6 @@ function headersOutside(pieces: Piece[], marks: (string | undefined)[]): Set<str
   return found;
 }
 
-/** The owner of a table in a block. */
 type TableOwner = { whose: "ours" | "foreign" } | { whose: "addition"; to: string };
 
 function ownerOf({ path }: Piece, { ours, outside }: Search): TableOwner {
@@ -110,8 +108,8 @@ function ownerOf({ path }: Piece, { ours, outside }: Search): TableOwner {
 }
 
 /**
- * Keeps what is in a block and was not written with it. Codex appends settings and plugins after the last table of the file, which is
- * before the closing line when nothing follows the block; and root keys after the last one, which may be ours.
+ * Keeps foreign lines in a block. Codex appends settings and plugins after the last table of the file, which is before
+ * the closing line when nothing follows the block; and root keys after the last one, which may be ours.
  */
 function keepStrangers(search: Search, from: number, end: number): void {
   const { lines, pieces, kept, unsure, dropped, additions } = search;

@@ -19,7 +19,6 @@ export interface MigrationInput {
 }
 
 export interface Migrated {
-  /** The whole config.toml. */
   text: string;
   servers: string[];
   /** Servers that Codex does not get, with the reason. */
@@ -94,7 +93,6 @@ export interface Unmigrated {
   notes: string[];
 }
 
-/** config.toml without the block. */
 export function unmigrate(existing: string, ours: Ours): Unmigrated {
   const users = usersPart(existing, ours);
   const text = `${users.mark}${users.text}`;
@@ -114,8 +112,8 @@ function serversIn(setting: Setting | undefined, notes: string[]): Iterable<[str
 }
 
 /**
- * The user's own names directly below a table, in whatever notation: TOML does not allow them twice. A table with permissions for a
- * server's tools is not a server yet.
+ * The user's own names below a table, in any notation: TOML does not allow them twice. Permissions for a server's tools
+ * alone do not make a server.
  */
 const ownBelow = ({ outline }: UsersPart, table: string): Set<string> =>
   new Set(

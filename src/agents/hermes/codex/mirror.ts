@@ -15,7 +15,6 @@ const block = /<!-- clm: who this agent is[^\n]*-->\r?\n[\s\S]*?<!-- clm: end --
 /** The limit of Codex for all instructions together (`project_doc_max_bytes`). */
 const most = 32 * 1024;
 
-/** AGENTS.md with our block in front of the user's own text. */
 export function mirrored(existing: string | undefined, mind: Mind): string {
   const rest = (existing ?? "").replace(block, "");
   const room = most - Buffer.byteLength(rest);

@@ -1,6 +1,5 @@
 import { type AST, ParseError, parseTOML } from "toml-eslint-parser";
 
-/** A table or a key in the tree. */
 export interface TomlNode {
   path: string[];
   kind: "table" | "array" | "key";
@@ -21,7 +20,6 @@ export interface TomlEntry {
 export interface Outline {
   /** The offset of the first table; keys before it belong to the root. */
   firstTable?: number;
-  /** Offsets of comments. */
   comments: Set<number>;
   /** Including inline tables. */
   paths: TomlNode[];

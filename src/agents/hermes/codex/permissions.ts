@@ -14,8 +14,8 @@ const everything = (version: string, known: Known): string =>
 type Known = readonly string[] | null | undefined;
 
 /**
- * The full name of a permission profile in the installed version. `known` are the names that it lists, if it can. A profile of the
- * user's own has no colon, and only a thread shows what it allows.
+ * The full name of a permission profile in the installed version. `known` are the names it lists, if it can. A user's
+ * own profile has no colon, and only a thread shows what it allows.
  */
 export function profileFor(word: string, version: string, known: Known): string {
   const name = inFull(word, version, known);
@@ -43,7 +43,6 @@ export function reachOf(profile: string): Reach {
 export const isSameProfile = (a: string, b: string): boolean =>
   a === b || (reachOf(a) !== "unknown" && reachOf(a) === reachOf(b));
 
-/** The sandbox of such a profile, as a thread calls it. */
 export const sandboxOf: Record<Exclude<Reach, "unknown">, string> = {
   read: "readOnly",
   write: "workspaceWrite",

@@ -12,7 +12,6 @@ export interface PreflightInput {
   type: CodexType;
   /** The model's provider in the rendered config.yaml. */
   provider: string;
-  /** The desired profile. */
   permissions: string;
   /** config.toml has a block that would be rewritten. */
   migrated: boolean;
@@ -138,7 +137,6 @@ function judgeSettings({ report, migrated }: PreflightInput): Check[] {
 const isLeftOut = ({ availability }: { availability?: string | null | undefined }): boolean =>
   Boolean(availability) && availability !== "AVAILABLE";
 
-/** The installed plugins. */
 export function pluginsIn({ plugins }: Pick<CodexReport, "plugins">): Plugin[] {
   if (!plugins || !("listed" in plugins)) return [];
   return plugins.listed

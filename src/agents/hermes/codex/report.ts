@@ -11,15 +11,13 @@ const text = z.string().nullish();
 const report = z.object({
   home: z.string(),
   cwd: z.object({ path: z.string(), there: z.boolean(), readable: z.boolean(), writable: z.boolean() }),
-  /** config.toml exists. */
   config: z.boolean().default(true),
-  /** The agent itself is logged in. */
   hermes: z.boolean(),
   /** When its login expired without a refresh token, in seconds since 1970. */
   hermes_expired: z.number().nullish(),
   program: z.string().optional(),
   version: z.string().optional(),
-  /** Why a program that exists does not run. */
+  /** Why an installed program does not run. */
   broken: z.string().optional(),
   server_fault: z.string().optional(),
   account: z.union([fault, z.object({ kind: text, needed: z.boolean() })]).optional(),
@@ -88,7 +86,6 @@ const report = z.object({
 export type CodexReport = z.infer<typeof report>;
 
 export interface ProbeOptions {
-  /** Ask its app-server. */
   server: boolean;
   /** Start a thread, and wait so many seconds for its MCP servers. */
   thread: number | false;
@@ -119,7 +116,7 @@ export function probeCommand(
 
 const mark = "CLM-CODEX ";
 
-/** Undefined when the output broke off. Other programs may have written to it as well. */
+/** Undefined when the output broke off. It may have lines of other programs. */
 export function parseReport(said: string): CodexReport | undefined {
   const line = said.split("\n").findLast((each) => each.startsWith(mark));
   if (line === undefined) return undefined;

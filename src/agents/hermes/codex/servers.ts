@@ -30,7 +30,6 @@ const handled = new Set([
   ...["description", "tools", "sampling", "auth", "oauth"],
 ]);
 
-/** Translates an MCP server of Hermes to Codex' format. */
 export function translate(name: string, setting: Setting | undefined, variables: Variables): Translated {
   if (!takesName.test(name)) return skipped("Codex starts no server of that name");
   if (!(setting instanceof Map)) return skipped("no command or url field");

@@ -23,8 +23,9 @@ done
 echo no-python`;
 
 /**
- * Runs a Python program on an agent's state.db with the request as a line of JSON. `code` is where the agent's program is, whose own
- * Python will do too. What writes must prefer that one: the SQLite of an older Python may not know how the search index is kept.
+ * Runs a Python program on an agent's state.db with the request as a line of JSON. `code` is where the agent's program
+ * is, whose Python will do too. Writers must prefer it: an older Python's SQLite may not know how the search index is
+ * kept.
  */
 export function onStateDb(
   program: string,

@@ -4,10 +4,7 @@ import type { ResolvedAgent } from "../../plan/resolved-agent.js";
 import { brief } from "./judge.js";
 import type { Proof, ProofId } from "./proof.js";
 
-/**
- * Explains the first failed proof by the agent's log, where a cause of the manifest matches. `words` are the lines since its
- * start or, for the chat proof, since the question.
- */
+/** Explains the first failed proof by the log. `words` are its lines since the start or, for chat, the question. */
 export function withCause(agent: ResolvedAgent, proofs: Proof[], words: string[]): Proof[] {
   const at = proofs.findIndex(({ result }) => result === "fail");
   const failed = proofs[at];
@@ -36,7 +33,7 @@ function lastWord({ unit, manifest }: ResolvedAgent, words: string[]): string | 
 const unexplained = ({ id, cause }: Proof): boolean =>
   ["unit", "steady", "health", "chat", "channels"].includes(id) || cause === "no-listener";
 
-/** Its reason has the provider's or the channel's own message already. */
+/** Its reason already has the provider's or the channel's own message. */
 const explainsItself = ({ id, cause }: Proof): boolean => id === "channels" || (id === "chat" && cause !== "no-answer");
 
 /** Whether the log has a cause of the failed proof for which waiting does not help. */
@@ -52,10 +49,7 @@ function causeIn(agent: ResolvedAgent, words: string[], id: ProofId): { reason: 
   return { reason: cause.reason, ...(next && { next }) };
 }
 
-/**
- * The first cause of the manifest that matches any line; specific causes come before vague ones. A cause explains only the
- * proofs it names.
- */
+/** The first matching cause that names the proof, if any; in a manifest, specific causes come before vague ones. */
 export function causeOf(
   { manifest }: Pick<ResolvedAgent, "manifest">,
   words: string[],
@@ -68,6 +62,5 @@ export function causeOf(
   });
 }
 
-/** What to do about a cause, as a command for this agent. */
 export const remedyFor = ({ next }: Cause, { ref, host, port }: ResolvedAgent): string | undefined =>
   next && fill(next, { name: ref, host, port });

@@ -5,7 +5,6 @@ import { brief } from "./judge.js";
 import type { Observation } from "./observation.js";
 import type { Proof } from "./proof.js";
 
-/** Whether the model answered. */
 export function judgeChat(
   agent: ResolvedAgent,
   chat: ChatDialect,

@@ -7,11 +7,11 @@ import type { Proof } from "./proof.js";
 export interface ChannelState {
   state: string;
   error?: string;
-  /** Milliseconds since 1970; nothing when the entry has no time. */
+  /** Milliseconds since 1970; undefined when the entry has no time. */
   updated?: number;
 }
 
-/** An MCP server that the agent gave up, by its log: no file or API tells of it. */
+/** An MCP server that the agent gave up, by its log: no file or API reports it. */
 export interface LostServer {
   name: string;
   why: string;
@@ -31,19 +31,18 @@ export function currentChannels(
 ): Record<string, Omit<ChannelState, "updated">> {
   const began = startedAt(seen);
   if (began === undefined) return {};
-  // Some write whole seconds only.
+  // Some versions write whole seconds only.
   const isCurrent = ({ updated }: ChannelState) =>
     updated !== undefined && updated >= (updated % 1000 === 0 ? Math.floor(began / 1000) * 1000 : began);
   const current = Object.entries(seen.channels ?? {}).filter(([, entry]) => isCurrent(entry));
   return Object.fromEntries(current.map(([name, { updated: _, ...entry }]) => [name, entry]));
 }
 
-// The states of a channel, as far as they are known.
 const channelStates = new Set(["connecting", "connected", "retrying", "disconnected", "fatal"]);
 
 /**
- * The same with every secret hidden, before anything of it is cut: half a secret is not recognised. Names of channels and
- * states that clm compares stay as they are: a secret may be the word `connected`.
+ * Hides secrets before anything is cut: half a secret is not recognised. Names of channels and states that clm compares
+ * stay: a secret may be the word `connected`.
  */
 export function withoutSecretsIn(
   { channels, serverLines }: Observation,
@@ -64,7 +63,7 @@ export function withoutSecretsIn(
   };
 }
 
-/** The configured channels that are not connected, and how they are. One with pairing cannot connect until a person has paired it. */
+/** The configured channels that are not connected. One with pairing cannot connect until a person has paired it. */
 export function channelsOff(agent: ResolvedAgent, seen: Observation) {
   const channels = currentChannels(seen);
   return agent.channels.flatMap((name) => {
@@ -75,7 +74,7 @@ export function channelsOff(agent: ResolvedAgent, seen: Observation) {
   });
 }
 
-/** The proof that every configured channel is connected; none when they were not asked for, or there are none. */
+/** The proof that every configured channel is connected; none when channels were not probed or there are none. */
 export function judgeChannels(agent: ResolvedAgent, seen: Observation): Proof[] {
   const names = agent.channels;
   if (seen.channels === undefined || names.length === 0) return [];
@@ -101,7 +100,7 @@ export function judgeServers(agent: ResolvedAgent, seen: Observation): Proof[] {
   return [{ id, result: "fail", reason, fix: `clm agent configure ${agent.ref} --stage channels` }];
 }
 
-/** Those of the configured servers that were given up and did not connect since. */
+/** The configured servers that were given up and did not connect since. */
 export function lostServers(
   { manifest, servers }: ResolvedAgent,
   seen: Pick<Observation, "serverLines">,

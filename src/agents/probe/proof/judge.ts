@@ -14,9 +14,9 @@ import type { Proof, ProofCause, ProofId } from "./proof.js";
 export interface JudgeOptions {
   /** The first observation, to count restarts since. */
   first?: Observation | undefined;
-  /** How the question was asked, when one was. */
+  /** Set when a question was asked. */
   chat?: ChatDialect | undefined;
-  /** Why no question was asked, when none was to be. */
+  /** Why no question was asked. */
   noChat?: string | undefined;
 }
 
@@ -82,7 +82,6 @@ export function judge(
   return proofs.filter(({ id }) => applies[id] ?? true);
 }
 
-/** Commands to type next. */
 export function fixes({ name, ref, host, unit, manifest, version, adopted }: ResolvedAgent) {
   return {
     again: `clm agent configure ${ref}`,
@@ -211,7 +210,6 @@ function judgeOwnKey(agent: ResolvedAgent, status: number): Verdict {
   return fail(`${models} with its own key ${gave(status)}`, fixes(agent).journal);
 }
 
-/** Any text as one short line. */
 export function brief(text: string, longest = 160): string {
   const line = text.replace(/[\s\p{Cc}]+/gu, " ").trim();
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;

@@ -4,7 +4,7 @@ import port from "./port.sh?raw";
 import proof from "./proof.sh?raw";
 import requests from "./requests.sh?raw";
 
-/** The functions of a proof. Those that look at the port are also run by bash, before a request that carries a key. */
+/** The functions of a proof. Those that check the port are also run by bash, before a request that carries a key. */
 export const proofLibrary = [
   proof,
   ownFiles,

@@ -3,12 +3,12 @@ import { addressText } from "./addresses.js";
 import type { Observation, OpenPort } from "./observation.js";
 import type { Proof } from "./proof.js";
 
-/** No process of the agent has a port that other machines can reach, unless a channel was told to have one. */
+/** Processes of the agent have no port that other machines can reach, unless a channel is configured to. */
 export function judgeListeners(agent: ResolvedAgent, { openPorts, unit }: Observation): Omit<Proof, "id"> {
   if (!openPorts) {
     return { result: "skipped", reason: unit.MainPID && unit.MainPID !== "0" ? "was not looked at" : "needs unit" };
   }
-  // The proof `port` is about its own port, where there is one.
+  // Its own port, if any, is judged by the proof `port`.
   const others = openPorts.filter(({ port }) => port !== agent.port || agent.serves === "none");
   const unasked = others.filter((open) => !wasAsked(agent, open));
   const [first] = unasked;

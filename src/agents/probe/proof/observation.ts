@@ -5,38 +5,36 @@ import type { ObservedHost, ObservedText } from "../../plan/observed-host.js";
 import { parseLines, textFrom } from "../script.js";
 import type { ChannelState } from "./connections.js";
 
-/** What a probe observed of an agent on its host. */
 export interface Observation extends ObservedHost {
-  /** Whether its account exists. */
   account: boolean;
   uid?: number;
   version?: string;
-  /** `regular file:maurice:600` by the place's name; empty when there is none. */
+  /** `regular file:maurice:600` by the path's name; empty when there is none. */
   files: Record<string, string>;
   /** Seconds since its main process started. */
   age?: number;
   listeners: Listener[];
-  /** Ports of its processes that other machines can reach; nothing when that was not looked at. */
+  /** Ports of its processes that other machines can reach; undefined when not probed. */
   openPorts?: OpenPort[];
   /** Connections to the port, made by clm or root, whose other end is not the agent's. */
   strangers: Process[];
   /** HTTP statuses by request; 0 when there was no answer. */
   answers: Record<string, number>;
-  /** The host has no bash to ask with. */
+  /** The host has no bash to send requests with. */
   noBash: boolean;
   chat?: { status: number; headers: Record<string, string>; body: string };
   /** When the model was asked, in seconds since 1970 by the host's clock. */
   asked?: string;
-  /** What is in gateway_state.json of its platforms, when channels were asked for. */
+  /** The platforms in gateway_state.json; undefined when not probed. */
   channels?: Record<string, ChannelState>;
-  /** Lines of its log about MCP servers, when those were asked for. */
+  /** Lines of its log about MCP servers; undefined when not probed. */
   serverLines?: string[];
   words: string[];
-  /** Every port that somebody listens on. */
+  /** Every listening port of the host. */
   ports: { port: number; uid: number }[];
 }
 
-/** Who has a socket; 0 when no process could be found. */
+/** The process that has a socket; 0 when none was found. */
 export interface Process {
   pid: number;
   user: string;
@@ -166,7 +164,6 @@ const processFrom = ([pid, user = "?", ...command]: string[]): Process => ({
   ...{ pid: Number(pid), user, command: command.join(" ") },
 });
 
-/** An answer as it came: interim answers may stand before the real one. */
 function chatFrom(text: string): { status: number; headers: Record<string, string>; body: string } {
   // Any number of answers in advance (1xx) may come before the answer.
   const answer = text.replace(/^(?:HTTP\/\S+ 1\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n)+(?=.)/, "");

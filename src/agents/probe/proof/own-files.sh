@@ -1,7 +1,7 @@
-# The agent's own files, all read by one process with its rights. Used with the functions of proof.sh, after probe_account, probe_files and probe_unit.
+# The agent's own files, read with its rights. Used with proof.sh, after probe_account, probe_files and probe_unit.
 
-# probe_own_files LAUNCHER REPORTS VERSION [PART PATH]...: a part is version, gateway, error, text.NAME or variable. Sets `reports`
-# and `version` as probe_version does.
+# probe_own_files LAUNCHER REPORTS VERSION [PART PATH]...: a part is version, gateway, error, text.NAME or variable.
+# Sets `reports` and `version` as probe_version does.
 probe_own_files() {
   reports='' version='' variables='' have=' ' known=' ' last='' began_local='' launcher=$1 constants="$2 $3"
   shift 3
@@ -34,7 +34,7 @@ probe_own_files() {
   case $known in *' variable '*) say_variables ;; esac
 }
 
-# What it says of its channels counts only while it runs, and its errors only since its start.
+# The state of its channels counts only while it runs, and its errors only since its start.
 is_current() {
   case $1 in
     gateway) [ "${pid:-0}" != 0 ] ;;
@@ -54,7 +54,7 @@ as_root() {
   set +f
 }
 
-# own_line TEXT: of `part`. It begins with a colon or, when the line goes on in the next text, with `>`.
+# own_line TEXT: of `part`. It begins with a colon or, when the line continues in the next text, with `>`.
 own_line() {
   [ "$part" = "$last" ] || have="$have$part " last=$part bytes=0
   bytes=$((bytes + ${#1}))
@@ -90,8 +90,8 @@ own_variable() {
   [ "${#name}" -gt 200 ] || variables="$variables$name $1$newline"
 }
 
-# Of `.env` the names and, to tell what would change, a salted digest of each line. One process digests seven lines: so many descriptors a
-# shell has for here-documents, which are pipes (in bash since 5.1). More than 1000 variables are an attack.
+# The names in `.env` and a salted digest of each line, to detect changes. One process digests seven lines: a shell has
+# so many descriptors for here-documents, which are pipes (in bash since 5.1). More than 1000 variables are an attack.
 say_variables() {
   count=0
   set -f
@@ -131,8 +131,8 @@ END9
   set +f
 }
 
-# Run with the agent's rights: PROGRAM LAUNCHER CONSTANTS BEGAN MODELS [PART PATH SIZE]... awk takes the place of the shell, and only a long
-# log takes one more process. Regular files only: opening a FIFO blocks.
+# Run with the agent's rights: PROGRAM LAUNCHER CONSTANTS BEGAN MODELS [PART PATH SIZE]... awk replaces the shell, and
+# only a long log takes one more process. Regular files only: opening a FIFO blocks.
 read_own_files='PATH=/usr/bin:/bin LC_ALL=C
 export LC_ALL
 program=$1 launcher=$2 constants=$3 began=$4 models=$5 log=""
@@ -153,8 +153,8 @@ set -- -v reports="${constants% *}" -v version="${constants#* }" -v began="$bega
 [ -z "$log" ] || { tail -c 200000 -- "$log" | awk "$@" part=error cut=1 -; exit; }
 exec awk "$@" /dev/null'
 
-# Prints PART:LINE, or PART>PIECE when the line goes on or its file ends without a newline. A piece holds whole characters. Of a log whole
-# lines since its start are printed: half a line may be half a secret.
+# Prints PART:LINE, or PART>PIECE when the line continues or its file ends without a newline. A piece holds whole
+# characters. Of a log, whole lines since its start: half a line may be half a secret.
 print_own_files='
 part == "version" {
   read += length($0) + 1

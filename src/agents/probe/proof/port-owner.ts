@@ -6,7 +6,7 @@ import { judge } from "./judge.js";
 import { proofLibrary } from "./library.js";
 import type { Observation } from "./observation.js";
 
-/** The script that finds the owner of an agent's port. It needs no key and sends none. */
+/** Finds the owner of an agent's port. It needs no key and sends none. */
 export const portOwnerScript = (agent: ResolvedAgent): string =>
   probeScript(agent, proofLibrary, [
     sh`port=${agent.port}`,

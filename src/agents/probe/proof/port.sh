@@ -1,13 +1,12 @@
-# Whose processes hold a port. POSIX sh, also run by bash, as root; needs `unit`, `unit_group`, `user` and `port`. With `open_uid`, also
-# which other ports of that user's processes in the unit are bound to more than the loopback.
-#
-# A TCP connection belongs for life to the socket that accepted it, and one that was not accepted yet dies with its listener. So
-# when every listener of the port is the unit's and so is the other end of every connection that clm or root has to it, what was
-# connected before this look is connected to the unit, for as long as it lasts.
+# Whose processes hold a port. POSIX sh, also run by bash, as root; needs `unit`, `unit_group`, `user` and `port`. With
+# `open_uid`, also which other ports of that user's processes in the unit are bound to more than the loopback. A TCP
+# connection belongs for life to the socket that accepted it, and one that was not accepted yet dies with its listener.
+# So when every listener of the port is the unit's and so is the other end of every connection that clm or root has to
+# it, every earlier connection is to the unit, for as long as it lasts.
 
-# Prints listen= and holder= for each listener, and stranger= for each connection of ours whose other end is not the unit's.
-# `ours` is yes when only the unit's processes hold the port. A process that starts or ends meanwhile
-# leaves sockets without an owner (seen in a crash loop), so a foreign socket is reported when two probes agree.
+# Prints listen= and holder= for each listener, and stranger= for each connection of ours whose other end is not the
+# unit's. `ours` is yes when only the unit's processes hold the port. A process that starts or ends meanwhile leaves
+# sockets without an owner (seen in a crash loop), so a foreign socket is reported when two probes agree.
 probe_port() {
   before=''
   for look in 1 2 3 4; do
@@ -26,9 +25,9 @@ $sockets
 END
 }
 
-# The tables before the processes: what was accepted between the two is then known to be the unit's. Last the processes again:
-# the number of one that ended may be another's by now, whose sockets must not count. Only in a subshell; with lastpipe, bash has awk
-# take its place.
+# The tables before the processes: a connection accepted between the two is then known to be the unit's. Last the
+# processes again: the number of one that ended may be another's by now, whose sockets must not count. Only in a
+# subshell; with lastpipe, awk replaces bash.
 probe_sockets() {
   find_hex
   list_unit_groups
@@ -65,7 +64,7 @@ list_unit_groups() {
   done
 }
 
-# `/proc/12/fd/3 socket:[45]` for each socket of the unit's processes. Only in a subshell: find takes its place.
+# `/proc/12/fd/3 socket:[45]` for each socket of the unit's processes. Only in a subshell, which find replaces.
 list_sockets() {
   set --
   for group in $groups; do
@@ -74,9 +73,9 @@ list_sockets() {
   [ $# = 0 ] || exec find "$@" -maxdepth 1 -lname 'socket:*' -printf '%p %l\n' 2>/dev/null
 }
 
-# Only an end that can still be sent something counts: in the other states it has received the end of all that was sent.
-# Clients are judged by user: sshd connects for clm with the rights of the login, and probes are root's. What another account has
-# connected to, or from, the port does not matter.
+# Only an end that can still receive counts: in the other states it has received the end of all that was sent. Clients
+# are judged by user: sshd connects for clm with the rights of the login, and probes are root's. Connections of other
+# accounts do not matter.
 judge_sockets='
 function plain(address) { sub(/^0000000000000000FFFF0000/, "", address); return address }
 function is_ours(user) { return user == login || user == 0 }
@@ -111,7 +110,7 @@ END {
   for (near in client) if (is_ours(client[near]) && state[near] == "01" && !(near in seen)) print "stranger=0 " near
 }'
 
-# Adds who it is to each holder and stranger. All processes are searched only for those that are not the unit's.
+# Adds number, user and program to each holder and stranger. All processes are searched only for those outside the unit.
 name_holders() {
   inode=''
   while IFS= read -r line; do

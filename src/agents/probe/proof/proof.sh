@@ -1,5 +1,5 @@
-# The functions behind the proofs of an agent. The script sets what is probed and calls them. The agent's key is the first line of
-# stdin, so that it is in no argument list; requests.sh gets it on its own stdin. Used with port.sh.
+# The functions behind the proofs of an agent. The agent's key is the first line of stdin, so that it is in no argument
+# list; requests.sh gets it on its own stdin. Used with port.sh.
 
 probe_account() {
   find_account
@@ -7,9 +7,9 @@ probe_account() {
   say comment "$comment"
 }
 
-# probe_files TOUCHED [NAME PATH]...: one stat for all. Keeps the sizes in `sizes`, for probe_own_files. Prints nothing of a name with a dot
-# before it, but the size of a text, which tells whether all of it could be read. When TOUCHED lists names, prints when those last changed:
-# a quick probe tells by it whether a full one is due.
+# probe_files TOUCHED [NAME PATH]...: one stat for all. Keeps the sizes in `sizes`, for probe_own_files. Of a name with
+# a dot before it only the size of a text is printed, which shows whether all of it could be read. Of names in TOUCHED
+# the time of the last change is printed, by which a quick probe decides whether a full one is due.
 probe_files() {
   counted=$1 names='' sizes=' ' touched=''
   shift
@@ -92,7 +92,7 @@ END
   case $answers,$chat in *own=200*,yes) probe_chat ;; esac
 }
 
-# in_bash SECONDS FUNCTION, one of requests.sh. Only in a subshell, whose place it takes.
+# in_bash SECONDS FUNCTION, one of requests.sh. Only in a subshell, which it replaces.
 in_bash() {
   port=$port unit=$unit unit_group=$unit_group user=$user pid=$pid open_uid=${open_uid-} health=$health models=$models \
     answer_seconds=$answer_seconds chat_path=$chat_path chat_session=$chat_session chat_body=$chat_body \
@@ -102,7 +102,7 @@ $key
 END
 }
 
-# Each on a connection of its own: on one that is kept, a server that writes head and body apart is 40 ms late (Nagle).
+# Each on its own connection: on one that is kept, a server that writes head and body apart is 40 ms late (Nagle).
 request() {
   printf 'url = "http://127.0.0.1:%s%s"\nsilent\nnoproxy = "*"\nmax-time = %s\n' "$port" "$2" "${answer_seconds:-10}"
   printf 'header = "Connection: close"\n'
@@ -126,7 +126,7 @@ probe_servers() {
   for log in errors.log agent.log; do log_since "$began" "$log" | grep -F -- "$1" | tail -n 50 | pieces server; done
 }
 
-# What a plan needs beside the files of probe_own_files. Of the unit file at most 60,000 bytes.
+# Inputs of a plan beside the files of probe_own_files. Of the unit file at most 60,000 bytes.
 probe_rendered() {
   probe_systemd
   [ -n "$salt" ] && [ -f "/etc/systemd/system/$unit" ] || return 0
@@ -155,7 +155,7 @@ in_pieces() {
   base64 -w 2000 | sed -u "s/^/$prefix$1=/"
 }
 
-# The name of the library that systemctl is linked with has its version.
+# The library that systemctl is linked with has its version in its name.
 probe_systemd() {
   number=''
   for library in /usr/lib/systemd/libsystemd-shared-*.so /usr/lib/*/systemd/libsystemd-shared-*.so; do
@@ -166,7 +166,7 @@ probe_systemd() {
   say systemd "${number%%[!0-9]*}"
 }
 
-# Every port somebody listens on, with the number of the user.
+# Every listening port, with the number of the user.
 probe_ports() {
   grep -hs '^ *[0-9]*: [0-9A-F]*:[0-9A-F]* [0-9A-F]*:0000 0A ' /proc/net/tcp /proc/net/tcp6 |
     while read -r _ local _ _ _ _ _ owner _; do say port "$((0x${local##*:}))/$owner"; done
@@ -180,8 +180,8 @@ probe_words() {
   [ -z "$began" ] || errors_since "$began" | pieces word
 }
 
-# Sets `began` to the start of its last run, in seconds since 1970, and `began_local` to the same as a log writes it; to nothing when there
-# was none. To the microsecond: the run before may have ended in the same second.
+# Sets `began` to the start of its last run, in seconds since 1970, and `began_local` to the same as a log writes it;
+# empty if there was none. To the microsecond: the run before may have ended in the same second.
 probe_began() {
   [ -n "$started" ] || started=$(systemctl show --timestamp=us+utc --property ExecMainStartTimestamp --value -- "$unit" 2>/dev/null)
   began='' began_local=''
@@ -217,7 +217,7 @@ errors_since() {
   log_since "$1" errors.log
 }
 
-# log_since SECONDS FILE. A line without a time goes on with the one before it, as a traceback does.
+# log_since SECONDS FILE. A line without a time continues the one before it, as in a traceback.
 log_since() {
   [ -n "$uid" ] || return 0
   last_of 200000 "$data/logs/$2" |

@@ -3,12 +3,11 @@ import type { ProofId } from "../../manifest/proof-ids.js";
 
 export { currentId, type ProofId, proofIds } from "../../manifest/proof-ids.js";
 
-/** One thing that was proven of an agent, or not. */
 export interface Proof extends Check<ProofId> {
   cause?: ProofCause;
 }
 
-/** What a proof failed by, where something depends on it. */
+/** Why a proof failed, where something depends on it. */
 export type ProofCause =
   /** The process has not been up for long enough yet. */
   | "young"

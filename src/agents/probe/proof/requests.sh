@@ -1,5 +1,6 @@
-# Requests to the agent's port, run by bash, which can open connections. All connections are opened first; then probe_port verifies who
-# accepted them, and only then is anything sent. The first line of stdin is the agent's key, so that it is in no argument list.
+# Requests to the agent's port, run by bash, which can open connections. All connections are opened first; then
+# probe_port verifies who accepted them, and only then is anything sent. The key is the first line of stdin, and in no
+# argument list.
 
 IFS= read -r key
 # A closed connection must not end the script.
@@ -9,8 +10,8 @@ connected() {
   { exec {connection}<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null
 }
 
-# send KEY METHOD PATH [BODY]. A body is a message, for the session of `chat_session`. HTTP/1.0, so that the answer is all that comes until
-# the end. bash writes each line by itself, so a server may read the request in several pieces.
+# send KEY METHOD PATH [BODY]. A body is a message, for the session of `chat_session`. HTTP/1.0: the answer ends with
+# the connection. bash writes each line by itself, so a server may read the request in several pieces.
 send() {
   local text
   printf -v text '%s %s HTTP/1.0\r\nHost: 127.0.0.1:%s\r\nConnection: close\r\nAccept: */*\r\n' "$2" "$3" "$port"
@@ -30,7 +31,7 @@ read_status() {
 
 ask_statuses() {
   local names=(health) connections=() at
-  # An API without a key has nothing that could be refused.
+  # An API without a key refuses nothing.
   [ -z "$models" ] || names+=(none wrong ${key:+own})
   for at in "${!names[@]}"; do
     connected || break

@@ -9,13 +9,13 @@ import { newProofSession } from "./session.js";
 export interface ProbeOptions {
   /** How one real question is asked when the key is accepted; without it, none is. */
   chat?: ChatDialect | undefined;
-  /** Also what a plan is made of: the managed files, systemd. With a salt, digests of the variables' lines. */
+  /** Also probe the inputs of a plan: the managed files, systemd. With a salt, digests of the variables' lines. */
   planned?: { salt: string; reads: FileReads } | undefined;
-  /** Also every port that somebody listens on. */
+  /** Also every listening port. */
   ports?: boolean;
-  /** Also what it says of its channels and MCP servers. */
+  /** Also the state of its channels and MCP servers. */
   connections?: boolean;
-  /** Only what the agent said since then, in seconds since 1970 by the host's clock; without a time, since its last start. */
+  /** Only the log since then, in seconds since 1970 by the host's clock; without a time, since its last start. */
   words?: { since?: string | undefined } | undefined;
 }
 
@@ -24,7 +24,7 @@ const question = "Say only the word OK.";
 /** Milliseconds for one word of a model. */
 export const chatTimeout = 120_000;
 
-/** The script that probes an agent. It holds no secret: the key is the first line on its stdin. */
+/** It holds no secret: the key is the first line on its stdin. */
 export function proofScript(agent: ResolvedAgent, options: ProbeOptions): string {
   const chat = options.chat?.request(agent, { session: newProofSession(), text: question, maxTokens: 16 });
   const salt = options.planned?.salt ?? "";
@@ -65,6 +65,5 @@ function chatVariables({ path, headers, body }: ChatRequest): string[] {
   ];
 }
 
-/** The call that tells of its MCP servers, when it has any. */
 export const serverCalls = ({ servers, manifest }: ResolvedAgent): string[] =>
   servers.length > 0 && manifest.mcp_log ? [sh`probe_servers ${manifest.mcp_log.contains}`] : [];

@@ -14,21 +14,20 @@ import {
   withKeyTrouble,
 } from "./troubles.js";
 
-/** How an agent is, in one word. */
 export const states = [
-  /** Answers its own key and nobody else's, and nothing is amiss. */
+  /** Answers its own key and no other, without any problem. */
   "running",
-  /** The same, and something is amiss. */
+  /** The same, with a problem. */
   "degraded",
   "starting",
   "stopped",
   /** It should answer and does not. */
   "failed",
-  /** It answers others than who has its key, or elsewhere than on the loopback. */
+  /** It answers without its key, or elsewhere than on the loopback. */
   "exposed",
-  /** Its account or its unit is not there. */
+  /** Its account or its unit does not exist. */
   "gone",
-  /** Its host cannot be asked. */
+  /** Its host does not answer. */
   "unreachable",
 ] as const;
 export type State = (typeof states)[number];
@@ -37,23 +36,23 @@ export interface Judgement {
   state: State;
   /** Why it is not simply running. */
   reason?: string;
-  /** It is stopped, and something of it runs on outside its unit. */
+  /** It is stopped, and processes of it still run outside its unit. */
   strays?: boolean;
   proofs: Proof[];
 }
 
 export interface Expected {
   wanted?: Intent;
-  /** What is not as configured, with the reason of what has one; or why that cannot be told. */
+  /** Differences from the configuration, or why they are unknown. */
   drift?: { what: string; reason?: string }[] | { unknown: string };
-  /** What is recorded of the last time its model was asked, when that failed. */
+  /** The recorded failure of the last question to its model. */
   unanswered?: string | undefined;
   key?: KeyTrouble | undefined;
-  /** What was begun with it and did not come to its end. */
+  /** An operation on it that did not finish. */
   unfinished?: string | undefined;
 }
 
-/** How an agent is, by what was seen. It is `running` only when it would answer whoever has its key. */
+/** It is `running` only when it would answer a client with its key. */
 export function judgeStatus(agent: ResolvedAgent, observation: StatusObservation, expected: Expected = {}): Judgement {
   const { wanted = "run", unfinished } = expected;
   const standing = byWhatWasSeen(agent, observation, { ...expected, wanted });
@@ -102,7 +101,7 @@ function byWhatWasSeen(
   return amiss.length > 0 ? as("degraded", amiss.join("; ")) : as("running");
 }
 
-/** It answers. What is not proven in spite of that is amiss; that it began just now is only when it was not for long before. */
+/** Problems of an agent that answers. A recent start is one only after a restart. */
 function amissIn(agent: ResolvedAgent, observation: StatusObservation, proofs: Proof[], expected: Expected): string[] {
   const { basics: seen, full } = observation;
   const { wanted, drift = [], unanswered, key } = expected;
@@ -111,7 +110,7 @@ function amissIn(agent: ResolvedAgent, observation: StatusObservation, proofs: P
     ({ id, result }) => result === "warn" || (result === "fail" && (id !== "steady" || again(id))),
   );
   const differs = "unknown" in drift ? [] : drift;
-  // A version that is wrong is a proof that failed, and a difference, too.
+  // A wrong version is a failed proof, and a difference, too.
   const untold = differs.filter(({ reason }) => !unproven.some((proof) => proof.reason === reason));
   return [
     ...unproven.map(({ id, reason }) => (again(id) ? `${reason}, restarted ${times(restartsOf(seen))}` : reason)),
@@ -127,14 +126,14 @@ function amissIn(agent: ResolvedAgent, observation: StatusObservation, proofs: P
   ];
 }
 
-/** Nobody has to do anything about it. */
+/** Needs no action. */
 export const isWell = ({ state, wanted, strays }: { state: State; wanted: Intent; strays?: boolean }): boolean =>
   state === "running" || (state === "stopped" && wanted !== "run" && !strays);
 
 const unitReason = ({ unit }: ResolvedAgent, load: string): string =>
   load === "masked" ? `${unit} is masked` : `there is no unit ${unit}`;
 
-/** Also who has its port; that nobody has it needs no telling. */
+/** Also names a process that holds its port. */
 function whyStopped({ ref }: ResolvedAgent, wanted: Intent, port: Proof | undefined): string {
   const why = {
     run: `stopped, though it was not clm that stopped it; clm agent start ${ref}`,

@@ -2,38 +2,37 @@ import { currentChannels } from "../proof/connections.js";
 import { type Observation, parseObservation } from "../proof/observation.js";
 import { parseLines, splitSections } from "../script.js";
 
-/** How an agent was at one moment. */
 export interface StatusObservation {
   basics: Observation;
   /** Bytes of its control group. */
   memory?: number;
-  /** Percent of one processor, while it was looked at. */
+  /** Percent of one processor during the probe. */
   busy?: number;
-  /** What its control group had used up: hundredths of a second since the host started, and microseconds of work. */
+  /** CPU use of its control group: hundredths of a second since the host started, and microseconds of work. */
   use?: { at: number; work: number };
-  /** Room where it lives, in kilobytes. */
+  /** Free space of its file system, in kilobytes. */
   free?: number;
-  /** There is none left: kilobytes, or inodes on a file system that counts them. */
+  /** No space left: kilobytes, or inodes on a file system that counts them. */
   full?: "blocks" | "inodes";
-  /** What the process that runs says of its channels, by name. */
+  /** Channels as the running process reports them, by name. */
   channels: Record<string, { state: string; error?: string }>;
-  /** The last thing that went wrong since it was started. */
+  /** The last error since its start. */
   lastError?: string;
-  /** What it said of that, and before it ended. */
+  /** Log lines about that, and before it ended. */
   words: string[];
-  /** Whether the service that answers for its model can be reached from there. */
+  /** Whether its model provider can be reached from the host. */
   reach?: Reach;
-  /** The same of providers it falls back to, and of those for single tasks, by name. */
+  /** The same of fallback and auxiliary providers, by name. */
   others?: Record<string, Reach>;
   /** When another program runs its turns: the runtime that config.yaml selects, and the version of the program. */
   runtime?: { setting: string; version: string };
   /** Processes of its user that run outside its units: the first of them, and how many there are. */
   strays: { count: number; first: Stray[] };
-  /** Changes when a file it rests on does. */
+  /** Changes when a file that the proofs depend on does. */
   touched?: string;
 }
 
-/** A process of an agent's user outside the agent's units. Its command is its own words. */
+/** A process of an agent's user outside the agent's units. It chose the text of its command itself. */
 export interface Stray {
   pid: number;
   command: string;
@@ -87,7 +86,7 @@ function statusObservationFrom(text: string): StatusObservation | undefined {
 /** Empty when the program is not installed; `unknown` when it is and its version cannot be read. */
 const versionIn = (text = ""): string => (text === "unknown" ? text : (/\d+\.\d+\.\d+/.exec(text)?.[0] ?? ""));
 
-/** What a look for strays found; nothing when it broke off. */
+/** Undefined when the output broke off. */
 export function straysFrom(text: string): StatusObservation["strays"] | undefined {
   const lines = parseLines(text);
   if (!lines) return undefined;
@@ -112,7 +111,7 @@ const numbers = (text = ""): number[] =>
     .filter((word) => /^\d+$/.test(word))
     .map(Number);
 
-/** Kilobytes below which nothing can be written any more. */
+/** Kilobytes below which writing fails. */
 const noRoom = 1024;
 
 function roomIn([kilobytes, inodes = 0, left = 0]: number[]): Pick<StatusObservation, "free" | "full"> {
@@ -127,7 +126,7 @@ export function busyBetween([from = 0, before = 0]: number[], [to = 0, after = 0
   return (after - before) / ((to - from) * 100);
 }
 
-/** As curl ends. */
+/** By exit code of curl. */
 const troubles: Record<number, string> = {
   6: "its name is not known there",
   7: "nothing answers there",
@@ -137,7 +136,7 @@ const troubles: Record<number, string> = {
   127: "the host has no curl",
 };
 
-/** How curl ended and the status that came, which curl itself may have told on a line of its own. */
+/** The exit code of curl and the HTTP status, which curl itself may have printed on its own line. */
 function reachFrom(text: string, answer = "0"): Reach {
   const [exit = 0, status = Number(answer)] = numbers(text);
   if (status > 0) return { status };

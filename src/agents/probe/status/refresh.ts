@@ -4,7 +4,7 @@ import { busyBetween, type StatusObservation } from "./observation.js";
 import { reachTroubles } from "./troubles.js";
 
 /**
- * A full observation updated by a quick one; undefined when the quick one differs, because the proofs may then not hold any
+ * A full observation updated by a quick one; undefined when the quick one differs, because the proofs may not hold any
  * more. As long as the same process holds the port alone, it accepts the key it accepted before.
  */
 export function refreshStatus(full: StatusObservation, quick: StatusObservation): StatusObservation | undefined {

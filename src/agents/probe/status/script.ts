@@ -17,32 +17,25 @@ import {
 } from "../script.js";
 import library from "./status.sh?raw";
 
-/** An agent to probe. */
 export interface ProbeTarget {
   resolved: ResolvedAgent;
-  /** The address of the service that answers for its model: where it is, and no more. */
+  /** The address of its model provider, without credentials. */
   reach?: string | undefined;
-  /** The same for the other providers it has, by name. */
+  /** The same for its other providers, by name. */
   others?: Record<string, string> | undefined;
-  /** Also what a plan is made of. With a salt, digests of the lines of `.env`. */
+  /** Also probe the inputs of a plan. With a salt, digests of the lines of `.env`. */
   planned?: { salt: string; reads: FileReads } | undefined;
 }
 
-/**
- * The script that looks at all of a host's agents at once. Each line it prints begins with the number of the agent it is
- * about. The agents' keys are the first lines of its stdin, in the same order.
- */
+/** Probes all agents of a host at once. Their keys are the first lines of its stdin, in the same order. */
 export function statusScript(agents: readonly ProbeTarget[]): string {
   return scriptOf([...agents.map((_, at) => `IFS= read -r key_${at}`), everyone], agents.map(section));
 }
 
-/**
- * The same for a short look, which tells whether anything has changed since a whole one. No key is needed, no wrong one is
- * tried, and no program is started.
- */
+/** Detects changes since a full probe. It needs no key, tries no wrong one, and starts no program. */
 export const quickStatusScript = (agents: readonly ProbeTarget[]): string => scriptOf([everyone], agents.map(glance));
 
-/** The same for what tells whether agents are as they were configured. Nothing is asked of them, so no key is needed. */
+/** Probes configuration drift. It sends no requests, so it needs no key. */
 export const driftScript = (agents: readonly ProbeTarget[]): string => scriptOf([], agents.map(truth));
 
 const scriptOf = (first: string[], sections: string[]): string =>
@@ -53,7 +46,7 @@ const straysCall = (agent: ResolvedAgent): string => {
   return sh`probe_strays ${[unit, ...(manifest.proxy ? [proxyUnit(agent, manifest.proxy)] : [])]}`;
 };
 
-/** The script that looks only for processes of a user outside these units. */
+/** Finds only processes of a user outside these units. */
 export const straysScript = (user: string, units: string[]): string =>
   [
     probeLibrary(proofLibrary + library),
@@ -65,7 +58,7 @@ export const straysScript = (user: string, units: string[]): string =>
     "",
   ].join("\n");
 
-/** Every process of the host with its user, looked at once for all agents. */
+/** Every process of the host with its user, listed once for all agents. */
 const everyone = "everyone=$(stat -c %u:%n /proc/[0-9]* 2>/dev/null)";
 
 function section(target: ProbeTarget, at: number): string {
@@ -78,7 +71,7 @@ function section(target: ProbeTarget, at: number): string {
     apiSettings(agent),
     sh`chat='' salt=${planned?.salt ?? ""}`,
     `key=$key_${at}`,
-    // An agent that hangs must not take all the time its host has to answer, or it is told as a host that does not.
+    // An agent that hangs must not use up the time of its host, which would be reported as unreachable.
     "answer_seconds=6",
     "probe_account",
     reaching(target),

@@ -46,8 +46,8 @@ probe_health() {
   request health "$health" | curl -q --config - 2>/dev/null
 }
 
-# probe_reach [NAME ADDRESS]...: whether its model providers can be reached from here, all in parallel and beside the rest. No key is sent.
-# The name of its own provider is empty.
+# probe_reach [NAME ADDRESS]...: whether its model providers can be reached from here, in parallel. No key is sent. The
+# name of its own provider is empty.
 probe_reach() {
   asked=''
   while [ $# -gt 1 ]; do
@@ -73,8 +73,8 @@ probe_reached() {
   done
 }
 
-# probe_runtime PROGRAM KEY: the runtime that config.yaml selects, and the version of the program that its service would find on `search`,
-# by the package that the program is in. The program is the agent's, and is not run.
+# probe_runtime PROGRAM KEY: the runtime that config.yaml selects, and the version of the program on `search`, by its
+# package. The program is the agent's, and is not run.
 probe_runtime() {
   [ -n "$uid" ] || return 0
   say runtime "$(contents "$config" | sed -n "/^[[:space:]]*#/d; s/.*[{,[:space:]]$2:[[:space:]]*[\"']\{0,1\}\([A-Za-z_]*\).*/\1/p" | head -n 1)"
@@ -93,8 +93,9 @@ for folder in $2; do
   exit
 done'
 
-# probe_strays UNIT...: processes of the agent's user outside its units, and so outside its sandbox. `everyone` has a word
-# `UID:/proc/PID` for each process of the host, read once for all agents. Units named clm-… hold what clm itself runs in the agent.
+# probe_strays UNIT...: processes of the agent's user outside its units, and so outside its sandbox. `everyone` has a
+# word `UID:/proc/PID` for each process, read once for all agents. clm itself runs commands of the agent in units named
+# clm-….
 probe_strays() {
   [ -n "$uid" ] || return 0
   count=0 units=" $* "
@@ -132,8 +133,8 @@ has_threads() {
   [ "${18:-0}" -gt 1 ]
 }
 
-# A process that reads the agent's files for clm, or for an administrator, runs as its user below a process of root in a login session.
-# One that was left behind there has no parent but the first process.
+# A process that reads the agent's files for clm, or for an administrator, runs as its user below a process of root in a
+# login session. One that was left behind there has only the first process as its parent.
 is_lent() {
   rest=$1 depth=0
   while [ "$depth" -lt 20 ]; do

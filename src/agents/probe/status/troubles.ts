@@ -6,10 +6,10 @@ import type { Observation } from "../proof/observation.js";
 import type { Proof } from "../proof/proof.js";
 import type { Reach, StatusObservation } from "./observation.js";
 
-/** What is wanted of an agent: `rest` when clm stopped it, `nothing` when it is not configured yet. */
+/** The desired state: `rest` when clm stopped the agent, `nothing` when it is not configured yet. */
 export type Intent = "run" | "rest" | "nothing";
 
-/** Why an agent may not answer the key that clm asks with: there is none, or another is being put in its place. */
+/** Why an agent may refuse clm's key: there is none, or it is being replaced. */
 export type KeyTrouble = "missing" | "changing";
 
 /** Up for a short time, for the first time, and does not listen yet. */
@@ -20,25 +20,25 @@ export function isStarting({ manifest }: ResolvedAgent, seen: Observation): bool
   return young && isUp && listeners.length === 0 && restartsOf(seen) === 0;
 }
 
-/** One that systemd calls failed may be one that was stopped the hard way. */
+/** systemd may call an agent failed that had to be killed when it was stopped. */
 export const isDownAsIntended = ({ unit }: Observation, wanted: Intent): boolean =>
   wanted !== "run" && unit.LoadState !== "not-found" && ["inactive", "failed"].includes(unit.ActiveState ?? "");
 
-/** What is wrong with the way from its host to a provider; `whose` is who that is. */
+/** Why the host does not reach a provider; `whose` names it. */
 function reachTrouble(reach: Reach | undefined, whose = "its provider"): string | undefined {
   if (!reach) return undefined;
   if ("trouble" in reach) return `${whose} cannot be reached from the host: ${reach.trouble}`;
   return reach.status >= 500 ? `${whose} answers ${reach.status}` : undefined;
 }
 
-/** The same of all its providers: its own first, and then those it can do without for a while. */
+/** Its own provider first, then those it can do without for a while. */
 export const reachTroubles = ({ reach, others = {} }: Pick<StatusObservation, "reach" | "others">): string[] =>
   [
     reachTrouble(reach),
     ...Object.entries(others).map(([name, each]) => reachTrouble(each, `its provider ${name}`)),
   ].filter((text) => text !== undefined);
 
-/** What keeps another program from running the turns of an agent that is to run on it. */
+/** Why another program cannot run the agent's turns. */
 export function runtimeTrouble(agent: ResolvedAgent, { runtime }: StatusObservation): string | undefined {
   const type = activeRuntime(agent);
   if (!runtime || !type) return undefined;
@@ -51,8 +51,8 @@ export function runtimeTrouble(agent: ResolvedAgent, { runtime }: StatusObservat
 }
 
 /**
- * What runs of its user outside its units: not in its sandbox, and not ended by stopping it. The account of an agent that was taken over
- * may be a person's, who may run there what they like.
+ * Processes of its user outside its units: not in its sandbox, and not ended by stopping it. The account of an adopted
+ * agent may be a person's, who may run anything there.
  */
 export function strayTrouble(
   { ref, adopted }: ResolvedAgent,
@@ -66,10 +66,10 @@ export function strayTrouble(
 
 export const strayFix = (ref: string): string => `clm agent stop ${ref} --strays`;
 
-/** It was asked with its own key, and did not let us in. */
+/** It refused its own key. */
 export const refusesKey = ({ answers: { own } }: Observation): boolean => own === 401 || own === 403;
 
-/** That an agent does not answer our key is no fault of its own when there is none, or when it may have another. */
+/** Refusing our key is not the agent's fault when there is none, or when it may have another. */
 export function withKeyTrouble(
   { ref }: ResolvedAgent,
   seen: Observation,
