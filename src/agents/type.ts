@@ -32,7 +32,6 @@ export interface AgentType {
 }
 
 export type Capability = Exclude<keyof AgentType, "name" | "runtimes">;
-
 type Loaded<K extends Capability> = Awaited<ReturnType<NonNullable<AgentType[K]>>>;
 
 /** The code behind a manifest: the type's own, or for a user's type that of the built-in type it names in `like`. */

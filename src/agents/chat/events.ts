@@ -135,7 +135,6 @@ export function withObject(event: Buffer, value: object): Buffer {
 }
 
 const lineEnd = /\r\n|\n|\r/;
-
 const linesOf = (text: string): string[] => text.split(text.includes("\r") ? lineEnd : "\n");
 
 function fieldIn(line: string, name: string): string | undefined {

@@ -101,8 +101,7 @@ function match(text: string, form: string): "beginning" | "whole" | undefined {
 /** `API call failed after 3 retries: HTTP 500: …` is one form within another. */
 function statusIn(text: string, { always, withoutUsage }: FailureForms): number | undefined {
   for (const form of [...always, ...withoutUsage]) {
-    const expression = new RegExp(`^${partsOf(form).map(partPattern).join("")}`);
-    const found = expression.exec(text);
+    const found = new RegExp(`^${partsOf(form).map(partPattern).join("")}`).exec(text);
     if (!found) continue;
     if (found[1] !== undefined) return Number(found[1]);
     const rest = text.slice(found[0].length).replace(/^[\s:]+/, "");

@@ -8,8 +8,7 @@ export interface Attachment {
 
 /** A message and its files as one text: an agent's API takes no files. */
 export function messageWith(text: string, files: readonly Attachment[]): string {
-  const parts = [text.trim(), ...files.map(fenced)].filter((part) => part !== "");
-  return parts.join("\n\n");
+  return [text.trim(), ...files.map(fenced)].filter((part) => part !== "").join("\n\n");
 }
 
 function fenced({ name, text }: Attachment): string {

@@ -22,13 +22,11 @@ export interface UpstreamDialect {
    */
   derivedSession: RegExp;
   /** Makes the events of one streamed answer what clients of OpenAI expect. */
-  eventRewriter(path: UpstreamPath): EventRewriter;
+  eventRewriter(path: "chat" | "responses"): EventRewriter;
   /** The same for an answer of /v1/responses that is not streamed. */
   rewriteResponse(body: Buffer): Buffer;
   agent(agent: ResolvedAgent): UpstreamAgent;
 }
-
-export type UpstreamPath = "chat" | "responses";
 
 /** The headers by which a caller names a session, in lower case. */
 export interface SessionHeaders {

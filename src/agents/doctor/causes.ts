@@ -42,8 +42,7 @@ export function judgeCauses(agent: ResolvedAgent, recognised: readonly Recognise
   return recognised.flatMap(({ cause, last }): Check[] => {
     if (now.proven && isDisproven(cause, last, now.proven)) return [];
     const seenBy = seenNow(cause, now.checks);
-    const wrong = seenBy.some(({ result }) => result === "fail" || result === "warn");
-    const right = seenBy.length > 0 && !wrong;
+    const right = seenBy.length > 0 && !seenBy.some(({ result }) => result === "fail" || result === "warn");
     const age = Math.max(0, now.at - last.at);
     if (age > lately && (right || passesByItself(cause))) return [];
     const [id, said] = [`log.${cause.id}`, `${cause.reason} (${span(age / 1000)} ago: ${brief(last.text, 120)})`];

@@ -21,9 +21,6 @@ export function dotenv(name: string, value: string): string {
 }
 
 const plain = /^[A-Za-z0-9_./:@%+,=~^-]*$/;
-
-type Flaw = { has: string; why: string } | undefined;
-
 const names: Record<string, string> = { "\n": "a newline", "\r": "a carriage return", "\0": "a NUL" };
 
 const spelled = (character: string): string => {
@@ -32,7 +29,7 @@ const spelled = (character: string): string => {
 };
 
 /** Each reports one flaw, without showing the value: at most the offending character. */
-const flaws: ((name: string, value: string) => Flaw)[] = [
+const flaws: ((name: string, value: string) => { has: string; why: string } | undefined)[] = [
   // systemd and dotenv accept a newline in quotes, but an agent may split the file into lines.
   (_, value) => {
     const control = /(?!\t)\p{Cc}/u.exec(value)?.[0];

@@ -1,5 +1,4 @@
 type Value = string | number | boolean;
-type Values = Record<string, Value>;
 
 interface Template {
   parts: (string | Filled)[];
@@ -23,7 +22,7 @@ const helpers: Record<string, (value: Value) => string> = {
 const templates = new Map<string, Template>();
 
 /** The template with its values filled in; undefined when a value is missing. */
-export function fill(template: string, values: Values): string | undefined {
+export function fill(template: string, values: Record<string, Value>): string | undefined {
   const { parts, names } = read(template);
   if (!names.every((name) => Object.hasOwn(values, name))) return undefined;
   return parts.map((part) => (typeof part === "string" ? part : part.through(values[part.name] as Value))).join("");
@@ -39,8 +38,8 @@ function read(text: string): Template {
   const parts = text
     .split(/(\{\{.*?\}\})/s)
     .map((part, index, all) => (index % 2 === 0 ? plain(part, all, index) : valueIn(part, text)));
-  const names = new Set(parts.flatMap((part) => (typeof part === "string" ? [] : part.name)));
-  const template = { parts, names: [...names] };
+  const names = parts.flatMap((part) => (typeof part === "string" ? [] : part.name));
+  const template = { parts, names: [...new Set(names)] };
   templates.set(text, template);
   return template;
 }

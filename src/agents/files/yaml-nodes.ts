@@ -7,7 +7,6 @@ import { scalarFor, scalarValue, unwritable } from "./yaml-scalar.js";
 
 export type Entry = Pair<Node | null, Node | null>;
 export type Branch = YAMLMap<Node | null, Node | null>;
-
 export const isBranch = (node: unknown): node is Branch => isMap(node);
 
 /** A node's value as PyYAML reads it. Of two equal keys the later one counts. */

@@ -11,7 +11,6 @@ class OtherScalar {
 }
 
 export type Value = string | number | boolean | null | OtherScalar;
-
 const truths = /^(yes|Yes|YES|true|True|TRUE|on|On|ON)$/;
 const untruths = /^(no|No|NO|false|False|FALSE|off|Off|OFF)$/;
 const nothing = /^(~|null|Null|NULL|)$/;

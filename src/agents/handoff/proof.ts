@@ -3,7 +3,6 @@ import type { TranscriptMessage } from "./transcript.js";
 
 /** A word that is in no conversation yet. */
 export const newCode = (): string => randomBytes(5).toString("hex");
-
 export const newHandoffId = (): string => `handoff-${randomBytes(6).toString("hex")}`;
 
 /** The answer to a note, in the name of the target. */

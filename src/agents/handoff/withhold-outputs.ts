@@ -6,9 +6,7 @@ import type { TranscriptMessage } from "./transcript.js";
 /** Shorter lines, such as `}`, are in every text. */
 const shortestLine = 12;
 const knownBy = shortestSecretWord;
-
 export const inPlaceOf = (tool: string): string => `[the output of ${tool} was not handed over]`;
-
 export type TextFilter = (text: string) => string;
 
 export interface WithheldOutputs {
@@ -45,8 +43,7 @@ export function withoutOutputs(
     const calls = message.calls.map((call) => (isDenied(call.name) ? { ...call, arguments: "{}" } : call));
     return tool === undefined ? withTexts({ ...message, calls }, withhold) : { ...message, content: inPlaceOf(tool) };
   });
-  const outputs = new Set(tools.flatMap((tool, at) => (tool === undefined ? [] : at)));
-  return { messages: clean, outputs, withhold };
+  return { messages: clean, outputs: new Set(tools.flatMap((tool, at) => (tool === undefined ? [] : at))), withhold };
 }
 
 /** The tools whose output each message may be: by the calls with its id, and by its own name for the tool. */
@@ -83,8 +80,7 @@ function quotesOf(lines: ReadonlyMap<string, string>): TextFilter {
   }
   const longestFirst = new Map([...lengths].map(([start, some]) => [start, [...some].sort((a, b) => b - a)] as const));
   const at = (text: string, place: number): string | undefined => {
-    const some = longestFirst.get(text.slice(place, place + knownBy)) ?? [];
-    for (const length of some) {
+    for (const length of longestFirst.get(text.slice(place, place + knownBy)) ?? []) {
       const line = text.slice(place, place + length);
       if (line.length === length && lines.has(line)) return line;
     }

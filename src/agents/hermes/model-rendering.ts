@@ -97,8 +97,7 @@ export function filledEnv(env: Record<string, string>, values: Values): Map<stri
   for (const [name, template] of Object.entries(env)) {
     const text = fill(template, texts);
     if (text === undefined) continue;
-    const secret = namesIn(template).some((each) => values[each] instanceof Secret);
-    result.set(name, secret ? new Secret(text) : text);
+    result.set(name, namesIn(template).some((each) => values[each] instanceof Secret) ? new Secret(text) : text);
   }
   return result;
 }

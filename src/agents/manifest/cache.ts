@@ -15,7 +15,6 @@ declare const __CLM_BUILD__: string;
  * them, so an entry is never out of date. A missing, damaged or foreign entry is rebuilt.
  */
 const folder = join("cache", "manifests");
-
 const known = new Map<string, LoadedType[]>();
 
 export function cachedTypes(configDir: string, texts: ManifestText[]): LoadedType[] | undefined {

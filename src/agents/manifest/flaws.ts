@@ -82,13 +82,11 @@ export function flawsIn(manifest: Manifest): Flaw[] {
 }
 
 const pathNames = ["home", "data", "code", "env", "config", "memories", "launcher"];
-
 const fieldNames = (fields: Field[]): string[] => fields.map(({ name }) => name);
 const plainNames = (fields: Field[]): string[] => fieldNames(fields.filter(({ secret }) => !secret));
 
 function versionFlaws({ default: chosen, default_by_label, versions, install }: Manifest): Flaw[] {
-  const named = { default: chosen, ...prefixed("default_by_label.", default_by_label) };
-  const unknown = Object.entries(named)
+  const unknown = Object.entries({ default: chosen, ...prefixed("default_by_label.", default_by_label) })
     .filter(([, version]) => !Object.hasOwn(versions, version))
     .map(([path, version]) => ({ path, reason: `${version} is not one of the versions` }));
   const unpinned = Object.entries(versions)

@@ -23,5 +23,4 @@ const formerIds: Record<string, ProofId> = {
 };
 
 export const currentId = (id: string): string => (Object.hasOwn(formerIds, id) ? (formerIds[id] ?? id) : id);
-
 export type ProofId = (typeof proofIds)[number];

@@ -1,6 +1,5 @@
 /** Versions are dates with an optional counter: `2026.5.7`, `2026.5.29.2`. A suffix (`+standin`) is ignored in comparisons. */
 const version = /^\d{4}(\.\d+){2,3}(\+[a-z0-9]+)?$/;
-
 export const isVersion = (text: string): boolean => version.test(text);
 
 /** The version without its suffix: the name of its tag. */

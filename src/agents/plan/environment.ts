@@ -2,7 +2,6 @@ import { fill } from "../files/template.js";
 import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 
 const standardPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
 type Account = Pick<ResolvedAgent, "user" | "paths" | "manifest">;
 
 /** The environment of an agent's processes, without the variables of `.env`. Nothing in it is secret. */

@@ -53,8 +53,13 @@ function planFile(
       const before = textOf(agent, path, texts[id]);
       const now = ownedIn(file);
       const gone = [...(owned ?? []).filter((each) => !now.includes(each)), ...content.always];
-      const text = mergeConfig(before || undefined, content.tree, gone);
-      return { file, ...read(before), text, owned: now, notes: [] };
+      return {
+        file,
+        ...read(before),
+        text: mergeConfig(before || undefined, content.tree, gone),
+        owned: now,
+        notes: [],
+      };
     }
     case "derived": {
       const paths: Record<string, string> = { ...content.reads, [id]: path };
@@ -75,7 +80,6 @@ const fromDerived = (
 ): PlannedFile => ({ file, ...read(before), text, ...(owned && { owned }), notes, made });
 
 const read = (before: string | undefined): { before?: string } => (before === undefined ? {} : { before });
-
 const revealed = (text: PlannedFile["text"]): string => (text instanceof Secret ? text.reveal() : String(text ?? ""));
 
 /** The text of a file on the host; undefined when it does not exist. */
@@ -96,9 +100,8 @@ function withManualFix<T>(agent: ResolvedAgent, { path, content }: ManagedFile, 
     return work();
   } catch (error) {
     if (error instanceof ManualFix || !isFault(error, "bad-input", "remote-failed")) throw error;
-    const away = asAgent(agent, ["mv", path, `${path}.broken`]);
     const { fault, message, why, next, data } = error;
-    const fix = content.merge === "yaml" ? [away] : next;
+    const fix = content.merge === "yaml" ? [asAgent(agent, ["mv", path, `${path}.broken`])] : next;
     throw new ManualFix(`file ${path}`, fault, message, { why, next: fix, data, cause: error });
   }
 }

@@ -36,7 +36,6 @@ export function takenPorts(
     .filter(([other]) => other !== name)
     .flatMap(([agent, record]) => {
       const manifest = types.find(({ type }) => type === record.type);
-      const ports = manifest ? portsOf(manifest, record) : [record.port];
-      return ports.map((port) => ({ agent, port }));
+      return (manifest ? portsOf(manifest, record) : [record.port]).map((port) => ({ agent, port }));
     });
 }

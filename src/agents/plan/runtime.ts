@@ -6,7 +6,6 @@ import { inRange } from "../manifest/versions.js";
 import { namedPaths, type ResolvedAgent } from "./resolved-agent.js";
 
 export type RuntimeType = Manifest["runtimes"][string];
-
 export type RuntimeRecord = NonNullable<ResolvedAgent["runtime"]>;
 
 /** The program that runs the agent's turns; undefined when the agent runs them itself, or its version requires that. */

@@ -74,9 +74,8 @@ export function filesCalls(
   const counted = touched
     ? ["env", ...(paths.config ? ["config"] : []), ...Object.keys(texts).map((name) => `.text.${name}`)]
     : [];
-  const names = [...counted, ...restsOn.map(([name]) => name)].join(" ");
   return {
-    look: sh`probe_files ${names} ${stated.flat()}`,
+    look: sh`probe_files ${[...counted, ...restsOn.map(([name]) => name)].join(" ")} ${stated.flat()}`,
     read: [
       ...(parts.includes("gateway") ? ["say connections yes"] : []),
       sh`probe_own_files ${agent.paths.launcher} ${constants.reports} ${constants.version} ${read.flat()}`,

@@ -42,8 +42,7 @@ export function proxyScript(
   type: ProxyType,
   { port = 0, logins = false }: ProxyProbeOptions,
 ): string {
-  const words = [agent.paths.launcher, ...type.status.args];
-  const login = oneShotUnit(agent, { words, seconds: loginSeconds });
+  const login = oneShotUnit(agent, { words: [agent.paths.launcher, ...type.status.args], seconds: loginSeconds });
   return probeScript({ ...agent, unit: proxyUnit(agent, type) }, proofLibrary + library, [
     sh`port=${port} health=${type.health}`,
     "exec </dev/null",

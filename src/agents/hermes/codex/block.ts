@@ -21,9 +21,7 @@ export interface Block {
 
 /** Lines that Codex added to tables of the block, by their headers. */
 export type Additions = ReadonlyMap<string, string>;
-
 export const headerOf = (...path: string[]): string => `[${path.map(tomlKey).join(".")}]`;
-
 export const titleOfPlugin = ({ name, marketplace }: Plugin): string => `${name}@${marketplace}`;
 
 /** In the order of Hermes, so that neither changes the other's text. */

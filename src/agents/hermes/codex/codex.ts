@@ -126,9 +126,7 @@ export const mustGetPermissions: AgentRuntime["mustGetPermissions"] = (plan, per
 };
 
 export const permissionsIn: AgentRuntime["permissionsIn"] = (plan) => migratedIn(plan)?.permissions;
-
 export const notesIn: AgentRuntime["notesIn"] = (plan) => migratedIn(plan)?.notes ?? [];
-
 export const skippedIn: AgentRuntime["skippedIn"] = (plan) => migratedIn(plan)?.skipped ?? {};
 
 export const cleaned: AgentRuntime["cleaned"] = (agent, type, owned, texts) => {
@@ -147,10 +145,9 @@ export const cleaned: AgentRuntime["cleaned"] = (agent, type, owned, texts) => {
           plugin: (title) => plugins?.has(title) ?? true,
           whole: owned !== undefined,
         });
-  const instructions = agents === undefined ? undefined : unmirrored(agents);
   const files = [
     { path: paths.config, before: config, text },
-    { path: paths.agents, before: agents, text: instructions },
+    { path: paths.agents, before: agents, text: agents === undefined ? undefined : unmirrored(agents) },
   ];
   return { files: files.filter((file) => file.text !== file.before), notes };
 };

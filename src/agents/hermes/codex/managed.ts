@@ -72,8 +72,7 @@ function keep({ kept }: Search, piece: Piece | undefined): void {
 
 /** A marker inside a string value does not count. */
 function markOf({ kind, from }: Piece, lines: string[]): string | undefined {
-  const line = lines[from]?.trimEnd();
-  return kind === "comment" ? [opening, closing].find((each) => each === line) : undefined;
+  return kind === "comment" ? [opening, closing].find((each) => each === lines[from]?.trimEnd()) : undefined;
 }
 
 function endsProperly(marks: (string | undefined)[], at: number): boolean {
@@ -126,13 +125,11 @@ function keepStrangers(search: Search, from: number, end: number): void {
     else if (!place && piece.kind === "key" && name !== "default_permissions") keep(search, piece);
   }
   // The empty line before the end belonged to the block.
-  const isLast = end === pieces.length - 1 && kept.length > before;
-  if (isLast && lines[kept.at(-1) ?? -1]?.trim() === "") kept.pop();
+  if (end === pieces.length - 1 && kept.length > before && lines[kept.at(-1) ?? -1]?.trim() === "") kept.pop();
 }
 
 function add(additions: Map<string, string>, to: string, lines: string[]): void {
-  const more = lines.join("").replaceAll("\r\n", "\n");
-  additions.set(to, `${additions.get(to) ?? ""}${more}`);
+  additions.set(to, `${additions.get(to) ?? ""}${lines.join("").replaceAll("\r\n", "\n")}`);
 }
 
 /** The empty line after the block belongs to it. */

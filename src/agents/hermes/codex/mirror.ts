@@ -17,8 +17,7 @@ const most = 32 * 1024;
 
 export function mirrored(existing: string | undefined, mind: Mind): string {
   const rest = (existing ?? "").replace(block, "");
-  const room = most - Buffer.byteLength(rest);
-  return `${digest(mind, room)}${rest === "" ? "" : `\n${rest}`}`;
+  return `${digest(mind, most - Buffer.byteLength(rest))}${rest === "" ? "" : `\n${rest}`}`;
 }
 
 /** AGENTS.md without our block; undefined when nothing is left. */

@@ -41,8 +41,7 @@ export function outlineOf(text: string): Outline | Flaw {
     return { line: error.lineNumber, column: error.column + 1, reason: error.message };
   }
   const { body } = program.body[0];
-  const tables = body.filter((node) => node.type === "TOMLTable");
-  const firstTable = tables[0]?.range[0];
+  const firstTable = body.find((node) => node.type === "TOMLTable")?.range[0];
   return {
     ...(firstTable !== undefined && { firstTable }),
     comments: new Set(program.comments.map(({ range }) => range[0])),

@@ -90,8 +90,7 @@ function judgeCwd({ resolved: agent, report: { cwd }, permissions }: PreflightIn
   const id = "cwd";
   const fix = `clm agent sync ${agent.ref}`;
   if (!cwd.there) return { id, result: "fail", reason: `${cwd.path}, where it works, is not there`, fix };
-  const able = cwd.readable && (cwd.writable || reachOf(permissions) === "read");
-  if (able) return { id, result: "ok", reason: cwd.path };
+  if (cwd.readable && (cwd.writable || reachOf(permissions) === "read")) return { id, result: "ok", reason: cwd.path };
   return { id, result: "fail", reason: `${cwd.path}, where it works, is not its own to write in`, fix };
 }
 

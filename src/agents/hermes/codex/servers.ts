@@ -103,10 +103,9 @@ function stdio(reading: Reading): TomlTable | string {
   const obstacle = obstacleTo(words, plain, made, variables);
   if (obstacle) return obstacle;
   const used = [...words, ...made.map(([, value]) => value)].flatMap((text) => namesIn(text, variables));
-  const shell = used.length > 0;
   const settings = made.map(([name, value]) => `${name}=${inShell(value, variables)}`);
   const line = [...settings, "exec", ...words.map((word) => inShell(word, variables))].join(" ");
-  const [command = "", ...args] = shell ? ["/bin/sh", "-c", line] : words;
+  const [command = "", ...args] = used.length > 0 ? ["/bin/sh", "-c", line] : words;
   const passed = new Set([...same.map(([name]) => name), ...used]);
   return table([
     ["command", command],
@@ -163,8 +162,7 @@ function http(reading: Reading): TomlTable | string {
 
 function timeouts({ setting, notes }: Reading): TomlTable {
   const seconds: TomlTable = new Map();
-  const names = { timeout: "tool_timeout_sec", connect_timeout: "startup_timeout_sec" };
-  for (const [key, name] of Object.entries(names)) {
+  for (const [key, name] of Object.entries({ timeout: "tool_timeout_sec", connect_timeout: "startup_timeout_sec" })) {
     if (!setting.has(key)) continue;
     const number = secondsIn(setting.get(key));
     if (number === undefined) notes.push(`${key} (not numeric)`);
@@ -223,8 +221,7 @@ const reference = /\$\{([^}]+)\}/g;
 function opened(text: string, { open, secret }: Variables): string {
   let result = text.replace(reference, (whole, name: string) => open.get(name) ?? whole);
   // The longest first: one may be the beginning of another.
-  const byLength = [...secret].sort(([, a], [, b]) => b.reveal().length - a.reveal().length);
-  for (const [name, hidden] of byLength) {
+  for (const [name, hidden] of [...secret].sort(([, a], [, b]) => b.reveal().length - a.reveal().length)) {
     if (hidden.reveal().length >= shortest) result = result.replaceAll(hidden.reveal(), () => `\${${name}}`);
   }
   return result;

@@ -8,7 +8,6 @@ export { transcriptFrom } from "./rows.js";
 
 /** In SQL at every version: the API has sessions from 0.15 on, but takes no messages for them. */
 export const change: HandoffStore["change"] = (request, paths) => onStateDb(program, request, paths, "its own");
-
 export const toChannel: HandoffStore["toChannel"] = (request, paths) => onStateDb(channelProgram, request, paths);
 
 /** Every version has these columns. */

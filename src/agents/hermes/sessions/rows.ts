@@ -64,7 +64,6 @@ export const fieldsOf = (value: unknown): Row => (typeof value === "object" && v
 
 /** SQLite columns accept values of any type. */
 const textOf = (value: unknown): string | null => (value === null || value === undefined ? null : String(value));
-
 const numberOf = (value: unknown): number => (Number.isFinite(Number(value)) ? Number(value) : 0);
 
 /** Times are seconds since 1970. */

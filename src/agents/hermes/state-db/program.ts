@@ -36,10 +36,9 @@ export function onStateDb(
   const own = [`${code}/venv/bin/python3`, `${code}/venv/bin/python`];
   const pythons = first === "any" ? ["python3", ...own] : [...own, "python3"];
   const whole = `${opening}${program}`;
-  const words = [String(Buffer.byteLength(whole)), ...pythons];
   return {
     script: anyPython,
-    words,
+    words: [String(Buffer.byteLength(whole)), ...pythons],
     stdin: `${whole}${ascii(JSON.stringify({ ...request, db: `${data}/state.db` }))}\n`,
   };
 }

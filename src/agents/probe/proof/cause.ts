@@ -38,8 +38,7 @@ const explainsItself = ({ id, cause }: Proof): boolean => id === "channels" || (
 
 /** Whether the log has a cause of the failed proof for which waiting does not help. */
 export function finalCause(agent: ResolvedAgent, words: string[], proofs: Proof[]): boolean {
-  const failed = proofs.find(({ result }) => result === "fail");
-  return causeOf(agent, words, failed?.id)?.final === true;
+  return causeOf(agent, words, proofs.find(({ result }) => result === "fail")?.id)?.final === true;
 }
 
 function causeIn(agent: ResolvedAgent, words: string[], id: ProofId): { reason: string; next?: string } | undefined {

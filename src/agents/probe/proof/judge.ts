@@ -21,7 +21,6 @@ export interface JudgeOptions {
 }
 
 type Verdict = Omit<Proof, "id">;
-
 const ok = (reason: string): Verdict => ({ result: "ok", reason });
 const fail = (reason: string, fix: string, cause?: ProofCause): Verdict => ({
   result: "fail",
@@ -147,7 +146,6 @@ function judgeSteady(agent: ResolvedAgent, seen: Observation, first: Observation
 }
 
 export const restartsOf = ({ unit }: Observation): number => Number(unit.NRestarts ?? 0);
-
 export const times = (count: number): string => (count === 1 ? "once" : `${count} times`);
 
 export function span(seconds: number): string {
@@ -188,7 +186,6 @@ export const isLoopback = (hex: string): boolean =>
   /^0000000000000000FFFF0000[0-9A-F]{6}7F$/.test(hex);
 
 const hostPart = (hex: string): string => (hex.length > 8 ? `[${addressText(hex)}]` : addressText(hex));
-
 const gave = (status: number): string => (status === 0 ? "gave no answer" : `gave ${status}`);
 
 function judgeHealth(agent: ResolvedAgent, status: number): Verdict {

@@ -161,7 +161,9 @@ function holderFrom(text: string): Omit<Listener, "address"> {
 }
 
 const processFrom = ([pid, user = "?", ...command]: string[]): Process => ({
-  ...{ pid: Number(pid), user, command: command.join(" ") },
+  pid: Number(pid),
+  user,
+  command: command.join(" "),
 });
 
 function chatFrom(text: string): { status: number; headers: Record<string, string>; body: string } {

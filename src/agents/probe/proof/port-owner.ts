@@ -35,7 +35,9 @@ export function portOwnerFault(agent: ResolvedAgent, seen: Observation): Fault |
   }
   if (ActiveState === "inactive") {
     return new Fault("not-ready", `${name} is stopped`, {
-      ...{ why: `${unit} on ${host}`, next: `clm agent start ${ref}`, data: { door: "stopped" } },
+      why: `${unit} on ${host}`,
+      next: `clm agent start ${ref}`,
+      data: { door: "stopped" },
     });
   }
   return new Fault("not-ready", `${name} does not listen on ${host}`, { why, next: doctor, data: { door: "silent" } });

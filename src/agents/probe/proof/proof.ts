@@ -1,7 +1,7 @@
 import type { Check } from "../../check.js";
 import type { ProofId } from "../../manifest/proof-ids.js";
 
-export { currentId, type ProofId, proofIds } from "../../manifest/proof-ids.js";
+export { type ProofId, proofIds } from "../../manifest/proof-ids.js";
 
 export interface Proof extends Check<ProofId> {
   cause?: ProofCause;
@@ -24,7 +24,6 @@ export type ProofCause =
 
 /** Proofs that depend on services outside of the agent: an agent that fails one of them may still be started. */
 const outside: readonly ProofId[] = ["chat", "channels", "mcp"];
-
 export const isOutside = (id: ProofId): boolean => outside.includes(id);
 
 export const isProven = (proofs: Proof[]): boolean =>
