@@ -83,7 +83,6 @@ export type FaultName = keyof typeof faults;
 
 export interface FaultDetails {
   why?: string | string[];
-  /** The exact command to type next. */
   next?: string | string[];
   /** The option that would have answered or allowed it; in `data` too. */
   flag?: string | undefined;

@@ -39,7 +39,7 @@ export function providerNameFrom(text: string): string {
 }
 
 export function gatewayKeyNameFrom(text: string): string {
-  // What looks like a key is not repeated: it may be one, typed in the wrong place.
+  // Text that looks like a key is not repeated: it may be one, typed in the wrong place.
   if (providerName.test(text) && !text.startsWith("clm_")) return text;
   const what = text.startsWith("clm_") ? "that cannot be" : `'${text}' cannot be`;
   throw new Fault("bad-input", `${what} a gateway key's name`, {

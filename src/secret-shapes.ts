@@ -128,7 +128,6 @@ const namedValues = [
   /^\s*([A-Za-z][\w-]*):(?!\/\/)\s*(.+)$/g,
 ];
 
-/** Whether a setting's value holds a written-out secret. */
 export function hasSecret(text: string): boolean {
   if (hasToken(text)) return true;
   if (urlPasswords.some((form) => [...text.matchAll(form)].some(([, password = ""]) => isLiteral(password))))

@@ -1,7 +1,6 @@
 export interface WaitOptions<T> {
   /** Milliseconds. */
   timeout?: number;
-  /** Makes the error to throw after that time. */
   late?: () => Error;
   signal?: AbortSignal | undefined;
   /** Gets a result that came too late, to close it. */

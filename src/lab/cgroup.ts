@@ -80,7 +80,6 @@ function kill(pid: number): void {
   }
 }
 
-/** Removes an empty cgroup and all below it. */
 export async function removeCgroup(cgroup: string): Promise<void> {
   for (const place of await hierarchies()) await removeBelow(join(place, cgroup));
 }

@@ -46,7 +46,6 @@ export function packagesToInstall(options: { internet?: boolean }): string[] {
   });
 }
 
-/** Installs missing packages, or says what to install. */
 export async function ensurePackages(options: WorkOptions & { internet?: boolean } = {}): Promise<void> {
   const missing = packagesToInstall(options);
   if (missing.length === 0) return;

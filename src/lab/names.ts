@@ -34,7 +34,6 @@ export interface LabNames {
   links: string;
   /** Every network namespace and cgroup of this lab starts with this. */
   prefix: string;
-  /** The packet filter's name for this lab. */
   filter: string;
   host(number: number): HostNames;
 }

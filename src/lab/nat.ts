@@ -10,8 +10,7 @@ import { network } from "./subnet.js";
 
 const forwarding = "/proc/sys/net/ipv4/ip_forward";
 
-// Forwarding is a setting of the machine, so this file is too, whatever directory labs are in. It records that forwarding
-// was off before the first lab with internet, so that the last one turns it off again.
+// For all labs of the machine: forwarding was off before the first one with internet, so the last one turns it off.
 const machine = "/run/clm-lab";
 const wasOff = `${machine}/forwarding-was-off`;
 

@@ -26,7 +26,6 @@ export async function makeHostKey(host: HostNames): Promise<string> {
 export interface Identity {
   base: string;
   authorizedKey: string;
-  /** The text of /etc/resolv.conf. */
   resolv: string;
 }
 

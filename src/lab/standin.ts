@@ -78,7 +78,6 @@ export function standinInstaller(version: Standin): string {
   return installer.replace("#release#", () => release.join("\n")).replace("#program#", () => program.join("\n"));
 }
 
-/** A stand-in's installer as a manifest pins it. */
 export interface StandinPin {
   version: `${Standin}+standin`;
   reports: string;

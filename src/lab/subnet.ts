@@ -1,6 +1,6 @@
 import { Fault } from "../errors.js";
 
-/** Labs use 198.18.0.0/16, kept for tests (RFC 2544): they hide no real network. Each has a /24 by its third byte. */
+/** Labs use 198.18.0.0/16, reserved for tests (RFC 2544): they hide no real network. Each has a /24: its third byte. */
 export const network = (subnet: number): string => `198.18.${subnet}.0/24`;
 export const gateway = (subnet: number): string => `198.18.${subnet}.1`;
 export const address = (subnet: number, host: number): string => `198.18.${subnet}.${10 + host}`;

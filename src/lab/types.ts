@@ -41,6 +41,5 @@ export interface Lab {
 export interface WorkOptions {
   signal?: AbortSignal | undefined;
   progress?: ((message: string) => void) | undefined;
-  /** A line of the work's own output. */
   output?: ((line: string) => void) | undefined;
 }

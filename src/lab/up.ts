@@ -23,7 +23,6 @@ import type { Lab, LabOptions, WorkOptions } from "./types.js";
 import { loginUser } from "./types.js";
 
 export interface UpOptions extends LabOptions, WorkOptions {
-  /** Public key line for the login user. */
   authorizedKey: string;
   signal: AbortSignal;
 }

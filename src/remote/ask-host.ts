@@ -6,7 +6,7 @@ import { defaultMaxBytes, run, tooLarge } from "./run.js";
 
 export interface HostQuery {
   host: string;
-  /** What is asked for, as the end of "HOST could not tell …": `how its agents are`. */
+  /** The end of "HOST could not tell …": `how its agents are`. */
   what: string;
   /** For the script's stdin; the only way for a secret. */
   stdin?: string;

@@ -27,7 +27,6 @@ export interface Facts {
   clock_ahead: number;
 }
 
-/** Reads a host's facts in one exec. */
 export async function readFacts(
   shell: Shell,
   now: () => Date = () => new Date(),

@@ -12,7 +12,6 @@ export interface LoginSettings {
   user: string;
   hostname: string;
   identityFiles: string[];
-  /** The agent's socket. */
   agent?: string | undefined;
   /** When set, only these of the agent's keys are shown to the host. */
   agentKeys?: Buffer[] | undefined;
@@ -22,7 +21,7 @@ export interface LoginSettings {
 export interface LoginAttempts {
   handler: AuthHandlerMiddleware;
   tried: string[];
-  /** What ended the attempts, if not the host: a person declined to answer. */
+  /** The reason when a person, not the host, ended the attempts by declining to answer. */
   readonly failure: unknown;
 }
 

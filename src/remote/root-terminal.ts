@@ -15,10 +15,7 @@ export interface TerminalProcess extends Process {
   resize(window: Pick<Window, "rows" | "columns">): void;
 }
 
-/**
- * Runs a command as root on a pseudo-terminal. sudo asks there with our own prompt, and only the password is written before
- * the marker line arrives; after it the terminal belongs to the command.
- */
+/** sudo asks on the terminal with our own prompt. Only the password is written before the marker line arrives. */
 export async function rootOnTerminal(
   command: string,
   { host, sudo, passwords }: SudoAccess,

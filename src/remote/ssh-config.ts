@@ -67,7 +67,6 @@ async function askSsh(target: Target, here: LocalUser, debug: (line: string) => 
   }
 }
 
-/** OpenSSH's defaults. */
 function withoutSsh(target: Target, here: LocalUser): string {
   const identities = target.identity
     ? [target.identity.replaceAll("%", "%%")]

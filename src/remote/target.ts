@@ -1,4 +1,3 @@
-/** How root is reached on a host. */
 export type SudoKind = "root" | "passwordless" | "password" | "none";
 
 /** How to reach a host. A host record is one. */

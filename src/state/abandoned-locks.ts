@@ -3,7 +3,6 @@ import { join } from "node:path";
 import type { LockOwner } from "./lock-file.js";
 import { isAlive } from "./process-id.js";
 
-/** A lock whose owner ended without releasing it. */
 export interface AbandonedLock {
   name: string;
   owner: LockOwner;

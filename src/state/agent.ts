@@ -19,7 +19,6 @@ export const agent = object({
   relaxed: optional(boolean),
   installer: optional(object({ sha256: text, size: whole(0, 2 ** 40) })),
   installed_at: optional(text),
-  /** The name of a provider in providers.json. */
   provider: optional(text),
   /** Defaults to the provider's model. */
   model: optional(text),
@@ -52,7 +51,6 @@ export const agent = object({
     state: oneOf("providers", "identity", "channels", "validate", "ready"),
     stages: record(stage),
   }),
-  /** What clm last wrote to the host. */
   rendered: optional(
     object({
       /** By managed file, the names clm owns in it and may remove without asking. Records of clm 0.1 have the lists beside `digest`. */
@@ -77,7 +75,6 @@ export type OnboardingState = AgentRecord["onboarding"]["state"];
 export const providersOf = ({ provider, fallbacks = [], auxiliary = {} }: AgentRecord): string[] =>
   [{ provider }, ...fallbacks, ...Object.values(auxiliary)].flatMap((choice) => choice.provider ?? []);
 
-/** By managed file, the names that clm owns in it. */
 export function ownedNames({ rendered }: Pick<AgentRecord, "rendered">): Record<string, string[]> {
   if (!rendered) return {};
   const { owned, digest: _, at: __, ...older } = rendered;

@@ -41,7 +41,6 @@ export const secretOwner = ({ name, host, record }: Agent): Extract<SecretOwner,
 /** `HOST:TYPE:NAME`: unique in the fleet. */
 export const agentId = (agent: Agent): string => `${agent.host.name}:${agent.record.type}:${agent.name}`;
 
-/** `HOST/NAME`. */
 export const hostAndName = ({ host, name }: Pick<Agent, "host" | "name">): AgentRef =>
   `${host.name}/${name}` as AgentRef;
 

@@ -9,7 +9,7 @@ const token =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids them inside a string.
   /[ \t\n\r]*(?:([{}[\],:])|"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/y;
 
-// What may come next. After `[` and `{` it may also be the end, after a comma it may not.
+// The token that may come next. After `[` and `{` it may also be the end, after a comma it may not.
 type Expected = "value" | "first value" | "first key" | "key" | "colon" | "comma or end" | "nothing";
 
 function breakingOffset(text: string): number {

@@ -6,7 +6,6 @@ import { object, optional, record, type TypeOf, text } from "./shape.js";
 import { jsonStore, type Store } from "./store.js";
 
 const provider = object({
-  /** One of the manifest's providers. */
   type: text,
   /** Non-secret fields: `endpoint`, `region`. */
   fields: record(text),

@@ -36,7 +36,6 @@ export interface Secrets {
   get(instance: SecretOwner, name: string): Secret | undefined;
   names(instance: SecretOwner): string[];
   described(instance: SecretOwner): SecretInfo[];
-  /** All owners that have a secret. */
   instances(): SecretOwner[];
   /** Every secret, to be redacted. */
   all(): Secret[];

@@ -12,7 +12,6 @@ export interface Shape<T> {
 }
 
 export interface Objection {
-  /** The path to the invalid part. */
   path: (string | number)[];
   reason: string;
 }

@@ -13,7 +13,6 @@ import { InvalidContent, ListContent, type Migration, migrateTo, parseObject } f
 
 export interface StoreSpec<T> {
   dir: string;
-  /** The file's name in it: `hosts.json`. */
   file: string;
   /** The version this clm writes, as `"version"` beside the content. */
   version?: number;

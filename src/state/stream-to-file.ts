@@ -7,7 +7,6 @@ import { cannotWrite, errnoOf } from "./disk-fault.js";
 
 export interface Place {
   path: string;
-  /** Overwrite an existing file. */
   force: boolean;
 }
 

@@ -48,7 +48,6 @@ export function jsonExcess(text: string, limits: JsonLimits = usualLimits): Json
 // Characters after which indexOf is faster than a loop.
 const short = 64;
 
-/** The end of the string that begins at `begin`. */
 function stringEnd(text: string, begin: number): number {
   for (let from = begin + 1; from < text.length; ) {
     for (const until = Math.min(from + short, text.length); from < until; from++) {

@@ -14,7 +14,7 @@ export function tailOf(stream: Readable): () => string {
   stream.on("data", (chunk: Buffer) => {
     tail = (tail + chunk.toString()).slice(-tailLength);
   });
-  // What breaks the stream is reported where the process is waited for.
+  // An error of the stream is reported where the process is waited for.
   stream.on("error", () => {});
   return () => tail.trim();
 }

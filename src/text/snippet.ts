@@ -14,7 +14,6 @@ export function snippetOf(text: string, terms: readonly string[]): string {
   return `${start > 0 ? "…" : ""}${wholeCharacters(line.slice(start, end))}${end < line.length ? "…" : ""}`;
 }
 
-/** The beginning of a text on one line. */
 export const beginningOf = (text: string, length: number): string => {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > length ? `${wholeCharacters(line.slice(0, length))}…` : line;

@@ -22,5 +22,4 @@ export function matchesPattern(pattern: string, name: string): boolean {
   return p === pattern.length;
 }
 
-/** Whether a word is a pattern rather than a name. */
 export const isGlob = (word: string): boolean => /[*?]/.test(word);

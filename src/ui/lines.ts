@@ -17,7 +17,6 @@ export class Lines {
   readonly #options: LinesOptions;
   readonly #reader: Interface;
   readonly #screen: Screen;
-  /** Lines typed and not yet taken as a message. */
   #typed: string[] = [];
   #closed = false;
   #pasteTimer: NodeJS.Timeout | undefined;

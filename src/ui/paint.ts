@@ -12,7 +12,6 @@ const codes = {
 
 export type Paint = Record<keyof typeof codes, (text: string) => string>;
 
-/** Functions that colour a text, or do nothing. */
 export function createPaint(on: boolean): Paint {
   const brush = ([open, close]: readonly [number, number]) => (on ? wrap(open, close) : (text: string) => text);
   return {

@@ -3,8 +3,7 @@ import { StringDecoder } from "node:string_decoder";
 // Control characters, and those that change the direction of text.
 const unseen = /[\p{Cc}\p{Bidi_C}]/gu;
 
-// Escape sequences: CSI, OSC, and the short ones, up to a length that terminals accept. Not from a library, because
-// incomplete sequences must be recognised too.
+// Escape sequences (CSI, OSC, short ones). Not from a library: incomplete sequences must be recognised too.
 const commands =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is about them
   /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]|\u001b\][^\u0007\u001b\n]{0,256}(?:\u0007|\u001b\\)|\u001b[ -/]{0,8}[0-~]/g;

@@ -36,7 +36,6 @@ const slowMs = 3000;
 export class Board {
   readonly #options: BoardOptions;
   readonly #running = new Set<Work>();
-  /** Live lines on the screen now. */
   #drawn = 0;
   #frame = 0;
   #paused = false;

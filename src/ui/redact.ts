@@ -10,7 +10,6 @@ const wordCharacter = /[\p{L}\p{N}_]/u;
 export interface RedactedStream {
   /** The text that may be shown now. A possible beginning of a secret is kept back until more comes. */
   push(chunk: string): string;
-  /** The rest, when nothing more comes. */
   flush(): string;
 }
 

@@ -25,7 +25,6 @@ const leave = "\u001b[?7h\u001b[?25h\u001b[?1049l";
 
 export interface CanvasOptions {
   stdout: OutStream;
-  /** Redacts secrets. */
   clean: (text: string) => string;
   onResize: () => void;
   onClose: () => void;

@@ -13,6 +13,5 @@ export function size(bytes: number): string {
   return `${rounded(value)} ${units[unit]}`;
 }
 
-/** The same for megabytes. */
 export const megabytes = (count: number): string => size(count * step * step);
 const rounded = (value: number): number => Math.round(value * 10) / 10;

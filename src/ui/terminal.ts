@@ -47,7 +47,6 @@ export class Terminal implements Ui {
   #outputError: Error | undefined;
   /** Messages to print when the canvas is closed; undefined while there is none. */
   #deferred: string[] | undefined;
-  /** Colours for stderr. */
   readonly paint: Paint;
   readonly redact = this.#redactor.text;
   /** One line without secrets and control characters. */
@@ -189,7 +188,6 @@ export class Terminal implements Ui {
     return stdout.isTTY ? stdout.columns || 80 : undefined;
   }
 
-  /** stdout, when it is a terminal. */
   get screen(): Screen | undefined {
     const { stdout, env, flags } = this.#options;
     if (!stdout.isTTY) return undefined;
@@ -269,7 +267,6 @@ class ForeignOutput {
     return Buffer.from(this.#bytes.push(bytes.toString("latin1")), "latin1");
   }
 
-  /** The rest, when nothing more comes. */
   flush(): Buffer {
     const text = this.#text.push(this.#clean.flush()) + this.#text.flush();
     return Buffer.concat([Buffer.from(text), Buffer.from(this.#bytes.flush(), "latin1")]);

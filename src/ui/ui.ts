@@ -32,7 +32,7 @@ export interface Ui {
   out(text: string): Promise<void> | void;
   /** A result for a program. Values are redacted before `write` serializes them, so that the text stays valid. */
   data(value: unknown, write: (value: unknown) => string, stream?: "stdout" | "stderr"): Promise<void> | void;
-  /** Prints a secret on its own line: the only unredacted output. The caller checks `watched` and audits it. */
+  /** Prints a secret the user asked for: the only unredacted output. The caller checks `watched` and audits it. */
   handOut(secret: Secret, before?: string): void;
   /** A remote command's output, redacted; plain on a terminal unless `raw`. Resolves when the stream takes more. */
   pass(stream: "stdout" | "stderr", bytes: Buffer, how?: { raw?: boolean }): Promise<void>;
@@ -53,7 +53,6 @@ export interface Ui {
    */
   confirm(question: Question): Promise<boolean>;
   ask(question: Question & { initial?: string }): Promise<string>;
-  /** The value of the chosen option. */
   choose(question: Question & { choices: Choice[]; initial?: string }): Promise<string>;
   /** The input is invisible, and redacted from then on. */
   askSecret(question: Question): Promise<Secret>;

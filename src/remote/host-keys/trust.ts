@@ -8,7 +8,6 @@ import { readPins, readRevoked } from "./pins.js";
 import { userEntries } from "./user-files.js";
 import { verdict } from "./verdict.js";
 
-/** The keys expected of one host. */
 export interface Expectation {
   /** Its known keys, so that the host can be asked for one of their types. */
   keys: readonly Pick<HostKey, "type">[];

@@ -13,7 +13,7 @@ export interface ConvergeOptions {
   approve?: (report: Report) => Promise<boolean>;
   onResult?: (result: Result) => void;
   signal?: AbortSignal;
-  /** Milliseconds for the look, and again for the change. Default: two minutes, and what the operations may take. */
+  /** Milliseconds to look, and again to change, without `approve`. Default: 2 minutes, and what operations may take. */
   timeout?: number;
 }
 

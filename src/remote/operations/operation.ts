@@ -26,7 +26,6 @@ export interface UserSpec {
   name: string;
   home: string;
   shell: string;
-  /** No password is accepted. */
   locked?: boolean;
   system?: boolean;
   /** Groups it must be in; others are left alone. */

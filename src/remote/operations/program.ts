@@ -12,7 +12,6 @@ import { bytesOf, jobDigest, type Operation } from "./operation.js";
 /** Operations as one script for the host, and the contents that may follow it. */
 export interface Program {
   script: string;
-  /** By the index of the operation. */
   contents: ReadonlyMap<number, Buffer>;
 }
 

@@ -8,7 +8,6 @@ export interface Result {
   index: number;
   /** For messages: `file /home/x/.env`. */
   id: string;
-  /** The thing that the operation removes, if it does. */
   removes?: string;
   status: Status;
   /** Differences found: `missing`, `content`, `mode 0644 -> 0600`. */

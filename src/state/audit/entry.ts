@@ -3,7 +3,6 @@ export interface Actor {
   uid: number;
   host: string;
   pid: number;
-  /** The user who called sudo. */
   sudo_user?: string;
 }
 

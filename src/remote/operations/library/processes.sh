@@ -1,8 +1,8 @@
 # Ends every process of a user.
 
-# end_processes UID GID: asks, waits, then kills. A list of processes misses one that forks on and on (seen: one look in seven), and is old
-# before they can be killed one by one. `kill(-1)` with that user's rights is one pass of the kernel over all its processes, and while it
-# lasts none of them can fork. So it is done also when no process was seen, and what counts is that the pass was made.
+# end_processes UID GID: asks, waits, then kills. A list of processes misses one that keeps forking (seen: one look in
+# seven) and is old before it is used. `kill(-1)` with that user's rights is one pass of the kernel over all its
+# processes, in which none can fork. So it is done even when no process was seen, and only the pass counts.
 end_processes() {
   [ "$1" -gt 0 ] || return 1
   if has_processes "$1"; then
@@ -22,9 +22,9 @@ end_processes() {
   return 1
 }
 
-# signal_all UID GID SIGNAL: whether all of the user's processes were sent it. A process that has only that user's rights could be killed or
-# stopped by them before it gets there (seen: a chain that forks and kills survived it). Perl can have those rights for sending alone and
-# another real user, so that they cannot reach it; after an exec that would be lost.
+# signal_all UID GID SIGNAL: whether all of the user's processes were sent it. They could kill or stop a sender that has
+# only that user's rights (seen: a chain that forks and kills survived). Perl can have those rights for sending alone,
+# with another real user, so that they cannot reach it; an exec would lose that.
 signal_all() {
   timeout -k 2 10 perl -e "$signal_all_program" "$1" "$3" 9>&- 2>/dev/null && return
   # No perl, or no other user it could be.
@@ -33,8 +33,8 @@ signal_all() {
   [ $? -le 1 ]
 }
 
-# The first number is no user's anywhere; a container that has only 65536 of them does not know it.
-# With the real user 0, kill(-1) would end all that runs on the host: nothing is sent unless the kernel says whose rights these are.
+# The first uid is no user's anywhere; a container that has only 65536 uids does not know it. With the real user 0,
+# kill(-1) would end everything on the host: nothing is sent unless the kernel confirms whose rights these are.
 signal_all_program='
 my ($user, $signal) = @ARGV;
 my $nobody;
