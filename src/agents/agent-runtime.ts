@@ -4,7 +4,7 @@ import type { Plan } from "./plan/plan.js";
 import type { ResolvedAgent } from "./plan/resolved-agent.js";
 import type { RuntimeRecord, RuntimeType } from "./plan/runtime.js";
 
-/** What a runtime's program reports on an agent's host. A runtime may report more, which only its own functions read. */
+/** A report of the runtime's program on an agent's host. Its own functions may read more members. */
 export interface RuntimeReport {
   home: string;
   program?: string | undefined;
@@ -14,7 +14,7 @@ export interface RuntimeReport {
 }
 
 export interface RuntimeProbe {
-  /** Ask for what a check before any change needs, or for what proves that its settings are accepted. */
+  /** Ask what a check before a change needs, or what proves that the settings are accepted. */
   purpose: "inspect" | "preflight" | "accept";
   /** Also start a session, with its MCP servers. */
   session: boolean;
@@ -81,7 +81,7 @@ export interface AgentRuntime {
   notesIn(plan: Plan): string[];
   /** Servers of the agent that it does not get, with the reason. */
   skippedIn(plan: Plan): Record<string, string>;
-  /** Its files without what clm and the agent wrote there. */
+  /** Its files without the parts that clm and the agent wrote. */
   cleaned(
     agent: ResolvedAgent,
     type: RuntimeType,

@@ -27,7 +27,6 @@ export interface AgentType {
   readonly sessions?: Load<SessionStore>;
   /** Programs that can run the turns of an agent, by the name they have in the manifest. */
   readonly runtimes?: Readonly<Record<string, Load<AgentRuntime>>>;
-  /** What the agent's files should say. */
   renderer: Load<Renderer>;
 }
 
@@ -55,7 +54,7 @@ export async function agentRuntime(manifest: Manifest, name: string): Promise<Ag
   throw noCapability(manifest, `runtime ${name}`);
 }
 
-/** Capabilities for which the manifest says everything. */
+/** Capabilities that only the manifest describes. */
 const inManifest = ["dashboard", "proxy"] as const;
 
 export const capabilitiesOf = async (manifest: Manifest): Promise<string[]> => {

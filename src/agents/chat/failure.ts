@@ -3,7 +3,7 @@ import type { Completion } from "./completion.js";
 
 /** How an agent shows that a model call failed, though it answers HTTP 200. */
 export interface FailureSigns extends FailureForms {
-  /** What it adds to OpenAI's API to report errors. */
+  /** Its additions to OpenAI's API that report errors. */
   extension?: ErrorExtension;
 }
 

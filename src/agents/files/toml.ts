@@ -1,5 +1,4 @@
 export type TomlValue = string | number | boolean | TomlValue[] | TomlTable;
-
 /** In writing order. */
 export type TomlTable = Map<string, TomlValue>;
 

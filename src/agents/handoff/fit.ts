@@ -9,7 +9,6 @@ export type Fit = (typeof fits)[number];
 /** The part of the context window for a transcript; the agent's prompt, its tools and its answer need the rest. */
 export const share = 0.75;
 export const roomIn = (context: number): number => Math.floor(context * share);
-
 /** The part of that for a summary. */
 const summaryShare = 0.25;
 export const summaryRoom = (room: number): number => Math.floor(room * summaryShare);

@@ -4,7 +4,6 @@ import type { TranscriptMessage } from "./transcript.js";
 /** A word that is in no conversation yet. */
 export const newCode = (): string => randomBytes(5).toString("hex");
 export const newHandoffId = (): string => `handoff-${randomBytes(6).toString("hex")}`;
-
 /** The answer to a note, in the name of the target. */
 export const noted = "Noted.";
 
@@ -12,10 +11,7 @@ export const noted = "Noted.";
 export const noteOf = (from: string, code: string): string =>
   `(A note by clm: this conversation was handed over from ${from}. To check that all of it arrived: the handoff code is ${code} )`;
 
-/**
- * Adds the note, to be removed after the proof. An unanswered message is acknowledged first: an agent merges two user
- * messages in a row into one.
- */
+/** An unanswered message is acknowledged before the note: an agent merges two user messages in a row into one. */
 export function planted(note: string, messages: readonly TranscriptMessage[], at: number): TranscriptMessage[] {
   const heard: TranscriptMessage = { role: "assistant", calls: [], at, content: noted };
   const last = messages.at(-1)?.role ?? "assistant";
@@ -23,7 +19,6 @@ export function planted(note: string, messages: readonly TranscriptMessage[], at
 }
 
 export const question = "What is the handoff code? Answer with the code only, and do nothing else.";
-
 /** Ignores case. */
 export const isProof = (answer: string, code: string): boolean => answer.toLowerCase().includes(code);
 

@@ -21,10 +21,7 @@ export interface ToolCall {
   arguments: string;
 }
 
-/**
- * Each call directly followed by its answer. Unpaired calls and answers are left out: a model refuses a conversation
- * with one. The tool's name is that of its call.
- */
+/** Each call followed by its answer, named by the call. A model refuses a conversation with unpaired ones. */
 export function paired(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
   const result: TranscriptMessage[] = [];
   for (let at = 0; at < messages.length; ) {
@@ -83,7 +80,7 @@ const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < 
 export const digestOf = (messages: readonly TranscriptMessage[]): string =>
   createHash("sha256").update(canonical(messages)).digest("hex");
 
-/** Whether the session begins with exactly what moved; it may have continued since. */
+/** Whether the session begins with exactly the moved messages; it may have continued since. */
 export const hasArrived = (
   messages: readonly TranscriptMessage[],
   moved: { hash: string; messages: number },

@@ -31,7 +31,6 @@ export interface Rendering {
 
 export function files(agent: ResolvedAgent, answers: Answers): ManagedFile[] {
   const { env, config } = render(agent, answers);
-  const { manifest } = agent;
   const attributes = { mode: 0o600, restarts: true };
   return [
     { id: "env", path: agent.paths.env, ...attributes, content: { merge: "variables", entries: env } },
@@ -39,7 +38,7 @@ export function files(agent: ResolvedAgent, answers: Answers): ManagedFile[] {
       id: "config",
       path: mustHavePath(agent, "config"),
       ...attributes,
-      content: { merge: "yaml", tree: config, always: manifest.managed },
+      content: { merge: "yaml", tree: config, always: agent.manifest.managed },
     },
     ...codexFiles(agent, env),
   ];

@@ -19,7 +19,7 @@ export interface FrameHandlers {
 const maxNoise = 1 << 16;
 const plus = 0x2b;
 
-/** Reads what logs.sh sends, in chunks of any size, and joins the pieces of each line. */
+/** Reads the output of logs.sh, in chunks of any size, and joins the pieces of each line. */
 export function frameReader({ maxBytes, line, remark }: FrameHandlers): (chunk: Buffer) => void {
   const open = new Map<string, { pieces: Buffer[]; size: number }>();
   let rest: Buffer = Buffer.alloc(0);

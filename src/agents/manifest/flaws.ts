@@ -8,10 +8,7 @@ export interface Flaw {
   reason: string;
 }
 
-/**
- * Finds references that the schema cannot check: a template with an unknown field would silently be dropped, and a
- * template of config.yaml that names a secret would expose it.
- */
+/** Beyond the schema: an unknown field in a template would drop it silently, a secret in config.yaml be exposed. */
 export function flawsIn(manifest: Manifest): Flaw[] {
   return [
     ...versionFlaws(manifest),

@@ -59,6 +59,7 @@ const field = z.strictObject({
   /** Its name in secrets.json, the only place where it is kept. */
   secret: variable.optional(),
   required: z.boolean().default(false),
+  /** A comma-separated list. */
   list: z.boolean().default(false),
   /** Yes or no, rendered as `true` or `false`. */
   flag: z.boolean().default(false),
@@ -201,7 +202,7 @@ export const manifestSchema = z.strictObject({
     .optional(),
   /** Questions about the agent itself, asked in the stage `identity`. Flags: `--set FIELD=…`, `--secret FIELD=…`. */
   settings: z.array(field).default([]),
-  /** What a backup leaves out of the data directory, and of the rest of the home: names, or paths that begin with `/`. */
+  /** Left out of a backup of the data directory, and of the rest of the home: names, or paths that begin with `/`. */
   backup: z
     .strictObject({
       without: z.array(z.string()),
@@ -389,10 +390,7 @@ export const manifestSchema = z.strictObject({
   providers: z.record(word, provider).default({}),
   channels: z.record(word, channel).default({}),
   mcp: z.record(word, mcpServer).default({}),
-  /**
-   * Log lines about MCP servers, all with a common text: the connection failed (groups `name` and `why`), or was made
-   * (group `name`). Without it, the state of MCP servers is unknown.
-   */
+  /** Log lines on MCP servers: failed (groups `name`, `why`) or connected (`name`). Without it, the state is unknown. */
   mcp_log: z.strictObject({ contains: z.string().min(1), lost: pattern, connected: pattern }).optional(),
   memory: z.record(z.string(), memoryFile).default({}),
   /** Patterns of memory that the agent hides from its model; clm warns when it writes such text. */

@@ -1,6 +1,6 @@
 import type { Report } from "../../remote/operations/converge.js";
 
-/** One way in which something on a host differs from what it should be. Printed, and in JSON, it is its text. */
+/** A difference between a host and its desired state. Printed, and in JSON, it is its text. */
 export type Difference = HostDifference | EntryDifference;
 
 /** A difference as the host reports it: `missing`, `mode 0644 -> 0600`, `inactive -> started`. */

@@ -10,7 +10,7 @@ export interface Renderer {
   files(agent: ResolvedAgent, answers: Answers): ManagedFile[];
 }
 
-/** What an agent should be on its host. Computed once per command: diff compares it, configure and sync write it. */
+/** Computed once per command: diff compares it, configure and sync write it. */
 export interface DesiredState {
   record: AgentRecord;
   resolved: ResolvedAgent;

@@ -1,7 +1,7 @@
 import type { Secret } from "../../secret.js";
 import { leavesOf, type Tree } from "../files/tree.js";
 
-/** A file that clm writes on the host, and how it is merged with what others write to it. */
+/** A file that clm writes on the host, and how it is merged with content of others. */
 export interface ManagedFile {
   /** Its key in the record's list of owned names. */
   id: string;

@@ -53,13 +53,8 @@ function planFile(
       const before = textOf(agent, path, texts[id]);
       const now = ownedIn(file);
       const gone = [...(owned ?? []).filter((each) => !now.includes(each)), ...content.always];
-      return {
-        file,
-        ...read(before),
-        text: mergeConfig(before || undefined, content.tree, gone),
-        owned: now,
-        notes: [],
-      };
+      const text = mergeConfig(before || undefined, content.tree, gone);
+      return { file, ...read(before), text, owned: now, notes: [] };
     }
     case "derived": {
       const paths: Record<string, string> = { ...content.reads, [id]: path };

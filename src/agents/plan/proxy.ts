@@ -57,11 +57,10 @@ export const proxyProviders = ({ version }: ResolvedAgent, { providers }: ProxyT
 export function mustServe(agent: ResolvedAgent, type: ProxyType, provider: string): void {
   const known = proxyProviders(agent, type);
   if (known.includes(provider)) return;
-  const { title } = agent.manifest;
   const later = Object.hasOwn(type.providers, provider) ? type.providers[provider]?.when : undefined;
   if (later) {
     throw new Fault("unsupported", `the proxy of ${agent.name} cannot lend ${provider}`, {
-      why: `${title} ${agent.version} cannot; versions ${later} can`,
+      why: `${agent.manifest.title} ${agent.version} cannot; versions ${later} can`,
       next: `clm agent proxy enable ${agent.ref} --provider ${known[0]}`,
       data: { providers: known },
     });

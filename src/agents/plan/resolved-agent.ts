@@ -10,7 +10,7 @@ import { type ChannelPort, channelPorts } from "./ports.js";
 
 export type AgentPaths = Manifest["paths"];
 
-/** An agent's record with everything that its type's manifest says about it. */
+/** An agent's record with its type's manifest applied. */
 export interface ResolvedAgent {
   manifest: Manifest;
   version: string;

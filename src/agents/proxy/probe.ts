@@ -32,7 +32,6 @@ export interface ProxyProbeOptions {
 
 /** Seconds the program may take to report its logins. */
 const loginSeconds = 60;
-
 /** Milliseconds. */
 export const probeTimeout = (loginSeconds + 30) * 1000;
 

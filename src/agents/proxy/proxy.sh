@@ -1,5 +1,5 @@
-# What is to be seen of an agent's proxy. Used with the functions of proof.sh, which see the account, the unit and the port
-# first; `unit` and `port` are the proxy's.
+# The state of an agent's proxy. Used with proof.sh, which probes the account, the unit and the port first; `unit` and
+# `port` are the proxy's.
 
 # The user of the unit: a unit of another user is not this agent's, whatever its name.
 probe_runs_as() {

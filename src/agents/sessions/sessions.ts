@@ -37,7 +37,7 @@ export interface SessionFilter {
 
 export type SessionQuery =
   | ({ verb: "list"; limit: number } & SessionFilter)
-  /** With `earlier` also what a session no longer shows: its parent, and messages that were undone or compacted. */
+  /** With `earlier` also the hidden part of a session: its parent, and messages that were undone or compacted. */
   | { verb: "whole"; ids: string[]; all: boolean; earlier?: boolean | undefined }
   | ({ verb: "search"; limit: number; text: string } & SessionFilter);
 

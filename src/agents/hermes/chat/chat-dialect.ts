@@ -8,7 +8,6 @@ import { streamsText } from "../codex/runtime.js";
 import { hermesFailures } from "./failures.js";
 
 const sessionHeader = "X-Hermes-Session-Id";
-
 // Milliseconds. A stream has a comment every 30 s. Before a whole answer there is none, and a turn of Codex may take ten minutes.
 const silence = { streamed: 120_000, whole: 900_000 };
 

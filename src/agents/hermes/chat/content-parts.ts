@@ -10,10 +10,7 @@ interface Delta {
 const partAdded = "response.content_part.added";
 const textDelta = "response.output_text.delta";
 
-/**
- * Hermes streams text into a content part without announcing it: the openai library fails with "missing content at
- * index 0" (seen). So the part is announced before its first text.
- */
+/** Announces a part before its text. Without it the openai library fails: "missing content at index 0" (seen). */
 export function withContentParts(): EventRewriter {
   const announced = new Set<string>();
   return (event) => {

@@ -1,10 +1,7 @@
 import { objectFrom } from "../../../text/json-object.js";
 import { type EventRewriter, objectIn, withObject } from "../../chat/events.js";
 
-/**
- * Hermes reports the tools it runs itself in /v1/responses as function calls. To clients of OpenAI those are theirs to
- * run: Codex answers "unsupported call: terminal" (seen). So they are removed.
- */
+/** Hermes runs these itself; clients take them for theirs to run: Codex answers "unsupported call: terminal" (seen). */
 const ownItems = new Set<unknown>(["function_call", "function_call_output"]);
 
 interface Item {

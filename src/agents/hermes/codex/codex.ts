@@ -109,7 +109,7 @@ export const settled = (
   report: CodexReport,
 ): NonNullable<ResolvedAgent["runtime"]> => ({
   ...runtime,
-  // A version that is not installed yet cannot tell the names of its profiles.
+  // The names of its profiles are unknown until a version is installed.
   permissions: profileFor(runtime.permissions, version, version === report.version ? report.profiles : null),
   plugins: pluginsIn(report),
 });

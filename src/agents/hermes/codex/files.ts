@@ -13,7 +13,7 @@ import { settingIn } from "./settings.js";
 export const configId = "codex";
 export const agentsId = "codex_agents";
 
-/** Codex' own files: none when the agent runs its turns itself. `env` is what the service has in its `.env`. */
+/** None when the agent runs its turns itself. `env` are the variables of the service's `.env`. */
 export function codexFiles(agent: ResolvedAgent, env: ReadonlyMap<string, string | Secret>): ManagedFile[] {
   const { runtime } = agent;
   if (!runtime || !runsOnCodex(agent)) return [];
@@ -60,7 +60,7 @@ function codexConfig(
   return { text, owned: servers, notes, made: migrated };
 }
 
-/** AGENTS.md tells Codex the agent's identity and memory, if configured. */
+/** AGENTS.md with the agent's identity and memory, if configured. */
 function codexAgents(agent: ResolvedAgent, { mirror }: RuntimeRecord, read: Sources["read"]): Derived {
   const before = read(agentsId);
   const text = mirror ? mirrored(before, mindOf(agent, read)) : before && unmirrored(before);

@@ -111,10 +111,7 @@ function serversIn(setting: Setting | undefined, notes: string[]): Iterable<[str
   return [];
 }
 
-/**
- * The user's own names below a table, in any notation: TOML does not allow them twice. Permissions for a server's tools
- * alone do not make a server.
- */
+/** The user's names below a table, in any notation: TOML forbids duplicates. Permissions alone do not make a server. */
 const ownBelow = ({ outline }: UsersPart, table: string): Set<string> =>
   new Set(
     outline.paths.flatMap(({ path: [first, second, third], below }) =>

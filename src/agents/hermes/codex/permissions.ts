@@ -1,7 +1,7 @@
 import { Fault } from "../../../errors.js";
 import { compareVersions } from "../../manifest/versions.js";
 
-/** What a permission profile allows Codex' tools, as far as its name tells. */
+/** What a permission profile allows Codex' tools, judged by its name. */
 export type Reach = "read" | "write" | "everything" | "unknown";
 
 /** The profile without a sandbox, in older and newer versions. */

@@ -114,7 +114,7 @@ function judgeSettings({ report, migrated }: PreflightInput): Check[] {
   const said: Check[] = [
     refused === undefined
       ? { id: "settings", result: "ok", reason: `${home}/config.toml ${config ? "can be read" : "is not there yet"}` }
-      : // What is wrong may be in the part that is written anew: then Codex is asked again.
+      : // The error may be in the block that clm rewrites; Codex checks the file again after that.
         { id: "settings", result: migrated ? "warn" : "fail", reason: `Codex refuses it as it is: ${refused}` },
   ];
   const lost = faultIn(plugins);

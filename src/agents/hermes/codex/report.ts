@@ -7,7 +7,7 @@ import { type CodexType, codexHome } from "./runtime.js";
 const fault = z.object({ fault: z.string() });
 const text = z.string().nullish();
 
-/** What Codex reports on an agent's host; a question it refused is a fault in its own words. */
+/** Codex' report on an agent's host; a question it refused is a fault in its own words. */
 const report = z.object({
   home: z.string(),
   cwd: z.object({ path: z.string(), there: z.boolean(), readable: z.boolean(), writable: z.boolean() }),
@@ -101,10 +101,9 @@ export function probeCommand(
   type: CodexType,
   options: ProbeOptions,
 ): { words: string[]; input: string } {
-  const { paths } = agent;
   const asked = {
     program: type.program,
-    cwd: paths.home,
+    cwd: agent.paths.home,
     env: codexHome(agent),
     auth: fillPaths(agent, type.logins),
     provider: type.provider,

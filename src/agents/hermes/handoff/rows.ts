@@ -5,7 +5,7 @@ import { fieldsOf } from "../sessions/rows.js";
 
 const roles: readonly string[] = ["user", "assistant", "tool"];
 
-/** System prompts stay with the agent, as does what a model thought, which another cannot read. */
+/** Without system prompts, which stay with the agent, and a model's reasoning, which another cannot read. */
 export const transcriptFrom: HandoffStore["transcriptFrom"] = (rows, started = 0) => {
   let at = started;
   return rows

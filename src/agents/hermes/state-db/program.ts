@@ -23,9 +23,8 @@ done
 echo no-python`;
 
 /**
- * Runs a Python program on an agent's state.db with the request as a line of JSON. `code` is where the agent's program
- * is, whose Python will do too. Writers must prefer it: an older Python's SQLite may not know how the search index is
- * kept.
+ * Runs a Python program on an agent's state.db with the request as a line of JSON. The Python in `code`, the agent's
+ * own, will do too. Writers must prefer it: the SQLite of an older one may not know how the search index is kept.
  */
 export function onStateDb(
   program: string,

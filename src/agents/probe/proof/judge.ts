@@ -104,7 +104,6 @@ function judgeVersion(agent: ResolvedAgent, { version = "", account }: Observati
 }
 
 function judgeFiles(agent: ResolvedAgent, { files }: Observation): Verdict {
-  const { again } = fixes(agent);
   const wrong = privatePaths(agent).flatMap(({ name, path, kind, mode }) => {
     const [isKind = "", owner, isMode] = (files[name] ?? "").split(":");
     if (isKind === "") return [`${path} is missing`];
@@ -114,7 +113,7 @@ function judgeFiles(agent: ResolvedAgent, { files }: Observation): Verdict {
     return isMode === wanted ? [] : [`${path} has mode 0${isMode} and should have 0${wanted}`];
   });
   return wrong.length > 0
-    ? fail(wrong.join("; "), again)
+    ? fail(wrong.join("; "), fixes(agent).again)
     : ok(`${fileNames(agent).join(" and ")} can be read by the agent alone`);
 }
 

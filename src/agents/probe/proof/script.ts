@@ -20,7 +20,6 @@ export interface ProbeOptions {
 }
 
 const question = "Say only the word OK.";
-
 /** Milliseconds for one word of a model. */
 export const chatTimeout = 120_000;
 

@@ -34,7 +34,6 @@ export function statusScript(agents: readonly ProbeTarget[]): string {
 
 /** Detects changes since a full probe. It needs no key, tries no wrong one, and starts no program. */
 export const quickStatusScript = (agents: readonly ProbeTarget[]): string => scriptOf([everyone], agents.map(glance));
-
 /** Probes configuration drift. It sends no requests, so it needs no key. */
 export const driftScript = (agents: readonly ProbeTarget[]): string => scriptOf([], agents.map(truth));
 

@@ -64,7 +64,7 @@ END
   done
 }
 
-# The exit code of each curl says why there is no status.
+# The exit code of each curl explains a missing status.
 probe_reached() {
   for each in $asked; do
     wait "${each%%/*}"

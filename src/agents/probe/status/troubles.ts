@@ -8,7 +8,6 @@ import type { Reach, StatusObservation } from "./observation.js";
 
 /** The desired state: `rest` when clm stopped the agent, `nothing` when it is not configured yet. */
 export type Intent = "run" | "rest" | "nothing";
-
 /** Why an agent may refuse clm's key: there is none, or it is being replaced. */
 export type KeyTrouble = "missing" | "changing";
 
