@@ -7,7 +7,7 @@ interface ChecksFailedOptions {
   as?: "checks" | "proofs";
 }
 
-/** Some checks failed. Each failure is a reason, and its fix a command to type next. */
+/** Each failure is a reason, and its fix a command to type next. */
 export class ChecksFailed extends Fault {
   constructor(
     what: string,
@@ -23,7 +23,6 @@ export class ChecksFailed extends Fault {
   }
 }
 
-/** Throws when a check failed. */
 export function mustPass(checks: Check[], what: string, options: ChecksFailedOptions = {}): void {
   if (checks.some(({ result }) => result === "fail")) throw new ChecksFailed(what, checks, options);
 }

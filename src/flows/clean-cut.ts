@@ -1,10 +1,7 @@
 import { hideSecrets } from "./hide-secrets.js";
 import type { Session } from "./session.js";
 
-/**
- * Redacts secrets in a text. At a cut it removes more than the longest secret, because a secret that was cut is not
- * recognised.
- */
+/** Redacts secrets. At a cut it removes more than the longest secret, because a partial secret is not recognised. */
 export function cleanCut(session: Session): (text: string, cut: boolean) => string {
   const all = hideSecrets(session);
   // No encoding of a secret is longer than this.

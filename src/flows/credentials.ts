@@ -4,10 +4,7 @@ import type { ConnectOptions } from "../remote/connect.js";
 import { Secret } from "../secret.js";
 import type { Setting } from "./session.js";
 
-/**
- * Passwords and passphrases, from a hidden prompt, asked once each. Scripts may have the sudo password in a file or in
- * $CLM_SUDO_PASSWORD. None is ever an argument, and clm stores none.
- */
+/** Hidden prompts, asked once each; scripts use a file or $CLM_SUDO_PASSWORD. None is ever an argument or stored. */
 export function askingPerson({ ui, env, sudoPasswordFile }: Setting): ConnectOptions["credentials"] {
   const answers = new Map<string, Promise<Secret | undefined>>();
   // Prompts for several hosts come one after the other.

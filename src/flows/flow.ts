@@ -52,7 +52,7 @@ export type Work<T> = (executor: Executor, progress: Progress) => Promise<T>;
  */
 export type Undo<T> = (executor: Executor, result: T | undefined) => Promise<string | undefined>;
 
-/** A phase that changes nothing, and throws when something is in the way of the verb. */
+/** Changes nothing; throws when a precondition fails. */
 export const check = <T>(session: Session, title: string, work: (progress: Progress) => Promise<T>): Promise<T> =>
   withProgress(session.ui, title, work);
 
@@ -122,7 +122,6 @@ export async function flow<T>(
 
 type Rollback = { title: string; undo: () => Promise<string | undefined> };
 
-/** Undoes what can be undone, and adds what became of it to the fault. */
 async function rollBack(session: Session, undos: Rollback[], error: unknown): Promise<unknown> {
   const fault = asFault(error);
   const why = [...fault.why];
@@ -139,7 +138,6 @@ async function rollBack(session: Session, undos: Rollback[], error: unknown): Pr
   return fault.with({ why });
 }
 
-/** Whatever stopped a change half-way, the same command goes on from there. */
 const resumable =
   ({ argv }: Session) =>
   (error: unknown): never => {

@@ -11,7 +11,6 @@ import type { Setting } from "./session.js";
 export interface Action {
   /** `agent start` */
   verb: string;
-  /** The host or agent that changes. */
   target: string;
   /** Completes "would …" in a dry run: `add host lab-1`. */
   summary: string;
@@ -119,7 +118,6 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
   };
 }
 
-/** The host in a target such as `wolf-i/ada`. */
 const hostIn = ({ target }: Action): string | undefined => /^([^/]+)\/[^/]+$/.exec(target)?.[1];
 
 /** The command line up to `--`. What follows may hold secrets, so of that only the program's name is kept. */

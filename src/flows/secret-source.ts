@@ -10,7 +10,6 @@ import { own } from "../text/own-property.js";
 import { programOf } from "./gate.js";
 import type { Session } from "./session.js";
 
-/** Where a secret comes from. */
 export type SecretSource =
   | { kind: "env"; name: string }
   | { kind: "file"; path: string }
@@ -74,7 +73,7 @@ export async function secretFrom(
   throw new Fault("bad-input", `${wanted.what} ${trouble}`, { why: `it came from ${nameOf(source)}` });
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the point
 const control = /[\u0000-\u001f\u007f]/;
 
 function troubleWith(text: string): string | undefined {
@@ -110,7 +109,6 @@ async function textFrom(session: Session, source: SecretSource, wanted: SecretLa
 }
 
 const withoutNewline = (text: string): string => text.replace(/\r?\n$/, "");
-
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const ask = async ({ ui }: Session, { what, flag, ask: question = capital(what) }: SecretLabel): Promise<string> =>
@@ -158,9 +156,7 @@ async function fromStdin(session: Session, wanted: SecretLabel): Promise<string>
   return (await readAll(stdin, { signal: session.signal, maxBytes: largest, tooMuch })).toString("utf8");
 }
 
-/**
- * The stdout of a command. Its stderr is printed after it ended, when the secret is known and can be redacted from it.
- */
+/** Stderr is printed after the command ended, when the secret is known and can be redacted from it. */
 async function fromCommand({ ui, env, signal }: Session, command: string, { what }: SecretLabel): Promise<string> {
   const program = programOf([command]);
   const child = spawn("/bin/sh", ["-c", command], { env, stdio: ["ignore", "pipe", "pipe"] });

@@ -12,10 +12,7 @@ import { judgeResponse } from "./service/judge-response.js";
 import { defaultTimeout, type ServiceQuery } from "./service/query.js";
 import type { Session } from "./session.js";
 
-/**
- * Checks values by a request to the service: from the control machine or, given a connection, from that host. The result
- * names the service's host and nothing else of the URL.
- */
+/** From the control machine or, given a connection, from that host. The result names only the host of the URL. */
 export async function askService(
   { ui, signal }: Pick<Session, "ui" | "signal">,
   request: ServiceRequest,

@@ -38,7 +38,6 @@ export interface Session {
   clock: PromptClock;
 }
 
-/** The part of a command's context that a session needs. */
 export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal" | "argv" | "stdin"> & {
   yes: boolean;
   dryRun: boolean;
@@ -48,7 +47,6 @@ export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal
   timeout?: number | undefined;
 };
 
-/** Opens a session, does the work, and closes every connection. */
 export async function withSession<T>(setting: Setting, work: (session: Session) => Promise<T>): Promise<T> {
   const { ui, configDir, env, now, signal, argv, stdin } = setting;
   const trust = trustIn(configDir);

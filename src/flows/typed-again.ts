@@ -1,9 +1,6 @@
 import { sh } from "../quote.js";
 
-/**
- * The typed command with one option replaced: `--port auto` for `--port 22`. Of a repeatable option such as `--set
- * discord.token=…`, the one for the same key.
- */
+/** `--port auto` for `--port 22`. Of a repeatable option (`--set discord.token=…`) the one for the same key. */
 export function typedAgain(argv: readonly string[], option: string, value: string): string {
   const about = value.slice(0, value.indexOf("=") + 1);
   const isSame = (at: number) =>

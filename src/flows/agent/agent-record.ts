@@ -83,7 +83,6 @@ function withFailure(
 interface Proven {
   digest: string;
   at: string;
-  /** The model answered. */
   chatPassed: boolean;
   /** A provider changed since it was rendered. */
   outdated: boolean;

@@ -15,7 +15,6 @@ import { uploadsFor } from "./uploads.js";
 /** Changes to an agent's secrets, by name in secrets.json; undefined removes one. */
 export type NewSecrets = Record<string, Secret | undefined>;
 
-/** All answers about an agent, with its secrets, which are hidden in output. */
 export async function answersFor(
   session: Session,
   agent: ResolvedAgent,

@@ -27,10 +27,7 @@ export function mustHaveKey(agent: Agent, manifest: Manifest): KeyRef {
 /** The name of the new key during a rotation: from before the first change until the host has it. */
 export const nextName = (name: string): string => `${name}_NEXT`;
 
-const form = /^[0-9a-f]{64}$/;
-
-export const isKey = (secret: Secret): boolean => form.test(secret.reveal());
-
+export const isKey = (secret: Secret): boolean => /^[0-9a-f]{64}$/.test(secret.reveal());
 export const newKey = (): Secret => new Secret(randomBytes(32).toString("hex"));
 
 export interface ApiKey {

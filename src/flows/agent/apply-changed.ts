@@ -26,7 +26,6 @@ export async function prepareChanged(session: Session, agent: Agent, secrets: Ne
   return prepared;
 }
 
-/** Applies the plan and proves it, without asking the model. */
 export async function applyChanged(phases: Phases, session: Session, prepared: Prepared): Promise<ApplyResult> {
   const { agent, down } = prepared;
   const applied = await applyIn(phases, session, prepared, { skipChat: true, validate: !down });

@@ -57,7 +57,6 @@ export async function apply(session: Session, prepared: Prepared, options: Apply
   return { record: desired.record, changes, proofs: [] };
 }
 
-/** The same as part of another verb's phases. */
 export async function applyIn(
   { change, prove, record }: Phases,
   session: Session,

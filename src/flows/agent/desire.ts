@@ -11,7 +11,6 @@ import { answersFor, type NewSecrets } from "./answers.js";
 export interface Desired extends DesiredState {
   /** A snapshot of its providers, to detect changes by another clm. */
   providers: string;
-  /** A key rotation is in progress. */
   keyPending: boolean;
 }
 

@@ -4,7 +4,7 @@ import { ownedNames } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
 import type { Ui } from "../../ui/ui.js";
 
-/** clm owns all of `.env`: variables that somebody else added there are not removed without --allow-removal. */
+/** clm owns all of `.env`, but variables that it did not write are not removed without --allow-removal. */
 export function mustNotDrop(agent: Agent, { files, observation }: Plan, dryRun: Ui | undefined): void {
   const env = files.find(({ file }) => file.content.merge === "variables");
   if (!env) return;

@@ -7,7 +7,6 @@ export interface MissingProvider {
   provider: string;
   /** Completes "as …": `its provider`, `a fallback`, `auxiliary vision`. */
   as: string;
-  /** The flag that replaces it. */
   flag: string;
 }
 

@@ -5,7 +5,7 @@ import { askHost } from "../../remote/ask-host.js";
 import type { Shell } from "../../remote/process.js";
 import type { Secret } from "../../secret.js";
 
-// The longest is a program that is slow to tell its version.
+// Milliseconds; the slowest part is a program that prints its version.
 const probeTimeout = 90_000;
 
 /** Probes an agent on its host in one exec. The key is sent on stdin. */

@@ -10,7 +10,7 @@ import { typedAgain } from "../typed-again.js";
 
 interface PortContext {
   manifest: Manifest;
-  /** The manifests of all types: other agents of the host may have another type. */
+  /** Other agents of the host may have another type. */
   types: readonly Manifest[];
   record: AgentRecord;
   observation: Observation;
@@ -73,7 +73,6 @@ function withChannel(argv: string[], { record }: Agent, field: string): string[]
   return isNamed ? argv : [...argv, "--channel", channel];
 }
 
-/** The ports that its channels would newly listen on. */
 export function newPorts({ record: before }: Agent, manifest: Manifest, record: AgentRecord): ChannelPort[] {
   const known = channelPorts(manifest, before).map(({ port }) => port);
   return channelPorts(manifest, record).filter(({ port }) => !known.includes(port));

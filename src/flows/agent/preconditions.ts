@@ -38,7 +38,6 @@ export function mustBeReady(agent: Agent, verb: "start" | "restart"): void {
   );
 }
 
-/** Checks that the host has everything the agent needs to run. */
 export async function mustBeRunnable(
   session: Session,
   agent: Agent,
@@ -76,5 +75,4 @@ export function requiredWithForce(proofs: Proof[], { answers, listeners }: Obser
   return proofs.filter(({ id }) => must[id]);
 }
 
-/** Throws with every proof that does not hold. */
 export const mustHold = (proofs: Proof[], what: string): void => mustPass(proofs, what, { as: "proofs" });

@@ -21,11 +21,9 @@ export interface PrepareOptions {
   port?: number | "auto" | undefined;
   /** `as-running`: a stopped agent stays stopped. */
   serviceState?: ServiceState | "as-recorded" | "as-running" | undefined;
-  /** Also observe its channels and MCP servers. */
   connections?: boolean | undefined;
 }
 
-/** A probed agent, with the plan for its desired state. */
 export interface Prepared {
   agent: Agent;
   desired: Desired;
@@ -36,7 +34,7 @@ export interface Prepared {
   down: boolean;
 }
 
-/** Probes the host once and plans. Refuses everything that can be refused, before anything changes. */
+/** Probes the host once. Refuses everything that can be refused, before anything changes. */
 export async function prepare(
   session: Session,
   agent: Agent,

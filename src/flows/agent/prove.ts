@@ -21,7 +21,6 @@ import { observe } from "./observe.js";
 export { isProven, type Proof } from "../../agents/probe/proof/proof.js";
 
 export interface ProveOptions {
-  /** Ask the model one real question. */
   chat: boolean;
   /** The reason shown for a skipped chat proof. */
   noChat?: string | undefined;
@@ -37,10 +36,7 @@ const probeInterval = 700;
 /** Milliseconds after which a cause in the agent's log may end the wait. */
 const causeDelay = 8000;
 
-/**
- * Proves that what runs is this agent, that its API is locked, and that it answers. Probes until every proof passes, until one
- * fails for good, or until the timeout. Changes nothing.
- */
+/** Probes until every proof passes, one fails for good, or the timeout. Changes nothing. */
 export async function prove(session: Session, agent: Agent, options: ProveOptions): Promise<Proof[]> {
   return (await proveAndObserve(session, agent, options)).proofs;
 }
@@ -134,7 +130,6 @@ async function watch(
   }
 }
 
-/** Whether the only failure is that the agent is stopped. */
 export function isMerelyStopped({ proofs, observation }: ProveResult): boolean {
   const { LoadState, ActiveState } = observation.unit;
   if (LoadState === "not-found" || ActiveState !== "inactive" || observation.listeners.length > 0) return false;
@@ -162,9 +157,7 @@ function withoutSecrets(
 }
 
 const failuresIn = (proofs: Proof[]): Proof[] => proofs.filter(({ result }) => result === "fail");
-
 const needsTime = ({ cause }: Proof): boolean => cause === "young" || cause === "connecting";
-
 const isConnecting = (proofs: Proof[]): boolean => proofs.some(({ cause }) => cause === "connecting");
 
 /** When another proof has failed, a proof that only needs time is skipped. */
@@ -186,7 +179,7 @@ function pauseAfter({ age = 0 }: Observation, proofs: Proof[]): number {
 /** Whether nothing is wrong but ports that other machines reach. */
 const isOnlyOpen = (proofs: Proof[]): boolean => failuresIn(proofs).every(({ id }) => id === "listeners");
 
-/** Whether it answered every request: its answers will not change by waiting. */
+/** Its answers will not change by waiting. */
 const answersAll = ({ answers }: Observation): boolean => {
   const statuses = Object.values(answers);
   return statuses.length > 0 && statuses.every((status) => status > 0);
@@ -200,7 +193,7 @@ function isFinal(observation: Observation, first: Observation, proofs: Proof[]):
   if (observation.unit.ActiveState === "failed" || observation.unit.ActiveState === "inactive") return true;
   if (restartsOf(observation) - restartsOf(first) >= 2) return true;
   if (failed.has("port") && observation.listeners.length > 0) return true;
-  // It answers, and wrongly.
+  // It answers wrongly.
   return (
     observation.answers.health === 200 && answersAll(observation) && [...failed].some((id) => id.startsWith("auth."))
   );

@@ -7,7 +7,7 @@ import { type Agent, agentId } from "../../state/agents.js";
 import { lastLines } from "../../text/last-lines.js";
 import type { Session } from "../session.js";
 
-// An account without clm's comment belongs to somebody else, whatever its name.
+// An account without clm's comment is not the agent's, whatever its name.
 const check = `
 user=$1 comment=$2
 shift 2

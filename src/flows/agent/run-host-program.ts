@@ -11,7 +11,6 @@ import type { Target } from "./target.js";
 export interface RunOptions {
   /** What is done with the sessions, for messages: `read`. */
   verb: string;
-  /** The host kills the program after this time. */
   seconds: number;
   signal: AbortSignal;
   /** When aborted, only stdin is closed, so that the program can undo its work and still answer. */

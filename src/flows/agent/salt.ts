@@ -1,4 +1,4 @@
 import { randomBytes } from "node:crypto";
 
-/** Only the host and this process know it, so nobody else can test a guess against a digest. */
+/** Known only to the host and this process, so that a guess cannot be tested against a digest. */
 export const newSalt = (): string => randomBytes(8).toString("hex");

@@ -22,7 +22,7 @@ export interface StartResult {
   proofs: Proof[];
 }
 
-/** Start: the unit is enabled and running, and the process on its port is this agent. */
+/** Also proves that the process on its port is this agent. */
 export const startAgent = (session: Session, ref: string, { force }: StartOptions): Promise<StartResult> =>
   withLockedAgent(session, ref, async (agent) => {
     const { root, observation } = await mustBeStartable(session, agent, "start", force);
@@ -37,7 +37,6 @@ export const startAgent = (session: Session, ref: string, { force }: StartOption
     });
   });
 
-/** Everything that start and restart need, checked before anything changes. */
 export function mustBeStartable(session: Session, agent: Agent, verb: Verb, force: boolean) {
   mustBeInstalled(agent);
   if (!force) mustBeReady(agent, verb);
@@ -56,10 +55,7 @@ export const setDown = (session: Session, agent: Agent, down: boolean) =>
 /** Milliseconds that an agent started by force gets to settle: three seconds for the unit, and some for the probe. */
 const settleTime = 5000;
 
-/**
- * Proves that the agent runs, stays up and accepts its own key. With --force only the essential proofs must pass, the others are
- * warnings. A failure resets the agent to validate.
- */
+/** With --force only the essential proofs must pass; others are warnings. A failure resets the agent to validate. */
 export async function mustAnswer(
   { prove, record }: Phases,
   session: Session,

@@ -22,7 +22,6 @@ export interface StopOptions {
 
 export interface StopResult {
   agent: Agent;
-  /** Processes of its user that still run outside its unit. */
   strays: Strays;
   /** None when it was stopped, disabled and not failed before. */
   changes: Change[];
@@ -30,7 +29,7 @@ export interface StopResult {
 
 type Strays = StatusObservation["strays"];
 
-/** Stop: the unit is down and stays down at boot, and that is recorded. No file of the agent is touched. */
+/** The unit stays down at boot. No file of the agent is touched. */
 export const stopAgent = (session: Session, ref: string, options: StopOptions): Promise<StopResult> =>
   withLockedAgent(session, ref, async (agent) => {
     const name = agent.record.unit;
@@ -87,7 +86,6 @@ export async function killUnit({ signal }: Session, root: Shell, name: string): 
 /** Milliseconds that an agent without a running model call takes to end. */
 const usualStopTime = 5000;
 
-/** Stops an agent, and says what that waits for when it takes long. */
 export async function withStopNotice<T>(
   { ui, signal }: Session,
   root: Shell,

@@ -12,7 +12,7 @@ import type { Shell } from "../../remote/process.js";
 import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
 
-/** Looks for processes of the agent's user outside its units, in one exec. */
+/** In one exec. */
 export async function straysOf(session: Session, root: Shell, agent: Agent): Promise<StatusObservation["strays"]> {
   const { user, unit } = agent.record;
   const proxy = await proxyUnitOf(session, agent);

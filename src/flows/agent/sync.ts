@@ -24,10 +24,7 @@ export interface SyncResult {
 
 const verb = "agent sync";
 
-/**
- * Sync: removes configuration drift, and proves an agent that should run. Applies the same plan that configure applies and diff
- * checks. A stopped agent stays stopped; what clm does not manage is not touched.
- */
+/** Applies the same plan as configure. A stopped agent stays stopped; files not managed by clm are not touched. */
 export function syncAgent(session: Session, ref: string): Promise<SyncResult> {
   return withLockedAgent(session, ref, (agent) => sync(session, hostAndName(agent)));
 }

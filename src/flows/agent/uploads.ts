@@ -7,7 +7,6 @@ import { Fault } from "../../errors.js";
 const maxFiles = 500;
 const maxBytes = 16 * 1024 * 1024;
 
-/** A local file or directory, and the name it gets on the host. */
 interface Upload {
   path: string;
   name: string;
@@ -32,7 +31,7 @@ export const withAbsolutePaths = (text: string): string =>
     })
     .join(",");
 
-/** Reads all files that an agent's settings name, directories recursively. */
+/** Directories are read recursively. */
 export async function uploadsFor(fields: Field[], settings: Record<string, string>): Promise<UploadedFile[]> {
   const found: UploadedFile[] = [];
   for (const { name } of fields.filter(({ upload }) => upload)) {
@@ -53,8 +52,7 @@ async function addFiles(path: string, name: string, found: UploadedFile[]): Prom
     throw cannotBeRead(path, error);
   });
   if (info.isDirectory()) {
-    const entries = await readdir(path, { withFileTypes: true });
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    for (const entry of (await readdir(path, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const full = join(path, entry.name);
       // A link to a directory may form a cycle.
       if (entry.isSymbolicLink() && (await stat(full).catch(() => undefined))?.isDirectory())

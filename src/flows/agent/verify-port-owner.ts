@@ -13,7 +13,6 @@ import type { Session } from "../session.js";
 import { apiKeyOf, mustHaveKey, mustHaveOneKey } from "./api-key.js";
 import { mustBeInstalled } from "./preconditions.js";
 
-/** An agent's API: its port, verified for every connection, and the key to send there. */
 export interface VerifiedApi {
   api: VerifiedPort;
   connection: Connection;

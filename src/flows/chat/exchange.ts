@@ -14,7 +14,6 @@ export interface Message extends ChatMessage {
   accepted: (session: string | undefined) => string;
 }
 
-/** Sends one message and reads the answer. Throws when there is no answer. */
 export async function exchange(session: Session, verified: VerifiedApi, message: Message): Promise<Streamed> {
   const { api, resolved: agent, key } = verified;
   const chat = await capability(agent.manifest, "chat");

@@ -59,12 +59,11 @@ export class Talk {
     this.#system = system;
   }
 
-  /** The conversation's id, which the agent may change. */
+  /** The agent may change it. */
   get id(): string {
     return this.#id;
   }
 
-  /** Connects to the agent's host, once. */
   connected(): Promise<VerifiedApi> {
     if (this.#opening) return this.#opening.api;
     const stop = new AbortController();
@@ -82,7 +81,6 @@ export class Talk {
     return opening.api;
   }
 
-  /** Connects, and checks which process has the agent's port. */
   async ready(): Promise<void> {
     await (await this.connected()).api.check();
   }
@@ -122,7 +120,6 @@ export class Talk {
     return api;
   }
 
-  /** A connection that is open now. */
   async #openApi(signal: AbortSignal): Promise<VerifiedApi> {
     const stop = () => {
       if (!this.#opening?.isOpen) this.#opening?.stop.abort(signal.reason);

@@ -97,7 +97,13 @@ async function checksOf(
   if (record.status !== "installed") return [here, ...recorded];
   const proven = record.proven && { at: Date.parse(record.proven.at), chat: record.proven.chat };
   const seen = examine({
-    ...{ resolved, observation, symptoms, clock, wanted, key, proven },
+    resolved,
+    observation,
+    symptoms,
+    clock,
+    wanted,
+    key,
+    proven,
     now: session.now().getTime(),
     unanswered: unanswered(session, agent),
   });
@@ -132,7 +138,7 @@ function driftCheck({ agent, drift }: AgentStatus): Check {
     const reason = drift.changes
       .map(({ what, differences }) => `${what} (${differences.map(({ text }) => text).join(", ")})`)
       .join("; ");
-    // What somebody else wrote there exists nowhere else: removing it is a person's decision.
+    // Content that clm did not write exists nowhere else: removing it is a person's decision.
     const isManual = drift.changes.some((change) => removesForeign(agent, change));
     const fix = `clm agent ${isManual ? "diff" : "sync"} ${agent.ref}`;
     return { id, ...fail(`not as configured: ${reason}`, fix), ...(!isManual && { cause: "sync-fixes" }) };

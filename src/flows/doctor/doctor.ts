@@ -12,7 +12,6 @@ import { checkMachine } from "./machine.js";
 import { type Repair, repairAgents, repairMachine } from "./repair.js";
 
 export interface DoctorOptions {
-  /** Fix what is safe to fix, and check again. */
   fix: boolean;
   /** Hosts at once. */
   parallel: number;

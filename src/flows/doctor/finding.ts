@@ -6,7 +6,6 @@ import type { Ui } from "../../ui/ui.js";
 
 export type FindingSubject = { machine: true } | { host: Host } | { agent: Agent };
 
-/** The checks of one subject. */
 export interface Finding {
   about: FindingSubject;
   checks: Check[];

@@ -12,7 +12,6 @@ import type { Session } from "../session.js";
 
 type Id = keyof typeof machineChecks;
 
-/** The checks of this machine: clm's files and the programs it needs. */
 export function checkMachine(session: Session): Check[] {
   const judges: Record<Id, (session: Session) => Verdict> = {
     "config.dir": checkDirectory,
@@ -43,12 +42,12 @@ export interface OpenFile {
   secret: boolean;
 }
 
-/** Files of the config directory that are open to others. */
 export function openFiles(configDir: string): OpenFile[] {
   const files = [
     ...namesIn(configDir).map((name) => ({ path: join(configDir, name), secret: name === "secrets.json" })),
     ...namesIn(join(configDir, "keys")).map((name) => ({
-      ...{ path: join(configDir, "keys", name), secret: !name.endsWith(".pub") },
+      path: join(configDir, "keys", name),
+      secret: !name.endsWith(".pub"),
     })),
   ];
   return files.flatMap(({ path, secret }): OpenFile[] => {

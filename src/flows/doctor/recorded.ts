@@ -11,7 +11,6 @@ import type { Session } from "../session.js";
 
 type Known = Pick<Session, "secrets" | "providers">;
 
-/** The checks of an agent that need no host. */
 export function checkRecorded(known: Known, manifest: Manifest, agent: Agent): Check[] {
   return [
     checkOnboarding(agent),
@@ -31,12 +30,10 @@ function checkOnboarding({ name, ref, host, record }: Agent): Check {
   return { id, ...(state === "ready" ? ok("ready") : warn(`onboarding is at ${state}`, `clm agent configure ${ref}`)) };
 }
 
-/** Placeholders of examples in the place of a key. */
 const placeholder = /^(?:\*+|x{3,}|change-?me|your[-_ ].*|placeholder|example|dummy|null|none|todo)$/i;
 
 interface Needed {
   instance: SecretOwner;
-  /** Its name in secrets.json. */
   name: string;
   /** Follows the name in messages. */
   of?: string;
@@ -90,7 +87,9 @@ function providerSecrets(
   return asked
     .filter((field) => isNeeded(field) && !Object.hasOwn(provider.references ?? {}, field.name))
     .map(({ name: field, secret = "" }) => ({
-      ...{ instance: { provider: name }, name: secret, of: ` of provider ${name}` },
+      instance: { provider: name },
+      name: secret,
+      of: ` of provider ${name}`,
       fix: `clm provider update ${name} --secret ${field}=env:VARIABLE`,
     }));
 }

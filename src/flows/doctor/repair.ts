@@ -9,11 +9,9 @@ import type { Session } from "../session.js";
 import type { Finding } from "./finding.js";
 import { openFiles } from "./machine.js";
 
-/** A safe repair and its result. */
 export interface Repair {
   /** As `lab-1/ada`. */
   whom: string;
-  /** The command that does the same. */
   does: string;
   result: "done" | "failed" | "would";
   fault?: Fault;
@@ -58,12 +56,13 @@ export async function repairAgents(
     else await startAgent(within, hostAndName(agent), { force: false });
   });
   return outcomes.map(({ agent, result, fault }) => ({
-    ...{ whom: hostAndName(agent), does: does(agent), result: result === "ok" ? "done" : "failed" },
+    whom: hostAndName(agent),
+    does: does(agent),
+    result: result === "ok" ? "done" : "failed",
     ...(fault && { fault }),
   }));
 }
 
-/** Makes clm's files on this machine private. */
 export async function repairMachine({ configDir, gate }: Session, { checks }: Finding): Promise<Repair[]> {
   const isOpen = checks.some(({ id, result }) => id === "config.dir" && result === "fail");
   const files = openFiles(configDir).map(({ path }) => ({ path, mode: 0o600 }));

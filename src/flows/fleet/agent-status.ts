@@ -11,14 +11,12 @@ import { modelOf } from "../../state/providers.js";
 import type { Session } from "../session.js";
 import type { Drift } from "./drift.js";
 
-/** The live status of one agent. */
 export interface AgentStatus {
   agent: Agent;
   state: State;
   reason?: string | undefined;
   /** It is stopped, and processes of its user still run outside its unit. */
   strays?: boolean;
-  /** When it was probed. */
   at: string;
   /** When it was last fully probed: with its key, and for drift. */
   provenAt?: string;
@@ -40,7 +38,6 @@ export interface AgentStatus {
   fault?: Fault;
 }
 
-/** What a probe of one agent returned. */
 export interface ProbeResult {
   target: ProbeTarget;
   observation: StatusObservation;
@@ -59,11 +56,24 @@ export function statusFrom(
   const { record } = agent;
   const [wanted, at] = [wantedOf(agent), stamp(session)];
   const { state, reason, proofs, strays } = judgeStatus(resolved, observation, {
-    ...{ wanted, key, unfinished: unfinished(agent), unanswered: unanswered(session, agent) },
+    wanted,
+    key,
+    unfinished: unfinished(agent),
+    unanswered: unanswered(session, agent),
     ...(drift && record.status === "installed" && { drift: driftSummary(drift) }),
   });
   return {
-    ...{ agent, state, wanted, at, provenAt: provenAt ?? at, observation, resolved, target, key, proofs, drift },
+    agent,
+    state,
+    wanted,
+    at,
+    provenAt: provenAt ?? at,
+    observation,
+    resolved,
+    target,
+    key,
+    proofs,
+    drift,
     ...(strays && { strays }),
     model: modelOf(session.providers.read(), record),
     reason: reason && session.ui.redact(reason),
@@ -77,7 +87,6 @@ function driftSummary(drift: Drift): NonNullable<Expected["drift"]> {
   return [...differs.map(({ what }) => ({ what })), ...drift.lost];
 }
 
-/** An installation or a removal that did not finish. */
 function unfinished({ record: { status } }: Agent): string | undefined {
   return {
     installing: "its installation was not finished",
@@ -100,13 +109,16 @@ function wantedOf({ record: { down, onboarding } }: Agent): Intent {
 
 const stamp = ({ now }: Session): string => now().toISOString();
 
-/** The status of an agent whose host is unreachable. */
 export function unreachable(session: Session, agent: Agent, fault?: Fault): AgentStatus {
-  const last = readLastStatuses(session.configDir)[agentId(agent)];
   return {
-    ...{ agent, state: "unreachable", wanted: wantedOf(agent), at: stamp(session), proofs: [], last },
-    ...{ model: modelOf(session.providers.read(), agent.record), ...(fault && { fault }) },
-    ...(fault && { reason: session.ui.redact([fault.message, ...fault.why].join(": ")) }),
+    agent,
+    state: "unreachable",
+    wanted: wantedOf(agent),
+    at: stamp(session),
+    proofs: [],
+    last: readLastStatuses(session.configDir)[agentId(agent)],
+    model: modelOf(session.providers.read(), agent.record),
+    ...(fault && { fault, reason: session.ui.redact([fault.message, ...fault.why].join(": ")) }),
   };
 }
 
@@ -117,7 +129,9 @@ export function withLastStatus(now: AgentStatus, before: AgentStatus | undefined
 }
 
 const lastStatusOf = ({ at, state, reason, observation }: AgentStatus): LastStatus => ({
-  ...{ at, state, version: brief(observation?.basics.version ?? "") },
+  at,
+  state,
+  version: brief(observation?.basics.version ?? ""),
   ...(reason && { reason }),
 });
 

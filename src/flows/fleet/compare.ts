@@ -17,10 +17,10 @@ export interface AgentDrift {
   drift: Drift;
 }
 
-// The longest is a program that is slow to tell its version.
+// Milliseconds; the slowest part is a program that prints its version.
 const probeTimeout = 90_000;
 
-/** Diff: compares agents with their desired state, with one connection and one exec per host. Changes nothing. */
+/** One connection and one exec per host. Changes nothing. */
 export async function compareAgents(
   session: Session,
   agents: readonly Agent[],

@@ -17,7 +17,6 @@ import { mustBeInstalled } from "../agent/preconditions.js";
 import { hideSecrets } from "../hide-secrets.js";
 import type { Session } from "../session.js";
 
-/** How an agent differs from its desired state; or why that is not known. */
 export type Drift = { changes: Change[]; lost: ManualDifference[] } | { unknown: string; fault: Fault };
 
 /** What an agent should be: undefined when it was never configured, a fault when that cannot be worked out. */
@@ -67,7 +66,6 @@ export async function driftOnHost(
   });
 }
 
-/** Operations to check, and how to read the report on them. */
 interface Comparison {
   operations: Operation[];
   lost: ManualDifference[];

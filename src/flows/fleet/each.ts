@@ -5,7 +5,6 @@ import { withMembers } from "../../text/with-members.js";
 import type { Question, Ui } from "../../ui/ui.js";
 import type { Session } from "../session.js";
 
-/** The result of the work for one agent. */
 export interface Outcome<T> {
   agent: Agent;
   /** `not-begun` after too many failures, or when interrupted. */
@@ -23,7 +22,7 @@ export interface Pace {
   canary?: boolean;
 }
 
-/** Does the same work for every agent, some in parallel. A failure does not stop the others. */
+/** A failure does not stop the others. */
 export function forEachAgent<T>(
   session: Session,
   agents: readonly Agent[],

@@ -26,7 +26,6 @@ import type { Expected } from "./drift.js";
 import { byHost, rootOn } from "./host.js";
 
 export interface HostProbeOptions {
-  /** Also check for drift. */
   drift: boolean;
   /** Milliseconds for a host with a few agents, from the first packet to the last answer. */
   timeout?: number | undefined;
@@ -46,7 +45,7 @@ const driftShare = 0.25;
 /** Agents that a host probes in parallel; more take longer. */
 const few = 8;
 
-/** What renders an agent's files is loaded while the connection is being made. */
+/** Loaded while the connection is being made. */
 const loadDrift = () => import("./drift.js");
 
 /** Probes agents, all hosts in parallel, each with one connection and one exec. Changes nothing there. */
@@ -88,9 +87,11 @@ export async function probeAgentsOn(
       const target = targets[at];
       return target && !(target instanceof Fault) ? [{ agent, target, ...keyOf(session, agent, target) }] : [];
     });
-    const script = statusScript(able.map(({ target }) => target));
     const { observations, fault } = await observationsBy(root, first.host, {
-      ...{ script, count: able.length, signal: session.signal, total },
+      script: statusScript(able.map(({ target }) => target)),
+      count: able.length,
+      signal: session.signal,
+      total,
       timeout: Math.max(1, deadline.left() - (drift ? total * driftShare : 0)),
       stdin: able.map(({ secret }) => `${secret}\n`).join(""),
     });
@@ -120,7 +121,6 @@ export async function probeAgentsOn(
 
 interface Asking {
   script: string;
-  /** For the script's stdin. */
   stdin?: string;
   count: number;
   /** Milliseconds for this answer. */
@@ -167,7 +167,10 @@ function withoutSecrets(
   const version = observation.basics.version === undefined ? {} : { version: versionOf(observation.basics.version) };
   const basics = { ...observation.basics, ...version, ...withoutSecretsIn(observation.basics, redact, resolved) };
   return {
-    ...{ ...observation, basics, words: words.map(redact), channels: currentChannels(basics) },
+    ...observation,
+    basics,
+    words: words.map(redact),
+    channels: currentChannels(basics),
     ...(lastError !== undefined && { lastError: redact(lastError) }),
   };
 }
@@ -191,9 +194,12 @@ export async function quickProbeOn(
   const deadline = session.clock.deadline(total, () => tooSlow(host, total, false));
   try {
     const root = await waitFor(rootOn(session, host), { signal: AbortSignal.any([session.signal, deadline.signal]) });
-    const script = quickStatusScript(known.map(({ target }) => target));
     const { observations } = await observationsBy(root, host, {
-      ...{ script, count: known.length, timeout: Math.max(1, deadline.left()), total, signal: session.signal },
+      script: quickStatusScript(known.map(({ target }) => target)),
+      count: known.length,
+      timeout: Math.max(1, deadline.left()),
+      total,
+      signal: session.signal,
     });
     return before.map((found) => {
       const at = known.findIndex((each) => each.found === found);
@@ -231,7 +237,9 @@ async function targetFor(
     return address ? [[name, address]] : [];
   });
   return {
-    ...{ resolved: resolvedAgent(manifest, agent), reach: reach(own), others: Object.fromEntries(others) },
+    resolved: resolvedAgent(manifest, agent),
+    reach: reach(own),
+    others: Object.fromEntries(others),
     ...(salt && { expected, planned: { salt, reads: readsOf(expected && "files" in expected ? expected.files : []) } }),
   };
 }

@@ -19,10 +19,7 @@ export interface HandoffResult {
   done: CompletedHandoff | undefined;
 }
 
-/**
- * Hands a conversation over to another agent. Both ends are checked before anything changes, and the plan is shown first. After an
- * interruption at any point, the same command ends as if there had been none.
- */
+/** Both ends are checked before anything changes. After an interruption at any point, the same command resumes. */
 export async function handOver(
   session: Session,
   { from: fromRef, to: toRef }: { from: string; to: string },

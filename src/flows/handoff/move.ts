@@ -95,7 +95,6 @@ async function mustKnowCode(session: Session, id: string, { agent }: HandoffTarg
 // Also after Ctrl-C.
 const timeout = 30_000;
 
-/** Removes everything from the target again, and returns the error. */
 async function undone(session: Session, handoff: Handoff, error: unknown): Promise<unknown> {
   try {
     await forget(session, handoff, AbortSignal.timeout(timeout));

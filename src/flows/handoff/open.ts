@@ -9,20 +9,17 @@ import { targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
 import { changeSessions } from "./change-sessions.js";
 
-/** A handoff that came to its end. */
 export interface CompletedHandoff {
   id: string;
   from: { agent: string; session: string };
   to: { agent: string; session: string };
   messages: number;
   hash: string;
-  /** The source was closed, or had ended before; false when it went on meanwhile and was left open. */
+  /** False when the source continued meanwhile and was left open. */
   closed?: boolean;
-  /** The gateway key in whose name. */
   as?: string;
 }
 
-/** For the audit log. */
 export const outcomeOf = (done: CompletedHandoff) => ({ result: "ok" as const, detail: { handoff: { ...done } } });
 
 // An agent stores its answer before the answer ends, or very soon after.
@@ -40,7 +37,7 @@ export async function finish(session: Session, handoff: Handoff): Promise<Comple
     "handoff",
   );
   if (!hasArrived(transcriptFrom(rows), moved)) {
-    // People went on, or an earlier run removed the note: what the session became since is not clm's to remove.
+    // The conversation continued, or an earlier run removed the note: clm must not remove the session's later content.
     if (!planted || behind > 0) throw changed(target, id);
     await forget(session, handoff, session.signal);
     throw new Fault("integrity", `the session of ${target.name} is not what was handed over`, {
@@ -104,10 +101,7 @@ export async function forget(session: Session, { id, to }: Handoff, signal: Abor
   await handoffsOf(session).remove(id, to, session.now());
 }
 
-/**
- * Clears up earlier handoffs to this agent, which is locked, so none of them is under way. Those that were proven are finished; the
- * others are removed.
- */
+/** Finishes earlier handoffs to this agent if proven, else removes them. The agent is locked, so none is under way. */
 export async function clearUp(session: Session, { host, name }: Agent): Promise<Map<string, CompletedHandoff>> {
   const finished = new Map<string, CompletedHandoff>();
   const open = handoffsOf(session).all();
@@ -143,7 +137,6 @@ const goneIs =
     return undefined;
   };
 
-/** Gives up an interrupted handoff, and removes it from the target. */
 export async function abandon(session: Session, id: string): Promise<Handoff> {
   const open = handoffsOf(session).all();
   const handoff = open.find((each) => each.id === id);

@@ -114,7 +114,6 @@ const tooLarge = (session: Pick<Session, "argv">, { tokens, fit, to }: HandoffPl
     data: { tokens, ...fit },
   });
 
-/** The same command with more options, so that its boundary is not lost. */
 export const again = ({ argv }: Pick<Session, "argv">, more: string): string =>
   `clm ${argv.map(quote).join(" ")} ${more}`;
 

@@ -8,18 +8,16 @@ import { listSessions, readTranscripts } from "../agent/sessions/sessions.js";
 import { targetOf } from "../agent/target.js";
 import type { Session } from "../session.js";
 
-/** The conversation that is handed over. */
 export interface SourceConversation {
   agent: Agent;
   chat: ChatSession;
   messages: TranscriptMessage[];
   /** Messages that were compacted, and may be quoted by later ones. Only when asked for. */
   earlier: TranscriptMessage[];
-  /** The last message that was read. */
   last: number | null;
 }
 
-/** Reads a session with all its messages from the agent's database, which works also while the agent is down. */
+/** From the agent's database, which works also while the agent is down. */
 export async function readSource(
   session: Session,
   agent: Agent,

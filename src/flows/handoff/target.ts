@@ -12,7 +12,6 @@ import { bodyText } from "../chat/answering.js";
 import type { Session } from "../session.js";
 import { changeSessions } from "./change-sessions.js";
 
-/** The agent that takes a conversation over. */
 export interface HandoffTarget {
   agent: Agent;
   resolved: ResolvedAgent;
@@ -22,7 +21,6 @@ export interface HandoffTarget {
   context: number | undefined;
 }
 
-/** Checks the target before anything is changed. */
 export async function mustTakeOver(
   session: Session,
   agent: Agent,

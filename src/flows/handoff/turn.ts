@@ -5,11 +5,11 @@ import type { Session } from "../session.js";
 
 export interface Turn {
   text: string;
-  /** The session it went on in: another one, when the agent folded the conversation. */
+  /** Another session when the agent compressed the conversation. */
   session: string;
 }
 
-/** One turn of a conversation, that clm asks for itself: `clm chat --last` goes on with what people said. */
+/** Does not change what `clm chat --last` continues. */
 export async function turnIn(session: Session, agent: Agent, id: string, text: string): Promise<Turn> {
   const door = await verifyPortOwner(session, agent);
   let now = id;

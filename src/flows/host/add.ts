@@ -15,7 +15,7 @@ export interface NewHost extends KeyApproval {
   labels: Record<string, string>;
 }
 
-/** Pins the host's key and records its facts. Nothing is changed on the host. */
+/** Nothing is changed on the host. */
 export async function addHost(session: Session, newHost: NewHost): Promise<Host> {
   const { configDir, gate, hosts, withFleetLock, now, signal } = session;
   const { fingerprint, acceptNew, ...target } = newHost;

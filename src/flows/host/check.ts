@@ -6,7 +6,6 @@ import { run } from "../../remote/run.js";
 import type { Host } from "../../state/hosts.js";
 import type { Session } from "../session.js";
 
-/** Checks everything an agent needs of this host, on the host. */
 export async function checkHost(session: Session, host: Host): Promise<Check[]> {
   try {
     const connection = await session.pool.connect(host);
@@ -19,7 +18,6 @@ export async function checkHost(session: Session, host: Host): Promise<Check[]> 
   }
 }
 
-/** The checks of a host that was reached. */
 export const reachedChecks = ({ address }: Host, { user }: Facts): Check[] => [
   { id: "ssh.reach", result: "ok", reason: `${address} answers` },
   { id: "ssh.key", result: "ok", reason: "its key is trusted" },
@@ -142,6 +140,5 @@ const factChecks: FactCheck[] = [
   },
 ];
 
-/** Checks a host's facts. */
 export const judge = (facts: Facts, requires = ownRequirements): Check[] =>
   factChecks.map(({ id, judge }) => ({ id, ...judge(facts, requires) }));

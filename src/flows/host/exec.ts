@@ -12,7 +12,6 @@ export interface HostResult {
   host: string;
   /** The command's exit code; null without one. */
   code: number | null;
-  /** The signal that ended it. */
   signal?: string;
   /** Its output, also when it was cut short; empty when a listener got it. */
   stdout: string;
@@ -30,14 +29,13 @@ export interface ExecOptions {
   parallel: number;
 }
 
-/** Gets the output of a host as it comes, and its result. */
 export interface ExecListener {
   stdout?: OnOutput;
   stderr?: OnOutput;
   answer: (answer: HostResult) => void;
 }
 
-/** Runs one command on many hosts at once. A host that fails gives a result too. */
+/** A host that fails gives a result too. */
 export async function execOnHosts(
   session: Session,
   hosts: Host[],
@@ -81,8 +79,7 @@ export async function execOnHosts(
     summary: `run ${programOf(command)} on ${names.join(", ")}`,
   };
   // A prompt that was declined ends it without waiting for the other hosts.
-  const everyone = () => Promise.all(atMost(parallel, hosts, askAndTell));
-  return (await session.gate.pass(action, everyone, outcomeOf)) ?? [];
+  return (await session.gate.pass(action, () => Promise.all(atMost(parallel, hosts, askAndTell)), outcomeOf)) ?? [];
 }
 
 /**

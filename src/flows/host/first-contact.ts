@@ -11,7 +11,6 @@ import type { HostFacts } from "../../state/hosts.js";
 import { fingerprint } from "../../text/fingerprint.js";
 import type { Session } from "../session.js";
 
-/** How the key of an unknown host may be approved. */
 export interface KeyApproval {
   /** `SHA256:…`, from the host's owner: only this key is accepted. */
   fingerprint?: string | undefined;

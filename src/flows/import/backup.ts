@@ -7,7 +7,7 @@ import { oldFiles } from "./clawrium/read-fleet.js";
 
 const kept = [...oldFiles, "known_hosts", "keys"];
 
-/** Copies what an import may change into a private directory, atomically, and returns its path. */
+/** Private and atomic; returns the path. */
 export function backUp(configDir: string, now: Date): string | undefined {
   const there = kept.filter((name) => existsSync(join(configDir, name)));
   if (there.length === 0) return undefined;
@@ -33,7 +33,7 @@ function freePath(directory: string, name: string): string {
   return path;
 }
 
-/** Files and directories, private from the start. */
+/** Private from the start. */
 function copy(from: string, to: string): void {
   const stat = lstatSync(from);
   if (stat.isFile()) writeNew(to, readFileSync(from));

@@ -27,9 +27,7 @@ export interface ImportOptions {
 export interface ImportResult {
   from: string;
   rows: ImportRow[];
-  /** Something was written. */
   changed: boolean;
-  /** A copy of everything that was there before. */
   backup?: string;
   /** Hosts that were not reached, or whose key was not approved. */
   untrusted: { host: string; reason: string; fix: string }[];

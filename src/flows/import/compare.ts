@@ -11,7 +11,6 @@ import type { Session } from "../session.js";
 import { type Difference, differences } from "./compare/differences.js";
 import { observeImported } from "./compare/observe.js";
 
-/** A difference between an agent on its host and what clm would configure. */
 export interface Compared {
   /** `wolf-i:hermes:hermes-test`. */
   agent: string;
@@ -21,7 +20,7 @@ export interface Compared {
   fix?: string;
 }
 
-/** Compares every agent on these hosts, all at once. An unreachable host gives a row too. */
+/** All at once. An unreachable host gives a row too. */
 export async function compareAgents(session: Session, hosts: string[]): Promise<Compared[]> {
   const agents = agentsOf(session.hosts.read()).filter(({ host }) => hosts.includes(host.name));
   return (await inParallel(agents, 32, (agent) => compareAgent(session, agent))).flat();

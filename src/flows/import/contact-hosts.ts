@@ -8,7 +8,6 @@ import type { Host } from "../../state/hosts.js";
 import { connectFirstTime, type FirstContact, recordedFacts } from "../host/first-contact.js";
 import type { Session } from "../session.js";
 
-/** A host that was contacted, with its facts, or why it was not reached. */
 export interface ContactedHost {
   host: Host;
   /** Keys to pin, by name. */

@@ -7,7 +7,6 @@ import type { ImportedSecret, Secrets } from "../../state/secrets.js";
 import { own } from "../../text/own-property.js";
 import type { ConvertedFleet } from "./clawrium/conversion.js";
 
-/** clm's state before the import. */
 export interface Present {
   fleet: Fleet;
   providers: Providers;

@@ -8,7 +8,6 @@ import type { Session } from "../session.js";
 import { keyFile } from "./clawrium/convert-fleet.js";
 import { type OldFile, oldFiles, type Texts } from "./clawrium/read-fleet.js";
 
-/** Clawrium's directory, as it was before the import. */
 export interface Source extends Texts {
   /** It is clm's directory too, as by default. */
   inPlace: boolean;
@@ -78,8 +77,8 @@ export function keysIn(directory: string): Record<string, string> {
 /** The backup is made before the first change, and hosts.json is written last: so both still have the same one. */
 function killedImport(configDir: string, hosts: string): string | undefined {
   const backups = join(configDir, "backups");
-  const names = entriesOf(backups).map(({ name }) => name);
-  return names
+  return entriesOf(backups)
+    .map(({ name }) => name)
     .filter((name) => name.startsWith("clawrium-"))
     .sort()
     .reverse()

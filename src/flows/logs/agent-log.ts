@@ -38,7 +38,6 @@ const overhead = 200;
 const sizeOf = (entries: readonly LogEntry[]): number =>
   entries.reduce((sum, { text }) => sum + text.length + overhead, 0);
 
-/** The log of one agent: its past entries first, then new ones as they come. */
 export class AgentLog {
   readonly agent: Agent;
   readonly #options: AgentLogOptions;
@@ -61,7 +60,7 @@ export class AgentLog {
     this.#options = options;
   }
 
-  /** The host begins to send, or does so again after the connection was lost. */
+  /** Also called again after a lost connection. */
   begin(clock: Clock, now: () => number): void {
     this.#settle(true);
     this.#assemblers.clear();
@@ -81,7 +80,6 @@ export class AgentLog {
     lines.push(line);
   }
 
-  /** All past lines have been taken. */
   endPast(): void {
     const replay = this.#replay ?? [];
     this.#replay = undefined;
@@ -91,7 +89,6 @@ export class AgentLog {
     this.#settle(true);
   }
 
-  /** The past entries, in order. */
   past(): AgentLogEntry[] {
     this.#inPast = false;
     const { lines } = this.#options.filter;

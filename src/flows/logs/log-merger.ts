@@ -18,7 +18,6 @@ export class LogMerger {
     this.#waiting = new Set(logs);
   }
 
-  /** A log has new lines. */
   changed(log: AgentLog): void {
     if (this.#waiting.has(log)) return;
     this.#changed.add(log);
@@ -32,7 +31,6 @@ export class LogMerger {
     else if (this.#waiting.size === 0) this.open();
   }
 
-  /** Begins to emit, without the logs that are not ready yet. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;

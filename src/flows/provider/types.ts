@@ -20,7 +20,6 @@ export async function providerTypes(configDir: string): Promise<KnownType[]> {
   return [...found.values()];
 }
 
-/** The type with that name or alias. */
 export async function findType(configDir: string, word: string): Promise<KnownType> {
   const types = await providerTypes(configDir);
   const found = types.find(({ name }) => name === word) ?? types.find(({ aliases }) => aliases.includes(word));
@@ -44,7 +43,6 @@ export const keyField = (type: KnownType): SecretField | undefined => {
   return secrets.find(({ required }) => required) ?? secrets[0];
 };
 
-/** The flag that sets a field. */
 export function flagFor(type: KnownType, field: Field): string {
   if (field.secret) return field === keyField(type) ? "--key-stdin" : `--secret ${field.name}=env:VARIABLE`;
   if (field.name === "endpoint") return "--endpoint URL";

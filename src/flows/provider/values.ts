@@ -7,7 +7,6 @@ import { parseSource, secretFrom } from "../secret-source.js";
 import type { Session } from "../session.js";
 import { findType, flagFor, type KnownType, type SecretField, secretFields } from "./types.js";
 
-/** A provider with its values, for rendering and tests. */
 export interface ProviderValues {
   type: string;
   values: Values;
@@ -23,7 +22,6 @@ export async function providerValues(session: Session, name: string): Promise<Pr
   return { type: type.name, values, ...(provider.model && { model: provider.model }) };
 }
 
-/** Fields with defaults filled in. */
 export const valuesOf = (type: KnownType, fields: Record<string, string>, secrets: Record<string, Secret>): Values =>
   answered(type.fields, { ...fields, ...secrets });
 

@@ -16,7 +16,6 @@ export const sameDigest = (a: Digest, b: Digest): boolean => a.size === b.size &
 
 /** `62237 bytes, sha256 b343…` */
 export const digestText = ({ size, sha256 }: Digest): string => `${size} bytes, sha256 ${sha256}`;
-
 type OnBytes = (count: number) => void;
 
 /** Reads the pinned bytes; stops at the first byte too many. */

@@ -11,7 +11,6 @@ export interface Timeouts {
   whole: number;
 }
 
-/** An open stream of bytes. */
 export interface Opened {
   /** Throws `CutShort` when it ends early. */
   chunks: AsyncIterable<Buffer>;

@@ -3,7 +3,6 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { maxBytes, type ServiceFailure, type ServiceQuery, type ServiceResponse } from "./query.js";
 
-/** Sends the request from the control machine. */
 export async function requestFromHere(
   { method, url, headers, body }: ServiceQuery,
   signal: AbortSignal,

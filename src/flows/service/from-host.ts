@@ -37,7 +37,6 @@ export async function requestFromHost(
   }
 }
 
-/** The request as a curl config file. */
 function curlConfig({ method, url, headers, body }: ServiceQuery, timeout: number): string {
   const settings: [string, string][] = [
     ["url", url.href],

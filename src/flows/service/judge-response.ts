@@ -4,7 +4,6 @@ import { isRecord } from "../../text/record.js";
 import type { ServiceFailure, ServiceQuery, ServiceResponse } from "./query.js";
 
 type Verdict = Omit<Check, "id">;
-
 const fail = (reason: string, fix?: string): Verdict => ({ result: "fail", reason, ...(fix && { fix }) });
 
 /** Judges key and address by the response. The URL may contain a key: only its host is named. */

@@ -13,7 +13,6 @@ export interface ServiceResponse {
   location?: string;
 }
 
-/** Why there is no response. */
 export interface ServiceFailure {
   trouble: "name" | "refused" | "unreachable" | "timeout" | "tls" | "not-http" | "too-long" | "no-curl";
   /** The error of curl or Node, without secrets. */

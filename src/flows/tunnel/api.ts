@@ -11,7 +11,6 @@ export interface ApiTunnelOptions {
   port?: number | undefined;
 }
 
-/** Tunnel: forwards a local port to an agent's API until stopped. */
 export async function tunnelToApi(
   session: Session,
   ref: string,
@@ -27,7 +26,7 @@ export async function tunnelToApi(
   });
 }
 
-/** Looks the agent up each time: its port may have changed. */
+/** Resolved each time: the agent's port may have changed. */
 async function apiEndpoint(session: Session, ref: string): Promise<TunnelEndpoint> {
   const agent = findAgent(session.hosts.read(), ref);
   const { api, connection } = await verifyPortOwner(session, agent);

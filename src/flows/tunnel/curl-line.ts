@@ -1,17 +1,16 @@
 import { quote } from "../../quote.js";
 
 export interface CurlOptions {
-  /** The agent, as it is typed. */
   ref: string;
   url: string;
   env: NodeJS.ProcessEnv;
-  /** Where `clm` would not find its state by itself. */
+  /** Only when it is not the default. */
   configDir?: string | undefined;
 }
 
 /**
- * A command that asks an agent something, ready to be run. The key goes from one process to the other and is nobody's
- * argument, as it would be with `-H "…$(clm agent key …)"`; and a proxy, when the user has one, does not hear of it.
+ * A command that queries an agent. The key goes through a pipe and is never an argument, as it would be with
+ * `-H "…$(clm agent key …)"`; the user's proxy, if any, is bypassed.
  */
 export function curlLine({ ref, url, env, configDir }: CurlOptions): string {
   const proxied = Object.entries(env).some(([name, value]) => /^(http|all)_proxy$/i.test(name) && value);

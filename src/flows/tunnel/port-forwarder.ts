@@ -5,21 +5,18 @@ import type { Fault } from "../../errors.js";
 import type { Connection } from "../../remote/connection.js";
 import { joinStreams } from "./join-streams.js";
 
-/** The remote end of a tunnel. */
 export interface TunnelEndpoint {
   connection: Readonly<Pick<Connection, "open">>;
   /** A stream that was verified to end at the right process. */
   open(): Promise<Duplex>;
   /** Resolves with the reason when the endpoint is gone. */
   ended: Promise<Fault>;
-  /** Removes what was started for the tunnel. */
   close(): Promise<void>;
 }
 
 // Milliseconds between two attempts of one client, while the endpoint is being checked.
 const retryPause = 100;
 
-/** Forwards clients to the current endpoint, which may change. */
 export interface PortForwarder {
   /** Without an endpoint, clients wait. */
   setEndpoint(endpoint: TunnelEndpoint | undefined): void;

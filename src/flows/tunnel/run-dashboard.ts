@@ -10,7 +10,6 @@ import { leashOn } from "../agent/exec/leash.js";
 import type { Target } from "../agent/target.js";
 import type { Session } from "../session.js";
 
-/** A dashboard that runs on a host until it is ended. */
 export interface DashboardProcess {
   unit: string;
   /** Resolves with the reason when it ends by itself or with the connection. */
@@ -31,8 +30,7 @@ export async function runDashboard(
   try {
     const unit = leash.unit();
     const words = dashboardWords(resolved, dashboard, port);
-    const env = leash.hasEnv(target);
-    const run = transientUnit({ resolved, unit, sign: leash.sign, env, streams: "pipe", words });
+    const run = transientUnit({ resolved, unit, sign: leash.sign, env: leash.hasEnv(target), streams: "pipe", words });
     const process = await connection.as("root").spawn(commandFor(`${run}\n`));
     process.stdin.end(`${run}\n`);
     const last = lastLines([process.stdout, process.stderr], onLine);
@@ -50,7 +48,6 @@ export async function runDashboard(
 // Bytes.
 const longestLine = 16_384;
 
-/** Reads all output and keeps the end of it. */
 function lastLines(streams: Readable[], onLine: (line: string) => void): () => string[] {
   const kept: string[] = [];
   for (const input of streams) {

@@ -31,7 +31,6 @@ export async function answersIn(path: string, isSecret: SecretTest): Promise<Cha
   return answersFrom(text, path, isSecret);
 }
 
-/** Whether a field of a channel or server, or a setting, is a secret. */
 export type SecretTest = (kind: "settings" | "channels" | "mcp", name: string, field: string) => boolean;
 
 const known = ["provider", "model", "fallbacks", "auxiliary", "settings", "channels", "mcp", "port", "relaxed"];
@@ -120,7 +119,6 @@ const withoutText = (message: string): string => message.replace(/:\s.*$/s, "");
 
 const isPort = (value: unknown): boolean => Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;
 
-/** Joins a list with commas. */
 function textOf(value: unknown, wrong: () => Fault): string {
   if (Array.isArray(value)) return value.map((item) => textOf(item, wrong)).join(",");
   if (value === null) return "";

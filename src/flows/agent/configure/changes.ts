@@ -17,7 +17,6 @@ export interface Choice {
   model?: string | undefined;
 }
 
-/** Answers about one channel or MCP server. */
 export interface PartAnswers {
   /** By field. An empty string removes the answer. */
   fields: Record<string, string>;
@@ -56,7 +55,7 @@ export const noChanges = (): Changes => ({
 
 export const noAnswers = (): PartAnswers => ({ fields: namedByOthers(), secrets: namedByOthers() });
 
-/** Which stages the changes have answers for; `agent` are the port and the sandbox. */
+/** Stages with answers; `agent` are the port and the sandbox. */
 export function answersGiven(changes: Changes): Record<"providers" | "identity" | "channels" | "agent", boolean> {
   const { provider, model, fallbacks, auxiliary, channels, withoutChannels, mcp, withoutMcp, port, relaxed } = changes;
   const { fields, secrets } = changes.settings;
@@ -140,7 +139,6 @@ export function draftOf(agent: ResolvedAgent, providers: Providers, record: Agen
   };
 }
 
-/** Refuses answers for stages that the type skips. */
 function mustBeAsked(manifest: Manifest, changes: Changes): void {
   const given = answersGiven(changes);
   const skips = (stage: string): boolean => manifest.stages.some(({ name, skipped }) => name === stage && skipped);

@@ -20,7 +20,6 @@ export interface CompleteAnswers {
   changes: Changes;
   desired: Desired;
   secrets: NewSecrets;
-  /** Results of testing providers and channels. */
   tests: Record<string, Check>;
 }
 

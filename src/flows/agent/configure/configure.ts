@@ -27,7 +27,6 @@ export interface ConfigureRequest {
   file?: string | undefined;
   /** Only this stage, and what depends on it. */
   stage?: StageName | undefined;
-  /** Test providers and channels. */
   test: boolean;
   validate: boolean;
   skipChat: boolean;
@@ -39,16 +38,12 @@ export interface ConfigureResult {
   stages: StageResult[];
   changes: Change[];
   proofs: Proof[];
-  /** Manual steps. */
   afterwards: string[];
 }
 
 const verb = "agent configure";
 
-/**
- * Configure: the agent runs with the given provider, channels and files, and that is proven. Everything that can be refused is
- * refused before anything changes; run again, it resumes where it stopped.
- */
+/** Everything that can be refused is refused before anything changes; run again, it resumes where it stopped. */
 export const configureAgent = (session: Session, ref: string, request: ConfigureRequest): Promise<ConfigureResult> =>
   withLockedAgent(session, ref, async (locked) => {
     mustBeInstalled(locked);

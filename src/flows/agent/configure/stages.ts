@@ -22,8 +22,7 @@ export function stagesTo(
   const given = answersGiven(changes);
   const isAsked = (name: "providers" | "identity" | "channels", must = false) => {
     const isSkipped = stages.find((each) => each.name === name)?.skipped !== undefined;
-    const isOpen = stage === undefined && !onboarding.stages[name];
-    return !isSkipped && (stage === name || given[name] || isOpen || must);
+    return !isSkipped && (stage === name || given[name] || (stage === undefined && !onboarding.stages[name]) || must);
   };
   return {
     providers: isAsked("providers", provider === undefined),
@@ -43,7 +42,6 @@ export function withStages(record: AgentRecord, stages: Manifest["stages"], now:
   return { ...record, onboarding: { state: isBefore(state, open) ? open : state, stages: done } };
 }
 
-/** Completes only the providers stage. */
 export function withProvider(
   record: AgentRecord,
   answers: Pick<AgentRecord, "provider" | "model" | "fallbacks" | "auxiliary">,
@@ -59,7 +57,6 @@ export function withProvider(
 }
 
 interface Outcome {
-  /** The previous record. */
   was: AgentRecord;
   tests: Record<string, Check>;
   proofs: Proof[];

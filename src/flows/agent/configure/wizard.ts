@@ -92,7 +92,6 @@ async function askProvider(
   await askWithout(session, changes, { resolved: agent, record });
 }
 
-/** The agent's providers after the changes. */
 const recordWith = (record: AgentRecord, { provider, fallbacks, auxiliary }: Changes) => ({
   provider: provider ?? record.provider,
   fallbacks: fallbacks ?? record.fallbacks,
@@ -183,7 +182,6 @@ interface IncompletePart {
   everything?: boolean;
 }
 
-/** Prompts for missing fields of a channel or MCP server. */
 async function complete(
   session: Session,
   { resolved: agent, record }: Interview,
@@ -287,7 +285,6 @@ async function askWhoMayTalk(session: Session, incomplete: IncompletePart, field
   } while (ui.interactive);
 }
 
-/** Repeats a prompt until the answer is valid. */
 async function untilValid(ui: Session["ui"], work: () => Promise<void>): Promise<void> {
   for (;;) {
     try {

@@ -2,14 +2,13 @@ import { type Readable, Transform } from "node:stream";
 
 export interface Beginning {
   rest: Readable;
-  /** Whether the line has arrived. */
   begun(): boolean;
   before(): string;
 }
 
 const enough = 64 * 1024;
 
-/** Passes on what follows `line`. What precedes it is not output of the command (sudo, systemd-run). */
+/** Passes on everything after `line`; output before it comes from sudo or systemd-run. */
 export function afterLine(stream: Readable, line: string): Beginning {
   const wanted = Buffer.from(`${line}\n`);
   let head: Buffer = Buffer.alloc(0);

@@ -19,9 +19,7 @@ export interface ExecOrder {
   input?: Readable | undefined;
   /** Awaited: a slow reader slows the command down. */
   onOutput: (agent: Agent, stream: "stdout" | "stderr", bytes: Buffer) => Promise<void> | void;
-  /** All output of this agent has arrived. */
   onEnd?: (agent: Agent) => void;
-  /** Additional properties of its transient unit. */
   properties?: string[];
   /** Milliseconds; unlimited by default. */
   timeout?: number;
@@ -33,7 +31,6 @@ export interface ExecResult extends Exit {
 
 // The shell's convention; the host does not report the signal's number.
 const endedBySignal = 128;
-
 export const codeOf = ({ code }: Exit): number => code ?? endedBySignal;
 
 /** Runs a command as each agent's user, with its environment. An exit code other than 0 is a failed outcome. */
@@ -141,7 +138,7 @@ function feed(input: Readable | undefined, stdin: NodeJS.WritableStream): () => 
     return () => {};
   }
   input.pipe(stdin);
-  // After the command has ended nobody reads the input.
+  // After the command has ended, its input has no reader.
   return () => {
     input.unpipe(stdin);
     input.pause();
@@ -162,7 +159,6 @@ const endedWith = ({ code, signal }: Exit): Fault =>
 
 /** The command ran and failed: not an error of clm. */
 export const isExit = (fault: Fault): boolean => fault.data.exit !== undefined;
-
 export const exitIn = (fault: Fault): Exit | undefined => fault.data.exit as Exit | undefined;
 
 const tooLate = ({ agent: { host }, resolved }: Target, timeout = 0): Fault =>

@@ -1,5 +1,5 @@
-# Looks whose accounts these are, and holds what is run in them on a leash: when nobody is there any more, because clm left or
-# the connection died, the host ends all of it. POSIX sh, run as root. Each answer is a line that begins with the nonce.
+# Checks accounts, and ends every unit when clm or its connection is gone. POSIX sh, run as root. Each answer is a line
+# that begins with the nonce.
 
 LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -9,7 +9,7 @@ say() {
   printf '%s %s\n' "$nonce" "$*"
 }
 
-# look USER COMMENT DATA ENV: an account that clm did not make is somebody else's, whatever its name.
+# look USER COMMENT DATA ENV: an account that clm did not make is not the agent's, whatever its name.
 look() {
   user=$1 comment=$2 data=$3 env=$4
   account=$(getent passwd "$user") || { say no-user && return; }
@@ -18,7 +18,7 @@ $account
 END
   if [ -n "$comment" ] && [ "$is_comment" != "$comment" ]; then
     say stranger
-  # clm writes a plain file: a link, or a pipe on which a command would wait, is the agent's own doing.
+  # clm writes a plain file: the agent itself made a link, or a pipe on which a command would wait.
   elif [ -L "$data" ] || [ -L "$env" ]; then
     say link
   elif [ -e "$env" ] && [ ! -f "$env" ]; then
@@ -30,9 +30,9 @@ END
   fi
 }
 
-# hold SIGN UNITS: no unit of ours begins when the sign has gone, so none can begin after they were ended.
+# hold SIGN UNITS: no unit starts once the sign file is gone, so none can start after they were ended.
 hold() {
-  # Who is gone hears nothing of it, and all has to end the same.
+  # A closed pipe must not stop the cleanup.
   trap '' PIPE
   mkdir -p "${1%/*}" && : >"$1" || exit
   say held

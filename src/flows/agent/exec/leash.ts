@@ -12,7 +12,6 @@ import library from "./leash.sh?raw";
 
 /** The dead man's switch of everything that clm runs in the agents of one host. Set before the first command starts. */
 export interface Leash {
-  /** A name for the next unit. */
   unit(): string;
   /** A file that exists as long as new units may start. */
   sign: string;
@@ -33,8 +32,7 @@ export async function leashOn(session: Session, connection: Connection, targets:
   const id = randomBytes(6).toString("hex");
   const sign = `/run/clm/exec-${id}`;
   const looks = targets.map(({ agent: { record }, resolved: { paths } }) => {
-    const comment = record.mark ? accountComment(record.mark) : "";
-    return sh`look ${[record.user, comment, paths.data, paths.env]}`;
+    return sh`look ${[record.user, record.mark ? accountComment(record.mark) : "", paths.data, paths.env]}`;
   });
   const hold = sh`hold ${sign} ${`clm-exec-${id}-*.service`}`;
   const script = [leash, library, sh`nonce=${nonce}`, ...looks, hold, ""].join("\n");

@@ -9,9 +9,9 @@ import { leashOn } from "./leash.js";
 /** The local terminal, lent to a remote shell. */
 export interface Screen {
   window(): Window;
-  /** Calls back on every resize; returns the function that stops this. */
+  /** Returns the function that stops the callbacks. */
   onResize(changed: () => void): () => void;
-  /** Raw mode: passes on every key. `takeBack` restores the terminal. */
+  /** Raw mode: passes on every key. */
   lend(): { keys: Readable; show: Writable; takeBack: () => void };
 }
 

@@ -15,7 +15,7 @@ import { isKey } from "../api-key.js";
 import type { Installation } from "../preflight/preflight-probe.js";
 
 export interface InstallOptions {
-  /** Without it, the type of an installation that was begun. */
+  /** By default the type of an installation that was begun. */
   type?: string | undefined;
   host: string;
   name: AgentName;
@@ -28,14 +28,11 @@ export interface InstallOptions {
   packages: boolean;
 }
 
-/** Everything that is known without asking the host. */
 export interface InstallPlan {
   options: InstallOptions;
   host: Host;
   manifest: Manifest;
-  /** The manifests of every type. */
   types: readonly Manifest[];
-  /** How the user will name the agent. */
   ref: string;
   /** The record of an agent that is installed, or whose installation was begun. */
   before?: AgentRecord;

@@ -33,18 +33,14 @@ export interface InstallResult {
   /** `repaired`: it was installed, and something about it was fixed. `would`: a dry run. */
   outcome: "installed" | "already" | "repaired" | "would";
   checks: Check[];
-  /** What was changed, or would be, beside what the installer does. */
+  /** Without the installer's own changes. */
   changes: Change[];
   /** The digest of the installer that ran, or would. */
   installer?: string;
-  /** What the installer warned of. */
   warnings: string[];
 }
 
-/**
- * Install: an account, the release that the pinned installer brings, and a unit that is disabled and not started. Everything
- * is checked before the first change; after a kill the same command resumes.
- */
+/** Does not start the agent. Everything is checked before the first change; after a kill the same command resumes. */
 export function installAgent(session: Session, options: InstallOptions): Promise<InstallResult> {
   return withAgentLock(session, options, async () => {
     const plan = await planInstall(session, options);
@@ -87,7 +83,6 @@ export function installAgent(session: Session, options: InstallOptions): Promise
   });
 }
 
-/** The host, and the installer unless the pinned release is there already. */
 async function checkHost(
   session: Session,
   plan: InstallPlan,
@@ -123,7 +118,6 @@ function draftFor(plan: InstallPlan, differences: Change[], installer: Installer
   return { ...begun, status: "installing" };
 }
 
-/** The way to root, when it is not the recorded one. */
 const newSudo = ({ host }: InstallPlan, { facts }: ReadyHost): Change[] =>
   host.sudo === facts.sudo ? [] : [changeOf(`the record of ${host.name}`, `sudo ${host.sudo} -> ${facts.sudo}`)];
 
@@ -132,7 +126,6 @@ const eachOnce = (changes: Change[]): Change[] => [
   ...new Map(changes.map((change) => [JSON.stringify(change), change])).values(),
 ];
 
-/** What would change, apart from what the installer does. */
 async function compare(plan: InstallPlan, ready: ReadyHost): Promise<Change[]> {
   const operations = [...packagesFor(ready), ...finalOperations(plan, plan.draft, ready)];
   return [...newSudo(plan, ready), ...changesOf(await converge(ready.root, operations, { mode: "check" }))];
@@ -140,7 +133,7 @@ async function compare(plan: InstallPlan, ready: ReadyHost): Promise<Change[]> {
 
 const packagesFor = ({ missing }: ReadyHost): Operation[] => (missing.length > 0 ? [pkg(missing)] : []);
 
-/** An installed agent. The account comes again, because an installer leaves its folders readable for others. */
+/** The account comes again, because an installer leaves its folders readable for others. */
 function finalOperations(plan: InstallPlan, record: AgentRecord, { facts }: ReadyHost): Operation[] {
   const agent = resolvedFrom(plan, record);
   const { enabled, ...unit } = unitOperation(agent, facts.systemd);
@@ -152,7 +145,6 @@ function finalOperations(plan: InstallPlan, record: AgentRecord, { facts }: Read
   ];
 }
 
-/** Records that the installation begins, which port the agent has from now on, and how root is reached. */
 async function claim(
   { hosts }: Session,
   { host, options: { name }, before, manifest, types }: InstallPlan,

@@ -29,10 +29,7 @@ export function mustBeStopped(plan: InstallPlan, { observation: { state } }: Rea
   });
 }
 
-/**
- * An installer may succeed and leave no program, or another release: its files must name the version, its checkout must be at
- * the pinned commit, and the program must run. It is run once, in the sandbox of its service.
- */
+/** An installer may succeed and leave no program or another release, so its files and one sandboxed run are checked. */
 export async function mustBePinnedRelease(
   session: Session,
   plan: InstallPlan,
@@ -48,7 +45,6 @@ export async function mustBePinnedRelease(
   if (wrong) throw new Fault(wrong.fault, wrong.message, { why: wrong.why });
 }
 
-/** Why the installed release is not the pinned one. */
 function objectionTo(
   resolved: ResolvedAgent,
   { version, commit }: Release,
@@ -74,8 +70,7 @@ const timeout = 90;
 /** The first line the program prints; empty when it does not run. */
 async function firstLine({ signal, ui }: Session, root: Shell, agent: Agent, resolved: ResolvedAgent): Promise<string> {
   const words = [resolved.paths.launcher, ...(resolved.manifest.version?.args ?? [])];
-  const script = '"$@" | head -c 2000';
-  const command = commandInSandbox(agent, resolved, { script, words, seconds: timeout });
+  const command = commandInSandbox(agent, resolved, { script: '"$@" | head -c 2000', words, seconds: timeout });
   const { stdout } = await run(root, command, { timeout: (timeout + 10) * 1000, signal });
   return ui.redact(
     stdout

@@ -20,7 +20,6 @@ import { mustBePinnedRelease } from "./installed-release.js";
 const installers = "/run/clm-installers";
 const installerFolder = (agent: string): string => `${installers}/${agent}`;
 
-/** Removes an installer and its job. */
 export const installerGone = (agent: string): Operation[] => [
   ...jobGone(installerJob(agent)),
   absent({ path: installerFolder(agent) }),
@@ -63,7 +62,7 @@ export async function runInstaller(
   return warnings;
 }
 
-/** The bytes that were verified, writable by root alone, and the job that runs them. `state` is that of the job before. */
+/** The verified bytes, writable by root alone, and their job; `state` is that of the previous job. */
 function installerOperations(resolved: ResolvedAgent, { bytes, sha256 }: Installer, state: string): Operation[] {
   const folder = installerFolder(resolved.name);
   const path = `${folder}/${sha256}.sh`;
@@ -79,7 +78,6 @@ function installerOperations(resolved: ResolvedAgent, { bytes, sha256 }: Install
   ];
 }
 
-// The last lines of the installer that a fault shows.
 const keptLines = 12;
 
 /** Follows the job to its end. Ctrl-C ends the following, not the job. */

@@ -1,6 +1,5 @@
 import { Fault } from "../../../errors.js";
 
-/** The command line of the user's editor: $VISUAL, $EDITOR, or vi. */
 export function editorWords(env: NodeJS.ProcessEnv): string[] {
   const variable = env.VISUAL?.trim() ? "VISUAL" : "EDITOR";
   const words = wordsIn(env[variable] ?? "");
@@ -8,10 +7,10 @@ export function editorWords(env: NodeJS.ProcessEnv): string[] {
   throw new Fault("bad-input", `$${variable} cannot be read as a command`, { why: "a quote in it is not closed" });
 }
 
-// A word is made of pieces: what is quoted, what follows a backslash, and the rest.
+// A word consists of quoted text, escaped characters and plain text.
 const piece = /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)/sy;
 
-/** The words of a command line as a shell would split it: quotes and backslashes, and nothing else. Nothing when it has no end. */
+/** Splits a command line as a shell would, by quotes and backslashes only; undefined when a quote is not closed. */
 export function wordsIn(line: string): string[] | undefined {
   const words: string[] = [];
   let at = 0;

@@ -7,14 +7,13 @@ import { openSubdirectory } from "../../../state/config-dir.js";
 import type { Session } from "../../session.js";
 import { editorWords } from "./editor-words.js";
 
-/** What the editor left, and how it ended. */
 export interface Edited {
   bytes: Buffer;
-  /** Why it does not count as done. */
+  /** Why the edit does not count. */
   trouble?: string;
 }
 
-/** Lets a person change a text in their editor, in a directory of its own that is closed to others and gone afterwards. */
+/** Opens the text in the user's editor, in a private temporary directory. */
 export async function inEditor(session: Session, name: string, text: Uint8Array): Promise<Edited> {
   const words = editorWords(session.env);
   const directory = await mkdtemp(join(openSubdirectory(session.configDir, "edits"), "edit-"));
@@ -39,7 +38,7 @@ function edit(words: string[], path: string): Promise<string | undefined> {
   }).finally(takeBack);
 }
 
-/** Ctrl-C is a key of the editor while it has the terminal (vim and nano use it), and reaches us all the same. */
+/** Editors (vim, nano) use Ctrl-C as a key, but the signal reaches clm too. */
 function giveCtrlC(): () => void {
   const listeners = process.listeners("SIGINT");
   process.removeAllListeners("SIGINT");

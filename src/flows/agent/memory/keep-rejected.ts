@@ -7,7 +7,7 @@ import { writeNew } from "../../../state/atomic-file.js";
 import { openSubdirectory } from "../../../state/config-dir.js";
 import type { Session } from "../../session.js";
 
-/** Keeps the text a person wrote in a local file when `work` fails, and says where. A dry run keeps nothing. */
+/** Keeps the user's text in a local file when `work` fails, and adds its path to the fault. A dry run keeps nothing. */
 export async function keepRejected<T>(
   session: Session,
   agent: Agent,

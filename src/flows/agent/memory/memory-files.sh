@@ -23,7 +23,7 @@ look_at() {
   elif [ ! -f "$path" ]; then
     echo other
   else
-    # Opened once: the agent may put another file in its place while we look.
+    # Opened once: the agent may replace the file meanwhile.
     (
       exec 8<"$path" && printf 'file %s ' "$(stat -L -c '%a %U %Y %s' /dev/fd/8)" &&
         head -c "$largest" <&8 | base64 -w 0 && echo
@@ -31,7 +31,7 @@ look_at() {
   fi
 }
 
-# The lock is the agent's own, or for a file it does not lock the directory: so two of us never write at once.
+# The agent's own lock, or the directory for a file it does not lock, so that two clms never write at once.
 take_turn() {
   [ ! -L "$dir" ] || answer link "$dir"
   [ -d "$dir" ] || mkdir -m 0700 -- "$dir" || exit
@@ -44,7 +44,7 @@ take_turn() {
   flock -w 10 9 || answer busy
 }
 
-# The file must be what the user saw: a digest, or `absent`.
+# The file must have the digest the user read, or be `absent`.
 compare() {
   if [ -L "$path" ]; then
     answer link "$path"
@@ -65,7 +65,7 @@ write() {
   dir=${path%/*}
   take_turn
   compare
-  # Left by one of us that was killed; while we have the lock nobody else is writing this file.
+  # Left by a clm that was killed: with the lock held, no other one writes this file.
   temp=$dir/.mem_clm-${path##*/}
   rm -f -- "$temp".??????
   temp=$(mktemp "$temp.XXXXXX") || exit

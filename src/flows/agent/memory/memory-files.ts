@@ -9,15 +9,13 @@ import { runAsAgent } from "../run-as-agent.js";
 import { type Target, targetOf } from "../target.js";
 import script from "./memory-files.sh?raw";
 
-/** An agent whose type has memory files. */
 export interface MemoryTarget extends Target {
   format: MemoryFormat;
   files: MemoryFile[];
-  /** The file of that name; without a name the first one. */
+  /** Without a name the first one. */
   file(name: string | undefined): MemoryFile;
 }
 
-/** A memory file as read from the host. */
 export interface MemoryCopy {
   file: MemoryFile;
   /** Absent when the file is missing. */
@@ -36,7 +34,7 @@ export async function memoryTarget(session: Session, ref: string): Promise<Memor
   return { ...target, format, files, file: (name) => findMemoryFile(manifest.type, files, name) };
 }
 
-/** Reads memory files, all in one exec. */
+/** All in one exec. */
 export async function readFiles(session: Session, target: MemoryTarget, files: MemoryFile[]): Promise<MemoryCopy[]> {
   const { agent } = target;
   const words = ["look", ...files.map(({ path }) => path)];
@@ -68,7 +66,7 @@ function parseCopy({ agent, format }: MemoryTarget, file: MemoryFile, line: stri
   };
 }
 
-/** Replaces the file that was read with a text, or deletes it when there is none. A conflict changes nothing. */
+/** Deletes the file when there is no text. A conflict changes nothing. */
 export async function replaceFile(
   session: Session,
   agent: Agent,

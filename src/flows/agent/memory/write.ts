@@ -35,7 +35,7 @@ export interface WriteOptions {
   ifDigest?: string | undefined;
 }
 
-/** Replaces a whole file. The text is checked before the host is called. */
+/** The text is checked before the host is called. */
 export async function writeMemory(session: Session, ref: string, options: WriteOptions): Promise<WriteResult> {
   const target = await memoryTarget(session, ref);
   const file = target.file(options.file);
@@ -50,7 +50,6 @@ export async function writeMemory(session: Session, ref: string, options: WriteO
   return options.only ? keepRejected(session, target.agent, file, options.bytes, work) : work();
 }
 
-/** The text of these bytes, if the agent can work with it. */
 export function checkedText({ ui }: Session, target: MemoryTarget, file: MemoryFile, bytes: Uint8Array): string {
   const { resolved, format } = target;
   const { text, notes } = normalizeText(file, bytes);

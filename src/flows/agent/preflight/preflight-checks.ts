@@ -10,7 +10,6 @@ const ok = (id: string, reason: string): Check => ({ id, result: "ok", reason })
 const warn = (id: string, reason: string, fix: string): Check => ({ id, result: "warn", reason, fix });
 const fail = (id: string, reason: string, fix: string): Check => ({ id, result: "fail", reason, fix });
 
-/** Everything that must hold before the first change. */
 export function preflightChecks(installation: Installation, facts: Facts, observation: PreflightObservation): Check[] {
   const { agent } = installation;
   return [
@@ -23,7 +22,7 @@ export function preflightChecks(installation: Installation, facts: Facts, observ
   ];
 }
 
-/** The same without root: checks that need it are skipped. */
+/** Checks that need root are skipped. */
 export function checksWithoutRoot({ agent }: Installation, facts: Facts): Check[] {
   const programs = Object.keys(agent.manifest.requires.programs).map((program) => `program.${program}`);
   const skipped = [...programs, "user", "unit", "port", "reach"];
@@ -45,7 +44,6 @@ function judgeProgram({ agent, packages }: Installation, observation: PreflightO
   return packages ? warn(id, `missing; comes with the package ${name}`, fix) : fail(id, "missing", fix);
 }
 
-/** The Debian packages with the missing programs. */
 export function missingPackages({ programs }: Manifest["requires"], observation: PreflightObservation): string[] {
   const missing = Object.entries(programs).filter(([program]) => !observation.programs.includes(program));
   return [...new Set(missing.map(([, name]) => name))];

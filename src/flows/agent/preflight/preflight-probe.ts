@@ -8,16 +8,13 @@ import { unitOf } from "../../../remote/operations/jobs.js";
 import type { Shell } from "../../../remote/process.js";
 import library from "./preflight.sh?raw";
 
-/** What a host answered about an agent that is to be installed there, or already is. */
 export interface PreflightObservation {
   programs: string[];
-  /** The account with the agent's name. */
   account?: { uid: number; comment: string; home: string };
   /** The group with the agent's name: whether it has members. */
   group?: "used" | "empty";
   /** Its home directory exists. */
   home: boolean;
-  /** A unit with its name, and the user of that unit. */
   unit?: { path: string; user: string };
   /** ActiveState of the agent's unit: `inactive` when there is none. */
   state: string;
@@ -37,7 +34,6 @@ export interface Listener {
   uid: number;
 }
 
-/** An agent that is about to be installed, or installed again. */
 export interface Installation {
   agent: ResolvedAgent;
   /** The comment of the account that clm made; undefined when it made none. */
@@ -47,13 +43,11 @@ export interface Installation {
   /** The port given by the user or the record; without it, the first free one. */
   port?: number | undefined;
   ports: Pick<PortQuestion, "range" | "recorded">;
-  /** Addresses the installer needs. */
   reach: string[];
-  /** Missing packages may be installed. */
   packages: boolean;
 }
 
-/** Probes the host in one exec. The shell must be root's. */
+/** In one exec. The shell must be root's. */
 export function probeHost(root: Shell, installation: Installation, signal: AbortSignal): Promise<PreflightObservation> {
   const { agent, reach } = installation;
   return ask(root, installation, signal, [
@@ -67,7 +61,6 @@ export function probeHost(root: Shell, installation: Installation, signal: Abort
   ]);
 }
 
-/** The installed release, read from its files. */
 export interface Release {
   /** The first line the launcher would print; empty when unknown. */
   version: string;
@@ -77,7 +70,6 @@ export interface Release {
 
 type Account = Pick<Installation, "agent" | "comment">;
 
-/** Reads the installed release in one exec. */
 export async function probeRelease(root: Shell, account: Account, signal: AbortSignal): Promise<Release> {
   const { agent } = account;
   const parts = [ourVersion(agent), sh`probe_commit ${agent.paths.code}`];

@@ -9,7 +9,6 @@ import type { Session } from "../../session.js";
 import { checksWithoutRoot, missingPackages, preflightChecks } from "./preflight-checks.js";
 import { type Installation, type PreflightObservation, probeHost } from "./preflight-probe.js";
 
-/** A host that passed its checks. */
 export interface ReadyHost {
   checks: Check[];
   root: Shell;
@@ -20,16 +19,13 @@ export interface ReadyHost {
   missing: string[];
 }
 
-/**
- * Checks everything that must hold before the first change, in two execs. An unreachable host is a fault of its own; all
- * other problems are reported together.
- */
+/** Uses two execs. An unreachable host is a fault of its own; all other problems are reported together. */
 export async function preflight(session: Session, host: Host, installation: Installation): Promise<ReadyHost> {
   const { now, signal, pool } = session;
   const refusal = `${host.name} is not ready for this agent; nothing was changed`;
   const connection = await pool.connect(host);
   const facts = await readFacts(connection, now, signal);
-  // The recorded way to root may be outdated: the host says which one works today.
+  // The recorded sudo mode may be outdated.
   const root = connection.as("root", facts.sudo);
   const reached = reachedChecks(host, facts);
   const observation = await probeHost(root, installation, signal).catch((error) => {

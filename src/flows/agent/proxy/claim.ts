@@ -10,16 +10,12 @@ import type { Session } from "../../session.js";
 export interface Claim {
   provider: string;
   manifest: Manifest;
-  /** The manifests of every type. */
   types: readonly Manifest[];
   type: ProxyType;
   seen: Pick<ProxyObservation, "ports" | "listeners">;
 }
 
-/**
- * Writes down what is to be, with a port that is the proxy's from now on. It is chosen while nobody else can: another agent may
- * have been given one since the host was looked at.
- */
+/** Chooses and records the port under the lock: another agent may have got one since the host was probed. */
 export async function claim({ hosts }: Pick<Session, "hosts">, agent: Agent, claim: Claim): Promise<AgentRecord> {
   let { record } = agent;
   await hosts.update((fleet) => {
@@ -31,13 +27,12 @@ export async function claim({ hosts }: Pick<Session, "hosts">, agent: Agent, cla
   return record;
 }
 
-/** The same as it would be now. */
 export const withProxy = (agent: Agent, claim: Claim): AgentRecord => ({
   ...agent.record,
   proxy: { provider: claim.provider, port: portFor(agent, claim) },
 });
 
-/** The one it has, unless somebody else took it meanwhile. */
+/** Keeps the current port unless another process has it now. */
 function portFor({ host, name, record }: Agent, { manifest, types, type, seen }: Claim): number {
   const { proxy, ...rest } = record;
   const taken = [...takenPorts(host, name, types).map(({ port }) => port), ...portsOf(manifest, rest)];

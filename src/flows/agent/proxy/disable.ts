@@ -17,7 +17,7 @@ export interface DisableResult {
   changes: Change[];
 }
 
-/** Disable: the proxy's unit is removed from the host. The agent stays logged in. */
+/** The agent stays logged in. */
 export const disableProxy = (session: Session, ref: string): Promise<DisableResult> =>
   withLockedAgent(session, ref, async (found) => {
     const { agent, resolved } = await targetOf(session, hostAndName(found));
@@ -33,7 +33,7 @@ export const disableProxy = (session: Session, ref: string): Promise<DisableResu
     };
     return flow(session, action, async ({ change, record }) => {
       const changes = changesOf(await change(`remove ${unit}`, { root, operations: [absent({ unit })] }));
-      // Last, so that the same command resumes a run that was cut short.
+      // Last, so that the same command resumes an interrupted run.
       const updated = await record("no proxy", () => changeRecord(session, agent, withoutProxy));
       return { agent: updated ? { ...agent, record: updated } : agent, changes };
     });

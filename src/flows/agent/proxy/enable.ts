@@ -32,11 +32,11 @@ export interface EnableResult {
   proxy: AgentProxy;
   /** None when it was enabled before. */
   changes: Change[];
-  /** The service it passes requests on to, in its own words; absent in a dry run. */
+  /** Absent in a dry run. */
   upstream?: string | undefined;
 }
 
-/** Enable: a unit of its own lends the agent's login at a provider on a port of its own, and says that it is logged in. */
+/** A separate unit serves the agent's login at a provider on a port of its own. */
 export const enableProxy = (session: Session, ref: string, wanted: string | undefined): Promise<EnableResult> =>
   withLockedAgent(session, ref, async (found) => {
     const { agent, resolved } = await targetOf(session, hostAndName(found));

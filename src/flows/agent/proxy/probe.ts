@@ -13,7 +13,7 @@ import type { Shell } from "../../../remote/process.js";
 import type { Agent } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 
-/** Looks at an agent's proxy in one exec. */
+/** In one exec. */
 export async function probeProxy(
   { signal, ui }: Session,
   root: Shell,
@@ -28,7 +28,7 @@ export async function probeProxy(
     asking,
     parseProxyObservation(type),
   );
-  // Both are what the agent's program chose to say.
+  // Both are output of the agent's program.
   const plain = (text: string) =>
     ui
       .redact(text)
@@ -41,7 +41,7 @@ export async function probeProxy(
   };
 }
 
-/** Why a unit of that name is not this agent's: it runs as somebody else, so it is another agent's, or another program's. */
+/** A unit of that name that runs as another user belongs to another agent or program. */
 export function strangerIn(
   { user }: ResolvedAgent,
   { runsAs, unit: { LoadState } }: ProxyObservation,
@@ -59,7 +59,7 @@ export function mustBeItsUnit(agent: ResolvedAgent, unit: string, seen: ProxyObs
   });
 }
 
-/** Another agent may be called so that its own unit has that name, and may not have been started yet. */
+/** Another agent's own unit may have that name, and may not have been started yet. */
 export function mustBeNobodysUnit({ host, name }: Agent, unit: string): void {
   const other = Object.keys(host.agents).find((each) => each !== name && host.agents[each]?.unit === unit);
   if (other === undefined) return;

@@ -19,7 +19,7 @@ export interface RunningProxy {
 
 const pause = 300;
 
-/** Waits until its own processes hold its port and it says that it is logged in. Returns what it calls its upstream. */
+/** Waits until its own processes hold its port and it reports a login. Returns the name of its upstream. */
 export async function mustAnswer(session: Session, running: RunningProxy): Promise<string | undefined> {
   const { root, resolved, type, proxy } = running;
   const deadline = Date.now() + type.timeout;
@@ -33,7 +33,6 @@ export async function mustAnswer(session: Session, running: RunningProxy): Promi
 
 export const isServing = (seen: ProxyObservation): boolean => isHeld(seen) && seen.says?.authenticated === true;
 
-/** Waiting longer does not help. */
 const isHopeless = ({ unit: { ActiveState, SubState }, says }: ProxyObservation): boolean =>
   ActiveState === "failed" ||
   ActiveState === "inactive" ||

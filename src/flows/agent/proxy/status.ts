@@ -8,7 +8,6 @@ import { targetOf } from "../target.js";
 import { probeProxy } from "./probe.js";
 import { isServing, notServing } from "./prove.js";
 
-/** The live status of an agent's proxy. */
 export interface ProxyStatus {
   agent: Agent;
   /** As recorded; absent when none is enabled. */
@@ -16,14 +15,12 @@ export interface ProxyStatus {
   /** In systemd's words: `active (running)`; absent when there is no such unit. */
   unit?: string;
   enabled: boolean;
-  /** The processes that listen on its port. */
   holders: { pid: number; user: string; command: string; own: boolean }[];
-  /** As the agent's program reports them. */
+  /** As reported by the agent's program. */
   logins: Login[];
-  /** As the proxy reports them. */
+  /** As reported by the proxy. */
   upstream?: string;
   authenticated?: boolean;
-  /** Why it does not serve although it should. */
   trouble?: Fault;
 }
 

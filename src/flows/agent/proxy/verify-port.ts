@@ -23,10 +23,7 @@ export interface ProxyEndpoint {
   resolved: ResolvedAgent;
 }
 
-/**
- * Connects to the agent's host. Another process on the proxy's port would read what people ask their models, so the owner of
- * each connection is verified before it is used.
- */
+/** Another process on the port could read the conversations, so the owner of each connection is verified. */
 export async function verifyProxyPort(
   session: Session,
   agent: Agent,

@@ -9,7 +9,7 @@ import type { AgentRecord } from "../../../state/agent.js";
 import { type Agent, hostAndName } from "../../../state/agents.js";
 import type { Session } from "../../session.js";
 
-/** Whether the account exists. One that may not be the agent's is a fault, and is not removed. */
+/** One that may not be the agent's is a fault, and is not removed. */
 export async function ownAccountExists(session: Session, connection: Connection, agent: Agent): Promise<boolean> {
   const { user, home, unit, type, mark } = agent.record;
   const host = agent.host.name;
@@ -71,7 +71,7 @@ const closedShell = /\/(nologin|false)$/;
 // Debian gives the ids below to accounts of the system.
 const firstUserId = 1000;
 
-/** Reasons to think that the account of an agent that was taken over, and has no mark, is not the agent's alone. */
+/** Reasons to think that the account of an adopted agent, which has no mark, is not the agent's alone. */
 export function doubtsAbout(
   record: Pick<AgentRecord, "user" | "home" | "unit" | "status"> & { data: string },
   { account, unitUser, data }: AccountObservation,

@@ -22,7 +22,6 @@ import { tarMembers } from "./tar.js";
 
 export interface Backup {
   path: string;
-  /** The names of its files. */
   members: string[];
 }
 
@@ -103,13 +102,11 @@ export async function newestBackup(configDir: string, agent: Agent): Promise<Bac
 }
 
 export const backupDirectory = (configDir: string): string => join(configDir, "backups", "agents");
-
 const stem = ({ host, name }: Agent): string => `${host.name}-${name}-`;
 
 /** `20260131T120000Z`: sorts by time, and is valid in a file name everywhere. */
 const stamp = (time: string): string => time.replace(/[-:]|\.\d+/g, "");
 
-/** The request to backup.py. */
 export function backupRequest({ backup }: Manifest, paths: AgentPaths, { bytes }: Pick<Limits, "bytes">): object {
   const { home, data } = paths;
   const named = namedPaths(paths);

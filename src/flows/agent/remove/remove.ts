@@ -21,7 +21,6 @@ import { ownAccountExists } from "./agent-account.js";
 import { type Backup, backUp, backupDirectory, newestBackup } from "./backup.js";
 
 export interface RemoveOptions {
-  /** Copy the agent's data here first. */
   backup: boolean;
   /** Continue when a part cannot be removed. */
   force: boolean;
@@ -31,13 +30,10 @@ export interface RemoveOptions {
 
 export interface RemoveResult {
   agent: Agent;
-  /** Its data was copied here first, or would be. */
   backedUp: boolean;
   /** May be that of an earlier run which was interrupted. */
   backup?: Backup | undefined;
-  /** What was removed from the host, or would be. */
   changes: Change[];
-  /** What could not be removed, and why. */
   left: string[];
 }
 
@@ -105,7 +101,6 @@ const connect = (session: Session, agent: Agent): Promise<Connection> =>
     throw error.with({ next: [...error.next, forgetLine] });
   });
 
-/** An earlier run was interrupted after it had begun to remove. */
 const isBegun = ({ record }: Agent): boolean => record.status === "removing";
 
 const earlierBackup = async ({ configDir }: Session, agent: Agent): Promise<Backup | undefined> =>
@@ -116,7 +111,6 @@ const at = ({ name, host }: Agent) => ({ host: host.name, name });
 const setRemoving = ({ hosts }: Session, agent: Agent) =>
   recordAgent(hosts, at(agent), (now) => now && { ...now, status: "removing" });
 
-/** The home goes with the account. */
 const withHome =
   ({ record: { user, home } }: Agent) =>
   (change: Change): Change =>
@@ -134,7 +128,7 @@ const orByForce =
     throw error.with({ next: [...error.next, `clm agent remove ${hostAndName(agent)} --force`] });
   };
 
-/** A home whose account somebody else removed is reported and not touched: nothing shows whose it is. */
+/** A home without its account is reported and not touched: its owner is unknown. */
 async function orphanedHome({ signal }: Session, root: Shell, { record: { home, user } }: Agent): Promise<string[]> {
   const { code } = await run(root, sh`test -e ${home}`, { timeout: 30_000, signal });
   return code === 0
@@ -142,7 +136,7 @@ async function orphanedHome({ signal }: Session, root: Shell, { record: { home, 
     : [];
 }
 
-/** The proxy's unit, unless it is somebody else's. Without a proxy no manifest is needed: its type may be unknown by now. */
+/** Without a proxy no manifest is needed: its type may be unknown by now. */
 async function proxyOn(
   session: Session,
   root: Shell,

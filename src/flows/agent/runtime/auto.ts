@@ -17,7 +17,6 @@ import { mustNotBeStopped } from "./enable.js";
 import { desireFor, planIn, preview, type RuntimeTarget, runtimeTarget, settingOf } from "./runtime-target.js";
 
 export interface AutoOptions {
-  /** Also remove what clm wrote to the runtime's files. */
   clean: boolean;
   skipChat: boolean;
 }
@@ -29,13 +28,12 @@ export interface AutoResult {
   changes: Change[];
   proofs: Proof[];
   notes: string[];
-  /** The title of the runtime that it could have. */
   title: string;
 }
 
 const verb = "agent runtime";
 
-/** Auto: the agent runs its turns itself. The runtime's files stay, unless they are to be cleaned. */
+/** The runtime's files stay, unless they are to be cleaned. */
 export const returnToAuto = (session: Session, ref: string, options: AutoOptions): Promise<AutoResult> =>
   withLockedAgent(session, ref, async (found) => {
     const { clean, skipChat } = options;
@@ -69,7 +67,7 @@ export const returnToAuto = (session: Session, ref: string, options: AutoOptions
 const cleaned = ({ agent, resolved, type, runtime, observation }: RuntimeTarget) =>
   runtime.cleaned(resolved, type, ownedNames(agent.record)[runtime.fileIds[0] ?? ""], observation.texts);
 
-/** Removes what clm wrote to the runtime's files; a dry run shows it line by line. */
+/** A dry run shows the changes line by line. */
 async function cleanFiles(target: RuntimeTarget): Promise<Change[]> {
   const { session, agent, root, resolved, salt, type } = target;
   const { files } = cleaned(target);

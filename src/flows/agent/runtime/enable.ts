@@ -40,7 +40,6 @@ import {
 } from "./runtime-target.js";
 
 export interface EnableOptions {
-  /** The runtime's name in the manifest. */
   name: string;
   home?: "shared" | "own" | undefined;
   /** A word for a permission profile, or its name. */
@@ -49,7 +48,6 @@ export interface EnableOptions {
   mirror?: boolean | undefined;
   /** `TASK=PROVIDER[/MODEL]` */
   auxiliary: string[];
-  /** Install the program, unless that version is there. */
   install?: PackageChoice | undefined;
   skipChat: boolean;
 }
@@ -57,7 +55,6 @@ export interface EnableOptions {
 export interface EnableResult {
   agent: Agent;
   title: string;
-  /** The preconditions, and what the program reports afterwards. */
   checks: Check[];
   /** None when it was enabled before. */
   changes: Change[];
@@ -68,10 +65,7 @@ export interface EnableResult {
 
 const verb = "agent runtime";
 
-/**
- * Enable: another program runs the agent's turns. It gets its files first, and must accept them and start everything in them
- * before the agent is restarted to use it; then the agent must answer.
- */
+/** The program must accept its files and start everything in them before the agent is restarted and must answer. */
 export const enableRuntime = (session: Session, ref: string, options: EnableOptions): Promise<EnableResult> =>
   withLockedAgent(session, ref, async (found) => {
     const full = hostAndName(found);
@@ -105,7 +99,7 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
     return flow(session, action, async ({ change, prove }) => {
       const hadProgram = first.report.program !== undefined;
       if (installing) {
-        // Without a program before, the new one stays whatever happens: the same command goes on from there.
+        // Without an earlier program the new one stays: the same command resumes from there.
         const undo = async (executor: Executor, previous: string | undefined) => {
           // An installation that failed has not touched the launcher.
           if (previous === undefined) return undefined;
@@ -162,7 +156,7 @@ export const enableRuntime = (session: Session, ref: string, options: EnableOpti
     });
   });
 
-/** The record with the options; those that are not given stay as they were. */
+/** Options that are not given stay as they were. */
 function draftFor(
   { session, agent, resolved, name, type, runtime }: RuntimeTarget,
   options: EnableOptions,
@@ -181,7 +175,7 @@ function draftFor(
   };
 }
 
-/** The plan with what only the program and the user can tell. Observed again: a package may have been sent meanwhile. */
+/** Observed again: a package may have been sent meanwhile. */
 async function switching(before: RuntimeTarget, asked: AgentRecord, report: RuntimeReport, options: EnableOptions) {
   const { session, agent, resolved, type, name, runtime } = before;
   const { ui, gate } = session;
@@ -200,7 +194,6 @@ async function switching(before: RuntimeTarget, asked: AgentRecord, report: Runt
   return { target, desired, plan, notes: notesOf(target, desired, plan) };
 }
 
-/** What is not as somebody may expect. */
 function notesOf({ type, resolved, runtime }: RuntimeTarget, { record }: Desired, plan: Plan): string[] {
   const { title, lost, untold } = type;
   const tasks = resolved.manifest.auxiliary

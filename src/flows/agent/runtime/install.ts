@@ -16,7 +16,6 @@ import type { RuntimeTarget } from "./runtime-target.js";
 // Seconds for a hundred megabytes over a slow line.
 const timeout = 1800;
 
-/** A pinned version of the program for the machine of an agent. */
 export interface Installation {
   choice: PackageChoice;
   pin: Pin;
@@ -30,10 +29,7 @@ export async function installation(target: RuntimeTarget, choice: PackageChoice)
   return { choice, pin, changes: [change(`${name} ${pin.release} in ${fillPaths(resolved, type.place)}`, "missing")] };
 }
 
-/**
- * Installs it for the agent's user. The host needs no registry, and nothing of it is run as root. Returns the target of the
- * launcher before, or nothing.
- */
+/** The host needs no registry, and nothing runs as root. Returns the launcher's previous target, or "". */
 export async function installRuntime(
   target: RuntimeTarget,
   { choice, pin }: Installation,
@@ -44,7 +40,7 @@ export async function installRuntime(
   return send(target, pin, path, (sent, size) => progress.update(`${inMegabytes(sent)} of ${inMegabytes(size)} MB`));
 }
 
-/** Points the launcher to its former target; without one, removes it. */
+/** Without a target, removes the launcher. */
 export async function switchTo(runtime: RuntimeTarget, target: string): Promise<void> {
   const [answer] = await runScript(runtime, "switch", [target]);
   if (answer !== "switched")
@@ -85,14 +81,13 @@ async function send(
   // A margin for a host that does not end it.
   const late = AbortSignal.timeout((timeout + 60) * 1000);
   const signal = AbortSignal.any([session.signal, late]);
-  const command = commandInSandbox(agent, resolved, { script, words, seconds: timeout });
-  const process = await root.spawn(command, { signal });
+  const process = await root.spawn(commandInSandbox(agent, resolved, { script, words, seconds: timeout }), { signal });
   let sent = 0;
   const file = createReadStream(path).on("data", (chunk) => {
     sent += chunk.length;
     tell(sent, size);
   });
-  // It arrived whole. Without this word, the host removes it again.
+  // The package arrived whole. Without this word, the host removes it again.
   const onReady = () => process.stdin.end("go\n");
   const sending = pipeline(file, process.stdin, { end: false }).catch(() => {});
   const [output] = await Promise.all([collect(process, onReady), sending]);
@@ -129,7 +124,6 @@ const troubles: Record<string, string> = {
 // Characters of output that are kept.
 const maxOutput = 65_536;
 
-/** Collects the output; calls back when it says that it is ready. */
 async function collect(
   { stdout, stderr, done }: Process,
   onReady: () => void,

@@ -16,28 +16,25 @@ import { enableCommand, runtimeTarget } from "./runtime-target.js";
 
 export interface LoginResult {
   agent: Agent;
-  /** The runtime. */
   name: string;
   title: string;
-  /** How the runtime's program is logged in, in its own words; absent when it is not. */
+  /** As the program describes it; absent when it is not logged in. */
   program?: string | undefined;
   /** The program needs no login: its model provider is the user's own. */
   needless: boolean;
-  /** The agent itself is logged in. */
   agentLogin: boolean;
-  /** The logins that were made: of the runtime, of `agent`. */
+  /** The runtime's name, and `agent`. */
   done: string[];
 }
 
 export interface LoginOptions {
   home?: keyof RuntimeType["homes"] | undefined;
-  /** Log the program in with this instead of by a person. */
+  /** Instead of an interactive login. */
   apiKey?: Secret | undefined;
-  /** Lines of the programs on the host, with the code and the address to go to. */
+  /** Output of the programs, with the code and the address to open. */
   onLine: (line: string) => void;
 }
 
-/** Login: the runtime's program and the agent each get a login of their own, and report it. */
 export const loginRuntime = (session: Session, ref: string, options: LoginOptions): Promise<LoginResult> =>
   withLockedAgent(session, ref, async (found) => {
     const target = await runtimeTarget(session, hostAndName(found), { home: options.home });
@@ -93,7 +90,7 @@ export const loginRuntime = (session: Session, ref: string, options: LoginOption
     };
   });
 
-/** Runs a program that talks to a person, or reads an API key on stdin. */
+/** For a program that prompts a person, or reads an API key on stdin. */
 async function runLogin(
   session: Session,
   agent: Agent,

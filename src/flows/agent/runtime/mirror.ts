@@ -7,7 +7,7 @@ import type { Session } from "../../session.js";
 import type { Target } from "../target.js";
 import { desireFor, enableCommand, planIn, runtimeTarget } from "./runtime-target.js";
 
-/** Copies changed memory to the runtime that runs the agent's turns. The memory is written already, so a failure is a warning. */
+/** The memory is written already, so a failure is a warning. */
 export async function mirrorMemory(session: Session, { agent, resolved }: Target): Promise<void> {
   const { ui, signal } = session;
   const { runtime } = agent.record;

@@ -16,7 +16,6 @@ export interface PackageChoice {
   file?: string | undefined;
 }
 
-/** A version for one kind of machine, pinned. */
 export interface Pin {
   release: string;
   /** In the registry. */
@@ -58,7 +57,7 @@ interface PinnedPackage {
   pin: Pin;
 }
 
-/** A file with the pinned bytes; otherwise a fault, and nothing is kept. */
+/** Throws when the bytes are not the pinned ones, and keeps nothing then. */
 export async function packageFor(
   session: Session,
   { name, type, pin }: PinnedPackage,
@@ -105,7 +104,7 @@ async function mustHaveBytes(path: string, { title }: RuntimeType, pin: Pin, fro
   });
 }
 
-/** Fetches it with npm on this machine, from the registry that is set here. Nothing of the package is run. */
+/** Uses npm on this machine, with its registry. Nothing of the package is run. */
 function pack({ signal, env }: Session, name: string, spec: string, directory: string): Promise<void> {
   const words = ["pack", spec, "--pack-destination", directory, "--silent", "--ignore-scripts"];
   return new Promise((done, failed) => {

@@ -12,7 +12,7 @@ const timeout = 300;
 /** Characters of output that are kept. */
 const maxOutput = 4_000_000;
 
-/** Asks a runtime's program on the host, as the service of the target would run it: its user, `.env` and sandbox. */
+/** Runs with the user, `.env` and sandbox of the service. */
 export async function probeRuntime(
   { session, runtime, type }: Pick<RuntimeTarget, "session" | "runtime" | "type">,
   target: Target,
@@ -28,7 +28,7 @@ export async function probeRuntime(
       command: words,
       input: Readable.from([Buffer.from(input)]),
       properties: [`RuntimeMaxSec=${timeout + seconds}`],
-      // For a host that does not end it.
+      // For a host that does not stop it.
       timeout: (timeout + seconds + 30) * 1000,
       onOutput: (_, stream, bytes) => {
         output[stream] = (output[stream] + decoder[stream].decode(bytes, { stream: true })).slice(-maxOutput);

@@ -25,11 +25,9 @@ import { newSalt } from "../salt.js";
 import { targetOf } from "../target.js";
 import { probeRuntime } from "./probe.js";
 
-/** An agent, a runtime it has or could have, and an observation of both. */
 export interface RuntimeTarget {
   session: Session;
   agent: Agent;
-  /** As recorded. */
   resolved: ResolvedAgent;
   name: string;
   type: RuntimeType;
@@ -73,32 +71,28 @@ export async function runtimeTarget(
   return { session, agent, resolved, name, type, runtime, root, observation, salt };
 }
 
-/** The command that enables a runtime. */
 export const enableCommand = (name: string, { ref }: Agent, ...flags: string[]): string =>
   ["clm agent runtime", name, ref, ...flags].join(" ");
 
-/** The runtime that its configuration on the host selects. */
 export const settingOf = ({ runtime, observation, type }: RuntimeTarget): string | undefined =>
   runtime.settingIn(observation.texts.config?.text ?? "", type);
 
 export const desireFor = ({ session, agent }: RuntimeTarget, record: AgentRecord): Promise<Desired> =>
   desire(session, agent, { record });
 
-/** The plan, from what was observed. */
 export const planIn = ({ observation, salt }: RuntimeTarget, desired: Desired): Plan =>
   planFor(desired, observation, { salt, serviceState: recordedServiceState(desired.record) });
 
 export const filesIn = ({ runtime }: Pick<RuntimeTarget, "runtime">, { files }: Plan) =>
   files.filter(({ file }) => runtime.fileIds.includes(file.id));
 
-/** The changes of a plan, without making them: settings files line by line. */
+/** Changes nothing; settings files are shown line by line. */
 export async function preview({ session, root }: RuntimeTarget, plan: Plan): Promise<Change[]> {
   const report = await converge(root, plan.operations, { mode: "check", signal: session.signal });
   const details = { redact: session.ui.redact, secrets: hideSecrets(session), lines: true };
   return changesIn(plan, report).map((change) => withDetails(change, plan, details));
 }
 
-/** What must hold before anything is changed, in the unit that the agent will have. */
 export async function preflight(
   target: RuntimeTarget,
   desired: Desired,

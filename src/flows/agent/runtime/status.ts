@@ -14,11 +14,9 @@ export interface RuntimeStatus {
   /** The runtime it is set to, or could have. */
   name: string;
   type: RuntimeType;
-  /** It is set to that runtime. */
   enabled: boolean;
   /** The runtime in the record. */
   runtime: string;
-  /** The runtime that its configuration on the host selects, if any. */
   setting?: string;
   report: RuntimeReport;
   permissions: string;
@@ -26,7 +24,6 @@ export interface RuntimeStatus {
   checks: Check[];
 }
 
-/** What runs an agent's turns, by its configuration on the host, and how the runtime's program is there. */
 export async function runtimeStatus(session: Session, ref: string): Promise<RuntimeStatus> {
   const target = await runtimeTarget(session, ref);
   const { agent, resolved, name, runtime } = target;
@@ -56,7 +53,6 @@ export async function runtimeStatus(session: Session, ref: string): Promise<Runt
   };
 }
 
-/** Whether the runtime and the agent still have their files, and what the runtime does not get at all. */
 async function driftIn(target: RuntimeTarget, plan: Plan | ManualDifference): Promise<Check[]> {
   const { session, agent, root, runtime, type } = target;
   const id = "drift";

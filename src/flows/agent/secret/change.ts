@@ -29,7 +29,6 @@ export interface SecretResult {
   set: string[];
   forgotten: string[];
   stripped: string[];
-  /** Whether the host has the change. */
   applied: boolean;
   /** The agent is stopped, and was not started. */
   down: boolean;

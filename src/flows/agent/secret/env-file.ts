@@ -25,7 +25,6 @@ export function secretsIn(file: string, text: string): Map<string, Secret> {
 }
 
 const noLine = "it is not NAME=VALUE";
-
 type Refuse = (why: string) => never;
 
 function valueIn(raw: string, refuse: Refuse): string {

@@ -43,7 +43,7 @@ async function* query(session: Session, target: SessionTarget, what: SessionQuer
   }
 }
 
-/** The sessions of an agent, the most recently used first. */
+/** The most recently used first. */
 export async function listSessions(session: Session, ref: string, options: ListOptions): Promise<ChatSession[]> {
   const target = await sessionTarget(session, ref);
   const found: ChatSession[] = [];
@@ -53,7 +53,6 @@ export async function listSessions(session: Session, ref: string, options: ListO
   return found;
 }
 
-/** A session with all its messages. */
 export interface Transcript {
   agent: Agent;
   chat: ChatSession;
@@ -64,7 +63,7 @@ export interface Transcript {
   earlier: Row[];
 }
 
-/** Whole sessions, one after the other: those whose ids begin so, or all. */
+/** Sessions whose ids begin with the prefix, or all. */
 export async function* readTranscripts(
   session: Session,
   ref: string,
@@ -99,7 +98,7 @@ export interface SearchHit {
   message: SessionMessage;
 }
 
-/** Messages that contain all of these words, the latest first. */
+/** Messages that contain all words, the latest first. */
 export async function searchSessions(
   session: Session,
   ref: string,

@@ -8,7 +8,7 @@ import type { Session } from "../../session.js";
 // For connecting, starting Python and a locked database, beyond the wait itself.
 const spareSeconds = 60;
 
-/** Asks an agent to continue a session in a channel. An interrupted wait still yields the outcome. */
+/** An interrupted wait still yields the outcome. */
 export async function* askForChannel(
   session: Session,
   target: Target,

@@ -37,7 +37,7 @@ export function inTheWay(
   return undefined;
 }
 
-/** Why it was not handed over. Any other outcome is that of somebody else's request. */
+/** Any other outcome is that of another request. */
 export function failureIn(asked: ChannelHandoff, { ended = "replaced", error, ...said }: ChannelReply): Fault {
   const { agent, channel, session, wait } = asked;
   const { name, ref } = agent;

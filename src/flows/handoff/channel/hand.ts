@@ -32,7 +32,7 @@ export interface ChannelHandoffResult {
 
 const longestWait = 3600;
 
-/** Moves a session of an agent to one of its channels, by the agent's own means. Undefined after a dry run. */
+/** The agent itself moves the session. Undefined after a dry run. */
 export async function handToChannel(
   session: Session,
   word: string,
@@ -117,7 +117,6 @@ const progressOf = (name: string, { state, joined }: ChannelReply): string =>
       ? `the same request exists already; waiting for ${name}`
       : `waiting for ${name}`;
 
-/** After Ctrl-C: what became of the request. */
 function stopped({ ui, signal }: Session, { agent, channel }: ChannelHandoff, { ended, state }: ChannelReply): unknown {
   if (ended === "taken-back") ui.note("the request was withdrawn: nothing was handed over");
   if (ended === "left-pending") ui.warn("somebody else made the request, so it was left");

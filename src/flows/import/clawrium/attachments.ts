@@ -9,7 +9,7 @@ import { converted, type ImportRow, type Outcome, skipped, without } from "./con
 import type { OldFleet } from "./read-fleet.js";
 import type { OldAgent } from "./shapes.js";
 
-/** An agent's channels and integrations in clm's format. Secrets are by their new name. */
+/** Secrets are by their new name. */
 export interface Attachments {
   channels: Record<string, Record<string, string>>;
   channelSecrets: Record<string, SecretEntry>;
@@ -19,7 +19,7 @@ export interface Attachments {
   rows: ImportRow[];
 }
 
-/** Converts what is attached to an agent; `ref` names the agent in the rows. */
+/** `ref` names the agent in the rows. */
 export function attachmentsOf(old: OldFleet, manifest: Manifest, agent: OldAgent, ref: string): Attachments {
   const attachments: Attachments = {
     channels: {},

@@ -8,7 +8,7 @@ import type { ImportedSecret } from "../../../state/secrets.js";
 import type { KnownType } from "../../provider/types.js";
 import type { OldFleet } from "./read-fleet.js";
 
-/** Something of Clawrium's and what it becomes; without `to` it is skipped. */
+/** Skipped without `to`. */
 export interface ImportRow {
   what: "host" | "agent" | "provider" | "channel" | "integration" | "secret";
   from: string;
@@ -16,7 +16,6 @@ export interface ImportRow {
   remark?: string;
 }
 
-/** What an import is made of. */
 export interface Conversion {
   old: OldFleet;
   manifest: Manifest;
@@ -27,7 +26,6 @@ export interface Conversion {
   hostNames: string[];
 }
 
-/** Clawrium's fleet in clm's format. */
 export interface ConvertedFleet {
   hosts: Host[];
   providers: Record<string, Provider>;
@@ -39,9 +37,7 @@ export interface ConvertedFleet {
   rows: ImportRow[];
 }
 
-/** A row without what it is about. */
 export type Outcome = Pick<ImportRow, "to" | "remark">;
-
 export const skipped = (reason: string): Outcome => ({ remark: `skipped: ${reason}` });
 
 export const converted = (to: string, remarks: string[]): Outcome =>

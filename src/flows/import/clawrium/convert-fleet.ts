@@ -13,7 +13,7 @@ import type { OldHost } from "./shapes.js";
 /** Where both Clawrium and clm keep the key of a host, below their directory. */
 export const keyFile = (keyId: string): string => join("keys", keyId, "xclm_ed25519");
 
-/** Converts Clawrium's fleet to clm's format. Pure: contacts no host, writes nothing. */
+/** Pure: contacts no host, writes nothing. */
 export function convertFleet(conversion: Conversion): ConvertedFleet {
   const { old } = conversion;
   const { byOldName, ...fromProviders } = convertProviders(conversion);

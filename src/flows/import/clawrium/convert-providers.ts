@@ -9,7 +9,6 @@ import type { OldProvider } from "./shapes.js";
 
 /** Providers with their new names, by the name they had. */
 export type ConvertedProviders = Map<string, { name: string; provider: Provider }>;
-
 type Input = Pick<Conversion, "old" | "types" | "now">;
 type Output = Pick<ConvertedFleet, "secrets" | "gone" | "rows"> & { byOldName: ConvertedProviders };
 

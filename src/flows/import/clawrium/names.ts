@@ -2,7 +2,6 @@ import { Fault } from "../../../errors.js";
 import { type HostName, hostNameFrom } from "../../../names.js";
 import type { OldHost } from "./shapes.js";
 
-/** A name that clm accepts, from one that Clawrium accepted. */
 export function validName(text: string): string {
   const made = text
     .toLowerCase()

@@ -17,7 +17,6 @@ import {
   oldSecrets,
 } from "./shapes.js";
 
-/** The texts of Clawrium's files. */
 export interface Texts {
   /** Where they are, for messages. */
   directory: string;
@@ -29,7 +28,6 @@ export interface Texts {
 export const oldFiles = ["hosts.json", "secrets.json", "providers.json", "channels.json", "integrations.json"] as const;
 export type OldFile = (typeof oldFiles)[number];
 
-/** Clawrium's fleet. */
 export interface OldFleet {
   hosts: OldHost[];
   /** By instance key. */
@@ -40,7 +38,6 @@ export interface OldFleet {
   keys: Record<string, string>;
 }
 
-/** An item of one of its lists, or what is wrong with it. */
 export type OldItem<T> = { name: string; entry: T } | { name: string; flaw: string };
 
 /** Parses the files. Throws for an invalid one, with file, position and reason but nothing of its content. */

@@ -3,18 +3,15 @@ import { fixes } from "../../../agents/probe/proof/judge.js";
 import { saysVersion } from "../../../agents/probe/version-line.js";
 import type { ImportedState } from "./observe.js";
 
-/** A difference between an imported agent and what clm would configure. */
 export interface Difference {
   id: "account" | "unit" | "version" | "hardening" | "bind" | "port" | "key" | "env" | "variables";
   differs: string;
-  /** The command that fixes it. */
   fix: string;
 }
 
 export interface Expected {
   /** Digest of the agent's key; undefined when clm has none. */
   key?: string | undefined;
-  /** Other agents of the host with the same port. */
   samePort: string[];
   /** Variables clm would write to `.env`; undefined when that is not known yet. */
   variables?: string[] | undefined;

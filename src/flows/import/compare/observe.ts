@@ -5,11 +5,9 @@ import { askHost } from "../../../remote/ask-host.js";
 import type { Shell } from "../../../remote/process.js";
 import library from "./observe.sh?raw";
 
-/** An agent that Clawrium set up, as found on its host. */
 export interface ImportedState {
   /** Its home, when it has an account. */
   account?: { home: string };
-  /** Properties of its unit. */
   unit: Record<string, string>;
   version: string;
   /** The mode of its `.env`; empty when there is none. */
@@ -22,7 +20,7 @@ export interface ImportedState {
   key: string;
 }
 
-/** Reads the agent's state in one exec. The shell must be root's. */
+/** In one exec. The shell must be root's. */
 export function observeImported(
   root: Shell,
   agent: ResolvedAgent,
