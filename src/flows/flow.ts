@@ -46,10 +46,7 @@ export interface HostChange {
 
 export type Work<T> = (executor: Executor, progress: Progress) => Promise<T>;
 
-/**
- * Takes back a change when a later phase fails, or the change itself half-way: then there is no result. What it returns is
- * added to its line in the fault.
- */
+/** Undoes a change when a later phase fails, or itself (then without a result). Its text is added to the fault. */
 export type Undo<T> = (executor: Executor, result: T | undefined) => Promise<string | undefined>;
 
 /** Changes nothing; throws when a precondition fails. */

@@ -4,10 +4,7 @@ import { own } from "../text/own-property.js";
 import { parseSource } from "./secret-source.js";
 import type { Session } from "./session.js";
 
-/**
- * Redacts, from now on, every secret that clm can read without a prompt, and returns them: anything an agent prints may
- * contain them. Secrets of `cmd:` sources are not fetched for this; they are hidden where they are used.
- */
+/** Agents may print any secret. Redacts all that need no prompt; `cmd:` secrets are hidden where they are used. */
 export function hideSecrets({ secrets, providers, env, ui }: Session): Secret[] {
   const references = Object.values(providers.read().providers).flatMap((each) => Object.values(each.references ?? {}));
   const all = [...secrets.all(), ...references.flatMap((reference) => valueBehind(reference, env) ?? [])];

@@ -10,11 +10,9 @@ export interface MissingProvider {
   flag: string;
 }
 
-type ProviderNames = Pick<AgentRecord, "provider" | "fallbacks" | "auxiliary">;
-
 /** `clm provider remove --force` leaves agents with a provider that does not exist. */
 export function missingProviders(
-  { provider, fallbacks = [], auxiliary = {} }: ProviderNames,
+  { provider, fallbacks = [], auxiliary = {} }: Pick<AgentRecord, "provider" | "fallbacks" | "auxiliary">,
   { providers }: Providers,
 ): MissingProvider[] {
   const all: MissingProvider[] = [

@@ -2,6 +2,7 @@ import { loadType } from "../../agents/manifest/registry.js";
 import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { isLoopback, judge } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
+import type { Proof } from "../../agents/probe/proof/proof.js";
 import { Fault } from "../../errors.js";
 import type { Shell } from "../../remote/process.js";
 import { sharedShell } from "../../remote/shared-shell.js";
@@ -10,7 +11,6 @@ import { mustPass } from "../checks-failed.js";
 import type { Session } from "../session.js";
 import { apiKeyOf, keyRefOf, mustHaveOneKey } from "./api-key.js";
 import { observe } from "./observe.js";
-import type { Proof } from "./prove.js";
 
 export function mustBeInstalled(agent: Agent): void {
   const { name, host, record } = agent;

@@ -18,8 +18,6 @@ import type { Session } from "../session.js";
 import { apiKeyOf, keyRefOf } from "./api-key.js";
 import { observe } from "./observe.js";
 
-export { isProven, type Proof } from "../../agents/probe/proof/proof.js";
-
 export interface ProveOptions {
   chat: boolean;
   /** The reason shown for a skipped chat proof. */

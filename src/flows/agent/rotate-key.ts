@@ -1,5 +1,6 @@
 import type { Change } from "../../agents/plan/change.js";
 import type { ResolvedAgent } from "../../agents/plan/resolved-agent.js";
+import type { Proof } from "../../agents/probe/proof/proof.js";
 import { Fault } from "../../errors.js";
 import type { Secret } from "../../secret.js";
 import { type Agent, agentId, hostAndName } from "../../state/agents.js";
@@ -10,7 +11,6 @@ import { isKey, keyDescription, keyRefOf, mustHaveKey, newKey, nextName, promote
 import { applyChanged, isConfigured, prepareChanged } from "./apply-changed.js";
 import { observe } from "./observe.js";
 import { mustBeInstalled } from "./preconditions.js";
-import type { Proof } from "./prove.js";
 import { type Target, targetOf } from "./target.js";
 
 export interface RotateResult {

@@ -17,10 +17,7 @@ export interface RunOptions {
   awaitAnswer?: boolean;
 }
 
-/**
- * Runs a program on an agent's host, in one exec and in the agent's sandbox, as its Python may be the agent's own. Yields its answers;
- * throws when it breaks off or knows no such session.
- */
+/** One exec, sandboxed: its Python may be the agent's own. Throws when it breaks off or knows no such session. */
 export async function* runHostProgram<Answer extends ProgramAnswer>(
   { pool }: Pick<Session, "pool">,
   { agent, resolved }: Target,

@@ -1,5 +1,6 @@
 import { type Change, changesOf } from "../../agents/plan/change.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
+import type { Proof } from "../../agents/probe/proof/proof.js";
 import { unit } from "../../remote/operations/operation.js";
 import { type Agent, agentId, hostAndName } from "../../state/agents.js";
 import { check, flow, type Phases } from "../flow.js";
@@ -7,7 +8,7 @@ import type { Session } from "../session.js";
 import { withLockedAgent } from "./agent-lock.js";
 import { changeRecord, withDown, withState } from "./agent-record.js";
 import { mustBeInstalled, mustBeReady, mustBeRunnable, mustHold, requiredWithForce } from "./preconditions.js";
-import { type Proof, type ProveResult, proveAndObserve } from "./prove.js";
+import { type ProveResult, proveAndObserve } from "./prove.js";
 
 export interface StartOptions {
   /** Also when onboarding is not complete. */

@@ -21,10 +21,7 @@ export async function straysOf(session: Session, root: Shell, agent: Agent): Pro
   return { count, first: first.map((each) => ({ ...each, command: session.ui.redact(each.command) })) };
 }
 
-/**
- * Ends every process of the agent's user in one pass: a list of them would be outdated before they could be killed. Its proxy
- * is stopped before and started again; commands run by clm agent exec end too.
- */
+/** In one pass: a list would be outdated before the kill. Restarts its proxy; `clm agent exec` commands end too. */
 export async function endStrays(session: Session, agent: Agent): Promise<Operation> {
   const { user, mark } = agent.record;
   // The account of an adopted agent may be a person's, with their own work in it.

@@ -1,5 +1,6 @@
 import { type Change, changesOf } from "../../agents/plan/change.js";
 import { installedOperations } from "../../agents/plan/installed-operations.js";
+import type { Proof } from "../../agents/probe/proof/proof.js";
 import { type Agent, agentId, findAgent, hostAndName } from "../../state/agents.js";
 import { flow } from "../flow.js";
 import type { Session } from "../session.js";
@@ -11,7 +12,6 @@ import { desire } from "./desire.js";
 import { observe } from "./observe.js";
 import { mustBeInstalled, mustHold } from "./preconditions.js";
 import { mustHaveAccount, prepare } from "./prepare.js";
-import type { Proof } from "./prove.js";
 import { targetOf } from "./target.js";
 
 export interface SyncResult {

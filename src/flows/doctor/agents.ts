@@ -58,14 +58,13 @@ const nothing: HostSymptoms = { symptoms: [] };
 async function askSymptoms(session: Session, host: Host, resolvedAgents: ResolvedAgent[]): Promise<HostSymptoms> {
   try {
     const root = await rootOn(session, host);
-    const script = symptomsScript(resolvedAgents);
     const asked = session.now().getTime();
     let answered: number | undefined;
     const heard = () => {
       answered ??= session.now().getTime();
     };
     const asking = { host: host.name, what: "the history of its agents", timeout, signal: session.signal };
-    const { text, fault } = await askHostPartially(root, script, { ...asking, onData: heard });
+    const { text, fault } = await askHostPartially(root, symptomsScript(resolvedAgents), { ...asking, onData: heard });
     const symptoms = symptomsFrom(text, resolvedAgents.length).map((each) => each && withoutSecrets(session, each));
     return { symptoms, clock: clockFrom(text, asked, answered ?? asked), fault };
   } catch (error) {

@@ -49,8 +49,7 @@ export async function doctorAll(session: Session, options: DoctorOptions): Promi
       checkedHosts(session, fleet.hosts, options),
       examined(session, fleet.agents, options),
     ]);
-    const all = [...hosts, ...agents.map((agent) => besideHost(agent, hosts))];
-    return all.map((finding) => cleaned(session, finding));
+    return [...hosts, ...agents.map((agent) => besideHost(agent, hosts))].map((finding) => cleaned(session, finding));
   };
   const theirs = await diagnoseAndRepair(examine, (findings) =>
     options.fix ? repairAgents(session, findings, options.parallel) : undefined,

@@ -10,10 +10,8 @@ import type { SecretOwner } from "../../state/secret-owner.js";
 import { missingProviders } from "../agent/missing-providers.js";
 import type { Session } from "../session.js";
 
-type Id = keyof typeof machineChecks;
-
 export function checkMachine(session: Session): Check[] {
-  const judges: Record<Id, (session: Session) => Verdict> = {
+  const judges: Record<keyof typeof machineChecks, (session: Session) => Verdict> = {
     "config.dir": checkDirectory,
     "config.files": checkFiles,
     "config.state": checkState,

@@ -40,10 +40,7 @@ export interface ObservedAgent {
 
 const maxTimeout = 60_000;
 
-/**
- * What configure would change, for all agents of a host at once: the same operations in check mode, as one list. With the salt
- * of the observations, variables of `.env` that differ are named.
- */
+/** Checks all agents of a host as one list. With the salt of the observations, differing `.env` variables are named. */
 export async function driftOnHost(
   session: Session,
   root: Shell,

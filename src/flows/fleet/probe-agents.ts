@@ -175,10 +175,7 @@ function withoutSecrets(
   };
 }
 
-/**
- * A quick probe of agents that were fully probed before. Returns undefined for an agent that has changed and needs a full
- * probe. No key is sent, so that watching leaves no refused keys in the agents' logs.
- */
+/** Undefined: the agent changed and needs a full probe. No key is sent, because agents log refused keys. */
 export async function quickProbeOn(
   session: Session,
   before: readonly AgentStatus[],

@@ -28,10 +28,7 @@ interface Watched {
   whole: number;
 }
 
-/**
- * Probes agents until the session is stopped. Hosts are independent, so that a slow one delays no other, and connections are
- * kept. Most probes are quick ones; a full one follows every change, and runs once a minute.
- */
+/** Hosts are independent: a slow one delays no other. A full probe follows every change, and runs once a minute. */
 export async function watchAgents(session: Session, watching: WatchOptions): Promise<void> {
   const { choose, every, tell, round } = watching;
   const { signal, now } = session;

@@ -14,10 +14,7 @@ import { summaryOf } from "./summary.js";
 import type { HandoffTarget } from "./target.js";
 import { turnIn } from "./turn.js";
 
-/**
- * The phases of a handoff: write the conversation to the target, have the target prove that it read it, remove the proof. Until it
- * is proven, any failure removes all of it again, also Ctrl-C. Nothing happens in a dry run.
- */
+/** Until the target has proven that it read the conversation, any failure, also Ctrl-C, removes everything again. */
 export async function move(
   { change, prove, record }: Phases,
   session: Session,

@@ -10,10 +10,7 @@ import { turnIn } from "./turn.js";
 
 const mostPieces = 40;
 
-/**
- * The target itself summarises the earlier messages piece by piece, each in a session of its own that is removed at the end. Their ids
- * begin with that of the handoff, so that removing the handoff removes them too.
- */
+/** The target summarises in sessions whose ids begin with the handoff's: removing the handoff removes them too. */
 export async function summaryOf(session: Session, target: HandoffTarget, id: string, split: Split): Promise<string> {
   const { agent } = target;
   const longestSummary = summaryLength(target);

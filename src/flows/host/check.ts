@@ -78,9 +78,7 @@ const ownRequirements: HostRequirements = {
   disk_min_mb: 200,
 };
 
-type FactCheck = { id: string; judge: (facts: Facts, requires: HostRequirements) => Omit<Check, "id"> };
-
-const factChecks: FactCheck[] = [
+const factChecks: { id: string; judge: (facts: Facts, requires: HostRequirements) => Omit<Check, "id"> }[] = [
   {
     id: "system.os",
     judge: ({ os, os_version, os_name }, { systems }) =>

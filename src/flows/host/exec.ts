@@ -82,10 +82,7 @@ export async function execOnHosts(
   return (await session.gate.pass(action, () => Promise.all(atMost(parallel, hosts, askAndTell)), outcomeOf)) ?? [];
 }
 
-/**
- * Our signals do not reach a root process, so a dead man's switch on stdin ends the command and everything it started when
- * clm stops or the connection is lost.
- */
+/** Signals do not reach a root process, so the command ends when stdin does: clm stopped or the connection was lost. */
 function leashed(command: string): string {
   return sh`exec 3<&0
 setsid /bin/sh -c ${command} </dev/null 3<&- &

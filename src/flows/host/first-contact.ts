@@ -26,10 +26,7 @@ export interface FirstContact {
   approved: Map<string, HostKey>;
 }
 
-/**
- * Connects to a host whose key may be unknown. An unknown key ends the connection before any login; once it is approved,
- * we connect again and require that key, so the approved key is the key we log in to.
- */
+/** An unknown key ends the connection before any login; the approved key is then required on a new connection. */
 export async function connectFirstTime(
   session: Session,
   target: Target,

@@ -4,10 +4,7 @@ import { run } from "../../remote/run.js";
 import { isLoopback } from "./loopback.js";
 import { maxBytes, type ServiceFailure, type ServiceQuery, type ServiceResponse } from "./query.js";
 
-/**
- * Sends the request from a host, with curl. It is passed on stdin: every user of the host can read arguments. `-q` ignores
- * the user's curlrc, which may follow redirects or write a log.
- */
+/** With curl, on stdin because arguments are public. `-q`: the user's curlrc may follow redirects or write a log. */
 export async function requestFromHost(
   host: Shell,
   query: ServiceQuery,

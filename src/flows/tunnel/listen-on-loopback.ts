@@ -16,10 +16,7 @@ export interface PortChoice {
   next: string;
 }
 
-/**
- * Listens on 127.0.0.1 only: clients get the rights of the user who runs clm. Sockets are handed over paused, so that no byte
- * is lost while they wait.
- */
+/** Only 127.0.0.1: clients get the rights of clm's user. Sockets are paused, so that no byte is lost meanwhile. */
 export async function listenOnLoopback(
   { port, preferred, next }: PortChoice,
   take: (socket: Socket) => void,

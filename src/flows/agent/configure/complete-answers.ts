@@ -23,8 +23,6 @@ export interface CompleteAnswers {
   tests: Record<string, Check>;
 }
 
-type Stages = ReturnType<typeof stagesTo>;
-
 /** Completes the answers of flags and a file at prompts, fetches secrets, tests and renders. */
 export async function completeAnswers(
   session: Session,
@@ -38,7 +36,7 @@ export async function completeAnswers(
   const stages = stagesTo(resolved.manifest, agent.record, given, request.stage);
   const fetch = secretFetcher(session);
 
-  const complete = async (current: Agent, which: Stages): Promise<CompleteAnswers> => {
+  const complete = async (current: Agent, which: ReturnType<typeof stagesTo>): Promise<CompleteAnswers> => {
     const { record } = current;
     const changes = await interview(session, given, { resolved, record, stages: which, named: request.stage });
     const draft = draftOf(resolved, session.providers.read(), record, changes);

@@ -41,8 +41,6 @@ export interface ConfigureResult {
   afterwards: string[];
 }
 
-const verb = "agent configure";
-
 /** Everything that can be refused is refused before anything changes; run again, it resumes where it stopped. */
 export const configureAgent = (session: Session, ref: string, request: ConfigureRequest): Promise<ConfigureResult> =>
   withLockedAgent(session, ref, async (locked) => {
@@ -63,11 +61,10 @@ export const configureAgent = (session: Session, ref: string, request: Configure
     const prepared = await prepare(session, agent, { ...desired, record }, { port: changes.port, connections: true });
     if (!request.allowRemoval) mustNotDrop(agent, prepared.plan, session.gate.dryRun ? session.ui : undefined);
     const { validate: validates, skipChat } = request;
-    const forget = forgotten(resolved, agent.record, record);
     const applied = await apply(session, prepared, {
-      verb,
+      verb: "agent configure",
       secrets,
-      forget,
+      forget: forgotten(resolved, agent.record, record),
       validate: validates,
       skipChat,
       connections: true,

@@ -3,6 +3,7 @@ import type { Manifest, StageName } from "../../../agents/manifest/manifest.js";
 import type { ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { isProven, type Proof } from "../../../agents/probe/proof/proof.js";
 import type { AgentRecord, OnboardingState } from "../../../state/agent.js";
+import { defined } from "../../../text/defined.js";
 import { isBefore } from "../agent-record.js";
 import { answersGiven, type Changes, without } from "./changes.js";
 
@@ -50,10 +51,9 @@ export function withProvider(
   const rest = without(record, ["provider", "model", "fallbacks", "auxiliary"]);
   const before = without(record.onboarding.stages, ["validate"]);
   const stages = { ...before, providers: { result: "complete" as const, at: now.toISOString() } };
-  const given = Object.fromEntries(Object.entries(answers).filter(([, value]) => value !== undefined));
   const { state } = record.onboarding;
   const next = state === "ready" ? "validate" : state === "providers" ? "identity" : state;
-  return { ...rest, ...given, onboarding: { state: next, stages } };
+  return { ...rest, ...defined(answers), onboarding: { state: next, stages } };
 }
 
 interface Outcome {

@@ -10,10 +10,7 @@ import { keyRefOf, mustHaveOneKey } from "../api-key.js";
 import { desire } from "../desire.js";
 import { isMerelyStopped, proveAndObserve } from "../prove.js";
 
-/**
- * Validate: proves the running agent, and changes nothing on the host. Refused when its latest settings are not on the host. A stopped
- * agent keeps its earlier proofs: it may be started again.
- */
+/** Changes nothing on the host; refused when its settings are outdated. A stopped agent keeps its earlier proofs. */
 export async function validate(
   session: Session,
   agent: Agent,

@@ -99,15 +99,15 @@ export async function execIn(session: Session, target: Target, leash: Leash, ord
   const env = leash.hasEnv(target);
   const connection = await session.pool.connect(agent.host);
   const proof = newNonce();
-  const words = announced(proof, wordsOf(order.command));
-  const unit = {
+  const run = transientUnit({
     resolved,
     unit: leash.unit(),
     sign: leash.sign,
     env,
     ...(order.properties && { properties: order.properties }),
-  };
-  const run = transientUnit({ ...unit, streams: "pipe", words });
+    streams: "pipe",
+    words: announced(proof, wordsOf(order.command)),
+  });
   const script = `${chownPipes(resolved.user)}\n${run}\n`;
   // The command goes on stdin: sudo writes its arguments into the host's log.
   const late = order.timeout === undefined ? [] : [AbortSignal.timeout(order.timeout)];

@@ -1,5 +1,4 @@
-# Checks accounts, and ends every unit when clm or its connection is gone. POSIX sh, run as root. Each answer is a line
-# that begins with the nonce.
+# POSIX sh, run as root: ends every unit when clm or its connection is gone. Each answer is a line after the nonce.
 
 LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin

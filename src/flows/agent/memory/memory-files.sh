@@ -1,7 +1,5 @@
-# The host's side of an agent's memory. It runs with the rights of the agent's user and no others: whatever that user
-# put in the place of a file or a directory, nothing is read or written here that the user could not.
-#
-# Answers are lines on stdout; what is to be written comes on stdin.
+# Runs with the rights of the agent's user: a link planted by that user leads nowhere that the user could not go.
+# Answers are lines on stdout; the text to write comes on stdin.
 umask 077
 largest=1048576
 

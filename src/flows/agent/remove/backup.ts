@@ -36,10 +36,7 @@ export interface Limits {
 
 const usual: Limits = { bytes: 4e9, seconds: 3600, silence: 120 };
 
-/**
- * Copies the data of an agent to this machine and verifies the copy; undefined when there is nothing to keep. Files with
- * secrets are left out: clm's are in secrets.json, and the agent's own logins have to be repeated.
- */
+/** Undefined when there is nothing to keep. Files with secrets are left out: the agent has to log in again. */
 export async function backUp(
   session: Session,
   root: Shell,
@@ -109,14 +106,12 @@ const stamp = (time: string): string => time.replace(/[-:]|\.\d+/g, "");
 
 export function backupRequest({ backup }: Manifest, paths: AgentPaths, { bytes }: Pick<Limits, "bytes">): object {
   const { home, data } = paths;
-  const named = namedPaths(paths);
-  const inside = relative(home, data);
   return {
     largest: bytes,
-    bundled: fill(backup.bundled, named) ?? "",
+    bundled: fill(backup.bundled, namedPaths(paths)) ?? "",
     roots: [
       { path: data, prefix: "", without: backup.without },
-      { path: home, prefix: "home/", without: [...backup.home_without, `/${inside}`] },
+      { path: home, prefix: "home/", without: [...backup.home_without, `/${relative(home, data)}`] },
     ],
   };
 }

@@ -1,5 +1,4 @@
-# Installs the program of a runtime for the agent's user. POSIX sh, run as that user: install, switch or prune. The old version
-# stays until the new one is complete and has printed its version.
+# POSIX sh, run as the agent's user. The old version stays until the new one is complete and has printed its version.
 set -eu
 umask 022
 action=$1 place=$2 launcher=$3

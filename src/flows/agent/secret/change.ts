@@ -1,4 +1,5 @@
 import type { Change } from "../../../agents/plan/change.js";
+import type { Proof } from "../../../agents/probe/proof/proof.js";
 import type { Secret } from "../../../secret.js";
 import { type Agent, findAgent, hostAndName, recordAgent, secretOwner } from "../../../state/agents.js";
 import { defined } from "../../../text/defined.js";
@@ -8,7 +9,6 @@ import { withAgentLock } from "../agent-lock.js";
 import { withState } from "../agent-record.js";
 import { applyChanged, mustBeConfigured, prepareChanged } from "../apply-changed.js";
 import { mustBeInstalled } from "../preconditions.js";
-import type { Proof } from "../prove.js";
 import { type Target, targetOf } from "../target.js";
 
 /** Values by name; undefined removes a secret. */

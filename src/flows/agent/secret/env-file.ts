@@ -1,10 +1,7 @@
 import { Fault } from "../../../errors.js";
 import { Secret } from "../../../secret.js";
 
-/**
- * Parses the secrets of a `.env` file. Readers of such files disagree: only lines that all of them read alike are accepted; a fault
- * names the line, never its text.
- */
+/** Accepts only lines that all readers of `.env` files read alike. A fault names the line, never its text. */
 export function secretsIn(file: string, text: string): Map<string, Secret> {
   const found = new Map<string, Secret>();
   for (const [index, line] of text

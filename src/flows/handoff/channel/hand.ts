@@ -69,11 +69,10 @@ export async function handToChannel(
       ? `Give up what ${agent.name} began for ${before.platform ?? "a channel"}? If it is still working on it, the two may mix.`
       : `Let everybody on ${channel} read what was said in ${before.id} (${before.title ?? "without a title"}, ${before.messages ?? 0} messages)?`,
   };
-  const detail = { session: before.id, channel };
   const result = await session.gate.pass(
     action,
     () => hand(session, asked, reset),
-    () => ({ result: "ok", detail }),
+    () => ({ result: "ok", detail: { session: before.id, channel } }),
   );
   return result && { ...told, result };
 }

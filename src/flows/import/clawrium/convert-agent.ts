@@ -117,14 +117,12 @@ function ownSecrets({ manifest }: Conversion, buckets: Record<string, Bucket>, a
   return { secrets: { ...secrets, ...attachments.channelSecrets }, dropped: [...dropped] };
 }
 
-type ModelChoice = Pick<AgentRecord, "provider" | "model" | "auxiliary">;
-
 /** Early versions of Clawrium have one provider per agent, later ones one per role. */
 function modelsOf(
   { manifest }: Conversion,
   old: OldAgent,
   providers: ConvertedProviders,
-): { choice: ModelChoice; remarks: string[] } {
+): { choice: Pick<AgentRecord, "provider" | "model" | "auxiliary">; remarks: string[] } {
   const remarks: string[] = [];
   const choose = (name: string, model: string | undefined) => {
     const found = providers.get(name);
