@@ -54,9 +54,8 @@ export const check = <T>(session: Session, title: string, work: (progress: Progr
   withProgress(session.ui, title, work);
 
 /**
- * Runs the phases of `body`. The first change or record opens the gate for all of them; a verb that only proves leaves no
- * audit entry. When something fails, changes are undone in reverse order, unless the user pressed Ctrl-C: then the same
- * command resumes. `detail` is kept in the audit log.
+ * The first change or record opens the gate for all phases; a verb that only proves leaves no audit entry. A failure
+ * undoes changes in reverse order, except Ctrl-C: then the same command resumes. `detail` is kept in the audit log.
  */
 export async function flow<T>(
   session: Session,

@@ -35,7 +35,7 @@ const unnamed: SecretLabel = { what: "the secret", flag: "--secret NAME=env:VARI
 const largest = 64 * 1024;
 const commandTimeout = 60_000;
 
-/** `env:NAME`, `file:PATH`, `cmd:COMMAND`, `-` or `prompt`. Anything else may be the secret itself and is not quoted. */
+/** `env:NAME`, `file:PATH`, `cmd:COMMAND`, `-` or `prompt`. Other text may be the secret itself and is not quoted. */
 export function parseSource(text: string): SecretSource {
   if (text === "-") return { kind: "stdin" };
   if (text === "prompt") return { kind: "prompt" };

@@ -47,9 +47,8 @@ export function providersBehind({ providers }: Pick<Session, "providers">, recor
 }
 
 /**
- * An agent becomes ready when every proof passed and no stage is open. After a failure, or when another clm changed a provider
- * meanwhile, it goes back to validate. A ready agent with an unchanged digest stays ready when only external services fail: it may
- * be started while its provider is down.
+ * Ready when every proof passed and no stage is open; validate after a failure or a provider change by another clm. An
+ * unchanged agent stays ready when only external services fail: it may be started while its provider is down.
  */
 export async function recordProofs(
   session: Session,
@@ -108,7 +107,7 @@ const order: OnboardingState[] = ["providers", "identity", "channels", "validate
 export const isBefore = (state: OnboardingState, other: OnboardingState): boolean =>
   order.indexOf(state) < order.indexOf(other);
 
-/** Resets onboarding to `state` because the proofs are no longer valid. An agent that is not that far yet keeps its state. */
+/** Resets onboarding to `state`: the proofs are no longer valid. An agent that is not that far yet keeps its state. */
 export function withState(record: AgentRecord, state: "providers" | "validate"): AgentRecord {
   if (isBefore(record.onboarding.state, state)) return record;
   const { [state]: _, validate: __, ...stages } = record.onboarding.stages;

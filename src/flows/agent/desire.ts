@@ -14,7 +14,7 @@ export interface Desired extends DesiredState {
   keyPending: boolean;
 }
 
-/** The desired state of an agent, optionally with a new record or secrets. Refuses everything that can be refused without the host. */
+/** Refuses everything that can be refused without the host. */
 export async function desire(
   session: Session,
   agent: Agent,

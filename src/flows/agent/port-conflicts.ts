@@ -38,7 +38,7 @@ export function portFor(
   throw new Fault("in-use", `${objection}; nothing was changed`, { next: typedAgain(argv, "--port", "auto") });
 }
 
-/** A channel's port must not be the port of the agent's API, of its proxy or of another agent. A new port must be free on the host. */
+/** No channel may have the port of the agent's API, its proxy or another agent. A new port must be free on the host. */
 export function mustHaveOwnPorts(
   { argv }: Session,
   agent: Agent,

@@ -61,7 +61,7 @@ export async function mustBeRunnable(
   return { root, observation };
 }
 
-/** The proofs that an agent started with --force must pass: it may be unable to answer, but its API must not be open. */
+/** With --force the agent may be unable to answer, but its API must not be open. */
 export function requiredWithForce(proofs: Proof[], { answers, listeners }: Observation): Proof[] {
   const answered = (status = 0) => status !== 0;
   const must: Partial<Record<Proof["id"], boolean>> = {

@@ -135,8 +135,8 @@ export function isMerelyStopped({ proofs, observation }: ProveResult): boolean {
 }
 
 /**
- * Redacts the messages of the agent and its model before they are shortened: half a secret is not recognised. Only the header that
- * is shown is redacted: the others are compared, and a secret may be any word.
+ * Redacts messages before they are shortened: half a secret is not recognised. Only the header that is shown is
+ * redacted: the others are compared, and a secret may be any word.
  */
 function withoutSecrets(
   ui: Session["ui"],

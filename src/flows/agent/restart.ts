@@ -12,7 +12,7 @@ export interface RestartOptions extends StartOptions {
   now: boolean;
 }
 
-/** Restart: everything is checked before the agent is stopped, so that one that could not come up again keeps running. */
+/** Everything is checked before the stop, so that an agent that could not start again keeps running. */
 export const restartAgent = (session: Session, ref: string, { force, now }: RestartOptions): Promise<StartResult> =>
   withLockedAgent(session, ref, async (agent) => {
     const { root } = await mustBeStartable(session, agent, "restart", force);

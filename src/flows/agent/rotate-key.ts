@@ -23,10 +23,7 @@ export interface RotateResult {
   proofs: Proof[];
 }
 
-/**
- * Rotate-key: the agent has a new key and refuses the old one. The new key is stored beside the old one before the host gets it, and
- * replaces it once the host has it: after a kill at any point, the same command finishes with a key that both sides know.
- */
+/** The new key is kept beside the old one until the host has it: after a kill at any point the same command resumes. */
 export function rotateKey(session: Session, ref: string): Promise<RotateResult> {
   return withLockedAgent(session, ref, async (agent) => {
     const target = await targetOf(session, hostAndName(agent));

@@ -36,8 +36,8 @@ export interface AgentScript {
 }
 
 /**
- * Runs a script on the host as the agent's user, in one exec, and returns its lines. Not as root: a link in the agent's directories
- * could lead anywhere. It runs outside the sandbox, so it may call only programs of the system; for others use `commandInSandbox`.
+ * Returns the lines of the script. Not as root: a link in the agent's directories could lead anywhere. It runs outside
+ * the sandbox, so it may call only programs of the system; for others use `commandInSandbox`.
  */
 export async function runAsAgent(session: Session, agent: Agent, program: AgentScript): Promise<string[]> {
   const { host } = agent;
@@ -65,9 +65,8 @@ function commandAs({ record }: Agent, { script, words }: Pick<AgentScript, "scri
 const commentOf = ({ mark }: Agent["record"]): string => (mark ? accountComment(mark) : "");
 
 /**
- * A command for root that runs a script as the agent's user in the sandbox of its service, with the system's PATH. It prints
- * `no-user` or `stranger` when the account is missing or not the agent's. Everything it started is killed when it ends, and
- * at the latest after so many seconds.
+ * A command for root, with the system's PATH. It prints `no-user` or `stranger` when the account is missing or not the
+ * agent's. Everything it started is killed when it ends, and at the latest after `seconds`.
  */
 export function commandInSandbox(
   { record }: Agent,

@@ -74,9 +74,8 @@ const notFailed = (name: string) =>
   });
 
 /**
- * Kills a unit without waiting for running model calls. `stop` comes first, so that systemd does not start it again. The
- * agent's data survives: SQLite rolls an unfinished write back, and files are replaced by rename. Not an operation,
- * because operations on a host wait for each other, and a stop that was left by Ctrl-C still waits there.
+ * `stop` comes first, so that systemd does not start the unit again. The agent's data survives: SQLite rolls back, and
+ * files are replaced by rename. Not an operation: those wait for each other, and a stop left by Ctrl-C still waits.
  */
 export async function killUnit({ signal }: Session, root: Shell, name: string): Promise<void> {
   const script = sh`systemctl stop --no-block -- ${name}; systemctl kill --signal=SIGKILL -- ${name}`;

@@ -26,7 +26,7 @@ export interface VerifyOptions {
   probeTimeout?: number;
 }
 
-/** Connects to the agent's host. The owner of the port is checked for each connection, before anything is sent on it. */
+/** The owner of the port is checked for each connection, before anything is sent on it. */
 export async function verifyPortOwner(
   session: Session,
   agent: Agent,

@@ -1,7 +1,7 @@
 import { type LastChats, openChats } from "../../state/chats.js";
 import type { Session } from "../session.js";
 
-/** Updates what `clm chat --last` continues. A failure is only warned about: it must not cost an answer or stop a verb half-way. */
+/** Updates what `clm chat --last` continues. A failure is only a warning: it must not cost an answer or stop a verb. */
 export async function keepLast(
   { configDir, ui }: Pick<Session, "configDir" | "ui">,
   change: (chats: LastChats) => Promise<void>,

@@ -153,8 +153,8 @@ const tooSlow = ({ name }: Host, timeout: number, some: boolean): Fault =>
   });
 
 /**
- * Redacts what the agent says, before it is shortened. Expected words stay: a secret may be any word, and with `connected`
- * redacted a channel would be judged by the wrong state.
+ * Redacts output before it is shortened. Expected words stay: a secret may be any word, and with `connected` redacted a
+ * channel would be judged by the wrong state.
  */
 function withoutSecrets(
   ui: Pick<Ui, "redact">,

@@ -5,7 +5,7 @@ import { type Agent, hostAndName } from "../../state/agents.js";
 import { findGatewayKey, gatewayKeyStore } from "../../state/gateway-keys.js";
 import type { Session } from "../session.js";
 
-/** The key must be live, and may talk with both ends. */
+/** The key must be live and allowed to talk with both ends. */
 export function mustBeAllowed({ configDir, now }: Session, word: string, agents: readonly Agent[]): GatewayKey {
   const key = findGatewayKey(gatewayKeyStore(configDir).read(), word);
   const state = stateOf(key, now());

@@ -90,7 +90,7 @@ export async function closeSource(session: Session, from: Handoff["from"], last:
 const comesLate = 2000;
 const rounds = 5;
 
-/** Removes a handoff from its target until nothing comes back, and then its record. Anything later is removed by the next handoff. */
+/** Removes a handoff until nothing comes back, then its record. The next handoff removes anything later. */
 export async function forget(session: Session, { id, to }: Handoff, signal: AbortSignal): Promise<void> {
   const target = agentAt(session, to);
   for (let round = 0; round < rounds; round++) {

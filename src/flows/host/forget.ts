@@ -2,7 +2,7 @@ import { unpin } from "../../remote/host-keys/pins.js";
 import { keepLast } from "../chat/last.js";
 import type { Session } from "../session.js";
 
-/** Drops a host's secrets, last conversations, pin and record. The record goes last, so that an interrupted run can be repeated. */
+/** The record goes last, so that an interrupted run can be repeated. */
 export async function forgetHost(session: Session, name: string): Promise<void> {
   const { configDir, secrets, hosts, withFleetLock } = session;
   await withFleetLock(async () => {

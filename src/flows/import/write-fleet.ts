@@ -9,7 +9,7 @@ import type { ContactedHost } from "./contact-hosts.js";
 import type { ImportPlan } from "./import-plan.js";
 import type { Source } from "./source.js";
 
-/** Writes the plan, hosts.json last: until then there is no new host, and the same command finishes an interrupted run. */
+/** hosts.json goes last: until then there is no new host, and the same command finishes an interrupted run. */
 export async function writeFleet(
   session: Session,
   plan: ImportPlan,

@@ -9,7 +9,7 @@ import { cachePath, dropFromCache, keepInCache, readCache } from "./cache.js";
 import { type Opened, openSource, type Timeouts } from "./open.js";
 
 export interface Installer {
-  /** Its path in the cache. `bytes`, which were checked, are what is sent to a host. */
+  /** In the cache. Hosts get `bytes`, which were checked. */
   path: string;
   bytes: Buffer;
   sha256: string;

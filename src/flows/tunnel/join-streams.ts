@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** When the SSH connection is gone (`isOpen`), the answer was cut: the local side gets a reset, not a clean end. */
+/** When the SSH connection is gone (`!isOpen()`), the answer was cut: the local side gets a reset, not a clean end. */
 export function joinStreams(local: Socket, remote: Duplex, isOpen: () => boolean): void {
   local.setNoDelay(true);
   local.on("error", () => {});

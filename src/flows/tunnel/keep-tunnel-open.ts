@@ -41,7 +41,7 @@ const temporary: readonly FaultName[] = [
   "not-ready",
 ];
 
-/** Forwards a local port to a port of a host until stopped. Reconnects with growing pauses, and verifies the endpoint each time. */
+/** Until stopped. Reconnects with growing pauses, and verifies the endpoint each time. */
 export async function keepTunnelOpen(options: TunnelOptions): Promise<void> {
   const { local, connect, tell, signal, timeout = 5000, pauses = { first: 500, longest: 15_000 } } = options;
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));

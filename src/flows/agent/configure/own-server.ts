@@ -1,7 +1,7 @@
 import { Fault } from "../../../errors.js";
 import { hasSecret, isLiteral, isSecretName } from "../../../secret-shapes.js";
 
-/** A custom MCP server is recorded in plain text, so it refers to secrets as `${NAME}`. The fault names the path, never the value. */
+/** Recorded in plain text, so it refers to secrets as `${NAME}`. The fault names the path, never the value. */
 export function mustHoldNoSecret(server: Record<string, unknown>, where: string, path: string): void {
   const at = pathOfSecret(server, where);
   if (at === undefined) return;

@@ -24,9 +24,8 @@ export interface Interview {
 }
 
 /**
- * Prompts for missing answers. Without a terminal each question is a fault that names its flag. Optional questions are asked only
- * when no flag or file gave any answer, or for the stage of `--stage` when it has none: `configure --provider echo` must not prompt
- * on a terminal.
+ * Without a terminal each question is a fault that names its flag. Optional questions are asked only when no flag or
+ * file gave any answer, or for the stage of `--stage` when it has none: `configure --provider echo` must not prompt.
  */
 export async function interview(session: Session, changes: Changes, about: Interview): Promise<Changes> {
   const { fields, secrets } = changes.settings;

@@ -1,4 +1,4 @@
-# POSIX sh, run as root: ends every unit when clm or its connection is gone. Each answer is a line after the nonce.
+# POSIX sh, run as root: ends every unit when clm or its connection is gone. Answers begin with the nonce.
 
 LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin

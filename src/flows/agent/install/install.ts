@@ -108,7 +108,7 @@ const setInstalled = (session: Session, { host, options: { name } }: InstallPlan
     installed_at: now.installed_at ?? session.now().toISOString(),
   }));
 
-/** The record to begin with. A unit that changes has to be proven again, and an installer that runs is not recorded yet. */
+/** A changed unit has to be proven again, and an installer that runs is not recorded yet. */
 function draftFor(plan: InstallPlan, differences: Change[], installer: Installer | undefined): AgentRecord {
   const unit = unitOperation(resolvedFrom(plan, plan.draft), 0).id;
   const changesProven = plan.draft.onboarding.state === "ready" && differences.some(({ what }) => what === unit);

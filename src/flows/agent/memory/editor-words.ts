@@ -10,7 +10,7 @@ export function editorWords(env: NodeJS.ProcessEnv): string[] {
 // A word consists of quoted text, escaped characters and plain text.
 const piece = /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)/sy;
 
-/** Splits a command line as a shell would, by quotes and backslashes only; undefined when a quote is not closed. */
+/** Splits a command line as a shell would, by quotes and backslashes only; undefined when it is incomplete. */
 export function wordsIn(line: string): string[] | undefined {
   const words: string[] = [];
   let at = 0;

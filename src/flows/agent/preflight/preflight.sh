@@ -1,5 +1,4 @@
-# Probes a host before an agent is installed. The script around it sets the agent's variables, job (the unit of the installer)
-# and mark (the comment of an account that clm made), then calls these functions.
+# The caller sets the agent's variables, job (the installer's unit) and mark (the comment of an account that clm made).
 
 probe_programs() {
   for program; do
@@ -56,7 +55,7 @@ END
   probe_version "$@"
 }
 
-# probe_commit CODE: the commit of the checkout, from git's own files. Git itself would run programs named in its settings.
+# probe_commit CODE: from git's own files, because git itself would run programs named in its settings.
 probe_commit() {
   [ -n "$uid" ] || return 0
   say commit "$(ask_agent 10 /bin/sh -c "$commit_of" sh "$1/.git" | tr -cd '0-9a-f')"

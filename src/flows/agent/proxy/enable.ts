@@ -75,7 +75,7 @@ export const enableProxy = (session: Session, ref: string, wanted: string | unde
       summary: `lend ${agent.name}'s login at ${provider} on port ${first.proxy.port} of ${agent.host.name}`,
     };
     return flow(session, action, async ({ change, prove, record }) => {
-      // Recorded before the host changes: after a kill in between, the same command resumes and a removal finds the unit.
+      // Before the host changes: after a kill in between, the same command resumes and a removal finds the unit.
       const claimed = isSame ? undefined : await record("provider and port", () => claim(session, agent, claiming));
       const { proxy, operations, ...plan } = claimed ? planFor(claimed) : first;
       const changes = isSame ? [] : changesOf(await change(`start ${proxy.unit}`, { root, operations }));

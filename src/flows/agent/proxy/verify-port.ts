@@ -15,7 +15,7 @@ import type { Session } from "../../session.js";
 import { mustBeInstalled } from "../preconditions.js";
 import type { VerifyOptions } from "../verify-port-owner.js";
 
-/** A connection to an agent's proxy, which takes no key: it serves everyone who reaches its port. */
+/** The proxy takes no key: it serves every client that reaches its port. */
 export interface ProxyEndpoint {
   api: VerifiedPort;
   connection: Connection;

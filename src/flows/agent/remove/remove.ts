@@ -24,7 +24,7 @@ export interface RemoveOptions {
   backup: boolean;
   /** Continue when a part cannot be removed. */
   force: boolean;
-  /** The host is gone: remove only what is kept on this machine. */
+  /** The host is gone: remove only clm's local state. */
   forget: boolean;
 }
 

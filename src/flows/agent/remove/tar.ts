@@ -20,7 +20,7 @@ export async function tarMembers(
   let skip = 0;
   let ended = false;
   let unpacked = 0;
-  // Not a pipeline: that reports an abort instead of what was thrown here.
+  // Not a pipeline: that reports an abort instead of the error thrown here.
   const file = createReadStream(path);
   const source: Gunzip = file.on("error", (error) => source.destroy(error)).pipe(createGunzip());
   try {

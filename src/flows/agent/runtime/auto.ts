@@ -42,7 +42,7 @@ export const returnToAuto = (session: Session, ref: string, options: AutoOptions
     const { title } = type;
     // Before anything changes: a file that cannot be cleaned is a fault.
     const { notes } = clean ? cleaned(target) : { notes: [] };
-    // Set up neither by clm nor by the agent itself; but one of them may have been earlier, and left something in the files.
+    // Neither clm nor the agent set it up now, but an earlier setup may have left something in the files.
     if (!agent.record.runtime && settingOf(target) !== type.setting) {
       return { agent, title, switched: false, changes: clean ? await cleanFiles(target) : [], proofs: [], notes };
     }

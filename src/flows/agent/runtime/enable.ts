@@ -65,7 +65,7 @@ export interface EnableResult {
 
 const verb = "agent runtime";
 
-/** The program must accept its files and start everything in them before the agent is restarted and must answer. */
+/** The program must accept its files and start everything in them before the agent restarts; then it must answer. */
 export const enableRuntime = (session: Session, ref: string, options: EnableOptions): Promise<EnableResult> =>
   withLockedAgent(session, ref, async (found) => {
     const full = hostAndName(found);

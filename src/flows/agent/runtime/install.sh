@@ -19,7 +19,7 @@ lead_to() {
   mv -fT -- "$launcher.new" "$launcher"
 }
 
-# VERSION PROGRAM DIGEST SIZE HOME_VARIABLE; on stdin the package, and then the word to go on, which an interrupted clm does not send.
+# VERSION PROGRAM DIGEST SIZE HOME_VARIABLE; stdin: the package, then "go", which an interrupted clm does not send.
 install() {
   version=$1 program=$2 digest=$3 size=$4 variable=$5
   [ "$(target_of)" != foreign ] || { echo foreign; return; }

@@ -80,7 +80,7 @@ export async function changeSecrets(
   };
 }
 
-/** Stores the values that differ, and returns them. The agent goes back to validate first: the host has the old ones. */
+/** Returns the values that differ. The agent goes back to validate first: the host has the old ones. */
 async function storeChanged(session: Session, agent: Agent, change: SecretChange): Promise<Values> {
   const { secrets, hosts, gate } = session;
   const owner = secretOwner(agent);

@@ -146,7 +146,7 @@ function modelsOf(
 
 const order: OnboardingState[] = ["providers", "identity", "channels", "validate"];
 
-/** Never `ready`: Clawrium never takes that back, and what is on the host has not been checked yet. */
+/** Never `ready`: Clawrium never takes that back, and the host has not been checked yet. */
 export function onboardingFrom({ onboarding }: OldAgent, hasProvider: boolean): AgentRecord["onboarding"] {
   const old = onboarding?.state ?? "pending";
   const reached = old === "ready" ? "validate" : (order.find((state) => state === old) ?? "providers");

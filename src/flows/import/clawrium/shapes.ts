@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * Clawrium's files, of its early versions (called clm) and of later ones. They have no version and no schema, so only what
- * clm needs must be valid; any other invalid value counts as missing.
+ * Clawrium's files, of early versions (called clm) and later ones. They have no version and no schema, so only the
+ * values clm needs must be valid; any other invalid value counts as missing.
  */
 
 const text = z.string({ error: ({ input }) => (input === undefined ? "is missing" : "should be a string") });
