@@ -7,7 +7,6 @@ import { beginAudit, endAudit, type Outcome } from "../state/audit/write.js";
 import { openConfigDir } from "../state/config-dir.js";
 import type { Setting } from "./session.js";
 
-/** A change that is about to be made. */
 export interface Action {
   /** `agent start` */
   verb: string;
@@ -120,7 +119,7 @@ export function createGate({ ui, configDir, yes, dryRun, signal, argv, now }: Se
 
 const hostIn = ({ target }: Action): string | undefined => /^([^/]+)\/[^/]+$/.exec(target)?.[1];
 
-/** The command line up to `--`. What follows may hold secrets, so of that only the program's name is kept. */
+/** Text after `--` may hold secrets, so only the program's name is kept of it. */
 export function auditable(argv: string[]): string[] {
   const at = argv.indexOf("--");
   if (at < 0) return argv;

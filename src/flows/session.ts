@@ -41,7 +41,6 @@ export interface Session {
 export type Setting = Pick<Session, "ui" | "configDir" | "env" | "now" | "signal" | "argv" | "stdin"> & {
   yes: boolean;
   dryRun: boolean;
-  /** A file with the sudo password, for scripts. */
   sudoPasswordFile?: string | undefined;
   /** Milliseconds a host may take to answer, instead of the default. */
   timeout?: number | undefined;

@@ -83,7 +83,6 @@ interface Proven {
   digest: string;
   at: string;
   chatPassed: boolean;
-  /** A provider changed since it was rendered. */
   outdated: boolean;
 }
 

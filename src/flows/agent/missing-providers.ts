@@ -2,7 +2,6 @@ import { Fault } from "../../errors.js";
 import type { AgentRecord } from "../../state/agent.js";
 import type { Providers } from "../../state/providers.js";
 
-/** A provider that an agent uses and that was removed. */
 export interface MissingProvider {
   provider: string;
   /** Completes "as …": `its provider`, `a fallback`, `auxiliary vision`. */

@@ -8,7 +8,7 @@ import type { Secret } from "../../secret.js";
 // Milliseconds; the slowest part is a program that prints its version.
 const probeTimeout = 90_000;
 
-/** Probes an agent on its host in one exec. The key is sent on stdin. */
+/** One exec; the key is sent on stdin. */
 export function observe(
   root: Shell,
   agent: ResolvedAgent,

@@ -9,7 +9,7 @@ import { accountFault, commandInSandbox } from "./run-as-agent.js";
 import type { Target } from "./target.js";
 
 export interface RunOptions {
-  /** What is done with the sessions, for messages: `read`. */
+  /** For messages: `read`. */
   verb: string;
   seconds: number;
   signal: AbortSignal;

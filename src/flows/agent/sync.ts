@@ -45,7 +45,7 @@ async function sync(session: Session, ref: string): Promise<SyncResult> {
   return { agent: now, changes, proofs };
 }
 
-/** Restores what install wrote, for an agent that is not configured yet. */
+/** For an agent that is not configured yet. */
 async function asInstalled(session: Session, agent: Agent): Promise<SyncResult> {
   const { resolved } = await targetOf(session, hostAndName(agent));
   const { key } = apiKeyOf(session, keyRefOf(agent, resolved.manifest));

@@ -33,7 +33,6 @@ function checkDirectory({ configDir }: Session): Verdict {
   return ok(`${configDir} is private to its owner`);
 }
 
-/** A file that other users can read, and whether it holds a secret. */
 export interface OpenFile {
   path: string;
   mode: string;

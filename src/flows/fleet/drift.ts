@@ -19,7 +19,7 @@ import type { Session } from "../session.js";
 
 export type Drift = { changes: Change[]; lost: ManualDifference[] } | { unknown: string; fault: Fault };
 
-/** What an agent should be: undefined when it was never configured, a fault when that cannot be worked out. */
+/** Undefined when it was never configured, a fault when its desired state cannot be computed. */
 export type Expected = Desired | Fault | undefined;
 
 /** Computed before the probe, because it names the files to read. */

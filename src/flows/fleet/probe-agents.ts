@@ -65,7 +65,6 @@ export async function probeAgents(
   return agents.map((agent) => found.find((each) => each.agent === agent) ?? unreachable(session, agent));
 }
 
-/** A full probe of the agents of one host. */
 export async function probeAgentsOn(
   session: Session,
   agents: readonly Agent[],

@@ -9,7 +9,7 @@ import type { Session } from "../session.js";
 // A transcript may be large, and the agent may be writing meanwhile.
 const seconds = 300;
 
-/** Changes an agent's sessions, with the agent's own rights and in one transaction. */
+/** With the agent's own rights and in one transaction. */
 export async function changeSessions(
   session: Pick<Session, "hosts" | "configDir" | "pool">,
   agent: Agent,

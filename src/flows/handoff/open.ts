@@ -26,7 +26,7 @@ export const outcomeOf = (done: CompletedHandoff) => ({ result: "ok" as const, d
 const tries = 25;
 const pause = 200;
 
-/** Finishes a handoff that is proven: removes the note and the proof, and compares what is left with what moved. */
+/** Removes the note and the proof of a proven handoff, and compares the rest with the messages that moved. */
 export async function finish(session: Session, handoff: Handoff): Promise<CompletedHandoff> {
   const { id, moved, from, to, close } = handoff;
   if (!moved) throw new Error("what is proven was seeded");

@@ -22,7 +22,6 @@ export interface HandoffOptions {
   noTools: boolean;
   redact: boolean;
   onlyLast?: number | undefined;
-  /** Patterns of tools. */
   denyTool: string[];
   close: boolean;
   /** A gateway key, by its name or id. */

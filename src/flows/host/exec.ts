@@ -126,11 +126,7 @@ export function keepOutput(clean: (text: string, cut: boolean) => string, room =
 
 // As in a shell, where the signal's number is not known.
 const endedBySignal = 128;
-
-/** The exit code of one host: the command's, or the fault's. */
 export const exitOf = ({ code, fault }: HostResult): number => fault?.exit ?? code ?? endedBySignal;
-
-/** The worst exit code of all. */
 export const worst = (answers: HostResult[]): number => Math.max(0, ...answers.map(exitOf));
 
 function outcomeOf(answers: HostResult[]): Outcome {

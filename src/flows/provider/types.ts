@@ -3,7 +3,6 @@ import { loadTypes } from "../../agents/manifest/registry.js";
 import { Fault } from "../../errors.js";
 import { didYouMean } from "../../text/nearest.js";
 
-/** A provider type, with the agent type whose manifest has it. */
 export interface KnownType extends ProviderType {
   name: string;
   agent: string;

@@ -14,7 +14,6 @@ export const digestOf = (bytes: Uint8Array): Digest => ({
 
 export const sameDigest = (a: Digest, b: Digest): boolean => a.size === b.size && a.sha256 === b.sha256;
 
-/** `62237 bytes, sha256 b343…` */
 export const digestText = ({ size, sha256 }: Digest): string => `${size} bytes, sha256 ${sha256}`;
 type OnBytes = (count: number) => void;
 

@@ -134,7 +134,7 @@ function withNumbers(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withNumbers(each)]));
 }
 
-/** Anything else may be the secret itself, and is not shown. */
+/** Other text may be the secret itself, and is not shown. */
 function sourceFrom(value: unknown, where: string, path: string): SecretSource {
   if (typeof value === "string" && /^(env|file|cmd):/.test(value)) return parseSource(value);
   throw new Fault("bad-input", `${where} in ${path} is a secret, which must not be in a file of answers`, {

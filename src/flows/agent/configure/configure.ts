@@ -25,7 +25,7 @@ export interface ConfigureRequest {
   flags: Flags;
   /** A YAML file with answers; flags override it. */
   file?: string | undefined;
-  /** Only this stage, and what depends on it. */
+  /** Only this stage and those that depend on it. */
   stage?: StageName | undefined;
   test: boolean;
   validate: boolean;

@@ -41,7 +41,6 @@ export interface CurrentParts {
   mcp: string[];
 }
 
-/** Merges the flags over the answers of a file. */
 export function changesFrom(flags: Flags, on: CurrentParts, below: Changes = noChanges()): Changes {
   mustAgree("channel", flags.channel, flags.withoutChannel);
   mustAgree("mcp", flags.mcp, flags.withoutMcp);

@@ -10,7 +10,6 @@ export function mustHoldNoSecret(server: Record<string, unknown>, where: string,
   });
 }
 
-/** A server has either a command or a url. */
 export function mustBeServer(server: Record<string, unknown>, where: string, path: string): void {
   const keys = ["command", "url"].filter((key) => server[key] !== undefined && server[key] !== null);
   const text = server[keys[0] ?? ""];

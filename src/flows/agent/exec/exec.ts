@@ -93,7 +93,6 @@ async function leashHost(session: Session, targets: Target[], host: string): Pro
   return leashOn(session, await session.pool.connect(first.agent.host), there);
 }
 
-/** Runs a command in one agent, on a leash that is already set. */
 export async function execIn(session: Session, target: Target, leash: Leash, order: ExecOrder): Promise<Exit> {
   const { agent, resolved } = target;
   const env = leash.hasEnv(target);

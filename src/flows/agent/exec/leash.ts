@@ -19,7 +19,7 @@ export interface Leash {
   hasEnv(target: Target): boolean;
   /** Throws when the host lost contact and ended the units: then exit codes mean nothing. */
   mustHold(): void;
-  /** Ends what still runs, unless everything is known to be done. */
+  /** Ends units that still run, unless everything is known to be done. */
   end(how: "done" | "stop"): Promise<void>;
 }
 

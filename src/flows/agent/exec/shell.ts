@@ -6,7 +6,6 @@ import type { Session } from "../../session.js";
 import { targetOf } from "../target.js";
 import { leashOn } from "./leash.js";
 
-/** The local terminal, lent to a remote shell. */
 export interface Screen {
   window(): Window;
   /** Returns the function that stops the callbacks. */

@@ -139,6 +139,5 @@ export function installationFrom(plan: InstallPlan): Installation {
   };
 }
 
-/** The ports of the host's other agents, running or not. */
 export const otherPorts = (host: Host, name: string, types: readonly Manifest[]): number[] =>
   takenPorts(host, name, types).map(({ port }) => port);

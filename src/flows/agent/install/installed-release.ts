@@ -12,7 +12,7 @@ import { probeRelease, type Release } from "../preflight/preflight-probe.js";
 import { commandInSandbox } from "../run-as-agent.js";
 import { agentFrom, type InstallPlan, resolvedFrom } from "./install-plan.js";
 
-/** A busy host may not have answered, so it is read again before the installer is run. */
+/** Read twice before the installer runs: a busy host may not have answered. */
 export async function isInstalled({ signal }: Session, ready: ReadyHost): Promise<boolean> {
   const { agent } = ready.installation;
   if (saysVersion(agent, ready.observation.version ?? "")) return true;

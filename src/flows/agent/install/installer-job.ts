@@ -80,7 +80,7 @@ function installerOperations(resolved: ResolvedAgent, { bytes, sha256 }: Install
 
 const keptLines = 12;
 
-/** Follows the job to its end. Ctrl-C ends the following, not the job. */
+/** Ctrl-C ends the following, not the job. */
 async function followInstaller(
   { signal }: Session,
   root: Shell,

@@ -5,7 +5,7 @@ import type { Session } from "../../session.js";
 import { mirrorMemory } from "../runtime/mirror.js";
 import { type MemoryCopy, type MemoryTarget, memoryTarget, readFiles, replaceFile } from "./memory-files.js";
 
-/** Deletes one memory file, or all of them when none is named. Returns the names of those that existed. */
+/** Deletes all files when none is named. Returns the names of those that existed. */
 export async function deleteMemory(session: Session, ref: string, name: string | undefined): Promise<string[]> {
   const target = await memoryTarget(session, ref);
   const { agent } = target;

@@ -13,7 +13,7 @@ export interface EditOptions {
   yes: boolean;
 }
 
-/** Edits a file locally and writes it back unless it changed on the host. A dry run opens no editor. */
+/** Written back unless the file changed on the host. A dry run opens no editor. */
 export async function editMemory(session: Session, ref: string, options: EditOptions): Promise<WriteResult> {
   const target = await memoryTarget(session, ref);
   const { agent } = target;

@@ -37,7 +37,6 @@ export interface RemoveResult {
   left: string[];
 }
 
-/** Remove: the host is left as it was before the agent was installed, and the agent's data is kept here. */
 export const removeAgent = (session: Session, ref: string, options: RemoveOptions): Promise<RemoveResult> =>
   withLockedAgent(session, ref, (agent) => (options.forget ? forget(session, agent) : remove(session, agent, options)));
 
@@ -47,7 +46,7 @@ async function remove(session: Session, agent: Agent, { backup, force }: RemoveO
   const root = connection.as("root");
   const account = await ownAccountExists(session, connection, agent);
   const proxy = await proxyOn(session, root, agent);
-  // An interrupted run made a backup, or was told not to, before it removed anything.
+  // An interrupted run made a backup, or had --no-backup, before it removed anything.
   const wantsBackup = backup && account && !isBegun(agent);
   const question = `This removes ${agentId(agent)} with its account, its files and its keys${
     wantsBackup ? " (a backup is made first)" : ""

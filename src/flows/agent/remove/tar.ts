@@ -59,7 +59,7 @@ function take(header: Buffer, names: string[]): number {
   const large = (header[124] ?? 0) & 0x80;
   const size = large ? Number(header.readBigUInt64BE(128)) : Number.parseInt(text(124, 12), 8);
   const kind = text(156, 1);
-  // L and K carry the long name of what comes next.
+  // L and K carry the long name of the next member.
   if (kind === "0" || kind === "") names.push(text(0, 100));
   return Math.ceil(size / block) * block;
 }

@@ -15,7 +15,6 @@ export interface RuntimeStatus {
   name: string;
   type: RuntimeType;
   enabled: boolean;
-  /** The runtime in the record. */
   runtime: string;
   setting?: string;
   report: RuntimeReport;

@@ -10,7 +10,7 @@ import type { Target } from "../target.js";
 /** Refuses a name that clm sets, and names the command that changes it. */
 export function mustBeFree(session: Session, { agent, resolved }: Target, name: string): void {
   if (!/^[A-Z][A-Z0-9_]{0,127}$/.test(name)) {
-    // What follows the = may be the secret itself.
+    // The text after the = may be the secret itself.
     throw new Fault("bad-input", `Invalid secret key '${name.replace(/=.*$/s, "=…")}'`, {
       why: "must start with uppercase letter, contain only uppercase letters, digits, and underscores, and be at most 128 characters",
     });

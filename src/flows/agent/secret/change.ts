@@ -36,7 +36,6 @@ export interface SecretResult {
   proofs: Proof[];
 }
 
-/** Changes an agent's secrets and, with `apply`, writes them to the host at once. */
 export async function changeSecrets(
   session: Session,
   ref: string,

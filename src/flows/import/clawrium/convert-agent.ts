@@ -30,7 +30,7 @@ interface OldPlace {
   key: string;
 }
 
-// What Clawrium and useradd both accept. It may contain a `_`, which clm would not give a new agent.
+// Accepted by Clawrium and useradd. It may contain a `_`, which clm would not give a new agent.
 const userName = /^[a-z][a-z0-9_-]{0,31}$/;
 
 /** The agent in clm's format, and rows about it; only rows when it is skipped. */
