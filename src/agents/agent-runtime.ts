@@ -6,6 +6,7 @@ import type { RuntimeRecord, RuntimeType } from "./plan/runtime.js";
 
 /** A report of the runtime's program on an agent's host. Its own functions may read more members. */
 export interface RuntimeReport {
+  /** The directory of its settings. */
   home: string;
   program?: string | undefined;
   version?: string | undefined;
@@ -38,6 +39,7 @@ export interface LoginState {
   /** How the program is logged in, in its own words; undefined when it is not. */
   program: string | undefined;
   needed: boolean;
+  /** The agent itself is logged in. */
   agent: boolean;
 }
 
@@ -51,14 +53,13 @@ export interface AgentRuntime {
   readonly programChecks: ReadonlySet<string>;
   /** The question whether to copy the agent's memory to it. */
   readonly mirrorQuestion: string;
-
+  /** The runtime in the record, or the defaults. */
   recordOf(agent: ResolvedAgent, type: RuntimeType): RuntimeRecord;
   /** The files to read on the host, by name: its own, and those that they are made of. */
   reads(agent: ResolvedAgent): Record<string, string>;
   settingIn(config: string, type: RuntimeType): string | undefined;
   /** The provider of the agent's model, as the agent calls it. `files` are the agent's without this runtime. */
   providerIn(files: readonly ManagedFile[]): string;
-
   probe(agent: ResolvedAgent, type: RuntimeType, plan: Plan | undefined, options: RuntimeProbe): ProbeCommand;
   /** Undefined when the output broke off. */
   parseReport(output: string): RuntimeReport | undefined;
@@ -72,7 +73,6 @@ export interface AgentRuntime {
   }): Check[];
   /** Whether the program accepted the files of the plan. */
   accepted(resolved: ResolvedAgent, plan: Plan, report: RuntimeReport): Check[];
-
   /** The record completed with what only the program could report. `version` is the one that will run. */
   settled(runtime: RuntimeRecord, version: string, report: RuntimeReport): RuntimeRecord;
   /** A fault when the user's own settings take precedence over these permissions. */
@@ -88,7 +88,6 @@ export interface AgentRuntime {
     owned: string[] | undefined,
     texts: Plan["observation"]["texts"],
   ): { files: FileChange[]; notes: string[] };
-
   loginState(report: RuntimeReport): LoginState;
   /** The command that logs the program in: by a person, or with an API key on stdin. */
   loginWords(agent: ResolvedAgent, type: RuntimeType, how: "person" | "api-key"): string[];

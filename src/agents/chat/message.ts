@@ -43,6 +43,7 @@ export const newSessionId = (now: Date): string =>
 
 export const isSessionId = (id: string): boolean => /^[\x21-\x7e]{1,256}$/.test(id) && !/[/\\]|\.\./.test(id);
 
+/** Checks an id before it becomes a header. */
 export function mustBeSessionId(id: string): void {
   if (isSessionId(id)) return;
   throw new Fault("bad-input", "that is not a session id", {

@@ -4,6 +4,7 @@ import type { FailureSigns } from "./failure.js";
 
 /** How the gateway passes requests on to agents of one type. Everything else about the protocol is as in OpenAI's API. */
 export interface UpstreamDialect {
+  /** Paths that an agent answers itself. */
   paths: readonly string[];
   /** Bytes of a request that it reads. */
   maxBodyBytes: number;

@@ -11,6 +11,7 @@ export interface RecognisedCause {
   last: LogLine;
 }
 
+/** Of each line only the first cause that matches. */
 export function recognise(agent: Pick<ResolvedAgent, "manifest">, words: readonly LogLine[]): RecognisedCause[] {
   const found = new Map<string, RecognisedCause>();
   for (const word of words) {

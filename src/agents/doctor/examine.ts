@@ -58,6 +58,7 @@ export function examine(input: ExamineInput): Check[] {
   return [...checks, ...(causes.length > 0 ? causes : [quiet])];
 }
 
+/** The proofs that cost no tokens. */
 function proofsOf(input: ExamineInput): Check[] {
   const { resolved: agent, observation, wanted, key } = input;
   const proofs = withKeyTrouble(agent, observation.basics, judge(agent, observation.basics), key)

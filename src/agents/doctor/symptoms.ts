@@ -5,7 +5,7 @@ import proofs from "../probe/proof/proof.sh?raw";
 import { parseLines, probeScriptForMany, settingsOf, splitSections } from "../probe/script.js";
 import library from "./symptoms.sh?raw";
 
-/** Reads the symptoms of all agents of a host. Prints the host's clock first, as close as possible to the request. */
+/** It holds no secret and changes nothing. Prints the host's clock first, as close as possible to the request. */
 export const symptomsScript = (agents: readonly ResolvedAgent[]): string =>
   probeScriptForMany(
     proofs + library,

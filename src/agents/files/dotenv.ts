@@ -58,7 +58,7 @@ const flaws: ((name: string, value: string) => { has: string; why: string } | un
       ? { has: `has ${spelled(foreign)} in it`, why: `the agent drops non-ASCII characters from ${name}` }
       : undefined;
   },
-  // An agent may take a line with two known names for two lines, and rewrite the file. These cover most of its names.
+  // An agent may take a line with two known names for two lines, and rewrite the file. These are the largest groups.
   (_, value) => {
     const [known] =
       /[A-Z][A-Z0-9]*_(API_KEY|(BOT|APP|ACCESS)_TOKEN|BASE_URL|HOME_CHANNEL|ALLOWED_USERS)=/.exec(value) ?? [];

@@ -12,6 +12,7 @@ export interface Boundary {
 }
 
 export interface BoundaryEffect {
+  /** Messages left out. */
   messages: number;
   outputs: number;
   /** Messages in which something was replaced. */

@@ -8,6 +8,7 @@ export interface HandoffPlan {
   to: { agent: string; model: string | null };
   title: string;
   messages: { user: number; assistant: number; tool: number; all: number };
+  /** Number of calls by tool. */
   tools: Record<string, number>;
   /** An estimate. */
   tokens: number;

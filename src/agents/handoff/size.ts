@@ -4,6 +4,7 @@ import type { Part, TranscriptMessage } from "./transcript.js";
 /** Tokens of a picture of any size: what a large one costs with most models. */
 const picture = 765;
 
+/** An estimate. */
 export const tokensIn = (messages: readonly TranscriptMessage[]): number =>
   messages.reduce((sum, message) => sum + tokensOf(message), 0);
 

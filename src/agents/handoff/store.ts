@@ -4,7 +4,9 @@ import type { TranscriptMessage } from "./transcript.js";
 
 /** The capability: writing a conversation to an agent's sessions, and moving one to a channel of its own. */
 export interface HandoffStore {
+  /** A program that answers with a `ChangeReply`. */
   change(request: ChangeRequest, paths: ProgramPaths): HostProgram;
+  /** A program that answers with lines of `ChannelReply`. */
   toChannel(request: ChannelRequest, paths: ProgramPaths): HostProgram;
   transcriptFrom(rows: readonly Row[], started?: number): TranscriptMessage[];
   rowOf(message: TranscriptMessage): Row;
@@ -41,6 +43,7 @@ export interface ChangeReply extends ProgramAnswer {
   title?: string | null;
   early?: boolean;
   messages?: Row[];
+  /** The note still existed. */
   planted?: boolean;
   /** Messages after the proof: the conversation continued already. */
   behind?: number;

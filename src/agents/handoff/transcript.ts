@@ -36,6 +36,7 @@ export function paired(messages: readonly TranscriptMessage[]): TranscriptMessag
     });
     if (answered.length === 0 && message.role === "assistant" && isEmpty(message.content)) continue;
     result.push({ ...message, calls: answered.map(({ call }) => call) });
+    // In the order of arrival.
     result.push(...answered.map(({ answer }) => answer).sort((a, b) => orderOf(behind, a) - orderOf(behind, b)));
   }
   return result;

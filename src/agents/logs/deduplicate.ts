@@ -15,10 +15,7 @@ interface KnownLine {
   continues: boolean;
 }
 
-/**
- * Agents write the same entry to several files, and some also to stderr, which the journal has line by line. The same
- * text again, later or in the same source, is another entry.
- */
+/** Agents write an entry to several files and to stderr. The same text later, or in the same source, is another one. */
 export class Deduplicator {
   readonly #recent: KnownLine[][] = [];
   readonly #byText = new Map<string, KnownLine[]>();

@@ -45,6 +45,7 @@ function checkItem(field: Field, item: string): string {
   return item;
 }
 
+/** A port that needs no root. */
 const isOpenPort = (text: string): boolean =>
   /^[1-9]\d{3,4}$/.test(text) && Number(text) >= 1024 && Number(text) < 65_536;
 

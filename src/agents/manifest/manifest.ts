@@ -379,18 +379,18 @@ export const manifestSchema = z.strictObject({
     .default({}),
   /** Always rendered. Templates: `port`, `api_key`, `provider` (the rendered model.provider). */
   render: z.array(rendering).default([]),
-  /** Dotted paths of config.yaml that only clm writes: keys not rendered are removed. `*` is each auxiliary task. */
+  /** Dotted paths of config.yaml only clm writes: keys not rendered are removed. `*` becomes each task on loading. */
   managed: z.array(z.string()).default([]),
   /** Variables that only clm may set, beside those of `render`: patterns of the whole name. */
   reserved: z.array(pattern).default([]),
-  /** Patterns of variables that the agent hides from commands it runs, but not from MCP servers that name them. */
+  /** Variables (whole-name patterns) that the agent hides from its commands, but not from MCP servers naming them. */
   stripped: z.array(pattern).default([]),
   /** Tasks that may have their own model. */
   auxiliary: z.array(z.strictObject({ name: word, when: range })).default([]),
   providers: z.record(word, provider).default({}),
   channels: z.record(word, channel).default({}),
   mcp: z.record(word, mcpServer).default({}),
-  /** Log lines on MCP servers: failed (groups `name`, `why`) or connected (`name`). Without it, the state is unknown. */
+  /** Log lines on MCP servers: failed (groups `name`, `why`), connected (`name`). Without it, the state is unknown. */
   mcp_log: z.strictObject({ contains: z.string().min(1), lost: pattern, connected: pattern }).optional(),
   memory: z.record(z.string(), memoryFile).default({}),
   /** Patterns of memory that the agent hides from its model; clm warns when it writes such text. */

@@ -23,6 +23,7 @@ export function objectionTo(port: number, { recorded, listening, uid }: PortQues
   return undefined;
 }
 
+/** Undefined when all ports of the range are taken. */
 export function freePort(question: PortQuestion): number | undefined {
   const { first, last, avoid } = question.range;
   for (let port = first; port <= last; port++) {

@@ -31,6 +31,7 @@ export interface Plan {
   salt: string;
   serviceState: ServiceState;
   files: PlannedFile[];
+  /** The unit file's text. */
   service: string;
   operations: Operation[];
 }

@@ -11,6 +11,7 @@ export interface ChannelPort {
   bind: string;
 }
 
+/** From answers or defaults. */
 export function channelPorts({ channels: types }: Manifest, record: AgentRecord): ChannelPort[] {
   return Object.entries(record.channels ?? {}).flatMap(([channel, given]) => {
     const fields = Object.hasOwn(types, channel) ? (types[channel]?.fields ?? []) : [];

@@ -56,6 +56,7 @@ export interface Answers {
   /** Missing for a type without model providers. */
   model?: ModelChoice;
   fallbacks: ModelChoice[];
+  /** By task. */
   auxiliary: Record<string, ModelChoice>;
   channels: Record<string, Values>;
   /** By server: answers for a server of the manifest, or a custom server as in config.yaml. */
@@ -112,6 +113,7 @@ export function mustHavePath({ manifest, paths }: ResolvedAgent, name: "config" 
   throw new Fault("bad-input", `the manifest of ${manifest.type} has no paths.${name}`);
 }
 
+/** An adopted agent may have another home. */
 export function pathsFor({ type, paths }: Manifest, user: string, home?: string): AgentPaths {
   const known: Record<string, string> = { user };
   const fillPath = (name: string, template: string): string => {

@@ -13,6 +13,7 @@ export interface TransientUnit {
   unit: string;
   /** A file that must exist for the unit to start. */
   sign?: string;
+  /** Run with the variables of `.env`. */
   env: boolean;
   /** `pipe`: connect the caller's streams. `pty`: run it on a terminal. */
   streams: "pipe" | "pty";

@@ -5,6 +5,7 @@ export interface HostProgram {
   stdin: string;
 }
 
+/** Sent as a line of JSON. */
 export interface ProgramAnswer {
   /** The agent has no sessions yet. */
   absent?: boolean;

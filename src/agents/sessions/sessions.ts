@@ -12,6 +12,7 @@ export interface ChatSession {
   ended: string | null;
   messages: number;
   tokens: { input: number; output: number };
+  /** The session it continues. */
   parent: string | null;
   archived: boolean;
 }

@@ -7,10 +7,7 @@ interface HermesCompletion extends Completion {
   hermes?: { failed?: unknown; error?: unknown };
 }
 
-/**
- * Every version reports a failed model call as an answer with HTTP 200 (seen live). Older ones have only its text;
- * later ones add a finish_reason, a `hermes` member and headers.
- */
+/** A failed model call is answered with HTTP 200 (seen live): older versions send only a text, later ones also this. */
 const extension: ErrorExtension = {
   isIn: (chunk: HermesCompletion) => Boolean(chunk.hermes),
   isFailed: ({ said, headers, finish }) =>

@@ -15,6 +15,7 @@ const block = /<!-- clm: who this agent is[^\n]*-->\r?\n[\s\S]*?<!-- clm: end --
 /** The limit of Codex for all instructions together (`project_doc_max_bytes`). */
 const most = 32 * 1024;
 
+/** AGENTS.md with our block before the user's own text. */
 export function mirrored(existing: string | undefined, mind: Mind): string {
   const rest = (existing ?? "").replace(block, "");
   return `${digest(mind, most - Buffer.byteLength(rest))}${rest === "" ? "" : `\n${rest}`}`;

@@ -13,10 +13,7 @@ const everything = (version: string, known: Known): string =>
 
 type Known = readonly string[] | null | undefined;
 
-/**
- * The full name of a permission profile in the installed version. `known` are the names it lists, if it can. A user's
- * own profile has no colon, and only a thread shows what it allows.
- */
+/** The profile's full name in this version. `known` are the names it lists, if it can. A user's own has no colon. */
 export function profileFor(word: string, version: string, known: Known): string {
   const name = inFull(word, version, known);
   if (!name.startsWith(":")) return name;
@@ -43,6 +40,7 @@ export function reachOf(profile: string): Reach {
 export const isSameProfile = (a: string, b: string): boolean =>
   a === b || (reachOf(a) !== "unknown" && reachOf(a) === reachOf(b));
 
+/** The sandbox of a profile, as a thread names it. */
 export const sandboxOf: Record<Exclude<Reach, "unknown">, string> = {
   read: "readOnly",
   write: "workspaceWrite",

@@ -11,7 +11,9 @@ const text = z.string().nullish();
 const report = z.object({
   home: z.string(),
   cwd: z.object({ path: z.string(), there: z.boolean(), readable: z.boolean(), writable: z.boolean() }),
+  /** config.toml exists. */
   config: z.boolean().default(true),
+  /** The agent itself is logged in. */
   hermes: z.boolean(),
   /** When its login expired without a refresh token, in seconds since 1970. */
   hermes_expired: z.number().nullish(),
