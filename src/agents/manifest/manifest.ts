@@ -231,8 +231,6 @@ export const manifestSchema = z.strictObject({
     environment: z.record(variable, z.string()).default({}),
     /** Lines of the unit's [Service] section: how it is stopped and restarted. */
     service: z.string().default("Restart=on-failure\nRestartSec=5"),
-    /** The agent reads `.env` by itself; otherwise the unit's command reads it first. */
-    reads_env: z.boolean().default(false),
   }),
   api: z.strictObject({
     port: z.strictObject({

@@ -5,6 +5,7 @@ import { cachedTypes, cacheTypes } from "./cache.js";
 import type { LoadedType } from "./check.js";
 import { builtIn, type ManifestText, overlaysIn } from "./files.js";
 import type { Manifest, Release } from "./manifest.js";
+import { noCapability } from "./no-capability.js";
 import { inRange } from "./versions.js";
 
 export type { LoadedType } from "./check.js";
@@ -52,17 +53,9 @@ export function defaultVersion(manifest: Manifest, labels: Record<string, string
 export const versionsIn = (manifest: Manifest, range: string): string[] =>
   Object.keys(manifest.versions).filter((version) => inRange(version, range));
 
-export function chatSettings({ type, api }: Manifest): NonNullable<Manifest["api"]["chat"]> {
-  if (api.chat) return api.chat;
-  throw new Fault("unsupported", `${type} agents have no chat`, { next: `clm registry show ${type}` });
-}
-
-export function installerOf(type: string, { installer }: Release): NonNullable<Release["installer"]> {
-  if (installer) return installer;
-  throw new Fault("unsupported", `${type} agents have no installer`, {
-    why: "you provide the program yourself",
-    next: "clm agent install --help",
-  });
+export function chatSettings(manifest: Manifest): NonNullable<Manifest["api"]["chat"]> {
+  if (manifest.api.chat) return manifest.api.chat;
+  throw noCapability(manifest, "chat");
 }
 
 /** Whether agents of the type are served by a model provider. */

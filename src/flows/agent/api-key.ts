@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Manifest } from "../../agents/manifest/manifest.js";
+import { noCapability } from "../../agents/manifest/no-capability.js";
 import { Fault } from "../../errors.js";
 import { Secret } from "../../secret.js";
 import { type Agent, secretOwner } from "../../state/agents.js";
@@ -19,9 +20,7 @@ export const keyRefOf = (agent: Agent, { api }: Manifest): KeyRef | undefined =>
 export function mustHaveKey(agent: Agent, manifest: Manifest): KeyRef {
   const keyRef = keyRefOf(agent, manifest);
   if (keyRef) return keyRef;
-  throw new Fault("unsupported", `${manifest.type} agents have no API key`, {
-    next: `clm registry show ${manifest.type}`,
-  });
+  throw noCapability(manifest, "API key");
 }
 
 /** The name of the new key during a rotation: from before the first change until the host has it. */

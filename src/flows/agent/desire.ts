@@ -1,7 +1,7 @@
 import { loadType } from "../../agents/manifest/registry.js";
 import { type DesiredState, desiredState } from "../../agents/plan/desired-state.js";
 import { resolvedAgent } from "../../agents/plan/resolved-agent.js";
-import { agentType } from "../../agents/type.js";
+import { capability } from "../../agents/type.js";
 import type { AgentRecord } from "../../state/agent.js";
 import type { Agent } from "../../state/agents.js";
 import type { Session } from "../session.js";
@@ -28,6 +28,6 @@ export async function desire(
     record,
     secrets,
   );
-  const renderer = await (await agentType(manifest)).renderer();
+  const renderer = await capability(manifest, "renderer");
   return { ...desiredState(renderer, manifest, agent, record, answers), providers, keyPending };
 }

@@ -5,7 +5,7 @@ import type { Plan, ServiceState } from "../../agents/plan/plan.js";
 import { type ResolvedAgent, resolvedAgent } from "../../agents/plan/resolved-agent.js";
 import { fixes } from "../../agents/probe/proof/judge.js";
 import type { Observation } from "../../agents/probe/proof/observation.js";
-import { agentType } from "../../agents/type.js";
+import { capability } from "../../agents/type.js";
 import { Fault } from "../../errors.js";
 import type { Shell } from "../../remote/process.js";
 import { sharedShell } from "../../remote/shared-shell.js";
@@ -95,7 +95,7 @@ export async function prepare(
 async function withPort(desired: Desired, agent: Agent, port: number): Promise<Desired> {
   if (port === desired.record.port) return desired;
   const { manifest } = desired.resolved;
-  const renderer = await (await agentType(manifest)).renderer();
+  const renderer = await capability(manifest, "renderer");
   const moved: DesiredState = desiredState(renderer, manifest, agent, { ...desired.record, port }, desired.answers);
   return { ...desired, ...moved };
 }

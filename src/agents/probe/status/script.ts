@@ -35,7 +35,7 @@ export function statusScript(agents: readonly ProbeTarget[]): string {
 /** Detects changes since a full probe. It needs no key, tries no wrong one, and starts no program. */
 export const quickStatusScript = (agents: readonly ProbeTarget[]): string => scriptOf([everyone], agents.map(glance));
 /** Probes configuration drift. It sends no requests, so it needs no key. */
-export const driftScript = (agents: readonly ProbeTarget[]): string => scriptOf([], agents.map(truth));
+export const driftScript = (agents: readonly ProbeTarget[]): string => scriptOf([], agents.map(driftSection));
 
 const scriptOf = (first: string[], sections: string[]): string =>
   probeScriptForMany(proofLibrary + library, first, sections);
@@ -92,7 +92,7 @@ function section(target: ProbeTarget, at: number): string {
   ].join("\n");
 }
 
-function truth({ resolved: agent, planned }: ProbeTarget): string {
+function driftSection({ resolved: agent, planned }: ProbeTarget): string {
   const files = filesCalls(agent, ["version", "variable"], { texts: planned?.reads.texts });
   return [
     settingsOf(agent),

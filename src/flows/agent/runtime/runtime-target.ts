@@ -7,7 +7,7 @@ import { changesIn, mustBeOurs, type Plan, planFor, recordedServiceState } from 
 import { mustHavePath, type ResolvedAgent } from "../../../agents/plan/resolved-agent.js";
 import { fillPaths, type RuntimeType, runtimeName } from "../../../agents/plan/runtime.js";
 import type { Observation } from "../../../agents/probe/proof/observation.js";
-import { agentRuntime, agentType } from "../../../agents/type.js";
+import { agentRuntime, capability } from "../../../agents/type.js";
 import { converge } from "../../../remote/operations/converge.js";
 import type { Shell } from "../../../remote/process.js";
 import { sharedShell } from "../../../remote/shared-shell.js";
@@ -106,7 +106,7 @@ export async function preflight(
   const report = await probeRuntime(target, { agent, resolved }, command);
   // Rendered without the runtime: whether the provider can serve it is for the checks to say.
   const { runtime: _, ...itself } = resolved;
-  const renderer = await (await agentType(resolved.manifest)).renderer();
+  const renderer = await capability(resolved.manifest, "renderer");
   const provider = runtime.providerIn(renderer.files(itself, answers));
   return { report, checks: runtime.preflight({ resolved, type, provider, plan, observation, report }) };
 }
