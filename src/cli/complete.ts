@@ -24,7 +24,7 @@ const isPath = ({ word }: Candidate): boolean => word === paths.file || word ===
 export async function answerShell(words: string[], env: NodeJS.ProcessEnv): Promise<string> {
   try {
     const names: Names = async (kind, dir) => {
-      const { namesFrom } = await import("./completion/names.js");
+      const { namesFrom } = await import("./completion-names.js");
       return namesFrom(kind, resolveConfigDir(dir, env, env.HOME || homedir()));
     };
     return (await complete(words, names)).map(({ word, note }) => `${word}${note ? `\t${note}` : ""}\n`).join("");

@@ -8,9 +8,9 @@ import { type Agent, agentsOf, hostAndName } from "../state/agents.js";
 import { hostStore } from "../state/hosts.js";
 import { selectAgents } from "../state/select-agents.js";
 import { isGlob } from "../text/wildcard.js";
-import { printResult } from "./agent/print-result.js";
-import { identityOf } from "./agent/view.js";
+import { identityOf } from "./agent-view.js";
 import type { Command, Context, OptionValues } from "./command.js";
+import { printResult } from "./print-result.js";
 import { agentFilters, type batchOptions } from "./shared-options.js";
 import { longOption } from "./spelling.js";
 

@@ -1,11 +1,11 @@
 import { Fault } from "../../errors.js";
 import type { ConfigureResult, StageResult } from "../../flows/agent/configure/configure.js";
 import { agentId, findAgent } from "../../state/agents.js";
+import { briefCheckView, nextCommand } from "../agent-view.js";
 import type { Context, Handler, View } from "../command.js";
+import { changeText } from "../print-result.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { configure } from "./commands.js";
-import { changeText } from "./print-result.js";
-import { briefCheckView, nextCommand } from "./view.js";
 
 export const run: Handler<typeof configure> = async ({ args, options }, clm) => {
   const { file, stage, noTest, noValidate, skipChat, allowRemoval, noRelaxed, ...flags } = options;

@@ -6,11 +6,11 @@ import { type Session, withSession } from "../../flows/session.js";
 import { sh } from "../../quote.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
 import { plain } from "../../ui/plain.js";
+import { identityOf } from "../agent-view.js";
 import type { Context, Handler, Input } from "../command.js";
 import { batchPace, chooseAgents, namesOneAgent, rerunLine, summarize } from "../run-on-agents.js";
 import { exec } from "./commands.js";
 import { ExecOutput } from "./exec-output.js";
-import { identityOf } from "./view.js";
 
 type ExecInput = Input<NonNullable<typeof exec.args>, NonNullable<typeof exec.options>>;
 

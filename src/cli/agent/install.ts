@@ -2,11 +2,11 @@ import { type InstallResult, installAgent } from "../../flows/agent/install/inst
 import { ChecksFailed } from "../../flows/checks-failed.js";
 import { withSession } from "../../flows/session.js";
 import { agentNameFrom } from "../../names.js";
+import { agentView, briefCheckView, checkView, nextCommand } from "../agent-view.js";
 import type { Context, Handler } from "../command.js";
+import { changeText, dryRunLines, printResult } from "../print-result.js";
 import { usage } from "../usage.js";
 import type { install } from "./commands.js";
-import { changeText, dryRunLines, printResult } from "./print-result.js";
-import { agentView, briefCheckView, checkView, nextCommand } from "./view.js";
 
 export const run: Handler<typeof install> = async ({ options }, clm) => {
   const { type, host, name, version, port, relaxed, installerFile, noPackages, sudoPasswordFile } = options;

@@ -1,9 +1,9 @@
 import { byName } from "../../names.js";
 import { agentsOf } from "../../state/agents.js";
 import { findHost, hostStore } from "../../state/hosts.js";
+import { agentView } from "../agent-view.js";
 import type { Handler } from "../command.js";
 import type { list } from "./commands.js";
-import { agentView } from "./view.js";
 
 export const run: Handler<typeof list> = async ({ options }, clm) => {
   const fleet = hostStore(clm.configDir).read();

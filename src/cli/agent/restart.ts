@@ -1,9 +1,9 @@
 import { restartAgent } from "../../flows/agent/restart.js";
+import { checkView } from "../agent-view.js";
 import type { Handler } from "../command.js";
+import { dryRunLines } from "../print-result.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { restart } from "./commands.js";
-import { dryRunLines } from "./print-result.js";
-import { checkView } from "./view.js";
 
 export const run: Handler<typeof restart> = ({ args, options }, clm) =>
   runOnAgents(restart, { args, options }, clm, {

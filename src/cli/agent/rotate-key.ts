@@ -1,8 +1,8 @@
 import { type RotateResult, rotateKey } from "../../flows/agent/rotate-key.js";
 import type { Handler } from "../command.js";
+import { dryRunLines } from "../print-result.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { rotateKey as declared } from "./commands.js";
-import { dryRunLines } from "./print-result.js";
 
 export const run: Handler<typeof declared> = ({ args, options }, clm) =>
   runOnAgents(declared, { args, options }, clm, {

@@ -1,9 +1,9 @@
 import { findAgent } from "../../state/agents.js";
 import { hostStore } from "../../state/hosts.js";
 import { providerStore } from "../../state/providers.js";
+import { agentData, describeAgent, nextCommand } from "../agent-view.js";
 import type { Handler } from "../command.js";
 import type { show } from "./commands.js";
-import { agentData, describeAgent, nextCommand } from "./view.js";
 
 export const run: Handler<typeof show> = async ({ args }, clm) => {
   const fleet = hostStore(clm.configDir).read();

@@ -1,9 +1,9 @@
 import { startAgent } from "../../flows/agent/start.js";
+import { checkView } from "../agent-view.js";
 import type { Handler } from "../command.js";
+import { dryRunLines } from "../print-result.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { start } from "./commands.js";
-import { dryRunLines } from "./print-result.js";
-import { checkView } from "./view.js";
 
 export const run: Handler<typeof start> = ({ args, options }, clm) =>
   runOnAgents(start, { args, options }, clm, {

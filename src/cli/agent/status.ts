@@ -1,13 +1,13 @@
 import { isWell } from "../../agents/probe/status/judge.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import { withSession } from "../../flows/session.js";
+import { checkView } from "../agent-view.js";
 import type { Context, Handler } from "../command.js";
 import { factsOf } from "../ps/facts.js";
 import { describeStatus } from "../ps/in-full.js";
 import { connectTimeout, probeWith } from "../ps/ps.js";
 import { chooseAgents, namesOneAgent } from "../run-on-agents.js";
 import type { status } from "./commands.js";
-import { checkView } from "./view.js";
 
 export const run: Handler<typeof status> = async ({ args, options }, clm) => {
   const { noDrift, sudoPasswordFile } = options;

@@ -1,9 +1,9 @@
 import { strayFix } from "../../agents/probe/status/troubles.js";
 import { type StopResult, stopAgent } from "../../flows/agent/stop.js";
 import type { Handler } from "../command.js";
+import { dryRunLines } from "../print-result.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { stop } from "./commands.js";
-import { dryRunLines } from "./print-result.js";
 
 /** Silent for an agent that was taken over: its account may be a person's, with processes of their own. */
 function strayLines({ agent, strays: { count, first } }: StopResult, dryRun: boolean): string[] {

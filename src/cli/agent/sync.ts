@@ -1,9 +1,9 @@
 import { syncAgent } from "../../flows/agent/sync.js";
+import { checkView, nextCommand } from "../agent-view.js";
 import type { Handler } from "../command.js";
+import { changeText, dryRunLines } from "../print-result.js";
 import { runOnAgents } from "../run-on-agents.js";
 import { sync } from "./commands.js";
-import { changeText, dryRunLines } from "./print-result.js";
-import { checkView, nextCommand } from "./view.js";
 
 export const run: Handler<typeof sync> = ({ args, options }, clm) =>
   runOnAgents(sync, { args, options }, clm, {

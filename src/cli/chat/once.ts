@@ -1,7 +1,7 @@
 import type { Talk } from "../../flows/chat/talk.js";
 import { modelOf, providerStore } from "../../state/providers.js";
 import { plain } from "../../ui/plain.js";
-import { identityOf } from "../agent/view.js";
+import { identityOf } from "../agent-view.js";
 import type { Context } from "../command.js";
 import { answerPrinter, cutWarning, resumeCommand } from "./answer.js";
 

@@ -4,7 +4,7 @@ import { type AgentDrift, compareAgents } from "../../flows/fleet/compare.js";
 import { withSession } from "../../flows/session.js";
 import { quote } from "../../quote.js";
 import { type Agent, hostAndName } from "../../state/agents.js";
-import { identityOf } from "../agent/view.js";
+import { identityOf } from "../agent-view.js";
 import type { Context } from "../command.js";
 
 interface PrintOptions {

@@ -3,7 +3,7 @@ import { atMost } from "../../async/limit.js";
 import { faults } from "../../errors.js";
 import { checkHost } from "../../flows/host/check.js";
 import { withSession } from "../../flows/session.js";
-import { checkView } from "../agent/view.js";
+import { checkView } from "../agent-view.js";
 import type { Handler, View } from "../command.js";
 import type { check } from "./commands.js";
 import { chooseHosts } from "./options.js";

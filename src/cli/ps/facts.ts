@@ -4,7 +4,7 @@ import { saysVersion } from "../../agents/probe/version-line.js";
 import { errorOf } from "../../errors.js";
 import type { AgentStatus } from "../../flows/fleet/agent-status.js";
 import type { Drift } from "../../flows/fleet/drift.js";
-import { identityOf, nextCommand as nextToDo } from "../agent/view.js";
+import { identityOf, nextCommand as nextToDo } from "../agent-view.js";
 
 export function channelsOf({ agent, observation }: AgentStatus): { connected: number; total: number } {
   const seen = observation?.channels ?? {};

@@ -5,8 +5,8 @@ import type { Drift } from "../../flows/fleet/drift.js";
 import { providersOf } from "../../state/agent.js";
 import { size } from "../../ui/size.js";
 import { duration } from "../../ui/time.js";
-import { changeText } from "../agent/print-result.js";
-import { versionText } from "../agent/view.js";
+import { versionText } from "../agent-view.js";
+import { changeText } from "../print-result.js";
 import { channelsOf, nextFor } from "./facts.js";
 import { cpuText, lastSeenText, runtimeText, versionOf } from "./view.js";
 

@@ -5,7 +5,7 @@ import type { Paint } from "../../ui/paint.js";
 import { size } from "../../ui/size.js";
 import type { Column } from "../../ui/table.js";
 import { age, duration } from "../../ui/time.js";
-import { versionText } from "../agent/view.js";
+import { versionText } from "../agent-view.js";
 import type { Context } from "../command.js";
 import { channelsOf, driftOf, identityOfKey } from "./facts.js";
 

@@ -1,7 +1,7 @@
 import { disableProxy } from "../../../flows/agent/proxy/disable.js";
 import type { Handler } from "../../command.js";
+import { dryRunLines } from "../../print-result.js";
 import { runOnAgents } from "../../run-on-agents.js";
-import { dryRunLines } from "../print-result.js";
 import { disable } from "./commands.js";
 
 export const run: Handler<typeof disable> = ({ args, options }, clm) =>

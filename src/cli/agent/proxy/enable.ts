@@ -1,7 +1,7 @@
 import { enableProxy } from "../../../flows/agent/proxy/enable.js";
 import type { Handler } from "../../command.js";
+import { dryRunLines } from "../../print-result.js";
 import { runOnAgents } from "../../run-on-agents.js";
-import { dryRunLines } from "../print-result.js";
 import { enable } from "./commands.js";
 import { howToReach, toJson } from "./view.js";
 

@@ -1,7 +1,7 @@
 import { returnToAuto } from "../../../flows/agent/runtime/auto.js";
+import { briefCheckView } from "../../agent-view.js";
 import type { Handler } from "../../command.js";
 import { runOnAgents } from "../../run-on-agents.js";
-import { briefCheckView } from "../view.js";
 import { auto } from "./commands.js";
 import { canaryPace, hasAnswered, printChanges, wouldChange } from "./view.js";
 

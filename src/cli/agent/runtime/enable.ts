@@ -1,7 +1,7 @@
 import { enableRuntime } from "../../../flows/agent/runtime/enable.js";
+import { briefCheckView, checkView } from "../../agent-view.js";
 import type { Handler } from "../../command.js";
 import { runOnAgents } from "../../run-on-agents.js";
-import { briefCheckView, checkView } from "../view.js";
 import { enable, enableOptions } from "./commands.js";
 import { canaryPace, hasAnswered, printChanges, wouldChange } from "./view.js";
 

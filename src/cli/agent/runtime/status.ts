@@ -1,7 +1,7 @@
 import { runtimeStatus } from "../../../flows/agent/runtime/status.js";
+import { briefCheckView, checkView } from "../../agent-view.js";
 import type { Handler } from "../../command.js";
 import { runOnAgents } from "../../run-on-agents.js";
-import { briefCheckView, checkView } from "../view.js";
 import { status } from "./commands.js";
 import { describeStatus, inBrief, mustRun } from "./view.js";
 

@@ -5,8 +5,8 @@ import type { RuntimeStatus } from "../../../flows/agent/runtime/status.js";
 import type { Pace } from "../../../flows/fleet/each.js";
 import { agentId } from "../../../state/agents.js";
 import type { Context } from "../../command.js";
+import { changeText } from "../../print-result.js";
 import { batchPace } from "../../run-on-agents.js";
-import { changeText } from "../print-result.js";
 
 /** The agent may have selected it itself. */
 const isOn = ({ enabled, setting, type }: RuntimeStatus): boolean => enabled || setting === type.setting;

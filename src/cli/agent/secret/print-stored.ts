@@ -1,8 +1,8 @@
 import type { SecretResult } from "../../../flows/agent/secret/change.js";
 import { agentId } from "../../../state/agents.js";
+import { nextCommand } from "../../agent-view.js";
 import type { Context } from "../../command.js";
-import { dryRunLines, printResult } from "../print-result.js";
-import { nextCommand } from "../view.js";
+import { dryRunLines, printResult } from "../../print-result.js";
 
 export function printStored(clm: Context, result: SecretResult, apply: boolean): void {
   const { agent, ...data } = result;

@@ -1,8 +1,8 @@
 import { readTranscripts, type Transcript } from "../../../flows/agent/sessions/sessions.js";
 import { withSession } from "../../../flows/session.js";
 import { plain } from "../../../ui/plain.js";
+import { identityOf } from "../../agent-view.js";
 import type { Handler } from "../../command.js";
-import { identityOf } from "../view.js";
 import type { show } from "./commands.js";
 import { conversation } from "./text.js";
 import { messageData, sessionData } from "./view.js";

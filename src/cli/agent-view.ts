@@ -1,9 +1,9 @@
-import type { Check } from "../../agents/check.js";
-import type { AgentRecord } from "../../state/agent.js";
-import { type Agent, agentId } from "../../state/agents.js";
-import { type Providers, providerStore } from "../../state/providers.js";
-import type { Context, View } from "../command.js";
-import { describe } from "../describe.js";
+import type { Check } from "../agents/check.js";
+import type { AgentRecord } from "../state/agent.js";
+import { type Agent, agentId } from "../state/agents.js";
+import { type Providers, providerStore } from "../state/providers.js";
+import type { Context, View } from "./command.js";
+import { describe } from "./describe.js";
 
 const modelIn = ({ provider, model }: Pick<AgentRecord, "provider" | "model">, { providers }: Providers) =>
   model ?? (provider === undefined ? undefined : providers[provider]?.model);

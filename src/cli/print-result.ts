@@ -1,7 +1,7 @@
-import type { Change } from "../../agents/plan/change.js";
-import type { Agent } from "../../state/agents.js";
-import type { Context } from "../command.js";
-import { identityOf } from "./view.js";
+import type { Change } from "../agents/plan/change.js";
+import type { Agent } from "../state/agents.js";
+import { identityOf } from "./agent-view.js";
+import type { Context } from "./command.js";
 
 /** Prints the result of a verb for one agent. JSON begins with the agent's identity for every verb. */
 export function printResult(clm: Context, agent: Agent, data: object, print: () => void): void {

@@ -1,10 +1,10 @@
-import type { Manifest } from "../../agents/manifest/manifest.js";
-import { readRecord, recordedLabs } from "../../lab/record.js";
-import { byName } from "../../names.js";
-import { type Agent, agentsOf } from "../../state/agents.js";
-import { hostStore } from "../../state/hosts.js";
-import { providerStore } from "../../state/providers.js";
-import type { Candidate, Names } from "../complete.js";
+import type { Manifest } from "../agents/manifest/manifest.js";
+import { readRecord, recordedLabs } from "../lab/record.js";
+import { byName } from "../names.js";
+import { type Agent, agentsOf } from "../state/agents.js";
+import { hostStore } from "../state/hosts.js";
+import { providerStore } from "../state/providers.js";
+import type { Candidate, Names } from "./complete.js";
 
 export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): Promise<Candidate[]> => {
   switch (kind) {
@@ -27,7 +27,7 @@ export const namesFrom = async (kind: Parameters<Names>[0], configDir: string): 
     }
     default: {
       // Imported late: it reads manifests.
-      const { loadTypes } = await import("../../agents/manifest/registry.js");
+      const { loadTypes } = await import("../agents/manifest/registry.js");
       return (await loadTypes(configDir)).flatMap(({ manifest }) => inManifest[kind](manifest));
     }
   }
