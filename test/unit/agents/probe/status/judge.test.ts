@@ -50,7 +50,9 @@ function printed({ lines = [], no = [] }: Case): string {
 
 describe("how an agent is", () => {
   it.each(
-    (parse(readFileSync("test/cases/sight/state.yaml", "utf8")) as Case[]).map((each) => [each.about, each] as const),
+    (parse(readFileSync("test/cases/status-judge/state.yaml", "utf8")) as Case[]).map(
+      (each) => [each.about, each] as const,
+    ),
   )("%s", (_about, each) => {
     const [, sight] = parseStatusObservations(printed(each), 2);
     if (each.state === "unknown") return expect(sight).toBeUndefined();
